@@ -1,0 +1,275 @@
+"""The engine: a federation is a stack of models, and communication is a matrix.
+
+Row r of theta [M, P] is one model. Local work: all active rows take an optimiser step at once, by
+``vmap(grad_and_value(loss))`` with a loss written for ONE client. Communication: theta <- A theta. A whole
+figure (levels x seeds x {centralised, isolated, federated}) is a list of ``Federation`` and trains as ONE stack.
+The same algorithms as plain loops stand in ``reference``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+from tqdm.auto import tqdm
+
+from .checks import check_experiment, check_padding_is_ignored, raise_if_diverged
+from .mixing import check_stochastic, fedavg, isolated
+from .networks import as_dict, fan_in_uniform, stack
+from .optimizers import Optimizer, adam
+from .sampling import batches, n_steps, participants
+
+
+@dataclass(frozen=True)
+class Federation:
+    """K clients that talk to each other: who owns which points, and how they communicate.
+
+    Args:
+        shards: K index arrays into the pool of points.
+        mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``.
+        fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
+        lr: local learning rate.
+        weights: "size" for p_k = n_k / n, "equal" for 1 / K.
+        common_init: all clients start from the same parameters.
+        seed: of initial parameters, mini-batches and participation.
+        name: for messages and figures.
+    """
+
+    shards: Sequence[np.ndarray]
+    mixing: Callable[[np.ndarray, np.ndarray], np.ndarray] = fedavg
+    fraction: float | tuple[float, float] = 1.0
+    lr: float = 1e-3
+    weights: str = "size"
+    common_init: bool = True
+    seed: int = 0
+    name: str = "federation"
+
+    @property
+    def p(self) -> np.ndarray:
+        """Aggregation weights [K], sum 1."""
+        n = np.array([len(s) if self.weights == "size" else 1 for s in self.shards], float)
+        return n / n.sum()
+
+
+def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
+    """One model that sees the union of all shards."""
+    return Federation([np.concatenate(shards)], mixing=isolated, **settings)
+
+
+@dataclass
+class History:
+    """What a run leaves behind. M rows, F federations, R rounds, V evaluations.
+
+    theta [M, P]: parameters after the last round. rows[f]: the slice of federation f.
+    losses [R, M]: mean over the round's local steps, NaN where a row did not take part.
+    rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...].
+    """
+
+    theta: Tensor
+    rows: list[slice]
+    losses: np.ndarray
+    rounds: list[int] = field(default_factory=list)
+    metrics: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def model(self, f: int, client: int = 0) -> Tensor:
+        """Parameters [P] of one client of federation f (all clients hold the same after FedAvg)."""
+        return self.theta[self.rows[f]][client]
+
+
+def train(
+    net: nn.Module,
+    loss: Callable[[Callable, Mapping[str, Tensor]], Tensor],
+    pool: Mapping[str, Tensor],
+    federations: Sequence[Federation],
+    *,
+    rounds: int,
+    local_updates: int,
+    local_unit: str = "steps",
+    batch_size: int | None = None,
+    optimizer: Optimizer | None = None,
+    reset_moments: bool = False,
+    init: Callable = fan_in_uniform,
+    evaluate: Callable[[Callable, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None,
+    test: Mapping[str, Tensor] | None = None,
+    evaluate_every: int = 1,
+    compile: bool = False,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    progress: bool = False,
+) -> History:
+    """Train all federations as one stack of M = sum K_f models.
+
+    Args:
+        net: the network; only its structure is used.
+        loss: (predict, batch) -> scalar for ONE client; ``predict`` is the network with the client's
+            parameters, ``batch`` the pool's tensors at its points, and batch["w"] [B] the points' weights,
+            1 / n on the client's n points and 0 on padding: write sum(w * ...) where the paper has 1/n sum.
+        pool: all points, each tensor [N, ...].
+        federations: who owns what; one row per client, in this order.
+        rounds, local_updates, local_unit: R rounds of K "steps" or K "epochs" (passes over the client's data).
+        batch_size: None is full batch (a pass is then one step).
+        optimizer: ``adam()`` (default) or ``sgd()``. reset_moments: start its state anew in every round.
+        evaluate: (predict, test) -> named tensors for ONE model. test: tensors [F, ...], a row per federation.
+        evaluate_every: in rounds; the last round is always evaluated.
+        compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
+
+    Raises:
+        ValueError: unusable arguments, before any training.
+        FloatingPointError: a loss became non-finite; names federation, client, round and step.
+    """
+    check_experiment(pool, federations, rounds, local_updates, local_unit, batch_size, evaluate_every, test)
+    optimizer = optimizer or adam()
+    pool = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in pool.items()}
+    test = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in (test or {}).items()}
+    client_of = [(f, k) for f, fed in enumerate(federations) for k in range(len(fed.shards))]
+    ends = np.cumsum([len(fed.shards) for fed in federations])
+    rows = [slice(e - len(fed.shards), e) for e, fed in zip(ends, federations, strict=True)]
+    keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in client_of]
+    sizes = np.array([len(federations[f].shards[k]) for f, k in client_of])
+    steps = np.array([n_steps(n, local_updates, local_unit, batch_size) for n in sizes])
+
+    theta = stack(net, keys, init).to(device, dtype)
+    state = optimizer.init(theta)
+    lr = torch.tensor([[federations[f].lr] for f, _ in client_of], dtype=dtype, device=device)
+    step = torch.compile(local_step) if compile else local_step
+    client_gradient = vmap(grad_and_value(client_loss(net, loss)))
+    result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
+    last_active = last_order = None
+
+    for r in tqdm(range(rounds), disable=not progress, desc="rounds"):
+        active = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
+        if last_active is None or not np.array_equal(np.concatenate(active), last_active):
+            last_active = np.concatenate(active)
+            U, source = mixing_matrix(federations, active, dtype, device)
+            # rows with most steps first: those still at work are always a leading block of the local stack
+            order = np.flatnonzero(last_active)
+            order = order[np.argsort(-steps[order], kind="stable")]
+            index = torch.as_tensor(order, device=device)
+            everyone = np.array_equal(order, np.arange(len(client_of)))
+        who = [client_of[i] for i in order]
+        th, st, eta = (theta, state, lr) if everyone else (theta[index], {k: v[index] for k, v in state.items()}, lr[index])
+        if reset_moments:
+            st = optimizer.init(th)
+
+        losses = torch.zeros(steps[order[0]], len(order), dtype=dtype, device=device)
+        if batch_size is not None:
+            work = mini_batches(pool, federations, who, steps[order], r, local_updates, local_unit, batch_size, dtype, device)
+        elif order is not last_order:
+            whole, last_order = full_batch(pool, federations, who, dtype, device), order
+        if batch_size is None:
+            work = ((len(order), whole) for _ in range(local_updates))
+        for s, (n, batch) in enumerate(work):
+            block = th[:n], {k: v[:n] for k, v in st.items()}, eta[:n]
+            if r == s == 0:
+                check_padding_is_ignored(client_gradient, as_dict(net, block[0]), batch)
+            losses[s, :n] = step(client_gradient, net, optimizer, *block, batch)
+        raise_if_diverged(losses, th, steps[order], who, federations, r)
+
+        if not everyone:
+            theta[index] = th
+            for k in st:
+                state[k][index] = st[k]
+        result.losses[r, order] = losses.sum(0).cpu().numpy() / steps[order]
+        distinct = torch.sparse.mm(U, theta)
+        theta = distinct[source]
+        if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
+            record(result, r + 1, net, evaluate, distinct, source, test)
+    result.theta = theta
+    return result
+
+
+def client_loss(net, loss):
+    """The client's loss as a function of (parameters, batch)."""
+    return lambda params, batch: loss(lambda *x: functional_call(net, params, x), batch)
+
+
+def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tensor:
+    """One optimiser step of all rows, in place. Returns the rows' losses before the step."""
+    gradient, losses = client_gradient(as_dict(net, theta), batch)
+    flat = torch.cat([g.flatten(1) for g in gradient.values()], dim=1)
+    optimizer.apply(theta, flat, state, lr)
+    return losses
+
+
+def weigh(where: np.ndarray, dtype, device) -> tuple[Tensor, Tensor]:
+    """Pool indices [..., B], -1 on padding -> (indices, weights w), both [..., B].
+
+    w is 1 / n on the n real points and 0 on padding, which repeats the first point to stay a finite number.
+    """
+    real = where >= 0
+    weight = torch.as_tensor(real / real.sum(-1, keepdims=True), dtype=dtype, device=device)
+    return torch.as_tensor(np.where(real, where, where[..., :1]), device=device), weight
+
+
+def gather(pool, where: Tensor, weight: Tensor) -> dict[str, Tensor]:
+    """The rows' batches: every pool tensor at ``where`` [n, B], and the weights."""
+    return {k: v.index_select(0, where.flatten()).unflatten(0, where.shape) for k, v in pool.items()} | {"w": weight}
+
+
+def pad(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """n index arrays [..., B_i] -> [n, ..., max B_i], filled up with -1."""
+    B = max(a.shape[-1] for a in arrays)
+    return np.stack([np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, B - a.shape[-1])], constant_values=-1) for a in arrays])
+
+
+def full_batch(pool, federations, who, dtype, device) -> dict[str, Tensor]:
+    """All points of every row (f, k) in ``who``."""
+    return gather(pool, *weigh(pad([np.asarray(federations[f].shards[k]) for f, k in who]), dtype, device))
+
+
+def mini_batches(pool, federations, who, steps, r, updates, unit, batch_size, dtype, device):
+    """(n, batch) of every local step: the first n rows of ``who`` are still at work; ``steps`` is descending."""
+    points = []
+    for f, k in who:
+        shard = np.asarray(federations[f].shards[k])
+        at = batches(federations[f].seed, k, r, len(shard), updates, unit, batch_size)
+        points.append(np.where(at < 0, -1, shard[at]))
+    levels = np.unique(steps)
+    for start, stop in zip([0, *levels], levels, strict=False):
+        n = int((steps >= stop).sum())
+        where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device)
+        for at, w in zip(where, weight, strict=True):
+            yield n, gather(pool, at, w)
+
+
+def mixing_matrix(federations, active, dtype, device) -> tuple[Tensor, Tensor]:
+    """The block-diagonal A as (U, source) with A = U[source]: U sparse, one row per distinct model.
+
+    After FedAvg all clients of a federation are one model: it is computed, and evaluated, once.
+    """
+    i, j, values, source, row = [], [], [], [], 0
+    first = 0
+    for fed, here in zip(federations, active, strict=True):
+        K = len(fed.shards)
+        A = check_stochastic(fed.mixing(fed.p, here), K, fed.name)
+        same = bool((A == A[0]).all())
+        a, b = np.nonzero(A[:1] if same else A)
+        i.append(row + a), j.append(first + b), values.append(A[a, b])
+        source.append(np.full(K, row) if same else row + np.arange(K))
+        row, first = row + (1 if same else K), first + K
+    where = torch.as_tensor(np.stack([np.concatenate(i), np.concatenate(j)]))
+    U = torch.sparse_coo_tensor(where, np.concatenate(values), (row, first), dtype=dtype, device=device, check_invariants=True)
+    return U.coalesce(), torch.as_tensor(np.concatenate(source), device=device)
+
+
+def record(result, r, net, evaluate, distinct, source, test, chunk: int = 64) -> None:
+    """Evaluate every distinct model once and append the metrics of all rows."""
+    owner = torch.zeros(len(distinct), dtype=torch.long, device=distinct.device)
+    for f, here in enumerate(result.rows):
+        owner[source[here]] = f
+
+    def one(params, own):
+        return evaluate(lambda *x: functional_call(net, params, x), own)
+
+    with torch.no_grad():
+        parts = [
+            vmap(one)(as_dict(net, distinct[i]), {k: v[owner[i]] for k, v in test.items()})
+            for i in torch.arange(len(distinct), device=distinct.device).split(chunk)
+        ]
+    result.rounds.append(r)
+    for name in parts[0]:
+        new = torch.cat([part[name] for part in parts])[source].cpu().numpy()[None]
+        old = result.metrics.get(name)
+        result.metrics[name] = new if old is None else np.concatenate([old, new])

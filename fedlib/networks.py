@@ -1,0 +1,82 @@
+"""Networks, and their stacks.
+
+A network is an ordinary ``nn.Module`` for ONE model. A stack of M models is one matrix theta [M, P]: row r
+holds all P parameters of model r, so that communication is the product A theta.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from .streams import torch_stream
+
+
+def mlp(widths: Sequence[int], activation: Callable[[], nn.Module]) -> nn.Sequential:
+    """Fully connected network with the given layer widths; the last layer is linear."""
+    layers = []
+    for a, b in zip(widths, widths[1:], strict=False):
+        layers += [nn.Linear(a, b), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+class DeepONet(nn.Module):
+    """G(u)(y) = <branch(u), trunk(y)> + bias (Lu et al. 2021; Fed-DeepONet, Section 2).
+
+    Args:
+        branch, trunk: layer widths with the same last width, e.g. (100, 50, 50) and (1, 50, 50).
+    """
+
+    def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU):
+        super().__init__()
+        if branch[-1] != trunk[-1]:
+            raise ValueError(f"branch ends with width {branch[-1]}, trunk with {trunk[-1]}; they must be equal")
+        self.branch, self.trunk = mlp(branch, activation), mlp(trunk, activation)
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, u: Tensor, y: Tensor) -> Tensor:
+        """u [..., m] sensor values, y [..., d] points -> [...]; leading axes broadcast."""
+        return (self.branch(u) * self.trunk(y)).sum(-1) + self.bias[0]
+
+
+def fan_in_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
+    """PyTorch's default, U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases.
+
+    The random biases spread the kinks of a ReLU trunk over the time axis.
+    """
+    bound = layer.in_features**-0.5
+    nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+    nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+
+
+def glorot_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
+    """Glorot uniform weights, zero biases (DeepXDE's default)."""
+    nn.init.xavier_uniform_(layer.weight, generator=generator)
+    nn.init.zeros_(layer.bias)
+
+
+def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) -> Tensor:
+    """One row of a stack, [P]: ``init`` fills every linear layer, other parameters keep their values."""
+    for module in net.modules():
+        if isinstance(module, nn.Linear):
+            init(module, generator)
+    return nn.utils.parameters_to_vector(net.parameters()).detach().clone()
+
+
+def stack(net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable) -> Tensor:
+    """theta [M, P] with one row per key (seed, ...); equal keys give equal rows."""
+    drawn = {key: draw_parameters(net, init, torch_stream(key[0], "init", *key[1:])) for key in dict.fromkeys(keys)}
+    return torch.stack([drawn[key] for key in keys])
+
+
+def as_dict(net: nn.Module, theta: Tensor) -> dict[str, Tensor]:
+    """theta [..., P] as named tensors [..., *shape]: views in the layout of ``stack_module_state``."""
+    shapes = {name: p.shape for name, p in net.named_parameters()}
+    parts = theta.split([s.numel() for s in shapes.values()], dim=-1)
+    return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def load(net: nn.Module, row: Tensor) -> nn.Module:
+    """Copy one row [P] of a stack into ``net`` and return it."""
+    nn.utils.vector_to_parameters(row.detach().clone(), net.parameters())
+    return net

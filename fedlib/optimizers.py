@@ -1,0 +1,46 @@
+"""Local optimisers on a stack: FedJAX's shape, an algorithm is ``init`` and ``apply``.
+
+theta, its gradient and the state have a leading row axis; every operation is elementwise or per row, so
+each row is an optimiser of its own. State is updated in place.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Optimizer(NamedTuple):
+    """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place."""
+
+    init: Callable[[Tensor], dict[str, Tensor]]
+    apply: Callable[[Tensor, Tensor, dict[str, Tensor], Tensor], None]
+
+
+def sgd() -> Optimizer:
+    """theta <- theta - lr g."""
+    return Optimizer(lambda theta: {}, lambda theta, g, state, lr: theta.sub_(lr * g))
+
+
+def adam(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimizer:
+    """Adam (Kingma & Ba 2015), with a step counter t [M, 1] per row.
+
+    torch.optim.Adam has one counter for the whole tensor; with partial participation and kept moments the
+    rows have taken different numbers of steps. The bias corrections are folded into the step size, which is
+    the same algebra: lr m_hat / (sqrt(v_hat) + eps) = lr' m / (sqrt(v) + eps').
+    """
+
+    def init(theta):
+        return {"m": torch.zeros_like(theta), "v": torch.zeros_like(theta), "t": torch.zeros_like(theta[:, :1])}
+
+    def apply(theta, g, state, lr):
+        m, v, t = state["m"], state["v"], state["t"].add_(1)
+        # expm1: in float32 1 - 0.999^t would lose four digits at t = 1
+        root = (-torch.expm1(t * math.log(beta2))).sqrt()
+        m.lerp_(g, 1 - beta1)
+        v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        theta.addcdiv_(m, v.sqrt().add_(eps * root).mul_(-torch.expm1(t * math.log(beta1)) / (lr * root)), value=-1)
+
+    return Optimizer(init, apply)

@@ -1,0 +1,54 @@
+"""Who takes part in a round, and which points a client looks at in each local step.
+
+The plain loops and the engine both read these two functions, so they see the same draws.
+"""
+
+import numpy as np
+
+from .streams import stream
+
+UNITS = ("steps", "epochs")
+
+
+def participants(seed: int, round: int, K: int, fraction: float | tuple[float, float]) -> np.ndarray:
+    """Available set A_k of a round as bool [K]: max(1, round(alpha K)) clients, uniformly without replacement.
+
+    fraction: alpha in (0, 1], or an interval (low, high] from which alpha is drawn anew each round.
+    """
+    if fraction == 1:
+        return np.ones(K, bool)
+    rng = stream(seed, "participants", round)
+    alpha = rng.uniform(*fraction) if isinstance(fraction, tuple) else fraction
+    active = np.zeros(K, bool)
+    active[rng.choice(K, max(1, round_half_up(alpha * K)), replace=False)] = True
+    return active
+
+
+def round_half_up(x: float) -> int:
+    """0.5 rounds up (Python's round(2.5) is 2, which would surprise at alpha = 0.25, K = 10)."""
+    return int(np.floor(x + 0.5))
+
+
+def n_steps(n: int, updates: int, unit: str, batch_size: int | None) -> int:
+    """Optimiser steps in a round: ``updates`` itself, or times the ceil(n / batch_size) batches of a pass."""
+    return updates if unit == "steps" or batch_size is None else updates * -(-n // batch_size)
+
+
+def batches(seed: int, client: int, round: int, n: int, updates: int, unit: str, batch_size: int | None) -> np.ndarray:
+    """Positions 0..n-1 that the client's local steps of this round use.
+
+    Passes over freshly shuffled data, cut into mini-batches, the last batch of a pass as it comes out; the unit
+    "steps" takes the first ``updates`` of that sequence.
+
+    Returns:
+        int64 [S, min(batch_size, n)], -1 where the last batch of a pass is short.
+    """
+    if batch_size is None:
+        return np.tile(np.arange(n), (updates, 1))
+    size = min(batch_size, n)
+    per_pass, S = -(-n // size), n_steps(n, updates, unit, batch_size)
+    passes = -(-S // per_pass)
+    order = np.full((passes, per_pass * size), -1)
+    shuffled = np.tile(np.arange(n), (passes, 1))
+    order[:, :n] = stream(seed, "batches", client, round).permuted(shuffled, axis=1)
+    return order.reshape(passes * per_pass, size)[:S]
