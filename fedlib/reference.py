@@ -18,7 +18,8 @@ def client_batches(pool, shard, *draw):
     """The client's mini-batches of one round; every point weighs 1 / (points in its batch)."""
     for at in batches(*draw):
         points = torch.as_tensor(np.asarray(shard)[at[at >= 0]])
-        yield {k: v[points] for k, v in pool.items()} | {"w": torch.full((len(points),), 1 / len(points)).to(next(iter(pool.values())))}
+        weight = torch.full((len(points),), 1 / len(points), dtype=next(iter(pool.values())).dtype)
+        yield {k: v[points] for k, v in pool.items()} | {"w": weight}
 
 
 def local_updates(net, optimizer, loss, points):

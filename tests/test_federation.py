@@ -1,0 +1,310 @@
+"""The engine: equal to the plain loops in float64, and the laws of federated averaging."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from fedlib import reference
+from fedlib.federation import Federation, centralised, train
+from fedlib.mixing import fedavg, isolated, ring
+from fedlib.networks import DeepONet, as_dict, fan_in_uniform, glorot_uniform, load, mlp, stack
+from fedlib.optimizers import adam, sgd
+from fedlib.partitions import deal
+from fedlib.streams import stream
+
+from .conftest import squared_error
+
+LOCAL = {
+    "full batch": dict(local_updates=3, local_unit="steps", batch_size=None),
+    "steps": dict(local_updates=5, local_unit="steps", batch_size=4),
+    "epochs": dict(local_updates=2, local_unit="epochs", batch_size=4),
+}
+
+
+def run(problem, feds, **settings):
+    net, loss, pool, _ = problem
+    return train(net, loss, pool, feds, dtype=torch.float64, **({"rounds": 4} | settings))
+
+
+@pytest.mark.parametrize("local", LOCAL)
+@pytest.mark.parametrize("fraction", [1.0, 0.67, (0.1, 1.0)])
+@pytest.mark.parametrize("algorithm", ["algorithm_1", "algorithm_2", "fedavg_adam"])
+def test_engine_equals_the_plain_loop(problem, algorithm, fraction, local):
+    net, loss, pool, shards = problem
+    if algorithm == "algorithm_1":
+        fraction = 1.0  # Algorithm 1 has no partial participation
+    fed = Federation(shards, fraction=fraction, lr=0.01, seed=3)
+    local = LOCAL[local]
+    plain = getattr(reference, algorithm)(
+        net, loss, pool, fed, rounds=4,
+        updates=local["local_updates"], unit=local["local_unit"], batch_size=local["batch_size"],
+    )  # fmt: skip
+    optimizer = sgd() if algorithm == "algorithm_1" else adam()
+    fast = run(problem, [fed], **local, optimizer=optimizer, reset_moments=algorithm != "fedavg_adam")
+    torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
+
+
+def test_kept_and_reset_moments_differ(problem):
+    """Otherwise the test above could not tell them apart."""
+    fed = Federation(problem[3], lr=0.01)
+    kept, reset = (run(problem, [fed], **LOCAL["steps"], reset_moments=r).model(0) for r in (False, True))
+    assert (kept - reset).abs().max() > 1e-4
+
+
+def test_adam_rows_equal_torch_adam_with_own_step_counts():
+    theta = torch.randn(3, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    ours, state = theta.clone(), adam().init(theta)
+    lr = torch.tensor([[1e-3], [1e-2], [1e-1]], dtype=torch.float64)
+    theirs = [theta[i].clone().requires_grad_() for i in range(3)]
+    optimizers = [torch.optim.Adam([p], float(a)) for p, a in zip(theirs, lr, strict=True)]
+    for step in range(40):
+        rows = torch.tensor([i for i in range(3) if step % (i + 1) == 0])  # row i works in every (i+1)-th step
+        part, gradient = ours[rows], ours[rows].sin()
+        some = {k: v[rows] for k, v in state.items()}
+        adam().apply(part, gradient, some, lr[rows])
+        ours[rows] = part
+        for k in state:
+            state[k][rows] = some[k]
+        for i in rows:
+            theirs[i].grad = theirs[i].detach().sin()
+            optimizers[i].step()
+    torch.testing.assert_close(ours, torch.stack([p.detach() for p in theirs]), rtol=1e-12, atol=1e-12)
+
+
+def test_one_full_gradient_step_equals_centralised_gradient_descent(problem):
+    """E = 1, full batch, p_k = n_k / n, common start: FedAvg is gradient descent on the union."""
+    shards = problem[3]
+    both = [Federation(shards, lr=0.1), centralised(shards, lr=0.1)]
+    history = run(problem, both, rounds=30, local_updates=1, optimizer=sgd())
+    torch.testing.assert_close(history.model(0), history.model(1), rtol=0, atol=1e-12)
+
+
+def test_equal_weights_on_ragged_clients_are_another_algorithm(problem):
+    shards = problem[3]
+    both = [Federation(shards, lr=0.1, weights=w) for w in ("size", "equal")]
+    history = run(problem, both, rounds=5, local_updates=1, optimizer=sgd())
+    assert (history.model(0) - history.model(1)).abs().max() > 1e-4
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(range(3)))
+def test_clients_can_be_renumbered(order):
+    rng = stream(0, "x")
+    x = torch.as_tensor(rng.uniform(-1, 1, (12, 2)))
+    problem = mlp((2, 4, 1), torch.nn.Tanh).double(), squared_error, {"x": x, "y": x[:, 0]}, None
+    shards = [np.arange(2), np.arange(2, 7), np.arange(7, 12)]
+    a, b = (
+        run(problem, [Federation(s)], rounds=3, local_updates=2).model(0) for s in (shards, [shards[i] for i in order])
+    )
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+def test_absent_clients_data_do_not_matter(problem):
+    net, loss, pool, shards = problem
+    fed = Federation(shards, fraction=0.34, seed=5)  # one of three clients per round
+    from fedlib.sampling import participants
+
+    active = participants(5, 0, 3, 0.34)
+    spoilt = {k: v.clone() for k, v in pool.items()}
+    for k in np.flatnonzero(~active):
+        spoilt["y"][shards[k]] = 99.0
+    one, other = (
+        train(net, loss, p, [fed], rounds=1, local_updates=3, dtype=torch.float64).theta for p in (pool, spoilt)
+    )
+    assert active.sum() == 1
+    torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_a_stack_trains_every_federation_as_if_alone(problem):
+    """Ragged federations side by side (padding, different step counts) change nobody's result."""
+    shards = problem[3]
+    feds = [
+        Federation(shards, fraction=0.67, seed=1),
+        centralised(shards, lr=0.01, seed=2),
+        Federation(shards, mixing=isolated, seed=3),
+        Federation(shards, mixing=ring, seed=4, common_init=False),
+    ]
+    together = run(problem, feds, **LOCAL["epochs"])
+    for f, fed in enumerate(feds):
+        alone = run(problem, [fed], **LOCAL["epochs"])
+        torch.testing.assert_close(together.theta[together.rows[f]], alone.theta, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(together.losses[:, together.rows[f]], alone.losses, rtol=1e-9)
+
+
+def test_isolated_clients_never_hear_of_each_other(problem):
+    shards = problem[3]
+    stacked = run(problem, [Federation(shards, mixing=isolated)], **LOCAL["full batch"])
+    for k, shard in enumerate(shards):
+        alone = run(problem, [Federation([shard], mixing=isolated)], **LOCAL["full batch"])
+        torch.testing.assert_close(stacked.theta[k], alone.theta[0], rtol=0, atol=1e-12)
+
+
+def test_initialisation_is_common_or_independent(problem):
+    net = problem[0]
+    common = stack(net, [(0,)] * 3, fan_in_uniform)
+    assert (common == common[0]).all()
+    own = stack(net, [(0, k) for k in range(3)], glorot_uniform)
+    assert len({tuple(row.tolist()) for row in own}) == 3
+
+
+def test_stack_layout_is_that_of_the_module(problem):
+    net = problem[0]
+    theta = stack(net, [(0,), (1,)], fan_in_uniform)
+    named = as_dict(net, theta)
+    for name, value in load(net, theta[1]).named_parameters():
+        torch.testing.assert_close(named[name][1], value.detach(), rtol=0, atol=0)
+
+
+def test_evaluation_every_r_rounds_and_per_federation_tests(problem):
+    net, loss, pool, shards = problem
+    feds = [Federation(shards), Federation(shards, mixing=isolated)]
+    test = {"x": pool["x"][:4].expand(2, 4, 2) * torch.tensor([1.0, 2.0])[:, None, None]}
+    h = train(
+        net, loss, pool, feds, rounds=7, local_updates=1, evaluate_every=3, dtype=torch.float64, test=test,
+        evaluate=lambda predict, own: {"y": predict(own["x"])[:, 0]},
+    )  # fmt: skip
+    assert h.rounds == [3, 6, 7]
+    assert h.metrics["y"].shape == (3, 6, 4)
+    for row in range(6):
+        expected = load(net, h.theta[row])(test["x"][row // 3])[:, 0].detach()
+        np.testing.assert_allclose(h.metrics["y"][-1, row], expected, atol=1e-12)
+
+
+def test_losses_are_nan_where_a_client_was_absent(problem):
+    from fedlib.sampling import participants
+
+    h = run(problem, [Federation(problem[3], fraction=0.34)], rounds=6, local_updates=2)
+    expected = np.array([participants(0, r, 3, 0.34) for r in range(6)])
+    np.testing.assert_array_equal(np.isfinite(h.losses), expected)
+
+
+def test_compiled_step_equals_the_eager_one(problem):
+    fed = [Federation(problem[3], fraction=0.67)]
+    eager, compiled = (run(problem, fed, **LOCAL["epochs"], compile=c).theta for c in (False, True))
+    torch.testing.assert_close(eager, compiled, rtol=0, atol=1e-10)
+
+
+class CountOps(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.n += 1
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_operations_per_round_do_not_grow_with_the_number_of_clients(batch_size):
+    counts = []
+    for K in (10, 100):
+        x = torch.linspace(-1, 1, 4 * K)[:, None]
+        shards = deal(4 * K, K, stream(0, "deal"))
+        ops = []
+        for rounds in (2, 3):  # the difference is one round, without set-up
+            with CountOps() as count:
+                train(
+                    mlp((1, 4, 1), torch.nn.Tanh), squared_error, {"x": x, "y": x[:, 0]},
+                    [Federation(shards, fraction=0.5)], rounds=rounds, local_updates=2, batch_size=batch_size,
+                )  # fmt: skip
+            ops.append(count.n)
+        counts.append(ops[1] - ops[0])
+    assert counts[0] == counts[1] > 0
+
+
+def test_deeponet_broadcasts_functions_over_points():
+    net = load(DeepONet((6, 5, 4), (1, 5, 4)), stack(DeepONet((6, 5, 4), (1, 5, 4)), [(0,)], fan_in_uniform)[0])
+    u, y = torch.randn(3, 6), torch.rand(8, 1)
+    grid = net(u[:, None], y)
+    assert grid.shape == (3, 8)
+    torch.testing.assert_close(grid[1, 2], net(u[1], y[2]))
+    by_hand = net.branch(u[1]) @ net.trunk(y[2]) + net.bias[0]
+    torch.testing.assert_close(grid[1, 2], by_hand)
+
+
+def test_mixing_rule_that_lies_is_refused(problem):
+    with pytest.raises(ValueError, match="not row-stochastic"):
+        run(problem, [Federation(problem[3], mixing=lambda p, a: 2 * fedavg(p, a))], local_updates=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(fraction=0.0), r"alpha = 0.0 is outside \(0, 1\]"),
+        (dict(fraction=1.5), r"alpha = 1.5 is outside"),
+        (dict(fraction=(0.5, 0.1)), "alpha"),
+        (dict(shards=[np.arange(3), np.array([], int)]), "client 1 is empty"),
+        (dict(shards=[np.arange(3), np.array([99])]), "outside 0..25"),
+        (dict(shards=[np.array([k % 26]) for k in range(27)]), "27 clients for 26 points"),
+        (dict(shards=[np.array([0.5])]), "whole numbers"),
+        (dict(weights="n"), "expected 'size'"),
+        (dict(lr=0.0), "learning rate"),
+    ],
+)
+def test_bad_federation_is_refused_before_training(problem, change, message):
+    with pytest.raises(ValueError, match=message):
+        run(problem, [Federation(**({"shards": problem[3]} | change))], local_updates=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(rounds=0), "rounds = 0"),
+        (dict(local_updates=2.5), "local_updates = 2.5"),
+        (dict(local_unit="passes"), "expected one of"),
+        (dict(batch_size=0), "batch_size = 0"),
+        (dict(test={"x": torch.zeros(2, 3)}), "first length 2"),
+    ],
+)
+def test_bad_schedule_is_refused(problem, change, message):
+    with pytest.raises(ValueError, match=message):
+        run(problem, [Federation(problem[3])], **({"local_updates": 1} | change))
+
+
+def test_mismatched_pool_is_refused(problem):
+    net, loss, pool, shards = problem
+    with pytest.raises(ValueError, match="common first length"):
+        train(net, loss, pool | {"y": pool["y"][:-1]}, [Federation(shards)], rounds=1, local_updates=1)
+    with pytest.raises(ValueError, match="rename"):
+        train(net, loss, pool | {"w": pool["y"]}, [Federation(shards)], rounds=1, local_updates=1)
+
+
+def test_more_clients_than_points_cannot_be_dealt():
+    with pytest.raises(ValueError, match="5 clients cannot share 4 points"):
+        deal(4, 5, stream(0, "deal"))
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_deal_is_a_disjoint_cover_of_equal_sizes(n, K):
+    if K > n:
+        return
+    shards = deal(n, K, stream(0, "deal"))
+    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(n))
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+def test_a_loss_that_looks_at_padding_is_refused(problem):
+    net, _, pool, shards = problem
+    with pytest.raises(ValueError, match="batch\\['w'\\]"):
+        train(
+            net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)],
+            rounds=1, local_updates=1, dtype=torch.float64,
+        )  # fmt: skip
+
+
+def test_divergence_names_client_round_and_step(problem):
+    net, loss, pool, shards = problem
+    pool["y"][shards[1][0]] = float("nan")
+    fed = Federation(shards, name="level 7")
+    with pytest.raises(FloatingPointError, match="level 7: the loss became nan at client 1 in round 0, local step 0"):
+        train(net, loss, pool, [fed], rounds=2, local_updates=2)
+
+
+def test_parameters_that_overflow_in_the_last_step_are_not_averaged(problem):
+    net, loss, pool, shards = problem
+    pool["y"] *= 1e3
+    with pytest.raises(FloatingPointError, match="parameters became non-finite at client 0 in round 0, local step 0 of 1"):
+        train(net, loss, pool, [Federation(shards, lr=1e38)], rounds=1, local_updates=1, optimizer=sgd())
