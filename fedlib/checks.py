@@ -6,7 +6,7 @@ import torch
 from .sampling import UNITS
 
 
-def check_experiment(pool, federations, rounds, local_updates, local_unit, batch_size, evaluate_every, test) -> None:
+def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> None:
     """Raise ValueError before any training where the arguments cannot mean anything."""
     lengths = {name: len(value) for name, value in pool.items()}
     if not lengths or len(set(lengths.values())) != 1:
@@ -14,13 +14,13 @@ def check_experiment(pool, federations, rounds, local_updates, local_unit, batch
     if "w" in pool:
         raise ValueError("the pool has a tensor 'w', but batch['w'] is the engine's point weight; rename yours")
     N = next(iter(lengths.values()))
-    counts = {"rounds": rounds, "local_updates": local_updates, "evaluate_every": evaluate_every}
-    counts |= {} if batch_size is None else {"batch_size": batch_size}
+    counts = {"rounds": rounds, "local_updates": local.updates, "evaluate_every": evaluate_every}
+    counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
     for name, value in counts.items():
         if not (isinstance(value, int) and value >= 1):
             raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
-    if local_unit not in UNITS:
-        raise ValueError(f"local_unit = {local_unit!r}: expected one of {UNITS}")
+    if local.unit not in UNITS:
+        raise ValueError(f"local_unit = {local.unit!r}: expected one of {UNITS}")
     if not federations:
         raise ValueError("no federation given: pass a list with at least one Federation")
     for name, value in (test or {}).items():

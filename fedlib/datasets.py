@@ -38,7 +38,8 @@ def pendulum_triplets(n: int, m: int, length_scale: float, rng: np.random.Genera
     u, y = grf(t, n, length_scale, rng), rng.uniform(size=n)
     x = pendulum(u)
     s = hermite(t[::2], x[..., 0], x[..., 1], y)
-    return {"u": torch.as_tensor(u[:, :: 2 * SUBSTEPS].copy()), "y": torch.as_tensor(y[:, None]), "s": torch.as_tensor(s)}
+    triplets = {"u": u[:, :: 2 * SUBSTEPS].copy(), "y": y[:, None], "s": s}
+    return {name: torch.as_tensor(value) for name, value in triplets.items()}
 
 
 def relative_l2(prediction: Tensor, truth: Tensor) -> Tensor:

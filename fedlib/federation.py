@@ -19,7 +19,8 @@ from .checks import check_experiment, check_padding_is_ignored, raise_if_diverge
 from .mixing import check_stochastic, fedavg, isolated
 from .networks import as_dict, fan_in_uniform, stack
 from .optimizers import Optimizer, adam
-from .sampling import batches, n_steps, participants
+from .padding import full_batch, mini_batches
+from .sampling import Local, n_steps, participants
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ def train(
         ValueError: unusable arguments, before any training.
         FloatingPointError: a loss became non-finite; names federation, client, round and step.
     """
-    check_experiment(pool, federations, rounds, local_updates, local_unit, batch_size, evaluate_every, test)
+    local = Local(local_updates, local_unit, batch_size)
+    check_experiment(pool, federations, rounds, local, evaluate_every, test)
     optimizer = optimizer or adam()
     pool = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in pool.items()}
     test = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in (test or {}).items()}
@@ -128,7 +130,7 @@ def train(
     rows = [slice(e - len(fed.shards), e) for e, fed in zip(ends, federations, strict=True)]
     keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in client_of]
     sizes = np.array([len(federations[f].shards[k]) for f, k in client_of])
-    steps = np.array([n_steps(n, local_updates, local_unit, batch_size) for n in sizes])
+    steps = np.array([n_steps(n, local) for n in sizes])
 
     theta = stack(net, keys, init).to(device, dtype)
     state = optimizer.init(theta)
@@ -149,15 +151,17 @@ def train(
             index = torch.as_tensor(order, device=device)
             everyone = np.array_equal(order, np.arange(len(client_of)))
         who = [client_of[i] for i in order]
-        th, st, eta = (theta, state, lr) if everyone else (theta[index], {k: v[index] for k, v in state.items()}, lr[index])
+        th, st, eta = theta, state, lr
+        if not everyone:
+            th, st, eta = theta[index], {k: v[index] for k, v in state.items()}, lr[index]
         if reset_moments:
             st = optimizer.init(th)
 
         losses = torch.zeros(steps[order[0]], len(order), dtype=dtype, device=device)
         if batch_size is not None:
-            work = mini_batches(pool, federations, who, steps[order], r, local_updates, local_unit, batch_size, dtype, device)
+            work = mini_batches(pool, federations, who, steps[order], r, local, dtype)
         elif order is not last_order:
-            whole, last_order = full_batch(pool, federations, who, dtype, device), order
+            whole, last_order = full_batch(pool, federations, who, dtype), order
         if batch_size is None:
             work = ((len(order), whole) for _ in range(local_updates))
         for s, (n, batch) in enumerate(work):
@@ -193,47 +197,6 @@ def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tens
     return losses
 
 
-def weigh(where: np.ndarray, dtype, device) -> tuple[Tensor, Tensor]:
-    """Pool indices [..., B], -1 on padding -> (indices, weights w), both [..., B].
-
-    w is 1 / n on the n real points and 0 on padding, which repeats the first point to stay a finite number.
-    """
-    real = where >= 0
-    weight = torch.as_tensor(real / real.sum(-1, keepdims=True), dtype=dtype, device=device)
-    return torch.as_tensor(np.where(real, where, where[..., :1]), device=device), weight
-
-
-def gather(pool, where: Tensor, weight: Tensor) -> dict[str, Tensor]:
-    """The rows' batches: every pool tensor at ``where`` [n, B], and the weights."""
-    return {k: v.index_select(0, where.flatten()).unflatten(0, where.shape) for k, v in pool.items()} | {"w": weight}
-
-
-def pad(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """n index arrays [..., B_i] -> [n, ..., max B_i], filled up with -1."""
-    B = max(a.shape[-1] for a in arrays)
-    return np.stack([np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, B - a.shape[-1])], constant_values=-1) for a in arrays])
-
-
-def full_batch(pool, federations, who, dtype, device) -> dict[str, Tensor]:
-    """All points of every row (f, k) in ``who``."""
-    return gather(pool, *weigh(pad([np.asarray(federations[f].shards[k]) for f, k in who]), dtype, device))
-
-
-def mini_batches(pool, federations, who, steps, r, updates, unit, batch_size, dtype, device):
-    """(n, batch) of every local step: the first n rows of ``who`` are still at work; ``steps`` is descending."""
-    points = []
-    for f, k in who:
-        shard = np.asarray(federations[f].shards[k])
-        at = batches(federations[f].seed, k, r, len(shard), updates, unit, batch_size)
-        points.append(np.where(at < 0, -1, shard[at]))
-    levels = np.unique(steps)
-    for start, stop in zip([0, *levels], levels, strict=False):
-        n = int((steps >= stop).sum())
-        where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device)
-        for at, w in zip(where, weight, strict=True):
-            yield n, gather(pool, at, w)
-
-
 def mixing_matrix(federations, active, dtype, device) -> tuple[Tensor, Tensor]:
     """The block-diagonal A as (U, source) with A = U[source]: U sparse, one row per distinct model.
 
@@ -244,13 +207,14 @@ def mixing_matrix(federations, active, dtype, device) -> tuple[Tensor, Tensor]:
     for fed, here in zip(federations, active, strict=True):
         K = len(fed.shards)
         A = check_stochastic(fed.mixing(fed.p, here), K, fed.name)
-        same = bool((A == A[0]).all())
+        same = bool((A[0] == A).all())
         a, b = np.nonzero(A[:1] if same else A)
         i.append(row + a), j.append(first + b), values.append(A[a, b])
         source.append(np.full(K, row) if same else row + np.arange(K))
         row, first = row + (1 if same else K), first + K
     where = torch.as_tensor(np.stack([np.concatenate(i), np.concatenate(j)]))
-    U = torch.sparse_coo_tensor(where, np.concatenate(values), (row, first), dtype=dtype, device=device, check_invariants=True)
+    values = torch.as_tensor(np.concatenate(values), dtype=dtype)
+    U = torch.sparse_coo_tensor(where, values, (row, first), device=device, check_invariants=True)
     return U.coalesce(), torch.as_tensor(np.concatenate(source), device=device)
 
 

@@ -5,9 +5,12 @@ holds all P parameters of model r, so that communication is the product A theta.
 """
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from .streams import torch_stream
 
@@ -15,7 +18,7 @@ from .streams import torch_stream
 def mlp(widths: Sequence[int], activation: Callable[[], nn.Module]) -> nn.Sequential:
     """Fully connected network with the given layer widths; the last layer is linear."""
     layers = []
-    for a, b in zip(widths, widths[1:], strict=False):
+    for a, b in pairwise(widths):
         layers += [nn.Linear(a, b), activation()]
     return nn.Sequential(*layers[:-1])
 
@@ -25,18 +28,22 @@ class DeepONet(nn.Module):
 
     Args:
         branch, trunk: layer widths with the same last width, e.g. (100, 50, 50) and (1, 50, 50).
+        domain: interval (a, b) of the points y, mapped to [-1, 1] before the trunk. With zero biases all kinks
+            of a ReLU trunk start at its origin; on [0, 1] without this map it would begin as a linear function.
     """
 
-    def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU):
+    def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU, domain=(-1.0, 1.0)):
         super().__init__()
         if branch[-1] != trunk[-1]:
             raise ValueError(f"branch ends with width {branch[-1]}, trunk with {trunk[-1]}; they must be equal")
+        self.domain = domain
         self.branch, self.trunk = mlp(branch, activation), mlp(trunk, activation)
         self.bias = nn.Parameter(torch.zeros(1))
 
     def forward(self, u: Tensor, y: Tensor) -> Tensor:
         """u [..., m] sensor values, y [..., d] points -> [...]; leading axes broadcast."""
-        return (self.branch(u) * self.trunk(y)).sum(-1) + self.bias[0]
+        a, b = self.domain
+        return (self.branch(u) * self.trunk((2 * y - a - b) / (b - a))).sum(-1) + self.bias[0]
 
 
 def fan_in_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
@@ -57,6 +64,7 @@ def glorot_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
 
 def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) -> Tensor:
     """One row of a stack, [P]: ``init`` fills every linear layer, other parameters keep their values."""
+    net = deepcopy(net)  # the caller's network stays as it is
     for module in net.modules():
         if isinstance(module, nn.Linear):
             init(module, generator)
@@ -80,3 +88,9 @@ def load(net: nn.Module, row: Tensor) -> nn.Module:
     """Copy one row [P] of a stack into ``net`` and return it."""
     nn.utils.vector_to_parameters(row.detach().clone(), net.parameters())
     return net
+
+
+def predict(net: nn.Module, row: Tensor, *inputs: Tensor) -> Tensor:
+    """The network with one row [P] of a stack as its parameters, without gradients."""
+    with torch.no_grad():
+        return functional_call(net, as_dict(net, row), inputs)

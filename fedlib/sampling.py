@@ -3,11 +3,24 @@
 The plain loops and the engine both read these two functions, so they see the same draws.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .streams import stream
 
 UNITS = ("steps", "epochs")
+
+
+class Local(NamedTuple):
+    """Local work of a round: K ``updates``, counted in optimiser "steps" or in "epochs" (passes over the data).
+
+    batch_size None is full batch: a pass is then one step.
+    """
+
+    updates: int
+    unit: str = "steps"
+    batch_size: int | None = None
 
 
 def participants(seed: int, round: int, K: int, fraction: float | tuple[float, float]) -> np.ndarray:
@@ -29,12 +42,13 @@ def round_half_up(x: float) -> int:
     return int(np.floor(x + 0.5))
 
 
-def n_steps(n: int, updates: int, unit: str, batch_size: int | None) -> int:
+def n_steps(n: int, local: Local) -> int:
     """Optimiser steps in a round: ``updates`` itself, or times the ceil(n / batch_size) batches of a pass."""
-    return updates if unit == "steps" or batch_size is None else updates * -(-n // batch_size)
+    one_each = local.unit == "steps" or local.batch_size is None
+    return local.updates * (1 if one_each else -(-n // local.batch_size))
 
 
-def batches(seed: int, client: int, round: int, n: int, updates: int, unit: str, batch_size: int | None) -> np.ndarray:
+def batches(seed: int, client: int, round: int, n: int, local: Local) -> np.ndarray:
     """Positions 0..n-1 that the client's local steps of this round use.
 
     Passes over freshly shuffled data, cut into mini-batches, the last batch of a pass as it comes out; the unit
@@ -43,10 +57,10 @@ def batches(seed: int, client: int, round: int, n: int, updates: int, unit: str,
     Returns:
         int64 [S, min(batch_size, n)], -1 where the last batch of a pass is short.
     """
-    if batch_size is None:
-        return np.tile(np.arange(n), (updates, 1))
-    size = min(batch_size, n)
-    per_pass, S = -(-n // size), n_steps(n, updates, unit, batch_size)
+    if local.batch_size is None:
+        return np.tile(np.arange(n), (local.updates, 1))
+    size = min(local.batch_size, n)
+    per_pass, S = -(-n // size), n_steps(n, local)
     passes = -(-S // per_pass)
     order = np.full((passes, per_pass * size), -1)
     shuffled = np.tile(np.arange(n), (passes, 1))

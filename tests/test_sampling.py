@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.sampling import batches, n_steps, participants
+from fedlib.sampling import Local, batches, n_steps, participants
 from fedlib.streams import stream, torch_stream
 
 
@@ -30,25 +30,25 @@ def test_everybody_takes_part_equally_often():
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 70))
 def test_an_epoch_visits_every_point_once(n, epochs, size):
-    at = batches(0, 2, 5, n, epochs, "epochs", size)
-    assert at.shape == (n_steps(n, epochs, "epochs", size), min(size, n))
+    at = batches(0, 2, 5, n, Local(epochs, "epochs", size))
+    assert at.shape == (n_steps(n, Local(epochs, "epochs", size)), min(size, n))
     for one in np.split(at, epochs):
         np.testing.assert_array_equal(np.sort(one[one >= 0]), np.arange(n))
 
 
 def test_steps_are_the_first_batches_of_the_same_sequence():
-    epochs = batches(0, 1, 0, 50, 3, "epochs", 16)
-    np.testing.assert_array_equal(batches(0, 1, 0, 50, 9, "steps", 16), epochs[:9])
+    epochs = batches(0, 1, 0, 50, Local(3, "epochs", 16))
+    np.testing.assert_array_equal(batches(0, 1, 0, 50, Local(9, "steps", 16)), epochs[:9])
 
 
 def test_full_batch_is_everything_in_order():
-    np.testing.assert_array_equal(batches(0, 1, 0, 5, 3, "epochs", None), np.tile(np.arange(5), (3, 1)))
+    np.testing.assert_array_equal(batches(0, 1, 0, 5, Local(3, "epochs")), np.tile(np.arange(5), (3, 1)))
 
 
 @pytest.mark.parametrize("changed", [{"seed": 1}, {"client": 3}, {"round": 4}])
 def test_streams_differ_by_seed_client_and_round(changed):
     key = {"seed": 0, "client": 2, "round": 5}
-    rest = dict(n=40, updates=1, unit="epochs", batch_size=8)
+    rest = {"n": 40, "local": Local(1, "epochs", 8)}
     assert (batches(**key, **rest) != batches(**(key | changed), **rest)).any()
     np.testing.assert_array_equal(batches(**key, **rest), batches(**key, **rest))
 

@@ -71,7 +71,10 @@ def test_free_pendulum_has_the_period_of_the_elliptic_integral():
     a, S = 1.2, 400
     period = 4 * ellipk(np.sin(a / 2) ** 2)
     x = rk4(
-        lambda x, u: np.stack([x[:, 1], -np.sin(x[:, 0])], 1), np.array([[a, 0.0]]), np.zeros((1, 2 * S + 1)), period / S
+        lambda x, u: np.stack([x[:, 1], -np.sin(x[:, 0])], 1),
+        np.array([[a, 0.0]]),
+        np.zeros((1, 2 * S + 1)),
+        period / S,
     )
     np.testing.assert_allclose(x[0, -1], [a, 0], atol=1e-7)
 

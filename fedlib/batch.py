@@ -1,0 +1,249 @@
+"""Unattended runs: notebooks through papermill, in processes, resumable, nothing half-written."""
+
+import ast
+import difflib
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import yaml
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from tqdm import tqdm
+
+from .results import ROOT, read_result, table, write_atomically
+
+NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one notebook ended. status: "done", "skipped" or "failed"."""
+
+    notebook: str
+    status: str
+    seconds: float
+    message: str = ""
+
+
+def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
+    """name -> (type hint, default) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
+    cells = [c for c in nbformat.read(notebook, 4).cells if "parameters" in c.metadata.get("tags", [])]
+    if len(cells) != 1:
+        raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
+    found = {}
+    for node in ast.parse(cells[0].source).body:
+        try:
+            found[node.target.id] = (ast.unparse(node.annotation), ast.literal_eval(node.value))
+        except (AttributeError, ValueError):
+            raise ValueError(
+                f"{notebook.name}: the parameters cell has '{ast.unparse(node)}'; expected 'name: type = literal'"
+            ) from None
+    return found
+
+
+def has_type(value, hint: str) -> bool:
+    """Whether a literal fits a hint such as int, float, str, bool, list[float], float | None."""
+    if " | " in hint:
+        return any(has_type(value, part) for part in hint.split(" | "))
+    if hint.startswith("list["):
+        return isinstance(value, list) and all(has_type(v, hint[5:-1]) for v in value)
+    if hint == "None":
+        return value is None
+    kinds = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "list": (list,), "dict": (dict,)}
+    return isinstance(value, kinds[hint]) and (hint == "bool" or not isinstance(value, bool))
+
+
+def check_parameters(notebook: Path, given: Mapping) -> dict:
+    """All parameters of a run: defaults overridden by ``given``; unknown or ill-typed ones are refused.
+
+    papermill itself only warns about an unknown name and runs with the default.
+    """
+    known = parameters_of(notebook)
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise ValueError(f"{notebook.stem} has no parameter {name!r}; {hint}")
+        if not has_type(value, known[name][0]):
+            raise ValueError(f"{notebook.stem}: {name} = {value!r}; expected {known[name][0]}")
+    return {name: default for name, (_, default) in known.items()} | dict(given)
+
+
+def profile_parameters(notebook: Path, profile: str) -> dict:
+    """What a profile changes: notebooks/parameters/<notebook>.<profile>.yaml; "quick" is the defaults."""
+    path = notebook.parent / "parameters" / f"{notebook.stem}.{profile}.yaml"
+    if path.exists():
+        return (yaml.safe_load(path.read_text()) or {}) | {"profile": profile}
+    if profile != "quick":
+        others = [p.name.split(".")[1] for p in path.parent.glob(f"{notebook.stem}.*.yaml")]
+        raise ValueError(f"{notebook.stem} has no profile {profile!r}; known: {', '.join(['quick', *others])}")
+    return {}
+
+
+def content_hash(notebook: Path, parameters: Mapping) -> str:
+    """What a result depends on: the notebook's code, its parameters, fedlib, the printed numbers, the lock."""
+    code = [c.source for c in nbformat.read(notebook, 4).cells if c.cell_type == "code"]
+    digest = hashlib.sha256(json.dumps([code, dict(parameters)], sort_keys=True).encode())
+    for path in [*sorted((ROOT / "fedlib").glob("*.py")), ROOT / "data/paper_numbers.yaml", ROOT / "requirements.lock"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def kernel_environment(threads: int, **extra: str):
+    """Environment that a kernel inherits: its share of the cores, and memory that glibc keeps for reuse.
+
+    Without the two MALLOC settings every large temporary is mapped and unmapped anew (10 to 25 % of a step).
+    """
+    keep = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "4000000000")
+    old = dict(os.environ)
+    os.environ.update(keep | {"OMP_NUM_THREADS": str(threads)} | extra)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(old)
+
+
+def execute(notebook: Path, parameters: Mapping, stamp: str, target: Path, threads: int) -> Outcome:
+    """Run one notebook in a folder of its own; stamp its result and move the folder to ``target`` on success."""
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    started, partial = time.time(), partial_folder(target)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        with kernel_environment(threads, FEDLIB_OUTPUT=str(partial.resolve())):
+            papermill.execute_notebook(
+                notebook, partial / notebook.name, dict(parameters), cwd=notebook.parent,
+                kernel_name="python3", progress_bar=False, log_output=False,
+            )  # fmt: skip
+        result = read_result(partial / "result.json")
+    except PapermillExecutionError as error:
+        cell = f"cell {error.cell_index}: {error.ename}: {error.evalue}"
+        return Outcome(notebook.stem, "failed", time.time() - started, f"{cell} (see {partial / notebook.name})")
+    except Exception as error:  # a dead kernel, a missing result: papermill's metadata would call it finished
+        return Outcome(notebook.stem, "failed", time.time() - started, f"{type(error).__name__}: {error}")
+    write_atomically(partial / "result.json", json.dumps(result | {"stamp": stamp}, indent=1) + "\n")
+    shutil.rmtree(target, ignore_errors=True)
+    os.replace(partial, target)
+    return Outcome(notebook.stem, "done", time.time() - started)
+
+
+def partial_folder(target: Path) -> Path:
+    return target.with_name(f".{target.name}.partial")
+
+
+def is_done(target: Path, stamp: str) -> bool:
+    """Trust only the stamp that ``execute`` writes after success."""
+    try:
+        return read_result(target / "result.json").get("stamp") == stamp
+    except (OSError, ValueError):
+        return False
+
+
+def cells_done(path: Path) -> int:
+    """Cells that papermill has finished so far, read from its growing output."""
+    try:
+        cells = json.loads(path.read_text())["cells"]
+    except (OSError, ValueError):
+        return 0
+    return sum(c["metadata"].get("papermill", {}).get("status") == "completed" for c in cells)
+
+
+def run(
+    names: Sequence[str] = (),
+    profile: str = "quick",
+    jobs: int | None = None,
+    overrides: Mapping | None = None,
+    notebooks: Path = NOTEBOOKS,
+    figures: Path = FIGURES,
+) -> list[Outcome]:
+    """Run notebooks (all by default) and return one outcome each; a failure does not stop the others.
+
+    Everything that can be wrong with names, profile and parameters is reported before anything runs.
+    """
+    known = {p.stem: p for p in sorted(notebooks.glob("*.ipynb"))}
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1) or [", ".join(known) or "none"]
+            raise ValueError(f"there is no notebook {name!r} in {notebooks}; known or near: {near[0]}")
+    work, outcomes = [], []
+    for name in names or known:
+        parameters = check_parameters(known[name], profile_parameters(known[name], profile) | dict(overrides or {}))
+        stamp, target = content_hash(known[name], parameters), figures / profile / name
+        if is_done(target, stamp):
+            outcomes.append(Outcome(name, "skipped", 0.0, "up to date"))
+        else:
+            work.append((known[name], parameters, stamp, target))
+    cores = os.cpu_count() or 1
+    jobs = max(1, min(jobs or cores, len(work)))
+    threads = max(1, cores // jobs)
+    with bar(work):
+        try:
+            results = Parallel(jobs, backend="loky", return_as="generator_unordered")(
+                delayed(execute)(*job, threads) for job in work
+            )
+            for outcome in results:
+                outcomes.append(outcome)
+        except TerminatedWorkerError as error:
+            missing = {job[0].stem for job in work} - {o.notebook for o in outcomes}
+            outcomes += [Outcome(n, "failed", 0.0, f"a worker process was killed: {error}") for n in sorted(missing)]
+    return sorted(outcomes, key=lambda o: o.notebook)
+
+
+@contextmanager
+def bar(work):
+    """One progress bar over all cells of all notebooks."""
+    total = sum(len(nbformat.read(job[0], 4).cells) + 1 for job in work)  # papermill injects one cell
+    outputs = [(partial_folder(job[3]) / job[0].name, job[3] / job[0].name) for job in work]
+    stop = threading.Event()
+    with tqdm(total=total, unit="cell", desc=f"{len(work)} notebooks", disable=not work) as progress:
+
+        def watch():
+            while not stop.wait(0.5):
+                progress.update(max(0, sum(max(map(cells_done, pair)) for pair in outputs) - progress.n))
+
+        for pair in outputs:
+            pair[1].unlink(missing_ok=True)  # an older run's notebook is not progress
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            watcher.join()
+
+
+def report(profile: str = "quick", figures: Path = FIGURES) -> str:
+    """The table paper | ours | verdict of all result files of a profile."""
+    results, notes = results_of(figures / profile)
+    full = [] if profile == "paper" else [c for r in results_of(FIGURES / "paper")[0] for c in r["comparisons"]]
+    for r in results:
+        hardware = r["environment"]["hardware"]
+        device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
+        notes.append(f"  {r['notebook']}: {r['wall_s']:.0f} s on {device}")
+    if not results:
+        return "\n".join([f"no results in {figures / profile}; run `python -m fedlib run --profile {profile}`", *notes])
+    return "\n".join([table([c for r in results for c in r["comparisons"]], profile, full), *notes])
+
+
+def results_of(folder: Path) -> tuple[list[dict], list[str]]:
+    """(results, complaints about damaged files) of a profile's folder."""
+    results, complaints = [], []
+    for path in sorted(folder.glob("[!.]*/result.json")):
+        try:
+            results.append(read_result(path))
+        except ValueError as error:
+            complaints.append(f"  ! {error}")
+    return results, complaints

@@ -1,0 +1,86 @@
+"""Speed and memory of the engine against a plain PyTorch loop over clients, in one run on one thread."""
+
+import multiprocessing
+import resource
+import time
+
+import torch
+
+from .batch import kernel_environment
+from .datasets import pendulum_triplets
+from .federation import Federation, train
+from .networks import DeepONet
+from .partitions import deal
+from .reference import fedavg_adam
+from .results import environment
+from .sampling import Local
+from .streams import stream
+
+N, M_SENSORS, BATCH, STEPS = 10_000, 100, 64, 100
+
+
+def squared_error(predict, batch):
+    """(1/n) sum (G(u)(y) - s)^2."""
+    return (batch["w"] * (predict(batch["u"], batch["y"]) - batch["s"]) ** 2).sum()
+
+
+def setting(K: int):
+    """The pendulum DeepONet with K clients: net, pool, federation."""
+    pool = {k: v.float() for k, v in pendulum_triplets(N, M_SENSORS, 0.2, stream(0, "train")).items()}
+    return DeepONet((M_SENSORS, 50, 50), (1, 50, 50)), pool, Federation(deal(N, K, stream(0, "deal")))
+
+
+def ways(K: int, compiled: bool = True) -> dict:
+    """The same round of FedAvg-Adam (STEPS local steps of BATCH points), done in each way."""
+    net, pool, fed = setting(K)
+
+    def engine(compile):
+        return lambda: train(
+            net, squared_error, pool, [fed], rounds=1, local_updates=STEPS, batch_size=BATCH, compile=compile
+        )
+
+    plain = lambda: fedavg_adam(net, squared_error, pool, fed, rounds=1, local=Local(STEPS, batch_size=BATCH))  # noqa: E731
+    return {"plain": plain, "eager": engine(False)} | ({"compiled": engine(True)} if compiled else {})
+
+
+def time_ways(K: int, repetitions: int) -> dict:
+    """Best wall time of each way in ms per local step of all K clients; the ways take turns."""
+    torch.set_num_threads(1)
+    candidates = ways(K)
+    for way in candidates.values():
+        way()  # warm up, compile
+    best = dict.fromkeys(candidates, float("inf"))
+    for _ in range(repetitions):
+        for name, way in candidates.items():
+            start = time.perf_counter()
+            way()
+            best[name] = min(best[name], time.perf_counter() - start)
+    ms = {name: 1e3 * seconds / STEPS for name, seconds in best.items()}
+    ratio = {f"plain / {name}": round(ms["plain"] / ms[name], 2) for name in ("eager", "compiled")}
+    return {"clients": K, "ms_per_step": {k: round(v, 3) for k, v in ms.items()}} | ratio
+
+
+def peak_memory(K: int) -> dict:
+    """Peak resident memory (GiB) of a process that runs one eager round with K clients."""
+    torch.set_num_threads(1)
+    ways(K, compiled=False)["eager"]()
+    return {"clients": K, "peak_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3)}
+
+
+def in_own_process(function, *arguments):
+    """A fresh process with one thread: no other measurement's compiled code, memory or warm cache."""
+    with kernel_environment(threads=1), multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def bench(quick: bool = False) -> dict:
+    """All measurements, with the hardware they were made on."""
+    repetitions = 2 if quick else 5
+    speed = [in_own_process(time_ways, K, repetitions) for K in ((2, 20) if quick else (2, 20, 100))]
+    info = environment()
+    info["hardware"]["threads"] = 1
+    return info | {
+        "task": f"DeepONet {M_SENSORS}-50-50 / 1-50-50, one round of {STEPS} Adam steps, batch {BATCH}, float32",
+        "speed": speed,
+        "memory": in_own_process(peak_memory, 1000),
+    }

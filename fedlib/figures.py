@@ -1,0 +1,104 @@
+"""Drawing: one style, colours that everybody can tell apart, and pure functions data -> Figure."""
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+
+import numpy as np
+from matplotlib.figure import Figure
+
+# Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure
+COLORS = {
+    "truth": "#000000",
+    "federated": "#0072B2",
+    "isolated": "#D55E00",
+    "centralised": "#009E73",
+    "paper": "#CC79A7",
+    "other": "#E69F00",
+    "light": "#56B4E9",
+}
+CLIENTS = [COLORS[c] for c in ("federated", "other", "centralised", "paper", "light", "isolated")]
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.5,
+}
+
+
+def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.2, 2.6), **kwargs):
+    """(figure, axes [rows, columns]) without pyplot, so that a widget's redraw leaves no figure behind."""
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        fig = Figure((size[0] * columns, size[1] * rows), layout="constrained")
+        return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
+
+
+def png(fig: Figure, dpi: int = 80) -> bytes:
+    """The figure as PNG bytes."""
+    out = BytesIO()
+    fig.savefig(out, format="png", dpi=dpi)
+    return out.getvalue()
+
+
+def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **kwargs) -> None:
+    """Mean over the first axis (seeds) of values [seeds, len(x)] with a band of one st.dev."""
+    mean, sd = np.mean(values, 0), np.std(values, 0)
+    ax.plot(x, mean, color=color, label=label, **({"marker": "o", "ms": 3} | kwargs))
+    ax.fill_between(x, mean - sd, mean + sd, color=color, alpha=0.2, lw=0)
+
+
+def shards(sizes_or_values: Sequence[np.ndarray], ax, label: str) -> None:
+    """What each client owns: the values of its points as a strip, one row per client."""
+    for k, values in enumerate(sizes_or_values):
+        ax.plot(values, np.full(len(values), k), "|", ms=5, color=CLIENTS[k % len(CLIENTS)], alpha=0.4, rasterized=True)
+    ax.set(xlabel=label, ylabel="client")
+
+
+def trajectories(
+    t: np.ndarray, truth: np.ndarray, predictions: Mapping[str, np.ndarray], titles: Sequence[str]
+) -> Figure:
+    """True against predicted angle, one panel per trajectory (Fed-DeepONet, Figs. 3, 4 and 8).
+
+    Args:
+        t [m] (s); truth [n, m]; predictions: label -> [n, m], label a key of COLORS; titles: n panel titles.
+    """
+    fig, axes = panels(1, len(truth), size=(2.6, 2.3))
+    for i, ax in enumerate(axes[0]):
+        ax.plot(t, truth[i], color=COLORS["truth"], label="true")
+        for label, x in predictions.items():
+            ax.plot(t, x[i], "--", color=COLORS[label], label=label)
+        ax.set(xlabel="t (s)", title=titles[i])
+    axes[0, 0].set_ylabel("angle $x_1$ (rad)")
+    axes[0, 0].legend()
+    return fig
+
+
+def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: np.ndarray, label, color="federated"):
+    """A row of a table as points: printed values beside ours [seeds, len(x)] with st.dev. over seeds."""
+    if paper is not None:
+        ax.plot(x, paper, "s", mfc="none", color=COLORS["paper"], label="paper")
+    ax.errorbar(x, ours.mean(0), ours.std(0, ddof=1) if len(ours) > 1 else None, fmt="o-", ms=4, capsize=3,
+                color=COLORS[color], label=label)  # fmt: skip
+    ax.set_ylim(bottom=0)
+
+
+def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
+    """Left the input torque, right the angle it causes, true and predicted, with relative L2 errors.
+
+    Args:
+        t [m] (s); u [m] (rad/s^2); truth [m] (rad); predictions: label -> [m], label a key of COLORS.
+    """
+    fig, ((left, right),) = panels(1, 2, size=(3.4, 2.5))
+    left.plot(t, u, color=COLORS["other"])
+    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
+    right.plot(t, truth, color=COLORS["truth"], label="true")
+    for label, x in predictions.items():
+        error = 100 * np.linalg.norm(x - truth) / np.linalg.norm(truth)
+        right.plot(t, x, "--", color=COLORS[label], label=f"{label}: e = {error:.2f} %")
+    right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output")
+    right.legend()
+    return fig

@@ -1,0 +1,54 @@
+"""Ragged clients as rectangular batches: shorter ones are padded, and padding weighs nothing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .sampling import batches
+
+
+def weigh(where: np.ndarray, dtype, device) -> tuple[Tensor, Tensor]:
+    """Pool indices [..., B], -1 on padding -> (indices, weights w), both [..., B].
+
+    w is 1 / n on the n real points and 0 on padding, which repeats the first point to stay a finite number.
+    """
+    real = where >= 0
+    weight = torch.as_tensor(real / real.sum(-1, keepdims=True), dtype=dtype, device=device)
+    return torch.as_tensor(np.where(real, where, where[..., :1]), device=device), weight
+
+
+def gather(pool, where: Tensor, weight: Tensor) -> dict[str, Tensor]:
+    """The rows' batches: every pool tensor at ``where`` [n, B], and the weights."""
+    return {k: v.index_select(0, where.flatten()).unflatten(0, where.shape) for k, v in pool.items()} | {"w": weight}
+
+
+def device_of(pool):
+    return next(iter(pool.values())).device
+
+
+def pad(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """n index arrays [..., B_i] -> [n, ..., max B_i], filled up with -1."""
+    B = max(a.shape[-1] for a in arrays)
+    return np.stack([np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, B - a.shape[-1])], constant_values=-1) for a in arrays])
+
+
+def full_batch(pool, federations, who, dtype) -> dict[str, Tensor]:
+    """All points of every row (f, k) in ``who``."""
+    return gather(pool, *weigh(pad([np.asarray(federations[f].shards[k]) for f, k in who]), dtype, device_of(pool)))
+
+
+def mini_batches(pool, federations, who, steps, r, local, dtype):
+    """(n, batch) of every local step: the first n rows of ``who`` are still at work; ``steps`` is descending."""
+    points = []
+    for f, k in who:
+        shard = np.asarray(federations[f].shards[k])
+        at = batches(federations[f].seed, k, r, len(shard), local)
+        points.append(np.where(at < 0, -1, shard[at]))
+    levels = np.unique(steps)
+    for start, stop in zip([0, *levels], levels, strict=False):
+        n = int((steps >= stop).sum())
+        where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device_of(pool))
+        for at, w in zip(where, weight, strict=True):
+            yield n, gather(pool, at, w)

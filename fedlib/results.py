@@ -1,0 +1,208 @@
+"""Results: the papers' numbers, comparisons with them, and the files a run leaves behind."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+REPRODUCED, ORDERING, NOT = "reproduced", "same ordering, different level", "not reproduced"
+REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "comparisons"}
+
+
+@dataclass(frozen=True)
+class PaperNumber:
+    """One printed number.
+
+    value, spread: as printed; samples: how many test cases the spread is over (None: spread of the value itself).
+    better: "lower", "higher" or "equal". group: numbers whose ordering belongs together.
+    """
+
+    id: str
+    value: float
+    where: str
+    unit: str = ""
+    spread: float | None = None
+    samples: int | None = None
+    better: str = "lower"
+    group: str | None = None
+
+    @property
+    def tolerance(self) -> float:
+        """The paper's own uncertainty of the value: spread / sqrt(samples) for a mean over test cases."""
+        return 0.0 if self.spread is None else self.spread / (self.samples or 1) ** 0.5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our mean and st.dev. over seeds beside a printed number."""
+
+    id: str
+    paper: float
+    ours: float
+    sd: float
+    seeds: int
+    unit: str
+    where: str
+    verdict: str
+
+
+@cache
+def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str, PaperNumber]:
+    """Every printed number by id."""
+    return {key: PaperNumber(key, **fields) for key, fields in yaml.safe_load(path.read_text())["numbers"].items()}
+
+
+def is_reproduced(paper: PaperNumber, ours: float) -> bool:
+    """Within the paper's own uncertainty, or better."""
+    gap = ours - paper.value
+    return {"lower": gap, "higher": -gap, "equal": abs(gap)}[paper.better] <= paper.tolerance
+
+
+def compare(measured: Mapping[str, Sequence[float]], numbers: Mapping[str, PaperNumber]) -> list[Comparison]:
+    """measured: id -> one value per seed. A level that is missed keeps the ordering of its group or it does not."""
+    if unknown := sorted(set(measured) - set(numbers)):
+        raise ValueError(f"no printed number has the id {unknown[0]!r}; add it to data/paper_numbers.yaml")
+    mean = {key: float(np.mean(values)) for key, values in measured.items()}
+    rows = []
+    for key, values in measured.items():
+        paper = numbers[key]
+        group = [k for k in measured if paper.group and numbers[k].group == paper.group]
+        ordered = sorted(group, key=lambda k: numbers[k].value) == sorted(group, key=lambda k: mean[k])
+        verdict = REPRODUCED if is_reproduced(paper, mean[key]) else ORDERING if len(group) > 1 and ordered else NOT
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        rows.append(Comparison(key, paper.value, mean[key], sd, len(values), paper.unit, paper.where, verdict))
+    return rows
+
+
+def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", full: Sequence[Mapping] = ()) -> str:
+    """The table paper | ours | verdict as text.
+
+    profile: what ours was run with; a verdict is given for the paper profile only. full: comparisons of the
+    paper profile's committed run, shown (with their verdicts) beside those of a smaller one.
+    """
+    rows = [["number", "paper", f"ours, {profile} profile"]]
+    rows[0] += ["ours, paper profile (committed)"] * bool(full) + ["verdict"]
+    known = {c["id"]: c for c in full}
+    for c in comparisons:
+        c = c if isinstance(c, Mapping) else asdict(c)
+        best = c if profile == "paper" else known.get(c["id"])
+        row = [f"{c['id']} [{c['where']}]", f"{c['paper']:g} {c['unit']}", _ours(c)]
+        row += [_ours(best) if best else "-"] * bool(full) + [best["verdict"] if best else "run `make paper`"]
+        rows.append(row)
+    width = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(r, width, strict=True)).rstrip() for r in rows)
+
+
+def _ours(c: Mapping) -> str:
+    return f"{c['ours']:.3f} +- {c['sd']:.3f} {c['unit']} ({c['seeds']} seed{'s' * (c['seeds'] > 1)})"
+
+
+def environment() -> dict:
+    """Versions and hardware of this process."""
+    names = [line.split(":")[1].strip() for line in _read("/proc/cpuinfo").splitlines() if "model name" in line]
+    cpu = names[0] if names else platform.processor()
+    packages = ("fedlib", "torch", "numpy", "scipy", "POT", "matplotlib", "papermill")
+    return {
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in packages},
+        "hardware": {
+            "cpu": cpu,
+            "cores": os.cpu_count(),
+            "threads": torch.get_num_threads(),
+            "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+            "system": platform.platform(),
+        },
+    }
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write to a temporary name in the same folder and rename: a reader sees the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text)
+    os.replace(partial, path)
+
+
+def _plain(value):
+    """JSON for numpy and torch values."""
+    if isinstance(value, (np.ndarray, np.generic, torch.Tensor)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot stand in a result file; give numbers, text, lists or dicts of them")
+
+
+def read_result(path: Path) -> dict:
+    """A result file, or a ValueError that says what is wrong with it."""
+    hint = f"remove {path.parent} and run the notebook again"
+    try:
+        result = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is truncated or damaged ({error}); {hint}") from None
+    missing = REQUIRED - set(result) if isinstance(result, dict) else REQUIRED
+    if missing:
+        raise ValueError(f"{path} is no result file: {', '.join(sorted(missing))} missing; {hint}")
+    return result
+
+
+class Run:
+    """What one notebook run produces: figures, measured numbers, and at its end ``result.json``.
+
+    Args:
+        notebook: e.g. "01_pendulum". profile: "quick", "paper", ... parameters: the notebook's parameters.
+    """
+
+    def __init__(self, notebook: str, profile: str, parameters: Mapping):
+        self.notebook, self.profile, self.parameters = notebook, profile, dict(parameters)
+        # the batch runner collects the output of a run in a folder of its own and moves it when all is done
+        self.folder = Path(os.environ.get("FEDLIB_OUTPUT") or ROOT / "figures" / profile / notebook)
+        self.measured: dict[str, list[float]] = {}
+        self.started = time.time()
+
+    def figure(self, fig, name: str):
+        """Save a figure as PNG and SVG with the profile in its corner, and return it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        fig.text(1, 0, f"{self.profile} profile", ha="right", va="bottom", fontsize=6, color="0.5")
+        for suffix in ("png", "svg"):
+            partial = self.folder / f".{name}.{suffix}"
+            metadata = {"Date": None} if suffix == "svg" else None
+            fig.savefig(partial, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
+            os.replace(partial, self.folder / f"{name}.{suffix}")
+        return fig
+
+    def measure(self, id: str, values: Sequence[float]) -> None:
+        """Our value of a printed number, one per seed."""
+        paper_numbers()[id]  # a misspelt id fails here, in its own cell
+        self.measured[id] = [float(v) for v in np.atleast_1d(values)]
+
+    def comparisons(self) -> list[Comparison]:
+        return compare(self.measured, paper_numbers())
+
+    def finish(self, **metrics) -> Path:
+        """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine."""
+        result = {
+            "notebook": self.notebook,
+            "profile": self.profile,
+            "parameters": self.parameters,
+            "environment": environment(),
+            "wall_s": round(time.time() - self.started, 1),
+            "metrics": metrics,
+            "comparisons": [asdict(c) for c in self.comparisons()],
+        }
+        path = self.folder / "result.json"
+        write_atomically(path, json.dumps(result, indent=1, default=_plain) + "\n")
+        return path

@@ -1,0 +1,168 @@
+"""Unattended runs: strict parameters, resume, a broken notebook beside a sound one, a kill in the middle."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from fedlib import batch
+from fedlib.__main__ import main
+
+CODE = """
+import os, time
+import numpy as np
+from fedlib.results import Run
+from fedlib.streams import stream
+run = Run("{name}", profile, {{"seed": seed, "n": n, "scale": scale}})
+time.sleep(pause)
+open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
+"""
+
+
+def write_notebook(folder, name, last="run.finish(mean=scale * stream(seed, 'x').normal(size=n).mean())"):
+    parameters = 'profile: str = "quick"\nseed: int = 0\nn: int = 5\nscale: float = 1.0\npause: float = 0.0'
+    cells = [new_code_cell(parameters), new_code_cell(CODE.format(name=name)), new_code_cell(last)]
+    cells[0].metadata["tags"] = ["parameters"]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=cells, metadata=kernel), folder / f"{name}.ipynb")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    source = tmp_path / "notebooks"
+    (source / "parameters").mkdir(parents=True)
+    write_notebook(source, "sound")
+    (source / "parameters" / "sound.long.yaml").write_text("n: 50\n")
+    monkeypatch.setenv("FEDLIB_TEST_LOG", str(tmp_path / "log"))
+    return source, tmp_path / "figures", tmp_path / "log"
+
+
+def command(project, *arguments):
+    return main(["run", "--source", str(project[0]), "--figures", str(project[1]), "--jobs", "2", *arguments])
+
+
+def result(project, name="sound", profile="quick"):
+    return json.loads((project[1] / profile / name / "result.json").read_text())
+
+
+def test_one_broken_cell_does_not_stop_the_others(project, capsys):
+    source, figures, log = project
+    write_notebook(source, "broken", last="1 / 0")
+    write_notebook(source, "silent", last="pass")  # ends well, but leaves no result
+    assert command(project) == 1
+    out = capsys.readouterr().out
+    assert "failed   broken" in out
+    assert "cell 3: ZeroDivisionError: division by zero" in out
+    assert "failed   silent" in out
+    assert "done     sound" in out
+    assert result(project)["stamp"]
+    assert not (figures / "quick" / "broken").exists()
+    assert log.read_text().split().count("sound") == 1
+
+    write_notebook(source, "broken")  # mended: only what is missing runs
+    write_notebook(source, "silent")
+    assert command(project) == 0
+    assert "skipped  sound" in capsys.readouterr().out
+    assert sorted(log.read_text().split()) == ["broken", "broken", "silent", "silent", "sound"]
+
+
+def test_profile_parameters_and_overrides_reach_the_notebook(project):
+    assert command(project, "--profile", "long", "-p", "scale=2", "sound") == 0
+    assert result(project, profile="long")["parameters"] == {"seed": 0, "n": 50, "scale": 2}
+    assert result(project, profile="long")["profile"] == "long"
+
+
+def test_changed_parameter_or_truncated_result_runs_again(project):
+    _, figures, log = project
+    assert command(project) == 0
+    first = result(project)
+    assert command(project, "-p", "seed=1") == 0
+    assert result(project)["metrics"] != first["metrics"]
+    assert command(project) == 0
+    path = figures / "quick" / "sound" / "result.json"
+    path.write_text(path.read_text()[:100])
+    assert command(project) == 0
+    assert result(project)["metrics"] == first["metrics"]
+    assert len(log.read_text().split()) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-p", "sede=1"], "no parameter 'sede'; did you mean 'seed'?"),
+        (["-p", "seed=one"], "seed = 'one'; expected int"),
+        (["-p", "n=2.5"], "n = 2.5; expected int"),
+        (["-p", "seed"], "expected name=value"),
+        (["--profile", "lnog"], "known: quick, long"),
+        (["sonud"], "no notebook 'sonud'"),
+    ],
+)
+def test_misspelt_arguments_are_refused_before_anything_runs(project, arguments, message, capsys):
+    assert command(project, *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not project[1].exists()
+    assert not project[2].exists()
+
+
+def test_parameters_cell_holds_literals_only(project):
+    path = project[0] / "sound.ipynb"
+    notebook = nbformat.read(path, 4)
+    notebook.cells[0].source += "\nderived: int = n + 1"
+    nbformat.write(notebook, path)
+    with pytest.raises(ValueError, match=r"'derived: int = n \+ 1'; expected 'name: type = literal'"):
+        batch.parameters_of(path)
+    notebook.cells[0].metadata["tags"] = []
+    nbformat.write(notebook, path)
+    with pytest.raises(ValueError, match="0 cells tagged 'parameters'"):
+        batch.parameters_of(path)
+
+
+def test_killed_run_resumes_to_the_identical_result(project):
+    source, figures, _ = project
+    assert command(project) == 0
+    expected = result(project)["metrics"]
+    arguments = ["run", "--source", str(source), "--figures", str(figures / "killed"), "-p", "pause=3.0"]
+    process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], start_new_session=True)
+    partial = figures / "killed" / "quick" / ".sound.partial"
+    deadline = time.time() + 60
+    while batch.cells_done(partial / "sound.ipynb") < 2 and time.time() < deadline:
+        time.sleep(0.05)  # the parameters cells are done: the kernel is asleep in the next one
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert partial.exists()
+    assert not (figures / "killed" / "quick" / "sound").exists()
+    assert main([*arguments[:5], "-p", "pause=0.0"]) == 0
+    assert json.loads((figures / "killed" / "quick" / "sound" / "result.json").read_text())["metrics"] == expected
+    assert not partial.exists()
+
+
+def test_a_dead_kernel_is_a_failure_and_not_a_result(project, capsys):
+    write_notebook(project[0], "dies", last="import os; os._exit(1)")
+    assert command(project, "dies") == 1
+    assert "DeadKernelError" in capsys.readouterr().out
+    assert not (project[1] / "quick" / "dies").exists()
+
+
+def test_report_names_a_damaged_file(project, capsys):
+    assert command(project) == 0
+    path = project[1] / "quick" / "sound" / "result.json"
+    path.write_text("{")
+    assert "truncated or damaged" in batch.report("quick", project[1])
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "fits"),
+    [
+        (1, "int", True), (True, "int", False), (1, "float", True), ("a", "float", False),
+        ([1, 2.0], "list[float]", True), ([1, "a"], "list[int]", False),
+        (None, "float | None", True), ("x", "str", True), (True, "bool", True),
+    ],
+)  # fmt: skip
+def test_types_of_parameters(value, hint, fits):
+    assert batch.has_type(value, hint) is fits

@@ -1,0 +1,65 @@
+"""Hygiene of every notebook, so that nbval checks something and nothing leaks into git."""
+
+import re
+
+import nbformat
+import pytest
+
+from fedlib.batch import NOTEBOOKS, check_parameters, parameters_of, profile_parameters
+
+PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def test_there_are_notebooks():
+    assert PATHS
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_hygiene(path):
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    code = [c for c in notebook.cells if c.cell_type == "code"]
+    assert notebook.cells[0].source.startswith("# ")
+    assert parameters_of(path)["profile"] == ("str", "quick")
+    checked = [c for c in code if "nbval-check-output" in tags(c)]
+    assert checked, "no cell is compared: tag the facts with nbval-check-output"
+    for cell in checked:
+        text = "".join(o.get("text", "") for o in cell.outputs)
+        assert text.strip(), "nbval compares nothing: store the output (make format keeps counts)"
+        assert cell.execution_count is not None, "nbval passes vacuously on a cell without execution count"
+        assert not re.search(r"\d\.\d{3,}", text), "raw floats differ between machines: print verdicts"
+    for cell in code:
+        kept = {"nbval-check-output", "keep_output"} & set(tags(cell))
+        assert kept or not cell.outputs, f"outputs are stripped (make format): {cell.source[:60]}"
+        assert "papermill" not in cell.metadata
+    assert "widgets" not in notebook.metadata
+    assert "papermill" not in notebook.metadata
+    assert not re.search(r"(/home/|/work/|/tmp/|/root/|[A-Z]:\\\\)", nbformat.writes(notebook)), "absolute path"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_story(path):
+    """The order that readers expect: parameters, checked facts, a static figure by the widget, exercises."""
+    text = "\n".join(c.source for c in nbformat.read(path, 4).cells)
+    marks = ["## 1 The idea", "profile: str", "run = Run(", "Checked facts", "../figures/paper/", "Exercises"]
+    positions = [text.find(mark) for mark in marks]
+    assert -1 not in positions, dict(zip(marks, positions, strict=True))
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_paper_profile_fits_the_parameters(path):
+    given = profile_parameters(path, "paper")
+    assert check_parameters(path, given)["profile"] == "paper"
+    assert check_parameters(path, profile_parameters(path, "quick"))["profile"] == "quick"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_static_figures_exist(path):
+    """A link to a paper-profile figure is a promise."""
+    for link in re.findall(r"\]\((\.\./figures/paper/[^)]+)\)", nbformat.writes(nbformat.read(path, 4))):
+        assert (path.parent / link).exists(), link

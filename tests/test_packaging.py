@@ -1,0 +1,54 @@
+"""environment.yml, pyproject.toml and requirements.lock name one and the same environment."""
+
+import re
+import tomllib
+
+import yaml
+
+from fedlib.results import ROOT
+
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lock():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    return {canonical(n): v for n, v in (line.split("==") for line in lines if line and not line.startswith("#"))}
+
+
+def project():
+    meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    requirements = meta["dependencies"] + meta["optional-dependencies"]["dev"]
+    return {canonical(re.match(r"[\w.-]+", r)[0]): r for r in requirements}
+
+
+def version(text):
+    return tuple(int(x) for x in re.findall(r"\d+", text)[:3])
+
+
+def test_torch_is_pinned():
+    assert lock()["torch"] == "2.13.0"
+
+
+def test_every_requirement_is_locked_at_an_allowed_version():
+    for name, requirement in project().items():
+        lower = requirement.split(">=")[1]
+        assert version(lock()[name]) >= version(lower), requirement
+
+
+def test_environment_yml_is_the_same_set():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    (pip,) = (entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert pip == ["-r requirements.lock", "-e ."]
+    conda = {re.match(r"\w+", e)[0]: e for e in environment["dependencies"] if isinstance(e, str)}
+    assert set(conda) == {"python", "pip"}
+    meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert conda["python"].removeprefix("python") == meta["requires-python"]
+
+
+def test_ci_runs_the_readme_command():
+    assert (ROOT / ".ci/run").read_text().strip().endswith("make test")
+    readme = (ROOT / "README.md").read_text()
+    assert "make figures" in readme
+    assert "make test" in readme

@@ -1,0 +1,126 @@
+"""Comparisons with printed numbers, and result files that are whole or refused."""
+
+import json
+
+import matplotlib.figure
+import numpy as np
+import pytest
+
+from fedlib import results
+from fedlib.results import NOT, ORDERING, REPRODUCED, PaperNumber, Run, compare, paper_numbers, read_result
+
+NUMBERS = {
+    "a": PaperNumber("a", 1.0, "Table 1", "%", spread=2.0, samples=100, group="t"),
+    "b": PaperNumber("b", 2.0, "Table 1", "%", group="t"),
+    "c": PaperNumber("c", 3.0, "Table 1", "%", group="t"),
+    "high": PaperNumber("high", 0.9, "text", better="higher"),
+    "equal": PaperNumber("equal", 1.0, "text", spread=0.1, better="equal"),
+}
+
+
+def verdicts(**measured):
+    return {c.id: c.verdict for c in compare({k: np.atleast_1d(v) for k, v in measured.items()}, NUMBERS)}
+
+
+def test_a_mean_within_its_standard_error_or_better_is_reproduced():
+    assert verdicts(a=1.19) == {"a": REPRODUCED}
+    assert verdicts(a=0.1) == {"a": REPRODUCED}
+    assert verdicts(a=1.21) == {"a": NOT}
+
+
+def test_better_can_mean_higher_or_equal():
+    assert verdicts(high=0.95, equal=1.05) == {"high": REPRODUCED, "equal": REPRODUCED}
+    assert verdicts(high=0.85, equal=0.85) == {"high": NOT, "equal": NOT}
+
+
+def test_ordering_of_a_group():
+    assert verdicts(a=2, b=4, c=6) == dict.fromkeys("abc", ORDERING)
+    assert verdicts(a=4, b=2.1, c=6) == dict.fromkeys("abc", NOT)
+    assert verdicts(a=0.5, b=4, c=6) == {"a": REPRODUCED, "b": ORDERING, "c": ORDERING}
+
+
+def test_mean_and_standard_deviation_over_seeds():
+    (row,) = compare({"b": [1.0, 2.0, 6.0]}, NUMBERS)
+    assert (row.ours, row.seeds) == (3.0, 3)
+    assert row.sd == pytest.approx(7**0.5)
+
+
+def test_unknown_number():
+    with pytest.raises(ValueError, match="no printed number has the id 'd'"):
+        compare({"d": [1.0]}, NUMBERS)
+
+
+def test_the_papers_numbers_are_well_formed():
+    numbers = paper_numbers()
+    assert len(numbers) >= 12
+    for number in numbers.values():
+        assert number.better in ("lower", "higher", "equal")
+        assert number.where
+    assert numbers["fed-deeponet.table1.C20"].value == numbers["fed-deeponet.table2.a75"].value == 1.154
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "out"))
+    return Run("nb", "quick", {"seeds": [0]})
+
+
+def test_a_run_writes_figures_and_result(run):
+    fig = matplotlib.figure.Figure()
+    fig.subplots().plot([1, 2])
+    run.figure(fig, "f")
+    run.measure("fed-deeponet.table1.C20", [1.0, 1.2])
+    path = run.finish(error=np.array([1.0, 1.2]), count=np.int64(3))
+    result = read_result(path)
+    assert result["metrics"] == {"error": [1.0, 1.2], "count": 3}
+    assert result["comparisons"][0]["verdict"] == REPRODUCED
+    assert result["environment"]["versions"]["torch"].startswith("2.13.0")
+    assert sorted(p.name for p in path.parent.iterdir()) == ["f.png", "f.svg", "result.json"]
+    assert any(text.get_text() == "quick profile" for text in fig.texts)
+
+
+def test_a_misspelt_number_fails_where_it_is_measured(run):
+    with pytest.raises(KeyError, match=r"table1\.C21"):
+        run.measure("fed-deeponet.table1.C21", 1.0)
+
+
+def test_an_object_that_is_no_number_is_refused_and_nothing_is_left(run):
+    with pytest.raises(TypeError, match="Figure cannot stand in a result file"):
+        run.finish(figure=matplotlib.figure.Figure())
+    assert not run.folder.exists()
+
+
+@pytest.mark.parametrize("cut", [0, 10, -3])
+def test_truncated_result_file_is_refused(run, cut):
+    path = run.finish(error=1.0)
+    path.write_text(path.read_text()[:cut])
+    with pytest.raises(ValueError, match="truncated or damaged"):
+        read_result(path)
+
+
+def test_result_file_without_its_fields_is_refused(tmp_path):
+    path = tmp_path / "result.json"
+    for content in ({"metrics": {}}, [1]):
+        path.write_text(json.dumps(content))
+        with pytest.raises(ValueError, match="comparisons, environment"):
+            read_result(path)
+
+
+def test_atomic_write_replaces_or_leaves_alone(tmp_path):
+    path = tmp_path / "a" / "x.json"
+    results.write_atomically(path, "one")
+    results.write_atomically(path, "two")
+    assert path.read_text() == "two"
+    assert [p.name for p in path.parent.iterdir()] == ["x.json"]
+
+
+def test_a_quick_run_gets_no_verdict_of_its_own():
+    quick = compare({"b": [5.0]}, NUMBERS)
+    text = results.table(quick, "quick")
+    assert "quick profile" in text
+    assert NOT not in text
+    full = [results.asdict(c) for c in compare({"b": [1.5]}, NUMBERS)]
+    text = results.table(quick, "quick", full)
+    assert "1.500 +- 0.000 % (1 seed)" in text
+    assert text.endswith(REPRODUCED)
+    assert results.table(quick, "paper").endswith(NOT)
