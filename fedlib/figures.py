@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.figure import Figure
 
 # Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure
@@ -26,15 +27,13 @@ STYLE = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.5,
 }
+rcParams.update(STYLE)  # at import: legends and titles take their style when they are made, long after the axes
 
 
 def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.2, 2.6), **kwargs):
     """(figure, axes [rows, columns]) without pyplot, so that a widget's redraw leaves no figure behind."""
-    from matplotlib import rc_context
-
-    with rc_context(STYLE):
-        fig = Figure((size[0] * columns, size[1] * rows), layout="constrained")
-        return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
+    fig = Figure((size[0] * columns, size[1] * rows), layout="constrained")
+    return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
 
 
 def png(fig: Figure, dpi: int = 80) -> bytes:

@@ -11,3 +11,49 @@ def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> list[np.nda
     if not 1 <= n_clients <= n_points:
         raise ValueError(f"{n_clients} clients cannot share {n_points} points; use 1 to {n_points} clients")
     return np.array_split(rng.permutation(n_points), n_clients)
+
+
+def sorted_shards(
+    values: np.ndarray, n_shards: int, n_clients: int, rng: np.random.Generator, sizes: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Label-sorted shards: sort by value, cut into n_shards blocks, deal n_shards / C random blocks to each client.
+
+    With n_shards = C every client owns one narrow range of values; with many shards it tends to a random deal.
+    (Fed-DeepONet, Experiment 3a; McMahan et al. 2017.)
+
+    Args:
+        values: what is sorted, [N]. n_shards: a multiple of n_clients, at most N.
+        sizes: relative sizes of the blocks [n_shards]; equal by default.
+    """
+    if n_shards % n_clients or not n_clients <= n_shards <= len(values):
+        raise ValueError(
+            f"n_shards = {n_shards} with {n_clients} clients and {len(values)} points: expected a multiple of the "
+            f"number of clients, at most one shard per point"
+        )
+    sizes = np.ones(n_shards) if sizes is None else np.asarray(sizes, float)
+    if sizes.shape != (n_shards,) or not (sizes > 0).all():
+        raise ValueError(f"sizes has shape {sizes.shape}: expected {n_shards} positive numbers")
+    cuts = np.round(np.cumsum(sizes)[:-1] / sizes.sum() * len(values)).astype(int)
+    blocks = np.split(np.argsort(values, kind="stable"), cuts)
+    if empty := sum(len(b) == 0 for b in blocks):
+        raise ValueError(
+            f"{empty} of {n_shards} shards would be empty for {len(values)} points; use fewer or larger ones"
+        )
+    return [np.concatenate([blocks[i] for i in own]) for own in np.split(rng.permutation(n_shards), n_clients)]
+
+
+def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
+    """Deal as ``deal``, and let every client choose one of two input distributions at random.
+
+    Client c's points come from source 0 (indices 0..n-1) or source 1 (indices n..2n-1) of a pool with both,
+    and at least one client uses each. (Fed-DeepONet, Experiment 3b.)
+
+    Returns:
+        (shards, source of each client [C]).
+    """
+    if n_clients < 2:
+        raise ValueError(f"{n_clients} client cannot use two input distributions; use at least 2 clients")
+    source = rng.integers(0, 2, n_clients)
+    if source.min() == source.max():
+        source[rng.integers(n_clients)] = 1 - source[0]
+    return [shard + n_points * s for shard, s in zip(deal(n_points, n_clients, rng), source, strict=True)], source

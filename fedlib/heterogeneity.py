@@ -1,0 +1,34 @@
+"""Numbers for heterogeneity: how far apart the clients' data are."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import ot
+from scipy.spatial.distance import cdist
+
+
+def w1(x: np.ndarray, y: np.ndarray) -> float:
+    """Exact 1-Wasserstein distance between two point clouds with uniform weights, W1 = min_P sum P_ij |x_i - y_j|.
+
+    Args:
+        x [n, d], y [m, d]; d = 1 (or 1D arrays) uses the sorted formula, else the network simplex of POT.
+
+    Returns:
+        W1 in the units of x.
+    """
+    x, y = (np.asarray(a, float).reshape(len(a), -1) for a in (x, y))
+    if x.shape[1] != y.shape[1] or not len(x) or not len(y):
+        raise ValueError(
+            f"point clouds of shapes {x.shape} and {y.shape}: expected two non-empty clouds of one dimension"
+        )
+    if x.shape[1] == 1:
+        return float(ot.wasserstein_1d(x[:, 0], y[:, 0], p=1))
+    return float(ot.emd2([], [], cdist(x, y), numItermax=1_000_000))
+
+
+def mean_pairwise_w1(clouds: Sequence[np.ndarray]) -> float:
+    """Mean W1 over the K (K - 1) / 2 pairs of clients, i.e. with the factor 2 / (K (K - 1))."""
+    if len(clouds) < 2:
+        raise ValueError(f"{len(clouds)} client has no pair; W1 between clients needs at least 2")
+    return float(np.mean([w1(a, b) for a, b in combinations(clouds, 2)]))
