@@ -17,11 +17,9 @@ def w1(x: np.ndarray, y: np.ndarray) -> float:
     Returns:
         W1 in the units of x.
     """
-    x, y = (np.asarray(a, float).reshape(len(a), -1) for a in (x, y))
+    x, y = (a[:, None] if a.ndim == 1 else a for a in (np.asarray(x, float), np.asarray(y, float)))
     if x.shape[1] != y.shape[1] or not len(x) or not len(y):
-        raise ValueError(
-            f"point clouds of shapes {x.shape} and {y.shape}: expected two non-empty clouds of one dimension"
-        )
+        raise ValueError(f"clouds of shapes {x.shape} and {y.shape}: expected two non-empty ones of one dimension")
     if x.shape[1] == 1:
         return float(ot.wasserstein_1d(x[:, 0], y[:, 0], p=1))
     return float(ot.emd2([], [], cdist(x, y), numItermax=1_000_000))
