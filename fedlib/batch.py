@@ -188,7 +188,7 @@ def run(
             work.append((known[name], parameters, stamp, target))
     cores = os.cpu_count() or 1
     jobs = max(1, min(jobs or cores, len(work)))
-    threads = max(1, cores // jobs)
+    threads = int(os.environ.get("OMP_NUM_THREADS") or max(1, cores // jobs))
     with bar(work):
         try:
             results = Parallel(jobs, backend="loky", return_as="generator_unordered")(

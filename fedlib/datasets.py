@@ -28,7 +28,9 @@ def pendulum_trajectories(u: np.ndarray, k: float | np.ndarray = 1.0) -> dict[st
     return {"u": torch.as_tensor(u[:, :: 2 * SUBSTEPS]), "x1": torch.as_tensor(x[:, ::SUBSTEPS, 0].copy())}
 
 
-def pendulum_triplets(n: int, m: int, length_scale: float, rng: np.random.Generator) -> dict[str, Tensor]:
+def pendulum_triplets(
+    n: int, m: int, length_scale: float, rng: np.random.Generator, k: float | np.ndarray = 1.0
+) -> dict[str, Tensor]:
     """n training triplets (u, y, G(u)(y)): a fresh GRF input each, and one time y ~ U[0, 1] for it.
 
     Returns:
@@ -36,10 +38,19 @@ def pendulum_triplets(n: int, m: int, length_scale: float, rng: np.random.Genera
     """
     t = half_steps(m)
     u, y = grf(t, n, length_scale, rng), rng.uniform(size=n)
-    x = pendulum(u)
+    x = pendulum(u, k)
     s = hermite(t[::2], x[..., 0], x[..., 1], y)
     triplets = {"u": u[:, :: 2 * SUBSTEPS].copy(), "y": y[:, None], "s": s}
     return {name: torch.as_tensor(value) for name, value in triplets.items()}
+
+
+def with_stiffness(u: Tensor, k: float | np.ndarray, hidden: bool = False) -> Tensor:
+    """Branch input of the pendulum library: u [n, m] and the stiffness, mapped from [0.5, 1.5] to [-1, 1].
+
+    hidden: the network is told 0 for every pendulum. Returns [n, m + 1]. (Fed-DeepONet, Experiment 4.)
+    """
+    column = torch.as_tensor(np.broadcast_to(2.0 * (np.asarray(k, float) - 1), len(u)).copy(), dtype=u.dtype)
+    return torch.cat([u, column[:, None] * (not hidden)], dim=1)
 
 
 def relative_l2(prediction: Tensor, truth: Tensor) -> Tensor:

@@ -6,6 +6,9 @@ from io import BytesIO
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+from .heterogeneity import mean_pairwise_w1
 
 # Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure
 COLORS = {
@@ -48,6 +51,17 @@ def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **k
     mean, sd = np.mean(values, 0), np.std(values, 0)
     ax.plot(x, mean, color=color, label=label, **({"marker": "o", "ms": 3} | kwargs))
     ax.fill_between(x, mean - sd, mean + sd, color=color, alpha=0.2, lw=0)
+
+
+def log_axis(axis) -> None:
+    """Logarithmic axis with plain numbers (20, not 2 x 10^1) where it spans about a decade or less."""
+    getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
+    low, high = axis.get_view_interval()
+    if high / low < 50:
+        ticks = [d * 10.0**e for e in range(-9, 9) for d in (1, 2, 3, 5) if low <= d * 10.0**e <= high]
+        axis.set_major_locator(FixedLocator(ticks))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 def shards(sizes_or_values: Sequence[np.ndarray], ax, label: str) -> None:
@@ -100,4 +114,48 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
         right.plot(t, x, "--", color=COLORS[label], label=f"{label}: e = {error:.2f} %")
     right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output")
     right.legend()
+    return fig
+
+
+def shard_view(
+    targets: Mapping[int, Sequence[np.ndarray]], errors: Mapping[int, Mapping[str, float]], level: int
+) -> Figure:
+    """Who owns which targets at one level, and where this level lies among the errors of all levels.
+
+    Args:
+        targets: level -> values of each client's points; errors: level -> {algorithm: mean error (%)}.
+    """
+    fig, ((left, right),) = panels(1, 2, size=(3.4, 2.6))
+    shards(targets[level], left, "target s (rad)")
+    left.set_title(f"{level} shard{'s' * (level > 1)} per client, $W_1$ = {mean_pairwise_w1(targets[level]):.3f} rad")
+    for algorithm, color in (("Algorithm 1", "isolated"), ("Algorithm 2", "federated")):
+        curve = [errors[v][algorithm] for v in errors]
+        label = f"{algorithm}: e = {errors[level][algorithm]:.2f} %"
+        right.plot(list(errors), curve, "o-", ms=3, color=COLORS[color], label=label)
+        right.plot(level, errors[level][algorithm], "o", ms=9, mfc="none", color=COLORS[color])
+    right.set(
+        xlabel="shards per client $n_{shards}/C$",
+        ylabel="mean error e (%)",
+    )
+    log_axis(right.yaxis)
+    right.legend()
+    return fig
+
+
+def library_view(t, u, truth, prediction, k: float) -> Figure:
+    """A pendulum of stiffness k: its input, its angle and its phase portrait, true and federated.
+
+    Args:
+        t [m] (s); u [m] (rad/s^2); truth, prediction: angle and angular velocity [m, 2]; k (1/s^2).
+    """
+    fig, ((left, middle, right),) = panels(1, 3, size=(2.6, 2.4))
+    left.plot(t, u, color=COLORS["other"])
+    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
+    error = 100 * np.linalg.norm(prediction[:, 0] - truth[:, 0]) / np.linalg.norm(truth[:, 0])
+    for ax, x, y in ((middle, t, 0), (right, 0, 1)):
+        for z, style, name in ((truth, "-", "truth"), (prediction, "--", "federated")):
+            ax.plot(t if x is t else z[:, x], z[:, y], style, color=COLORS[name], label=name)
+    middle.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=f"k = {k:.2f} /s$^2$, e = {error:.2f} %")
+    right.set(xlabel="angle $x_1$ (rad)", ylabel="velocity $x_2$ (rad/s)", title="phase portrait")
+    middle.legend()
     return fig

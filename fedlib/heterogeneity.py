@@ -25,6 +25,23 @@ def w1(x: np.ndarray, y: np.ndarray) -> float:
     return float(ot.emd2([], [], cdist(x, y), numItermax=1_000_000))
 
 
+def hidden_parameter_floor(x: np.ndarray) -> np.ndarray:
+    """Lower bound of the mean relative error of any prediction that does not know a hidden parameter k.
+
+    For one input with equally likely true outputs x_1, ..., x_K and any prediction p, the triangle inequality
+    |x_i - p| + |x_j - p| >= |x_i - x_j| gives mean_i |x_i - p| / |x_i| >= mean_ij |x_i - x_j| / (2 max(|x_i|, |x_j|)).
+
+    Args:
+        x: outputs [n, K, m] of n inputs for K values of k.
+
+    Returns:
+        The bound for each input [n], dimensionless.
+    """
+    size = np.linalg.norm(x, axis=2)
+    gap = np.linalg.norm(x[:, :, None] - x[:, None], axis=3)
+    return (gap / (2 * np.maximum(size[:, :, None], size[:, None]))).mean((1, 2))
+
+
 def mean_pairwise_w1(clouds: Sequence[np.ndarray]) -> float:
     """Mean W1 over the K (K - 1) / 2 pairs of clients, i.e. with the factor 2 / (K (K - 1))."""
     if len(clouds) < 2:

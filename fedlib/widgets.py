@@ -8,10 +8,12 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
+from torch.func import jvp
 
-from .datasets import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories
-from .figures import pendulum_view, png
+from .datasets import OUT_OF_DISTRIBUTION, SUBSTEPS, half_steps, pendulum_trajectories, with_stiffness
+from .figures import library_view, pendulum_view, png, shard_view
 from .networks import predict
+from .solvers import pendulum
 from .spaces import grf
 from .streams import stream
 
@@ -67,13 +69,54 @@ def draw_pendulum(
     return pendulum_view(t, exact["u"][0].numpy(), exact["x1"][0].numpy(), predictions)
 
 
+INPUT_CONTROLS = {
+    "kind": lambda: ipywidgets.Dropdown(options=["GRF", *OUT_OF_DISTRIBUTION]),
+    "length_scale": lambda: ipywidgets.FloatSlider(0.2, min=0.05, max=2, step=0.05),
+    "seed": lambda: ipywidgets.IntSlider(0, min=0, max=50),
+    "amplitude": lambda: ipywidgets.FloatSlider(1, min=-3, max=3, step=0.1),
+    "frequency": lambda: ipywidgets.FloatSlider(1, min=0, max=3, step=0.1),
+}
+
+
 def pendulum_explorer(net: nn.Module, models: dict[str, Tensor]) -> ipywidgets.VBox:
     """The pendulum widget: choose an input and see federated, single-client and true angle."""
+    controls = {name: make() for name, make in INPUT_CONTROLS.items()}
+    return explore(lambda **values: draw_pendulum(net, models, **values), **controls)
+
+
+def draw_library(
+    net: nn.Module,
+    row: Tensor,
+    k: float = 1.0,
+    kind: str = "GRF",
+    length_scale: float = 0.2,
+    seed: int = 0,
+    amplitude: float = 1.0,
+    frequency: float = 1.0,
+) -> Figure:
+    """A pendulum of stiffness k: true and predicted angle, and both in the phase plane.
+
+    The predicted velocity is the derivative of the network's angle with respect to time (piecewise constant
+    in the trunk's pieces: a ReLU network is not smooth).
+    """
+    m = net.branch[0].in_features - 1
+    u = pendulum_input(kind, m, length_scale, seed, amplitude, frequency)
+    truth, u = pendulum(u, k)[0, ::SUBSTEPS], torch.as_tensor(u[:, :: 2 * SUBSTEPS].copy()).float()
+    times = torch.linspace(0, 1, m)[:, None]
+    angle, velocity = jvp(lambda y: predict(net, row, with_stiffness(u, k), y), (times,), (torch.ones_like(times),))
+    return library_view(times[:, 0].numpy(), u[0].numpy(), truth, torch.stack([angle, velocity], 1).numpy(), k)
+
+
+def library_explorer(net: nn.Module, row: Tensor) -> ipywidgets.VBox:
+    """The library widget: choose a stiffness and an input."""
+    controls = {name: make() for name, make in INPUT_CONTROLS.items()}
+    k = ipywidgets.FloatSlider(1, min=0.5, max=1.5, step=0.05, description="stiffness k")
+    return explore(lambda **values: draw_library(net, row, **values), k=k, **controls)
+
+
+def shard_explorer(targets: dict, errors: dict) -> ipywidgets.VBox:
+    """The heterogeneity widget: slide through the levels of ``figures.shard_view``."""
     return explore(
-        lambda **values: draw_pendulum(net, models, **values),
-        kind=ipywidgets.Dropdown(options=["GRF", *OUT_OF_DISTRIBUTION]),
-        length_scale=ipywidgets.FloatSlider(0.2, min=0.05, max=2, step=0.05),
-        seed=ipywidgets.IntSlider(0, min=0, max=50),
-        amplitude=ipywidgets.FloatSlider(1, min=-3, max=3, step=0.1),
-        frequency=ipywidgets.FloatSlider(1, min=0, max=3, step=0.1),
+        lambda level: shard_view(targets, errors, level),
+        level=ipywidgets.SelectionSlider(options=list(targets), description="shards/client"),
     )
