@@ -96,7 +96,6 @@ def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: 
         ax.plot(x, paper, "s", mfc="none", color=COLORS["paper"], label="paper")
     ax.errorbar(x, ours.mean(0), ours.std(0, ddof=1) if len(ours) > 1 else None, fmt="o-", ms=4, capsize=3,
                 color=COLORS[color], label=label)  # fmt: skip
-    ax.set_ylim(bottom=0)
 
 
 def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:

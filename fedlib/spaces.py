@@ -34,7 +34,8 @@ def grf_basis(t: np.ndarray, length_scale: float, nodes: int = 201, cut: float =
         )
     z = np.linspace(0, 1, nodes)
     lam, V = eigh(gaussian_kernel(z, z, length_scale))
-    lam, V = lam[::-1], V[:, ::-1]
+    # an eigenvector has no sign of its own: without this line LAPACK's threads decide which functions are drawn
+    lam, V = lam[::-1], (V * np.sign(V[0]))[:, ::-1]
     kept = lam > cut * lam[0]
     return gaussian_kernel(np.asarray(t, float), z, length_scale) @ (V[:, kept] / np.sqrt(lam[kept]))
 

@@ -18,6 +18,23 @@ def test_basis_reproduces_the_kernel_between_the_nodes(length_scale):
     np.testing.assert_allclose(phi @ phi.T, gaussian_kernel(t, t, length_scale), atol=1e-9)
 
 
+@pytest.mark.parametrize("length_scale", [0.05, 0.2, 1.0, 4.2])
+def test_the_sign_of_every_feature_is_fixed(length_scale):
+    """Eigenvectors come with either sign, depending on LAPACK and its threads; the draws must not."""
+    assert (grf_basis(np.zeros(1), length_scale) > 0).all()
+
+
+def test_draws_do_not_depend_on_the_sign_of_the_eigenvectors(monkeypatch):
+    from fedlib import spaces
+
+    t = np.linspace(0, 1, 9)
+    before = grf(t, 3, 0.2, stream(0, "u"))
+    flip = np.where(np.arange(201) % 2, -1.0, 1.0)
+    plain = spaces.eigh
+    monkeypatch.setattr(spaces, "eigh", lambda K: (plain(K)[0], plain(K)[1] * flip))
+    np.testing.assert_allclose(grf(t, 3, 0.2, stream(0, "u")), before, atol=1e-12)
+
+
 def test_sample_covariance():
     t = np.linspace(0, 1, 5)
     u = grf(t, 40_000, 0.2, stream(0, "u"))
