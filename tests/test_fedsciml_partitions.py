@@ -149,7 +149,9 @@ def test_theorem_3_1(problem, E):
 
     def descend(theta, shard, steps):
         """Plain gradient descent on one shard; notes the gradient norms, whose maximum is M."""
-        batch = {k: v[shard] for k, v in pool.items()} | {"w": torch.full((len(shard),), 1 / len(shard)).double()}
+        batch = {k: v[shard] for k, v in pool.items()} | {
+            "w": torch.full((len(shard),), 1 / len(shard), dtype=torch.float64)
+        }
         for _ in range(steps):
             g = torch.func.grad(lambda th: client_loss(net, loss)(as_dict(net, th), batch))(theta)
             norms.append(g.norm().item())
