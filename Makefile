@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 # The CPU build of torch without CUDA packages: make test TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
-JOBS ?= 2
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures paper test lab bench report format hooks clean

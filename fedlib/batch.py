@@ -189,13 +189,14 @@ def run(
     cores = os.cpu_count() or 1
     jobs = max(1, min(jobs or cores, len(work)))
     threads = int(os.environ.get("OMP_NUM_THREADS") or max(1, cores // jobs))
-    with bar(work):
+    with bar(work) as finished:
         try:
             results = Parallel(jobs, backend="loky", return_as="generator_unordered")(
                 delayed(execute)(*job, threads) for job in work
             )
             for outcome in results:
                 outcomes.append(outcome)
+                finished.add(outcome.notebook)
         except TerminatedWorkerError as error:
             missing = {job[0].stem for job in work} - {o.notebook for o in outcomes}
             outcomes += [Outcome(n, "failed", 0.0, f"a worker process was killed: {error}") for n in sorted(missing)]
@@ -204,25 +205,28 @@ def run(
 
 @contextmanager
 def bar(work):
-    """One progress bar over all cells of all notebooks."""
-    total = sum(len(nbformat.read(job[0], 4).cells) + 1 for job in work)  # papermill injects one cell
-    outputs = [(partial_folder(job[3]) / job[0].name, job[3] / job[0].name) for job in work]
-    stop = threading.Event()
-    with tqdm(total=total, unit="cell", desc=f"{len(work)} notebooks", disable=not work) as progress:
+    """One progress bar over all cells of all notebooks; yields the set of finished notebooks, to be filled."""
+    cells = {job[0].stem: len(nbformat.read(job[0], 4).cells) + 1 for job in work}  # papermill injects one cell
+    outputs = {job[0].stem: partial_folder(job[3]) / job[0].name for job in work}
+    finished, stop = set(), threading.Event()
+    with tqdm(total=sum(cells.values()), unit="cell", desc=f"{len(work)} notebooks", disable=not work) as progress:
+
+        def show():
+            done = sum(cells[name] if name in finished else cells_done(outputs[name]) for name in cells)
+            progress.update(max(0, done - progress.n))
 
         def watch():
             while not stop.wait(0.5):
-                progress.update(max(0, sum(max(map(cells_done, pair)) for pair in outputs) - progress.n))
+                show()
 
-        for pair in outputs:
-            pair[1].unlink(missing_ok=True)  # an older run's notebook is not progress
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            yield
+            yield finished
         finally:
             stop.set()
             watcher.join()
+            show()
 
 
 def report(profile: str = "quick", figures: Path = FIGURES) -> str:

@@ -1,11 +1,13 @@
 """Numbers for heterogeneity: how far apart the clients' data are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import ot
+import torch
 from scipy.spatial.distance import cdist
+from torch import Tensor
 
 
 def w1(x: np.ndarray, y: np.ndarray) -> float:
@@ -42,8 +44,33 @@ def hidden_parameter_floor(x: np.ndarray) -> np.ndarray:
     return (gap / (2 * np.maximum(size[:, :, None], size[:, None]))).mean((1, 2))
 
 
-def mean_pairwise_w1(clouds: Sequence[np.ndarray]) -> float:
-    """Mean W1 over the K (K - 1) / 2 pairs of clients, i.e. with the factor 2 / (K (K - 1))."""
-    if len(clouds) < 2:
-        raise ValueError(f"{len(clouds)} client has no pair; W1 between clients needs at least 2")
-    return float(np.mean([w1(a, b) for a, b in combinations(clouds, 2)]))
+def mean_pairwise_w1(clouds: Sequence[np.ndarray], printed: bool = False) -> float:
+    """Mean W1 over the K (K - 1) / 2 pairs of clients, i.e. with the factor 2 / (K (K - 1)).
+
+    printed: with the factor 1 / ((K - 2) (K - 1)) of FedSciML's Eq. 4, which is the mean only for K = 4 and
+    infinite for K = 2.
+    """
+    K = len(clouds)
+    if K < 2:
+        raise ValueError(f"{K} client has no pair; W1 between clients needs at least 2")
+    mean = float(np.mean([w1(a, b) for a, b in combinations(clouds, 2)]))
+    if not printed:
+        return mean
+    return mean * K / (2 * (K - 2)) if K > 2 else float("inf")
+
+
+def weight_divergence(federated: Mapping[str, Tensor], central: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Relative weight divergence |W_fed - W_central| / |W_central| of every weight matrix (Frobenius norms).
+
+    Biases are left out (FedSciML, Section 3). Leading axes of a stack stay: [..., a, b] -> [...].
+    """
+    norm = torch.linalg.matrix_norm
+    return {k: norm(federated[k] - central[k]) / norm(central[k]) for k in central if k.endswith("weight")}
+
+
+def divergence_bound(lr: float, M: float, E: int, rounds: int) -> float:
+    """Theorem 3.1 of FedSciML: after l rounds of E gradient steps, |theta_fed - theta_central| <= 2 eta M E l.
+
+    M bounds the norms of all gradients on the way; both trajectories start together and move by at most eta M a step.
+    """
+    return 2 * lr * M * E * rounds

@@ -1,6 +1,7 @@
 """Who gets which points: every rule returns one index array per client, a disjoint cover of 0..N-1."""
 
 import numpy as np
+from scipy.stats import qmc
 
 
 def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -57,3 +58,61 @@ def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tup
     if source.min() == source.max():
         source[rng.integers(n_clients)] = 1 - source[0]
     return [shard + n_points * s for shard, s in zip(deal(n_points, n_clients, rng), source, strict=True)], source
+
+
+def index_rule(n_points: int, n_clients: int, pieces: int) -> list[np.ndarray]:
+    """Sorted points in p K pieces of q = N div (p K); piece i K + j goes to client j, i = 0..p-1.
+
+    The N mod (p K) last points are dealt one by one to clients 0, 1, ... (FedSciML, Section 2.2.2; authors' code.)
+    """
+    q, rest = divmod(n_points, n_clients * pieces)
+    if q == 0:
+        raise ValueError(
+            f"{n_points} points cannot fill {pieces} pieces for each of {n_clients} clients; "
+            f"use at most {n_points // n_clients} pieces per client"
+        )
+    owner = np.arange(n_points) // q % n_clients
+    owner[n_points - rest :] = np.arange(rest) % n_clients
+    return [np.flatnonzero(owner == k) for k in range(n_clients)]
+
+
+def _blocks(x: np.ndarray, low: float, high: float, n: int) -> np.ndarray:
+    """Number 0..n-1 of the equal block of [low, high] that each coordinate lies in; high belongs to the last."""
+    if (x < low).any() or (x > high).any():
+        raise ValueError(f"points lie in [{x.min():g}, {x.max():g}], outside the domain [{low:g}, {high:g}]")
+    return np.minimum((n * (x - low) / (high - low)).astype(int), n - 1)
+
+
+def slices(x: np.ndarray, low: float, high: float, n_clients: int, pieces: int) -> list[np.ndarray]:
+    """Equal slabs in x: slab i K + j of p K goes to client j (FedSciML, Fig. 2B).
+
+    Args:
+        x: coordinate of each point [N]; low, high: the domain; pieces: p, slabs per client.
+    """
+    return owned(_blocks(x, low, high, n_clients * pieces) % n_clients, n_clients)
+
+
+def checkerboard(x: np.ndarray, y: np.ndarray, domain: tuple[float, float], n_clients: int, blocks: int):
+    """s x s equal blocks of a square domain; block (i, j) goes to client (i + j) mod K (FedSciML, Fig. 2C, D)."""
+    i, j = (_blocks(z, *domain, blocks) for z in (x, y))
+    return owned((i + j) % n_clients, n_clients)
+
+
+def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
+    """Owner of each point [N] -> one index array per client; refuses a client without points."""
+    shards = [np.flatnonzero(owner == k) for k in range(n_clients)]
+    if empty := [k for k, shard in enumerate(shards) if not len(shard)]:
+        raise ValueError(
+            f"client {empty[0]} of {n_clients} gets no point; use more blocks, more points or fewer clients"
+        )
+    return shards
+
+
+def hammersley(m: int) -> np.ndarray:
+    """m Hammersley points [m, 2] in the unit square, in the variant that the FedSciML experiments used.
+
+    Second coordinate k / m, first the base-2 radical inverse of k - 1 (scikit-optimize 0.10.2 with both skips
+    at -1; its index -1 gives 0.5), so (0.5, 0), (0, 1/m), (0.5, 2/m), (0.25, 3/m), ...
+    """
+    inverse = qmc.Halton(1, scramble=False).random(m)[:, 0]
+    return np.stack([np.concatenate([[0.5], inverse[: m - 1]]), np.arange(m) / m], axis=1)
