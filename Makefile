@@ -6,7 +6,7 @@ TORCH_INDEX ?=
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test lab bench report format hooks clean
+.PHONY: help setup figures paper test lab bench report format facts hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ bench: setup  ## measure the engine against a plain PyTorch loop (JSON)
 
 format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+	.venv/bin/nbstripout --keep-count notebooks/*.ipynb
+
+facts: setup  ## run the notebooks in place and store the outputs that nbval compares
+	OMP_NUM_THREADS=1 .venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN notebooks/*.ipynb
 	.venv/bin/nbstripout --keep-count notebooks/*.ipynb
 
 hooks: setup  ## install the pre-commit hooks
