@@ -41,7 +41,14 @@ def explore(draw: Callable[..., Figure], **controls: ipywidgets.Widget) -> ipywi
     return ipywidgets.VBox([*controls.values(), message, picture])
 
 
-def pendulum_input(kind: str, m: int, length_scale: float, seed: int, amplitude: float, frequency: float) -> np.ndarray:
+def pendulum_input(
+    m: int,
+    kind: str = "GRF",
+    length_scale: float = 0.2,
+    seed: int = 0,
+    amplitude: float = 1.0,
+    frequency: float = 1.0,
+) -> np.ndarray:
     """One input on the solver's half-step grid [1, ...]: "GRF", or a key of OUT_OF_DISTRIBUTION."""
     t = half_steps(m)
     if kind == "GRF":
@@ -51,18 +58,13 @@ def pendulum_input(kind: str, m: int, length_scale: float, seed: int, amplitude:
     return OUT_OF_DISTRIBUTION[kind](t, amplitude, frequency)[None]
 
 
-def draw_pendulum(
-    net: nn.Module,
-    models: dict[str, Tensor],
-    kind: str = "GRF",
-    length_scale: float = 0.2,
-    seed: int = 0,
-    amplitude: float = 1.0,
-    frequency: float = 1.0,
-) -> Figure:
-    """A torque, the true angle and what each model predicts; models: label -> row [P] of a stack."""
+def draw_pendulum(net: nn.Module, models: dict[str, Tensor], **chosen) -> Figure:
+    """A torque, the true angle and what each model predicts.
+
+    models: label -> row [P] of a stack; chosen: what ``pendulum_input`` takes.
+    """
     m = net.branch[0].in_features
-    exact = pendulum_trajectories(pendulum_input(kind, m, length_scale, seed, amplitude, frequency))
+    exact = pendulum_trajectories(pendulum_input(m, **chosen))
     t = np.linspace(0, 1, m)
     times = torch.as_tensor(t, dtype=torch.float32)[:, None]
     predictions = {label: predict(net, row, exact["u"].float(), times).numpy() for label, row in models.items()}
@@ -84,23 +86,14 @@ def pendulum_explorer(net: nn.Module, models: dict[str, Tensor]) -> ipywidgets.V
     return explore(lambda **values: draw_pendulum(net, models, **values), **controls)
 
 
-def draw_library(
-    net: nn.Module,
-    row: Tensor,
-    k: float = 1.0,
-    kind: str = "GRF",
-    length_scale: float = 0.2,
-    seed: int = 0,
-    amplitude: float = 1.0,
-    frequency: float = 1.0,
-) -> Figure:
+def draw_library(net: nn.Module, row: Tensor, k: float = 1.0, **chosen) -> Figure:
     """A pendulum of stiffness k: true and predicted angle, and both in the phase plane.
 
-    The predicted velocity is the derivative of the network's angle with respect to time (piecewise constant
-    in the trunk's pieces: a ReLU network is not smooth).
+    row [P]: the model; chosen: what ``pendulum_input`` takes. The predicted velocity is the derivative of the
+    network's angle with respect to time (piecewise constant: a ReLU network is not smooth).
     """
     m = net.branch[0].in_features - 1
-    u = pendulum_input(kind, m, length_scale, seed, amplitude, frequency)
+    u = pendulum_input(m, **chosen)
     truth, u = pendulum(u, k)[0, ::SUBSTEPS], torch.as_tensor(u[:, :: 2 * SUBSTEPS].copy()).float()
     times = torch.linspace(0, 1, m)[:, None]
     angle, velocity = jvp(lambda y: predict(net, row, with_stiffness(u, k), y), (times,), (torch.ones_like(times),))

@@ -60,7 +60,7 @@ def test_draw_pendulum_shows_the_linear_response(pendulum):
 
 def test_unknown_input_kind():
     with pytest.raises(ValueError, match="expected 'GRF' or one of t, sin"):
-        widgets.pendulum_input("cos", 100, 0.2, 0, 1.0, 1.0)
+        widgets.pendulum_input(100, "cos")
 
 
 def test_a_move_of_a_slider_redraws_within_200_ms(pendulum):
