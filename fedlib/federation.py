@@ -8,6 +8,7 @@ The same algorithms as plain loops stand in ``reference``.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -158,12 +159,12 @@ def train(
             st = optimizer.init(th)
 
         losses = torch.zeros(steps[order[0]], len(order), dtype=dtype, device=device)
-        if batch_size is not None:
-            work = mini_batches(pool, federations, who, steps[order], r, local, dtype)
-        elif order is not last_order:
-            whole, last_order = full_batch(pool, federations, who, dtype), order
         if batch_size is None:
-            work = ((len(order), whole) for _ in range(local_updates))
+            if order is not last_order:
+                whole, last_order = full_batch(pool, federations, who, dtype), order
+            work = repeat((len(order), whole), local_updates)
+        else:
+            work = mini_batches(pool, federations, who, steps[order], r, local, dtype)
         for s, (n, batch) in enumerate(work):
             block = th[:n], {k: v[:n] for k, v in st.items()}, eta[:n]
             if r == s == 0:
