@@ -104,7 +104,9 @@ def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", f
 
 
 def _ours(c: Mapping) -> str:
-    return f"{c['ours']:.3f} +- {c['sd']:.3f} {c['unit']} ({c['seeds']} seed{'s' * (c['seeds'] > 1)})"
+    if c["seeds"] == 1:  # one run has no spread, and "+- 0" would look like certainty
+        return f"{c['ours']:.3f} {c['unit']} (1 seed)"
+    return f"{c['ours']:.3f} +- {c['sd']:.3f} {c['unit']} ({c['seeds']} seeds)"
 
 
 def environment() -> dict:
