@@ -20,7 +20,7 @@ from .checks import check_experiment, check_padding_is_ignored, raise_if_diverge
 from .mixing import check_stochastic, fedavg, isolated
 from .networks import as_dict, fan_in_uniform, stack
 from .optimizers import Optimizer, adam
-from .padding import full_batch, mini_batches
+from .padding import POINTS_PER_BLOCK, blocks_of, full_batch, mini_batches
 from .sampling import Local, n_steps, participants
 
 
@@ -130,58 +130,62 @@ def train(
     ends = np.cumsum([len(fed.shards) for fed in federations])
     rows = [slice(e - len(fed.shards), e) for e, fed in zip(ends, federations, strict=True)]
     keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in client_of]
+
+    # inside, rows stand in order of falling work, so that alike rows are neighbours and a block is a slice
     sizes = np.array([len(federations[f].shards[k]) for f, k in client_of])
     steps = np.array([n_steps(n, local) for n in sizes])
+    inside = np.lexsort((-sizes, -steps))
+    client_of, steps, sizes = [client_of[i] for i in inside], steps[inside], sizes[inside]
+    points = np.minimum(sizes, batch_size or sizes)
+    outside = torch.as_tensor(np.argsort(inside), device=device)  # where each client of the list stands inside
 
-    theta = stack(net, keys, init).to(device, dtype)
+    theta = stack(net, [keys[i] for i in inside], init).to(device, dtype)
     state = optimizer.init(theta)
     lr = torch.tensor([[federations[f].lr] for f, _ in client_of], dtype=dtype, device=device)
     step = torch.compile(local_step) if compile else local_step
     client_gradient = vmap(grad_and_value(client_loss(net, loss)))
     result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
-    last_active = last_order = None
+    last_active = None
 
     for r in tqdm(range(rounds), disable=not progress, desc="rounds"):
         active = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
         if last_active is None or not np.array_equal(np.concatenate(active), last_active):
             last_active = np.concatenate(active)
-            U, source = mixing_matrix(federations, active, dtype, device)
-            # rows with most steps first: those still at work are always a leading block of the local stack
-            order = np.flatnonzero(last_active)
-            order = order[np.argsort(-steps[order], kind="stable")]
-            index = torch.as_tensor(order, device=device)
-            everyone = np.array_equal(order, np.arange(len(client_of)))
-        who = [client_of[i] for i in order]
-        th, st, eta = theta, state, lr
-        if not everyone:
-            th, st, eta = theta[index], {k: v[index] for k, v in state.items()}, lr[index]
+            U, source = mixing_matrix(federations, active, outside, dtype, device)
+            order = np.flatnonzero(last_active[inside])
+            blocks = [order[b] for b in blocks_of(points[order], POINTS_PER_BLOCK[theta.device.type])]
+            whole = [None] * len(blocks)
         if reset_moments:
-            st = optimizer.init(th)
+            state = optimizer.init(theta)
 
-        losses = torch.zeros(steps[order[0]], len(order), dtype=dtype, device=device)
-        if batch_size is None:
-            if order is not last_order:
-                whole, last_order = full_batch(pool, federations, who, dtype), order
-            work = repeat((len(order), whole), local_updates)
-        else:
-            work = mini_batches(pool, federations, who, steps[order], r, local, dtype)
-        for s, (n, batch) in enumerate(work):
-            block = th[:n], {k: v[:n] for k, v in st.items()}, eta[:n]
-            if r == s == 0:
-                check_padding_is_ignored(client_gradient, as_dict(net, block[0]), batch)
-            losses[s, :n] = step(client_gradient, net, optimizer, *block, batch)
-        raise_if_diverged(losses, th, steps[order], who, federations, r)
-
-        if not everyone:
-            theta[index] = th
-            for k in st:
-                state[k][index] = st[k]
-        result.losses[r, order] = losses.sum(0).cpu().numpy() / steps[order]
+        for b, own in enumerate(blocks):
+            who, S = [client_of[i] for i in own], steps[own]
+            neighbours = own[-1] - own[0] + 1 == len(own)
+            view = slice(own[0], own[-1] + 1) if neighbours else torch.as_tensor(own, device=device)
+            th, st, eta = theta[view], {k: v[view] for k, v in state.items()}, lr[view]
+            losses = torch.zeros(S[0], len(own), dtype=dtype, device=device)
+            if batch_size is None:
+                if whole[b] is None:
+                    whole[b] = full_batch(pool, federations, who, dtype)
+                work = repeat((len(own), whole[b]), local_updates)
+            else:
+                work = mini_batches(pool, federations, who, S, r, local, dtype)
+            for s, (n, batch) in enumerate(work):
+                at_work = th[:n], {k: v[:n] for k, v in st.items()}, eta[:n]
+                if r == s == 0:
+                    check_padding_is_ignored(client_gradient, as_dict(net, at_work[0]), batch)
+                losses[s, :n] = step(client_gradient, net, optimizer, *at_work, batch)
+            raise_if_diverged(losses, th, S, who, federations, r)
+            if not neighbours:  # indexing made copies
+                theta[view] = th
+                for k in st:
+                    state[k][view] = st[k]
+            result.losses[r, inside[own]] = losses.sum(0).cpu().numpy() / S
         distinct = torch.sparse.mm(U, theta)
-        theta = distinct[source]
+        theta = distinct[source[inside]]
         if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
             record(result, r + 1, net, evaluate, distinct, source, test)
-    result.theta = theta
+    result.theta = theta[outside]
     return result
 
 
@@ -198,10 +202,11 @@ def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tens
     return losses
 
 
-def mixing_matrix(federations, active, dtype, device) -> tuple[Tensor, Tensor]:
+def mixing_matrix(federations, active, outside, dtype, device) -> tuple[Tensor, Tensor]:
     """The block-diagonal A as (U, source) with A = U[source]: U sparse, one row per distinct model.
 
     After FedAvg all clients of a federation are one model: it is computed, and evaluated, once.
+    outside [M]: where the engine keeps row r of the list of all clients.
     """
     i, j, values, source, row = [], [], [], [], 0
     first = 0
@@ -213,7 +218,7 @@ def mixing_matrix(federations, active, dtype, device) -> tuple[Tensor, Tensor]:
         i.append(row + a), j.append(first + b), values.append(A[a, b])
         source.append(np.full(K, row) if same else row + np.arange(K))
         row, first = row + (1 if same else K), first + K
-    where = torch.as_tensor(np.stack([np.concatenate(i), np.concatenate(j)]))
+    where = torch.stack([torch.as_tensor(np.concatenate(i), device=device), outside[np.concatenate(j)]])
     values = torch.as_tensor(np.concatenate(values), dtype=dtype)
     U = torch.sparse_coo_tensor(where, values, (row, first), device=device, check_invariants=True)
     return U.coalesce(), torch.as_tensor(np.concatenate(source), device=device)

@@ -8,6 +8,9 @@ from torch import Tensor
 
 from .sampling import batches
 
+# measured on a core: 20 to 60 models of 1e4 parameters with 100 points each; an accelerator wants all it can hold
+POINTS_PER_BLOCK = {"cpu": 2**12, "cuda": 2**22}
+
 
 def weigh(where: np.ndarray, dtype, device) -> tuple[Tensor, Tensor]:
     """Pool indices [..., B], -1 on padding -> (indices, weights w), both [..., B].
@@ -52,3 +55,22 @@ def mini_batches(pool, federations, who, steps, r, local, dtype):
         where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device_of(pool))
         for at, w in zip(where, weight, strict=True):
             yield n, gather(pool, at, w)
+
+
+def blocks_of(points: np.ndarray, limit: int) -> list[slice]:
+    """Cut rows, in order of falling work, into blocks that train one after the other for a whole round.
+
+    A block holds at most ``limit`` points, so that it stays in the processor's cache, and at most limit / 8 of
+    them are padding. Rows are independent: blocks change nothing but the speed.
+
+    Args:
+        points: points [M] of each row's batch.
+    """
+    starts, longest, held = [0], 0, 0
+    for i, n in enumerate(points):
+        longest, held = max(longest, n), held + n
+        padded = (i + 1 - starts[-1]) * longest
+        if i > starts[-1] and (padded > limit or padded - held > limit / 8):
+            starts.append(i)
+            longest = held = n
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(points)], strict=True)]

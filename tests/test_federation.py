@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fedlib import reference
+from fedlib import padding, reference
 from fedlib.federation import Federation, centralised, train
 from fedlib.mixing import fedavg, isolated, ring
 from fedlib.networks import DeepONet, as_dict, fan_in_uniform, glorot_uniform, load, mlp, stack
 from fedlib.optimizers import adam, sgd
+from fedlib.padding import blocks_of
 from fedlib.partitions import deal
 from fedlib.sampling import Local, participants
 from fedlib.streams import stream
@@ -306,6 +307,34 @@ def test_parameters_that_overflow_in_the_last_step_are_not_averaged(problem):
     net, loss, pool, shards = problem
     pool["y"] *= 1e3
     with pytest.raises(
-        FloatingPointError, match="parameters became non-finite at client 0 in round 0, local step 0 of 1"
+        FloatingPointError, match=r"parameters became non-finite at client [0-2] in round 0, local step 0 of 1"
     ):
         train(net, loss, pool, [Federation(shards, lr=1e38)], rounds=1, local_updates=1, optimizer=sgd())
+
+
+@pytest.mark.parametrize("local", LOCAL)
+@pytest.mark.parametrize("fraction", [1.0, 0.5])
+def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local, fraction):
+    """Rows of different sizes, in one block (padded) or in blocks of one or two rows."""
+    shards = problem[3]
+    feds = [Federation(shards, lr=0.01, fraction=fraction), centralised(shards, lr=0.02, seed=1), Federation(shards)]
+    whole, thetas = [], []
+    for limit in (10**6, 20):
+        monkeypatch.setitem(padding.POINTS_PER_BLOCK, "cpu", limit)
+        history = run(problem, feds, **LOCAL[local], evaluate=lambda predict, test: {"at 0": predict(test["x"])},
+                      test={"x": torch.zeros(3, 1, 2)})  # fmt: skip
+        thetas.append(history.theta)
+        whole.append((history.losses, history.metrics["at 0"]))
+    torch.testing.assert_close(*thetas, rtol=0, atol=1e-12)
+    for a, b in zip(*whole, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=60), st.integers(1, 2000))
+def test_blocks_cover_all_rows_within_the_limit(points, limit):
+    points = -np.sort(-np.array(points))
+    blocks = blocks_of(points, limit)
+    assert np.concatenate([np.arange(len(points))[b] for b in blocks]).tolist() == list(range(len(points)))
+    for own in (points[b] for b in blocks):
+        padded = len(own) * own.max()
+        assert len(own) == 1 or (padded <= limit and padded - own.sum() <= limit / 8)
