@@ -158,3 +158,48 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
     right.set(xlabel="angle $x_1$ (rad)", ylabel="velocity $x_2$ (rad/s)", title="phase portrait")
     middle.legend()
     return fig
+
+
+def owners(points: np.ndarray, shards: Sequence[np.ndarray], ax) -> None:
+    """Points of the unit square [N, 2] in the colours of the clients that own them."""
+    for k, shard in enumerate(shards):
+        ax.plot(*points[shard].T, "o", ms=2, mew=0, color=CLIENTS[k % len(CLIENTS)], rasterized=True)
+    ax.set(xlabel="x", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+
+
+def partition_view(points: np.ndarray, shards: Sequence[np.ndarray]) -> Figure:
+    """Who owns which points of the unit square, and how far apart the clients are."""
+    fig, ((ax,),) = panels(size=(3.6, 3.6))
+    owners(points, shards, ax)
+    sizes = ", ".join(str(len(shard)) for shard in shards)
+    ax.set(
+        ylabel="y", title=f"points {sizes}\nmean pairwise $W_1$ = {mean_pairwise_w1([points[s] for s in shards]):.3f}"
+    )
+    return fig
+
+
+def fit_view(x, z, truth, shards: Sequence[np.ndarray], federated: np.ndarray, alone: np.ndarray) -> Figure:
+    """A function on a line: who owns which points, and what the federation and each client alone make of it.
+
+    Args:
+        x [N]: training points; shards: K index arrays; z [n], truth [n]: the function; federated [n], alone [K, n].
+    """
+    fig, (strip, curves) = panels(2, 1, size=(6.4, 2.1), sharex=True, height_ratios=(1, 3))
+    fig.set_size_inches(6.4, 3.6)
+    shards_of, (strip,), (curves,) = [x[own] for own in shards], strip, curves
+    for k, own in enumerate(shards_of):
+        strip.plot(own, np.full(len(own), k), "|", ms=6, color=CLIENTS[k % len(CLIENTS)])
+    strip.set(yticks=range(len(shards)), yticklabels=[f"client {k + 1}" for k in range(len(shards))])
+    strip.set(ylim=(len(shards) - 0.4, -0.6), title=f"mean pairwise $W_1$ = {mean_pairwise_w1(shards_of):.3f}")
+
+    def error(fit):
+        return f"e = {100 * np.linalg.norm(fit - truth) / np.linalg.norm(truth):.2g} %"
+
+    curves.plot(z, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="f")
+    for k, fit in enumerate(alone):
+        curves.plot(z, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=f"client {k + 1} alone: {error(fit)}")
+    curves.plot(z, federated, "--", color=COLORS["truth"], label=f"federated: {error(federated)}")
+    spread = np.ptp(truth)
+    curves.set(xlabel="x", ylabel="f(x)", ylim=(truth.min() - 0.3 * spread, truth.max() + 0.3 * spread))
+    fig.legend(*curves.get_legend_handles_labels(), loc="outside right center")
+    return fig

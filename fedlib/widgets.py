@@ -1,21 +1,29 @@
 """Widgets: sliders in front of pure drawing functions."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from html import escape
 
 import ipywidgets
 import numpy as np
 import torch
+from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.func import jvp
 
 from .datasets import OUT_OF_DISTRIBUTION, SUBSTEPS, half_steps, pendulum_trajectories, with_stiffness
-from .figures import library_view, pendulum_view, png, shard_view
+from .figures import fit_view, library_view, partition_view, pendulum_view, png, shard_view
 from .networks import predict
+from .partitions import checkerboard, hammersley, slices
 from .solvers import pendulum
 from .spaces import grf
 from .streams import stream
+
+
+def show(*functions: Callable) -> None:
+    """Show the source of library functions, so that a notebook never shows anything but the code that runs."""
+    display(Markdown("\n".join(f"```python\n{inspect.getsource(f)}```" for f in functions)))
 
 
 def explore(draw: Callable[..., Figure], **controls: ipywidgets.Widget) -> ipywidgets.VBox:
@@ -112,4 +120,42 @@ def shard_explorer(targets: dict, errors: dict) -> ipywidgets.VBox:
     return explore(
         lambda level: shard_view(targets, errors, level),
         level=ipywidgets.SelectionSlider(options=list(targets), description="shards/client"),
+    )
+
+
+def draw_fits(x, z, truth, fits: Mapping[tuple[int, int], tuple], clients: int, pieces: int) -> Figure:
+    """The picture of ``figures.fit_view`` for one entry of fits: (K, p) -> (shards, federated, alone)."""
+    if (clients, pieces) not in fits:
+        trained = ", ".join(str(p) for K, p in fits if clients == K)
+        raise ValueError(
+            f"{clients} clients with {pieces} pieces each were not trained here; trained: {trained or '-'}"
+        )
+    return fit_view(x, z, truth, *fits[clients, pieces])
+
+
+def fit_explorer(x, z, truth, fits: Mapping[tuple[int, int], tuple]) -> ipywidgets.VBox:
+    """The function-approximation widget: number of clients K and pieces per client p."""
+    K, p = (sorted({key[i] for key in fits}) for i in (0, 1))
+    return explore(
+        lambda **chosen: draw_fits(x, z, truth, fits, **chosen),
+        clients=ipywidgets.SelectionSlider(options=K, description="clients K"),
+        pieces=ipywidgets.SelectionSlider(options=p, description="pieces per client"),
+    )
+
+
+def draw_partition(method: str, clients: int, blocks: int, n_points: int = 400) -> Figure:
+    """Hammersley points of the unit square, shared by the "x" (slabs) or the "xy" (checkerboard) method."""
+    points = hammersley(n_points)
+    if method == "x":
+        return partition_view(points, slices(points[:, 0], 0, 1, clients, blocks))
+    return partition_view(points, checkerboard(*points.T, (0, 1), clients, blocks))
+
+
+def partition_explorer() -> ipywidgets.VBox:
+    """The partition widget."""
+    return explore(
+        draw_partition,
+        method=ipywidgets.Dropdown(options=["xy", "x"]),
+        clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
+        blocks=ipywidgets.IntSlider(4, min=1, max=12, description="blocks"),
     )
