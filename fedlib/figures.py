@@ -58,7 +58,8 @@ def log_axis(axis) -> None:
     getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
     low, high = axis.get_view_interval()
     if high / low < 50:
-        ticks = [d * 10.0**e for e in range(-9, 9) for d in (1, 2, 3, 5) if low <= d * 10.0**e <= high]
+        digits = (1, 2, 3, 5) if high / low > 3 else np.arange(1, 10, 1 if high / low > 1.5 else 0.1)
+        ticks = [d * 10.0**e for e in range(-9, 9) for d in digits if low <= d * 10.0**e <= high]
         axis.set_major_locator(FixedLocator(ticks))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.set_minor_locator(NullLocator())
