@@ -44,6 +44,8 @@ def check_federation(fed, N: int) -> None:
         raise ValueError(f"{fed.name}: weights = {fed.weights!r}; expected 'size' (n_k / n) or 'equal' (1 / K)")
     if not (np.isfinite(fed.lr) and fed.lr > 0):
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
+    if not 0 < fed.decay <= 1:
+        raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
     for k, shard in enumerate(fed.shards):
         shard = np.asarray(shard)
         if shard.size == 0:
@@ -55,6 +57,16 @@ def check_federation(fed, N: int) -> None:
             )
         if shard.min() < 0 or shard.max() >= N:
             raise ValueError(f"{fed.name}: client {k} owns point {shard.max()} or {shard.min()}, outside 0..{N - 1}")
+
+
+def check_noise(pool, noise) -> None:
+    """``noise`` is None or a shape, and the pool does not use its name."""
+    if noise is None:
+        return
+    if not (isinstance(noise, tuple) and all(isinstance(n, int) and n >= 1 for n in noise)):
+        raise ValueError(f"noise = {noise!r}: expected a shape such as (4, 2, 8), whole numbers >= 1")
+    if "noise" in pool:
+        raise ValueError("the pool has a tensor 'noise', but batch['noise'] is the engine's fresh noise; rename yours")
 
 
 def check_padding_is_ignored(client_gradient, params, batch) -> None:

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 from tqdm.auto import tqdm
 
-from .checks import check_experiment, check_padding_is_ignored, raise_if_diverged
+from .checks import check_experiment, check_noise, check_padding_is_ignored, raise_if_diverged
 from .mixing import check_stochastic, fedavg, isolated
 from .networks import as_dict, fan_in_uniform, stack
 from .optimizers import Optimizer, adam
-from .padding import full_batch, mini_batches
+from .padding import full_batch, mini_batches, with_noise
 from .sampling import Local, n_steps, participants
 
 
@@ -32,7 +32,7 @@ class Federation:
         shards: K index arrays into the pool of points.
         mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``.
         fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
-        lr: local learning rate.
+        lr: local learning rate. decay: in round r = 0, 1, ... it is lr decay^r.
         weights: "size" for p_k = n_k / n, "equal" for 1 / K.
         common_init: all clients start from the same parameters.
         seed: of initial parameters, mini-batches and participation.
@@ -43,6 +43,7 @@ class Federation:
     mixing: Callable[[np.ndarray, np.ndarray], np.ndarray] = fedavg
     fraction: float | tuple[float, float] = 1.0
     lr: float = 1e-3
+    decay: float = 1.0
     weights: str = "size"
     common_init: bool = True
     seed: int = 0
@@ -90,6 +91,7 @@ def train(
     local_updates: int,
     local_unit: str = "steps",
     batch_size: int | None = None,
+    noise: tuple[int, ...] | None = None,
     optimizer: Optimizer | None = None,
     reset_moments: bool = False,
     init: Callable = fan_in_uniform,
@@ -112,6 +114,8 @@ def train(
         federations: who owns what; one row per client, in this order.
         rounds, local_updates, local_unit: R rounds of K "steps" or K "epochs" (passes over the client's data).
         batch_size: None is full batch (a pass is then one step).
+        noise: shape of fresh standard normal numbers for every point of every local step, batch["noise"]
+            [B, *noise]; a client draws them from a stream of its own. For stochastic networks.
         optimizer: ``adam()`` (default) or ``sgd()``. reset_moments: start its state anew in every round.
         evaluate: (predict, test) -> named tensors for ONE model. test: tensors [F, ...], a row per federation.
         evaluate_every: in rounds; the last round is always evaluated.
@@ -123,6 +127,7 @@ def train(
     """
     local = Local(local_updates, local_unit, batch_size)
     check_experiment(pool, federations, rounds, local, evaluate_every, test)
+    check_noise(pool, noise)
     optimizer = optimizer or adam()
     pool = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in pool.items()}
     test = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in (test or {}).items()}
@@ -135,7 +140,10 @@ def train(
 
     theta = stack(net, keys, init).to(device, dtype)
     state = optimizer.init(theta)
-    lr = torch.tensor([[federations[f].lr] for f, _ in client_of], dtype=dtype, device=device)
+    lr0, decay = (
+        torch.tensor([[getattr(federations[f], name)] for f, _ in client_of], dtype=dtype, device=device)
+        for name in ("lr", "decay")
+    )
     step = torch.compile(local_step) if compile else local_step
     client_gradient = vmap(grad_and_value(client_loss(net, loss)))
     result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
@@ -152,6 +160,7 @@ def train(
             index = torch.as_tensor(order, device=device)
             everyone = np.array_equal(order, np.arange(len(client_of)))
         who = [client_of[i] for i in order]
+        lr = lr0 * decay**r
         th, st, eta = theta, state, lr
         if not everyone:
             th, st, eta = theta[index], {k: v[index] for k, v in state.items()}, lr[index]
@@ -165,6 +174,8 @@ def train(
             work = repeat((len(order), whole), local_updates)
         else:
             work = mini_batches(pool, federations, who, steps[order], r, local, dtype)
+        if noise is not None:
+            work = with_noise(work, federations, who, r, local, noise, dtype)
         for s, (n, batch) in enumerate(work):
             block = th[:n], {k: v[:n] for k, v in st.items()}, eta[:n]
             if r == s == 0:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .sampling import batches
+from .sampling import batches, noise_stream
 
 
 def weigh(where: np.ndarray, dtype, device) -> tuple[Tensor, Tensor]:
@@ -52,3 +52,18 @@ def mini_batches(pool, federations, who, steps, r, local, dtype):
         where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device_of(pool))
         for at, w in zip(where, weight, strict=True):
             yield n, gather(pool, at, w)
+
+
+def with_noise(work, federations, who, r, local, shape, dtype):
+    """Every local step's (n, batch) with fresh standard normal batch["noise"] [n, B, *shape], 0 on padding.
+
+    Row by row from the client's own stream, and as many numbers as the row's own batch size asks for: who else is
+    in the stack changes nobody's noise. One draw per row and step, so that a long round needs no memory.
+    """
+    draws = [noise_stream(federations[f].seed, k, r, len(federations[f].shards[k]), local, shape) for f, k in who]
+    for n, batch in work:
+        noise = np.zeros((*batch["w"].shape, *shape), np.float32)
+        for row, draw in zip(noise, draws[:n], strict=True):
+            own = next(draw)
+            row[: len(own)] = own
+        yield n, batch | {"noise": torch.as_tensor(noise, dtype=dtype, device=batch["w"].device)}

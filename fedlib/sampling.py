@@ -66,3 +66,10 @@ def batches(seed: int, client: int, round: int, n: int, local: Local) -> np.ndar
     shuffled = np.tile(np.arange(n), (passes, 1))
     order[:, :n] = stream(seed, "batches", client, round).permuted(shuffled, axis=1)
     return order.reshape(passes * per_pass, size)[:S]
+
+
+def noise_stream(seed: int, client: int, round: int, n: int, local: Local, shape: tuple[int, ...]):
+    """Endless standard normal numbers of one client in one round: float32 [min(batch_size, n), *shape] per step."""
+    rng, size = stream(seed, "noise", client, round), min(local.batch_size or n, n)
+    while True:
+        yield rng.standard_normal((size, *shape), np.float32)

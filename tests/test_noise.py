@@ -1,0 +1,103 @@
+"""Fresh noise and the decay of the learning rate in the engine."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federation import Federation, centralised, train
+from fedlib.mixing import isolated
+from fedlib.optimizers import sgd
+
+from .conftest import squared_error
+
+SCHEDULES = {"full batch": dict(local_unit="steps", batch_size=None), "mini": dict(local_unit="epochs", batch_size=4)}
+
+
+def noisy_error(predict, batch):
+    return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"] - batch["noise"].sum(-1)) ** 2).sum()
+
+
+def run(problem, feds, loss=noisy_error, **settings):
+    net, _, pool, _ = problem
+    settings = dict(rounds=3, local_updates=2, dtype=torch.float64, noise=(2,)) | settings
+    return train(net, loss, pool, feds, **settings)
+
+
+def mean_noise(problem, rounds=200):
+    """The loss is the mean noise of two clients with equal data: [rounds, 2]."""
+
+    def loss(predict, batch):
+        return (batch["w"][:, None] * batch["noise"]).sum() + 0 * predict(batch["x"]).sum()
+
+    feds = [Federation([problem[3][0]] * 2, mixing=isolated)]
+    return run(problem, feds, loss, rounds=rounds, local_updates=1).losses
+
+
+def test_noise_is_standard_normal_and_new_for_every_client_and_round(problem):
+    """The weighted mean of 5 points x 2 numbers has variance 2 / 5; a shared or frozen draw would show."""
+    losses = mean_noise(problem)
+    assert len(np.unique(losses.round(9))) == losses.size
+    assert abs(losses.mean()) < 4 * (0.4 / losses.size) ** 0.5
+    assert abs(losses.var() / 0.4 - 1) < 4 * (2 / losses.size) ** 0.5
+    assert abs(np.corrcoef(losses.T)[0, 1]) < 4 / len(losses) ** 0.5
+
+
+def test_every_local_step_has_noise_of_its_own(problem):
+    """With frozen noise two steps without movement would see the same loss."""
+    one, two = (run(problem, [Federation(problem[3], lr=1e-12)], rounds=1, local_updates=k).losses for k in (1, 2))
+    assert (np.abs(2 * two - 2 * one) > 1e-3).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_who_else_is_in_the_stack_changes_nobodys_noise(problem, schedule):
+    shards = problem[3]
+    feds = [
+        Federation(shards, fraction=0.67, seed=1),
+        centralised(shards, seed=2),
+        Federation(shards, mixing=isolated, seed=3),
+    ]
+    together = run(problem, feds, **SCHEDULES[schedule])
+    for f, fed in enumerate(feds):
+        alone = run(problem, [fed], **SCHEDULES[schedule])
+        torch.testing.assert_close(together.theta[together.rows[f]], alone.theta, rtol=0, atol=1e-12)
+
+
+def test_same_seed_same_noise(problem):
+    one, again = (run(problem, [Federation(problem[3])]).theta for _ in range(2))
+    other = run(problem, [Federation(problem[3], seed=1)]).theta
+    assert (one == again).all() and not (one == other).all()
+
+
+def test_decay_multiplies_the_learning_rate_once_per_round(problem):
+    """SGD with a constant gradient c moves by -lr c (1 + q + q^2 + ...)."""
+
+    def loss(predict, batch):
+        return (batch["w"] * predict(batch["x"])[:, 0]).sum()  # the output's bias has gradient 1
+
+    feds = [Federation(problem[3][:1], mixing=isolated, lr=0.1, decay=q) for q in (1.0, 0.5)]
+    start = run(problem, feds, loss, rounds=1, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
+    end = run(problem, feds, loss, rounds=4, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
+    np.testing.assert_allclose(start - end, [0.1 * 3, 0.1 * (0.5 + 0.25 + 0.125)], atol=1e-12)
+
+
+def test_without_noise_and_decay_nothing_changes(problem):
+    plain = run(problem, [Federation(problem[3])], squared_error, noise=None).theta
+    noisy = run(problem, [Federation(problem[3], decay=1.0)], squared_error, noise=(2,)).theta
+    assert (plain == noisy).all()
+
+
+@pytest.mark.parametrize("noise", [3, (0,), (2.5,), [2]])
+def test_a_noise_that_is_no_shape_is_refused(problem, noise):
+    with pytest.raises(ValueError, match="expected a shape"):
+        run(problem, [Federation(problem[3])], noise=noise)
+
+
+def test_the_name_noise_belongs_to_the_engine(problem):
+    net, loss, pool, shards = problem
+    with pytest.raises(ValueError, match="rename"):
+        train(net, loss, pool | {"noise": pool["y"]}, [Federation(shards)], rounds=1, local_updates=1, noise=(2,))
+
+
+def test_decay_outside_its_range_is_refused(problem):
+    with pytest.raises(ValueError, match="decay"):
+        run(problem, [Federation(problem[3], decay=1.1)])
