@@ -69,6 +69,7 @@ def test_unknown_client_or_round_is_refused(letters, chosen):
 
 
 def test_views_are_pure_and_redraw_within_200_ms(bands, letters):
+    """Processor time: what a slider costs does not depend on who else uses the machine."""
     for draw, one, other in (
         (lambda **k: views.draw_band(*bands, **k), dict(loss="energy score", sigma=0.1, paths=20), dict(paths=50)),
         (lambda **k: views.draw_letters(*letters, **k), dict(client=2, round=1), dict(client=3)),
@@ -81,7 +82,7 @@ def test_views_are_pure_and_redraw_within_200_ms(bands, letters):
         slider = next(c for c in box.children if c.description == name)
         times = []
         for value in (2, 3, 2, 3):
-            start = time.perf_counter()
+            start = time.process_time()
             slider.value = value
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         assert min(times) < 0.2
