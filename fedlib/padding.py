@@ -77,15 +77,16 @@ def blocks_of(points: np.ndarray, limit: int) -> list[slice]:
 
 
 def with_noise(work, federations, who, r, local, shape, dtype):
-    """Every local step's (n, batch) with fresh standard normal batch["noise"] [n, B, *shape], 0 on padding.
+    """Every local step's (n, batch) with fresh standard normal batch["noise"] [n, B, *shape].
 
     Row by row from the client's own stream, and as many numbers as the row's own batch size asks for: who else is
-    in the stack changes nobody's noise. One draw per row and step, so that a long round needs no memory.
+    in the stack changes nobody's noise. Padding repeats the first point's, so that a loss stays finite on it (without
+    noise a sample variance is 0). One draw per row and step, so that a long round needs no memory.
     """
     draws = [noise_stream(federations[f].seed, k, r, len(federations[f].shards[k]), local, shape) for f, k in who]
     for n, batch in work:
-        noise = np.zeros((*batch["w"].shape, *shape), np.float32)
+        noise = np.empty((*batch["w"].shape, *shape), np.float32)
         for row, draw in zip(noise, draws[:n], strict=True):
             own = next(draw)
-            row[: len(own)] = own
+            row[: len(own)], row[len(own) :] = own, own[0]
         yield n, batch | {"noise": torch.as_tensor(noise, dtype=dtype, device=batch["w"].device)}

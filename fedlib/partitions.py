@@ -60,6 +60,32 @@ def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tup
     return [shard + n_points * s for shard, s in zip(deal(n_points, n_clients, rng), source, strict=True)], source
 
 
+def focused(
+    blocks: list[np.ndarray], n_points: int, n_clients: int, main: int, other: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Clients in equal groups, one per block: ``main`` points of the own block and ``other`` in total from elsewhere.
+
+    Without repetition within a client; clients may share points, so this is no disjoint cover. (FedStNN, Section 5.)
+
+    Args:
+        blocks: index arrays; they may overlap. n_points: of the whole domain.
+    """
+    if n_clients % len(blocks):
+        raise ValueError(f"{n_clients} clients in {len(blocks)} groups: give each group equally many clients")
+    elsewhere = [np.setdiff1d(np.arange(n_points), block) for block in blocks]
+    if (small := min(map(len, blocks))) < main or (few := min(map(len, elsewhere))) < other:
+        raise ValueError(
+            f"main = {main} of a block of {small} points, other = {other} of {few if small >= main else 'the rest'}: "
+            "a client's points are drawn without repetition; ask for fewer"
+        )
+    shards = []
+    for k in range(n_clients):
+        own = k * len(blocks) // n_clients
+        drawn = [rng.choice(a, n, replace=False) for a, n in ((blocks[own], main), (elsewhere[own], other))]
+        shards.append(np.concatenate(drawn))
+    return shards
+
+
 def index_rule(n_points: int, n_clients: int, pieces: int) -> list[np.ndarray]:
     """Sorted points in p K pieces of q = N div (p K); piece i K + j goes to client j, i = 0..p-1.
 
