@@ -41,9 +41,9 @@ class JetNet(nn.Module):
         super().__init__()
         self.net, self.channels = net, channels(coordinates, derivatives)
 
-    def forward(self, x: Tensor) -> Jet:
-        """x [n, d] -> {"": u, ...}, each [n, outputs]."""
-        return jet(self.net, x, self.channels)
+    def forward(self, x: Tensor, value_only: bool = False) -> Jet | Tensor:
+        """x [n, d] -> jet {"": u, ...}, each [n, outputs]; with value_only the tensor u alone."""
+        return self.net(x) if value_only else jet(self.net, x, self.channels)
 
 
 class Channel(NamedTuple):
