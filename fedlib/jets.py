@@ -84,7 +84,9 @@ def jet(net: nn.Sequential, x: Tensor, channels: Mapping[str, Channel]) -> Jet:
 
 def linear(layer: nn.Linear, z: Jet) -> Jet:
     """W z for all channels in one product; the bias belongs to the value alone."""
-    rows = torch.cat(list(z.values())) @ layer.weight.T
+    rows, W = torch.cat(list(z.values())), layer.weight
+    # a product with a single column is bound by memory, and faster as a sum
+    rows = (rows * W).sum(-1, keepdim=True) if len(W) == 1 else rows @ W.T
     out = dict(zip(z, rows.split([len(v) for v in z.values()]), strict=True))
     out[""] = out[""] + layer.bias
     return out
