@@ -116,7 +116,7 @@ def bench_pinn(quick: bool = False) -> dict:
     info = environment()
     info["hardware"]["threads"] = 1
     task = f"Helmholtz 2-64-64-64-1 (sine), 2 clients x 384 points, {E} full-batch Adam steps a round, float32"
-    return info | {"task": task} | in_own_process(time_rounds, 10, 2 if quick else 8)
+    return info | {"task": task} | in_own_process(time_rounds, 5, 2 if quick else 12)
 
 
 if __name__ == "__main__":
