@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebval
+from scipy.fft import dct
+from scipy.linalg import expm
 
 
 def rk4(rhs: Callable, x0: np.ndarray, u: np.ndarray, h: float) -> np.ndarray:
@@ -63,3 +66,76 @@ def hermite(t: np.ndarray, x: np.ndarray, dx: np.ndarray, y: np.ndarray) -> np.n
     s = (y - t[i]) / h
     x0, x1, d0, d1 = x[row, i], x[row, i + 1], h * dx[row, i], h * dx[row, i + 1]
     return (1 - s) ** 2 * ((1 + 2 * s) * x0 + s * d0) + s**2 * ((3 - 2 * s) * x1 + (s - 1) * d1)
+
+
+def chebyshev(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points x_j = cos(j pi / n) [n + 1] and the matrix D with (D u)_j = u'(x_j) for polynomials of degree n.
+
+    (Trefethen, Spectral Methods in MATLAB, 2000, Chapter 6; the diagonal makes every row sum to zero.)
+    """
+    angle = np.pi * np.arange(n + 1) / n
+    x, half = np.sin(np.pi / 2 - angle), angle / 2
+    gaps = -2 * np.sin(half[:, None] + half) * np.sin(half[:, None] - half)  # x_i - x_j without cancellation
+    c = np.r_[2, np.ones(n - 1), 2] * (-1.0) ** np.arange(n + 1)
+    D = np.outer(c, 1 / c) / (gaps + np.eye(n + 1))
+    return x, D - np.diag(D.sum(1))
+
+
+def etdrk4(L: np.ndarray, nonlinear: Callable, v: np.ndarray, h: float) -> Callable:
+    """One step v(t) -> v(t + h) of v' = L v + N(v): linear part exactly, nonlinear part to order 4.
+
+    (Cox and Matthews 2002.) The phi functions are blocks of one matrix exponential, so nothing cancels.
+    """
+    n, zero, one = len(v), np.zeros_like(L), np.eye(len(v))
+
+    def phi(z):
+        rows = [[z, one, zero, zero], [zero, zero, one, zero], [zero, zero, zero, one], [zero] * 4]
+        return np.split(expm(np.block(rows))[:n], 4, axis=1)
+
+    (half, q, *_), (E, p1, p2, p3) = phi(h / 2 * L), phi(h * L)
+    q, A, B, C = h / 2 * q, h * (p1 - 3 * p2 + 4 * p3), 2 * h * (p2 - 2 * p3), h * (4 * p3 - p2)
+
+    def step(v):
+        N0 = nonlinear(v)
+        a = half @ v + q @ N0
+        Na = nonlinear(a)
+        Nb = nonlinear(half @ v + q @ Na)
+        Nc = nonlinear(half @ a + q @ (2 * Nb - N0))
+        return E @ v + A @ N0 + B @ (Na + Nb) + C @ Nc
+
+    return step
+
+
+def allen_cahn(
+    x: np.ndarray, times: int = 101, d: float = 1e-3, k: float = 5.0, n: int = 512, substeps: int = 5
+) -> np.ndarray:
+    """u_t = d u_xx + k (u - u^3), u(x, 0) = x^2 cos(pi x), u(+-1, t) = -1 on [-1, 1] x [0, 1] (FedSciML, Section 5.4).
+
+    Chebyshev collocation for v = u + 1, which vanishes at the ends and stays even, so half of the points do;
+    exponential Runge-Kutta of order 4 in time. Converged to 1e-8 with the defaults (``test_pdes``).
+
+    Args:
+        x: where u is wanted [a], in [-1, 1]. times: number of equispaced times in [0, 1], both ends included.
+        n: degree in x, even. substeps: steps between two times.
+
+    Returns:
+        u [a, times].
+    """
+    nodes, D = chebyshev(n)
+    inside, m = (D @ D)[1:-1, 1:-1], n // 2
+    even = inside[:m, :m].copy()
+    even[:, : m - 1] += inside[:m, :-m:-1]  # v(-x) = v(x)
+    v = nodes[1 : m + 1] ** 2 * np.cos(np.pi * nodes[1 : m + 1]) + 1
+    # u - u^3 = -2 v + 3 v^2 - v^3
+    h = 1 / ((times - 1) * substeps)
+    step = etdrk4(d * even - 2 * k * np.eye(m), lambda v: k * v**2 * (3 - v), v, h)
+    states = [v]
+    for _ in range(times - 1):
+        for _ in range(substeps):
+            v = step(v)
+        states.append(v)
+    right = np.array(states)
+    full = np.concatenate([0 * right[:, :1], right, right[:, -2::-1], 0 * right[:, :1]], 1) - 1
+    coefficients = dct(full, type=1) / n
+    coefficients[:, [0, -1]] /= 2
+    return chebval(x, coefficients.T).T

@@ -1,0 +1,123 @@
+"""Speed of a federated PINN round (Helmholtz, 2 clients, E = 5, full batch) in four ways, in one run on one thread.
+
+``python -m fedlib.bench_pinn`` prints JSON. DeepXDE, the papers' own library, is measured where it is installed
+(``pip install .[deepxde]``).
+"""
+
+import contextlib
+import io
+import json
+import os
+import time
+from importlib.util import find_spec
+
+import numpy as np
+import torch
+
+from .bench import in_own_process
+from .federation import Federation, train
+from .networks import glorot_uniform
+from .pdes import VALUE_ONLY, helmholtz, layout, residual_loss
+from .reference import fedavg_adam
+from .results import environment
+from .sampling import Local
+
+E, K0 = 5, 4 * np.pi
+
+
+def setting():
+    """Helmholtz at 2 x 2 blocks, every client with its 288 points and the 96 shared ones."""
+    problem = helmholtz(K0)
+    pool, _, shards = layout(problem, (2,))
+    return problem, {name: value.float() for name, value in pool.items()}, Federation(shards[2])
+
+
+def nested_autograd_loss(predict, batch):
+    """The residual as one would write it by hand: autograd.grad with create_graph, twice."""
+    x = batch["x"].clone().requires_grad_()
+    u = (x * (1 - x)).prod(1) * predict(x, VALUE_ONLY)[:, 0]
+    gradient = torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+    second = [torch.autograd.grad(gradient[:, i].sum(), x, create_graph=True)[0][:, i] for i in (0, 1)]
+    return (batch["w"] * (-second[0] - second[1] - K0**2 * u - batch["f"]) ** 2).sum()
+
+
+def ways(rounds: int, compiled: bool = True) -> dict:
+    """``rounds`` rounds of FedAvg with kept Adam moments, done in each way; each returns the federated weights [P]."""
+    problem, pool, fed = setting()
+    net, loss = problem.net(), residual_loss(problem)
+
+    def nested():
+        return fedavg_adam(net, nested_autograd_loss, pool, fed, rounds=rounds, local=Local(E), init=glorot_uniform)
+
+    def jets(compile):
+        settings = dict(rounds=rounds, local_updates=E, init=glorot_uniform, compile=compile)
+        return lambda: train(net, loss, pool, [fed], **settings).model(0)
+
+    found = {"nested autograd": nested, "jets, eager": jets(False)}
+    found |= {"jets, compiled": jets(True)} if compiled else {}
+    return found | ({"DeepXDE": deepxde_way(rounds, pool, fed)} if find_spec("deepxde") else {})
+
+
+def deepxde_way(rounds: int, pool, fed):
+    """The authors' way: one DeepXDE model per client, ``train`` for E iterations, then the mean of all weights."""
+    os.environ.setdefault("DDE_BACKEND", "pytorch")
+    with contextlib.redirect_stderr(io.StringIO()):
+        import deepxde as dde
+
+    def residual(x, u):
+        laplacian = sum(dde.grad.hessian(u, x, i=i, j=i) for i in (0, 1))
+        return -laplacian - K0**2 * u - K0**2 * torch.sin(K0 * x).prod(1, keepdim=True)
+
+    models = []
+    for shard in fed.shards:
+        square = dde.geometry.Rectangle([0, 0], [1, 1])
+        data = dde.data.PDE(square, residual, [], anchors=pool["x"][torch.as_tensor(shard)].numpy())
+        net = dde.nn.FNN([2, 64, 64, 64, 1], "sin", "Glorot uniform")
+        net.apply_output_transform(lambda x, u: (x * (1 - x)).prod(1, keepdim=True) * u)
+        models.append(dde.Model(data, net))
+        with contextlib.redirect_stdout(io.StringIO()):
+            models[-1].compile("adam", lr=fed.lr)
+
+    def run():
+        with contextlib.redirect_stdout(io.StringIO()):
+            for _ in range(rounds):
+                for model in models:
+                    model.train(iterations=E, display_every=10**9)
+                states = [model.net.state_dict() for model in models]
+                mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
+                for model in models:
+                    model.net.load_state_dict(mean)
+        return torch.nn.utils.parameters_to_vector(models[0].net.parameters()).detach()
+
+    return run
+
+
+def time_rounds(rounds: int, repetitions: int) -> dict:
+    """Best wall time of a round in ms for each way; the ways take turns."""
+    torch.set_num_threads(1)
+    candidates = ways(rounds)
+    for way in candidates.values():
+        way()  # warm up, compile
+    best = dict.fromkeys(candidates, float("inf"))
+    for _ in range(repetitions):
+        for name, way in candidates.items():
+            start = time.perf_counter()
+            way()
+            best[name] = min(best[name], 1e3 * (time.perf_counter() - start) / rounds)
+    slow = "DeepXDE" if "DeepXDE" in best else "nested autograd"
+    return {
+        "ms_per_round": {name: round(ms, 2) for name, ms in best.items()},
+        "ratio": {f"{slow} / {name}": round(best[slow] / best[name], 2) for name in best if name != slow},
+    }
+
+
+def bench_pinn(quick: bool = False) -> dict:
+    """The measurement in a fresh process of one thread, with the hardware it was made on."""
+    info = environment()
+    info["hardware"]["threads"] = 1
+    task = f"Helmholtz 2-64-64-64-1 (sine), 2 clients x 384 points, {E} full-batch Adam steps a round, float32"
+    return info | {"task": task} | in_own_process(time_rounds, 5, 2 if quick else 12)
+
+
+if __name__ == "__main__":
+    print(json.dumps(bench_pinn(), indent=1))

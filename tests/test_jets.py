@@ -1,0 +1,199 @@
+"""Jets against independent oracles in float64: nested jvp, nested autograd.grad, gradcheck, DeepXDE."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, grad, stack_module_state, vmap
+
+from fedlib.federation import Federation, train
+from fedlib.jets import JetNet, Sine, channels, closed, function_jet, jet, product, product_rule
+from fedlib.networks import draw_parameters, glorot_uniform, load, mlp
+from fedlib.streams import torch_stream
+
+EXACT = dict(rtol=1e-9, atol=1e-9)
+WANTED = {
+    "second derivatives": ("xx", "xt", "tt"),
+    "heat": ("t", "xx"),
+    "Laplacian": ("xx+tt",),
+    "weighted sum": ("xx+0.5*tt+3*xt", "x+2*t"),
+    "third and fourth": ("xxx", "xxxx", "xxt", "xxtt"),
+    "biharmonic": ("xxxx+2*xxtt+tttt",),
+}
+
+
+def make_net(activation, widths=(2, 9, 8, 3)):
+    net = mlp(widths, activation).double()
+    load(net, draw_parameters(net, glorot_uniform, torch_stream(1, "net")))
+    for module in net:
+        if isinstance(module, nn.Linear):
+            nn.init.uniform_(module.bias, -0.5, 0.5, generator=torch_stream(1, "bias"))
+    return net
+
+
+def points(n=7):
+    return torch.rand(n, 2, dtype=torch.float64, generator=torch_stream(0, "points")) * 2 - 1
+
+
+def value(terms_of_name):
+    """The test's own reading of a name: "xx+0.5*tt" -> [(1, "xx"), (0.5, "tt")]."""
+    pairs = [t.split("*") if "*" in t else (1, t) for t in terms_of_name.split("+")]
+    return [(float(w), axes) for w, axes in pairs]
+
+
+def by_autograd(net, x, axes):
+    """u_axes [n, outputs] by one autograd.grad with create_graph after the other."""
+    columns = []
+    for o in range(net(x).shape[1]):
+        z = x.clone().requires_grad_()
+        u = net(z)[:, o]
+        for a in axes:
+            u = torch.autograd.grad(u.sum(), z, create_graph=True)[0][:, "xt".index(a)]
+        columns.append(u)
+    return torch.stack(columns, 1).detach()
+
+
+@pytest.mark.parametrize("activation", [nn.Tanh, Sine, nn.Softplus, nn.SiLU], ids=lambda a: a.__name__)
+@pytest.mark.parametrize("case", WANTED)
+def test_jets_equal_nested_jvp_and_nested_autograd(case, activation):
+    net, x = make_net(activation), points()
+    u = jet(net, x, channels("xt", WANTED[case]))
+    assert u.keys() >= {"", *WANTED[case]}
+    for name, got in u.items():
+        nested = sum(w * by_autograd(net, x, axes) for w, axes in value(name))
+        torch.testing.assert_close(got, nested, **EXACT)
+    columns = [function_jet(lambda z, o=o: net(z)[:, o], x, WANTED[case], "xt") for o in range(3)]
+    for name, got in u.items():
+        torch.testing.assert_close(got, torch.stack([c[name] for c in columns], 1), **EXACT)
+
+
+def test_lower_derivatives_come_along_and_no_others():
+    assert closed(("t", "xx")) == ("", "t", "x", "xx")
+    assert closed(("xx+yy",)) == ("", "x", "y", "xx+yy")  # no "xx": the Laplacian is one channel
+    assert closed(("xxxx",)) == ("", "x", "xx", "xxx", "xxxx")
+
+
+def test_derivatives_of_a_polynomial_and_of_a_linear_network():
+    """Closed forms: an activation z^3 gives polynomials, a linear network has no second derivative."""
+
+    class Cube(nn.Module):
+        def forward(self, z):
+            return z**3
+
+    net, x = nn.Sequential(nn.Linear(1, 1), Cube()).double(), points()[:, :1]
+    a, b = net[0].weight.item(), net[0].bias.item()
+    u, z = jet(net, x, channels("x", ("xxxx",))), a * x + b
+    for name, exact in {
+        "": z**3,
+        "x": 3 * a * z**2,
+        "xx": 6 * a**2 * z,
+        "xxx": 6 * a**3 + 0 * z,
+        "xxxx": 0 * z,
+    }.items():
+        torch.testing.assert_close(u[name], exact, **EXACT)
+    line = jet(nn.Sequential(nn.Linear(1, 2)).double(), x, channels("x", ("xx",)))
+    assert line["x"].shape == line["xx"].shape == (7, 2)
+    assert (line["xx"] == 0).all()
+
+
+def test_gradients_by_the_parameters():
+    """gradcheck on a small net, and the gradient of a residual against a graph of nested autograd.grad."""
+    net, x = make_net(nn.Tanh, (2, 3, 1)), points(4)
+    rules = channels("xt", ("xxt", "tt"))
+    model = JetNet(net, "xt", ("xxt", "tt"))
+    names = [name for name, _ in model.named_parameters()]
+
+    def outputs(*parameters):
+        return tuple(functional_call(model, dict(zip(names, parameters, strict=True)), x).values())
+
+    assert torch.autograd.gradcheck(outputs, tuple(p.detach().clone().requires_grad_() for p in net.parameters()))
+
+    u = jet(net, x, rules)
+    ours = torch.autograd.grad(((u["tt"] + u["xxt"]) ** 2).mean(), list(net.parameters()), materialize_grads=True)
+    z = x.clone().requires_grad_()
+    first = torch.autograd.grad(net(z).sum(), z, create_graph=True)[0]
+    u_tt = torch.autograd.grad(first[:, 1].sum(), z, create_graph=True)[0][:, 1]
+    u_xx = torch.autograd.grad(first[:, 0].sum(), z, create_graph=True)[0][:, 0]
+    u_xxt = torch.autograd.grad(u_xx.sum(), z, create_graph=True)[0][:, 1]
+    theirs = torch.autograd.grad(((u_tt + u_xxt) ** 2).mean(), list(net.parameters()), materialize_grads=True)
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, **EXACT)
+
+
+def test_a_stack_of_networks_under_vmap():
+    nets, x = [JetNet(make_net(Sine), "xt", ("xx+tt",)) for _ in range(3)], points()
+    for i, net in enumerate(nets):
+        load(net, draw_parameters(net, glorot_uniform, torch_stream(i, "stack")))
+    parameters, _ = stack_module_state(nets)
+    stacked = vmap(lambda p: functional_call(nets[0], p, x))(parameters)
+    gradients = vmap(grad(lambda p: functional_call(nets[0], p, x)["xx+tt"].square().mean()))(parameters)
+    for i, net in enumerate(nets):
+        for name, alone in net(x).items():
+            torch.testing.assert_close(stacked[name][i], alone, **EXACT)
+        alone = torch.autograd.grad(net(x)["xx+tt"].square().mean(), list(net.parameters()), materialize_grads=True)
+        for g, a in zip(gradients.values(), alone, strict=True):
+            torch.testing.assert_close(g[i], a, **EXACT)
+
+
+@pytest.mark.parametrize("compile", [False, True])
+def test_the_engine_trains_through_jets(compile):
+    """Two clients fit -u'' = sin: eager, compiled and a plain loop with nested autograd end at the same weights."""
+    x = torch.linspace(0, math.pi, 8, dtype=torch.float64)[:, None]
+    net = JetNet(mlp((1, 5, 5, 1), nn.Tanh).double(), "x", ("xx",))
+    shards = [np.arange(4), np.arange(4, 8)]
+
+    def loss(predict, batch):
+        return (batch["w"] * (predict(batch["x"])["xx"] + batch["x"].sin()).squeeze(1) ** 2).sum()
+
+    settings = dict(rounds=3, local_updates=2, init=glorot_uniform, dtype=torch.float64)
+    stack = train(net, loss, {"x": x}, [Federation(shards, lr=0.01)], compile=compile, **settings)
+    start = draw_parameters(net, glorot_uniform, torch_stream(0, "init"))
+    clients = [load(mlp((1, 5, 5, 1), nn.Tanh).double(), start) for _ in shards]
+    optimizers = [torch.optim.Adam(c.parameters(), 0.01) for c in clients]
+    for _ in range(3):
+        for client, optimizer, shard in zip(clients, optimizers, shards, strict=True):
+            for _ in range(2):
+                z = x[shard].clone().requires_grad_()
+                u_x = torch.autograd.grad(client(z).sum(), z, create_graph=True)[0]
+                u_xx = torch.autograd.grad(u_x.sum(), z, create_graph=True)[0]
+                optimizer.zero_grad()
+                (u_xx + x[shard].sin()).square().mean().backward()
+                optimizer.step()
+        mean = sum(nn.utils.parameters_to_vector(c.parameters()) for c in clients) / 2
+        clients = [load(c, mean) for c in clients]
+    torch.testing.assert_close(stack.model(0), mean.detach(), rtol=0, atol=1e-10)
+
+
+def test_product_rule_equals_the_jet_of_the_product():
+    def b(z):
+        return (z[:, 0] ** 3 * z[:, 1]).sin()
+
+    def u(z):
+        return (z[:, 1] + z[:, 0] ** 2).exp()
+
+    names = ("x", "tt", "xxt", "xxtt", "xxxx", "xx+0.5*tt")
+    jets = [function_jet(f, points(), names, "xt") for f in (b, u, lambda z: b(z) * u(z))]
+    ours = product(*jets[:2], {name: product_rule(name) for name in closed(names)})
+    for name, exact in jets[2].items():
+        torch.testing.assert_close(ours[name], exact, **EXACT)
+
+
+def test_an_unknown_coordinate_is_named():
+    with pytest.raises(ValueError, match=r"derivative 'yy' is by 'y', but the coordinates are \['x', 't'\]"):
+        JetNet(mlp((2, 3, 1), nn.Tanh), "xt", ("xx", "yy"))
+
+
+def test_jets_equal_deepxde():
+    os.environ.setdefault("DDE_BACKEND", "pytorch")
+    dde = pytest.importorskip("deepxde")
+    net, x = make_net(nn.Tanh), points().requires_grad_()
+    u, y = jet(net, x.detach(), channels("xt", ("xx", "xt", "tt"))), net(x)
+    for o in range(3):
+        for i, j in ((0, 0), (0, 1), (1, 1)):
+            theirs = dde.grad.hessian(y, x, component=o, i=i, j=j)[:, 0]
+            torch.testing.assert_close(u["xt"[i] + "xt"[j]][:, o], theirs, **EXACT)
+        for i in range(2):
+            torch.testing.assert_close(u["xt"[i]][:, o], dde.grad.jacobian(y, x, i=o, j=i)[:, 0], **EXACT)

@@ -1,0 +1,286 @@
+"""Problems: exact solutions have no residual, constraints hold exactly, points and W1 are those of the fact page."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import solve_ivp
+
+from fedlib import pdes, solvers
+from fedlib.federation import Federation, train
+from fedlib.heterogeneity import mean_pairwise_w1, w1
+from fedlib.jets import function_jet
+from fedlib.mixing import isolated
+from fedlib.networks import draw_parameters, glorot_uniform, load
+from fedlib.streams import stream, torch_stream
+
+CLOSED = {
+    "Poisson": pdes.poisson(),
+    "Helmholtz": pdes.helmholtz(),
+    "Helmholtz, k0 = 2 pi": pdes.helmholtz(k0=2 * np.pi, side=12, boundary=0),
+    "Euler beam": pdes.euler_beam(),
+}
+ALL = CLOSED | {f"Allen-Cahn {K}": pdes.allen_cahn(K) for K in (2, 3)}
+
+
+def inside(problem, n=20):
+    """Random points that keep away from the boundary, where (u - g) / b is 0 / 0."""
+    low, high = np.array(problem.domain, float).T
+    return low + (0.05 + 0.9 * stream(0, "inside").uniform(size=(n, len(low)))) * (high - low)
+
+
+def random_net(problem):
+    net = problem.net().double()
+    return load(net, draw_parameters(net, glorot_uniform, torch_stream(3, "net")))
+
+
+def batch_of(problem, x):
+    return pdes.fields(problem, x) | {"w": torch.full((len(x),), 1 / len(x), dtype=torch.float64)}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_the_exact_solution_has_no_residual(name):
+    problem = CLOSED[name]
+    x = torch.as_tensor(inside(problem))
+    u = function_jet(problem.solution, x, problem.derivatives, problem.coordinates)
+    torch.testing.assert_close(problem.operator(u), problem.f(x), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
+    """N = (u - g) / b: constraint, operator, source and the soft conditions together."""
+    problem = CLOSED[name]
+
+    def perfect(x, value_only=False):
+        # at a free end b is 1, so the quotient is smooth there too
+        n = function_jet(lambda x: (problem.solution(x) - problem.g(x)) / problem.b(x), x,
+                         problem.derivatives, problem.coordinates)  # fmt: skip
+        return {key: value[:, None] for key, value in n.items()}
+
+    loss = pdes.residual_loss(problem)
+    assert loss(perfect, batch_of(problem, inside(problem))).item() < 1e-14
+    assert loss(random_net(problem), batch_of(problem, inside(problem))).item() > 1e-2
+
+
+def residual_by_differences(cells):
+    """Largest Allen-Cahn residual of the reference by central differences, 0.2 <= t <= 0.9."""
+    x = np.linspace(-1, 1, cells + 1)
+    u = solvers.allen_cahn(x, times=cells // 4 + 1, n=320)
+    h, dt = 2 / cells, 4 / cells
+    u_t = (u[1:-1, 2:] - u[1:-1, :-2]) / (2 * dt)
+    u_xx = (u[2:, 1:-1] - 2 * u[1:-1, 1:-1] + u[:-2, 1:-1]) / h**2
+    v = u[1:-1, 1:-1]
+    r = np.abs(u_t - 0.001 * u_xx + 5 * (v**3 - v))
+    return r[:, r.shape[1] // 5 : int(0.9 * r.shape[1])].max()
+
+
+def test_the_allen_cahn_reference_has_the_residual_of_the_difference_scheme():
+    coarse, middle, fine = (residual_by_differences(cells) for cells in (400, 800, 1600))
+    assert 3.5 < middle / fine < 4.5
+    assert fine < coarse / 10
+
+
+def method_of_lines(cells):
+    """Second-order differences in x and scipy's stiff LSODA in time, at 201 points and 11 times."""
+    x = np.linspace(-1, 1, cells + 1)
+
+    def rhs(_, u):
+        out = np.zeros_like(u)
+        out[1:-1] = 0.001 * (u[2:] - 2 * u[1:-1] + u[:-2]) * (cells / 2) ** 2 + 5 * (u[1:-1] - u[1:-1] ** 3)
+        return out
+
+    t = np.linspace(0, 1, 11)
+    settings = dict(method="LSODA", rtol=1e-9, atol=1e-11, lband=1, uband=1)
+    return solve_ivp(rhs, (0, 1), x**2 * np.cos(np.pi * x), t_eval=t, **settings).y[:: cells // 200]
+
+
+def test_the_allen_cahn_reference_is_converged_and_agrees_with_a_second_method():
+    u = pdes.allen_cahn_table()
+    finer = solvers.allen_cahn(np.linspace(-1, 1, 201), n=576, substeps=8)
+    assert np.abs(u - finer).max() < 1e-8
+    richardson = (4 * method_of_lines(3200) - method_of_lines(1600)) / 3
+    assert np.abs(u[:, ::10] - richardson).max() < 1e-7
+    x = np.linspace(-1, 1, 201)
+    np.testing.assert_allclose(u[:, 0], x**2 * np.cos(np.pi * x), atol=1e-13)
+    np.testing.assert_allclose(u[[0, -1]], -1, atol=1e-13)
+
+
+def test_chebyshev_matrix_is_exact_for_polynomials_and_etdrk4_has_order_4():
+    x, D = solvers.chebyshev(12)
+    np.testing.assert_allclose(D @ x**12, 12 * x**11, atol=1e-11)
+    L = np.array([[-5.0, 2.0], [0.0, -1.0]])
+
+    def end(h):
+        v, step = np.array([1.0, 0.5]), solvers.etdrk4(L, lambda v: v - v**3, np.ones(2), h)
+        for _ in range(round(1 / h)):
+            v = step(v)
+        return v
+
+    exact = solve_ivp(lambda _, v: L @ v + v - v**3, (0, 1), [1.0, 0.5], rtol=1e-12, atol=1e-14).y[:, -1]
+    errors = [np.abs(end(h) - exact).max() for h in (0.1, 0.05, 0.025)]
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(4, abs=0.3)
+
+
+BOUNDARY = {  # points and the values of u there, from the paper's text
+    "Poisson": ([[0.0], [np.pi]], [0, np.pi]),
+    "Helmholtz": ([[0, 0.3], [1, 0.7], [0.2, 0], [0.9, 1]], [0, 0, 0, 0]),
+    "Allen-Cahn 2": ([[-1, 0.4], [1, 0.9], [0.5, 0], [0, 0], [1, 0]], [-1, -1, 0.25 * np.cos(np.pi / 2), 0, -1]),
+    "Euler beam": ([[0.0]], [0]),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARY)
+def test_any_network_meets_the_conditions_exactly(name):
+    problem, (x, expected) = ALL[name], BOUNDARY[name]
+    x = torch.tensor(x, dtype=torch.float64)
+    u = pdes.constrained(problem)(random_net(problem)(x), pdes.fields(problem, x))
+    torch.testing.assert_close(u[""], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-15)
+    if name == "Euler beam":
+        assert u["x"].item() == 0
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_constrained_jet_is_the_jet_of_g_plus_b_N(name):
+    problem, net = ALL[name], random_net(ALL[name])
+    x = torch.as_tensor(inside(problem))
+    u = pdes.constrained(problem)(net(x), pdes.fields(problem, x))
+
+    def whole(x):
+        return problem.g(x) + problem.b(x) * net(x, pdes.VALUE_ONLY)[:, 0]
+
+    for key, value in function_jet(whole, x, problem.derivatives, problem.coordinates).items():
+        torch.testing.assert_close(u[key], value, rtol=1e-9, atol=1e-9)
+
+
+def nested(u, x, axes):
+    for a in axes:
+        u = torch.autograd.grad(u.sum(), x, create_graph=True)[0][:, a]
+    return u
+
+
+def helmholtz_loss(u, x, k0=4 * np.pi):
+    f = k0**2 * torch.sin(k0 * x[:, 0]) * torch.sin(k0 * x[:, 1])
+    return (-nested(u, x, (0, 0)) - nested(u, x, (1, 1)) - k0**2 * u - f).square().mean()
+
+
+def allen_cahn_loss(u, x):
+    return (nested(u, x, (1,)) - 0.001 * nested(u, x, (0, 0)) + 5 * (u**3 - u)).square().mean()
+
+
+def beam_loss(u, x):
+    return (nested(u, x, (0,) * 4) + 1).square().mean()
+
+
+@pytest.mark.parametrize(
+    ("name", "by_hand"),
+    [("Helmholtz", helmholtz_loss), ("Allen-Cahn 2", allen_cahn_loss), ("Euler beam", beam_loss)],
+)
+def test_loss_and_gradient_equal_nested_autograd(name, by_hand):
+    problem, net = ALL[name], random_net(ALL[name])
+    x = torch.as_tensor(inside(problem)).requires_grad_()
+
+    def u(x):
+        return problem.g(x) + problem.b(x) * net(x, pdes.VALUE_ONLY)[:, 0]
+
+    expected = by_hand(u(x), x)
+    if name == "Euler beam":  # u''(1) = u'''(1) = 0
+        end = torch.ones(1, 1, dtype=torch.float64, requires_grad=True)
+        expected = expected + (nested(u(end), end, (0,) * 2) ** 2 + nested(u(end), end, (0,) * 3) ** 2).sum()
+    ours = pdes.residual_loss(problem)(net, batch_of(problem, x.detach()))
+    torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-12)
+    parameters = list(net.parameters())
+    for a, b in zip(torch.autograd.grad(ours, parameters), torch.autograd.grad(expected, parameters), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_level_is_a_disjoint_cover_inside_the_domain(name):
+    problem = ALL[name]
+    for level in problem.levels:
+        x, own = problem.points(level)
+        assert len(own) == problem.clients
+        np.testing.assert_array_equal(np.sort(np.concatenate(own)), np.arange(len(x)))
+        for axis, (low, high) in enumerate(problem.domain):
+            assert low <= x[:, axis].min()
+            assert x[:, axis].max() <= high
+
+
+def test_point_counts_of_the_fact_page():
+    sizes = {name: {n: len(p.points(n)[0]) for n in p.levels} for name, p in ALL.items()}
+    assert sizes["Poisson"] == dict.fromkeys((2, 4, 6, 8, 10, 16, 32), 32)
+    assert sizes["Helmholtz"] == dict.fromkeys((2, 4, 6, 12, 24), 576) | {10: 400}
+    assert len(ALL["Helmholtz"].points(5)[0]) == 400
+    assert sizes["Allen-Cahn 2"] == dict.fromkeys((2, 4, 6, 8, 10, 20, 32, 40), 8000)
+    assert list(sizes["Allen-Cahn 3"]) == [3, 6, 9, 12, 15, 18, 30, 60]
+    assert {min(sizes["Allen-Cahn 3"].values()), max(sizes["Allen-Cahn 3"].values())} == {7980, 7998}
+    assert [len(ALL[n].shared) for n in ALL] == [0, 96, 0, 2, 1200, 0]
+    assert [len(ALL[n].test) for n in ALL] == [100, 3600, 3600, 100, 201 * 101, 201 * 101]
+    for s in (3, 5):  # odd boards: the last block is split, so the clients stay equal
+        a, b = ALL["Helmholtz"].points(s)[1]
+        assert abs(len(a) - len(b)) <= 1
+
+
+def test_clients_with_and_without_the_shared_points():
+    problem = ALL["Helmholtz"]
+    for share, size in ((True, 288 + 96), (False, 288)):
+        pool, private, shards = pdes.layout(problem, (2, 4), share)
+        assert [len(s) for own in shards.values() for s in own] == [size] * 4
+        assert [len(s) for own in private.values() for s in own] == [288] * 4
+        for level in (2, 4):
+            x, own = problem.points(level)
+            np.testing.assert_array_equal(pool["x"][private[level][1]], x[own[1]])
+    a, b = shards[2]
+    assert not set(a) & set(b)
+    a, b = pdes.layout(problem, (2,))[2][2]
+    assert len(set(a) & set(b)) == 96
+    assert len(set(a) | set(b)) == 672
+
+
+W1 = {
+    "Poisson": {2: 1.6215, 4: 0.8107, 6: 0.4814, 8: 0.4054, 10: 0.2914, 16: 0.2027, 32: 0.1013},
+    "Helmholtz": {2: 0.3337, 4: 0.1216, 6: 0.0772, 8: 0.0609, 10: 0.0506, 12: 0.0415, 24: 0.0417},
+    "Allen-Cahn 2": {2: 1.0127, 4: 0.5063, 6: 0.3215, 8: 0.2532, 10: 0.2025, 20: 0.1013, 32: 0.0456, 40: 0.0506},
+    "Allen-Cahn 3": {n: 4 / 3 * 2 / n for n in (3, 6, 9, 12, 15, 18, 30, 60)},  # 4 h / 3, h = 2 / n
+}
+
+
+@pytest.mark.parametrize("name", W1)
+def test_w1_of_the_fact_page(name):
+    for level, expected in W1[name].items():
+        assert pdes.heterogeneity(ALL[name], level) == pytest.approx(expected, abs=6e-5), level
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
+    problem = pdes.allen_cahn(K, lines=24, times=5)
+    x, own = problem.points(2 * K)
+    assert pdes.heterogeneity(problem, 2 * K) == pytest.approx(mean_pairwise_w1([x[s] for s in own]), rel=1e-9)
+    assert w1(x[own[0]], x[own[1]]) > 0
+
+
+def test_the_engine_trains_a_problem_and_measures_its_error():
+    problem = pdes.poisson()
+    pool, _, shards = pdes.layout(problem, (2,))
+    feds = [Federation(shards[2]), Federation([np.concatenate(shards[2])], mixing=isolated)]
+    history = train(
+        problem.net(), pdes.residual_loss(problem), pool, feds, rounds=30, local_updates=5, init=glorot_uniform,
+        evaluate=pdes.solution_error, test=pdes.test_set(problem, 2), evaluate_every=15,
+    )  # fmt: skip
+    assert (history.losses[-1] < 0.9 * history.losses[0]).all()
+    exact, u = problem.solution(torch.as_tensor(problem.test)).numpy(), pdes.solve(problem, history.model(1))
+    expected = 100 * np.linalg.norm(u - exact) / np.linalg.norm(exact)
+    assert history.metrics["error"][-1, 2] == pytest.approx(expected, rel=1e-4)
+    assert u[[0, -1]] == pytest.approx([0, np.pi], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pdes.poisson().points(3), "3 subdomains cannot be dealt evenly to 2 clients"),
+        (lambda: pdes.allen_cahn(3).points(2), "use a multiple of 3"),
+        (lambda: pdes.helmholtz().points(25), "25 blocks per axis: expected 2 to 24"),
+        (lambda: pdes.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
+    ],
+)
+def test_unusable_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
