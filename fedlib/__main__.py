@@ -3,11 +3,18 @@
 import argparse
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import yaml
 
 from . import batch
+
+BENCHMARKS = {
+    "pendulum": (".bench", "bench"),
+    "sweep": (".bench_sweep", "bench_sweep"),
+    "pinn": (".bench_pinn", "bench_pinn"),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     for command in (run, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     run.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
-    bench = commands.add_parser("bench", help="time the engine against a plain loop; prints JSON")
+    bench = commands.add_parser("bench", help="time the engine against plain loops and DeepXDE; prints JSON")
+    bench.add_argument("what", nargs="?", default="pendulum", choices=BENCHMARKS, help="default: pendulum")
     bench.add_argument("--quick", action="store_true", help="fewer repetitions")
     given = parser.parse_args(arguments)
 
@@ -31,9 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(batch.report(given.profile, given.figures))
         return 0
     if given.command == "bench":
-        from .bench import bench as measure
-
-        print(json.dumps(measure(given.quick), indent=1))
+        module, function = BENCHMARKS[given.what]
+        print(json.dumps(getattr(import_module(module, "fedlib"), function)(given.quick), indent=1))
         return 0
     try:
         overrides = {}

@@ -1,6 +1,9 @@
 """Speed and memory of the engine against a plain PyTorch loop over clients, in one run on one thread."""
 
+import contextlib
+import io
 import multiprocessing
+import os
 import resource
 import time
 
@@ -71,6 +74,26 @@ def in_own_process(function, *arguments):
     """A fresh process with one thread: no other measurement's compiled code, memory or warm cache."""
     with kernel_environment(threads=1), multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
+
+
+def deepxde_rounds(models, rounds: int, E: int) -> None:
+    """FedAvg as FedSciML's authors run it: ``train`` of every client's DeepXDE model, then the mean of all weights."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        for _ in range(rounds):
+            for model in models:
+                model.train(iterations=E, display_every=10**9)
+            states = [model.net.state_dict() for model in models]
+            mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
+            for model in models:
+                model.net.load_state_dict(mean)
+
+
+def import_deepxde():
+    """DeepXDE (optional extra ``deepxde``) with its PyTorch backend; it announces itself on stderr."""
+    os.environ.setdefault("DDE_BACKEND", "pytorch")
+    with contextlib.redirect_stderr(io.StringIO()):
+        import deepxde
+    return deepxde
 
 
 def bench(quick: bool = False) -> dict:

@@ -1,20 +1,18 @@
 """Speed of a federated PINN round (Helmholtz, 2 clients, E = 5, full batch) in four ways, in one run on one thread.
 
-``python -m fedlib.bench_pinn`` prints JSON. DeepXDE, the papers' own library, is measured where it is installed
+``python -m fedlib bench pinn`` prints JSON. DeepXDE, the papers' own library, is measured where it is installed
 (``pip install .[deepxde]``).
 """
 
 import contextlib
 import io
-import json
-import os
 import time
 from importlib.util import find_spec
 
 import numpy as np
 import torch
 
-from .bench import in_own_process
+from .bench import deepxde_rounds, import_deepxde, in_own_process
 from .federation import Federation, train
 from .networks import glorot_uniform
 from .pdes import VALUE_ONLY, helmholtz, layout, residual_loss
@@ -60,9 +58,7 @@ def ways(rounds: int, compiled: bool = True) -> dict:
 
 def deepxde_way(rounds: int, pool, fed):
     """The authors' way: one DeepXDE model per client, ``train`` for E iterations, then the mean of all weights."""
-    os.environ.setdefault("DDE_BACKEND", "pytorch")
-    with contextlib.redirect_stderr(io.StringIO()):
-        import deepxde as dde
+    dde = import_deepxde()
 
     def residual(x, u):
         laplacian = sum(dde.grad.hessian(u, x, i=i, j=i) for i in (0, 1))
@@ -79,14 +75,7 @@ def deepxde_way(rounds: int, pool, fed):
             models[-1].compile("adam", lr=fed.lr)
 
     def run():
-        with contextlib.redirect_stdout(io.StringIO()):
-            for _ in range(rounds):
-                for model in models:
-                    model.train(iterations=E, display_every=10**9)
-                states = [model.net.state_dict() for model in models]
-                mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
-                for model in models:
-                    model.net.load_state_dict(mean)
+        deepxde_rounds(models, rounds, E)
         return torch.nn.utils.parameters_to_vector(models[0].net.parameters()).detach()
 
     return run
@@ -117,7 +106,3 @@ def bench_pinn(quick: bool = False) -> dict:
     info["hardware"]["threads"] = 1
     task = f"Helmholtz 2-64-64-64-1 (sine), 2 clients x 384 points, {E} full-batch Adam steps a round, float32"
     return info | {"task": task} | in_own_process(time_rounds, 5, 2 if quick else 12)
-
-
-if __name__ == "__main__":
-    print(json.dumps(bench_pinn(), indent=1))

@@ -4,19 +4,23 @@ The authors' way is DeepXDE's ``Model.train(iterations=E)`` per client and round
 dicts. DeepXDE is an optional extra (``pip install -e .[deepxde]``); without it only our own ways are timed.
 """
 
-import os
+import contextlib
+import io
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import torch
 from torch import nn
 
+from .bench import deepxde_rounds, import_deepxde, in_own_process
 from .datasets import gramacy_lee
 from .federation import Federation, centralised, train
 from .mixing import isolated
 from .networks import glorot_uniform, mlp
 from .partitions import index_rule
 from .reference import fedavg_adam
+from .results import environment
 from .sampling import Local
 
 N, E, LR, WIDTHS = 200, 5, 1e-3, (1, 64, 64, 64, 1)
@@ -53,34 +57,20 @@ def engine(federations, rounds, compile):
 
 def deepxde_models(shards):
     """One compiled DeepXDE model per shard."""
-    os.environ["DDE_BACKEND"] = "pytorch"
-    import deepxde as dde
-
+    dde = import_deepxde()
     data, models = {k: v.reshape(N, 1).numpy() for k, v in pool().items()}, []
     for own in shards:
         points = dde.data.DataSet(data["x"][own], data["f"][own], data["x"][own], data["f"][own])
         models.append(dde.Model(points, dde.nn.FNN(list(WIDTHS), "tanh", "Glorot uniform")))
-        models[-1].compile("adam", lr=LR, verbose=0)
+        with contextlib.redirect_stdout(io.StringIO()):
+            models[-1].compile("adam", lr=LR)
     return models
 
 
-def deepxde_rounds(models, rounds: int) -> None:
-    """FedAvg as the authors' scripts do it."""
-    for _ in range(rounds):
-        for model in models:
-            model.train(iterations=E, verbose=0, display_every=10**9)
-        states = [model.net.state_dict() for model in models]
-        mean = {k: torch.stack([state[k] for state in states]).mean(0) for k in states[0]}
-        for model in models:
-            model.net.load_state_dict(mean)
-
-
-def has_deepxde() -> bool:
-    try:
-        deepxde_models([np.arange(N)])
-    except ImportError:
-        return False
-    return True
+def deepxde_alone(model, rounds: int) -> None:
+    """A client alone, or the centralised model: one uninterrupted ``train``."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        model.train(iterations=rounds * E, display_every=10**9)
 
 
 def seconds(way, rounds: int) -> float:
@@ -89,37 +79,45 @@ def seconds(way, rounds: int) -> float:
     return (time.perf_counter() - start) / rounds
 
 
-def measure(repetitions: int = 3, rounds: int = 40) -> dict:
-    """Best seconds per round of each way; the ways take turns. A sweep by DeepXDE is the sum of its parts."""
+def measure(repetitions: int = 5, rounds: int = 40) -> dict:
+    """Best ms per round of each way; the ways take turns. A sweep by DeepXDE is the sum of its parts."""
     torch.set_num_threads(1)
-    pair, halves = [Federation(index_rule(N, 2, 1), lr=LR)], index_rule(N, 2, 1)
-    ways = {
-        "plain": lambda r: fedavg_adam(
-            mlp(WIDTHS, nn.Tanh), squared_error, pool(), pair[0], rounds=r, local=Local(E), init=glorot_uniform
-        ),
-        "eager": lambda r: engine(pair, r, False),
-        "compiled": lambda r: engine(pair, r, True),
-        "sweep, compiled": lambda r: engine(sweep(), max(1, r // 10), True),
+    halves = index_rule(N, 2, 1)
+    pair, everything = [Federation(halves, lr=LR)], sweep()
+    plain = dict(local=Local(E), init=glorot_uniform)
+    ways = {  # name: (way, rounds in one go)
+        "plain": (lambda r: fedavg_adam(mlp(WIDTHS, nn.Tanh), squared_error, pool(), *pair, rounds=r, **plain), rounds),
+        "eager": (lambda r: engine(pair, r, False), rounds),
+        "compiled": (lambda r: engine(pair, r, True), rounds),
+        "sweep, compiled": (lambda r: engine(everything, r, True), max(2, rounds // 10)),
     }
-    if has_deepxde():
-        two, (one,), (everyone,) = (deepxde_models(s) for s in (halves, halves[:1], [np.arange(N)]))
+    if find_spec("deepxde"):
+        two, (one,), (union,) = (deepxde_models(s) for s in (halves, halves[:1], [np.arange(N)]))
         ways |= {
-            "deepxde": lambda r: deepxde_rounds(two, r),
-            "deepxde, client alone": lambda r: one.train(iterations=r * E, verbose=0, display_every=10**9),
-            "deepxde, centralised": lambda r: everyone.train(iterations=r * E, verbose=0, display_every=10**9),
+            "DeepXDE": (lambda r: deepxde_rounds(two, r, E), rounds),
+            "DeepXDE, client alone": (lambda r: deepxde_alone(one, r), rounds),
+            "DeepXDE, centralised": (lambda r: deepxde_alone(union, r), rounds),
         }
-    for way in ways.values():
-        way(2)
+    for way, _ in ways.values():
+        way(2)  # warm up, compile
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(repetitions):
-        for name, way in ways.items():
-            r = max(1, rounds // 10) * 10
-            best[name] = min(best[name], seconds(way, r) * (10 if name.startswith("sweep") else 1))
-    result = {"ms_per_round": {k: round(1e3 * v, 3) for k, v in best.items()}, "models_in_the_sweep": 5 + 4 * 5 * 19}
-    if "deepxde" in best:
-        per_level = best["deepxde"] + 2 * best["deepxde, client alone"]
-        authors = SEEDS * (len(LEVELS) * per_level + best["deepxde, centralised"])
-        result["ms_per_round"]["sweep, deepxde"] = round(1e3 * authors, 1)
-        result["deepxde / compiled, one level"] = round(best["deepxde"] / best["compiled"], 2)
-        result["deepxde / compiled, sweep"] = round(authors / best["sweep, compiled"], 2)
+        for name, (way, r) in ways.items():
+            best[name] = min(best[name], 1e3 * seconds(way, r))
+    models = sum(len(fed.shards) for fed in everything)
+    result = {"models_in_the_sweep": models, "ms_per_round": {k: round(v, 2) for k, v in best.items()}}
+    if "DeepXDE" in best:
+        level = best["DeepXDE"] + 2 * best["DeepXDE, client alone"]
+        authors = SEEDS * (len(LEVELS) * level + best["DeepXDE, centralised"])
+        result["ms_per_round"]["sweep, DeepXDE"] = round(authors, 1)
+        ratios = {"one level": best["DeepXDE"] / best["compiled"], "sweep": authors / best["sweep, compiled"]}
+        result["DeepXDE / compiled"] = {k: round(v, 2) for k, v in ratios.items()}
     return result
+
+
+def bench_sweep(quick: bool = False) -> dict:
+    """The measurement in a fresh process of one thread, with the hardware it was made on."""
+    info = environment()
+    info["hardware"]["threads"] = 1
+    task = f"1-64-64-64-1 (tanh), {E} full-batch Adam steps a round, float32, 2 clients x 100 points"
+    return info | {"task": task} | in_own_process(measure, *((2, 10) if quick else (5, 40)))
