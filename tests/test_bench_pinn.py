@@ -14,6 +14,6 @@ def test_the_ways_compute_the_same_model():
 
 
 def test_compiled_jets_beat_nested_autograd():
-    """A loose bound that does not flake: the measured ratio is above 4 (`python -m fedlib.bench_pinn`)."""
+    """A loose bound that does not flake: the measured ratio is above 4 (`python -m fedlib bench pinn`)."""
     ms = in_own_process(bench_pinn.time_rounds, 3, 2)["ms_per_round"]
     assert ms["nested autograd"] > 1.5 * ms["jets, compiled"]
