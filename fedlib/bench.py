@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import resource
 import time
+from collections.abc import Callable, Mapping
 
 import torch
 
@@ -46,19 +47,23 @@ def ways(K: int, compiled: bool = True) -> dict:
     return {"plain": plain, "eager": engine(False)} | ({"compiled": engine(True)} if compiled else {})
 
 
-def time_ways(K: int, repetitions: int) -> dict:
-    """Best wall time of each way in ms per local step of all K clients; the ways take turns."""
+def best_ms(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
+    """Best wall time of each way in ms on one thread; the ways take turns, after one go each to warm up and compile."""
     torch.set_num_threads(1)
-    candidates = ways(K)
-    for way in candidates.values():
-        way()  # warm up, compile
-    best = dict.fromkeys(candidates, float("inf"))
+    for way in ways.values():
+        way()
+    best = dict.fromkeys(ways, float("inf"))
     for _ in range(repetitions):
-        for name, way in candidates.items():
+        for name, way in ways.items():
             start = time.perf_counter()
             way()
-            best[name] = min(best[name], time.perf_counter() - start)
-    ms = {name: 1e3 * seconds / STEPS for name, seconds in best.items()}
+            best[name] = min(best[name], 1e3 * (time.perf_counter() - start))
+    return best
+
+
+def time_ways(K: int, repetitions: int) -> dict:
+    """Each way in ms per local step of all K clients."""
+    ms = {name: best / STEPS for name, best in best_ms(ways(K), repetitions).items()}
     ratio = {f"plain / {name}": round(ms["plain"] / ms[name], 2) for name in ("eager", "compiled")}
     return {"clients": K, "ms_per_step": {k: round(v, 3) for k, v in ms.items()}} | ratio
 

@@ -6,13 +6,12 @@
 
 import contextlib
 import io
-import time
 from importlib.util import find_spec
 
 import numpy as np
 import torch
 
-from .bench import deepxde_rounds, import_deepxde, in_own_process
+from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process
 from .federation import Federation, train
 from .networks import glorot_uniform
 from .pdes import VALUE_ONLY, helmholtz, layout, residual_loss
@@ -82,17 +81,8 @@ def deepxde_way(rounds: int, pool, fed):
 
 
 def time_rounds(rounds: int, repetitions: int) -> dict:
-    """Best wall time of a round in ms for each way; the ways take turns."""
-    torch.set_num_threads(1)
-    candidates = ways(rounds)
-    for way in candidates.values():
-        way()  # warm up, compile
-    best = dict.fromkeys(candidates, float("inf"))
-    for _ in range(repetitions):
-        for name, way in candidates.items():
-            start = time.perf_counter()
-            way()
-            best[name] = min(best[name], 1e3 * (time.perf_counter() - start) / rounds)
+    """Each way in ms per round."""
+    best = {name: ms / rounds for name, ms in best_ms(ways(rounds), repetitions).items()}
     slow = "DeepXDE" if "DeepXDE" in best else "nested autograd"
     return {
         "ms_per_round": {name: round(ms, 2) for name, ms in best.items()},

@@ -6,14 +6,13 @@ dicts. DeepXDE is an optional extra (``pip install -e .[deepxde]``); without it 
 
 import contextlib
 import io
-import time
 from importlib.util import find_spec
 
 import numpy as np
 import torch
 from torch import nn
 
-from .bench import deepxde_rounds, import_deepxde, in_own_process
+from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process
 from .datasets import gramacy_lee
 from .federation import Federation, centralised, train
 from .mixing import isolated
@@ -73,37 +72,25 @@ def deepxde_alone(model, rounds: int) -> None:
         model.train(iterations=rounds * E, display_every=10**9)
 
 
-def seconds(way, rounds: int) -> float:
-    start = time.perf_counter()
-    way(rounds)
-    return (time.perf_counter() - start) / rounds
-
-
 def measure(repetitions: int = 5, rounds: int = 40) -> dict:
-    """Best ms per round of each way; the ways take turns. A sweep by DeepXDE is the sum of its parts."""
-    torch.set_num_threads(1)
-    halves = index_rule(N, 2, 1)
+    """Each way in ms per round. A sweep by DeepXDE is the sum of its parts."""
+    halves, few = index_rule(N, 2, 1), max(2, rounds // 10)
     pair, everything = [Federation(halves, lr=LR)], sweep()
-    plain = dict(local=Local(E), init=glorot_uniform)
-    ways = {  # name: (way, rounds in one go)
-        "plain": (lambda r: fedavg_adam(mlp(WIDTHS, nn.Tanh), squared_error, pool(), *pair, rounds=r, **plain), rounds),
-        "eager": (lambda r: engine(pair, r, False), rounds),
-        "compiled": (lambda r: engine(pair, r, True), rounds),
-        "sweep, compiled": (lambda r: engine(everything, r, True), max(2, rounds // 10)),
+    plain = dict(rounds=rounds, local=Local(E), init=glorot_uniform)
+    ways = {
+        "plain": lambda: fedavg_adam(mlp(WIDTHS, nn.Tanh), squared_error, pool(), *pair, **plain),
+        "eager": lambda: engine(pair, rounds, False),
+        "compiled": lambda: engine(pair, rounds, True),
+        "sweep, compiled": lambda: engine(everything, few, True),
     }
     if find_spec("deepxde"):
         two, (one,), (union,) = (deepxde_models(s) for s in (halves, halves[:1], [np.arange(N)]))
         ways |= {
-            "DeepXDE": (lambda r: deepxde_rounds(two, r, E), rounds),
-            "DeepXDE, client alone": (lambda r: deepxde_alone(one, r), rounds),
-            "DeepXDE, centralised": (lambda r: deepxde_alone(union, r), rounds),
+            "DeepXDE": lambda: deepxde_rounds(two, rounds, E),
+            "DeepXDE, client alone": lambda: deepxde_alone(one, rounds),
+            "DeepXDE, centralised": lambda: deepxde_alone(union, rounds),
         }
-    for way, _ in ways.values():
-        way(2)  # warm up, compile
-    best = dict.fromkeys(ways, float("inf"))
-    for _ in range(repetitions):
-        for name, (way, r) in ways.items():
-            best[name] = min(best[name], 1e3 * seconds(way, r))
+    best = {name: ms / (few if name.startswith("sweep") else rounds) for name, ms in best_ms(ways, repetitions).items()}
     models = sum(len(fed.shards) for fed in everything)
     result = {"models_in_the_sweep": models, "ms_per_round": {k: round(v, 2) for k, v in best.items()}}
     if "DeepXDE" in best:
