@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import figures, noisy, views
+from fedlib import figures, noisy, snn_figures
 from fedlib.networks import predict, stack
 from fedlib.partitions import focused
 from fedlib.stochastic import SNN, init_snn
@@ -31,7 +31,7 @@ def letters():
 
 def test_band_shows_the_spread_of_the_paths(bands):
     net, models = bands
-    fig = views.draw_band(net, models, "energy score", 0.1, paths=30, seed=3)
+    fig = snn_figures.draw_band(net, models, "energy score", 0.1, paths=30, seed=3)
     x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
     w = torch.randn(100, *net.noise(30), generator=torch_stream(3, "widget"))
     out = predict(net, models["energy score", 0.1], torch.as_tensor(x / np.pi - 1)[:, None].float(), w)
@@ -45,12 +45,12 @@ def test_band_shows_the_spread_of_the_paths(bands):
 
 def test_an_untrained_pair_is_refused(bands):
     with pytest.raises(ValueError, match=r"no model was trained with energy score at sigma = 0\.3"):
-        views.draw_band(*bands, "energy score", 0.3)
+        snn_figures.draw_band(*bands, "energy score", 0.3)
 
 
 def test_letters_view_knows_right_from_wrong(letters):
     scores, truth, owned = letters
-    fig = views.draw_letters(scores, truth, owned, client=1, round=2)
+    fig = snn_figures.draw_letters(scores, truth, owned, client=1, round=2)
     titles = [ax.get_title() for ax in fig.axes]
     assert titles[0] == "client 1 owns 412 pixels"
     assert titles[1].startswith("alone, round 2: IoU F 1.00, S 1.00, U 1.00")
@@ -58,26 +58,30 @@ def test_letters_view_knows_right_from_wrong(letters):
     np.testing.assert_array_equal(image.get_array().ravel(), truth)  # no pixel is coloured as wrong
     seen = fig.axes[0].images[0].get_array().ravel()
     assert np.isfinite(np.ma.filled(seen, np.nan)).sum() == 412
-    wrong = views.draw_letters(scores, truth, owned, client=2, round=1).axes[1].images[0].get_array()
+    wrong = snn_figures.draw_letters(scores, truth, owned, client=2, round=1).axes[1].images[0].get_array()
     assert (wrong >= 2).sum() == 2 * truth.sum()  # all white ones missed, as many black ones white
 
 
 @pytest.mark.parametrize("chosen", [dict(client=0, round=1), dict(client=4, round=1), dict(client=1, round=3)])
 def test_unknown_client_or_round_is_refused(letters, chosen):
     with pytest.raises(ValueError, match=r"expected 1\.\.3 and 1\.\.2"):
-        views.draw_letters(*letters, **chosen)
+        snn_figures.draw_letters(*letters, **chosen)
 
 
 def test_views_are_pure_and_redraw_within_200_ms(bands, letters):
     """Processor time: what a slider costs does not depend on who else uses the machine."""
     for draw, one, other in (
-        (lambda **k: views.draw_band(*bands, **k), dict(loss="energy score", sigma=0.1, paths=20), dict(paths=50)),
-        (lambda **k: views.draw_letters(*letters, **k), dict(client=2, round=1), dict(client=3)),
+        (
+            lambda **k: snn_figures.draw_band(*bands, **k),
+            dict(loss="energy score", sigma=0.1, paths=20),
+            dict(paths=50),
+        ),
+        (lambda **k: snn_figures.draw_letters(*letters, **k), dict(client=2, round=1), dict(client=3)),
     ):
         assert figures.png(draw(**one)) == figures.png(draw(**one)) != figures.png(draw(**(one | other)))
     for box, name in (
-        (views.band_explorer(*bands), "paths"),
-        (views.letters_explorer(*letters), "client"),
+        (snn_figures.band_explorer(*bands), "paths"),
+        (snn_figures.letters_explorer(*letters), "client"),
     ):
         slider = next(c for c in box.children if c.description == name)
         times = []
