@@ -72,7 +72,7 @@ def deepxde_alone(model, rounds: int) -> None:
         model.train(iterations=rounds * E, display_every=10**9)
 
 
-def measure(repetitions: int = 5, rounds: int = 40) -> dict:
+def measure(repetitions: int = 5, rounds: int = 200) -> dict:
     """Each way in ms per round. A sweep by DeepXDE is the sum of its parts."""
     halves, few = index_rule(N, 2, 1), max(2, rounds // 10)
     pair, everything = [Federation(halves, lr=LR)], sweep()
@@ -107,4 +107,4 @@ def bench_sweep(quick: bool = False) -> dict:
     info = environment()
     info["hardware"]["threads"] = 1
     task = f"1-64-64-64-1 (tanh), {E} full-batch Adam steps a round, float32, 2 clients x 100 points"
-    return info | {"task": task} | in_own_process(measure, *((2, 10) if quick else (5, 40)))
+    return info | {"task": task} | in_own_process(measure, *((2, 40) if quick else (5, 200)))
