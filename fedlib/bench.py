@@ -83,14 +83,13 @@ def in_own_process(function, *arguments):
 
 def deepxde_rounds(models, rounds: int, E: int) -> None:
     """FedAvg as FedSciML's authors run it: ``train`` of every client's DeepXDE model, then the mean of all weights."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        for _ in range(rounds):
-            for model in models:
-                model.train(iterations=E, display_every=10**9)
-            states = [model.net.state_dict() for model in models]
-            mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
-            for model in models:
-                model.net.load_state_dict(mean)
+    for _ in range(rounds):
+        for model in models:
+            model.train(iterations=E, display_every=10**9, verbose=0)
+        states = [model.net.state_dict() for model in models]
+        mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
+        for model in models:
+            model.net.load_state_dict(mean)
 
 
 def import_deepxde():
@@ -101,14 +100,16 @@ def import_deepxde():
     return deepxde
 
 
+def one_thread(task: str) -> dict:
+    """What was timed, and on what; the fresh processes that do the timing have one thread."""
+    info = environment()
+    info["hardware"]["threads"] = 1
+    return info | {"task": task}
+
+
 def bench(quick: bool = False) -> dict:
     """All measurements, with the hardware they were made on."""
     repetitions = 2 if quick else 5
     speed = [in_own_process(time_ways, K, repetitions) for K in ((2, 20) if quick else (2, 20, 100))]
-    info = environment()
-    info["hardware"]["threads"] = 1
-    return info | {
-        "task": f"DeepONet {M_SENSORS}-50-50 / 1-50-50, one round of {STEPS} Adam steps, batch {BATCH}, float32",
-        "speed": speed,
-        "memory": in_own_process(peak_memory, 1000),
-    }
+    task = f"DeepONet {M_SENSORS}-50-50 / 1-50-50, one round of {STEPS} Adam steps, batch {BATCH}, float32"
+    return one_thread(task) | {"speed": speed, "memory": in_own_process(peak_memory, 1000)}

@@ -4,19 +4,16 @@
 (``pip install .[deepxde]``).
 """
 
-import contextlib
-import io
 from importlib.util import find_spec
 
 import numpy as np
 import torch
 
-from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process
+from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process, one_thread
 from .federation import Federation, train
 from .networks import glorot_uniform
 from .pdes import VALUE_ONLY, helmholtz, layout, residual_loss
 from .reference import fedavg_adam
-from .results import environment
 from .sampling import Local
 
 E, K0 = 5, 4 * np.pi
@@ -70,8 +67,7 @@ def deepxde_way(rounds: int, pool, fed):
         net = dde.nn.FNN([2, 64, 64, 64, 1], "sin", "Glorot uniform")
         net.apply_output_transform(lambda x, u: (x * (1 - x)).prod(1, keepdim=True) * u)
         models.append(dde.Model(data, net))
-        with contextlib.redirect_stdout(io.StringIO()):
-            models[-1].compile("adam", lr=fed.lr)
+        models[-1].compile("adam", lr=fed.lr, verbose=0)
 
     def run():
         deepxde_rounds(models, rounds, E)
@@ -92,7 +88,5 @@ def time_rounds(rounds: int, repetitions: int) -> dict:
 
 def bench_pinn(quick: bool = False) -> dict:
     """The measurement in a fresh process of one thread, with the hardware it was made on."""
-    info = environment()
-    info["hardware"]["threads"] = 1
     task = f"Helmholtz 2-64-64-64-1 (sine), 2 clients x 384 points, {E} full-batch Adam steps a round, float32"
-    return info | {"task": task} | in_own_process(time_rounds, 5, 2 if quick else 12)
+    return one_thread(task) | in_own_process(time_rounds, 5, 2 if quick else 12)

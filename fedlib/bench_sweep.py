@@ -4,22 +4,19 @@ The authors' way is DeepXDE's ``Model.train(iterations=E)`` per client and round
 dicts. DeepXDE is an optional extra (``pip install -e .[deepxde]``); without it only our own ways are timed.
 """
 
-import contextlib
-import io
 from importlib.util import find_spec
 
 import numpy as np
 import torch
 from torch import nn
 
-from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process
+from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process, one_thread
 from .datasets import gramacy_lee
 from .federation import Federation, centralised, train
 from .mixing import isolated
 from .networks import glorot_uniform, mlp
 from .partitions import index_rule
 from .reference import fedavg_adam
-from .results import environment
 from .sampling import Local
 
 N, E, LR, WIDTHS = 200, 5, 1e-3, (1, 64, 64, 64, 1)
@@ -61,15 +58,13 @@ def deepxde_models(shards):
     for own in shards:
         points = dde.data.DataSet(data["x"][own], data["f"][own], data["x"][own], data["f"][own])
         models.append(dde.Model(points, dde.nn.FNN(list(WIDTHS), "tanh", "Glorot uniform")))
-        with contextlib.redirect_stdout(io.StringIO()):
-            models[-1].compile("adam", lr=LR)
+        models[-1].compile("adam", lr=LR, verbose=0)
     return models
 
 
 def deepxde_alone(model, rounds: int) -> None:
     """A client alone, or the centralised model: one uninterrupted ``train``."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        model.train(iterations=rounds * E, display_every=10**9)
+    model.train(iterations=rounds * E, display_every=10**9, verbose=0)
 
 
 def measure(repetitions: int = 5, rounds: int = 200) -> dict:
@@ -104,7 +99,5 @@ def measure(repetitions: int = 5, rounds: int = 200) -> dict:
 
 def bench_sweep(quick: bool = False) -> dict:
     """The measurement in a fresh process of one thread, with the hardware it was made on."""
-    info = environment()
-    info["hardware"]["threads"] = 1
     task = f"1-64-64-64-1 (tanh), {E} full-batch Adam steps a round, float32, 2 clients x 100 points"
-    return info | {"task": task} | in_own_process(measure, *((2, 40) if quick else (5, 200)))
+    return one_thread(task) | in_own_process(measure, *((2, 40) if quick else (5, 200)))
