@@ -160,6 +160,7 @@ def train(
         if last_active is None or not np.array_equal(np.concatenate(active), last_active):
             last_active = np.concatenate(active)
             U, source = mixing_matrix(federations, active, outside, dtype, device)
+            spread = source[inside]  # the distinct model of each row inside
             order = np.flatnonzero(last_active[inside])
             blocks = [order[b] for b in blocks_of(points[order], POINTS_PER_BLOCK[theta.device.type])]
             whole = [None] * len(blocks)
@@ -193,7 +194,7 @@ def train(
                     state[k][view] = st[k]
             result.losses[r, inside[own]] = losses.sum(0).cpu().numpy() / S
         distinct = torch.sparse.mm(U, theta)
-        theta = distinct[source[inside]]
+        theta = distinct[spread]
         if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
             record(result, r + 1, net, evaluate, distinct, source, test)
     result.theta = theta[outside]

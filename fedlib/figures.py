@@ -65,11 +65,24 @@ def log_axis(axis) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def shards(sizes_or_values: Sequence[np.ndarray], ax, label: str) -> None:
+def percent(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """Relative L2 error in %, for a legend or a title."""
+    return 100 * np.linalg.norm(prediction - truth) / np.linalg.norm(truth)
+
+
+def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
     """What each client owns: the values of its points as a strip, one row per client."""
-    for k, values in enumerate(sizes_or_values):
-        ax.plot(values, np.full(len(values), k), "|", ms=5, color=CLIENTS[k % len(CLIENTS)], alpha=0.4, rasterized=True)
+    for k, own in enumerate(values):
+        style_of = {"ms": 5, "alpha": 0.4, "rasterized": True, "color": CLIENTS[k % len(CLIENTS)]} | style
+        ax.plot(own, np.full(len(own), k), "|", **style_of)
     ax.set(xlabel=label, ylabel="client")
+
+
+def owners(clouds: Sequence[np.ndarray], ax, ms: float = 2, labels: bool = False) -> None:
+    """Points of the plane [n, 2] of each client, in its colour."""
+    for k, own in enumerate(clouds):
+        label = f"client {k + 1}" if labels else None
+        ax.plot(*own.T, "o", ms=ms, mew=0, color=CLIENTS[k % len(CLIENTS)], label=label, rasterized=True)
 
 
 def trajectories(
@@ -110,8 +123,7 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
     right.plot(t, truth, color=COLORS["truth"], label="true")
     for label, x in predictions.items():
-        error = 100 * np.linalg.norm(x - truth) / np.linalg.norm(truth)
-        right.plot(t, x, "--", color=COLORS[label], label=f"{label}: e = {error:.2f} %")
+        right.plot(t, x, "--", color=COLORS[label], label=f"{label}: e = {percent(x, truth):.2f} %")
     right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output")
     right.legend()
     return fig
@@ -151,7 +163,7 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
     fig, ((left, middle, right),) = panels(1, 3, size=(2.6, 2.4))
     left.plot(t, u, color=COLORS["other"])
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
-    error = 100 * np.linalg.norm(prediction[:, 0] - truth[:, 0]) / np.linalg.norm(truth[:, 0])
+    error = percent(prediction[:, 0], truth[:, 0])
     for ax, x, y in ((middle, t, 0), (right, 0, 1)):
         for z, style, name in ((truth, "-", "truth"), (prediction, "--", "federated")):
             ax.plot(t if x is t else z[:, x], z[:, y], style, color=COLORS[name], label=name)
@@ -161,45 +173,33 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
     return fig
 
 
-def owners(points: np.ndarray, shards: Sequence[np.ndarray], ax) -> None:
-    """Points of the unit square [N, 2] in the colours of the clients that own them."""
-    for k, shard in enumerate(shards):
-        ax.plot(*points[shard].T, "o", ms=2, mew=0, color=CLIENTS[k % len(CLIENTS)], rasterized=True)
-    ax.set(xlabel="x", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-
-
-def partition_view(points: np.ndarray, shards: Sequence[np.ndarray]) -> Figure:
-    """Who owns which points of the unit square, and how far apart the clients are."""
+def partition_view(clouds: Sequence[np.ndarray]) -> Figure:
+    """The clients' points [n, 2] of the unit square, and how far apart the clients are."""
     fig, ((ax,),) = panels(size=(3.6, 3.6))
-    owners(points, shards, ax)
-    sizes = ", ".join(str(len(shard)) for shard in shards)
-    ax.set(
-        ylabel="y", title=f"points {sizes}\nmean pairwise $W_1$ = {mean_pairwise_w1([points[s] for s in shards]):.3f}"
-    )
+    owners(clouds, ax)
+    sizes = ", ".join(str(len(own)) for own in clouds)
+    ax.set(xlabel="x", ylabel="y", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_title(f"points {sizes}\nmean pairwise $W_1$ = {mean_pairwise_w1(clouds):.3f}")
     return fig
 
 
-def fit_view(x, z, truth, shards: Sequence[np.ndarray], federated: np.ndarray, alone: np.ndarray) -> Figure:
+def fit_view(x, z, truth, owned: Sequence[np.ndarray], federated: np.ndarray, alone: np.ndarray) -> Figure:
     """A function on a line: who owns which points, and what the federation and each client alone make of it.
 
     Args:
-        x [N]: training points; shards: K index arrays; z [n], truth [n]: the function; federated [n], alone [K, n].
+        x [N]: training points; owned: K index arrays; z [n], truth [n]: the function; federated [n], alone [K, n].
     """
-    fig, (strip, curves) = panels(2, 1, size=(6.4, 2.1), sharex=True, height_ratios=(1, 3))
-    fig.set_size_inches(6.4, 3.6)
-    shards_of, (strip,), (curves,) = [x[own] for own in shards], strip, curves
-    for k, own in enumerate(shards_of):
-        strip.plot(own, np.full(len(own), k), "|", ms=6, color=CLIENTS[k % len(CLIENTS)])
-    strip.set(yticks=range(len(shards)), yticklabels=[f"client {k + 1}" for k in range(len(shards))])
-    strip.set(ylim=(len(shards) - 0.4, -0.6), title=f"mean pairwise $W_1$ = {mean_pairwise_w1(shards_of):.3f}")
-
-    def error(fit):
-        return f"e = {100 * np.linalg.norm(fit - truth) / np.linalg.norm(truth):.2g} %"
-
+    K, clouds = len(owned), [x[own] for own in owned]
+    fig, ((strip,), (curves,)) = panels(2, 1, size=(6.4, 1.8), sharex=True, height_ratios=(1, 3))
+    shards(clouds, strip, "", ms=6, alpha=1)
+    strip.set(ylabel="", yticks=range(K), yticklabels=[f"client {k + 1}" for k in range(K)])
+    strip.set(ylim=(K - 0.4, -0.6), title=f"mean pairwise $W_1$ = {mean_pairwise_w1(clouds):.3f}")
     curves.plot(z, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="f")
     for k, fit in enumerate(alone):
-        curves.plot(z, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=f"client {k + 1} alone: {error(fit)}")
-    curves.plot(z, federated, "--", color=COLORS["truth"], label=f"federated: {error(federated)}")
+        curves.plot(
+            z, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=f"client {k + 1} alone: e = {percent(fit, truth):.2g} %"
+        )
+    curves.plot(z, federated, "--", color=COLORS["truth"], label=f"federated: e = {percent(federated, truth):.2g} %")
     spread = np.ptp(truth)
     curves.set(xlabel="x", ylabel="f(x)", ylim=(truth.min() - 0.3 * spread, truth.max() + 0.3 * spread))
     fig.legend(*curves.get_legend_handles_labels(), loc="outside right center")

@@ -14,6 +14,7 @@ import torch
 from scipy.stats import qmc
 from torch import Tensor, nn
 
+from .datasets import relative_l2
 from .heterogeneity import mean_pairwise_w1
 from .jets import Jet, JetNet, Sine, closed, function_jet, product, product_rule
 from .networks import mlp, predict
@@ -139,7 +140,7 @@ def test_set(problem: Problem, copies: int) -> dict[str, Tensor]:
 def solution_error(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Relative L2 error (%) of u = g + b N on the test set, of ONE model."""
     u = test["g"] + test["b"] * predict(test["x"], VALUE_ONLY)[:, 0]
-    return {"error": 100 * (u - test["u"]).norm() / test["u"].norm()}
+    return {"error": 100 * relative_l2(u, test["u"])}
 
 
 def solve(problem: Problem, row: Tensor, x: np.ndarray | None = None) -> np.ndarray:

@@ -6,22 +6,20 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from .figures import CLIENTS, COLORS, panels
+from .figures import CLIENTS, COLORS, owners, panels, percent
 
 MODELS = {"isolated": "isolated", "federated": "federated", "centralised": "centralised"}
 
 
 def own_points(ax, clouds: Sequence[np.ndarray], coordinates: str) -> None:
     """The clients' points [n, d] in their colours: marks below the axis for d = 1, dots for d = 2."""
-    for k, x in enumerate(clouds):
-        label, color = f"client {k + 1}", CLIENTS[k % len(CLIENTS)]
-        if len(coordinates) == 1:
-            ax.plot(x[:, 0], np.full(len(x), -0.04 * (k + 1)), "|", ms=6, color=color, label=label, clip_on=False,
-                    transform=ax.get_xaxis_transform())  # fmt: skip
-        else:
-            ax.plot(*x.T, ".", ms=1.5, color=color, label=label, rasterized=True)
     if len(coordinates) == 2:
+        owners(clouds, ax, ms=1, labels=True)
         ax.set(xlabel=coordinates[0], ylabel=coordinates[1], title="who owns which points")
+        return
+    for k, x in enumerate(clouds):
+        ax.plot(x[:, 0], np.full(len(x), -0.04 * (k + 1)), "|", ms=6, color=CLIENTS[k % len(CLIENTS)],
+                label=f"client {k + 1}", clip_on=False, transform=ax.get_xaxis_transform())  # fmt: skip
 
 
 def solution_view(
@@ -41,8 +39,7 @@ def solution_view(
     """
     if len(coordinates) not in (1, 2):
         raise ValueError(f"{len(coordinates)} coordinates {coordinates!r}: pictures exist for one and two")
-    errors = {label: 100 * np.linalg.norm(u - truth) / np.linalg.norm(truth) for label, u in models.items()}
-    titles = {label: f"{label}: e = {e:.3g} %" for label, e in errors.items()}
+    titles = {label: f"{label}: e = {percent(u, truth):.3g} %" for label, u in models.items()}
     view = _curves if len(coordinates) == 1 else _maps
     fig = view(coordinates, clouds, test, truth, models, titles)
     fig.suptitle(title, fontsize=9)

@@ -81,6 +81,14 @@ def picture(ax, white: np.ndarray, truth: np.ndarray | None = None, title: str =
     ax.set(xticks=[], yticks=[], title=title)
 
 
+def owned_picture(ax, own: np.ndarray, truth: np.ndarray, title: str) -> None:
+    """The pixels [n] that a client owns, in the picture's black and white; unknown ones are grey."""
+    seen = np.full(len(truth), np.nan)
+    seen[own] = truth[own]
+    ax.imshow(seen.reshape(SHAPE), cmap=BLACK_WHITE, vmin=0, vmax=1)
+    ax.set(xticks=[], yticks=[], facecolor="0.6", title=title)
+
+
 def letter_iou(white: np.ndarray, truth: np.ndarray) -> list[float]:
     """IoU of F, S and U; white, truth bool [4800]."""
     return [float(iou(torch.as_tensor(white[t]), torch.as_tensor(truth[t]))) for t in thirds()]
@@ -98,10 +106,8 @@ def draw_letters(
     if not (1 <= client <= len(owned) and 1 <= round <= len(scores["federation"])):
         raise ValueError(f"client {client}, round {round}: expected 1..{len(owned)} and 1..{len(scores['federation'])}")
     fig, axes = panels(1, 3, size=(3.6, 1.7))
-    data = np.full(len(truth), np.nan)
-    data[owned[client - 1]] = truth[owned[client - 1]]
-    axes[0, 0].imshow(data.reshape(SHAPE), cmap=BLACK_WHITE, vmin=0, vmax=1)
-    axes[0, 0].set(xticks=[], yticks=[], facecolor="0.6", title=f"client {client} owns {len(owned[client - 1])} pixels")
+    own = owned[client - 1]
+    owned_picture(axes[0, 0], own, truth, f"client {client} owns {len(own)} pixels")
     drawn = {"alone": scores["alone"][round - 1][client - 1], "federation": scores["federation"][round - 1]}
     for ax, (name, score) in zip(axes[0, 1:], drawn.items(), strict=True):
         white = psi(torch.as_tensor(score), int(truth.sum())).numpy()

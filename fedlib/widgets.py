@@ -147,8 +147,10 @@ def draw_partition(method: str, clients: int, blocks: int, n_points: int = 400) 
     """Hammersley points of the unit square, shared by the "x" (slabs) or the "xy" (checkerboard) method."""
     points = hammersley(n_points)
     if method == "x":
-        return partition_view(points, slices(points[:, 0], 0, 1, clients, blocks))
-    return partition_view(points, checkerboard(*points.T, (0, 1), clients, blocks))
+        owned = slices(points[:, 0], 0, 1, clients, blocks)
+    else:
+        owned = checkerboard(*points.T, (0, 1), clients, blocks)
+    return partition_view([points[own] for own in owned])
 
 
 def partition_explorer() -> ipywidgets.VBox:
