@@ -122,8 +122,10 @@ def execute(notebook: Path, parameters: Mapping, stamp: str, target: Path, threa
     started, partial = time.time(), partial_folder(target)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
+    checkpoints = target.with_name(f".{target.name}.checkpoints")  # per stamp: they belong to this code and no other
+    folders = {"FEDLIB_OUTPUT": partial, "FEDLIB_CHECKPOINTS": checkpoints / stamp[:16]}
     try:
-        with kernel_environment(threads, FEDLIB_OUTPUT=str(partial.resolve())):
+        with kernel_environment(threads, **{name: str(folder.resolve()) for name, folder in folders.items()}):
             papermill.execute_notebook(
                 notebook, partial / notebook.name, dict(parameters), cwd=notebook.parent,
                 kernel_name="python3", progress_bar=False, log_output=False,
@@ -137,6 +139,7 @@ def execute(notebook: Path, parameters: Mapping, stamp: str, target: Path, threa
     write_atomically(partial / "result.json", json.dumps(result | {"stamp": stamp}, indent=1) + "\n")
     shutil.rmtree(target, ignore_errors=True)
     os.replace(partial, target)
+    shutil.rmtree(checkpoints, ignore_errors=True)
     return Outcome(notebook.stem, "done", time.time() - started)
 
 

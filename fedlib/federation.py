@@ -6,9 +6,11 @@ figure (levels x seeds x {centralised, isolated, federated}) is a list of ``Fede
 The same algorithms as plain loops stand in ``reference``.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 from tqdm.auto import tqdm
 
+from . import checkpoints
 from .checks import check_experiment, check_noise, check_padding_is_ignored, raise_if_diverged
 from .mixing import check_stochastic, fedavg, isolated
 from .networks import as_dict, fan_in_uniform, stack
@@ -102,6 +105,7 @@ def train(
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     progress: bool = False,
+    checkpoint: Path | None = None,
 ) -> History:
     """Train all federations as one stack of M = sum K_f models.
 
@@ -120,9 +124,11 @@ def train(
         evaluate: (predict, test) -> named tensors for ONE model. test: tensors [F, ...], a row per federation.
         evaluate_every: in rounds; the last round is always evaluated.
         compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
+        checkpoint: a file that keeps the state every two minutes and at the end. A training that finds its own goes on
+            from there, to the same result.
 
     Raises:
-        ValueError: unusable arguments, before any training.
+        ValueError: unusable arguments, or another training's checkpoint, before any training.
         FloatingPointError: a loss became non-finite; names federation, client, round and step.
     """
     local = Local(local_updates, local_unit, batch_size)
@@ -153,9 +159,16 @@ def train(
     step = torch.compile(local_step) if compile else local_step
     client_gradient = vmap(grad_and_value(client_loss(net, loss)))
     result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
-    last_active = None
+    last_active, start, saved_at = None, 0, time.monotonic()
+    if checkpoint is not None:
+        clients = [
+            (f.name, getattr(f.mixing, "__name__", ""), f.p, f.fraction, f.lr, f.decay, f.seed, f.shards)
+            for f in federations
+        ]
+        mark = checkpoints.fingerprint(theta, pool, test, clients, rounds, local, noise, reset_moments)
+        start, theta, state = checkpoints.load(checkpoint, mark, device, result) or (start, theta, state)
 
-    for r in tqdm(range(rounds), disable=not progress, desc="rounds"):
+    for r in tqdm(range(start, rounds), disable=not progress, desc="rounds", initial=start, total=rounds):
         active = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
         if last_active is None or not np.array_equal(np.concatenate(active), last_active):
             last_active = np.concatenate(active)
@@ -197,6 +210,9 @@ def train(
         theta = distinct[spread]
         if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
             record(result, r + 1, net, evaluate, distinct, source, test)
+        if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
+            checkpoints.save(checkpoint, mark, r + 1, theta, state, result)
+            saved_at = time.monotonic()
     result.theta = theta[outside]
     return result
 

@@ -186,6 +186,11 @@ class Run:
             os.replace(partial, self.folder / f"{name}.{suffix}")
         return fig
 
+    def checkpoint(self, name: str) -> Path | None:
+        """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one."""
+        folder = os.environ.get("FEDLIB_CHECKPOINTS")
+        return Path(folder) / f"{name}.pt" if folder else None
+
     def measure(self, id: str, values: Sequence[float]) -> None:
         """Our value of a printed number, one per seed."""
         paper_numbers()[id]  # a misspelt id fails here, in its own cell

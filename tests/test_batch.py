@@ -142,6 +142,26 @@ def test_killed_run_resumes_to_the_identical_result(project):
     assert not partial.exists()
 
 
+ONCE = """
+path = run.checkpoint("state")
+if not path.exists():
+    path.parent.mkdir(parents=True)
+    path.write_text("half of the work")
+    1 / 0
+run.finish(found=path.read_text())
+"""
+
+
+def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(project):
+    write_notebook(project[0], "twice", last=ONCE)
+    kept = project[1] / "quick" / ".twice.checkpoints"
+    assert [command(project, "twice"), command(project, "twice", "-p", "seed=1")] == [1, 1]  # not another's state
+    assert len(list(kept.iterdir())) == 2
+    assert command(project, "twice") == 0
+    assert result(project, "twice")["metrics"] == {"found": "half of the work"}
+    assert not kept.exists()
+
+
 def test_a_dead_kernel_is_a_failure_and_not_a_result(project, capsys):
     write_notebook(project[0], "dies", last="import os; os._exit(1)")
     assert command(project, "dies") == 1

@@ -1,0 +1,78 @@
+"""A stopped training goes on to the same result, and to no other training's."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib import checkpoints
+from fedlib.federation import Federation, train
+from fedlib.mixing import ring
+
+SETTINGS = dict(rounds=6, local_updates=3, batch_size=4, dtype=torch.float64, noise=(1,), evaluate_every=2)
+
+
+def experiment(problem, stop_after=None, **changes):
+    """Partial participation, mini-batches, noise, decay: everything that is drawn per round."""
+    net, loss, pool, shards = problem
+
+    def noisy(predict, batch):
+        return loss(predict, batch) * (1 + 0.1 * batch["noise"].mean())
+
+    calls = []
+
+    def evaluate(predict, test):
+        if stop_after is not None and len(calls) == stop_after:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return {"u": predict(test["x"])}
+
+    feds = [Federation(shards, fraction=0.67, lr=0.01, decay=0.9), Federation(shards, mixing=ring, seed=1, lr=0.02)]
+    return train(
+        net, noisy, pool, feds, evaluate=evaluate, test={"x": pool["x"][:3].expand(2, 3, 2)}, **(SETTINGS | changes)
+    )
+
+
+def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0)  # after every round
+    whole = experiment(problem)
+    path = tmp_path / "new folder" / "state.pt"
+    with pytest.raises(KeyboardInterrupt):
+        experiment(problem, stop_after=2, checkpoint=path)  # in round 6, after five that were kept
+    assert [p.name for p in path.parent.iterdir()] == ["state.pt"]
+    assert torch.load(path)["round"] == 5
+    resumed = experiment(problem, checkpoint=path)
+    finished = experiment(problem, stop_after=0, checkpoint=path)  # nothing is left to do
+    for other in (resumed, finished):
+        assert torch.equal(whole.theta, other.theta)
+        assert whole.rounds == other.rounds == [2, 4, 6]
+        np.testing.assert_array_equal(whole.losses, other.losses)
+        np.testing.assert_array_equal(whole.metrics["u"], other.metrics["u"])
+
+
+def test_nothing_is_written_before_its_time_but_the_end(problem, tmp_path):
+    path = tmp_path / "state.pt"
+    with pytest.raises(KeyboardInterrupt):
+        experiment(problem, stop_after=2, checkpoint=path)
+    assert not path.exists()
+    experiment(problem, checkpoint=path)
+    assert torch.load(path)["round"] == 6
+
+
+@pytest.mark.parametrize("change", [dict(rounds=7), dict(local_updates=2), dict(reset_moments=True), "clients", "data"])
+def test_another_trainings_checkpoint_is_refused(problem, tmp_path, change):
+    path = tmp_path / "state.pt"
+    experiment(problem, checkpoint=path)
+    net, loss, pool, shards = problem
+    if change == "clients":
+        problem, change = (net, loss, pool, [shards[1], shards[0], *shards[2:]]), {}
+    elif change == "data":
+        problem, change = (net, loss, pool | {"y": pool["y"] + 1}, shards), {}
+    with pytest.raises(ValueError, match="belongs to a training with other data, clients or settings; remove"):
+        experiment(problem, checkpoint=path, **change)
+
+
+def test_a_damaged_checkpoint_is_refused(problem, tmp_path):
+    path = tmp_path / "state.pt"
+    path.write_bytes(b"PK half a file")
+    with pytest.raises(ValueError, match=r"cannot be read as a checkpoint .*; remove .*state\.pt to start anew"):
+        experiment(problem, checkpoint=path)
