@@ -47,10 +47,13 @@ def png(fig: Figure, dpi: int = 80) -> bytes:
 
 
 def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **kwargs) -> None:
-    """Mean over the first axis (seeds) of values [seeds, len(x)] with a band of one st.dev."""
+    """Mean over the first axis (seeds) of values [seeds, len(x)] with a band of one st.dev.
+
+    The band ends at the smallest value: on a logarithmic axis mean - st.dev. may be negative.
+    """
     mean, sd = np.mean(values, 0), np.std(values, 0)
     ax.plot(x, mean, color=color, label=label, **({"marker": "o", "ms": 3} | kwargs))
-    ax.fill_between(x, mean - sd, mean + sd, color=color, alpha=0.2, lw=0)
+    ax.fill_between(x, np.maximum(mean - sd, np.min(values, 0)), mean + sd, color=color, alpha=0.2, lw=0)
 
 
 def log_axis(axis) -> None:
@@ -58,7 +61,13 @@ def log_axis(axis) -> None:
     getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
     low, high = axis.get_view_interval()
     if high / low < 50:
-        digits = (1, 2, 3, 5) if high / low > 3 else np.arange(1, 10, 1 if high / low > 1.5 else 0.1)
+        digits = (
+            (1, 2, 5)
+            if high / low > 10
+            else (1, 2, 3, 5)
+            if high / low > 3
+            else np.arange(1, 10, 1 if high / low > 1.5 else 0.1)
+        )
         ticks = [d * 10.0**e for e in range(-9, 9) for d in digits if low <= d * 10.0**e <= high]
         axis.set_major_locator(FixedLocator(ticks))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))

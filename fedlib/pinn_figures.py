@@ -15,7 +15,7 @@ def own_points(ax, clouds: Sequence[np.ndarray], coordinates: str) -> None:
     """The clients' points [n, d] in their colours: marks below the axis for d = 1, dots for d = 2."""
     if len(coordinates) == 2:
         owners(clouds, ax, ms=1, labels=True)
-        ax.set(xlabel=coordinates[0], ylabel=coordinates[1], title="who owns which points")
+        ax.set(ylabel=coordinates[1], title="who owns which points")
         return
     for k, x in enumerate(clouds):
         ax.plot(x[:, 0], np.full(len(x), -0.04 * (k + 1)), "|", ms=6, color=CLIENTS[k % len(CLIENTS)],
@@ -89,4 +89,6 @@ def _maps(coordinates, clouds, test, truth, models, titles) -> Figure:
     points.locator_params(nbins=3)  # of all maps: the axes are shared
     for ax in rest[len(gaps) :]:
         ax.set_axis_off()
+    for column in axes.T:
+        column[-1].set_xlabel(coordinates[0])
     return fig
