@@ -3,7 +3,7 @@
 Times are t in [0, 1], equispaced with both ends, and the space is x in [0, 1].
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,6 +125,7 @@ class Operator:
 
     Args:
         branch, trunk: layer widths of its DeepONet. points: where u is wanted, [P, d].
+        q: weights of the points in the loss, [P], sum 1.
         solve: v at the m sensors [n, m] and Chebyshev coefficients [n, J] of the inputs -> u [n, P].
     """
 
@@ -132,10 +133,11 @@ class Operator:
     branch: tuple[int, ...]
     trunk: tuple[int, ...]
     points: np.ndarray
+    q: np.ndarray
     solve: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
     def pairs(self, c: np.ndarray) -> dict[str, Tensor]:
-        """Coefficients [n, J] -> inputs at equispaced sensors u [n, m] and solutions at the points s [n, P], float32."""
+        """Coefficients [n, J] -> float32 inputs u [n, m] at equispaced sensors and solutions s [n, P] at the points."""
         v = chebyshev_series(c, np.linspace(0, 1, self.branch[0]))
         return {name: torch.as_tensor(a, dtype=torch.float32) for name, a in (("u", v), ("s", self.solve(v, c)))}
 
@@ -143,45 +145,59 @@ class Operator:
 def learn_antiderivative() -> Operator:
     """Sensors and points are the same 100 (FedSciML, Section 6.2 and Table 4)."""
     x = np.linspace(0, 1, 100)
-    return Operator("antiderivative", (100, 40, 40), (1, 40, 40), x[:, None], lambda v, c: antiderivative(c, x))
+    solve = lambda v, c: antiderivative(c, x)  # noqa: E731
+    return Operator("antiderivative", (100, 40, 40), (1, 40, 40), x[:, None], np.full(100, 0.01), solve)
 
 
-def tensor_grid(strides: tuple[int, int]) -> tuple[slice, slice, np.ndarray]:
-    """Every i-th of 101 places and every j-th of 101 times: slices, and points (x, t) [P, 2] with x slow, t fast."""
-    if any(100 % s for s in strides):
-        raise ValueError(f"strides {strides}: expected divisors of 100, so that both ends of the grid stay in it")
-    i, j = (slice(None, None, s) for s in strides)
-    line = np.linspace(0, 1, 101)
-    return i, j, np.stack(np.meshgrid(line[i], line[j], indexing="ij"), -1).reshape(-1, 2)
+ALL = tuple(range(101))
+"""The paper's places and times: 0, 0.01, ..., 1."""
 
 
-def learn_diffusion_reaction(strides: tuple[int, int] = (1, 1)) -> Operator:
-    """101 sensors, u on every strides-th line of the paper's 101 x 101 grid (Section 6.3, Table 4)."""
-    i, j, points = tensor_grid(strides)
+def tensor_grid(places: Sequence[int], times: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Some lines of the 101 x 101 grid: points (x, t) [P, 2], x slow and t fast, and weights q [P], sum 1.
+
+    A line stands for all that are nearest to it, so that the loss stays the paper's mean over the whole grid.
+    """
+
+    def widths(i):
+        if i[0] != 0 or i[-1] != 100 or min(np.diff(i)) < 1:
+            raise ValueError(f"grid lines {list(i)}: expected rising whole numbers from 0 to 100")
+        return np.diff([-0.5, *(np.add(i[1:], i[:-1]) / 2), 100.5]) / 101
+
+    points = np.stack(np.meshgrid(np.divide(places, 100), np.divide(times, 100), indexing="ij"), -1)
+    return points.reshape(-1, 2), np.outer(widths(places), widths(times)).ravel()
+
+
+def learn_diffusion_reaction(places: Sequence[int] = ALL, times: Sequence[int] = ALL) -> Operator:
+    """101 sensors, u on some lines of the paper's 101 x 101 grid (Section 6.3, Table 4)."""
 
     def solve(v, c):
-        u = diffusion_reaction(lambda x: chebyshev_series(c, x), np.linspace(0, 1, 101)[i])
-        return u[:, :, j].reshape(len(v), -1)
+        u = diffusion_reaction(lambda x: chebyshev_series(c, x), np.divide(places, 100))
+        return u[:, :, list(times)].reshape(len(v), -1)
 
-    return Operator("diffusion-reaction", (101, 100, 100, 100), (2, 100, 100, 100), points, solve)
-
-
-def learn_burgers(strides: tuple[int, int] = (1, 1), nu: float = 0.1) -> Operator:
-    """101 sensors; inputs are wrapped: v(1) is seen by the network only (Section 6.4, Table 4)."""
-    i, j, points = tensor_grid(strides)
-    solve = lambda v, c: burgers(v[:, :-1], nu)[:, i, j].reshape(len(v), -1)  # noqa: E731
-    return Operator("Burgers", (101, 64, 64), (2, 64, 64), points, solve)
+    return Operator("diffusion-reaction", (101,) + (100,) * 3, (2,) + (100,) * 3, *tensor_grid(places, times), solve)
 
 
-def squared_error(y: Tensor) -> Callable:
-    """The loss of one client, 1/(n P) sum_ij (G(u_i)(y_j) - s_ij)^2, at points y [P, d] that everybody shares."""
+def learn_burgers(places: Sequence[int] = ALL, times: Sequence[int] = ALL, nu: float = 0.1) -> Operator:
+    """101 sensors; inputs are wrapped: only the network sees v(1) (Section 6.4, Table 4)."""
 
-    def loss(predict, batch):
-        return (batch["w"] * ((predict(batch["u"], y) - batch["s"]) ** 2).mean(1)).sum()
+    def solve(v, c):
+        return burgers(v[:, :-1], nu)[:, list(places)][:, :, list(times)].reshape(len(v), -1)
 
-    return loss
+    return Operator("Burgers", (101, 64, 64), (2, 64, 64), *tensor_grid(places, times), solve)
 
 
-def relative_error(y: Tensor) -> Callable:
-    """evaluate(predict, test): Frobenius norm over all functions and points, |G(u)(y) - s| / |s| in %."""
-    return lambda predict, test: {"e": 100 * (predict(test["u"], y) - test["s"]).norm() / test["s"].norm()}
+def squared_error(operator: Operator) -> Callable:
+    """The loss of one client with n functions, sum_i w_i sum_j q_j (G(u_i)(y_j) - s_ij)^2, w_i = 1/n, q_j = 1/P."""
+    y, q = (torch.as_tensor(a, dtype=torch.float32) for a in (operator.points, operator.q))
+    return lambda predict, batch: batch["w"] @ ((predict(batch["u"], y) - batch["s"]) ** 2 @ q)
+
+
+def relative_error(operator: Operator) -> Callable:
+    """evaluate(predict, test): |G(u)(y) - s| / |s| in %, Frobenius norms over all functions and points."""
+    y, q = (torch.as_tensor(a, dtype=torch.float32) for a in (operator.points, operator.q))
+
+    def norm(s):
+        return (s**2 @ q).sum().sqrt()
+
+    return lambda predict, test: {"e": 100 * norm(predict(test["u"], y) - test["s"]) / norm(test["s"])}
