@@ -7,16 +7,19 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from .figures import CLIENTS, COLORS, panels, percent
+from .figures import COLORS, panels, percent
 from .networks import predict
 from .operators import antiderivative
 from .spaces import TERMS, chebyshev_series, support
+
+CLIENTS = [COLORS[c] for c in ("other", "paper", "light")]
+"""Of clients alone; blue and green stay the federated and the centralised model's."""
 
 
 def style_of(label: str) -> dict:
     """Isolated clients dotted in their own colour, everybody else by role: labels end with the client's number."""
     if label.startswith("isolated"):
-        return {"color": CLIENTS[int(label.split()[-1])], "ls": ":"}
+        return {"color": CLIENTS[int(label.split()[-1]) - 1], "ls": ":"}
     return {"color": COLORS[label], "ls": "--"}
 
 
@@ -30,12 +33,12 @@ def operator_view(
         c [TERMS]: Chebyshev coefficients of v. n: level; forward and inverse supports of n terms are marked.
     """
     fig, ((left, middle, right),) = panels(1, 3, size=(3.0, 2.6))
-    left.plot(x, v, color=COLORS["other"])
+    left.plot(x, v, color="0.3")
     left.set(xlabel="x", ylabel="v(x)", title="input")
     middle.bar(range(TERMS), c, color="0.6")
     for k, kind in enumerate(("forward", "inverse")):
         own = np.arange(TERMS)[support(kind, n)]
-        middle.plot(own, np.full(len(own), -1.15 - 0.15 * k), "s", ms=5, color=CLIENTS[k + 1], label=f"client {k + 1}")
+        middle.plot(own, np.full(len(own), -1.15 - 0.15 * k), "s", ms=5, color=CLIENTS[k], label=f"client {k + 1}")
     middle.set(xlabel="Chebyshev term", ylabel="coefficient", ylim=(-1.6, 1.1), title=f"who knows which terms, n = {n}")
     middle.legend(loc="upper right")
     right.plot(x, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="solver")
@@ -64,8 +67,8 @@ def field_view(v: np.ndarray, truth: np.ndarray, predictions: Mapping[str, np.nd
     """One input v [a] at equispaced x, the solution u(x, t) [a, b] and absolute errors of the predictions [a, b]."""
     fig, axes = panels(1, 2 + len(predictions), size=(2.3, 2.3))
     first, second, *rest = axes[0]
-    first.plot(np.linspace(0, 1, len(v)), v, color=COLORS["other"])
-    first.set(xlabel="x", ylabel="v(x)", title="input")
+    first.plot(np.linspace(0, 1, len(v)), v, color="0.3")
+    first.set(xlabel="x", ylabel="v(x)", title="input v")
     wide = dict(origin="lower", extent=(0, 1, 0, 1), aspect="auto")
     shown = second.imshow(truth.T, cmap="cividis", **wide)
     second.set(xlabel="x", ylabel="t", title="solution u")

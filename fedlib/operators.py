@@ -188,16 +188,23 @@ def learn_burgers(places: Sequence[int] = ALL, times: Sequence[int] = ALL, nu: f
 
 
 def squared_error(operator: Operator) -> Callable:
-    """The loss of one client with n functions, sum_i w_i sum_j q_j (G(u_i)(y_j) - s_ij)^2, w_i = 1/n, q_j = 1/P."""
-    y, q = (torch.as_tensor(a, dtype=torch.float32) for a in (operator.points, operator.q))
-    return lambda predict, batch: batch["w"] @ ((predict(batch["u"], y) - batch["s"]) ** 2 @ q)
+    """The loss of one client with n functions, sum_i w_i sum_j q_j (G(v_i)(y_j) - s_ij)^2, w_i = 1/n, q_j = 1/P."""
+    points, weights = torch.as_tensor(operator.points), torch.as_tensor(operator.q)
+
+    def loss(predict, batch):
+        y, q = points.to(batch["u"]), weights.to(batch["u"])
+        return batch["w"] @ ((predict(batch["u"], y) - batch["s"]) ** 2 @ q)
+
+    return loss
 
 
 def relative_error(operator: Operator) -> Callable:
-    """evaluate(predict, test): |G(u)(y) - s| / |s| in %, Frobenius norms over all functions and points."""
-    y, q = (torch.as_tensor(a, dtype=torch.float32) for a in (operator.points, operator.q))
+    """evaluate(predict, test): |G(v)(y) - s| / |s| in %, Frobenius norms over all functions and points."""
+    points, weights = torch.as_tensor(operator.points), torch.as_tensor(operator.q)
 
-    def norm(s):
-        return (s**2 @ q).sum().sqrt()
+    def evaluate(predict, test):
+        y, q = points.to(test["u"]), weights.to(test["u"])
+        gap, size = ((s**2 @ q).sum().sqrt() for s in (predict(test["u"], y) - test["s"], test["s"]))
+        return {"e": 100 * gap / size}
 
-    return lambda predict, test: {"e": 100 * norm(predict(test["u"], y) - test["s"]) / norm(test["s"])}
+    return evaluate
