@@ -14,6 +14,7 @@ BENCHMARKS = {
     "pendulum": (".bench", "bench"),
     "sweep": (".bench_sweep", "bench_sweep"),
     "pinn": (".bench_pinn", "bench_pinn"),
+    "operators": (".bench_operators", "bench_operators"),
 }
 
 

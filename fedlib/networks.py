@@ -46,6 +46,28 @@ class DeepONet(nn.Module):
         return (self.branch(u) * self.trunk((2 * y - a - b) / (b - a))).sum(-1) + self.bias[0]
 
 
+class CartesianDeepONet(nn.Module):
+    """G(u_i)(y_j) = <branch(u_i), trunk(y_j)> + bias for all pairs of n functions and P points.
+
+    Branch and trunk see every function and every point once, and the pairs are one matrix product. As in DeepXDE
+    (FedSciML, Section 6) the trunk has an activation after its last layer, too.
+
+    Args:
+        branch, trunk: layer widths with the same last width, e.g. (100, 40, 40) and (1, 40, 40).
+    """
+
+    def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU):
+        super().__init__()
+        if branch[-1] != trunk[-1]:
+            raise ValueError(f"branch ends with width {branch[-1]}, trunk with {trunk[-1]}; they must be equal")
+        self.branch, self.trunk = mlp(branch, activation), mlp(trunk, activation).append(activation())
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, u: Tensor, y: Tensor) -> Tensor:
+        """u [n, m], y [P, d] -> G(u)(y) [n, P]."""
+        return torch.einsum("ip,jp->ij", self.branch(u), self.trunk(y)) + self.bias
+
+
 def fan_in_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
     """PyTorch's default, U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases.
 
@@ -59,6 +81,12 @@ def fan_in_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
 def glorot_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
     """Glorot uniform weights, zero biases (DeepXDE's default)."""
     nn.init.xavier_uniform_(layer.weight, generator=generator)
+    nn.init.zeros_(layer.bias)
+
+
+def glorot_normal(layer: nn.Linear, generator: torch.Generator) -> None:
+    """Glorot normal weights, zero biases (DeepXDE's choice for operators)."""
+    nn.init.xavier_normal_(layer.weight, generator=generator)
     nn.init.zeros_(layer.bias)
 
 

@@ -1,0 +1,200 @@
+"""Chebyshev and Fourier inputs, and reference solutions of FedSciML's operators, against theory and other methods."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad, solve_ivp
+
+from fedlib import operators
+from fedlib.spaces import TERMS, chebyshev_draws, chebyshev_series, fourier_series, support
+from fedlib.streams import stream
+
+X = np.linspace(0, 1, 101)
+
+
+def draws(count, kind="forward", n=10, seed=0):
+    return chebyshev_draws(kind, n, count, stream(seed, "test operators"))
+
+
+@given(st.integers(1, TERMS))
+def test_supports_have_n_terms_and_forward_mirrors_inverse(n):
+    terms = np.arange(TERMS)
+    forward, inverse = terms[support("forward", n)], terms[support("inverse", n)]
+    assert len(forward) == len(inverse) == n
+    np.testing.assert_array_equal(inverse, TERMS - 1 - forward[::-1])
+    assert (len(np.union1d(forward, inverse)) == TERMS) == (n >= 5)  # covered from n = 5 on
+    assert (len(np.intersect1d(forward, inverse)) > 0) == (n >= 6)
+    if n % 2 == 0:
+        middle = terms[support("middle", n)]
+        assert len(middle) == n
+        assert middle[0] == TERMS - 1 - middle[-1]
+
+
+def test_bad_supports_are_refused():
+    for kind, n, message in (
+        ("forward", 0, "1 <= n"),
+        ("middle", 3, "even"),
+        ("inverse", 11, "1 <= n"),
+        ("last", 3, "'last'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            support(kind, n)
+
+
+def test_chebyshev_series_is_the_cosine_of_multiples():
+    """T_j(cos a) = cos(j a)."""
+    c, a = draws(4), np.linspace(0, np.pi, 17)
+    np.testing.assert_allclose(
+        chebyshev_series(c, (1 + np.cos(a)) / 2), c @ np.cos(np.arange(TERMS)[:, None] * a), atol=1e-13
+    )
+
+
+def test_coefficients_are_uniform_on_their_support():
+    c = draws(20_000, "inverse", 4)
+    assert (c[:, :6] == 0).all()
+    np.testing.assert_allclose(c[:, 6:].mean(0), 0, atol=0.02)
+    np.testing.assert_allclose(c[:, 6:].var(0), 1 / 3, atol=0.01)
+    assert np.abs(c).max() <= 1
+
+
+def test_fourier_functions_are_periodic_and_shifted_by_a_quarter_they_agree():
+    c = stream(0, "fourier").uniform(-1, 1, (5, 2, 9))
+    v = fourier_series(c, X, (0.0, 0.3))
+    np.testing.assert_allclose(v[:, 0], v[:, -1], atol=1e-12)
+    half = np.pi / 2  # sines and cosines, then cosines and minus sines: one space
+    again = fourier_series(np.stack([c[:, 1], -c[:, 0]], 1), X, (half, 2 * half))
+    np.testing.assert_allclose(again, fourier_series(c, X, (0.0, half)), atol=1e-12)
+    k = np.arange(1, 10)
+    np.testing.assert_allclose((v**2)[:, :-1].mean(1), ((c**2).sum(1) + 2 * c.prod(1) * np.cos(0.3)) @ k**-2.4 / 2)
+
+
+def test_antiderivative_is_the_integral():
+    c = draws(3)
+    u = operators.antiderivative(c, X)
+    assert np.abs(u[:, 0]).max() < 1e-15
+    for i in range(3):
+        for j in (1, 37, 100):
+            assert u[i, j] == pytest.approx(
+                quad(lambda s, i=i: chebyshev_series(c[i : i + 1], s)[0, 0], 0, X[j])[0], abs=1e-10
+            )
+
+
+def test_the_staircase_is_a_left_riemann_sum_far_from_the_integral():
+    """3 % off over the full space, 13 % for the last five terms (own measurement on the paper's fact page)."""
+    x = np.linspace(0, 1, 100)
+    error = {}
+    for kind, n in (("forward", 10), ("inverse", 5)):
+        c = draws(100, kind, n)
+        exact = operators.antiderivative(c, x)
+        error[kind] = np.linalg.norm(operators.staircase(chebyshev_series(c, x)) - exact) / np.linalg.norm(exact)
+    assert error["forward"] == pytest.approx(0.03, abs=0.01)
+    assert error["inverse"] == pytest.approx(0.13, abs=0.02)
+    v = chebyshev_series(draws(2), np.linspace(0, 1, 11))
+    riemann = np.concatenate([np.zeros((2, 1)), np.cumsum(v[:, :-1], 1) / 10], 1)
+    np.testing.assert_allclose(operators.staircase(v, 1e-9, 1e-11), riemann, atol=1e-6)
+
+
+def test_diffusion_without_reaction_has_the_closed_form_of_a_sine():
+    for j in (1, 4):
+        rate = 0.01 * (np.pi * j) ** 2
+        u = operators.diffusion_reaction(lambda x, j=j: np.sin(np.pi * j * x)[None], X, k=0)
+        exact = np.sin(np.pi * j * X)[:, None] * -np.expm1(-rate * X) / rate
+        np.testing.assert_allclose(u[0], exact, atol=1e-10)
+
+
+def test_reaction_without_diffusion_is_a_tangent():
+    """u' = k u^2 + v: u = sqrt(v / k) tan(sqrt(v k) t) away from the ends, where nothing diffuses to in time."""
+    u = operators.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), np.array([0.5]), D=1e-4, k=0.5, degree=96)
+    np.testing.assert_allclose(u[0, 0], 2 * np.tan(X), atol=1e-8)
+
+
+def test_diffusion_reaction_agrees_with_a_stiff_method_of_lines():
+    """Central differences on h = 1/400 and 1/800 with LSODA, extrapolated: 2e-5."""
+    c = draws(2)
+    ours = operators.diffusion_reaction(lambda x: chebyshev_series(c, x), X, times=11)
+    for i in range(2):
+        found = []
+        for N in (400, 800):
+            v = chebyshev_series(c[i : i + 1], np.linspace(0, 1, N + 1))[0, 1:-1]
+
+            def rhs(t, u, v=v, N=N):
+                full = np.pad(u, 1)
+                return 0.01 * (full[2:] - 2 * u + full[:-2]) * N**2 + 0.01 * u**2 + v
+
+            s = solve_ivp(rhs, (0, 1), 0 * v, "LSODA", np.linspace(0, 1, 11), rtol=1e-8, atol=1e-10, lband=1, uband=1)
+            found.append(np.pad(s.y, ((1, 1), (0, 0)))[:: N // 100])
+        exact = (4 * found[1] - found[0]) / 3
+        np.testing.assert_allclose(ours[i, :, 1:], exact[:, 1:], atol=2e-5)
+        assert np.linalg.norm(ours[i] - exact) < 3e-6 * np.linalg.norm(exact)
+
+
+def cole_hopf(x, t, nu, a=1.5):
+    """u = -2 nu phi_x / phi with phi = a + exp(-4 pi^2 nu t) cos(2 pi x), a solution of the heat equation."""
+    decay = np.exp(-4 * np.pi**2 * nu * t)
+    return 4 * np.pi * nu * decay * np.sin(2 * np.pi * x) / (a + decay * np.cos(2 * np.pi * x))
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.02])
+def test_burgers_has_the_solution_of_cole_and_hopf(nu):
+    v = cole_hopf(X[:-1], 0, nu)[None]
+    u = operators.burgers(v, nu)
+    np.testing.assert_allclose(u[0], cole_hopf(X[:, None], X, nu), atol=1e-7)
+
+
+def test_exponential_runge_kutta_has_order_4_in_time():
+    v = 6 * np.sin(2 * np.pi * X[:-1])[None]
+    exact = operators.burgers(v, times=2, substeps=1600)[..., -1]
+    errors = [np.abs(operators.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
+    np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.4)
+
+
+def ftcs(v, nu=0.1, steps=10_000):
+    """The authors' method: explicit Euler and central differences, 101 of the time levels."""
+    u, h, out = v.copy(), 1 / v.shape[1], [v]
+    for s in range(steps):
+        left, right = np.roll(u, 1, 1), np.roll(u, -1, 1)
+        u = u + (nu * (right - 2 * u + left) / h**2 - u * (right - left) / (2 * h)) / steps
+        if (s + 1) % (steps // 100) == 0:
+            out.append(u)
+    return np.array(out).transpose(1, 2, 0)
+
+
+def test_burgers_agrees_with_the_authors_method():
+    """Smooth inputs and wrapped ones with a jump of about 2; the difference is the finite differences' error."""
+    smooth = fourier_series(stream(0, "fourier").uniform(-1, 1, (10, 2, 9)), X[:-1], (0.0, 0.3))
+    wrapped = chebyshev_series(draws(10), X)[:, :-1]
+    for v in (smooth, wrapped):
+        ours, theirs = operators.burgers(v), ftcs(v)
+        assert np.linalg.norm(ours[:, :-1] - theirs) < 1e-3 * np.linalg.norm(theirs)
+        np.testing.assert_allclose(
+            ours[:, :-1].mean(1), np.tile(v.mean(1)[:, None], 101), atol=1e-12
+        )  # the mean is kept
+
+
+def test_burgers_agrees_with_a_stiff_integrator():
+    """The same derivative by FFT, LSODA in time: 2e-6."""
+    v = fourier_series(stream(0, "fourier").uniform(-1, 1, (1, 2, 9)), X[:-1], (0.0, 0.3))
+    k = 2j * np.pi * np.fft.fftfreq(100, 0.01)
+    k1 = np.where(np.arange(100) == 50, 0, k)
+
+    def rhs(t, u):
+        return np.fft.ifft(0.1 * k**2 * np.fft.fft(u) - k1 * np.fft.fft(u**2) / 2).real
+
+    s = solve_ivp(rhs, (0, 1), v[0], "LSODA", X, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(operators.burgers(v)[0, :-1], s.y, atol=2e-6)
+
+
+def test_unstable_settings_are_refused_and_those_at_the_limit_are_finite():
+    v = 4 * np.sin(2 * np.pi * X[:-1])[None]
+    with pytest.raises(ValueError, match="fronts need 201 points, not 100"):
+        operators.burgers(v, nu=0.01)
+    with pytest.raises(ValueError, match="use 5 substeps"):
+        operators.burgers(v, nu=0.1, times=11, substeps=1)
+    assert np.isfinite(operators.burgers(v, nu=0.1, times=11, substeps=5)).all()
+    with pytest.raises(ValueError, match="blow up"):
+        operators.diffusion_reaction(lambda x: np.full((1, len(x)), 3.0), X, k=1.0)
+    with pytest.raises(ValueError, match="too long for the reaction"):
+        operators.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), X, times=2, k=1.0)
+    with pytest.raises(ValueError, match="non-finite"):
+        operators.march(lambda u: u * np.inf, np.ones(2), 3, 1)
