@@ -66,6 +66,7 @@ def test_read_idx_reads_row_major_bytes(tmp_path):
         (idx((4,), bytes(3)), r"promises \(4,\), 12 bytes in all, and has 11"),
         (gzip.compress(bytes([0, 0, 8, 3, 0])), "no IDX file"),
     ],
+    ids=["html", "cut", "no idx", "not bytes", "short", "short header"],
 )
 def test_broken_files_are_refused(tmp_path, content, message):
     (tmp_path / "a.gz").write_bytes(content)

@@ -78,6 +78,14 @@ def test_the_barycentric_support_shrinks_in_high_dimension():
     assert wasserstein(eta, Y) > 1
 
 
+def test_barycentric_interpolant_keeps_weights_and_moves_the_mean():
+    """Its mean is (1 - t) mean(X) + t mean(Y), whatever the weights."""
+    X, Y = clouds(9, 14, 3, weights=True)
+    eta = interpolant(X, Y, 0.3)
+    np.testing.assert_array_equal(eta.w, X.w)
+    np.testing.assert_allclose(eta.w @ eta.x, 0.7 * X.w @ X.x + 0.3 * Y.w @ Y.x)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(2, 25), st.integers(2, 25), st.integers(2, 25), st.sampled_from([1, 2, 3]), st.integers(0, 99))
 def test_fedwad_is_never_below_the_distance(n, m, S, p, seed):
