@@ -5,6 +5,9 @@ PY := .venv/bin/python
 TORCH_INDEX ?=
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 
+# Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
+export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
+
 .DEFAULT_GOAL := help
 .PHONY: help setup figures paper test lab bench report format facts hooks clean
 

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .mnist import handwriting, mnist, small_digits  # noqa: F401
 from .solvers import hermite, pendulum
 from .spaces import grf
 

@@ -97,6 +97,7 @@ def train(
     noise: tuple[int, ...] | None = None,
     optimizer: Optimizer | None = None,
     reset_moments: bool = False,
+    personal: Sequence[str] = (),
     init: Callable = fan_in_uniform,
     evaluate: Callable[[Callable, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None,
     test: Mapping[str, Tensor] | None = None,
@@ -121,6 +122,7 @@ def train(
         noise: shape of fresh standard normal numbers for every point of every local step, batch["noise"]
             [B, *noise]; a client draws them from a stream of its own. For stochastic networks.
         optimizer: ``adam()`` (default) or ``sgd()``. reset_moments: start its state anew in every round.
+        personal: names of parameters that stay at the clients and are never mixed.
         evaluate: (predict, test) -> named tensors for ONE model. test: tensors [F, ...], a row per federation.
         evaluate_every: in rounds; the last round is always evaluated.
         compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
@@ -156,6 +158,7 @@ def train(
         torch.tensor([[getattr(federations[f], name)] for f, _ in client_of], dtype=dtype, device=device)
         for name in ("lr", "decay")
     )
+    home = home_columns(net, personal).to(device)
     step = torch.compile(local_step) if compile else local_step
     client_gradient = vmap(grad_and_value(client_loss(net, loss)))
     result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
@@ -207,7 +210,9 @@ def train(
                     state[k][view] = st[k]
             result.losses[r, inside[own]] = losses.sum(0).cpu().numpy() / S
         distinct = torch.sparse.mm(U, theta)
+        own = theta[:, home]
         theta = distinct[spread]
+        theta[:, home] = own
         if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
             record(result, r + 1, net, evaluate, distinct, source, test)
         if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
@@ -215,6 +220,14 @@ def train(
             saved_at = time.monotonic()
     result.theta = theta[outside]
     return result
+
+
+def home_columns(net, personal: Sequence[str]) -> Tensor:
+    """Columns of theta [M, P] that the personal parameters fill."""
+    if unknown := sorted(set(personal) - {name for name, _ in net.named_parameters()}):
+        raise ValueError(f"personal names {unknown[0]!r}, but the network has {[n for n, _ in net.named_parameters()]}")
+    marks = [torch.full((p.numel(),), name in personal) for name, p in net.named_parameters()]
+    return torch.cat(marks).nonzero()[:, 0]
 
 
 def client_loss(net, loss):

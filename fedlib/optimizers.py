@@ -19,9 +19,14 @@ class Optimizer(NamedTuple):
     apply: Callable[[Tensor, Tensor, dict[str, Tensor], Tensor], None]
 
 
-def sgd() -> Optimizer:
-    """theta <- theta - lr g."""
-    return Optimizer(lambda theta: {}, lambda theta, g, state, lr: theta.sub_(lr * g))
+def sgd(momentum: float = 0.0) -> Optimizer:
+    """v <- momentum v + g, theta <- theta - lr v; without momentum v = g and there is no state."""
+    if not momentum:
+        return Optimizer(lambda theta: {}, lambda theta, g, state, lr: theta.sub_(lr * g))
+    return Optimizer(
+        lambda theta: {"v": torch.zeros_like(theta)},
+        lambda theta, g, state, lr: theta.sub_(lr * state["v"].mul_(momentum).add_(g)),
+    )
 
 
 def adam(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimizer:

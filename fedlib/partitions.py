@@ -43,6 +43,24 @@ def sorted_shards(
     return [np.concatenate([blocks[i] for i in own]) for own in np.split(rng.permutation(n_shards), n_clients)]
 
 
+def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> list[np.ndarray]:
+    """Label skew: of every class, client k gets the share q_k, q ~ Dirichlet(alpha, ..., alpha) (Hsu et al. 2019).
+
+    Small alpha: few labels per client; large alpha: a random deal. Clients differ in size.
+
+    Args:
+        labels: of each point [N].
+    """
+    if not alpha > 0:
+        raise ValueError(f"alpha = {alpha!r}: expected a number > 0, e.g. 1 for a moderate label skew")
+    owner = np.empty(len(labels), int)
+    for label in np.unique(labels):
+        points = rng.permutation(np.flatnonzero(labels == label))
+        ends = np.cumsum(rng.dirichlet(np.full(n_clients, alpha)))[:-1] * len(points)
+        owner[points] = np.searchsorted(ends, np.arange(len(points)), side="right")
+    return owned(owner, n_clients)
+
+
 def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
     """Deal as ``deal``, and let every client choose one of two input distributions at random.
 

@@ -1,9 +1,15 @@
+import os
+
 import numpy as np
 import pytest
 import torch
 
 from fedlib.networks import mlp
+from fedlib.results import ROOT
 from fedlib.streams import stream
+
+if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, as the Makefile names them
+    os.environ.setdefault("FEDLIB_DATA", str(ROOT.parent / "shared/data"))
 
 
 @pytest.fixture

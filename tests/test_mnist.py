@@ -1,0 +1,120 @@
+"""MNIST files are read or refused; without them the small digits stand in."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib import mnist as module
+from fedlib.datasets import handwriting, mnist
+from fedlib.downloads import Unavailable
+from fedlib.mnist import FILES, read_idx, small_digits
+
+HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """No local folder, an empty cache, and a mirror where nobody listens."""
+    monkeypatch.delenv("FEDLIB_DATA", raising=False)
+    monkeypatch.setattr(module, "MIRRORS", ["http://127.0.0.1:9/"])
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def digits():
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(module, "MIRRORS", [])
+    try:
+        return mnist()
+    except Unavailable:
+        pytest.skip(HERE)
+    finally:
+        monkeypatch.undo()
+
+
+def test_mnist_is_the_official_set(digits):
+    """Counts per class as in LeCun's description; the first ten training labels are well known."""
+    (x, y), (x_test, y_test) = digits["train"], digits["test"]
+    assert (x.shape, x_test.shape) == ((60000, 784), (10000, 784))
+    assert y.bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert y_test.bincount().tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert y[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    assert (x.min(), x.max()) == (0, 1)
+    assert abs(x.mean() - 0.1307) < 1e-4  # the constants that everybody normalises with
+    assert abs(x.std() - 0.3081) < 1e-4
+
+
+def idx(shape, data, kind=8):
+    return gzip.compress(bytes([0, 0, kind, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape) + data)
+
+
+def test_read_idx_reads_row_major_bytes(tmp_path):
+    (tmp_path / "a.gz").write_bytes(idx((2, 3, 2), bytes(range(12))))
+    np.testing.assert_array_equal(read_idx(tmp_path / "a.gz"), np.arange(12).reshape(2, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<html>", "no complete gzip file"),
+        (idx((4,), bytes(4))[:-9], "no complete gzip file"),
+        (gzip.compress(b"abc"), "no IDX file"),
+        (idx((4,), bytes(4), kind=13), "no IDX file of bytes"),
+        (idx((4,), bytes(3)), r"promises \(4,\), 12 bytes in all, and has 11"),
+        (gzip.compress(bytes([0, 0, 8, 3, 0])), "no IDX file"),
+    ],
+    ids=["html", "cut", "no idx", "not bytes", "short", "short header"],
+)
+def test_broken_files_are_refused(tmp_path, content, message):
+    (tmp_path / "a.gz").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_idx(tmp_path / "a.gz")
+
+
+def test_a_damaged_file_in_a_named_folder(offline):
+    for name in FILES:
+        (offline / name).write_bytes(b"damaged")
+    with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz is damaged or another file"):
+        mnist(offline)
+
+
+def test_a_folder_without_the_files(offline):
+    with pytest.raises(FileNotFoundError, match="has no mnist/train-images"):
+        mnist(offline)
+
+
+def test_the_small_digits_stand_in_when_nobody_answers(offline):
+    name, digits = handwriting("auto", cache=offline / "cache")
+    assert "no MNIST" in name
+    assert torch.equal(digits["train"][0], small_digits()["train"][0])
+    with pytest.raises(Unavailable, match="from 1 mirror"):
+        handwriting("mnist", cache=offline / "cache")
+    assert not [p for p in Path(offline).rglob("*") if p.is_file()]
+
+
+def test_damage_is_no_reason_to_fall_back(offline):
+    (offline / "mnist").mkdir()
+    (offline / "mnist" / next(iter(FILES))).write_bytes(b"damaged")
+    with pytest.raises(ValueError, match="damaged"):
+        handwriting("auto", cache=offline)
+
+
+def test_unknown_source():
+    with pytest.raises(ValueError, match="expected 'auto', 'mnist' or 'small'"):
+        handwriting("cifar")
+
+
+def test_small_digits_look_like_mnist():
+    digits = small_digits()
+    for x, y in digits.values():
+        assert x.shape[1] == 784
+        assert (x.dtype, y.dtype) == (torch.float32, torch.int64)
+        assert 0 <= x.min() < x.max() <= 1
+        assert sorted(set(y.tolist())) == list(range(10))
+        frame = torch.ones(28, 28, dtype=bool)
+        frame[4:24, 4:24] = False
+        assert (x.unflatten(1, (28, 28))[:, frame] == 0).all()
+    assert sum(len(y) for _, y in digits.values()) == 1797

@@ -1,0 +1,268 @@
+"""FedDRO: shifts, class-wise transport, the ascent, and the engine against the plain loop."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from fedlib import reference
+from fedlib.federation import Federation, train
+from fedlib.networks import as_dict, draw_parameters, fan_in_uniform, mlp
+from fedlib.optimizers import sgd
+from fedlib.partitions import dirichlet
+from fedlib.robust import (
+    CNN,
+    LEVELS,
+    READINGS,
+    affine_shift,
+    ascend,
+    class_barycenters,
+    classification,
+    descent_ascent,
+    noise_start,
+)
+from fedlib.sampling import Local
+from fedlib.streams import stream, torch_stream
+
+
+class Small(nn.Module):
+    """A small network with a displacement and dropout like the CNN's."""
+
+    def __init__(self):
+        super().__init__()
+        self.theta = nn.Parameter(torch.zeros(3))
+        self.f, self.g = nn.Linear(3, 6), nn.Linear(6, 4)
+
+    def forward(self, x, noise=None, attack=False):
+        a = torch.tanh(self.f(x + self.theta if attack else x))
+        return self.g(a if noise is None else a * 2 * (noise > 0))
+
+
+@pytest.fixture
+def classes():
+    """Three classes of points in R^3 at ragged clients, float64."""
+    rng = stream(5, "classes")
+    y = rng.integers(0, 4, 40)
+    pool = {"x": torch.as_tensor(rng.normal(size=(40, 3)) + y[:, None]), "y": torch.as_tensor(y)}
+    return Small().double(), pool, [np.arange(0, 7), np.arange(7, 26), np.arange(26, 40)]
+
+
+def dro(net, pool, shards, eta_1=0.3, lam=0.1, p=2.0, loss=classification, noise=None, rounds=3, personal=("theta",)):
+    fed = Federation(shards, lr=0.1, seed=3)
+    return train(
+        net, loss, pool, [fed], rounds=rounds, local_updates=2, local_unit="epochs", batch_size=4, noise=noise,
+        optimizer=descent_ascent(3, eta_1, lam, p), reset_moments=True, personal=personal, dtype=torch.float64,
+    ).theta  # fmt: skip
+
+
+@pytest.mark.parametrize("noise", [None, (6,)])
+def test_engine_equals_the_plain_loop(classes, noise):
+    net, pool, shards = classes
+    theta = dro(net, pool, shards, noise=noise)
+    fed, local = Federation(shards, lr=0.1, seed=3), Local(2, "epochs", 4)
+    w, displacements = reference.feddro(
+        net, classification, pool, fed, rounds=3, local=local, eta_1=0.3, lam=0.1, noise=noise
+    )
+    for k in range(3):
+        torch.testing.assert_close(theta[k, 3:], w, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(theta[:, :3], displacements, rtol=1e-10, atol=1e-12)
+    assert displacements.norm(dim=1).min() > 0.01
+    assert (displacements[0] - displacements[1]).norm() > 0.01  # they are the clients' own
+
+
+def plain_loss(predict, batch):
+    return (batch["w"] * cross_entropy(predict(batch["x"]), batch["y"], reduction="none")).sum()
+
+
+def fedavg(net, pool, shards):
+    """Plain FedAvg with SGD, nothing of FedDRO in it."""
+    fed = Federation(shards, lr=0.1, seed=3)
+    return train(
+        net, plain_loss, pool, [fed], rounds=3, local_updates=2, local_unit="epochs", batch_size=4, optimizer=sgd(0.5),
+        reset_moments=True, dtype=torch.float64,
+    ).theta  # fmt: skip
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_a_large_penalty_is_plain_training(classes, p):
+    theta = dro(*classes, lam=1e9, p=p)
+    assert theta[:, :3].abs().max() < 1e-8
+    torch.testing.assert_close(theta[:, 3:], fedavg(*classes)[:, 3:], rtol=1e-8, atol=1e-9)
+
+
+def test_displacements_grow_as_the_penalty_falls(classes):
+    sizes = [dro(*classes, lam=lam)[:, :3].norm() for lam in (100, 10, 1, 0.1)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] > 0
+
+
+def test_the_ascent_raises_the_loss(classes):
+    """With w at rest, theta climbs to a stationary point of loss - lambda |theta|^2."""
+    net, pool, shards = classes
+    row = draw_parameters(net, fan_in_uniform, torch_stream(0, "init")).double()
+    theta, x, y = torch.zeros(3, dtype=torch.float64), pool["x"][shards[1]], pool["y"][shards[1]]
+
+    def value(theta, lam=0.5):
+        params = as_dict(net, row) | {"theta": theta}
+        logits = torch.func.functional_call(net, params, (x, None, True))
+        return cross_entropy(logits, y) - lam * theta.square().sum()
+
+    for _ in range(500):
+        g = torch.func.grad(lambda t: value(t, 0.0))(theta)
+        theta = ascend(theta, g, 0.5, 0.5, 2)
+    assert value(theta) > value(torch.zeros(3, dtype=torch.float64))
+    assert torch.func.grad(value)(theta).norm() < 1e-8
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("lam", [0.05, 0.4, 3.0])
+def test_proximal_steps_solve_their_problem(p, lam):
+    """ascend = argmax of <g, u> - |u - theta|^2 / (2 eta) - lambda |u|^p, found by scipy."""
+    rng, eta = stream(0, "prox"), 0.7
+    theta, g = rng.normal(size=(2, 3))
+    step = ascend(torch.as_tensor(theta)[None], torch.as_tensor(g)[None], eta, lam, p)[0].numpy()
+
+    def problem(u):
+        return -g @ u + ((u - theta) ** 2).sum() / (2 * eta) + lam * np.linalg.norm(u) ** p
+
+    best = minimize(problem, step + 0.1, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12, "maxiter": 4000})
+    np.testing.assert_allclose(step, best.x, atol=1e-4)
+    assert np.linalg.norm(step) > 0 or p == 1
+
+
+def test_other_powers_are_gradient_steps():
+    theta, g = torch.tensor([[0.6, 0.8]]), torch.tensor([[1.0, 0.0]])
+    torch.testing.assert_close(ascend(theta, g, 0.1, 0.5, 3), theta + 0.1 * (g - 1.5 * theta))  # |theta| = 1
+
+
+def test_without_shift_and_tau_one_mapped_training_is_fedavg():
+    """Identical clients, S = n: Q is the data, T_i the identity, and FedDRO without ascent is FedAvg, step by step."""
+    rng = stream(2, "identity")
+    x, y = np.tile(rng.normal(size=(20, 3)), (3, 1)), np.tile(np.repeat([0, 1], 10), 3)
+    shards = np.split(np.arange(60), 3)
+    moved = class_barycenters(x, y, shards, atoms=10, rounds=80, start=noise_start(3, rng))
+    np.testing.assert_allclose(moved.mapped, x, atol=1e-8)
+    net, rows = mlp((3, 5, 2), nn.Tanh), []
+    for data in (x, moved.mapped):
+        pool = {"x": torch.as_tensor(data), "y": torch.as_tensor(y)}
+        fed, settings = Federation(shards, lr=0.1), dict(rounds=20, local_updates=1, dtype=torch.float64)
+        rows.append(train(net, plain_loss, pool, [fed], optimizer=sgd(), **settings).theta)
+    torch.testing.assert_close(*rows, rtol=1e-6, atol=1e-8)
+    # tau = 1 with full batches: FedAvg is gradient descent on all data
+    central = train(net, plain_loss, pool, [Federation([np.arange(60)], lr=0.1)], optimizer=sgd(), **settings).theta
+    torch.testing.assert_close(rows[1][:1], central, rtol=1e-10, atol=1e-12)
+
+
+def test_personal_parameters_stay_at_home(classes):
+    net, pool, shards = classes
+    own, mixed = (dro(net, pool, shards, personal=personal) for personal in (("theta",), ()))
+    assert (own[:, 3:] == own[:1, 3:]).all()
+    assert len({tuple(row) for row in own[:, :3].tolist()}) == 3
+    assert (mixed == mixed[:1]).all()
+    with pytest.raises(ValueError, match="personal names 'delta', but the network has"):
+        dro(net, pool, shards, personal=("delta",))
+
+
+def test_momentum_is_torchs():
+    theta = nn.Parameter(torch.tensor([[1.0, -2.0]]))
+    ours, state, step = theta.detach().clone(), {"v": torch.zeros(1, 2)}, torch.optim.SGD([theta], 0.1, momentum=0.5)
+    for g in torch.randn(5, 1, 2, generator=torch_stream(0, "g")):
+        theta.grad = g.clone()
+        step.step()
+        sgd(0.5).apply(ours, g, state, torch.tensor([[0.1]]))
+    torch.testing.assert_close(ours, theta.detach())
+
+
+def test_cnn_is_the_usual_one():
+    """The layers as nn.Conv2d; dropout keeps the mean and drops half of the units."""
+    net, x = CNN(displaced=True), torch.rand(6, 784, generator=torch_stream(0, "x"))
+    usual = nn.Sequential(
+        nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+        nn.Linear(320, 50), nn.ReLU(), nn.Linear(50, 10),
+    )  # fmt: skip
+    for there, here in zip(
+        (usual[0], usual[3], usual[7], usual[9]), (net.conv1, net.conv2, net.hidden, net.out), strict=True
+    ):
+        there.weight.data, there.bias.data = here.weight.data.view_as(there.weight), here.bias.data
+    torch.testing.assert_close(net(x), usual(x.view(-1, 1, 28, 28)))
+    net.theta.data += 0.1
+    torch.testing.assert_close(net(x), usual(x.view(-1, 1, 28, 28)))  # clean data are not displaced
+    torch.testing.assert_close(net(x, None, True), usual((x + 0.1).view(-1, 1, 28, 28)))
+    noise = torch.ones(6, 70)
+    noise[:, :20] = -1  # all channels dropped: only the biases of the dense layers are left
+    torch.testing.assert_close(net(x, noise), net.out(2 * net.hidden.bias.relu()).expand(6, 10))
+    torch.testing.assert_close(sum(p.numel() for p in net.parameters()), 784 + 260 + 5020 + 16050 + 510)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_shifts_are_affine(reading):
+    shift = affine_shift(2.0, 9, stream(1, "shift"), reading, client=2)
+    x, y = stream(0, "x").normal(size=(2, 4, 9))
+    np.testing.assert_allclose(shift(0.3 * x + 0.7 * y), 0.3 * shift(x) + 0.7 * shift(y))
+    nothing = np.zeros((1, 9))
+    if reading == "gain":
+        np.testing.assert_allclose(shift(x), 2 * x + LEVELS[2])
+    else:  # the same draw gives the same gain, and delta by another scale
+        flra = affine_shift(2.0, 9, stream(1, "shift"))
+        np.testing.assert_array_equal(shift.gain, flra.gain)
+        scale = {"flra": 1, "vec": LEVELS[2] / 2}[reading]
+        np.testing.assert_allclose(shift(nothing), scale * flra(nothing))
+
+
+def test_size_of_the_flra_shift():
+    """|x' - x|^2 = level^2 (|x|^2 + d) on average over G and z."""
+    d, x = 100, np.ones((1, 100))
+    sizes = [((affine_shift(3.0, d, stream(s, "shift"))(x) - x) ** 2).sum() for s in range(300)]
+    assert np.mean(sizes) == pytest.approx(9 * 2 * d, rel=0.03)
+
+
+def test_a_class_that_a_client_lacks_is_skipped_and_an_empty_one_refused():
+    rng = stream(4, "skip")
+    x, y = rng.normal(size=(30, 2)), np.tile([0, 1, 2], 10)
+    shards = [np.flatnonzero(y < 2), np.flatnonzero(y == 2)]
+    with pytest.warns(UserWarning, match=r"\(0, 1\), \(1, 1\), \(2, 0\)"):
+        moved = class_barycenters(x, y, shards, 5, 2, noise_start(2, rng))
+    assert moved.skipped == [(0, 1), (1, 1), (2, 0)]
+    assert moved.Q.shape == (15, 2)
+    assert moved.labels.tolist() == [0] * 5 + [1] * 5 + [2] * 5
+    with pytest.raises(ValueError, match="class 1 of 3 has no sample at any client"):
+        class_barycenters(x[y != 1], y[y != 1], [np.arange(20)], 5, 2, noise_start(2, rng))
+
+
+def test_transport_undoes_translations_of_a_class():
+    """Clients see translates of one cloud per class: after the maps they agree, and sit at the mean translation."""
+    rng = stream(6, "translates")
+    base, shifts = rng.normal(size=(2, 40, 2)), np.array([[0.0, 0], [3, 0], [0, 3]])
+    x = np.concatenate([c + 10 * v + s for s in shifts for v, c in enumerate(base)])
+    y, shards = np.tile(np.repeat([0, 1], 40), 3), np.split(np.arange(240), 3)
+    moved = class_barycenters(x, y, shards, 40, 25, noise_start(2, rng))
+    means = np.array([[moved.mapped[s][y[s] == v].mean(0) for v in (0, 1)] for s in shards])
+    expected = base.mean(1) + np.array([[0.0], [10.0]]) + shifts.mean(0)
+    np.testing.assert_allclose(means, np.broadcast_to(expected, (3, 2, 2)), atol=0.02)
+
+
+def test_a_client_weighs_its_share_of_the_class():
+    """30 and 10 samples at 0 and at 4: the barycenter sits at 1."""
+    x, y = np.repeat([[0.0], [4.0]], [30, 10], 0), np.zeros(40, int)
+    moved = class_barycenters(x, y, [np.arange(30), np.arange(30, 40)], 5, 40, noise_start(1, stream(0, "start")))
+    np.testing.assert_allclose(moved.Q, 1, atol=1e-3)
+
+
+@pytest.mark.parametrize(("alpha", "low", "high"), [(0.05, 0.6, 1.0), (1.0, 0.3, 0.6), (1000, 0.19, 0.25)])
+def test_dirichlet_is_a_cover_whose_skew_falls_with_alpha(alpha, low, high):
+    labels = stream(0, "labels").integers(0, 10, 5000)
+    shards = dirichlet(labels, 5, alpha, stream(0, "dirichlet"))
+    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(5000))
+    counts = np.array([np.bincount(labels[s], minlength=10) for s in shards])
+    assert low < (counts.max(0) / counts.sum(0)).mean() < high  # the largest share of a class
+    with pytest.raises(ValueError, match="alpha = 0"):
+        dirichlet(labels, 5, 0, stream(0, "dirichlet"))
+
+
+def test_unknown_reading_and_power():
+    with pytest.raises(ValueError, match="expected one of"):
+        affine_shift(1.0, 4, stream(0, "x"), "dense")
+    with pytest.raises(ValueError, match="p = 2 only"):
+        reference.feddro(None, None, None, None, rounds=1, local=None, eta_1=1, lam=1, p=1)

@@ -1,0 +1,233 @@
+"""Laws of optimal transport: geodesics, bounds, closed forms, invariances, and what crosses the client boundary."""
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedlib.streams import stream
+from fedlib.transport import (
+    Measure,
+    federated_barycenter,
+    fedwad,
+    interpolant,
+    objective,
+    plan,
+    split_labels,
+    uniform,
+    wasserstein,
+    with_labels,
+)
+
+
+def clouds(n, m, d, seed=0, weights=False, shift=4.0):
+    """Two Gaussian clouds [n, d], [m, d], with equal or random weights."""
+    rng = stream(seed, "clouds", n, m, d)
+    X, Y = uniform(rng.normal(size=(n, d))), uniform(0.7 * rng.normal(size=(m, d)) + shift)
+    if weights:
+        X, Y = (Measure(A.x, rng.dirichlet(np.ones(len(A.x)))) for A in (X, Y))
+    return X, Y
+
+
+def tight(X, Y, S, seed=1):
+    """S atoms near the common mean."""
+    return 0.5 * (X.x.mean(0) + Y.x.mean(0)) + 0.01 * stream(seed, "xi").normal(size=(S, X.x.shape[1]))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_plan_and_distance_on_the_line_are_the_sorted_matching(p):
+    rng = stream(0, "line")
+    x, y = rng.normal(size=(2, 30))
+    X, Y = uniform(x[:, None]), uniform(y[:, None])
+    expected = (np.abs(np.sort(x) - np.sort(y)) ** p).mean() ** (1 / p)
+    assert wasserstein(X, Y, p) == pytest.approx(expected, rel=1e-12)
+    P = plan(X, Y, p)
+    np.testing.assert_allclose(P.sum(0), Y.w, atol=1e-12)
+    np.testing.assert_allclose(P.sum(1), X.w, atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(2, 12), st.integers(2, 12), st.floats(0.05, 0.95), st.sampled_from([1, 1.5, 2, 3]), st.integers(0, 99)
+)
+def test_exact_interpolant_splits_the_distance(n, m, t, p, seed):
+    """W(X, eta) = t W and W(eta, Y) = (1 - t) W, with at most n + m - 1 atoms."""
+    X, Y = clouds(n, m, 3, seed, weights=True)
+    eta, W = interpolant(X, Y, t, p, exact=True), wasserstein(X, Y, p)
+    assert len(eta.x) <= n + m - 1
+    assert eta.w.sum() == pytest.approx(1)
+    assert wasserstein(X, eta, p) == pytest.approx(t * W, rel=1e-9)
+    assert wasserstein(eta, Y, p) == pytest.approx((1 - t) * W, rel=1e-9)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_interpolant_endpoints(exact):
+    X, Y = clouds(12, 12, 2)
+    assert wasserstein(interpolant(X, Y, 0, exact=exact), X) < 1e-7
+    assert wasserstein(interpolant(X, Y, 1, exact=exact), Y) < 1e-7
+    with pytest.raises(ValueError, match="runs from t = 0 to t = 1"):
+        interpolant(X, Y, 1.5)
+
+
+def test_the_barycentric_support_shrinks_in_high_dimension():
+    """Where the plan splits atoms, their mean lies inside: the spread falls, and t = 1 misses Y."""
+    X, Y = clouds(20, 50, 30)
+    eta = interpolant(X, Y, 1)
+    assert eta.x.var(0).sum() < 0.75 * Y.x.var(0).sum()
+    assert wasserstein(eta, Y) > 1
+
+
+def test_barycentric_interpolant_keeps_weights_and_moves_the_mean():
+    """Its mean is (1 - t) mean(X) + t mean(Y), whatever the weights."""
+    X, Y = clouds(9, 14, 3, weights=True)
+    eta = interpolant(X, Y, 0.3)
+    np.testing.assert_array_equal(eta.w, X.w)
+    np.testing.assert_allclose(eta.w @ eta.x, 0.7 * X.w @ X.x + 0.3 * Y.w @ Y.x)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 25), st.integers(2, 25), st.integers(2, 25), st.sampled_from([1, 2, 3]), st.integers(0, 99))
+def test_fedwad_is_never_below_the_distance(n, m, S, p, seed):
+    X, Y = clouds(n, m, 2, seed, weights=True, shift=0.5)
+    result = fedwad(X, Y, stream(seed, "xi").normal(size=(S, 2)), 4, p=p)
+    assert (result.bound >= wasserstein(X, Y, p) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_fedwad_falls_monotonically_to_within_one_percent(p):
+    X, Y = clouds(120, 120, 2)
+    W = ot.emd2(X.w, Y.w, ot.dist(X.x, Y.x, "euclidean") ** p) ** (1 / p)
+    bound = fedwad(X, Y, tight(X, Y, 120), 10, p=p).bound
+    assert (np.diff(bound) <= 1e-9).all()
+    assert W * (1 - 1e-9) <= bound[-1] < 1.001 * W
+    assert bound[0] > 1.02 * W
+
+
+def test_exact_supports_remove_the_bias():
+    X, Y = clouds(12, 18, 10, weights=True, shift=1.0)
+    W, xi = wasserstein(X, Y), tight(X, Y, 12)
+    biased, exact = (fedwad(X, Y, xi, 6, exact=e) for e in (False, True))
+    assert exact.bound[-1] < 1.005 * W < biased.bound[-1]
+    sizes = [len(m.x) for m in exact.xi]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > 5 * sizes[0]  # what it costs
+
+
+def test_the_crossing_example_stalls():
+    """Atoms in the middle of the wrong pairs, where each is nearest to its wrong partners, never change partners."""
+    u, v, shift = np.array([1.0, 0.0]), np.array([-0.1, 1.0]), np.array([2.0, 0.0])
+    X, Y = uniform(np.stack([u, -u]) / 2), uniform(np.stack([v, -v]) / 2 + shift)
+    W = wasserstein(X, Y)
+    wrong = np.sqrt(((X.x - Y.x) ** 2).sum(1).mean())  # u . v < 0, so X[0] belongs to Y[1]
+    assert pytest.approx(np.sqrt(((X.x - Y.x[::-1]) ** 2).sum(1).mean())) == W
+    assert wrong > 1.01 * W
+    np.testing.assert_allclose(fedwad(X, Y, (X.x + Y.x) / 2, 20).bound, wrong, rtol=1e-12)
+    assert fedwad(X, Y, (X.x + Y.x[::-1]) / 2 + 0.1, 20).bound[-1] < (1 + 1e-6) * W
+
+
+def test_fedwad_of_identical_measures_goes_to_zero():
+    X, _ = clouds(40, 40, 2)
+    bound = fedwad(X, X, tight(X, X, 40), 8).bound
+    np.testing.assert_allclose(bound[1:] / bound[:-1], 0.5, rtol=0.02)
+
+
+def test_barycenter_of_identical_measures_is_the_measure():
+    X, _ = clouds(30, 30, 2)
+    result = federated_barycenter([X] * 3, tight(X, X, 30), 40)
+    assert wasserstein(uniform(result.Q), X) < 1e-4
+    np.testing.assert_allclose(result.mapped[0], X.x, atol=1e-3)
+
+
+def test_one_client_comes_closer_by_three_quarters_a_round():
+    X, _ = clouds(30, 30, 2)
+    start = tight(X, X, 30)
+    values = [objective(federated_barycenter([X], start, r).Q, [X]) ** 0.5 for r in range(1, 8)]
+    np.testing.assert_allclose(np.divide(values[1:], values[:-1]), 0.75, rtol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_barycenter_of_two_diracs_is_the_weighted_point(share):
+    points = [uniform(np.array([[0.0, 1.0]])), uniform(np.array([[3.0, 0.0]]))]
+    result = federated_barycenter(points, np.zeros((1, 2)), 60, [share, 1 - share])
+    np.testing.assert_allclose(result.Q, [[3 * (1 - share), share]], atol=1e-6)
+
+
+def shifted_gaussians(n=150, K=3):
+    rng = stream(3, "shifted")
+    base = rng.normal(size=(n, 2))
+    shifts = np.array([[0.0, 0], [4, 0], [0, 4]])[:K]
+    return [uniform(base[rng.permutation(n)] + s) for s in shifts], base, shifts
+
+
+def test_barycenter_of_shifted_gaussians_has_the_mean_shift():
+    """Translates of one cloud: the barycenter is the cloud, translated by the mean."""
+    measures, base, shifts = shifted_gaussians()
+    start = shifts.mean(0) + 0.01 * stream(1, "start").normal(size=base.shape)
+    result = federated_barycenter(measures, start, 25)
+    np.testing.assert_allclose(result.Q.mean(0), base.mean(0) + shifts.mean(0), atol=5e-3)
+    np.testing.assert_allclose(result.Q.std(0), base.std(0), rtol=0.05)
+    central = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start)
+    assert objective(result.Q, measures) <= objective(central, measures) * 1.001
+    truth = (shifts**2).sum(1).mean() - (shifts.mean(0) ** 2).sum()  # variance of the shifts
+    assert objective(result.Q, measures) == pytest.approx(truth, rel=2e-3)
+    for mapped, measure, shift in zip(result.mapped, measures, shifts, strict=True):
+        error = mapped - (measure.x - shift + shifts.mean(0))  # T_i undoes the shift
+        assert np.sqrt((error**2).mean()) < 0.2
+
+
+def test_permuting_clients_or_atoms_changes_nothing():
+    measures, *_ = shifted_gaussians(n=25)
+    start, w = tight(measures[0], measures[1], 20), np.array([0.5, 0.3, 0.2])
+    there = federated_barycenter(measures, start, 5, w).Q
+    order = [2, 0, 1]
+    np.testing.assert_allclose(
+        federated_barycenter([measures[i] for i in order], start, 5, w[order]).Q, there, atol=1e-9
+    )
+    atoms = stream(0, "permutation").permutation(25)
+    shuffled = [Measure(m.x[atoms], m.w) for m in measures]
+    np.testing.assert_allclose(federated_barycenter(shuffled, start, 5, w).Q, there, atol=1e-9)
+    turned = federated_barycenter(measures, start[::-1].copy(), 5, w).Q
+    np.testing.assert_allclose(turned[::-1], there, atol=1e-9)
+
+
+def test_no_raw_sample_crosses_the_boundary():
+    measures, _, _ = shifted_gaussians(n=40)
+    raw, wire = np.concatenate([m.x for m in measures]), []
+    start = tight(measures[0], measures[1], 30)
+    federated_barycenter(measures, start, 6, wire=wire)
+    fedwad(*measures[:2], start, 6, wire=wire)
+    fedwad(*measures[:2], start, 3, exact=True, wire=wire)
+    assert {(m.what, m.receiver == "server") for m in wire} == {
+        ("start", False), ("eta_Q", False), ("gamma", True), ("T(gamma)", False),
+        ("xi", False), ("eta", True), ("W(own, eta)", True),
+    }  # fmt: skip
+    for message in wire:
+        if message.value.ndim == 2:
+            assert np.abs(message.value[:, None] - raw).sum(2).min() > 1e-9, message.what
+    leak = []  # the check itself works: a client's samples as start are seen
+    federated_barycenter(measures, measures[0].x, 1, wire=leak)
+    assert np.abs(leak[0].value[:, None] - raw).sum(2).min() == 0
+
+
+def test_labels_travel_with_the_features():
+    """Two classes far apart: the data-wise barycenter keeps their shares and its labels fit its features."""
+    rng = stream(0, "labels")
+    y = np.repeat([0, 1], 20)
+    measures = [uniform(with_labels(rng.normal(size=(40, 2)) + 10 * y[:, None] + shift, y, 2, 5.0)) for shift in (0, 2)]
+    result = federated_barycenter(measures, 0.01 * rng.normal(size=(40, 4)) + measures[0].x.mean(0), 25)
+    x, labels = split_labels(result.Q, 2)
+    assert np.bincount(labels).tolist() == [20, 20]
+    np.testing.assert_array_equal(labels, x[:, 0] > 6)
+    for mapped in result.mapped:
+        np.testing.assert_array_equal(split_labels(mapped, 2)[1], y)
+
+
+def test_bad_input():
+    X, Y = clouds(5, 5, 2)
+    with pytest.raises(ValueError, match=r"expected 2 numbers >= 0 with sum 1"):
+        federated_barycenter([X, Y], X.x, 1, [1, 1])
+    with pytest.raises(ValueError, match=r"start has atoms in R\^3, a client in R\^2"):
+        federated_barycenter([X, Y], np.zeros((4, 3)), 1)
+    with pytest.raises(ValueError, match="at least one atom"):
+        uniform(np.empty((0, 2)))
