@@ -1,0 +1,117 @@
+"""Downloads: mirrors in turn, verified, nothing half-written. A local server stands in for the internet."""
+
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pooch
+import pytest
+
+from fedlib.downloads import Unavailable, fetch
+
+CONTENT = bytes(range(256)) * 64
+SUM = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    monkeypatch.delenv("FEDLIB_DATA", raising=False)
+    pooch.get_logger().setLevel("ERROR")
+
+
+@pytest.fixture
+def server():
+    """A mirror: /good sends the file, /cut promises more than it sends, /other sends something else, else 404."""
+    asked = []
+
+    class Mirror(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            place = self.path.split("/")[1]
+            body = {"good": CONTENT, "cut": CONTENT[:1000], "other": b"<html>please log in</html>"}.get(place)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(CONTENT) if place == "cut" else len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        yield (lambda place: f"http://127.0.0.1:{http.server_port}/{place}/file.bin"), asked
+        http.shutdown()
+        thread.join()
+
+
+def files(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_the_first_mirror_that_delivers_is_used_and_the_cache_afterwards(server, tmp_path):
+    url, asked = server
+    urls = [url("missing"), url("cut"), url("other"), url("good"), url("never")]
+    path = fetch("set/file.bin", urls, SUM, cache=tmp_path)
+    assert path == tmp_path / "set/file.bin"
+    assert path.read_bytes() == CONTENT
+    assert [a.split("/")[1] for a in asked] == ["missing", "cut", "other", "good"]
+    fetch("set/file.bin", urls, SUM, cache=tmp_path)
+    assert len(asked) == 4
+    assert files(tmp_path) == ["set/file.bin"]
+
+
+@pytest.mark.parametrize("place", ["missing", "cut", "other"])
+def test_a_bad_mirror_leaves_nothing_behind(server, tmp_path, place):
+    url, _ = server
+    with pytest.raises(Unavailable, match=rf"file.bin could not be fetched from 1 mirror;(.|\n)*{place}/file.bin: "):
+        fetch("set/file.bin", [url(place)], SUM, cache=tmp_path)
+    assert files(tmp_path) == []
+
+
+def test_nobody_there(tmp_path):
+    with pytest.raises(Unavailable, match="ConnectionError"):
+        fetch("file.bin", ["http://127.0.0.1:9/file.bin"], SUM, cache=tmp_path)
+
+
+def test_a_damaged_cache_is_an_error_with_the_fix(server, tmp_path):
+    (tmp_path / "file.bin").write_bytes(CONTENT[:-1])
+    with pytest.raises(ValueError, match=r"file.bin is damaged or another file: .* of 16383 bytes.*fetched again"):
+        fetch("file.bin", [server[0]("good")], SUM, cache=tmp_path)
+
+
+def test_an_unknown_sum_is_recorded_once_and_verified_afterwards(server, tmp_path):
+    url, _ = server
+    path = fetch("file.bin", [url("good")], cache=tmp_path)
+    assert (tmp_path / "file.bin.sha256").read_text().strip() == SUM
+    fetch("file.bin", [], cache=tmp_path)
+    path.write_bytes(b"changed")
+    with pytest.raises(ValueError, match="damaged or another file"):
+        fetch("file.bin", [], cache=tmp_path)
+    path.unlink()
+    with pytest.raises(Unavailable, match="SHA256"):
+        fetch("file.bin", [url("other")], cache=tmp_path)
+
+
+def test_a_cut_transfer_is_refused_without_a_sum_too(server, tmp_path):
+    with pytest.raises(Unavailable):
+        fetch("file.bin", [server[0]("cut")], cache=tmp_path)
+    assert files(tmp_path) == []
+
+
+def test_local_folders(tmp_path, monkeypatch):
+    cache, local = tmp_path / "cache", tmp_path / "local"
+    (local / "set").mkdir(parents=True)
+    (local / "set/file.bin").write_bytes(CONTENT)
+    assert fetch("set/file.bin", [], SUM, folder=local, cache=cache) == local / "set/file.bin"
+    assert fetch("set/file.bin", [], SUM, folder=local / "set", cache=cache) == local / "set/file.bin"
+    with pytest.raises(FileNotFoundError, match=r"has no set/other.bin; put it there"):
+        fetch("set/other.bin", [], SUM, folder=local, cache=cache)
+    monkeypatch.setenv("FEDLIB_DATA", str(local))
+    assert fetch("set/file.bin", [], SUM, cache=cache) == local / "set/file.bin"
+    with pytest.raises(Unavailable):  # the variable names one folder for all data sets, so others may be elsewhere
+        fetch("set/other.bin", [], SUM, cache=cache)
+    (local / "set/file.bin").write_bytes(b"damaged")
+    with pytest.raises(ValueError, match=r"replace or remove it$"):
+        fetch("set/file.bin", [], SUM, cache=cache)
+    assert not cache.exists()
