@@ -83,10 +83,8 @@ def residual_points(interior: int = 700, boundary: int = 200, initial: int = 100
     start = np.c_[qmc.Halton(2, scramble=False).random(initial), np.zeros(initial)]
     along, t = qmc.Halton(2, scramble=False).random(boundary).T
     side, z = np.divmod(4 * along, 1)
-    x, y = (
-        np.select([side == 0, side == 1, side == 2], [z, 1 + 0 * z, 1 - z], 0),
-        np.select([side == 0, side == 1, side == 2], [0 * z, z, 1 + 0 * z], 1 - z),
-    )
+    at = [side == 0, side == 1, side == 2]
+    x, y = np.select(at, [z, 1 + 0 * z, 1 - z], 0), np.select(at, [0 * z, z, 1 + 0 * z], 1 - z)
     return low + (high - low) * np.concatenate([inside, np.stack([x, y, t], 1), start])
 
 
@@ -98,7 +96,7 @@ def observations(wake: Wake, n: int, rng: np.random.Generator) -> dict[str, Tens
     N, S = wake.p.shape
     if not 1 <= n <= N * S:
         raise ValueError(f"{n} observations of a field known at {N * S} points and times; ask for 1 to {N * S}")
-    where, when = np.divmod(rng.choice(N * S, n, replace=False), S)
+    where, when = np.divmod(rng.permutation(N * S)[:n], S)
     x = np.c_[wake.x[where], wake.t[when]]
     return {"x": torch.as_tensor(x), "u": torch.as_tensor(wake.u[where, :, when])}
 
@@ -183,7 +181,9 @@ def diffusion_reaction(x: np.ndarray, version: str = "paper", tol: float = 1e-10
         return np.stack([y[1], (reaction_rate(x, version) * y[0] + source(x)) / DIFFUSION])
 
     start = np.linspace(0, 1, 1001)
-    found = solve_bvp(slope, lambda a, b: np.array([a[0], b[0]]), start, np.zeros((2, 1001)), tol, max_nodes=100_000)
+    found = solve_bvp(
+        slope, lambda a, b: np.array([a[0], b[0]]), start, np.zeros((2, 1001)), tol=tol, max_nodes=100_000
+    )
     if not found.success:
         raise ValueError(f"the reference did not reach tol = {tol}: {found.message}; use a larger one")
     return found.sol(x)[0]

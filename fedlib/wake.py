@@ -71,8 +71,8 @@ def read(path: Path) -> dict[str, np.ndarray]:
     """All arrays of a .mat or .npz file."""
     if path.suffix == ".mat":
         return {k: v for k, v in loadmat(path).items() if not k.startswith("__")}
-    with np.load(path, allow_pickle=False) as file:
-        return dict(file)
+    with path.open("rb") as file:  # numpy would leave a damaged file open
+        return dict(np.load(file, allow_pickle=False))
 
 
 def checked(stored: dict[str, np.ndarray], path: Path, t_end: float) -> Wake:
