@@ -189,21 +189,30 @@ def diffusion_reaction(x: np.ndarray, version: str = "paper", tol: float = 1e-10
     return found.sol(x)[0]
 
 
-def diffusion_reaction_loss(points: np.ndarray) -> Callable:
-    """The engine's loss of ONE client: mean squared residual 0.01 u'' - k u - f at ``points`` [n, 1], which all
-    clients share, and mean square of u at the client's own observations.
-    """
+def reaction_residual(points: np.ndarray) -> Callable:
+    """(predict, like) -> residual 0.01 u'' - k u - f at ``points`` [n, 1] of ONE model, in the dtype of ``like``."""
     x = torch.as_tensor(points)
     rules = {name: product_rule(name) for name in closed(("xx",))}
     b, f = function_jet(vanishing, x, ("xx",), "x"), source(x)[:, 0]
 
+    def residual(predict, like):
+        N, k = predict(x.to(like))
+        u = product({n: v.to(k) for n, v in b.items()}, {n: v[:, 0] for n, v in N.items()}, rules)
+        return DIFFUSION * u["xx"] - k * u[""] - f.to(k)
+
+    return residual
+
+
+def diffusion_reaction_loss(points: np.ndarray) -> Callable:
+    """The engine's loss of ONE client: mean squared residual at ``points`` [n, 1], which all clients share, and mean
+    square of u at the client's own observations.
+    """
+    residual = reaction_residual(points)
+
     def loss(predict, batch):
         at = batch["x"]
-        N, k = predict(x.to(at))
-        u = product({n: v.to(at) for n, v in b.items()}, {n: v[:, 0] for n, v in N.items()}, rules)
-        residual = DIFFUSION * u["xx"] - k * u[""] - f.to(at)
         observed = vanishing(at) * predict(at, VALUE_ONLY)[0][:, 0]
-        return (residual**2).mean() + (batch["w"] * (observed - batch["u"]) ** 2).sum()
+        return (residual(predict, at) ** 2).mean() + (batch["w"] * (observed - batch["u"]) ** 2).sum()
 
     return loss
 

@@ -27,18 +27,26 @@ def observed(ax, x: np.ndarray, own: Sequence[np.ndarray], n: int) -> None:
 
 
 def coefficient_curves(
-    axes, rounds: Sequence[int], C: Mapping[str, np.ndarray], truth: Sequence[float], colors: Mapping[str, str]
+    axes,
+    rounds: Sequence[int],
+    C: Mapping[str, np.ndarray],
+    truth: Sequence[float],
+    styles: Mapping[str, Mapping],
 ) -> None:
     """Coefficients during training, mean over seeds with one st.dev. (FedSciML, Fig. 10).
 
     Args:
-        axes: one per coefficient. rounds [V]; C: label -> [seeds, V, len(axes)]; colors: label -> colour.
+        axes: one per coefficient. rounds [V]; C: label -> [seeds, V, len(axes)]; styles: label -> color and
+            other properties of its line.
     """
     for i, ax in enumerate(axes):
         for label, values in C.items():
-            band(ax, rounds, values[..., i], colors[label], label, marker=None)
+            band(ax, rounds, values[..., i], label=label, **({"marker": None} | styles[label]))
         ax.axhline(truth[i], color=COLORS["truth"], lw=1, ls="--", label="truth")
-        ax.set(xlabel="round (E = 1)", ylabel=f"$C_{i + 1}$", ylim=(-0.1 * truth[i], 1.6 * truth[i]))
+        late = np.concatenate([v[:, v.shape[1] // 4 :, i].ravel() for v in C.values()])  # the start may be far off
+        low, high = np.clip([late.min(), late.max()], -6 * truth[i], 6 * truth[i])
+        ylim = min(low, 0) - 0.1 * truth[i], max(high, 1.2 * truth[i]) + 0.1 * truth[i]
+        ax.set(xlabel="round (E = 1)", ylabel=f"$C_{i + 1}$", ylim=ylim)
 
 
 def wake_view(
@@ -63,7 +71,7 @@ def wake_view(
         low, high = np.quantile(C[:, i], [0.02, 0.98])
         low, high = min(low, 0), max(high, values[i])
         ax.set(ylabel=f"$C_{i + 1}$", ylim=(low - 0.1 * (high - low), high + 0.1 * (high - low)))
-        ax.legend(loc="lower right")
+        ax.legend(loc="upper left", bbox_to_anchor=(0.5, 1.25), ncols=2)
     ax.set_xlabel("round")
     top = np.abs(truth).max()
     maps = right.subplots(2, 1, sharex=True)

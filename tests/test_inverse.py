@@ -161,10 +161,12 @@ def test_the_aliasing_bug_is_a_gain_of_K():
 
 
 def test_assigning_data_shares_the_storage():
+    """The five lines of the notebook: client 2's coefficient moves with a step of client 1."""
     server, clients = torch.zeros(1), [torch.nn.Parameter(torch.zeros(1)) for _ in range(2)]
     for c in clients:
         c.data = server
-    torch.optim.SGD([clients[0]], lr=1.0).param_groups[0]["params"][0].data.add_(1)
+    clients[0].grad = -torch.ones(1)
+    torch.optim.SGD([clients[0]], lr=1.0).step()
     assert clients[1].item() == 1 and server.item() == 1
 
 

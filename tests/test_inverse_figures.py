@@ -40,7 +40,8 @@ def test_the_wake_view_redraws_quickly():
 def test_coefficient_curves_have_a_mean_and_the_truth():
     rounds, C, *_ = wake_case()
     _, axes = panels(1, 2)
-    coefficient_curves(axes[0], rounds, {"federated": np.stack([C, 3 * C])}, (1.0, 0.01), COLORS)
+    styles = {"federated": {"color": COLORS["federated"]}}
+    coefficient_curves(axes[0], rounds, {"federated": np.stack([C, 3 * C])}, (1.0, 0.01), styles)
     np.testing.assert_allclose(axes[0, 1].get_lines()[0].get_ydata(), 2 * C[:, 1])
     assert axes[0, 0].get_lines()[1].get_ydata()[0] == 1
     observed(axes[0, 0], np.ones((4, 3)), [np.arange(2), np.arange(2, 4)], 2)
