@@ -44,7 +44,7 @@ def check_federation(fed, N: int) -> None:
         raise ValueError(f"{fed.name}: weights = {fed.weights!r}; expected 'size' (n_k / n) or 'equal' (1 / K)")
     if not (np.isfinite(fed.lr) and fed.lr > 0):
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
-    if not 0 < fed.decay <= 1:
+    if not callable(fed.decay) and not 0 < fed.decay <= 1:
         raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
     for k, shard in enumerate(fed.shards):
         shard = np.asarray(shard)

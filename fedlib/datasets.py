@@ -7,6 +7,7 @@ from torch import Tensor
 from .mnist import handwriting, mnist, small_digits  # noqa: F401
 from .solvers import hermite, pendulum
 from .spaces import grf
+from .wake import cylinder_wake as cylinder_wake
 
 OUT_OF_DISTRIBUTION = {
     "t": lambda t, amplitude=1.0, frequency=1.0: amplitude * t,

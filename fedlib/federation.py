@@ -35,7 +35,7 @@ class Federation:
         shards: K index arrays into the pool of points.
         mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``.
         fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
-        lr: local learning rate. decay: in round r = 0, 1, ... it is lr decay^r.
+        lr: local learning rate. decay: in round r = 0, 1, ... it is lr decay^r, or lr decay(r) for a function.
         weights: "size" for p_k = n_k / n, "equal" for 1 / K.
         common_init: all clients start from the same parameters.
         seed: of initial parameters, mini-batches and participation.
@@ -46,7 +46,7 @@ class Federation:
     mixing: Callable[[np.ndarray, np.ndarray], np.ndarray] = fedavg
     fraction: float | tuple[float, float] = 1.0
     lr: float = 1e-3
-    decay: float = 1.0
+    decay: float | Callable[[int], float] = 1.0
     weights: str = "size"
     common_init: bool = True
     seed: int = 0
@@ -57,6 +57,10 @@ class Federation:
         """Aggregation weights [K], sum 1."""
         n = np.array([len(s) if self.weights == "size" else 1 for s in self.shards], float)
         return n / n.sum()
+
+    def rate(self, r: int) -> float:
+        """Learning rate of round r."""
+        return self.lr * (self.decay(r) if callable(self.decay) else self.decay**r)
 
 
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
@@ -154,21 +158,16 @@ def train(
 
     theta = stack(net, [keys[i] for i in inside], init).to(device, dtype)
     state = optimizer.init(theta)
-    lr0, decay = (
-        torch.tensor([[getattr(federations[f], name)] for f, _ in client_of], dtype=dtype, device=device)
-        for name in ("lr", "decay")
-    )
+    owner = torch.tensor([f for f, _ in client_of], device=device)
     home = home_columns(net, personal).to(device)
     step = torch.compile(local_step) if compile else local_step
     client_gradient = vmap(grad_and_value(client_loss(net, loss)))
     result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
     last_active, start, saved_at = None, 0, time.monotonic()
     if checkpoint is not None:
-        clients = [
-            (f.name, getattr(f.mixing, "__name__", ""), f.p, f.fraction, f.lr, f.decay, f.seed, f.shards)
-            for f in federations
-        ]
-        mark = checkpoints.fingerprint(theta, pool, test, clients, rounds, local, noise, reset_moments)
+        rates = [[f.rate(r) for r in range(rounds)] for f in federations]
+        clients = [(f.name, getattr(f.mixing, "__name__", ""), f.p, f.fraction, f.seed, f.shards) for f in federations]
+        mark = checkpoints.fingerprint(theta, pool, test, clients, rates, local, noise, reset_moments, tuple(personal))
         start, theta, state = checkpoints.load(checkpoint, mark, device, result) or (start, theta, state)
 
     for r in tqdm(range(start, rounds), disable=not progress, desc="rounds", initial=start, total=rounds):
@@ -180,7 +179,7 @@ def train(
             order = np.flatnonzero(last_active[inside])
             blocks = [order[b] for b in blocks_of(points[order], POINTS_PER_BLOCK[theta.device.type])]
             whole = [None] * len(blocks)
-        lr = lr0 * decay**r
+        lr = torch.tensor([[fed.rate(r)] for fed in federations], dtype=dtype, device=device)[owner]
         if reset_moments:
             state = optimizer.init(theta)
 

@@ -76,6 +76,7 @@ def fedavg_adam(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
         available = np.flatnonzero(participants(fed.seed, r, len(fed.shards), fed.fraction))
         for c in available:
             load(clients[c], theta)
+            optimizers[c].param_groups[0]["lr"] = fed.rate(r)
             points = client_batches(pool, fed.shards[c], fed.seed, c, r, len(fed.shards[c]), local)
             local_updates(clients[c], optimizers[c], loss, points)
         theta = average([clients[c] for c in available], fed.p[available])

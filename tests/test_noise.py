@@ -80,6 +80,16 @@ def test_decay_multiplies_the_learning_rate_once_per_round(problem):
     np.testing.assert_allclose(start - end, [0.1 * 3, 0.1 * (0.5 + 0.25 + 0.125)], atol=1e-12)
 
 
+def test_decay_can_be_a_function_of_the_round(problem):
+    def loss(predict, batch):
+        return (batch["w"] * predict(batch["x"])[:, 0]).sum()
+
+    feds = [Federation(problem[3][:1], mixing=isolated, lr=0.1, decay=q) for q in (lambda r: 0.5**r, lambda r: r < 2)]
+    start = run(problem, feds, loss, rounds=1, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
+    end = run(problem, feds, loss, rounds=4, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
+    np.testing.assert_allclose(start - end, [0.1 * (0.5 + 0.25 + 0.125), 0.1], atol=1e-12)
+
+
 def test_without_noise_and_decay_nothing_changes(problem):
     plain = run(problem, [Federation(problem[3])], squared_error, noise=None).theta
     noisy = run(problem, [Federation(problem[3], decay=1.0)], squared_error, noise=(2,)).theta

@@ -1,0 +1,125 @@
+"""The cylinder wake: the shipped field obeys the equation, other files are read or refused with a clear error."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from fedlib import downloads, wake
+from fedlib.downloads import fetch
+from fedlib.wake import GRID, NX, NY, Wake, cylinder_wake, fit_coefficients
+
+
+def taylor_green(nu, C1=1.0, steps=11):
+    """An exact solution on the same grid: the vortex's convection is a gradient, which p balances."""
+    (x, y), t = GRID.T[:, :, None], np.arange(steps) / 10
+    decay = np.exp(-2 * nu * t)
+    u = np.stack([-np.cos(x) * np.sin(y) * decay, np.sin(x) * np.cos(y) * decay], 1)
+    return Wake(GRID, t, u, -C1 / 4 * (np.cos(2 * x) + np.cos(2 * y)) * decay**2)
+
+
+@pytest.mark.parametrize(("nu", "C1"), [(0.01, 1.0), (0.2, 1.0), (0.05, 0.7)])
+def test_the_fit_finds_the_coefficients_of_an_exact_flow(nu, C1):
+    np.testing.assert_allclose(fit_coefficients(taylor_green(nu, C1)), (C1, nu), rtol=1e-5)
+
+
+def test_the_shipped_field_obeys_navier_stokes_at_Re_100():
+    """Frequency and forces are properties of the run that made it (data/make_cylinder_wake.py); this is of the file."""
+    data = cylinder_wake()
+    np.testing.assert_allclose(fit_coefficients(data), (1, 0.01), rtol=0.005)
+    assert data.x.shape == (5000, 2) and data.u.shape == (5000, 2, 11) and data.p.shape == (5000, 11)
+    np.testing.assert_allclose(data.t, np.arange(11) / 10, atol=1e-6)
+    u, v = data.u.swapaxes(0, 1).reshape(2, NY, NX, 11)
+    divergence = np.gradient(u, 7 / 99, axis=1, edge_order=2) + np.gradient(v, 4 / 49, axis=0, edge_order=2)
+    assert np.sqrt((divergence**2).mean()) < 0.02 * np.abs(np.gradient(u, 4 / 49, axis=0)).max()
+
+
+def test_a_field_that_runs_backwards_or_has_the_wrong_pressure_is_seen():
+    data = cylinder_wake()
+    for wrong in (data._replace(u=data.u[..., ::-1], p=data.p[:, ::-1]), data._replace(p=-data.p)):
+        C1, C2 = fit_coefficients(wrong)
+        assert abs(C1 - 1) > 0.1 or abs(C2 / 0.01 - 1) > 0.1
+
+
+def paper_layout(steps=20, **change):
+    """The names and shapes of cylinder_nektar_wake.mat, with an exact flow and more times than t <= 1."""
+    flow = taylor_green(0.01, steps=steps)
+    return {"X_star": flow.x, "t": flow.t[:, None], "U_star": flow.u, "p_star": flow.p} | change
+
+
+def test_a_file_of_the_papers_layout_is_read_up_to_t_end(tmp_path):
+    savemat(tmp_path / wake.RAISSI, paper_layout())
+    for source in (tmp_path, tmp_path / wake.RAISSI):
+        data = cylinder_wake(source)
+        assert data.u.shape == (5000, 2, 11)
+        np.testing.assert_allclose(fit_coefficients(data), (1, 0.01), rtol=1e-4)
+    assert len(cylinder_wake(tmp_path, t_end=1.5).t) == 16
+
+
+def test_the_shipped_file_can_be_named_too():
+    np.testing.assert_array_equal(cylinder_wake(wake.EMBEDDED).u, cylinder_wake().u)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(U_star=np.zeros((5000, 3, 20))), r"U_star has shape \(5000, 3, 20\), expected \(5000, 2, 20\)"),
+        (dict(p_star=np.zeros((5000, 19))), "p_star has shape"),
+        (dict(p_star=np.full((5000, 20), np.nan)), "p_star has values that are not finite"),
+        (dict(X_star=GRID[:, ::-1]), "expected the 100 x 50 grid"),
+        (dict(t=np.linspace(0, 30, 20)), "at least 7 equispaced times"),
+    ],
+)
+def test_another_layout_is_refused(tmp_path, change, message):
+    savemat(tmp_path / "other.mat", paper_layout(**change))
+    with pytest.raises(ValueError, match=message):
+        cylinder_wake(tmp_path / "other.mat")
+
+
+def test_a_missing_field_is_named(tmp_path):
+    layout = paper_layout()
+    del layout["U_star"]
+    savemat(tmp_path / "other.mat", layout)
+    with pytest.raises(ValueError, match=r"holds \['X_star', 'p_star', 't'\]; expected \['U_star'"):
+        cylinder_wake(tmp_path / "other.mat")
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".npz"])
+@pytest.mark.parametrize("kept", [0, 100, 0.9])
+def test_a_truncated_file_is_refused(tmp_path, suffix, kept):
+    path = tmp_path / f"cut{suffix}"
+    if suffix == ".mat":
+        savemat(path, paper_layout())
+    else:
+        path.write_bytes(wake.EMBEDDED.read_bytes())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole)) if isinstance(kept, float) else kept])
+    with pytest.raises(ValueError, match="is truncated or no data file"):
+        cylinder_wake(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    for source in (tmp_path, tmp_path / "none.mat", "rayssi"):
+        with pytest.raises(FileNotFoundError, match="expected 'embedded', 'raissi' or a path"):
+            cylinder_wake(source)
+
+
+def test_the_papers_file_is_recorded_on_first_use_and_verified_afterwards(tmp_path, monkeypatch):
+    monkeypatch.setattr(wake, "fetch", partial(fetch, cache=tmp_path / "cache"))
+    monkeypatch.setenv(downloads.LOCAL, str(tmp_path))
+    savemat(tmp_path / wake.RAISSI, paper_layout())
+    np.testing.assert_allclose(fit_coefficients(cylinder_wake("raissi")), (1, 0.01), rtol=1e-4)
+    savemat(tmp_path / wake.RAISSI, paper_layout(p_star=np.zeros((5000, 20))))
+    with pytest.raises(ValueError, match="SHA-256"):
+        cylinder_wake("raissi")
+    assert [p.name for p in (tmp_path / "cache").iterdir()] == [f"{wake.RAISSI}.sha256"]
+
+
+def test_offline_nothing_is_left_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(wake, "fetch", partial(fetch, cache=tmp_path / "cache"))
+    monkeypatch.setattr(wake, "MIRRORS", ["http://127.0.0.1:9/wake.mat"])
+    monkeypatch.delenv(downloads.LOCAL, raising=False)
+    with pytest.raises(OSError, match="could not be fetched"):
+        cylinder_wake("raissi")
+    assert not list(tmp_path.rglob("*.mat*"))
