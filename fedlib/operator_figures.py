@@ -32,7 +32,7 @@ def operator_view(
         x [a]; v [a]: input; truth [a]: output of the solver; predictions: "federated", "isolated client k" -> [a].
         c [TERMS]: Chebyshev coefficients of v. n: level; forward and inverse supports of n terms are marked.
     """
-    fig, ((left, middle, right),) = panels(1, 3, size=(3.0, 2.6))
+    fig, ((left, middle, right),) = panels(1, 3, size=(3.2, 2.5))
     left.plot(x, v, color="0.3")
     left.set(xlabel="x", ylabel="v(x)", title="input")
     middle.bar(range(TERMS), c, color="0.6")
@@ -45,8 +45,8 @@ def operator_view(
     for label, u in predictions.items():
         right.plot(x, u, label=f"{label}: e = {percent(u, truth):.2g} %", **style_of(label))
     spread = max(np.ptp(truth), 0.05)
-    right.set(xlabel="x", ylabel="u(x)", ylim=(truth.min() - 0.6 * spread, truth.max() + 0.6 * spread), title="output")
-    fig.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    right.set(xlabel="x", ylabel="u(x)", ylim=(truth.min() - 0.5 * spread, truth.max() + spread), title="output")
+    right.legend(loc="upper left", ncols=2, fontsize=6.5, columnspacing=0.8, handlelength=1.5)
     return fig
 
 

@@ -129,6 +129,14 @@ def test_a_coarse_grid_is_a_part_of_the_whole_and_its_weights_keep_the_mean(lear
     assert float(coarse) == pytest.approx(float(full), rel=0.03)
 
 
+def test_burgers_inputs_are_wrapped():
+    """The solution starts from v on [0, 1) and closes with v(0); v(1) goes to the network only."""
+    pairs = operators.learn_burgers().pairs(draws(10))
+    start = pairs["s"].reshape(6, 101, 101)[..., 0]
+    torch.testing.assert_close(start[:, :-1], pairs["u"][:, :-1])
+    torch.testing.assert_close(start[:, -1], pairs["u"][:, 0])
+
+
 def test_a_grid_without_its_ends_is_refused():
     for lines in ([0, 50], [0, 50, 50, 100], [1, 100]):
         with pytest.raises(ValueError, match="rising whole numbers from 0 to 100"):
