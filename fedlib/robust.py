@@ -103,6 +103,16 @@ def noise_start(d: int, rng: np.random.Generator, spread: float = 0.01) -> Calla
     return lambda v, S: spread * rng.standard_normal((S, d))
 
 
+def sample_start(x: np.ndarray, y: np.ndarray, shards: Sequence[np.ndarray]) -> Callable[[int, int], np.ndarray]:
+    """start(class, S): S samples of the first client that has the class, in turn. Sends raw samples to everybody."""
+
+    def start(v: int, S: int) -> np.ndarray:
+        own = next(points for shard in shards if len(points := shard[y[shard] == v]))
+        return x[np.resize(own, S)]
+
+    return start
+
+
 class CNN(nn.Module):
     """Two 5 x 5 convolutions (10, 20 channels) with max pooling, 50 hidden units, 10 classes; dropout 1/2.
 

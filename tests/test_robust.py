@@ -22,6 +22,7 @@ from fedlib.robust import (
     classification,
     descent_ascent,
     noise_start,
+    sample_start,
 )
 from fedlib.sampling import Local
 from fedlib.streams import stream, torch_stream
@@ -259,6 +260,13 @@ def test_dirichlet_is_a_cover_whose_skew_falls_with_alpha(alpha, low, high):
     assert low < (counts.max(0) / counts.sum(0)).mean() < high  # the largest share of a class
     with pytest.raises(ValueError, match="alpha = 0"):
         dirichlet(labels, 5, 0, stream(0, "dirichlet"))
+
+
+def test_sample_start_takes_turns_at_the_first_client_that_has_the_class():
+    x, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 1, 0])
+    start = sample_start(x, y, [np.array([2, 3]), np.array([1, 0, 4, 5])])
+    assert start(0, 5)[:, 0].tolist() == [1, 0, 5, 1, 0]
+    assert start(1, 3)[:, 0].tolist() == [2, 3, 2]
 
 
 def test_unknown_reading_and_power():

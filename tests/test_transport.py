@@ -210,6 +210,16 @@ def test_no_raw_sample_crosses_the_boundary():
     assert np.abs(leak[0].value[:, None] - raw).sum(2).min() == 0
 
 
+def test_what_crosses_is_not_private():
+    """With S = n and a tight start the first gamma is start + (x - start) / 4: extrapolate, and there is a sample."""
+    measures, _, _ = shifted_gaussians(n=40)
+    start, wire = tight(measures[0], measures[1], 40), []
+    federated_barycenter(measures, start, 1, wire=wire)
+    gamma = next(m.value for m in wire if m.what == "gamma")
+    guess = start + 4 * (gamma - start)
+    assert np.abs(guess[:, None] - measures[0].x).sum(2).min(1).max() < 1e-9
+
+
 def test_labels_travel_with_the_features():
     """Two classes far apart: the data-wise barycenter keeps their shares and its labels fit its features."""
     rng = stream(0, "labels")
