@@ -19,7 +19,8 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from tqdm import tqdm
 
-from .results import ROOT, read_result, table, write_atomically
+from .files import write_atomically
+from .results import ROOT, read_result, table
 
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 

@@ -4,13 +4,14 @@ Every draw of a round is keyed by the round's number, so parameters, optimiser s
 that the rest depends on.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import joblib
 import torch
 from torch import Tensor
+
+from .files import replacing
 
 SECONDS = 120  # between two files; at most this much work is lost
 
@@ -29,13 +30,11 @@ def _bytes(part):
 
 
 def save(path: Path, mark: str, round: int, theta: Tensor, state: Mapping[str, Tensor], history) -> None:
-    """Write the state after a round under a temporary name and rename: a reader sees the old state or the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    """Keep the state after a round."""
     metrics = {name: torch.from_numpy(values) for name, values in history.metrics.items()}
     past = {"losses": torch.from_numpy(history.losses), "rounds": history.rounds, "metrics": metrics}
-    torch.save({"mark": mark, "round": round, "theta": theta, "state": dict(state), **past}, partial)
-    os.replace(partial, path)
+    with replacing(path) as partial:
+        torch.save({"mark": mark, "round": round, "theta": theta, "state": dict(state), **past}, partial)
 
 
 def load(path: Path, mark: str, device: str, history) -> tuple[int, Tensor, dict[str, Tensor]] | None:

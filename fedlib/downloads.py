@@ -7,6 +7,8 @@ from pathlib import Path
 import pooch
 from requests.exceptions import RequestException
 
+from .files import write_atomically
+
 CACHE = Path(__file__).resolve().parents[1] / "data" / "cache"
 LOCAL = "FEDLIB_DATA"  # environment variable: a folder to look in before the internet
 TIMEOUT = (5, 30)  # s, to connect and to wait for data: a machine without internet should not wait for minutes
@@ -48,7 +50,7 @@ def fetch(
     else:
         path = download(kept, urls, expected)
     if expected is None:
-        write(record, pooch.file_hash(str(path)))
+        write_atomically(record, pooch.file_hash(str(path)) + "\n")
     return path
 
 
@@ -88,11 +90,3 @@ def download(path: Path, urls: Sequence[str], expected: str | None) -> Path:
         f"{path.name} could not be fetched from {len(urls)} mirror{'s' * (len(urls) != 1)}; put the file into a folder "
         f"and name it ({LOCAL}=folder), or go online\n  " + "\n  ".join(failures)
     )
-
-
-def write(path: Path, text: str) -> None:
-    """Under a temporary name, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text + "\n")
-    os.replace(partial, path)

@@ -14,6 +14,8 @@ import numpy as np
 import torch
 import yaml
 
+from .files import replacing, write_atomically
+
 ROOT = Path(__file__).resolve().parents[1]
 REPRODUCED, ORDERING, NOT = "reproduced", "same ordering, different level", "not reproduced"
 REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "comparisons"}
@@ -133,14 +135,6 @@ def _read(path: str) -> str:
         return ""
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write to a temporary name in the same folder and rename: a reader sees the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text)
-    os.replace(partial, path)
-
-
 def _plain(value):
     """JSON for numpy and torch values."""
     if isinstance(value, (np.ndarray, np.generic, torch.Tensor)):
@@ -177,13 +171,11 @@ class Run:
 
     def figure(self, fig, name: str):
         """Save a figure as PNG and SVG with the profile in its corner, and return it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         fig.text(1, 0, f"{self.profile} profile", ha="right", va="bottom", fontsize=6, color="0.5")
         for suffix in ("png", "svg"):
-            partial = self.folder / f".{name}.{suffix}"
             metadata = {"Date": None} if suffix == "svg" else None
-            fig.savefig(partial, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
-            os.replace(partial, self.folder / f"{name}.{suffix}")
+            with replacing(self.folder / f"{name}.{suffix}") as partial:
+                fig.savefig(partial, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
         return fig
 
     def checkpoint(self, name: str) -> Path | None:

@@ -52,3 +52,14 @@ def test_ci_runs_the_readme_command():
     readme = (ROOT / "README.md").read_text()
     assert "make figures" in readme
     assert "make test" in readme
+
+
+def test_a_module_imports_only_from_its_left():
+    line = next(s for s in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if s.startswith("`streams`"))
+    place = {name: i for i, name in enumerate(re.findall(r"`(\w+)`", line))}
+    modules = {p.stem: p.read_text() for p in (ROOT / "fedlib").glob("*.py") if not p.stem.startswith("__")}
+    assert set(place) == set(modules)
+    for name, text in modules.items():
+        for one, several in re.findall(r"^ *from \.(?:(\w+) import|\s*import ([\w, ]+))", text, re.MULTILINE):
+            for other in [one] if one else several.split(", "):
+                assert place[other] < place[name], f"{name} imports {other}, which stands to its right"

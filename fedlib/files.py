@@ -1,0 +1,27 @@
+"""Nothing half-written: a file appears whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path in the same folder, renamed to ``path`` at the end: a reader sees the old file or the new.
+
+    An error leaves the old file as it was, and nothing else behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """``path.write_text(text)``, whole or not at all."""
+    with replacing(path) as partial:
+        partial.write_text(text)
