@@ -69,26 +69,30 @@ def class_barycenters(
     start: Callable[[int, int], np.ndarray],
     wire: list[Message] | None = None,
 ) -> Transported:
-    """One federated barycenter per class; client i of class v weighs its share of the class's samples.
+    """One federated barycenter per class; client i weighs its share n_i / n of ALL samples in every class.
+
+    Shares of each class would be wrong: the clients' translations are larger than the classes are apart, so every
+    class would sit at a mixture of translations of its own, and a network would read the mixture, not the digit.
 
     Args:
         x [N, d], y [N]: all clients' (shifted) samples. shards: who owns which.
         start: (class, S) -> atoms [S, d] to start from, made without the clients' data; see ``noise_start``.
 
-    A class that a client lacks is skipped there, with a warning; a class that nobody has is an error.
+    A class that a client lacks is skipped there, with a warning (its mixture then is another one); a class that
+    nobody has is an error.
     """
     mapped, Q, labels, skipped = np.array(x, float), [], [], []
+    n = np.array([len(shard) for shard in shards])
     n_classes = int(y.max()) + 1
     for v in range(n_classes):
         own = [np.asarray(shard)[y[shard] == v] for shard in shards]
         if not sum(map(len, own)):
             raise ValueError(f"class {v} of {n_classes} has no sample at any client; relabel 0..{n_classes - 2}")
         skipped += [(v, i) for i, points in enumerate(own) if not len(points)]
+        there = np.array([len(points) > 0 for points in own])
         own = [points for points in own if len(points)]
-        n = np.array([len(points) for points in own])
-        result = federated_barycenter(
-            [uniform(x[points]) for points in own], start(v, atoms), rounds, n / n.sum(), wire
-        )
+        weights = n[there] / n[there].sum()
+        result = federated_barycenter([uniform(x[points]) for points in own], start(v, atoms), rounds, weights, wire)
         for points, image in zip(own, result.mapped, strict=True):
             mapped[points] = image
         Q.append(result.Q)

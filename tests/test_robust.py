@@ -244,7 +244,17 @@ def test_transport_undoes_translations_of_a_class():
     np.testing.assert_allclose(means, np.broadcast_to(expected, (3, 2, 2)), atol=0.02)
 
 
-def test_a_client_weighs_its_share_of_the_class():
+def test_label_skew_does_not_put_the_clients_translations_into_the_classes():
+    """Clients far apart with unequal shares of the classes: the classes' barycenters stay as far apart as they are."""
+    x = np.concatenate(
+        [v + 100.0 * i + np.zeros((m, 1)) for i, v, m in ((0, 0, 30), (0, 1, 10), (1, 0, 5), (1, 1, 35))]
+    )
+    y, shards = np.repeat([0, 1, 0, 1], [30, 10, 5, 35]), [np.arange(40), np.arange(40, 80)]
+    moved = class_barycenters(x, y, shards, 5, 60, noise_start(1, stream(0, "start")))
+    np.testing.assert_allclose([moved.Q[moved.labels == v].mean() for v in (0, 1)], [50, 51], atol=1e-3)
+
+
+def test_a_client_weighs_its_share_of_the_samples():
     """30 and 10 samples at 0 and at 4: the barycenter sits at 1."""
     x, y = np.repeat([[0.0], [4.0]], [30, 10], 0), np.zeros(40, int)
     moved = class_barycenters(x, y, [np.arange(30), np.arange(30, 40)], 5, 40, noise_start(1, stream(0, "start")))
