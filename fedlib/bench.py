@@ -61,6 +61,16 @@ def best_ms(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[
     return best
 
 
+def per_round(ways: Mapping[str, Callable[[], object]], rounds: int, repetitions: int) -> dict:
+    """Each way, which runs ``rounds`` rounds, in ms per round; ratios to DeepXDE or, without it, to the first way."""
+    best = {name: ms / rounds for name, ms in best_ms(ways, repetitions).items()}
+    slow = "DeepXDE" if "DeepXDE" in best else next(iter(best))
+    return {
+        "ms_per_round": {name: round(ms, 2) for name, ms in best.items()},
+        "ratio": {f"{slow} / {name}": round(best[slow] / best[name], 2) for name in best if name != slow},
+    }
+
+
 def time_ways(K: int, repetitions: int) -> dict:
     """Each way in ms per local step of all K clients."""
     ms = {name: best / STEPS for name, best in best_ms(ways(K), repetitions).items()}
@@ -90,6 +100,16 @@ def deepxde_rounds(models, rounds: int, E: int) -> None:
         mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
         for model in models:
             model.net.load_state_dict(mean)
+
+
+def deepxde_federation(models, rounds: int, E: int) -> Callable[[], torch.Tensor]:
+    """``deepxde_rounds`` as a way to time; it returns the federated weights [P]."""
+
+    def run():
+        deepxde_rounds(models, rounds, E)
+        return torch.nn.utils.parameters_to_vector(models[0].net.parameters()).detach()
+
+    return run
 
 
 def import_deepxde():

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 
-from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process, one_thread
+from .bench import best_ms, deepxde_federation, import_deepxde, in_own_process, one_thread, per_round
 from .federation import Federation, train
 from .mixing import isolated
 from .networks import CartesianDeepONet, glorot_normal
@@ -63,12 +63,7 @@ def deepxde_way(rounds: int, operator, pool, fed):
         net = dde.nn.DeepONetCartesianProd(list(operator.branch), list(operator.trunk), "relu", "Glorot normal")
         models.append(dde.Model(data, net))
         models[-1].compile("adam", lr=fed.lr, verbose=0)
-
-    def run():
-        deepxde_rounds(models, rounds, E)
-        return torch.nn.utils.parameters_to_vector(models[0].net.parameters()).detach()
-
-    return run
+    return deepxde_federation(models, rounds, E)
 
 
 def figure_ways(rounds: int) -> dict:
@@ -79,18 +74,14 @@ def figure_ways(rounds: int) -> dict:
 
 
 def time_rounds(rounds: int, repetitions: int) -> dict:
-    """Each way in ms per round."""
-    best = {name: ms / rounds for name, ms in best_ms(ways(rounds), repetitions).items()}
-    slow = "DeepXDE" if "DeepXDE" in best else "plain loop"
-    return {
-        "ms_per_round": {name: round(ms, 2) for name, ms in best.items()},
-        "ratio": {f"{slow} / {name}": round(best[slow] / best[name], 2) for name in best if name != slow},
-    }
+    """Each way in ms per round, in one go (a fresh process can be given this function, not the ways themselves)."""
+    return per_round(ways(rounds), rounds, repetitions)
 
 
 def time_figure(rounds: int, repetitions: int) -> dict:
     """ms per round of the whole stack, and per pair of clients."""
-    ms = best_ms(figure_ways(rounds), repetitions)["compiled, whole figure"] / rounds
+    (ms,) = best_ms(figure_ways(rounds), repetitions).values()
+    ms /= rounds
     return {
         "models": 4 * TERMS * SEEDS,
         "ms_per_round": round(ms, 1),

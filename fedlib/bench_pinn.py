@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 
-from .bench import best_ms, deepxde_rounds, import_deepxde, in_own_process, one_thread
+from .bench import deepxde_federation, import_deepxde, in_own_process, one_thread, per_round
 from .federation import Federation, train
 from .networks import glorot_uniform
 from .pdes import VALUE_ONLY, helmholtz, layout, residual_loss
@@ -68,22 +68,12 @@ def deepxde_way(rounds: int, pool, fed):
         net.apply_output_transform(lambda x, u: (x * (1 - x)).prod(1, keepdim=True) * u)
         models.append(dde.Model(data, net))
         models[-1].compile("adam", lr=fed.lr, verbose=0)
-
-    def run():
-        deepxde_rounds(models, rounds, E)
-        return torch.nn.utils.parameters_to_vector(models[0].net.parameters()).detach()
-
-    return run
+    return deepxde_federation(models, rounds, E)
 
 
 def time_rounds(rounds: int, repetitions: int) -> dict:
-    """Each way in ms per round."""
-    best = {name: ms / rounds for name, ms in best_ms(ways(rounds), repetitions).items()}
-    slow = "DeepXDE" if "DeepXDE" in best else "nested autograd"
-    return {
-        "ms_per_round": {name: round(ms, 2) for name, ms in best.items()},
-        "ratio": {f"{slow} / {name}": round(best[slow] / best[name], 2) for name in best if name != slow},
-    }
+    """Each way in ms per round, in one go (a fresh process can be given this function, not the ways themselves)."""
+    return per_round(ways(rounds), rounds, repetitions)
 
 
 def bench_pinn(quick: bool = False) -> dict:
