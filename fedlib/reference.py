@@ -15,12 +15,18 @@ from .stochastic import init_snn
 from .streams import torch_stream
 
 
-def client_batches(pool, shard, *draw):
-    """The client's mini-batches of one round; every point weighs 1 / (points in its batch)."""
+def client_batches(pool, fed, c, r, local, noise=None):
+    """Client c's mini-batches of round r; every point weighs 1 / (points in its batch).
+
+    noise: shape of one point's fresh normals; the batches then carry them as "noise" [points, *noise].
+    """
+    draw = fed.seed, c, r, len(fed.shards[c]), local
+    fresh = noise_stream(*draw, noise) if noise else None
     for at in batches(*draw):
-        points = torch.as_tensor(np.asarray(shard)[at[at >= 0]])
-        weight = torch.full((len(points),), 1 / len(points), dtype=next(iter(pool.values())).dtype)
-        yield {k: v[points] for k, v in pool.items()} | {"w": weight}
+        points = torch.as_tensor(np.asarray(fed.shards[c])[at[at >= 0]])
+        n, dtype = len(points), next(iter(pool.values())).dtype
+        batch = {k: v[points] for k, v in pool.items()} | {"w": torch.full((n,), 1 / n, dtype=dtype)}
+        yield batch | ({"noise": torch.as_tensor(next(fresh)[:n], dtype=dtype)} if fresh else {})
 
 
 def local_updates(net, optimizer, loss, points):
@@ -44,8 +50,8 @@ def algorithm_1(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
     for r in range(rounds):
         clients = [load(deepcopy(net), theta) for _ in fed.shards]
         for c, gamma in enumerate(clients):
-            points = client_batches(pool, fed.shards[c], fed.seed, c, r, len(fed.shards[c]), local)
-            local_updates(gamma, torch.optim.SGD(gamma.parameters(), fed.lr), loss, points)
+            points = client_batches(pool, fed, c, r, local)
+            local_updates(gamma, torch.optim.SGD(gamma.parameters(), fed.rate(r)), loss, points)
         theta = average(clients, fed.p)
     return theta
 
@@ -61,8 +67,8 @@ def algorithm_2(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
         available = np.flatnonzero(participants(fed.seed, r, len(fed.shards), fed.fraction))
         clients = [load(deepcopy(net), theta) for _ in available]
         for c, gamma in zip(available, clients, strict=True):
-            points = client_batches(pool, fed.shards[c], fed.seed, c, r, len(fed.shards[c]), local)
-            local_updates(gamma, torch.optim.Adam(gamma.parameters(), fed.lr), loss, points)
+            points = client_batches(pool, fed, c, r, local)
+            local_updates(gamma, torch.optim.Adam(gamma.parameters(), fed.rate(r)), loss, points)
         theta = average(clients, fed.p[available])
     return theta
 
@@ -77,7 +83,7 @@ def fedavg_adam(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
         for c in available:
             load(clients[c], theta)
             optimizers[c].param_groups[0]["lr"] = fed.rate(r)
-            points = client_batches(pool, fed.shards[c], fed.seed, c, r, len(fed.shards[c]), local)
+            points = client_batches(pool, fed, c, r, local)
             local_updates(clients[c], optimizers[c], loss, points)
         theta = average([clients[c] for c in available], fed.p[available])
     return theta
@@ -131,14 +137,8 @@ def algorithm_4(net, score, pool, fed, *, rounds, local, paths, init=init_snn, o
         selected = np.flatnonzero(participants(fed.seed, r, len(fed.shards), fed.fraction))
         clients = [load(deepcopy(net), theta) for _ in selected]
         for k, u in zip(selected, clients, strict=True):
-            n = len(fed.shards[k])
-            points = client_batches(pool, fed.shards[k], fed.seed, k, r, n, local)
-            fresh = noise_stream(fed.seed, k, r, n, local, net.noise(paths))
-            points = (
-                b | {"noise": torch.as_tensor(w[: len(b["w"])], dtype=b["w"].dtype)}
-                for b, w in zip(points, fresh, strict=False)
-            )
-            algorithm_3(u, optimizer(u.parameters(), fed.lr * fed.decay**r), score, points)
+            points = client_batches(pool, fed, k, r, local, net.noise(paths))
+            algorithm_3(u, optimizer(u.parameters(), fed.rate(r)), score, points)
         theta = average(clients, fed.p[selected])
     return theta
 
@@ -154,14 +154,9 @@ def feddro(net, loss, pool, fed, *, rounds, local, eta_1, lam, p=2, momentum=0.5
     clients = [load(deepcopy(net), draw_parameters(net, init, torch_stream(fed.seed, "init"))) for _ in fed.shards]
     for r in range(rounds):
         for i, client in enumerate(clients):
-            n = len(fed.shards[i])
             w = [q for name, q in client.named_parameters() if name != "theta"]
-            descent = torch.optim.SGD(w, fed.lr * fed.decay**r, momentum=momentum)
-            fresh = noise_stream(fed.seed, i, r, n, local, noise) if noise else None
-            for batch in client_batches(pool, fed.shards[i], fed.seed, i, r, n, local):
-                if fresh:
-                    drawn = next(fresh)[: len(batch["w"])]
-                    batch = batch | {"noise": torch.as_tensor(drawn, dtype=batch["w"].dtype)}
+            descent = torch.optim.SGD(w, fed.rate(r), momentum=momentum)
+            for batch in client_batches(pool, fed, i, r, local, noise):
                 client.zero_grad()
                 loss(client, batch).backward()
                 with torch.no_grad():

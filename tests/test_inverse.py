@@ -128,7 +128,7 @@ def plain_loop(net, loss, pool, fed, rounds, exchange):
     theta = draw_parameters(net, glorot_uniform, torch_stream(fed.seed, "init"))
     clients = [load(inverse.navier_stokes_net(WIDTHS).double(), theta) for _ in fed.shards]
     optimizers = [torch.optim.Adam(c.parameters(), fed.lr) for c in clients]
-    batches = [next(reference.client_batches(pool, s, 0, 0, 0, len(s), Local(1))) for s in fed.shards]
+    batches = [next(reference.client_batches(pool, fed, c, 0, Local(1))) for c in range(len(fed.shards))]
     for r in range(rounds):
         old = clients[0].c.detach().clone()
         if exchange == "aliased" and r:  # the authors' assignment by reference: one storage for all clients

@@ -50,19 +50,20 @@ def classes():
     return Small().double(), pool, [np.arange(0, 7), np.arange(7, 26), np.arange(26, 40)]
 
 
-def dro(net, pool, shards, eta_1=0.3, lam=0.1, p=2.0, loss=classification, noise=None, rounds=3, personal=("theta",)):
-    fed = Federation(shards, lr=0.1, seed=3)
+def dro(net, pool, shards, eta_1=0.3, lam=0.1, p=2.0, loss=classification, decay=1.0, **options):
+    fed = Federation(shards, lr=0.1, decay=decay, seed=3)
+    options = {"rounds": 3, "personal": ("theta",)} | options
     return train(
-        net, loss, pool, [fed], rounds=rounds, local_updates=2, local_unit="epochs", batch_size=4, noise=noise,
-        optimizer=descent_ascent(3, eta_1, lam, p), reset_moments=True, personal=personal, dtype=torch.float64,
+        net, loss, pool, [fed], local_updates=2, local_unit="epochs", batch_size=4, dtype=torch.float64,
+        optimizer=descent_ascent(3, eta_1, lam, p), reset_moments=True, **options,
     ).theta  # fmt: skip
 
 
-@pytest.mark.parametrize("noise", [None, (6,)])
-def test_engine_equals_the_plain_loop(classes, noise):
+@pytest.mark.parametrize("noise, decay", [(None, 1.0), ((6,), lambda r: 1 / (1 + r))])
+def test_engine_equals_the_plain_loop(classes, noise, decay):
     net, pool, shards = classes
-    theta = dro(net, pool, shards, noise=noise)
-    fed, local = Federation(shards, lr=0.1, seed=3), Local(2, "epochs", 4)
+    theta = dro(net, pool, shards, noise=noise, decay=decay)
+    fed, local = Federation(shards, lr=0.1, decay=decay, seed=3), Local(2, "epochs", 4)
     w, displacements = reference.feddro(
         net, classification, pool, fed, rounds=3, local=local, eta_1=0.3, lam=0.1, noise=noise
     )
