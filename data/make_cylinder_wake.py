@@ -8,7 +8,6 @@ at t = 0, 0.1, ..., 1 from the next upward zero of the lift on, in the layout th
     python data/make_cylinder_wake.py [output.npz]
 """
 
-import os
 import sys
 from collections import deque
 from pathlib import Path
@@ -29,6 +28,7 @@ from ngsolve import (
     dx,
 )
 
+from fedlib.files import replacing
 from fedlib.wake import GRID, T, cylinder_wake, fit_coefficients
 
 NU = 0.01
@@ -167,11 +167,10 @@ def simulate():
 
 
 def save(path: Path, u: np.ndarray, p: np.ndarray) -> None:
-    """The four arrays in float32, to a temporary name first."""
-    partial = path.with_name(f".{path.name}")
+    """The four arrays in float32."""
     arrays = {"x": GRID, "t": T, "u": u, "p": p}
-    np.savez_compressed(partial, **{name: value.astype(np.float32) for name, value in arrays.items()})
-    os.replace(partial, path)
+    with replacing(path) as partial, partial.open("wb") as file:  # given a name, numpy would append .npz to it
+        np.savez_compressed(file, **{name: value.astype(np.float32) for name, value in arrays.items()})
 
 
 if __name__ == "__main__":
