@@ -64,10 +64,11 @@ def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str
     return {key: PaperNumber(key, **fields) for key, fields in yaml.safe_load(path.read_text())["numbers"].items()}
 
 
-def is_reproduced(paper: PaperNumber, ours: float) -> bool:
-    """Within the paper's own uncertainty, or better."""
+def is_reproduced(paper: PaperNumber, ours: float, standard_error: float = 0.0) -> bool:
+    """Better than printed, or as good within the paper's own uncertainty and our mean's."""
     gap = ours - paper.value
-    return {"lower": gap, "higher": -gap, "equal": abs(gap)}[paper.better] <= paper.tolerance
+    gap = {"lower": gap, "higher": -gap, "equal": abs(gap)}[paper.better]
+    return gap <= float(np.hypot(paper.tolerance, standard_error))
 
 
 def compare(measured: Mapping[str, Sequence[float]], numbers: Mapping[str, PaperNumber]) -> list[Comparison]:
@@ -80,8 +81,9 @@ def compare(measured: Mapping[str, Sequence[float]], numbers: Mapping[str, Paper
         paper = numbers[key]
         group = [k for k in measured if paper.group and numbers[k].group == paper.group]
         ordered = sorted(group, key=lambda k: numbers[k].value) == sorted(group, key=lambda k: mean[k])
-        verdict = REPRODUCED if is_reproduced(paper, mean[key]) else ORDERING if len(group) > 1 and ordered else NOT
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        level = is_reproduced(paper, mean[key], sd / len(values) ** 0.5)
+        verdict = REPRODUCED if level else ORDERING if len(group) > 1 and ordered else NOT
         rows.append(Comparison(key, paper.value, mean[key], sd, len(values), paper.unit, paper.where, verdict))
     return rows
 

@@ -28,6 +28,15 @@ def test_a_mean_within_its_standard_error_or_better_is_reproduced():
     assert verdicts(a=1.21) == {"a": NOT}
 
 
+def test_the_spread_over_our_seeds_counts_too():
+    """4.06 +- 0.24 % over three seeds says nothing against a printed 4.05."""
+    assert verdicts(b=[1.8, 2.05, 2.3]) == {"b": REPRODUCED}  # 2.05, standard error 0.144
+    assert verdicts(b=[1.95, 2.2, 2.45]) == {"b": NOT}  # 2.2
+    assert verdicts(a=[1.0, 1.24, 1.48]) == {"a": REPRODUCED}  # 1.24 <= 1 + hypot(0.2, 0.139)
+    assert verdicts(a=[1.02, 1.26, 1.50]) == {"a": NOT}
+    assert verdicts(equal=[0.6, 0.85, 1.1]) == {"equal": REPRODUCED}
+
+
 def test_better_can_mean_higher_or_equal():
     assert verdicts(high=0.95, equal=1.05) == {"high": REPRODUCED, "equal": REPRODUCED}
     assert verdicts(high=0.85, equal=0.85) == {"high": NOT, "equal": NOT}
