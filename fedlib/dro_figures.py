@@ -60,7 +60,6 @@ def draw_digits(worlds: Mapping[float, World], level: float, t: float, digit: in
     fig, ((ax,),) = panels(size=(4.6, 4.4))
     names = ["x", "x' (shifted)", f"t = {t:.2f}", "$T_i(x')$", "atom of Q"]
     digit_grid(ax, np.stack(columns, 1), [f"client {i + 1}" for i in range(K)], names)
-    ax.set_xlabel(" ")  # room for the stamp in the corner
     ax.set_title(rf"$|\Lambda|$ = {level:g}: grey values run over each picture's own range")
     return fig
 

@@ -172,8 +172,8 @@ class Run:
         self.started = time.time()
 
     def figure(self, fig, name: str):
-        """Save a figure as PNG and SVG with the profile in its corner, and return it."""
-        fig.text(1, 0, f"{self.profile} profile", ha="right", va="bottom", fontsize=6, color="0.5")
+        """Save a figure as PNG and SVG with the profile below its corner, clear of all labels, and return it."""
+        fig.text(1, 0, f"{self.profile} profile", ha="right", va="top", fontsize=6, color="0.5")
         for suffix in ("png", "svg"):
             metadata = {"Date": None} if suffix == "svg" else None
             with replacing(self.folder / f"{name}.{suffix}") as partial:

@@ -74,6 +74,15 @@ def run(tmp_path, monkeypatch):
     return Run("nb", "quick", {"seeds": [0]})
 
 
+def test_the_profile_stands_clear_of_the_labels(run):
+    fig = matplotlib.figure.Figure((1.5, 1.5), layout="constrained")
+    ax = fig.subplots()
+    ax.set_xlabel("steps of a long training")
+    run.figure(fig, "narrow")
+    label, profile = (text.get_window_extent() for text in (ax.xaxis.label, fig.texts[0]))
+    assert profile.y1 <= label.y0
+
+
 def test_a_run_writes_figures_and_result(run):
     fig = matplotlib.figure.Figure()
     fig.subplots().plot([1, 2])
