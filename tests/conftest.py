@@ -1,9 +1,11 @@
 import os
+import time
 
 import numpy as np
 import pytest
 import torch
 
+from fedlib.figures import panels, png
 from fedlib.networks import mlp
 from fedlib.results import ROOT
 from fedlib.streams import stream
@@ -24,3 +26,31 @@ def problem():
 
 def squared_error(predict, batch):
     return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
+
+
+YARDSTICK_S = 0.09
+"""CPU time of ``yardstick`` on a quiet core of the EPYC on which the widgets' limit of 200 ms was set."""
+
+
+def yardstick():
+    """A plain figure of fixed cost: how fast is matplotlib on this machine at this moment?"""
+    fig, axes = panels(1, 2)
+    for ax in axes[0]:
+        ax.plot(np.linspace(0, 1, 1000), label="line")
+        ax.set(xlabel="x", ylabel="y", title="yardstick")
+        ax.legend()
+    png(fig)
+
+
+def assert_redraws_fast(draw, seconds=0.2):
+    """``draw`` takes less CPU time than the limit, which grows on a machine that is slow, or busy with other things."""
+
+    def cpu(function):
+        start = time.process_time()
+        function()
+        return time.process_time() - start
+
+    draw(), yardstick()  # what is slow only once
+    best, stick = np.min([(cpu(draw), cpu(yardstick)) for _ in range(5)], 0)  # taking turns
+    limit = seconds * max(1.0, stick / YARDSTICK_S)
+    assert best < limit, f"{best:.3f} s of CPU time for a redraw, limit {limit:.3f}; yardstick {stick:.3f} s"
