@@ -4,6 +4,7 @@ import re
 
 import nbformat
 import pytest
+from papermill import inspect_notebook
 
 from fedlib.batch import NOTEBOOKS, check_parameters, parameters_of, profile_parameters
 
@@ -52,14 +53,22 @@ def test_story(path):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
-def test_paper_profile_fits_the_parameters(path):
-    given = profile_parameters(path, "paper")
-    assert check_parameters(path, given)["profile"] == "paper"
-    assert check_parameters(path, profile_parameters(path, "quick"))["profile"] == "quick"
+def test_profiles_fit_the_parameters(path):
+    """The quick one, the paper's, and the extra ones with heavy parts."""
+    profiles = [p.name.split(".")[1] for p in path.parent.glob(f"parameters/{path.stem}.*.yaml")]
+    assert "paper" in profiles
+    for profile in ["quick", *profiles]:
+        assert check_parameters(path, profile_parameters(path, profile))["profile"] == profile
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_papermill_reads_every_parameter(path):
+    """It parses line by line, and gives up at a "=" in a comment."""
+    assert inspect_notebook(str(path)).keys() == parameters_of(path).keys()
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
 def test_static_figures_exist(path):
-    """A link to a paper-profile figure is a promise."""
-    for link in re.findall(r"\]\((\.\./figures/paper/[^)]+)\)", nbformat.writes(nbformat.read(path, 4))):
+    """A link to a committed figure is a promise."""
+    for link in re.findall(r"\]\((\.\./figures/[^)]+)\)", nbformat.writes(nbformat.read(path, 4))):
         assert (path.parent / link).exists(), link
