@@ -63,7 +63,7 @@ def in_pieces(batch: dict[str, Tensor], piece: int | None) -> list[dict[str, Ten
     The last piece is filled up with weightless copies of the first point, so that one compiled step serves all.
     """
     B = batch["w"].shape[1]
-    if piece is None or B <= piece:
+    if piece is None or piece >= B:
         return [batch]
     count = -(-B // piece)
     length = -(-B // count)
