@@ -103,7 +103,8 @@ def content_hash(notebook: Path, parameters: Mapping) -> str:
 def kernel_environment(threads: int, **extra: str):
     """Environment that a kernel inherits: its share of the cores, and memory that glibc keeps for reuse.
 
-    Without the two MALLOC settings every large temporary is mapped and unmapped anew (10 to 25 % of a step).
+    Without the two MALLOC settings every large temporary is mapped and unmapped anew: 10 to 25 % of a step, and with
+    thousands of points per client nearly half (Allen-Cahn, 5 200 points: 37 instead of 21 ms).
     """
     keep = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "4000000000")
     old = dict(os.environ)

@@ -1,4 +1,4 @@
-"""Speed of a federated PINN round (2 clients, E = 5, full batch) on one thread: four ways, and pieces of a batch.
+"""Speed of a federated PINN round (Helmholtz, 2 clients, E = 5, full batch) in four ways, in one run on one thread.
 
 ``python -m fedlib bench pinn`` prints JSON. DeepXDE, the papers' own library, is measured where it is installed
 (``pip install .[deepxde]``).
@@ -12,7 +12,7 @@ import torch
 from .bench import deepxde_federation, import_deepxde, in_own_process, one_thread, per_round
 from .federation import Federation, train
 from .networks import glorot_uniform
-from .pdes import VALUE_ONLY, allen_cahn, helmholtz, layout, residual_loss
+from .pdes import VALUE_ONLY, helmholtz, layout, residual_loss
 from .reference import fedavg_adam
 from .sampling import Local
 
@@ -76,28 +76,7 @@ def time_rounds(rounds: int, repetitions: int) -> dict:
     return per_round(ways(rounds), rounds, repetitions)
 
 
-def piece_ways(rounds: int, pieces=(1300, 512, 200), compiled: bool = True) -> dict:
-    """``rounds`` rounds of Allen-Cahn with all 5 200 points of a client at once, and in pieces."""
-    problem = allen_cahn(2)
-    pool, _, shards = layout(problem, (2,))
-    settings = dict(rounds=rounds, local_updates=E, init=glorot_uniform, compile=compiled)
-
-    def way(piece):
-        return lambda: train(
-            problem.net(), residual_loss(problem), pool, [Federation(shards[2])], piece=piece, **settings
-        ).model(0)
-
-    return {"whole": way(None)} | {f"pieces of {piece}": way(piece) for piece in pieces}
-
-
-def time_pieces(rounds: int, repetitions: int) -> dict:
-    """The way of each size in ms per round, like ``time_rounds``."""
-    return per_round(piece_ways(rounds), rounds, repetitions)
-
-
 def bench_pinn(quick: bool = False) -> dict:
     """The measurement in a fresh process of one thread, with the hardware it was made on."""
     task = f"Helmholtz 2-64-64-64-1 (sine), 2 clients x 384 points, {E} full-batch Adam steps a round, float32"
-    pieces = {"task": "Allen-Cahn 2-64-64-64-1 (tanh), 2 clients x 5200 points, compiled, gradients in pieces"}
-    pieces |= in_own_process(time_pieces, 2 if quick else 20, 1 if quick else 4)
-    return one_thread(task) | in_own_process(time_rounds, 5, 2 if quick else 12) | {"pieces": pieces}
+    return one_thread(task) | in_own_process(time_rounds, 5, 2 if quick else 12)

@@ -6,7 +6,7 @@ import torch
 from .sampling import UNITS
 
 
-def check_experiment(pool, federations, rounds, local, evaluate_every, test, piece=None) -> None:
+def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> None:
     """Raise ValueError before any training where the arguments cannot mean anything."""
     lengths = {name: len(value) for name, value in pool.items()}
     if not lengths or len(set(lengths.values())) != 1:
@@ -15,7 +15,7 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, pie
         raise ValueError("the pool has a tensor 'w', but batch['w'] is the engine's point weight; rename yours")
     N = next(iter(lengths.values()))
     counts = {"rounds": rounds, "local_updates": local.updates, "evaluate_every": evaluate_every}
-    counts |= {k: v for k, v in {"batch_size": local.batch_size, "piece": piece}.items() if v is not None}
+    counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
     for name, value in counts.items():
         if not (isinstance(value, int) and value >= 1):
             raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
@@ -86,20 +86,6 @@ def check_padding_is_ignored(client_gradient, params, batch) -> None:
         raise ValueError(
             "the loss of a client changes with its padding points; use batch['w'] (0 on padding, 1/n elsewhere): "
             "sum(w * r**2) instead of mean(r**2)"
-        )
-
-
-def check_loss_is_a_sum(client_gradient, params, batch, pieces) -> None:
-    """Pieces of a batch have its loss between them; a mean, or a term beside the points, would count in each."""
-    if len(pieces) == 1:
-        return
-    whole = client_gradient(params, batch)[1]
-    parts = sum(client_gradient(params, piece)[1] for piece in pieces)
-    finite = whole.isfinite() & parts.isfinite()
-    if not torch.allclose(whole[finite], parts[finite], rtol=1e-3):
-        raise ValueError(
-            f"a client's loss is {whole[finite][0].item():.6g}, but {parts[finite][0].item():.6g} summed over "
-            f"{len(pieces)} pieces; leave out piece, or write the loss as sum(w * ...) over points alone"
         )
 
 

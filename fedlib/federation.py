@@ -9,9 +9,7 @@ The same algorithms as plain loops stand in ``reference``.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import repeat
-from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +19,11 @@ from torch.func import functional_call, grad_and_value, vmap
 from tqdm.auto import tqdm
 
 from . import checkpoints
-from .checks import check_experiment, check_loss_is_a_sum, check_noise, check_padding_is_ignored, raise_if_diverged
+from .checks import check_experiment, check_noise, check_padding_is_ignored, raise_if_diverged
 from .mixing import check_stochastic, fedavg, isolated
 from .networks import as_dict, fan_in_uniform, stack
 from .optimizers import Optimizer, adam
-from .padding import POINTS_PER_BLOCK, blocks_of, full_batch, in_pieces, mini_batches, with_noise
+from .padding import POINTS_PER_BLOCK, blocks_of, full_batch, mini_batches, with_noise
 from .sampling import Local, n_steps, participants
 
 
@@ -100,7 +98,6 @@ def train(
     local_updates: int,
     local_unit: str = "steps",
     batch_size: int | None = None,
-    piece: int | None = None,
     noise: tuple[int, ...] | None = None,
     optimizer: Optimizer | None = None,
     reset_moments: bool = False,
@@ -126,8 +123,6 @@ def train(
         federations: who owns what; one row per client, in this order.
         rounds, local_updates, local_unit: R rounds of K "steps" or K "epochs" (passes over the client's data).
         batch_size: None is full batch (a pass is then one step).
-        piece: add a step's gradient up over pieces of at most so many points. The same gradient where the loss is a sum
-            over points, and faster where the derivatives at all points of a client do not fit into a core's cache.
         noise: shape of fresh standard normal numbers for every point of every local step, batch["noise"]
             [B, *noise]; a client draws them from a stream of its own. For stochastic networks.
         optimizer: ``adam()`` (default) or ``sgd()``. reset_moments: start its state anew in every round.
@@ -143,7 +138,7 @@ def train(
         FloatingPointError: a loss became non-finite; names federation, client, round and step.
     """
     local = Local(local_updates, local_unit, batch_size)
-    check_experiment(pool, federations, rounds, local, evaluate_every, test, piece)
+    check_experiment(pool, federations, rounds, local, evaluate_every, test)
     check_noise(pool, noise)
     optimizer = optimizer or adam()
     pool = {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in pool.items()}
@@ -165,10 +160,8 @@ def train(
     state = optimizer.init(theta)
     owner = torch.tensor([f for f, _ in client_of], device=device)
     home = home_columns(net, personal).to(device)
+    step = torch.compile(local_step) if compile else local_step
     client_gradient = vmap(grad_and_value(client_loss(net, loss)))
-    gradient, step = stack_gradient(client_gradient, net), local_step
-    if compile:  # a step at once, or its pieces: all of them are the same code
-        gradient, step = (torch.compile(gradient), step) if piece else (gradient, torch.compile(step))
     result = History(theta, rows, np.full((rounds, len(client_of)), np.nan))
     last_active, start, saved_at = None, 0, time.monotonic()
     if checkpoint is not None:
@@ -206,11 +199,9 @@ def train(
                 work = with_noise(work, federations, who, r, local, noise, dtype)
             for s, (n, batch) in enumerate(work):
                 at_work = th[:n], {k: v[:n] for k, v in st.items()}, eta[:n]
-                pieces = in_pieces(batch, piece)
                 if r == s == 0:
                     check_padding_is_ignored(client_gradient, as_dict(net, at_work[0]), batch)
-                    check_loss_is_a_sum(client_gradient, as_dict(net, at_work[0]), batch, pieces)
-                losses[s, :n] = step(gradient, optimizer, *at_work, pieces)
+                losses[s, :n] = step(client_gradient, net, optimizer, *at_work, batch)
             raise_if_diverged(losses, th, S, who, federations, r)
             if not neighbours:  # indexing made copies
                 theta[view] = th
@@ -243,19 +234,10 @@ def client_loss(net, loss):
     return lambda params, batch: loss(lambda *x: functional_call(net, params, x), batch)
 
 
-def stack_gradient(client_gradient, net):
-    """(theta [n, P], batch) -> (gradient [n, P], losses [n])."""
-
-    def gradient(theta, batch):
-        parts, losses = client_gradient(as_dict(net, theta), batch)
-        return torch.cat([g.flatten(1) for g in parts.values()], dim=1), losses
-
-    return gradient
-
-
-def local_step(gradient, optimizer, theta, state, lr, pieces) -> Tensor:
+def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tensor:
     """One optimiser step of all rows, in place. Returns the rows' losses before the step."""
-    flat, losses = (reduce(add, parts) for parts in zip(*(gradient(theta, batch) for batch in pieces), strict=True))
+    gradient, losses = client_gradient(as_dict(net, theta), batch)
+    flat = torch.cat([g.flatten(1) for g in gradient.values()], dim=1)
     optimizer.apply(theta, flat, state, lr)
     return losses
 

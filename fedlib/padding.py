@@ -57,22 +57,6 @@ def mini_batches(pool, federations, who, steps, r, local, dtype):
             yield n, gather(pool, at, w)
 
 
-def in_pieces(batch: dict[str, Tensor], piece: int | None) -> list[dict[str, Tensor]]:
-    """Rows' batches [n, B, ...] cut into pieces of one length of at most ``piece`` points, which together weigh 1.
-
-    The last piece is filled up with weightless copies of the first point, so that one compiled step serves all.
-    """
-    B = batch["w"].shape[1]
-    if piece is None or piece >= B:
-        return [batch]
-    count = -(-B // piece)
-    length = -(-B // count)
-    at = torch.arange(count * length, device=batch["w"].device)
-    filled = {k: v[:, torch.where(at < B, at, 0)] for k, v in batch.items()}
-    filled["w"] = filled["w"] * (at < B)
-    return [{k: v[:, i : i + length].contiguous() for k, v in filled.items()} for i in range(0, B, length)]
-
-
 def blocks_of(points: np.ndarray, limit: int) -> list[slice]:
     """Cut rows, in order of falling work, into blocks that train one after the other for a whole round.
 

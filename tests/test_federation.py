@@ -12,7 +12,7 @@ from fedlib.federation import Federation, centralised, train
 from fedlib.mixing import fedavg, isolated, ring
 from fedlib.networks import DeepONet, as_dict, fan_in_uniform, glorot_uniform, load, mlp, stack
 from fedlib.optimizers import adam, sgd
-from fedlib.padding import blocks_of, in_pieces
+from fedlib.padding import blocks_of
 from fedlib.partitions import deal
 from fedlib.sampling import Local, participants
 from fedlib.streams import stream
@@ -328,36 +328,6 @@ def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local, fracti
     torch.testing.assert_close(*thetas, rtol=0, atol=1e-12)
     for a, b in zip(*whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("local", LOCAL)
-@pytest.mark.parametrize("compile", [False, True])
-def test_pieces_change_nothing_but_the_speed(problem, local, compile):
-    """Ragged clients cut into pieces of three points: some pieces are padding alone."""
-    feds = [Federation(problem[3], lr=0.01, fraction=0.5), centralised(problem[3], lr=0.02, seed=1)]
-    whole = run(problem, feds, **LOCAL[local])
-    pieces = run(problem, feds, **LOCAL[local], piece=3, compile=compile)
-    torch.testing.assert_close(whole.theta, pieces.theta, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(whole.losses, pieces.losses, rtol=1e-10)
-
-
-@given(st.integers(1, 60), st.integers(1, 70))
-def test_pieces_are_equally_long_and_keep_every_point(B, piece):
-    batch = {"x": torch.arange(1.0, B + 1).expand(2, B), "w": torch.full((2, B), 1 / B)}
-    pieces = in_pieces(batch, piece)
-    assert len(pieces) == -(-B // piece)
-    assert len({p["x"].shape for p in pieces}) == 1 and pieces[0]["x"].shape[1] <= piece
-    x, w = (torch.cat([p[name] for p in pieces], 1) for name in "xw")
-    assert torch.equal(x[w > 0].reshape(2, B), batch["x"])
-    assert torch.isfinite(x).all() and torch.allclose(w.sum(1), torch.ones(2))
-
-
-def test_pieces_of_a_loss_that_is_no_sum_are_refused(problem):
-    """A penalty beside the points would count once in every piece."""
-    net, loss, pool, shards = problem
-    with pytest.raises(ValueError, match=r"summed over \d+ pieces; leave out piece"):
-        train(net, lambda predict, batch: loss(predict, batch) + 1.0, pool, [Federation(shards)], rounds=1,
-              local_updates=1, piece=3)  # fmt: skip
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=60), st.integers(1, 2000))
