@@ -79,14 +79,19 @@ def check_parameters(notebook: Path, given: Mapping) -> dict:
     return {name: default for name, (_, default) in known.items()} | dict(given)
 
 
+def profiles_of(notebook: Path) -> list[str]:
+    """Names of a notebook's profiles: "quick", then those with a file of their own."""
+    files = sorted(notebook.parent.glob(f"parameters/{notebook.stem}.*.yaml"))
+    return ["quick", *(p.name.split(".")[1] for p in files)]
+
+
 def profile_parameters(notebook: Path, profile: str) -> dict:
     """What a profile changes: notebooks/parameters/<notebook>.<profile>.yaml; "quick" is the defaults."""
     path = notebook.parent / "parameters" / f"{notebook.stem}.{profile}.yaml"
     if path.exists():
         return (yaml.safe_load(path.read_text()) or {}) | {"profile": profile}
     if profile != "quick":
-        others = [p.name.split(".")[1] for p in path.parent.glob(f"{notebook.stem}.*.yaml")]
-        raise ValueError(f"{notebook.stem} has no profile {profile!r}; known: {', '.join(['quick', *others])}")
+        raise ValueError(f"{notebook.stem} has no profile {profile!r}; known: {', '.join(profiles_of(notebook))}")
     return {}
 
 

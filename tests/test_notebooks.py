@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from fedlib.batch import NOTEBOOKS, check_parameters, parameters_of, profile_parameters
+from fedlib.batch import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -55,9 +55,9 @@ def test_story(path):
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
 def test_profiles_fit_the_parameters(path):
     """The quick one, the paper's, and the extra ones with heavy parts."""
-    profiles = [p.name.split(".")[1] for p in path.parent.glob(f"parameters/{path.stem}.*.yaml")]
+    profiles = profiles_of(path)
     assert "paper" in profiles
-    for profile in ["quick", *profiles]:
+    for profile in profiles:
         assert check_parameters(path, profile_parameters(path, profile))["profile"] == profile
 
 
