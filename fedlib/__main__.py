@@ -1,4 +1,4 @@
-"""python -m fedlib run | report | bench"""
+"""python -m fedlib run | report | defaults | bench"""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from . import batch
+from . import batch, profiles
 
 BENCHMARKS = {
     "pendulum": (".bench", "bench"),
@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     report.add_argument("--profile", default="paper")
     for command in (run, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
-    run.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
+    defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
+    for command in (run, defaults):
+        command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     bench = commands.add_parser("bench", help="time the engine against plain loops and DeepXDE; prints JSON")
     bench.add_argument("what", nargs="?", default="pendulum", choices=BENCHMARKS, help="default: pendulum")
     bench.add_argument("--quick", action="store_true", help="fewer repetitions")
@@ -38,6 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
 
     if given.command == "report":
         print(batch.report(given.profile, given.figures))
+        return 0
+    if given.command == "defaults":
+        for path in sorted(given.source.glob("*.ipynb")):
+            print(profiles.write_defaults(path))
         return 0
     if given.command == "bench":
         module, function = BENCHMARKS[given.what]

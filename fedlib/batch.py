@@ -1,6 +1,5 @@
 """Unattended runs: notebooks through papermill, in processes, resumable, nothing half-written."""
 
-import ast
 import difflib
 import hashlib
 import json
@@ -14,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
-import yaml
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from tqdm import tqdm
 
-from .files import write_atomically
-from .results import ROOT, read_result, table
-
-NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
+from .files import ROOT, write_atomically
+from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters
+from .results import read_result, table
 
 
 @dataclass(frozen=True)
@@ -33,66 +30,6 @@ class Outcome:
     status: str
     seconds: float
     message: str = ""
-
-
-def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
-    """name -> (type hint, default) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
-    cells = [c for c in nbformat.read(notebook, 4).cells if "parameters" in c.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
-    found = {}
-    for node in ast.parse(cells[0].source).body:
-        try:
-            found[node.target.id] = (ast.unparse(node.annotation), ast.literal_eval(node.value))
-        except (AttributeError, ValueError):
-            raise ValueError(
-                f"{notebook.name}: the parameters cell has '{ast.unparse(node)}'; expected 'name: type = literal'"
-            ) from None
-    return found
-
-
-def has_type(value, hint: str) -> bool:
-    """Whether a literal fits a hint such as int, float, str, bool, list[float], float | None."""
-    if " | " in hint:
-        return any(has_type(value, part) for part in hint.split(" | "))
-    if hint.startswith("list["):
-        return isinstance(value, list) and all(has_type(v, hint[5:-1]) for v in value)
-    if hint == "None":
-        return value is None
-    kinds = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "list": (list,), "dict": (dict,)}
-    return isinstance(value, kinds[hint]) and (hint == "bool" or not isinstance(value, bool))
-
-
-def check_parameters(notebook: Path, given: Mapping) -> dict:
-    """All parameters of a run: defaults overridden by ``given``; unknown or ill-typed ones are refused.
-
-    papermill itself only warns about an unknown name and runs with the default.
-    """
-    known = parameters_of(notebook)
-    for name, value in given.items():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            raise ValueError(f"{notebook.stem} has no parameter {name!r}; {hint}")
-        if not has_type(value, known[name][0]):
-            raise ValueError(f"{notebook.stem}: {name} = {value!r}; expected {known[name][0]}")
-    return {name: default for name, (_, default) in known.items()} | dict(given)
-
-
-def profiles_of(notebook: Path) -> list[str]:
-    """Names of a notebook's profiles: "quick", then those with a file of their own."""
-    files = sorted(notebook.parent.glob(f"parameters/{notebook.stem}.*.yaml"))
-    return ["quick", *(p.name.split(".")[1] for p in files)]
-
-
-def profile_parameters(notebook: Path, profile: str) -> dict:
-    """What a profile changes: notebooks/parameters/<notebook>.<profile>.yaml; "quick" is the defaults."""
-    path = notebook.parent / "parameters" / f"{notebook.stem}.{profile}.yaml"
-    if path.exists():
-        return (yaml.safe_load(path.read_text()) or {}) | {"profile": profile}
-    if profile != "quick":
-        raise ValueError(f"{notebook.stem} has no profile {profile!r}; known: {', '.join(profiles_of(notebook))}")
-    return {}
 
 
 def content_hash(notebook: Path, parameters: Mapping) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]  # of the repository
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:

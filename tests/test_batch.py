@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from fedlib import batch
+from fedlib import batch, profiles
 from fedlib.__main__ import main
 
 CODE = """
@@ -116,11 +116,11 @@ def test_parameters_cell_holds_literals_only(project):
     notebook.cells[0].source += "\nderived: int = n + 1"
     nbformat.write(notebook, path)
     with pytest.raises(ValueError, match=r"'derived: int = n \+ 1'; expected 'name: type = literal'"):
-        batch.parameters_of(path)
+        profiles.parameters_of(path)
     notebook.cells[0].metadata["tags"] = []
     nbformat.write(notebook, path)
     with pytest.raises(ValueError, match="0 cells tagged 'parameters'"):
-        batch.parameters_of(path)
+        profiles.parameters_of(path)
 
 
 def test_killed_run_resumes_to_the_identical_result(project):
@@ -185,4 +185,4 @@ def test_report_names_a_damaged_file(project, capsys):
     ],
 )  # fmt: skip
 def test_types_of_parameters(value, hint, fits):
-    assert batch.has_type(value, hint) is fits
+    assert profiles.has_type(value, hint) is fits

@@ -1,0 +1,89 @@
+"""What a run is called: its profile, or what was changed; the defaults are known whatever the cell says now."""
+
+import nbformat
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_notebook
+
+from fedlib.__main__ import main
+from fedlib.profiles import NOTEBOOKS, named, parameter_file, parameters_of, profile_parameters, profiles_of
+
+CELL = 'profile: str = "quick"\nrounds: int = 10\nclients: list[int] = [10, 20]\nlr: float = 0.5\ncompile: bool = False'
+
+
+def write(folder, cell=CELL, name="own"):
+    (folder / "parameters").mkdir(exist_ok=True)
+    parameters = new_code_cell(cell)
+    parameters.metadata["tags"] = ["parameters"]
+    nbformat.write(new_notebook(cells=[parameters]), folder / f"{name}.ipynb")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path)
+    assert main(["defaults", "--source", str(tmp_path)]) == 0
+    parameter_file(tmp_path / "own.ipynb", "paper").write_text("rounds: 20\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
+def test_the_quick_file_is_the_cell(path):
+    """The file stays when a reader edits the cell; whoever changes a default changes both."""
+    cell = {name: value for name, (_, value) in parameters_of(path).items() if name != "profile"}
+    kept = yaml.safe_load(parameter_file(path, "quick").read_text())
+    assert list(kept.items()) == list(cell.items()), "write the file anew: python -m fedlib defaults"
+
+
+def test_quick_has_a_file_and_is_still_the_first_profile(folder):
+    path = folder / "own.ipynb"
+    assert profiles_of(path) == ["quick", "paper"]
+    assert profile_parameters(path, "quick") == {}
+    assert profile_parameters(path, "paper") == {"rounds": 20, "profile": "paper"}
+
+
+def test_unchanged_parameters_are_the_profile(folder):
+    same = {"profile": "quick", "rounds": 10.0, "clients": (10, 20), "lr": 0.5, "compile": False}
+    assert named("own", "quick", same, folder) == ("quick profile", "quick/own")
+    assert named("own", "quick", {}, folder) == ("quick profile", "quick/own")
+    assert named("own", "paper", same | {"rounds": 20}, folder) == ("paper profile", "paper/own")
+
+
+def test_changed_parameters_are_custom(folder):
+    label, where = named("own", "quick", {"rounds": 5, "lr": 0.5, "clients": [10, 50]}, folder)
+    assert label == "custom: rounds=5, clients=[10, 50]"
+    assert where.startswith("custom/own-")
+    assert len(where) == len("custom/own-") + 8
+    assert named("own", "quick", {"clients": [10.0, 50], "rounds": 5}, folder)[1] == where  # order and type of a number
+    assert named("own", "quick", {"rounds": 6, "clients": [10, 50]}, folder)[1] != where
+    paper = named("own", "paper", {"rounds": 5, "clients": [10, 50]}, folder)
+    assert paper[0] == "custom (paper profile): rounds=5, clients=[10, 50]"
+    assert paper[1] != where
+    assert named("own", "quick", {"compile": 0}, folder)[0] == "custom: compile=0"  # 0 == False, but no sound value
+    assert named("own", "quick", {"mine": 1}, folder)[0] == "custom: mine=1"
+
+
+def test_long_values_are_cut(folder):
+    label, _ = named("own", "quick", {"clients": list(range(10, 900))}, folder)
+    assert label == "custom: clients=[10, 11, 12, 13, 14, 15, 16, 17, 18, ..."
+    label, _ = named("own", "quick", {f"parameter_{i}": i for i in range(99)}, folder)
+    assert len(label) <= 130
+
+
+def test_an_edited_cell_that_was_saved_is_custom(folder):
+    """JupyterLab saves by itself: the cell in the file is not the default any more."""
+    write(folder, CELL.replace("= 10", "= 5"))
+    assert named("own", "quick", {"rounds": 5}, folder)[0] == "custom: rounds=5"
+    assert named("own", "quick", {"rounds": 10}, folder)[0] == "quick profile"
+
+
+def test_a_notebook_without_a_quick_file(folder):
+    parameter_file(folder / "own.ipynb", "quick").unlink()
+    assert named("own", "quick", {"rounds": 10}, folder)[0] == "quick profile"
+    assert named("own", "quick", {"rounds": 5}, folder)[0] == "custom: rounds=5"
+    assert named("nobody", "test", {"rounds": 5}, folder) == ("test profile", "test/nobody")
+
+
+@pytest.mark.parametrize("profile", ["mine", "../..", ""])
+def test_an_unknown_profile(folder, profile):
+    with pytest.raises(ValueError, match=r"own has no profile '.*'; known: quick, paper"):
+        named("own", profile, {}, folder)
