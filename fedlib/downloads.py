@@ -11,6 +11,7 @@ from .files import write_atomically
 
 CACHE = Path(__file__).resolve().parents[1] / "data" / "cache"
 LOCAL = "FEDLIB_DATA"  # environment variable: a folder to look in before the internet
+pooch.get_logger().setLevel("ERROR")  # else every attempt is a red line in a notebook; our errors name the mirrors
 TIMEOUT = (5, 30)  # s, to connect and to wait for data: a machine without internet should not wait for minutes
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
-from tqdm.auto import tqdm
 
 from . import checkpoints
 from .checks import check_experiment, check_noise, check_padding_is_ignored, raise_if_diverged
@@ -24,6 +23,7 @@ from .mixing import check_stochastic, fedavg, isolated
 from .networks import as_dict, fan_in_uniform, stack
 from .optimizers import Optimizer, adam
 from .padding import POINTS_PER_BLOCK, blocks_of, full_batch, mini_batches, with_noise
+from .progress import rounds_of
 from .sampling import Local, n_steps, participants
 
 
@@ -130,6 +130,7 @@ def train(
         evaluate: (predict, test) -> named tensors for ONE model. test: tensors [F, ...], a row per federation.
         evaluate_every: in rounds; the last round is always evaluated.
         compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
+        progress: a bar while it runs, in a notebook or a terminal.
         checkpoint: a file that keeps the state every two minutes and at the end. A training that finds its own goes on
             from there, to the same result.
 
@@ -170,7 +171,7 @@ def train(
         mark = checkpoints.fingerprint(theta, pool, test, clients, rates, local, noise, reset_moments, tuple(personal))
         start, theta, state = checkpoints.load(checkpoint, mark, device, result) or (start, theta, state)
 
-    for r in tqdm(range(start, rounds), disable=not progress, desc="rounds", initial=start, total=rounds):
+    for r in rounds_of(start, rounds, progress):
         active = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
         if last_active is None or not np.array_equal(np.concatenate(active), last_active):
             last_active = np.concatenate(active)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
-from .downloads import CACHE, Unavailable, fetch
+from .downloads import CACHE, LOCAL, Unavailable, fetch
 
 MIRRORS = [
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -22,6 +22,10 @@ FILES = {  # the four official files and their SHA-256
     "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
+INSTEAD = (
+    "MNIST could not be fetched, scikit-learn's small digits are used instead; for MNIST go online, or put its four "
+    f".gz files into a folder and start again with {LOCAL}=folder"
+)
 SIDE, TEST_DIGITS = 28, 547  # pixels; of scikit-learn's 1797 digits, so that 1250 are left for training
 
 
@@ -71,7 +75,7 @@ def small_digits() -> dict[str, tuple[Tensor, Tensor]]:
 
 
 def handwriting(source: str = "auto", folder: str | Path | None = None, cache: str | Path = CACHE):
-    """(name, digits): "mnist", "small", or "auto": MNIST, and the small digits where no mirror answers."""
+    """(name, digits): "mnist", "small", or "auto": MNIST, or the small digits and a line that says so."""
     if source not in ("auto", "mnist", "small"):
         raise ValueError(f"source = {source!r}: expected 'auto', 'mnist' or 'small'")
     if source != "small":
@@ -80,4 +84,5 @@ def handwriting(source: str = "auto", folder: str | Path | None = None, cache: s
         except Unavailable:
             if source == "mnist":
                 raise
+            print(INSTEAD)
     return "small digits (no MNIST)", small_digits()

@@ -1,6 +1,7 @@
 """Downloads: mirrors in turn, verified, nothing half-written. A local server stands in for the internet."""
 
 import hashlib
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,7 +17,6 @@ SUM = hashlib.sha256(CONTENT).hexdigest()
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
     monkeypatch.delenv("FEDLIB_DATA", raising=False)
-    pooch.get_logger().setLevel("ERROR")
 
 
 @pytest.fixture
@@ -49,7 +49,8 @@ def files(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_the_first_mirror_that_delivers_is_used_and_the_cache_afterwards(server, tmp_path):
+def test_the_first_mirror_that_delivers_is_used_and_the_cache_afterwards(server, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(pooch.get_logger().handlers[0], "stream", sys.stderr)
     url, asked = server
     urls = [url("missing"), url("cut"), url("other"), url("good"), url("never")]
     path = fetch("set/file.bin", urls, SUM, cache=tmp_path)
@@ -59,6 +60,7 @@ def test_the_first_mirror_that_delivers_is_used_and_the_cache_afterwards(server,
     fetch("set/file.bin", urls, SUM, cache=tmp_path)
     assert len(asked) == 4
     assert files(tmp_path) == ["set/file.bin"]
+    assert capsys.readouterr().err == "", "pooch's log is red in a notebook"
 
 
 @pytest.mark.parametrize("place", ["missing", "cut", "other"])

@@ -1,9 +1,11 @@
 """MNIST files are read or refused; without them the small digits stand in."""
 
 import gzip
+import sys
 from pathlib import Path
 
 import numpy as np
+import pooch
 import pytest
 import torch
 
@@ -86,8 +88,14 @@ def test_a_folder_without_the_files(offline):
         mnist(offline)
 
 
-def test_the_small_digits_stand_in_when_nobody_answers(offline):
+def test_the_small_digits_stand_in_when_nobody_answers(offline, capsys, monkeypatch):
+    monkeypatch.setattr(pooch.get_logger().handlers[0], "stream", sys.stderr)
     name, digits = handwriting("auto", cache=offline / "cache")
+    out, red = capsys.readouterr()
+    assert red == ""
+    assert out.count("\n") == 1
+    assert "small digits are used instead" in out
+    assert "FEDLIB_DATA=folder" in out
     assert "no MNIST" in name
     assert torch.equal(digits["train"][0], small_digits()["train"][0])
     with pytest.raises(Unavailable, match="from 1 mirror"):

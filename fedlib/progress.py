@@ -1,0 +1,39 @@
+"""One bar for a training: where somebody looks, and only while it runs."""
+
+import os
+import time
+from collections.abc import Iterator
+
+from tqdm import tqdm
+
+DELAY, EVERY = 1.0, 0.25  # s: a shorter training shows none; between two drawings
+
+
+def rounds_of(start: int, stop: int, show: bool) -> Iterator[int]:
+    """range(start, stop), with a bar if ``show``: a line of the terminal, or an HTML bar in a notebook.
+
+    It goes away at the end, so that ten trainings of a notebook leave nothing between the reader and their figures.
+    Nothing is drawn in a batch run or into a file. (tqdm's own notebook bar leaves its 0 % in the saved page.)
+    """
+    if not show or "FEDLIB_OUTPUT" in os.environ:
+        yield from range(start, stop)
+    elif not (display := notebook_display()):
+        yield from tqdm(range(start, stop), "rounds", stop, leave=False, disable=None, delay=DELAY, initial=start)
+    else:
+        place, drawn, due = f"rounds {os.urandom(8).hex()}", False, time.monotonic() + DELAY
+        for r in range(start, stop):
+            if time.monotonic() > due:
+                bar = f'<progress max="{stop}" value="{r}" aria-label="rounds"></progress> round {r} of {stop}'
+                display({"text/html": bar, "text/plain": ""}, raw=True, display_id=place, update=drawn)
+                drawn, due = True, time.monotonic() + EVERY
+            yield r
+        if drawn:
+            display({"text/html": "", "text/plain": ""}, raw=True, display_id=place, update=True)
+
+
+def notebook_display():
+    """IPython's ``display`` inside a kernel, None elsewhere."""
+    from IPython import get_ipython
+    from IPython.display import display
+
+    return display if hasattr(get_ipython(), "kernel") else None
