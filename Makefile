@@ -1,12 +1,21 @@
 # Two commands for a newcomer: `make figures` and `make test`. Both set everything up first.
 PYTHON ?= python3
 PY := .venv/bin/python
-# The CPU build of torch without CUDA packages: make test TORCH_INDEX=https://download.pytorch.org/whl/cpu
+PIP := $(PY) -m pip install
+UV := .venv/bin/uv pip install --python $(PY)
+# A build of torch of your own choice: make setup TORCH_INDEX=https://download.pytorch.org/whl/cu126
 TORCH_INDEX ?=
+INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+TORCH = $$(grep '^torch==' requirements.lock)
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
+
+# What kernels of a batch run have (kernel_environment in fedlib/batch.py): memory kept for reuse, one thread each.
+lab test facts: export MALLOC_MMAP_THRESHOLD_ = 4000000000
+lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
+lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures paper test lab bench report format facts hooks clean
@@ -16,13 +25,19 @@ help:  ## show the targets
 
 setup: .venv/ready  ## create .venv with the pinned requirements
 
+# uv resolves and installs in seconds. It takes torch's CUDA build where it finds an NVIDIA GPU, else the small CPU build,
+# both from PyTorch's own index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors
+# and folders of wheels of pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
 .venv/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(PY) -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "$$(grep '^torch==' requirements.lock)"
-	$(PY) -m pip install -q -r requirements.lock
-	$(PY) -m pip install -q --no-deps -e .
+	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv  # without the stamp it is half made: start anew
+	@rm -f $@
+	$(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"
+	grep -v '^torch==' requirements.lock > .venv/without-torch.txt
+	$(UV) -r .venv/without-torch.txt || $(PIP) -r .venv/without-torch.txt
+	$(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH)
+	$(UV) --no-deps -e . || $(PIP) --no-deps -e .
 	@touch $@
 
 figures: setup  ## run every notebook in the quick profile and write the figures
@@ -35,11 +50,11 @@ report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report --profile paper
 
 test: setup  ## unit, property and equivalence tests, then every notebook through nbval
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n $(JOBS) --dist loadscope tests
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks
+	$(PY) -m pytest -q -n $(JOBS) --dist loadscope tests
+	$(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks
 
 lab: setup  ## open JupyterLab on the notebooks
-	.venv/bin/jupyter lab --notebook-dir=. notebooks
+	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
 
 bench: setup  ## measure the engine against a plain PyTorch loop (JSON)
 	$(PY) -m fedlib bench
@@ -49,7 +64,7 @@ format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/nbstripout --keep-count notebooks/*.ipynb
 
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares
-	OMP_NUM_THREADS=1 .venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN notebooks/*.ipynb
+	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN notebooks/*.ipynb
 	.venv/bin/nbstripout --keep-count notebooks/*.ipynb
 
 hooks: setup  ## install the pre-commit hooks
