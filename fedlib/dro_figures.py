@@ -68,6 +68,7 @@ def digits_explorer(worlds: Mapping[float, World]) -> ipywidgets.VBox:
     """The widget of notebook 10: size of the shift, place on the geodesic, digit."""
     return explore(
         lambda **values: draw_digits(worlds, **values),
+        "a digit of every client: original, shifted, on its way to the barycenter, there, and the nearest atom",
         level=ipywidgets.SelectionSlider(options=list(worlds), value=next(iter(worlds)), description="|Lambda|"),
         t=ipywidgets.FloatSlider(0.5, min=0, max=1, step=0.05),
         digit=ipywidgets.IntSlider(3, min=0, max=next(iter(worlds.values())).original.shape[1] - 1),
@@ -103,5 +104,7 @@ def draw_fedwad(X: Measure, Y: Measure, run: FedWaD, round: int, t: float = 0.5)
 def fedwad_explorer(X: Measure, Y: Measure, run: FedWaD) -> ipywidgets.VBox:
     """The second widget of notebook 10: step through FedWaD's rounds."""
     return explore(
-        lambda round: draw_fedwad(X, Y, run, round), round=ipywidgets.IntSlider(1, min=1, max=len(run.bound))
+        lambda round: draw_fedwad(X, Y, run, round),
+        "two clouds of points, the shared cloud between them, and the chain's length above their distance",
+        round=ipywidgets.IntSlider(1, min=1, max=len(run.bound)),
     )

@@ -1,7 +1,7 @@
 """Drawing: one style, colours that everybody can tell apart, and pure functions data -> Figure."""
 
+import os
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 
 import numpy as np
 from matplotlib import rcParams
@@ -10,7 +10,8 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from .heterogeneity import mean_pairwise_w1
 
-# Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure
+# Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure.
+# "other" and "light" are faint on white (contrast 2.3): lines in them get markers or lw=2.5.
 COLORS = {
     "truth": "#000000",
     "federated": "#0072B2",
@@ -20,7 +21,8 @@ COLORS = {
     "other": "#E69F00",
     "light": "#56B4E9",
 }
-CLIENTS = [COLORS[c] for c in ("federated", "other", "centralised", "paper", "light", "isolated")]
+CLIENTS = ["#D55E00", "#E69F00", "#882E72", "#56B4E9", "#90742C"]
+"""Clients 1, 2, ...: never the federation's blue, the centralised green or the truth's black."""
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -29,21 +31,28 @@ STYLE = {
     "legend.frameon": False,
     "legend.fontsize": 8,
     "lines.linewidth": 1.5,
+    "svg.hashsalt": "fedlib",  # the same SVG from the same data
 }
-rcParams.update(STYLE)  # at import: legends and titles take their style when they are made, long after the axes
+PROJECTOR = STYLE | {"font.size": 13, "axes.titlesize": 13, "legend.fontsize": 11, "lines.linewidth": 2.5}
+STYLES = {"page": STYLE, "projector": PROJECTOR}
+
+
+def use_style(name: str) -> float:
+    """Set matplotlib's defaults to a style of STYLES; returns the factor by which figures grow for its letters."""
+    if name not in STYLES:
+        raise ValueError(f"FEDLIB_STYLE = {name!r}: expected one of {', '.join(STYLES)}")
+    rcParams.update(STYLES[name])
+    return STYLES[name]["font.size"] / STYLE["font.size"]
+
+
+# at import: legends and titles take their style when they are made, long after the axes
+GROWTH = use_style(os.environ.get("FEDLIB_STYLE", "page")) ** 0.5
 
 
 def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.2, 2.6), **kwargs):
     """(figure, axes [rows, columns]) without pyplot, so that a widget's redraw leaves no figure behind."""
-    fig = Figure((size[0] * columns, size[1] * rows), layout="constrained")
+    fig = Figure((size[0] * columns * GROWTH, size[1] * rows * GROWTH), layout="constrained")
     return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
-
-
-def png(fig: Figure, dpi: int = 80) -> bytes:
-    """The figure as PNG bytes."""
-    out = BytesIO()
-    fig.savefig(out, format="png", dpi=dpi)
-    return out.getvalue()
 
 
 def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **kwargs) -> None:
@@ -128,7 +137,7 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
         t [m] (s); u [m] (rad/s^2); truth [m] (rad); predictions: label -> [m], label a key of COLORS.
     """
     fig, ((left, right),) = panels(1, 2, size=(3.4, 2.5))
-    left.plot(t, u, color=COLORS["other"])
+    left.plot(t, u, color=COLORS["other"], lw=2.5)
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
     right.plot(t, truth, color=COLORS["truth"], label="true")
     for label, x in predictions.items():
@@ -170,7 +179,7 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
         t [m] (s); u [m] (rad/s^2); truth, prediction: angle and angular velocity [m, 2]; k (1/s^2).
     """
     fig, ((left, middle, right),) = panels(1, 3, size=(2.6, 2.4))
-    left.plot(t, u, color=COLORS["other"])
+    left.plot(t, u, color=COLORS["other"], lw=2.5)
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
     error = percent(prediction[:, 0], truth[:, 0])
     for ax, x, y in ((middle, t, 0), (right, 0, 1)):
@@ -205,10 +214,11 @@ def fit_view(x, z, truth, owned: Sequence[np.ndarray], federated: np.ndarray, al
     strip.set(ylim=(K - 0.4, -0.6), title=f"mean pairwise $W_1$ = {mean_pairwise_w1(clouds):.3f}")
     curves.plot(z, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="f")
     for k, fit in enumerate(alone):
-        curves.plot(
-            z, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=f"client {k + 1} alone: e = {percent(fit, truth):.2g} %"
-        )
-    curves.plot(z, federated, "--", color=COLORS["truth"], label=f"federated: e = {percent(federated, truth):.2g} %")
+        curves.plot(z, fit, ":", lw=2, color=CLIENTS[k % len(CLIENTS)],
+                    label=f"client {k + 1} alone: e = {percent(fit, truth):.2g} %")  # fmt: skip
+    curves.plot(
+        z, federated, "--", color=COLORS["federated"], label=f"federated: e = {percent(federated, truth):.2g} %"
+    )
     spread = np.ptp(truth)
     curves.set(xlabel="x", ylabel="f(x)", ylim=(truth.min() - 0.3 * spread, truth.max() + 0.3 * spread))
     fig.legend(*curves.get_legend_handles_labels(), loc="outside right center")

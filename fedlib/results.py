@@ -14,9 +14,11 @@ import numpy as np
 import torch
 import yaml
 
-from .files import replacing, write_atomically
+from . import pages
+from .files import ROOT, replacing, write_atomically
+from .profiles import FIGURES, named
+from .settings import check
 
-ROOT = Path(__file__).resolve().parents[1]
 REPRODUCED, ORDERING, NOT = "reproduced", "same ordering, different level", "not reproduced"
 REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "comparisons"}
 
@@ -88,8 +90,8 @@ def compare(measured: Mapping[str, Sequence[float]], numbers: Mapping[str, Paper
     return rows
 
 
-def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", full: Sequence[Mapping] = ()) -> str:
-    """The table paper | ours | verdict as text.
+def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", full: Sequence[Mapping] = ()) -> list:
+    """The table paper | ours | verdict: rows of text, the first is the header.
 
     profile: what ours was run with; a verdict is given for the paper profile only. full: comparisons of the
     paper profile's committed run, shown (with their verdicts) beside those of a smaller one.
@@ -103,8 +105,7 @@ def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", f
         row = [f"{c['id']} [{c['where']}]", f"{c['paper']:g} {c['unit']}", _ours(c)]
         row += [_ours(best) if best else "-"] * bool(full) + [best["verdict"] if best else "run `make paper`"]
         rows.append(row)
-    width = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(r, width, strict=True)).rstrip() for r in rows)
+    return rows
 
 
 def _ours(c: Mapping) -> str:
@@ -160,25 +161,43 @@ def read_result(path: Path) -> dict:
 class Run:
     """What one notebook run produces: figures, measured numbers, and at its end ``result.json``.
 
+    A run with the parameters of its profile goes to figures/<profile>/<notebook>; any other one is a custom run with a
+    folder and a stamp of its own, so that a trial never replaces the profile's figures.
+
     Args:
         notebook: e.g. "01_pendulum". profile: "quick", "paper", ... parameters: the notebook's parameters.
     """
 
     def __init__(self, notebook: str, profile: str, parameters: Mapping):
         self.notebook, self.profile, self.parameters = notebook, profile, dict(parameters)
+        self.label, folder = named(notebook, profile, self.parameters)
         # the batch runner collects the output of a run in a folder of its own and moves it when all is done
-        self.folder = Path(os.environ.get("FEDLIB_OUTPUT") or ROOT / "figures" / profile / notebook)
+        self.folder = Path(os.environ.get("FEDLIB_OUTPUT") or FIGURES / folder)
         self.measured: dict[str, list[float]] = {}
         self.started = time.time()
 
-    def figure(self, fig, name: str):
-        """Save a figure as PNG and SVG with the profile below its corner, clear of all labels, and return it."""
-        fig.text(1, 0, f"{self.profile} profile", ha="right", va="top", fontsize=6, color="0.5")
-        for suffix in ("png", "svg"):
-            metadata = {"Date": None} if suffix == "svg" else None
-            with replacing(self.folder / f"{name}.{suffix}") as partial:
-                fig.savefig(partial, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
-        return fig
+    @property
+    def custom(self) -> bool:
+        """Whether a parameter differs from what the profile says."""
+        return self.label.startswith("custom")
+
+    def check(self, **rules) -> None:
+        """Refuse parameters that cannot mean anything, before any work: name -> a rule of ``settings``."""
+        check(self.parameters, **rules)
+
+    def figure(self, fig, name: str, alt: str) -> None:
+        """Show a figure, and save it as PNG and SVG with the run's label below its corner, clear of all labels.
+
+        alt: what one sees in it, in a sentence.
+        """
+        fig.text(1, 0, self.label, ha="right", va="top", fontsize=6, color="0.4")
+        image = pages.png(fig)
+        fig.set_layout_engine("none")  # made above, and dear
+        with replacing(self.folder / f"{name}.png") as partial:
+            partial.write_bytes(image)
+        with replacing(self.folder / f"{name}.svg") as partial:
+            fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
+        pages.picture(image, alt)
 
     def checkpoint(self, name: str) -> Path | None:
         """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one."""
@@ -186,18 +205,33 @@ class Run:
         return Path(folder) / f"{name}.pt" if folder else None
 
     def measure(self, id: str, values: Sequence[float]) -> None:
-        """Our value of a printed number, one per seed."""
-        paper_numbers()[id]  # a misspelt id fails here, in its own cell
+        """Our value of a printed number, one per seed; a custom run may measure what the paper does not print."""
+        if not self.custom:
+            paper_numbers()[id]  # a misspelt id fails here, in its own cell
         self.measured[id] = [float(v) for v in np.atleast_1d(values)]
 
     def comparisons(self) -> list[Comparison]:
-        return compare(self.measured, paper_numbers())
+        """Those of the measured numbers that the paper prints."""
+        return compare({k: v for k, v in self.measured.items() if k in paper_numbers()}, paper_numbers())
+
+    def table(self) -> None:
+        """Show paper | ours | verdict, beside the committed result of the paper profile."""
+        committed = FIGURES / "paper" / self.notebook / "result.json"
+        full = read_result(committed)["comparisons"] if self.label != "paper profile" and committed.exists() else []
+        header, *rows = table(self.comparisons(), "custom" if self.custom else self.profile, full)
+        for id, values in self.measured.items():
+            if id not in paper_numbers():
+                ours = _ours({"ours": np.mean(values), "sd": np.std(values, ddof=1) if len(values) > 1 else 0,
+                              "seeds": len(values), "unit": ""})  # fmt: skip
+                rows.append([id, "not printed", ours, *["-"] * bool(full), "-"])
+        pages.table(header, rows)
 
     def finish(self, **metrics) -> Path:
         """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine."""
         result = {
             "notebook": self.notebook,
             "profile": self.profile,
+            "label": self.label,
             "parameters": self.parameters,
             "environment": environment(),
             "wall_s": round(time.time() - self.started, 1),

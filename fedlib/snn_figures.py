@@ -63,6 +63,7 @@ def band_explorer(net: nn.Module, models: Mapping[tuple[str, float], Tensor]) ->
     losses, sigmas = (list(dict.fromkeys(key[i] for key in models)) for i in (0, 1))
     return explore(
         lambda **values: draw_band(net, models, **values),
+        "left paths of the stochastic network with their band and the true one, right their spread against the noise",
         loss=ipywidgets.Dropdown(options=losses),
         sigma=ipywidgets.SelectionSlider(options=sorted(sigmas)),
         paths=ipywidgets.IntSlider(20, min=2, max=200),
@@ -120,6 +121,7 @@ def letters_explorer(scores, truth, owned) -> ipywidgets.VBox:
     """The widget of notebook 09: any client, any round."""
     return explore(
         lambda **values: draw_letters(scores, truth, owned, **values),
+        "the pixels that a client owns, what it draws alone and what the federation draws",
         client=ipywidgets.IntSlider(1, min=1, max=len(owned)),
         round=ipywidgets.IntSlider(len(scores["federation"]), min=1, max=len(scores["federation"])),
     )

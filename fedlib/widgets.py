@@ -1,52 +1,114 @@
 """Widgets: sliders in front of pure drawing functions."""
 
-import inspect
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Mapping
 from html import escape
 
+import anywidget
 import ipywidgets
 import numpy as np
 import torch
-from IPython.display import Markdown, display
+import traitlets
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.func import jvp
 
 from .datasets import OUT_OF_DISTRIBUTION, SUBSTEPS, half_steps, pendulum_trajectories, with_stiffness
-from .figures import fit_view, library_view, partition_view, pendulum_view, png, shard_view
+from .figures import fit_view, library_view, partition_view, pendulum_view, shard_view
 from .networks import predict
 from .partitions import checkerboard, hammersley, slices
+from .redraw import painter
 from .solvers import pendulum
 from .spaces import grf
 from .streams import stream
 
 
-def show(*functions: Callable) -> None:
-    """Show the source of library functions, so that a notebook never shows anything but the code that runs."""
-    display(Markdown("\n".join(f"```python\n{inspect.getsource(f)}```" for f in functions)))
+class Picture(anywidget.AnyWidget):
+    """A PNG on the page. ipywidgets' own Image has no alt text, and the page needs no more than this."""
+
+    _esm = """
+    export default { render({ model, el }) {
+        const img = document.createElement("img");
+        img.style.cssText = "display: block; width: 100%; max-width: 800px";
+        function update() {
+            const old = img.src;
+            img.src = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
+            if (old) URL.revokeObjectURL(old);
+            img.alt = model.get("alt");
+        }
+        model.on("change:value", update);
+        update();
+        el.appendChild(img);
+        return () => URL.revokeObjectURL(img.src);
+    } };
+    """
+    value = traitlets.Bytes().tag(sync=True)
+    alt = traitlets.Unicode().tag(sync=True)
 
 
-def explore(draw: Callable[..., Figure], **controls: ipywidgets.Widget) -> ipywidgets.VBox:
+def explore(
+    draw: Callable[..., Figure],
+    alt: str,
+    idle: Callable[..., Collection[str]] = lambda **values: (),
+    **controls: ipywidgets.Widget,
+) -> ipywidgets.VBox:
     """Show ``draw(**values)`` and redraw it whenever a control moves.
 
-    ``draw`` must be a pure function of its arguments. An input that it refuses (ValueError) is said below the
-    controls and the last picture stays.
-    """
-    picture, message = ipywidgets.Image(format="png"), ipywidgets.HTML()
+    ``draw`` must be a pure function of its arguments, always with the same arrangement of axes. An input that it
+    refuses (ValueError) is said below the controls and the last picture stays.
 
-    def update(_=None):
+    Args:
+        alt: what the picture shows, for those who cannot see it; the values of the controls are added.
+        idle: values -> names of the controls that have no effect just now; they are disabled.
+    """
+    paint, picture, message = painter(), Picture(), ipywidgets.HTML()
+
+    def update():
+        values = {name: control.value for name, control in controls.items()}
+        for name, control in controls.items():
+            control.disabled = name in idle(**values)
         try:
-            picture.value = png(draw(**{name: control.value for name, control in controls.items()}))
-            message.value = ""
+            image = paint(draw(**values))
         except ValueError as error:
             message.value = f"<b>{escape(str(error))}</b>"
+            return
+        shown = ", ".join(f"{control.description} {control.value}" for control in controls.values())
+        picture.alt, picture.value, message.value = f"{alt} ({shown})", image, ""
 
+    request = newest_only(update)
     for name, control in controls.items():
         control.description = control.description or name.replace("_", " ")
-        control.style.description_width = "110px"
-        control.observe(update, "value")
+        control.style.description_width = "130px"
+        control.layout.width = "620px"  # a track of 400 px
+        control.observe(request, "value")
     update()
     return ipywidgets.VBox([*controls.values(), message, picture])
+
+
+def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[..., None]:
+    """A request for an update that overtakes the waiting ones: dragging a slider does not queue up pictures.
+
+    In a kernel the update waits ``pause`` seconds, in which the kernel reads the moves that have arrived meanwhile.
+    """
+    waiting = False
+
+    def run():
+        nonlocal waiting
+        waiting = False
+        update()
+
+    def request(_=None):
+        nonlocal waiting
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no kernel, as in a test
+            update()
+            return
+        if not waiting:
+            waiting = True
+            loop.call_later(pause, run)
+
+    return request
 
 
 def pendulum_input(
@@ -88,10 +150,18 @@ INPUT_CONTROLS = {
 }
 
 
+def idle_inputs(kind: str, **_) -> set[str]:
+    """Controls of an input that its kind does not use; t, the ramp, has no frequency."""
+    if kind == "GRF":
+        return {"amplitude", "frequency"}
+    return {"length_scale", "seed"} | ({"frequency"} if kind == "t" else set())
+
+
 def pendulum_explorer(net: nn.Module, models: dict[str, Tensor]) -> ipywidgets.VBox:
     """The pendulum widget: choose an input and see federated, single-client and true angle."""
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
-    return explore(lambda **values: draw_pendulum(net, models, **values), **controls)
+    alt = "left a torque over time, right the angle it causes, true and as predicted by the models"
+    return explore(lambda **values: draw_pendulum(net, models, **values), alt, idle_inputs, **controls)
 
 
 def draw_library(net: nn.Module, row: Tensor, k: float = 1.0, **chosen) -> Figure:
@@ -112,13 +182,15 @@ def library_explorer(net: nn.Module, row: Tensor) -> ipywidgets.VBox:
     """The library widget: choose a stiffness and an input."""
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
     k = ipywidgets.FloatSlider(1, min=0.5, max=1.5, step=0.05, description="stiffness k")
-    return explore(lambda **values: draw_library(net, row, **values), k=k, **controls)
+    alt = "a torque over time, the pendulum's true and predicted angle, and both in the phase plane"
+    return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)
 
 
 def shard_explorer(targets: dict, errors: dict) -> ipywidgets.VBox:
     """The heterogeneity widget: slide through the levels of ``figures.shard_view``."""
     return explore(
         lambda level: shard_view(targets, errors, level),
+        "left which targets each client owns, right the error of both algorithms against shards per client",
         level=ipywidgets.SelectionSlider(options=list(targets), description="shards/client"),
     )
 
@@ -138,6 +210,7 @@ def fit_explorer(x, z, truth, fits: Mapping[tuple[int, int], tuple]) -> ipywidge
     K, p = (sorted({key[i] for key in fits}) for i in (0, 1))
     return explore(
         lambda **chosen: draw_fits(x, z, truth, fits, **chosen),
+        "above who owns which points of the line, below the function and what each model makes of it",
         clients=ipywidgets.SelectionSlider(options=K, description="clients K"),
         pieces=ipywidgets.SelectionSlider(options=p, description="pieces per client"),
     )
@@ -157,6 +230,7 @@ def partition_explorer() -> ipywidgets.VBox:
     """The partition widget."""
     return explore(
         draw_partition,
+        "points of the unit square in the colours of the clients that own them",
         method=ipywidgets.Dropdown(options=["xy", "x"]),
         clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
         blocks=ipywidgets.IntSlider(4, min=1, max=12, description="blocks"),

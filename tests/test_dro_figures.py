@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from fedlib import dro_figures, figures
+from fedlib import dro_figures
 from fedlib.dro_figures import World, draw_digits, draw_fedwad, tiles
+from fedlib.pages import png
 from fedlib.streams import stream
 from fedlib.transport import fedwad, uniform
 
@@ -63,7 +64,7 @@ def test_bad_values_are_refused(worlds, two_clouds):
 
 def test_redraws_are_fast(worlds, two_clouds):
     for draw in (lambda: draw_digits(worlds, 0.5, 0.3, 4), lambda: draw_fedwad(*two_clouds, 5)):
-        assert_redraws_fast(lambda draw=draw: figures.png(draw()))
+        assert_redraws_fast(lambda draw=draw: png(draw()))
 
 
 def test_explorers_redraw(worlds, two_clouds):

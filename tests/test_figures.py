@@ -1,6 +1,6 @@
 """Drawing functions are pure, show what they are given, and answer a slider within 200 ms."""
 
-from itertools import cycle
+import asyncio
 
 import ipywidgets
 import numpy as np
@@ -9,8 +9,10 @@ import torch
 
 from fedlib import figures, widgets
 from fedlib.networks import DeepONet, glorot_uniform, predict, stack
+from fedlib.pages import png
+from fedlib.redraw import painter
 
-from .conftest import assert_redraws_fast
+from .conftest import assert_redraws_fast, every_move
 
 
 @pytest.fixture
@@ -43,9 +45,9 @@ def test_band_is_mean_and_standard_deviation():
 
 
 def test_draw_pendulum_is_a_pure_function(pendulum):
-    first, again = (figures.png(widgets.draw_pendulum(*pendulum, seed=4)) for _ in range(2))
+    first, again = (png(widgets.draw_pendulum(*pendulum, seed=4)) for _ in range(2))
     assert first == again
-    assert first != figures.png(widgets.draw_pendulum(*pendulum, seed=5))
+    assert first != png(widgets.draw_pendulum(*pendulum, seed=5))
 
 
 def test_draw_pendulum_shows_the_linear_response(pendulum):
@@ -65,18 +67,51 @@ def test_unknown_input_kind():
         widgets.pendulum_input(100, "cos")
 
 
-def test_a_move_of_a_slider_redraws_within_200_ms(pendulum):
+def test_a_move_of_a_slider_redraws_fast_enough_for_200_ms(pendulum):
     box = widgets.pendulum_explorer(*pendulum)
-    picture = box.children[-1]
-    slider = next(c for c in box.children if c.description == "length scale")
-    values, pictures = cycle((0.4, 0.6, 0.8, 1.0)), {picture.value}
+    pictures, move = set(), every_move(box)
 
-    def move():
-        slider.value = next(values)
-        pictures.add(picture.value)
+    def moved():
+        move()
+        pictures.add(box.children[-1].value)
 
-    assert_redraws_fast(move)
-    assert len(pictures) == 5
+    assert_redraws_fast(moved)
+    assert len(pictures) == 3  # two lengths; amplitude and frequency do nothing for a random field
+
+
+def test_controls_without_effect_are_disabled(pendulum):
+    box = widgets.pendulum_explorer(*pendulum)
+    control = {c.description: c for c in box.children if hasattr(c, "disabled")}
+    assert [name for name, c in control.items() if c.disabled] == ["amplitude", "frequency"]
+    before = box.children[-1].value
+    control["amplitude"].value = 2.0
+    assert box.children[-1].value == before
+    control["kind"].value = "sin(pi t)"
+    assert [name for name, c in control.items() if c.disabled] == ["length scale", "seed"]
+    control["amplitude"].value = 1.0
+    assert box.children[-1].value != before
+
+
+def test_the_alt_text_names_the_values(pendulum):
+    box = widgets.pendulum_explorer(*pendulum)
+    assert "length scale 0.2" in box.children[-1].alt
+
+
+def test_overtaken_moves_are_dropped():
+    """In a kernel an update waits for the moves that have already arrived."""
+    seen, state = [], {"x": 0}
+    request = widgets.newest_only(lambda: seen.append(state["x"]))
+
+    async def drag():
+        for state["x"] in range(5):
+            request()
+        await asyncio.sleep(0.1)
+        state["x"] = 7
+        request()
+        await asyncio.sleep(0.1)
+
+    asyncio.run(drag())
+    assert seen == [4, 7]
 
 
 def test_refused_input_is_said_and_the_last_picture_stays():
@@ -86,7 +121,7 @@ def test_refused_input_is_said_and_the_last_picture_stays():
         return figures.panels()[0]
 
     control = ipywidgets.IntSlider(0, max=3)
-    box = widgets.explore(draw, x=control)
+    box = widgets.explore(draw, "an empty panel", x=control)
     before = box.children[-1].value
     control.value = 2
     assert box.children[-2].value == "<b>x = 2 is &lt;too&gt; large</b>"
@@ -126,4 +161,5 @@ def test_function_widgets_answer_a_slider_within_200_ms():
     own = [np.arange(k, 200, 5) for k in range(5)]
     fits = {(5, 40): (own, z, np.stack([z] * 5))}
     for draw in (lambda: widgets.draw_fits(x, z, z, fits, 5, 40), lambda: widgets.draw_partition("xy", 5, 8)):
-        assert_redraws_fast(lambda draw=draw: figures.png(draw()))
+        paint = painter()
+        assert_redraws_fast(lambda draw=draw, paint=paint: paint(draw()))

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from fedlib.figures import COLORS, panels, png
+from fedlib.figures import COLORS, panels
 from fedlib.inverse_figures import coefficient_curves, observed, reaction_view, wake_view
+from fedlib.pages import png
 
 from .conftest import assert_redraws_fast
 

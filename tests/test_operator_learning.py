@@ -7,8 +7,8 @@ from torch.func import functional_call
 
 from fedlib import operator_figures, operators
 from fedlib.federation import Federation, train
-from fedlib.figures import png
 from fedlib.networks import CartesianDeepONet, as_dict, glorot_normal, stack
+from fedlib.pages import png
 from fedlib.reference import fedavg_adam
 from fedlib.sampling import Local
 from fedlib.spaces import chebyshev_draws, chebyshev_series

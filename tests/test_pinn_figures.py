@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedlib import pdes
-from fedlib.figures import png
+from fedlib.pages import png
 from fedlib.pinn_figures import solution_view
 
 from .conftest import assert_redraws_fast

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from fedlib import results
+from fedlib.figures import panels
+from fedlib.profiles import NOTEBOOKS, parameters_of
 from fedlib.results import NOT, ORDERING, REPRODUCED, PaperNumber, Run, compare, paper_numbers, read_result
+from fedlib.settings import whole
 
 NUMBERS = {
     "a": PaperNumber("a", 1.0, "Table 1", "%", spread=2.0, samples=100, group="t"),
@@ -78,7 +81,7 @@ def test_the_profile_stands_clear_of_the_labels(run):
     fig = matplotlib.figure.Figure((1.5, 1.5), layout="constrained")
     ax = fig.subplots()
     ax.set_xlabel("steps of a long training")
-    run.figure(fig, "narrow")
+    run.figure(fig, "narrow", alt="an empty panel")
     label, profile = (text.get_window_extent() for text in (ax.xaxis.label, fig.texts[0]))
     assert profile.y1 <= label.y0
 
@@ -86,7 +89,7 @@ def test_the_profile_stands_clear_of_the_labels(run):
 def test_a_run_writes_figures_and_result(run):
     fig = matplotlib.figure.Figure()
     fig.subplots().plot([1, 2])
-    run.figure(fig, "f")
+    run.figure(fig, "f", alt="a line")
     run.measure("fed-deeponet.table1.C20", [1.0, 1.2])
     path = run.finish(error=np.array([1.0, 1.2]), count=np.int64(3))
     result = read_result(path)
@@ -134,11 +137,33 @@ def test_atomic_write_replaces_or_leaves_alone(tmp_path):
 
 def test_a_quick_run_gets_no_verdict_of_its_own():
     quick = compare({"b": [5.0]}, NUMBERS)
-    text = results.table(quick, "quick")
-    assert "quick profile" in text
-    assert NOT not in text
+    header, row = results.table(quick, "quick")
+    assert "ours, quick profile" in header
+    assert row[-1] == "run `make paper`"
     full = [results.asdict(c) for c in compare({"b": [1.5]}, NUMBERS)]
-    text = results.table(quick, "quick", full)
-    assert "1.500 % (1 seed)" in text
-    assert text.endswith(REPRODUCED)
-    assert results.table(quick, "paper").endswith(NOT)
+    assert results.table(quick, "quick", full)[1][-2:] == ["1.500 % (1 seed)", REPRODUCED]
+    assert results.table(quick, "paper")[1][-1] == NOT
+
+
+def test_a_changed_parameter_makes_a_custom_run(tmp_path, monkeypatch, page):
+    """Its figures have a folder and a stamp of their own, and it may measure what the paper does not print."""
+    defaults = {name: default for name, (_, default) in parameters_of(NOTEBOOKS / "01_pendulum.ipynb").items()}
+    monkeypatch.setattr(results, "FIGURES", tmp_path)
+    assert Run("01_pendulum", "quick", defaults).folder == tmp_path / "quick/01_pendulum"
+    run = Run("01_pendulum", "quick", defaults | {"rounds": 5})
+    assert run.custom
+    assert run.folder.parent == tmp_path / "custom"
+    fig, _ = panels()
+    run.figure(fig, "f", alt="an empty panel")
+    assert fig.texts[0].get_text() == "custom: rounds=5"
+    run.measure("fed-deeponet.table1.C11", [1.0, 3.0])
+    run.measure("fed-deeponet.table1.C20", [1.0])
+    run.table()
+    rows = page[-1][0]["text/plain"].splitlines()
+    assert rows[-1].split()[:6] == ["fed-deeponet.table1.C11", "not", "printed", "2.000", "+-", "1.414"]
+    assert rows[1].startswith("fed-deeponet.table1.C20 [Table 1")
+
+
+def test_parameters_are_checked_by_their_rules(run):
+    with pytest.raises(ValueError, match="seeds is empty|entry"):
+        Run("nb", "quick", {"seeds": [-1]}).check(seeds=whole(0))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import figures, noisy, snn_figures
+from fedlib import noisy, snn_figures
 from fedlib.networks import predict, stack
+from fedlib.pages import png
 from fedlib.partitions import focused
 from fedlib.stochastic import SNN, init_snn
 from fedlib.streams import stream, torch_stream
@@ -80,7 +81,7 @@ def test_views_are_pure_and_redraw_within_200_ms(bands, letters):
         ),
         (lambda **k: snn_figures.draw_letters(*letters, **k), dict(client=2, round=1), dict(client=3)),
     ):
-        assert figures.png(draw(**one)) == figures.png(draw(**one)) != figures.png(draw(**(one | other)))
+        assert png(draw(**one)) == png(draw(**one)) != png(draw(**(one | other)))
     for box, name in (
         (snn_figures.band_explorer(*bands), "paths"),
         (snn_figures.letters_explorer(*letters), "client"),

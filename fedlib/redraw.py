@@ -1,0 +1,107 @@
+"""Pictures for sliders: only what a move can change is drawn anew."""
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from .pages import DENSITY, WIDTH
+
+
+def painter(density: float = DENSITY) -> Callable[[Figure], bytes]:
+    """A function Figure -> PNG bytes, for pictures that resemble each other as those behind a slider do.
+
+    Most of a picture's time goes into its layout and its ticks. Both are kept: the layout of the first figure with as
+    many axes, and the background (axes, ticks and labels) while limits, scales and labels stay as they are. The rest
+    is drawn on top: lines, areas, images, texts, legends, titles. So a drawing function stays a pure function, and is
+    the faster the less its limits depend on its arguments.
+
+    Args:
+        density: pixels of the picture for one of the page; the picture is 800 page pixels wide.
+    """
+    layouts: dict[tuple[int, int], tuple] = {}
+    background: dict[tuple, object] = {}
+
+    def paint(fig: Figure) -> bytes:
+        fig.set_dpi(density * WIDTH / fig.get_figwidth())
+        canvas = FigureCanvasAgg(fig)
+        arrangement = len(fig.axes), len(fig.texts)
+        if arrangement not in layouts:
+            canvas.draw()
+            layouts[arrangement] = layout_of(fig)
+        fig.set_layout_engine("none")
+        apply_layout(fig, *layouts[arrangement])
+        changing, key = movable(fig), (tuple(fig.bbox.size), *map(frame, fig.axes))
+        if key not in background:
+            background.clear()  # the last one is enough: they take megabytes
+            with hidden(changing):
+                canvas.draw()
+            background[key] = canvas.copy_from_bbox(fig.bbox)
+        canvas.restore_region(background[key])
+        for artist in changing:
+            artist.draw(canvas.get_renderer())
+        return encode(canvas)
+
+    return paint
+
+
+def encode(canvas: FigureCanvasAgg) -> bytes:
+    """PNG, hardly compressed: a slider waits for the computer, not for the bytes."""
+    out = BytesIO()
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").save(out, "png", compress_level=1)
+    return out.getvalue()
+
+
+def movable(fig: Figure) -> list[Artist]:
+    """Everything but colour bars, and the ticks, labels and paper of axes, in the order in which it is drawn."""
+    found = [(1, 0, artist) for artist in (*fig.texts, *fig.legends)]
+    for ax in fig.axes:
+        if not hasattr(ax, "_colorbar"):
+            found += [(0, a.get_zorder(), a) for a in ax.get_children() if a not in (ax.xaxis, ax.yaxis, ax.patch)]
+            if not ax.axison:  # then spines are not drawn either
+                found = [f for f in found if f[2] not in ax.spines.values()]
+    return [artist for *_, artist in sorted(found, key=lambda f: f[:2]) if artist.get_visible()]
+
+
+@contextmanager
+def hidden(artists: Sequence[Artist]):
+    """Draw without them."""
+    for artist in artists:
+        artist.set_visible(False)
+    yield
+    for artist in artists:
+        artist.set_visible(True)
+
+
+def frame(ax: Axes) -> tuple:
+    """What the ticks and labels of an axes depend on."""
+    parts = [ax.axison, ax.get_visible(), ax.get_facecolor()]
+    for axis in (ax.xaxis, ax.yaxis):
+        ticks, names = axis.get_major_locator(), axis.get_major_formatter()
+        parts += [*axis.get_view_interval(), axis.get_scale(), axis.get_label_text(), type(ticks), type(names)]
+        parts += [tuple(getattr(ticks, "locs", ())), tuple(getattr(names, "seq", ()))]
+    return tuple(parts)
+
+
+def layout_of(fig: Figure) -> tuple:
+    """Places of the axes, of their titles and of the figure's texts."""
+    axes = [(ax.get_position(original=True), ax.get_box_aspect(), ax.get_anchor(), ax.title) for ax in fig.axes]
+    return [(*place, title.get_position()) for *place, title in axes], [text.get_position() for text in fig.texts]
+
+
+def apply_layout(fig: Figure, axes: Sequence[tuple], texts: Sequence[tuple]) -> None:
+    for ax, (place, box_aspect, anchor, title) in zip(fig.axes, axes, strict=True):
+        ax.set_position(place, which="original")
+        ax.set_box_aspect(box_aspect)
+        ax.set_anchor(anchor)
+        ax.title.set_position(title)
+        ax._autotitlepos = False  # or matplotlib measures all ticks anew to place the title
+        ax.apply_aspect()
+    for text, place in zip(fig.texts, texts, strict=True):
+        text.set_position(place)

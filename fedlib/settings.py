@@ -1,0 +1,70 @@
+"""Checks of a notebook's parameters, before any work: what was given, what was expected."""
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    """What a single value must be, in words and as a test."""
+
+    expected: str
+    holds: Callable[[object], bool]
+
+
+def whole(low: int = 1, high: int | None = None) -> Rule:
+    """A whole number from low, and up to high."""
+    text = f"a whole number >= {low}" if high is None else f"a whole number between {low} and {high}"
+    return Rule(text, lambda v: type(v) is int and v >= low and (high is None or v <= high))
+
+
+def number(low: float, high: float | None = None) -> Rule:
+    """A number from low, and up to high."""
+    text = f"a number >= {low:g}" if high is None else f"a number between {low:g} and {high:g}"
+    return Rule(text, lambda v: _number(v) and v >= low and (high is None or v <= high))
+
+
+def positive() -> Rule:
+    """A number > 0, such as a learning rate."""
+    return Rule("a number > 0", lambda v: _number(v) and v > 0)
+
+
+def share() -> Rule:
+    """A share of clients or of data, in (0, 1]."""
+    return Rule("a share > 0 and <= 1, such as 0.75", lambda v: _number(v) and 0 < v <= 1)
+
+
+def one_of(*options) -> Rule:
+    """One of some names or numbers."""
+    return Rule(f"one of {', '.join(map(repr, options))}", lambda v: v in options)
+
+
+def _number(v) -> bool:
+    return isinstance(v, (int, float)) and not isinstance(v, bool) and isfinite(v)
+
+
+def check(parameters: Mapping, **rules: Rule) -> None:
+    """Raise ValueError for the first parameter that breaks its rule.
+
+    A list must not be empty and every entry has to keep the rule, so does every value of a dict.
+
+    Args:
+        parameters: name -> value. rules: name -> rule; a name that is no parameter is a mistake of the notebook.
+    """
+    if unknown := sorted(set(rules) - set(parameters)):
+        raise KeyError(f"there is a rule for {unknown[0]!r}, but no such parameter")
+    for name, rule in rules.items():
+        _check(name, parameters[name], rule)
+
+
+def _check(name: str, value, rule: Rule) -> None:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _check(f"{name}[{key!r}]", part, rule)
+    elif not isinstance(value, list):
+        if not rule.holds(value):
+            raise ValueError(f"{name} = {value!r}: expected {rule.expected}")
+    elif not value:
+        raise ValueError(f"{name} is empty: expected at least one entry, each {rule.expected}")
+    elif bad := [v for v in value if not rule.holds(v)]:
+        raise ValueError(f"{name} = {value!r}: {bad[0]!r} is no entry for it; expected for each {rule.expected}")

@@ -1,0 +1,59 @@
+"""A picture that keeps layout and ticks is the picture that is drawn from scratch."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+from matplotlib.colors import LogNorm
+from PIL import Image
+
+from fedlib import redraw
+from fedlib.figures import panels
+from fedlib.redraw import painter
+
+
+def curves(a, top=2.0, label="x"):
+    fig, ((left, right),) = panels(1, 2)
+    t = np.linspace(0, 1, 50)
+    left.plot(t, a * t, label=f"a = {a:.1f}")
+    left.fill_between(t, 0, a * t, alpha=0.2)
+    left.set(xlabel=label, ylabel="y", ylim=(0, top), title=f"slope {a:.2f}")
+    left.legend(loc="upper left")
+    shown = right.imshow(a * np.outer(t, t), norm=LogNorm(1e-3, top))
+    fig.colorbar(shown, ax=right)
+    fig.suptitle(f"a = {a:.2f}")
+    return fig
+
+
+def pixels(png):
+    return np.asarray(Image.open(BytesIO(png)), float)
+
+
+@pytest.mark.parametrize("second", [{"a": 0.5}, {"a": 1.5, "top": 1.9}, {"a": 1.5, "label": "z"}])
+def test_the_second_picture_is_the_one_drawn_from_scratch(second):
+    paint = painter()
+    paint(curves(1.0))
+    kept, fresh = pixels(paint(curves(**second))), pixels(painter()(curves(**second)))
+    assert kept.shape == fresh.shape
+    assert np.abs(kept - fresh).max() == 0
+
+
+def test_and_nothing_is_left_of_the_first_one():
+    paint = painter()
+    first = paint(curves(1.0))
+    assert paint(curves(0.3)) != first
+    assert paint(curves(1.0)) == first
+
+
+def test_ticks_are_drawn_once_while_the_limits_stay(monkeypatch):
+    paint, drawn = painter(), []
+    paint(curves(1.0))
+    monkeypatch.setattr(redraw.FigureCanvasAgg, "draw", lambda self: drawn.append(1))
+    paint(curves(0.5))
+    assert not drawn
+    paint(curves(0.5, top=5.0))
+    assert drawn
+
+
+def test_the_picture_is_as_wide_as_the_page_at_double_density():
+    assert pixels(painter()(curves(1.0))).shape[1] == 1600
