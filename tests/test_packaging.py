@@ -1,10 +1,13 @@
-"""environment.yml, pyproject.toml and requirements.lock name one and the same environment."""
+"""One environment in environment.yml, pyproject.toml, requirements.lock and Makefile; citation and licences."""
 
+import os
 import re
 import tomllib
+from fnmatch import fnmatch
 
 import yaml
 
+from fedlib.batch import kernel_environment
 from fedlib.results import ROOT
 
 
@@ -52,6 +55,41 @@ def test_ci_runs_the_readme_command():
     readme = (ROOT / "README.md").read_text()
     assert "make figures" in readme
     assert "make test" in readme
+
+
+def test_make_gives_kernels_what_batch_runs_give():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in ("lab", "test", "facts"):
+        given = dict(re.findall(rf"^.*\b{target}\b.*: export (\w+) = (\d+)$", makefile, re.MULTILINE))
+        with kernel_environment(1):
+            assert given == {name: os.environ[name] for name in (*given, "OMP_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_")}
+
+
+def test_citation():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)  # required by the format
+    assert citation["version"] == meta["version"]
+    assert citation["license"] == meta["license"]
+    assert len(citation["references"]) == 4
+    for paper in citation["references"]:
+        assert {"type", "title", "authors"} <= set(paper), paper["title"]
+        assert "doi" in paper or paper["type"] == "unpublished", paper["title"]
+
+
+def test_every_file_has_a_licence_and_every_licence_its_text():
+    entries = tomllib.loads((ROOT / "REUSE.toml").read_text())["annotations"]
+
+    def licence(path):  # of several matching entries the last one counts
+        name = path.relative_to(ROOT).as_posix()
+        return [e["SPDX-License-Identifier"] for e in entries if any(fnmatch(name, p) for p in [*e["path"]])][-1]
+
+    shared = [*(ROOT / "figures/paper").rglob("*.*"), ROOT / "data/cylinder_wake.npz"]
+    code = [p for folder in ("fedlib", "notebooks", "tests") for p in (ROOT / folder).rglob("*.*")]
+    assert {licence(path) for path in shared} == {"CC-BY-4.0"}
+    assert {licence(path) for path in [*code, ROOT / "README.md"]} == {"MIT"}
+    assert {p.stem for p in (ROOT / "LICENSES").iterdir()} == {e["SPDX-License-Identifier"] for e in entries}
+    assert (ROOT / "LICENSE").read_text() == (ROOT / "LICENSES/MIT.txt").read_text()
 
 
 def test_a_module_imports_only_from_its_left():
