@@ -1,6 +1,7 @@
 """python -m fedlib run | report | defaults | bench"""
 
 import argparse
+import ast
 import json
 import sys
 from importlib import import_module
@@ -22,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("fedlib", description="A companion to four papers on federated scientific ML.")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run notebooks through papermill and write figures and results")
-    run.add_argument("notebooks", nargs="*", help="names such as 01_pendulum; all by default")
+    run.add_argument("notebooks", nargs="*", help="01_pendulum, its path, or just 01; all by default")
     run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
@@ -38,9 +39,6 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--quick", action="store_true", help="fewer repetitions")
     given = parser.parse_args(arguments)
 
-    if given.command == "report":
-        print(batch.report(given.profile, given.figures))
-        return 0
     if given.command == "defaults":
         for path in sorted(given.source.glob("*.ipynb")):
             print(profiles.write_defaults(path))
@@ -50,21 +48,39 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(getattr(import_module(module, "fedlib"), function)(given.quick), indent=1))
         return 0
     try:
-        overrides = {}
-        for text in given.p:
-            name, equals, value = text.partition("=")
-            if not equals:
-                raise ValueError(f"-p {text!r}: expected name=value")
-            overrides[name] = yaml.safe_load(value)
+        if given.command == "report":
+            print(batch.report(given.profile, given.figures))
+            return 0
+        overrides = dict(override(text) for text in given.p)
         outcomes = batch.run(given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures)
     except ValueError as error:
         print(f"fedlib: {error}", file=sys.stderr)
         return 2
-    print("\n" + batch.report(given.profile, given.figures) + "\n")
+    print()
+    custom = [o.folder for o in outcomes if o.folder.parent.name == "custom"]
+    for name in sorted({o.folder.parent.name for o in outcomes}):
+        print(batch.report(name, given.figures, custom if name == "custom" else None), end="\n\n")
     for o in outcomes:
         print(f"{o.status:8} {o.notebook:28} {o.seconds:6.1f} s  {o.message}".rstrip())
-    print(f"Figures and results: {given.figures / given.profile}")
+    folders = {*custom, *(o.folder.parent for o in outcomes if o.folder not in custom)}
+    print("Figures and results:", ", ".join(map(str, sorted(folders))))
     return int(any(o.status == "failed" for o in outcomes))
+
+
+def override(text: str) -> tuple[str, object]:
+    """name=value as (name, value); the value is a Python literal or else YAML."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"-p {text!r}: expected name=value")
+    try:
+        return name, ast.literal_eval(value)  # YAML alone reads 1e-3 as a text
+    except (ValueError, SyntaxError):
+        pass
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", error)
+        raise ValueError(f"-p {text!r}: {problem}; expected a value such as 5, '[1, 2]' or text") from None
 
 
 if __name__ == "__main__":

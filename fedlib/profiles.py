@@ -57,8 +57,10 @@ def check_parameters(notebook: Path, given: Mapping) -> dict:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             raise ValueError(f"{notebook.stem} has no parameter {name!r}; {hint}")
-        if not has_type(value, known[name][0]):
-            raise ValueError(f"{notebook.stem}: {name} = {value!r}; expected {known[name][0]}")
+        hint = known[name][0]
+        if not has_type(value, hint):
+            fix = f"; did you mean {name}={[value]}?" if has_type([value], hint) else ""
+            raise ValueError(f"{notebook.stem}: {name} = {value!r}; expected {hint}{fix}")
     return {name: default for name, (_, default) in known.items()} | dict(given)
 
 
@@ -105,12 +107,15 @@ def named(notebook: str, profile: str, parameters: Mapping, notebooks: Path = NO
 
     Args:
         parameters: those of the run; compared with what the profile says about them. 5 and 5.0 are the same.
-        notebooks: where the notebook and its profiles are. One that is not there has nothing to compare with.
+        notebooks: where the notebook and its profiles are, else the current folder. One that is in neither, or has
+            no parameters cell, has nothing to compare with.
 
     Raises:
         ValueError: the notebook has no such profile.
     """
     path = notebooks / f"{notebook}.ipynb"
+    if not path.exists():  # one's own, beside which its kernel runs
+        path = Path(path.name)
     if not (defaults := defaults_of(path)):
         return f"{profile} profile", f"{profile}/{notebook}"
     expected = defaults | profile_parameters(path, profile)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
 
 def write_notebook(folder, name, last="run.finish(mean=scale * stream(seed, 'x').normal(size=n).mean())"):
     parameters = 'profile: str = "quick"\nseed: int = 0\nn: int = 5\nscale: float = 1.0\npause: float = 0.0'
+    parameters += "\nsizes: list[int] = [1]"
     cells = [new_code_cell(parameters), new_code_cell(CODE.format(name=name)), new_code_cell(last)]
     cells[0].metadata["tags"] = ["parameters"]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -48,7 +50,9 @@ def command(project, *arguments):
 
 
 def result(project, name="sound", profile="quick"):
-    return json.loads((project[1] / profile / name / "result.json").read_text())
+    """Of a profile, or of the only custom run."""
+    (path,) = (project[1] / profile).glob(f"{name}-*/result.json" if profile == "custom" else f"{name}/result.json")
+    return json.loads(path.read_text())
 
 
 def test_one_broken_cell_does_not_stop_the_others(project, capsys):
@@ -73,23 +77,64 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
 
 
 def test_profile_parameters_and_overrides_reach_the_notebook(project):
+    assert command(project, "--profile", "long", "sound") == 0
+    assert result(project, profile="long")["parameters"] == {"seed": 0, "n": 50, "scale": 1}
     assert command(project, "--profile", "long", "-p", "scale=2", "sound") == 0
-    assert result(project, profile="long")["parameters"] == {"seed": 0, "n": 50, "scale": 2}
-    assert result(project, profile="long")["profile"] == "long"
+    assert result(project, profile="custom")["parameters"] == {"seed": 0, "n": 50, "scale": 2}
+    assert result(project, profile="custom")["profile"] == "long"
+    assert result(project, profile="custom")["label"] == "custom (long profile): scale=2"
 
 
-def test_changed_parameter_or_truncated_result_runs_again(project):
+def test_changed_parameters_go_to_a_folder_of_their_own(project, capsys):
     _, figures, log = project
     assert command(project) == 0
-    first = result(project)
+    first, kept = result(project), (figures / "quick/sound/result.json").stat().st_mtime_ns
+    capsys.readouterr()
     assert command(project, "-p", "seed=1") == 0
-    assert result(project)["metrics"] != first["metrics"]
+    custom = result(project, profile="custom")
+    assert custom["label"] == "custom: seed=1"
+    assert custom["metrics"] != first["metrics"]
+    assert (figures / "quick/sound/result.json").stat().st_mtime_ns == kept
+    (folder,) = (figures / "custom").glob("[!.]*")
+    out = capsys.readouterr().out
+    assert out.endswith(f"Figures and results: {folder}\n")
+    assert "sound, custom: seed=1" in out
+    assert "quick profile" not in out
+    assert command(project, "-p", "seed=1") == 0
+    assert command(project, "-p", "seed=0", "-p", "n=5") == 0  # the defaults, spelt out
+    assert len(log.read_text().split()) == 2
+
+
+def test_an_edited_cell_is_a_custom_run_of_a_known_profile(project, capsys):
+    assert main(["defaults", "--source", str(project[0])]) == 0
+    path = project[0] / "sound.ipynb"
+    path.write_text(path.read_text().replace("n: int = 5", "n: int = 6"))
     assert command(project) == 0
-    path = figures / "quick" / "sound" / "result.json"
+    assert result(project, profile="custom")["label"] == "custom: n=6"
+    assert not (project[1] / "quick").exists()
+    path.write_text(path.read_text().replace('profile: str = \\"quick', 'profile: str = \\"mine'))
+    assert command(project) == 2
+    assert "sound has no profile 'mine'; known: quick, long" in capsys.readouterr().err
+
+
+def test_a_truncated_result_runs_again(project):
+    _, figures, log = project
+    assert command(project) == 0
+    first, path = result(project), figures / "quick" / "sound" / "result.json"
     path.write_text(path.read_text()[:100])
     assert command(project) == 0
     assert result(project)["metrics"] == first["metrics"]
-    assert len(log.read_text().split()) == 4
+    assert len(log.read_text().split()) == 2
+
+
+def test_names_may_be_short_or_paths(project, monkeypatch):
+    source, _, log = project
+    write_notebook(source, "sounder")
+    monkeypatch.chdir(source.parent)
+    names = ["sound", "sound.ipynb", "notebooks/sound.ipynb", str(source / "sound.ipynb"), "./notebooks/sound"]
+    assert command(project, *names) == 0
+    assert command(project, "sounde") == 0
+    assert log.read_text().split() == ["sound", "sounder"]
 
 
 @pytest.mark.parametrize(
@@ -99,15 +144,60 @@ def test_changed_parameter_or_truncated_result_runs_again(project):
         (["-p", "seed=one"], "seed = 'one'; expected int"),
         (["-p", "n=2.5"], "n = 2.5; expected int"),
         (["-p", "seed"], "expected name=value"),
-        (["--profile", "lnog"], "known: quick, long"),
+        (["-p", "sizes=3"], "sizes = 3; expected list[int]; did you mean sizes=[3]?"),
+        (["-p", "sizes=many"], "sizes = 'many'; expected list[int]\n"),
+        (["-p", "sizes=[1"], "-p 'sizes=[1': expected ',' or ']'"),
+        (["-p", "scale=1e-3", "-p", "n=1e3"], "n = 1000.0; expected int"),  # 1e-3 is a number, though not in YAML
+        (["--jobs", "0"], "jobs = 0: expected 1 or more"),
+        (["elsewhere/sound.ipynb"], "no notebook 'elsewhere/sound.ipynb'"),
+        (["so"], "known or near: solo, sound"),
+        (["--profile", "lnog", "sound"], "known: quick, long"),
         (["sonud"], "no notebook 'sonud'"),
     ],
 )
 def test_misspelt_arguments_are_refused_before_anything_runs(project, arguments, message, capsys):
+    write_notebook(project[0], "solo")
     assert command(project, *arguments) == 2
-    assert message in capsys.readouterr().err
+    red = capsys.readouterr().err
+    assert message in red
+    assert red.count("\n") == 1
     assert not project[1].exists()
     assert not project[2].exists()
+
+
+def test_a_folder_that_cannot_be_written(project, capsys):
+    project[1].write_text("a file, not a folder")
+    assert command(project) == 2
+    assert f"cannot write to {project[1] / 'quick'} (Not a directory); name" in capsys.readouterr().err
+    assert not project[2].exists()
+
+
+@pytest.mark.parametrize("profile", ["nope", "../..", "", ".hidden"])
+def test_report_knows_its_profiles(project, profile, capsys):
+    (project[1] / ".hidden").mkdir(parents=True)
+    assert main(["report", "--profile", profile, "--figures", str(project[1])]) == 2
+    known = "allen_cahn_2, allen_cahn_3, diffusion_reaction, paper, quick, seeds"
+    assert capsys.readouterr().err == f"fedlib: there is no profile {profile!r}; known: {known}\n"
+
+
+def percents(text):
+    return [int(p) for p in re.findall(r"(\d+)%\|", text)]
+
+
+def test_the_bar_starts_at_zero_and_is_full_only_after_success(project, capsys):
+    source, figures, _ = project
+    write_notebook(source, "silent", last="pass")  # all cells end well, but it leaves no result
+    assert command(project, "silent") == 1
+    seen = percents(capsys.readouterr().err)
+    assert seen[0] == 0
+    assert max(seen) < 100
+    assert (figures / "quick/.silent.partial/silent.ipynb").exists()
+    write_notebook(source, "silent", last="time.sleep(1.5)\nrun.finish()")
+    assert command(project, "silent") == 0
+    seen = percents(capsys.readouterr().err)
+    assert seen[0] == 0
+    assert seen[-1] == 100
+    assert {25, 50} & set(seen), "cells of the old run were counted"
 
 
 def test_parameters_cell_holds_literals_only(project):
@@ -127,18 +217,21 @@ def test_killed_run_resumes_to_the_identical_result(project):
     source, figures, _ = project
     assert command(project) == 0
     expected = result(project)["metrics"]
-    arguments = ["run", "--source", str(source), "--figures", str(figures / "killed"), "-p", "pause=3.0"]
+    slow = source / "parameters" / "sound.slow.yaml"
+    slow.write_text("pause: 3.0")
+    arguments = ["run", "--source", str(source), "--figures", str(figures), "--profile", "slow"]
     process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], start_new_session=True)
-    partial = figures / "killed" / "quick" / ".sound.partial"
+    partial = figures / "slow" / ".sound.partial"
     deadline = time.time() + 60
     while batch.cells_done(partial / "sound.ipynb") < 2 and time.time() < deadline:
         time.sleep(0.05)  # the parameters cells are done: the kernel is asleep in the next one
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert partial.exists()
-    assert not (figures / "killed" / "quick" / "sound").exists()
-    assert main([*arguments[:5], "-p", "pause=0.0"]) == 0
-    assert json.loads((figures / "killed" / "quick" / "sound" / "result.json").read_text())["metrics"] == expected
+    assert not (figures / "slow" / "sound").exists()
+    slow.write_text("pause: 0.0")
+    assert main(arguments) == 0
+    assert result(project, profile="slow")["metrics"] == expected
     assert not partial.exists()
 
 
@@ -155,8 +248,11 @@ run.finish(found=path.read_text())
 def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(project):
     write_notebook(project[0], "twice", last=ONCE)
     kept = project[1] / "quick" / ".twice.checkpoints"
-    assert [command(project, "twice"), command(project, "twice", "-p", "seed=1")] == [1, 1]  # not another's state
+    assert command(project, "twice") == 1
+    write_notebook(project[0], "twice", last=ONCE + "# other code")
+    assert command(project, "twice") == 1  # does not find another's state
     assert len(list(kept.iterdir())) == 2
+    write_notebook(project[0], "twice", last=ONCE)
     assert command(project, "twice") == 0
     assert result(project, "twice")["metrics"] == {"found": "half of the work"}
     assert not kept.exists()
