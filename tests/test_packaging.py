@@ -1,9 +1,12 @@
 """One environment in environment.yml, pyproject.toml, requirements.lock and Makefile; citation and licences."""
 
+import ast
 import os
 import re
+import sys
 import tomllib
 from fnmatch import fnmatch
+from importlib.metadata import packages_distributions
 
 import yaml
 
@@ -38,6 +41,20 @@ def test_every_requirement_is_locked_at_an_allowed_version():
     for name, requirement in project().items():
         lower = requirement.split(">=")[1]
         assert version(lock()[name]) >= version(lower), requirement
+
+
+def test_what_fedlib_imports_is_required():
+    """Also what is imported inside a function; the optional extras count."""
+    meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = meta["optional-dependencies"]
+    required = set(project()) | {canonical(r.split(">=")[0]) for e in ("deepxde", "ngsolve") for r in extras[e]}
+    known = packages_distributions()
+    for path in (ROOT / "fedlib").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            for name in {n.split(".")[0] for n in names} - sys.stdlib_module_names - {"fedlib"}:
+                assert required & {canonical(d) for d in known.get(name, [name])}, f"{path.name} imports {name}"
 
 
 def test_environment_yml_is_the_same_set():
