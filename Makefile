@@ -8,6 +8,7 @@ TORCH_INDEX ?=
 INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 TORCH = $$(grep '^torch==' requirements.lock)
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
+NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
@@ -61,14 +62,14 @@ bench: setup  ## measure the engine against a plain PyTorch loop (JSON)
 
 format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
-	.venv/bin/nbstripout --keep-count notebooks/*.ipynb
+	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
 
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares
-	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN notebooks/*.ipynb
-	.venv/bin/nbstripout --keep-count notebooks/*.ipynb
+	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN $(NOTEBOOKS)
+	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
 
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
-clean:  ## remove the environment and all figures but the paper profile's
-	rm -rf .venv figures/quick
+clean:  ## remove the environment and all figures but the committed ones
+	rm -rf .venv figures/quick figures/custom
