@@ -130,6 +130,17 @@ def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: 
                 color=COLORS[color], label=label)  # fmt: skip
 
 
+def input_output(t, u: np.ndarray, x: np.ndarray) -> Figure:
+    """What an operator does: left torques u [n, m] (rad/s^2) over t [m] (s), right the angles x [n, m] (rad)."""
+    fig, ((left, right),) = panels(1, 2, size=(3.2, 2.2))
+    for k, (torque, angle) in enumerate(zip(u, x, strict=True)):
+        left.plot(t, torque, color=CLIENTS[k % len(CLIENTS)], lw=2)
+        right.plot(t, angle, color=CLIENTS[k % len(CLIENTS)], lw=2)
+    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="what the network sees")
+    right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="what it has to predict")
+    return fig
+
+
 def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
     """Left the input torque, right the angle it causes, true and predicted, with relative L2 errors.
 

@@ -11,10 +11,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from .pages import DENSITY, WIDTH
+from .pages import WIDTH
 
 
-def painter(density: float = DENSITY) -> Callable[[Figure], bytes]:
+def painter(density: float = 1.5) -> Callable[[Figure], bytes]:
     """A function Figure -> PNG bytes, for pictures that resemble each other as those behind a slider do.
 
     Most of a picture's time goes into its layout and its ticks. Both are kept: the layout of the first figure with as
@@ -23,7 +23,8 @@ def painter(density: float = DENSITY) -> Callable[[Figure], bytes]:
     the faster the less its limits depend on its arguments.
 
     Args:
-        density: pixels of the picture for one of the page; the picture is 800 page pixels wide.
+        density: pixels of the picture for one of the page, where it is 800 wide. Still pictures have 2, at the price
+            of a PNG of twice the size.
     """
     layouts: dict[tuple[int, int], tuple] = {}
     background: dict[tuple, object] = {}

@@ -55,5 +55,5 @@ def test_ticks_are_drawn_once_while_the_limits_stay(monkeypatch):
     assert drawn
 
 
-def test_the_picture_is_as_wide_as_the_page_at_double_density():
-    assert pixels(painter()(curves(1.0))).shape[1] == 1600
+def test_the_picture_is_as_wide_as_the_page():
+    assert pixels(painter(2)(curves(1.0))).shape[1] == 1600
