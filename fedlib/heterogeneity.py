@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-import ot
 import torch
 from scipy.spatial.distance import cdist
 from torch import Tensor
@@ -19,6 +18,8 @@ def w1(x: np.ndarray, y: np.ndarray) -> float:
     Returns:
         W1 in the units of x.
     """
+    import ot  # with scikit-learn a second: not before it is needed, the first picture of a notebook waits for it
+
     x, y = (a[:, None] if a.ndim == 1 else a for a in (np.asarray(x, float), np.asarray(y, float)))
     if x.shape[1] != y.shape[1] or not len(x) or not len(y):
         raise ValueError(f"clouds of shapes {x.shape} and {y.shape}: expected two non-empty ones of one dimension")
