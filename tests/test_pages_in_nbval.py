@@ -1,0 +1,23 @@
+"""The hook in conftest.py: a figure cell that shows no picture fails under nbval, which alone would pass it."""
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from fedlib.files import ROOT
+
+SHOWS = "from fedlib import figures, pages\npages.inline(figures.panels()[0], alt='an empty panel')"
+HIDES = "class run:\n    figure = print\nrun.figure('<Figure size 640x260 with 2 Axes>')"
+
+
+@pytest.mark.parametrize(("source", "passes"), [(SHOWS, True), (HIDES, False)])
+def test_a_figure_cell_shows_a_picture(tmp_path, source, passes):
+    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
+    nbformat.write(new_notebook(cells=[new_code_cell(source)]), tmp_path / "one.ipynb")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
+    done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
+    assert ("1 passed" in done.stdout) is passes, done.stdout[-2000:]
+    assert ("shows none with an alt text" in done.stdout) is not passes
