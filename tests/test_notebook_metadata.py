@@ -12,7 +12,7 @@ from nbformat.v4 import nbformat_minor
 
 from fedlib.batch import NOTEBOOKS
 
-PATHS = sorted(NOTEBOOKS.rglob("[!.]*.ipynb"))
+PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
 SPEC = {"name": "python3"} | {key: get_kernel_dict()[key] for key in ("display_name", "language")}
 
 
