@@ -159,27 +159,29 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
 
 
 def shard_view(
-    targets: Mapping[int, Sequence[np.ndarray]], errors: Mapping[int, Mapping[str, float]], level: int
+    targets: Mapping[int, Sequence[np.ndarray]],
+    errors: Mapping[int, Mapping[str, float]],
+    distances: Mapping[int, float],
+    level: int,
 ) -> Figure:
     """Who owns which targets at one level, and where this level lies among the errors of all levels.
 
     Args:
-        targets: level -> values of each client's points; errors: level -> {algorithm: mean error (%)}.
+        targets: level -> values of each client's points; errors: level -> {algorithm: mean error (%)};
+        distances: level -> mean pairwise W1 of the targets (rad).
     """
     fig, ((left, right),) = panels(1, 2, size=(3.4, 2.6))
     shards(targets[level], left, "target s (rad)")
-    left.set_title(f"{level} shard{'s' * (level > 1)} per client, $W_1$ = {mean_pairwise_w1(targets[level]):.3f} rad")
-    for algorithm, color in (("Algorithm 1", "isolated"), ("Algorithm 2", "federated")):
-        curve = [errors[v][algorithm] for v in errors]
-        label = f"{algorithm}: e = {errors[level][algorithm]:.2f} %"
-        right.plot(list(errors), curve, "o-", ms=3, color=COLORS[color], label=label)
-        right.plot(level, errors[level][algorithm], "o", ms=9, mfc="none", color=COLORS[color])
-    right.set(
-        xlabel="shards per client $n_{shards}/C$",
-        ylabel="mean error e (%)",
-    )
+    left.set_title(f"{level} shard{'s' * (level > 1)} per client, $W_1$ = {distances[level]:.3f} rad")
+    for algorithm, color in (("Algorithm 1", "other"), ("Algorithm 2", "federated")):
+        curve, here = [errors[v][algorithm] for v in sorted(errors)], errors[level][algorithm]
+        style = {"color": COLORS[color], "lw": 2.5 if color == "other" else 1.5}
+        right.plot(sorted(errors), curve, "o-", ms=4, label=f"{algorithm}: e = {here:.2f} %", **style)
+        right.plot(level, here, "o", ms=10, mfc="none", color=COLORS[color])
+    right.set(xlabel="shards per client $n_{shards}/C$", ylabel="mean error e (%)", yscale="log")
+    right.set_ylim(top=5 * right.get_ylim()[1])  # room for the legend
     log_axis(right.yaxis)
-    right.legend()
+    right.legend(loc="upper right")
     return fig
 
 
@@ -191,46 +193,22 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
     """
     fig, ((left, middle, right),) = panels(1, 3, size=(2.6, 2.4))
     left.plot(t, u, color=COLORS["other"], lw=2.5)
-    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
+    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input", ylim=around(u))
     error = percent(prediction[:, 0], truth[:, 0])
-    for ax, x, y in ((middle, t, 0), (right, 0, 1)):
-        for z, style, name in ((truth, "-", "truth"), (prediction, "--", "federated")):
-            ax.plot(t if x is t else z[:, x], z[:, y], style, color=COLORS[name], label=name)
-    middle.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=f"k = {k:.2f} /s$^2$, e = {error:.2f} %")
+    for z, style, name in ((truth, "-", "truth"), (prediction, "--", "federated")):
+        middle.plot(t, z[:, 0], style, color=COLORS[name], label=name)
+        right.plot(z[:, 0], z[:, 1], style, color=COLORS[name])
+    angles, velocities = around(truth[:, 0], prediction[:, 0]), around(truth[:, 1], prediction[:, 1])
+    middle.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=f"k = {k:.2f} /s$^2$, e = {error:.2f} %", ylim=angles)
     right.set(xlabel="angle $x_1$ (rad)", ylabel="velocity $x_2$ (rad/s)", title="phase portrait")
-    middle.legend()
+    right.set(xlim=angles, ylim=velocities)
+    middle.legend(loc="upper left")  # from rest the angle grows late
     return fig
 
 
-def partition_view(clouds: Sequence[np.ndarray]) -> Figure:
-    """The clients' points [n, 2] of the unit square, and how far apart the clients are."""
-    fig, ((ax,),) = panels(size=(3.6, 3.6))
-    owners(clouds, ax)
-    sizes = ", ".join(str(len(own)) for own in clouds)
-    ax.set(xlabel="x", ylabel="y", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set_title(f"points {sizes}\nmean pairwise $W_1$ = {mean_pairwise_w1(clouds):.3f}")
-    return fig
-
-
-def fit_view(x, z, truth, owned: Sequence[np.ndarray], federated: np.ndarray, alone: np.ndarray) -> Figure:
-    """A function on a line: who owns which points, and what the federation and each client alone make of it.
-
-    Args:
-        x [N]: training points; owned: K index arrays; z [n], truth [n]: the function; federated [n], alone [K, n].
-    """
-    K, clouds = len(owned), [x[own] for own in owned]
-    fig, ((strip,), (curves,)) = panels(2, 1, size=(6.4, 1.8), sharex=True, height_ratios=(1, 3))
-    shards(clouds, strip, "", ms=6, alpha=1)
-    strip.set(ylabel="", yticks=range(K), yticklabels=[f"client {k + 1}" for k in range(K)])
-    strip.set(ylim=(K - 0.4, -0.6), title=f"mean pairwise $W_1$ = {mean_pairwise_w1(clouds):.3f}")
-    curves.plot(z, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="f")
-    for k, fit in enumerate(alone):
-        curves.plot(z, fit, ":", lw=2, color=CLIENTS[k % len(CLIENTS)],
-                    label=f"client {k + 1} alone: e = {percent(fit, truth):.2g} %")  # fmt: skip
-    curves.plot(
-        z, federated, "--", color=COLORS["federated"], label=f"federated: e = {percent(federated, truth):.2g} %"
-    )
-    spread = np.ptp(truth)
-    curves.set(xlabel="x", ylabel="f(x)", ylim=(truth.min() - 0.3 * spread, truth.max() + 0.3 * spread))
-    fig.legend(*curves.get_legend_handles_labels(), loc="outside right center")
-    return fig
+def around(*values: np.ndarray) -> tuple[float, float]:
+    """Limits (-b, b) with b = ... 0.5, 1, 2, 5 ...: they rarely change, so a slider need not draw the ticks anew."""
+    largest = max(np.abs(v).max() for v in values)
+    bounds = [d * 10.0**e for e in range(-4, 4) for d in (1, 2, 5)]
+    b = 1.05 * next((b for b in bounds if b >= largest), largest)
+    return -b, b

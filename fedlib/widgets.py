@@ -1,7 +1,7 @@
 """Widgets: sliders in front of pure drawing functions."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from html import escape
 
 import anywidget
@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from torch.func import jvp
 
 from .datasets import OUT_OF_DISTRIBUTION, SUBSTEPS, half_steps, pendulum_trajectories, with_stiffness
-from .figures import fit_view, library_view, partition_view, pendulum_view, shard_view
+from .figures import library_view, pendulum_view, shard_view
 from .networks import predict
-from .partitions import checkerboard, hammersley, slices
 from .redraw import painter
 from .solvers import pendulum
 from .spaces import grf
@@ -178,60 +177,20 @@ def draw_library(net: nn.Module, row: Tensor, k: float = 1.0, **chosen) -> Figur
     return library_view(times[:, 0].numpy(), u[0].numpy(), truth, torch.stack([angle, velocity], 1).numpy(), k)
 
 
-def library_explorer(net: nn.Module, row: Tensor) -> ipywidgets.VBox:
-    """The library widget: choose a stiffness and an input."""
+def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float] = (0.5, 1.5)) -> ipywidgets.VBox:
+    """The library widget: choose a stiffness of an interval (1/s^2) and an input."""
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
-    k = ipywidgets.FloatSlider(1, min=0.5, max=1.5, step=0.05, description="stiffness k")
+    low, high = stiffness
+    middle, step = (low + high) / 2, (high - low) / 20
+    k = ipywidgets.FloatSlider(middle, min=low, max=high, step=step, description="stiffness k")
     alt = "a torque over time, the pendulum's true and predicted angle, and both in the phase plane"
     return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)
 
 
-def shard_explorer(targets: dict, errors: dict) -> ipywidgets.VBox:
+def shard_explorer(targets: Mapping, errors: Mapping, distances: Mapping) -> ipywidgets.VBox:
     """The heterogeneity widget: slide through the levels of ``figures.shard_view``."""
     return explore(
-        lambda level: shard_view(targets, errors, level),
+        lambda level: shard_view(targets, errors, distances, level),
         "left which targets each client owns, right the error of both algorithms against shards per client",
-        level=ipywidgets.SelectionSlider(options=list(targets), description="shards/client"),
-    )
-
-
-def draw_fits(x, z, truth, fits: Mapping[tuple[int, int], tuple], clients: int, pieces: int) -> Figure:
-    """The picture of ``figures.fit_view`` for one entry of fits: (K, p) -> (shards, federated, alone)."""
-    if (clients, pieces) not in fits:
-        trained = ", ".join(str(p) for K, p in fits if clients == K)
-        raise ValueError(
-            f"{clients} clients with {pieces} pieces each were not trained here; trained: {trained or '-'}"
-        )
-    return fit_view(x, z, truth, *fits[clients, pieces])
-
-
-def fit_explorer(x, z, truth, fits: Mapping[tuple[int, int], tuple]) -> ipywidgets.VBox:
-    """The function-approximation widget: number of clients K and pieces per client p."""
-    K, p = (sorted({key[i] for key in fits}) for i in (0, 1))
-    return explore(
-        lambda **chosen: draw_fits(x, z, truth, fits, **chosen),
-        "above who owns which points of the line, below the function and what each model makes of it",
-        clients=ipywidgets.SelectionSlider(options=K, description="clients K"),
-        pieces=ipywidgets.SelectionSlider(options=p, description="pieces per client"),
-    )
-
-
-def draw_partition(method: str, clients: int, blocks: int, n_points: int = 400) -> Figure:
-    """Hammersley points of the unit square, shared by the "x" (slabs) or the "xy" (checkerboard) method."""
-    points = hammersley(n_points)
-    if method == "x":
-        owned = slices(points[:, 0], 0, 1, clients, blocks)
-    else:
-        owned = checkerboard(*points.T, (0, 1), clients, blocks)
-    return partition_view([points[own] for own in owned])
-
-
-def partition_explorer() -> ipywidgets.VBox:
-    """The partition widget."""
-    return explore(
-        draw_partition,
-        "points of the unit square in the colours of the clients that own them",
-        method=ipywidgets.Dropdown(options=["xy", "x"]),
-        clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
-        blocks=ipywidgets.IntSlider(4, min=1, max=12, description="blocks"),
+        level=ipywidgets.SelectionSlider(options=sorted(targets), description="shards/client"),
     )

@@ -10,7 +10,6 @@ import torch
 from fedlib import figures, widgets
 from fedlib.networks import DeepONet, glorot_uniform, predict, stack
 from fedlib.pages import png
-from fedlib.redraw import painter
 
 from .conftest import assert_redraws_fast, every_move
 
@@ -128,38 +127,3 @@ def test_refused_input_is_said_and_the_last_picture_stays():
     assert box.children[-1].value == before
     control.value = 1
     assert box.children[-2].value == ""
-
-
-def test_fit_view_shows_owners_and_errors():
-    x, z = np.linspace(-1, 1, 8), np.linspace(-1, 1, 5)
-    own = [np.arange(4), np.arange(4, 8)]
-    fig = figures.fit_view(x, z, z, own, z, np.stack([0 * z, 2 * z]))
-    strip, curves = fig.axes
-    assert [line.get_xdata().tolist() for line in strip.get_lines()] == [x[s].tolist() for s in own]
-    labels = set(lines(curves))
-    assert {"federated: e = 0 %", "client 1 alone: e = 1e+02 %", "client 2 alone: e = 1e+02 %"} <= labels
-    assert "1.143" in strip.get_title()  # two shifted halves: 4 spacings of 2 / 7
-
-
-def test_untrained_choice_is_refused_with_what_there_is():
-    x = np.linspace(-1, 1, 8)
-    fits = {(2, 1): ([np.arange(4), np.arange(4, 8)], x, np.stack([x, x]))}
-    with pytest.raises(ValueError, match="3 clients with 1 pieces each were not trained here; trained: -"):
-        widgets.draw_fits(x, x, x, fits, 3, 1)
-
-
-@pytest.mark.parametrize("method", ["x", "xy"])
-def test_partition_view_gives_every_point_one_owner(method):
-    (ax,) = widgets.draw_partition(method, 3, 4).axes
-    shown = np.concatenate([line.get_xydata() for line in ax.get_lines()])
-    assert len(ax.get_lines()) == 3
-    assert len(np.unique(shown, axis=0)) == len(shown) == 400
-
-
-def test_function_widgets_answer_a_slider_within_200_ms():
-    x, z = np.linspace(-1, 1, 200), np.linspace(-1, 1, 1000)
-    own = [np.arange(k, 200, 5) for k in range(5)]
-    fits = {(5, 40): (own, z, np.stack([z] * 5))}
-    for draw in (lambda: widgets.draw_fits(x, z, z, fits, 5, 40), lambda: widgets.draw_partition("xy", 5, 8)):
-        paint = painter()
-        assert_redraws_fast(lambda draw=draw, paint=paint: paint(draw()))
