@@ -8,8 +8,6 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from .heterogeneity import mean_pairwise_w1
-
 # Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure.
 # "other" and "light" are faint on white (contrast 2.3): lines in them get markers or lw=2.5.
 COLORS = {
@@ -197,7 +195,7 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
     error = percent(prediction[:, 0], truth[:, 0])
     for z, style, name in ((truth, "-", "truth"), (prediction, "--", "federated")):
         middle.plot(t, z[:, 0], style, color=COLORS[name], label=name)
-        right.plot(z[:, 0], z[:, 1], style, color=COLORS[name])
+        right.plot(z[:, 0], z[:, 1], style, color=COLORS[name], label=name)
     angles, velocities = around(truth[:, 0], prediction[:, 0]), around(truth[:, 1], prediction[:, 1])
     middle.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=f"k = {k:.2f} /s$^2$, e = {error:.2f} %", ylim=angles)
     right.set(xlabel="angle $x_1$ (rad)", ylabel="velocity $x_2$ (rad/s)", title="phase portrait")

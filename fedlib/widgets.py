@@ -187,7 +187,7 @@ def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float]
     return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)
 
 
-def shard_explorer(targets: Mapping, errors: Mapping, distances: Mapping) -> ipywidgets.VBox:
+def shard_explorer(targets: dict, errors: dict, distances: dict) -> ipywidgets.VBox:
     """The heterogeneity widget: slide through the levels of ``figures.shard_view``."""
     return explore(
         lambda level: shard_view(targets, errors, distances, level),

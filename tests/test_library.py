@@ -1,6 +1,7 @@
 """The library of pendulums: the stiffness as an input, and what cannot be learnt without it."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +12,12 @@ from fedlib.federation import Federation, train
 from fedlib.heterogeneity import hidden_parameter_floor
 from fedlib.mixing import isolated
 from fedlib.networks import DeepONet, glorot_uniform, stack
+from fedlib.partitions import sorted_shards
 from fedlib.solvers import pendulum
 from fedlib.spaces import grf
 from fedlib.streams import stream
+
+from .conftest import assert_redraws_fast, every_move
 
 
 def test_k_equal_to_one_is_the_pendulum_of_the_first_notebook():
@@ -96,24 +100,54 @@ def test_the_library_view_shows_true_angle_and_phase_portrait():
     assert np.median(jumps) < 1e-2  # the drawn velocity is the slope of the drawn angle, but for the kinks
 
 
-def test_library_and_shard_widgets_redraw():
+@pytest.fixture
+def library():
     net = DeepONet((101, 50, 50), (1, 50, 50), domain=(0.0, 1.0))
-    targets = {1: [np.zeros(2), np.ones(2)], 2: [np.array([0.0, 1.0])] * 2}
-    errors = {v: {"Algorithm 1": 2.0 * v, "Algorithm 2": 1.0 * v} for v in targets}
-    boxes = {
-        "stiffness k": (widgets.library_explorer(net, stack(net, [(0,)], glorot_uniform)[0]), 1.2),
-        "shards/client": (widgets.shard_explorer(targets, errors), 2),
-    }
-    for description, (box, value) in boxes.items():
-        before = box.children[-1].value
-        next(c for c in box.children if c.description == description).value = value
-        assert box.children[-1].value != before
-        assert box.children[-2].value == ""
+    return net, stack(net, [(0,)], glorot_uniform)[0]
 
 
-def test_shard_view_says_how_far_apart_the_clients_are():
-    targets = {1: [np.zeros(2), np.ones(2)], 2: [np.array([0.0, 1.0])] * 2}
+@pytest.fixture
+def levels():
+    """2 000 sorted targets of 20 clients at four levels, as in the quick profile: targets, errors, distances."""
+    values = stream(0, "values").normal(size=2000)
+    deals = {v: sorted_shards(values, 20 * v, 20, stream(0, "deal", v)) for v in (1, 2, 5, 20)}
+    targets = {v: [values[own] for own in owned] for v, owned in deals.items()}
     errors = {v: {"Algorithm 1": 2.0 * v, "Algorithm 2": 1.0 * v} for v in targets}
-    fig = figures.shard_view(targets, errors, 1)
-    assert "W_1$ = 1.000" in fig.axes[0].get_title()
-    assert "Algorithm 1: e = 2.00 %" in [line.get_label() for line in fig.axes[1].get_lines()]
+    return targets, errors, {v: 1.0 / v for v in targets}
+
+
+def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval(library):
+    box = widgets.library_explorer(*library, stiffness=(2.0, 3.0))
+    k = next(c for c in box.children if c.description == "stiffness k")
+    assert (k.min, k.max) == (2.0, 3.0)
+    before = box.children[-1].value
+    k.value = 2.9
+    assert box.children[-1].value != before
+    assert box.children[-2].value == ""
+
+
+def test_the_shard_explorer_goes_through_the_levels(levels):
+    box = widgets.shard_explorer(*levels)
+    slider, pictures = box.children[0], set()
+    for level in slider.options:
+        slider.value = level
+        pictures.add(box.children[-1].value)
+    assert len(pictures) == 4
+
+
+def test_a_move_of_either_explorer_redraws_fast_enough_for_200_ms(library, levels):
+    for box in (widgets.library_explorer(*library), widgets.shard_explorer(*levels)):
+        assert_redraws_fast(every_move(box))
+
+
+def test_shard_view_says_how_far_apart_the_clients_are(levels):
+    fig = figures.shard_view(*levels, 2)
+    assert fig.axes[0].get_title() == "2 shards per client, $W_1$ = 0.500 rad"
+    assert "Algorithm 1: e = 4.00 %" in [line.get_label() for line in fig.axes[1].get_lines()]
+    assert figures.shard_view(*({1: part[1]} for part in levels), 1).axes[0].get_title().startswith("1 shard per")
+
+
+def test_limits_around_zero_hold_all_values_and_rarely_change():
+    assert figures.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
+    assert figures.around(np.array([0.49])) == figures.around(np.array([-0.21]))
+    assert figures.around(np.array([30000.0]))[1] > 30000
