@@ -21,7 +21,7 @@ from tqdm import tqdm
 from .files import ROOT, write_atomically
 from .pages import columns
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, named, profile_parameters, profiles_of
-from .results import read_result, table
+from .results import read_result, summary, table
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,9 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
         hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
         return "\n".join([f"no results in {figures / profile}{hint}", *notes])
     if profile != "custom":
-        return "\n".join([columns(table([c for r in results for c in r["comparisons"]], profile, full)), *notes])
+        rows = [c for r in results for c in r["comparisons"]]
+        verdicts = [summary(rows)] if profile == "paper" else []
+        return "\n".join([columns(table(rows, profile, full)), *verdicts, *notes])
     tables = [f"{r['notebook']}, {r['label']}\n{columns(table(r['comparisons'], profile, full))}\n" for r in results]
     return "\n".join([*tables, *notes])
 

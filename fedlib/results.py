@@ -108,6 +108,15 @@ def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", f
     return rows
 
 
+def summary(comparisons: Sequence[Mapping]) -> str:
+    """How many of the printed numbers hold, in a sentence."""
+    of = [sum(c["verdict"] == verdict for c in comparisons) for verdict in (REPRODUCED, ORDERING, NOT)]
+    return (
+        f"{of[0]} of {len(comparisons)} printed numbers reproduced, {of[1]} in the same order at a different level, "
+        f"{of[2]} not reproduced."
+    )
+
+
 def _ours(c: Mapping) -> str:
     if c["seeds"] == 1:  # one run has no spread, and "+- 0" would look like certainty
         return f"{c['ours']:.3f} {c['unit']} (1 seed)"
