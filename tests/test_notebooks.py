@@ -8,7 +8,7 @@ from papermill import inspect_notebook
 
 from fedlib.profiles import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
 
-PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
 
 
 def tags(cell):
@@ -20,12 +20,16 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_the_first_cells_are_a_title_and_typed_parameters(path):
+    assert nbformat.read(path, 4).cells[0].source.startswith("# ")
+    assert parameters_of(path)["profile"] == ("str", "quick")
+
+
+@pytest.mark.parametrize("path", PATHS + SOLUTIONS, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_hygiene(path):
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)
     code = [c for c in notebook.cells if c.cell_type == "code"]
-    assert notebook.cells[0].source.startswith("# ")
-    assert parameters_of(path)["profile"] == ("str", "quick")
     checked = [c for c in code if "nbval-check-output" in tags(c)]
     assert checked, "no cell is compared: tag the facts with nbval-check-output"
     for cell in checked:
@@ -36,12 +40,22 @@ def test_hygiene(path):
         if not cell.source.startswith("show("):
             assert not re.search(r"\d\.\d{3,}", text), "raw floats differ between machines: print verdicts"
     for cell in code:
+        assert len(cell.source.splitlines()) <= 40, f"{len(cell.source.splitlines())} lines: {cell.source[:60]}"
         kept = {"nbval-check-output", "keep_output"} & set(tags(cell))
         assert kept or not cell.outputs, f"outputs are stripped (make format): {cell.source[:60]}"
         assert "papermill" not in cell.metadata
     assert "widgets" not in notebook.metadata
     assert "papermill" not in notebook.metadata
     assert not re.search(r"(/home/|/work/|/tmp/|/root/|[A-Z]:\\\\)", nbformat.writes(notebook)), "absolute path"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_every_exercise_has_a_solution(path):
+    text = "\n".join(c.source for c in nbformat.read(path, 4).cells)
+    exercises = re.findall(r"^(\d+)\. ", text[text.index("Exercises\n") :], re.MULTILINE)
+    solutions = "\n".join(c.source for c in nbformat.read(path.parent / "solutions" / path.name, 4).cells)
+    assert exercises
+    assert re.findall(r"^## (\d+)", solutions, re.MULTILINE) == exercises
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
@@ -56,11 +70,10 @@ def test_story(path):
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
 def test_a_page_that_one_can_read(path):
-    """Short cells; a picture among the first ten; sources alone in their cells; widgets that say what to run first."""
+    """A picture among the first ten; sources alone in their cells; widgets that say what to run first."""
     code = [c for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
     for cell in code:
         lines = cell.source.splitlines()
-        assert len(lines) <= 40, f"{len(lines)} lines: {lines[0]}"
         if any(line.startswith("show(") for line in lines):
             assert "keep_output" in tags(cell), f"a reader without a kernel does not see {lines[0]}"
             assert cell.source.startswith("show("), f"a source stands alone in its cell: {lines[0]}"
