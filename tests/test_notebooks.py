@@ -79,7 +79,8 @@ def test_a_page_that_one_can_read(path):
             assert cell.source.startswith("show("), f"a source stands alone in its cell: {lines[0]}"
         if "_explorer(" in cell.source:
             assert "with pages.after(" in cell.source, f"NameError where this is run too early: {lines[0]}"
-    shown = [i for i, c in enumerate(nbformat.read(path, 4).cells) if re.search(r"(pages\.inline|run\.figure)\(", c.source)]
+    figure = re.compile(r"(pages\.inline|run\.figure)\(")
+    shown = [i for i, c in enumerate(nbformat.read(path, 4).cells) if figure.search(c.source)]
     assert shown[0] < 10, f"the first picture is made by cell {shown[0]}"
 
 
