@@ -29,25 +29,36 @@ class WithCoefficients(nn.Module):
 
     Args:
         net: the network. start: C before training [n].
-        gain: C = gain c, where c is what the optimiser sees. Adam's steps do not change when a gradient is scaled,
-            so this multiplies the learning rate of C by gain; with gain = K and one local step per round the mean
-            of K clients' C is C + sum_k (C_k - C), which is what the authors' aliased C do (see the notebook).
     """
 
-    def __init__(self, net: nn.Module, start: Sequence[float], gain: float = 1.0):
+    def __init__(self, net: nn.Module, start: Sequence[float]):
         super().__init__()
-        self.net, self.gain = net, gain
-        self.c = nn.Parameter(torch.tensor(start) / gain)
+        self.net, self.c = net, nn.Parameter(torch.tensor(start))
 
     def forward(self, *inputs) -> tuple[Jet | Tensor, Tensor]:
         """(what the network answers, C [n])."""
-        return self.net(*inputs), self.gain * self.c
+        return self.net(*inputs), self.c
 
 
-def navier_stokes_net(widths: Sequence[int] = (3, *[50] * 6, 3), gain: float = 1.0) -> WithCoefficients:
+def with_gain(predict: Callable, gain: float | Tensor) -> Callable:
+    """The model whose coefficients are C = gain c, where c is what the optimiser sees.
+
+    Adam's steps do not change when a gradient is scaled, so this multiplies the learning rate of C by gain. With
+    gain = K and one local step per round the mean of K clients' C is C + sum_k (C_k - C), which is what the authors'
+    aliased C do.
+    """
+
+    def scaled(*inputs):
+        answer, c = predict(*inputs)
+        return answer, gain * c
+
+    return scaled
+
+
+def navier_stokes_net(widths: Sequence[int] = (3, *[50] * 6, 3)) -> WithCoefficients:
     """(x, y, t) -> u, v, p with their jets, and C1 = C2 = 0."""
     net = JetNet(mlp(widths, nn.Tanh), "xyt", ("x", "y", "t", "xx+yy"))
-    return WithCoefficients(net, (0.0, 0.0), gain)
+    return WithCoefficients(net, (0.0, 0.0))
 
 
 def navier_stokes(jet: Jet, C: Tensor) -> Tensor:

@@ -24,10 +24,14 @@ def pool_of(n=40):
 
 
 def small(rounds=6, gain=1.0, feds=None, **settings):
-    net = inverse.navier_stokes_net(WIDTHS, gain).double()
+    net = inverse.navier_stokes_net(WIDTHS).double()
     pool = pool_of()
     feds = feds or [Federation(inverse.slabs(pool["x"], 2), lr=0.01)]
-    loss = inverse.navier_stokes_loss(inverse.residual_points(14, 8, 6))
+    physics = inverse.navier_stokes_loss(inverse.residual_points(14, 8, 6))
+
+    def loss(predict, batch):
+        return physics(inverse.with_gain(predict, gain), batch)
+
     history = train(net, loss, pool, feds, rounds=rounds, dtype=torch.float64, init=glorot_uniform,
                     **({"local_updates": 1} | settings))  # fmt: skip
     return net, loss, pool, feds, history
@@ -149,8 +153,9 @@ def test_the_aliasing_bug_is_a_gain_of_K():
     """Sum of the clients' steps on C: exactly a learning rate K times as large (E = 1, Adam)."""
     pool = pool_of()
     fed = Federation(inverse.slabs(pool["x"], 2), lr=0.01, weights="equal")
-    net, loss, _, _, history = small(rounds=8, gain=2.0, feds=[fed])
+    net, *_, history = small(rounds=8, gain=2.0, feds=[fed])
     got = 2 * as_dict(net, history.model(0))["c"]
+    loss = small(rounds=1)[1]  # without a gain
     summed = plain_loop(inverse.navier_stokes_net(WIDTHS).double(), loss, pool, fed, 8, "sum")
     torch.testing.assert_close(got, summed.c.detach(), rtol=1e-5, atol=1e-7)
     single = as_dict(net, small(rounds=8, feds=[fed])[-1].model(0))["c"]
