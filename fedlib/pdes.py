@@ -186,6 +186,9 @@ def helmholtz(k0: float = 4 * np.pi, side: int = 24, boundary: int = 96) -> Prob
     shared: equispaced points on the boundary; the authors draw 96 there by Hammersley.
     """
 
+    if boundary % 4:
+        raise ValueError(f"{boundary} shared boundary points: expected a multiple of 4, as many on each side")
+
     def points(s):
         if not 2 <= s <= side:
             raise ValueError(f"{s} blocks per axis: expected 2 to {side}, so that every block has a point")

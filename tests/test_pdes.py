@@ -277,6 +277,7 @@ def test_the_engine_trains_a_problem_and_measures_its_error():
     [
         (lambda: pdes.poisson().points(3), "3 subdomains cannot be dealt evenly to 2 clients"),
         (lambda: pdes.allen_cahn(3).points(2), "use a multiple of 3"),
+        (lambda: pdes.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),
         (lambda: pdes.helmholtz().points(25), "25 blocks per axis: expected 2 to 24"),
         (lambda: pdes.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
     ],

@@ -1,36 +1,103 @@
-"""Pictures of solutions are pure functions of their arrays."""
+"""Pictures of solutions are pure functions of their arrays, and their explorer answers in time."""
 
 import numpy as np
 import pytest
 
 from fedlib import pdes
-from fedlib.pages import png
-from fedlib.pinn_figures import solution_view
+from fedlib.networks import draw_parameters, glorot_uniform
+from fedlib.pinn_figures import alt, data_view, explorer, first_look, grid_of, picture, solution_view, solved
+from fedlib.streams import torch_stream
 
-from .conftest import assert_redraws_fast
+from .conftest import assert_redraws_fast, every_move
+
+QUICK = {
+    "poisson": (pdes.poisson(), (2, 8, 32)),
+    "helmholtz": (pdes.helmholtz(2 * np.pi, 12, 24), (2, 12)),
+    "allen_cahn_2": (pdes.allen_cahn(2, 16, 12, 12, 12, 0.01, 1.0), (2, 8)),
+    "allen_cahn_3": (pdes.allen_cahn(3, 16, 12, 12, 12, 0.01, 1.0), (3, 15)),
+    "beam": (pdes.euler_beam(), (2, 10)),
+}
 
 
-def arrays(problem, level):
-    x, own = problem.points(level)
-    truth = np.sin(3 * problem.test).prod(1)
-    models = {"isolated client 1": truth + 0.1, "isolated client 2": truth * 1.1, "federated": truth + 0.01}
-    return problem.coordinates, [x[s] for s in own], problem.test, truth, models | {"centralised": truth}
+def untrained(name):
+    """Models that nobody trained, all different."""
+    problem, levels = QUICK[name]
+    labels = [f"isolated client {k + 1}" for k in range(problem.clients)] + ["federated", "centralised"]
+
+    def row(level, label):
+        return draw_parameters(problem.net(), glorot_uniform, torch_stream(0, label, level))
+
+    return solved(problem, {n: {label: row(n, label) for label in labels} for n in levels})
 
 
-@pytest.mark.parametrize("problem", [pdes.poisson(), pdes.helmholtz()], ids=lambda p: p.name)
-def test_the_view_names_every_model_and_redraws_fast(problem):
-    given = arrays(problem, 4)
+def arrays(of, level):
+    return of.problem.coordinates, of.clouds[level], of.problem.test, of.truth, of.models[level], of.limits
+
+
+def texts(fig):
+    legends = [t for ax in fig.axes if ax.get_legend() for t in ax.get_legend().texts]
+    return [t.get_text() for t in (*fig.texts, *legends, *(t for ax in fig.axes for t in (*ax.texts, ax.title)))]
+
+
+@pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
+def test_the_view_names_every_model_and_changes_nothing(name):
+    of = untrained(name)
+    level = min(of.models)
+    given = arrays(of, level)
     before = [np.copy(a) for a in (given[2], given[3], *given[4].values())]
-    fig = solution_view(*given, title="four")
-    text = [t.get_text() for ax in fig.axes for t in (ax.title, *(ax.get_legend().texts if ax.get_legend() else ()))]
-    assert all(any(t.startswith(label) for t in text) for label in given[4])
-    assert any("federated: e = " in t for t in text)
-    assert_redraws_fast(lambda: png(solution_view(*given)), 0.3)  # two dimensions, five maps
+    text = texts(solution_view(*given, title="four"))
+    assert "four" in text
+    for label, u in of.models[level].items():
+        e = 100 * np.linalg.norm(u - of.truth) / np.linalg.norm(of.truth)
+        assert any(t.startswith(label) and t.endswith(f"e = {e:.3g} %") for t in text)
     for a, b in zip(before, (given[2], given[3], *given[4].values()), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("name", ["poisson", "helmholtz"])
+def test_levels_of_a_problem_share_their_scale(name):
+    """A colour, and a height, means the same error at every level."""
+    of = untrained(name)
+    gaps = [np.abs(u - of.truth) for models in of.models.values() for u in models.values()]
+    assert of.limits[1] == max(gap.max() for gap in gaps)
+    scales = {tuple(ax.get_ylim() for ax in picture(of, n).axes) for n in of.models}
+    assert len(scales) == 1
+
+
+@pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
+def test_the_explorer_redraws_fast(name):
+    assert_redraws_fast(every_move(explorer({name: untrained(name)})))
+
+
+def test_the_explorer_keeps_equation_and_level_together():
+    studies = {name: untrained(name) for name in ("poisson", "helmholtz", "allen_cahn_3")}
+    box = explorer(studies)
+    equation, n, message, shown = box.children
+    for name in ("helmholtz", "allen_cahn_3", "poisson"):
+        equation.value = name
+        assert list(n.options) == list(studies[name].models)
+        assert n.description == ("blocks per axis" if name == "helmholtz" else "subdomains n")
+        assert message.value == ""
+        assert shown.value == explorer({name: studies[name]}).children[-1].value, "the picture before left its layout"
+
+
+def test_the_other_pictures():
+    problems, levels = ({name: part[i] for name, part in QUICK.items()} for i in (0, 1))
+    w1 = {name: [pdes.heterogeneity(problems[name], n) for n in levels[name]] for name in QUICK}
+    fig = data_view(problems, levels, w1)
+    assert len(fig.axes) == 2 * len(QUICK)
+    for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):
+        np.testing.assert_array_equal(lower.lines[0].get_xdata(), levels[name])
+        np.testing.assert_array_equal(lower.lines[0].get_ydata(), w1[name])
+    one = data_view({"beam": problems["beam"]}, {"beam": [4]}, {"beam": [0.1]})
+    assert len(one.axes) == 2
+    assert any("Poisson" in t for t in texts(first_look(problems["poisson"], problems["helmholtz"])))
+    fig, axes = grid_of(QUICK)
+    assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)
+    assert "3 subdomains" in alt(untrained("allen_cahn_3"), 3)
+
+
 def test_three_coordinates_have_no_picture():
-    problem = pdes.poisson()
+    of = untrained("poisson")
     with pytest.raises(ValueError, match="3 coordinates 'xyt'"):
-        solution_view("xyt", *arrays(problem, 2)[1:])
+        solution_view("xyt", *arrays(of, 2)[1:])
