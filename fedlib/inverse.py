@@ -185,7 +185,7 @@ def vanishing(x: Tensor) -> Tensor:
     return (x.tanh() * (1 - x).tanh())[:, 0]
 
 
-def diffusion_reaction(x: np.ndarray, version: str = "paper", tol: float = 1e-10) -> np.ndarray:
+def diffusion_reaction(x: np.ndarray, version: str = "paper", tol: float = 1e-9) -> np.ndarray:
     """u(x) of 0.01 u'' - k(x) u = sin(2 pi x), u(0) = u(1) = 0 (FedSciML, Section 5.6), by scipy's solve_bvp."""
 
     def slope(x, y):
