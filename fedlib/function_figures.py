@@ -156,6 +156,40 @@ def bars(ax, values: Mapping[str, np.ndarray], labels: Sequence[str]) -> None:
     ax.set(xlabel="relative $L^2$ error", xscale="log")
 
 
+def errors_and_drift(w1: Sequence[float], errors: Mapping[str, tuple], drift: Mapping[str, np.ndarray]) -> Figure:
+    """Fig. 5: title -> errors as ``error_curves`` takes them, and the drift of the weights, over W1."""
+    fig, axes = panels(1, len(errors) + 1, size=(2.6, 2.8))
+    for ax, (title, ways) in zip(axes[0], errors.items(), strict=False):
+        error_curves(ax, w1, *ways)
+        ax.set(ylabel="relative $L^2$ error", title=title)
+    drift_curves(axes[0, -1], w1, drift)
+    axes[0, -1].set(ylabel="relative weight divergence", title=next(iter(errors)))
+    for ax in axes[0]:
+        log_axis(ax.xaxis)
+        ax.set_xlabel("mean pairwise $W_1$")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=4)
+    fig.legend(*axes[0, -1].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return fig
+
+
+def ablations(errors: Mapping[str, np.ndarray], at, own: Mapping, everywhere, common: Mapping) -> Figure:
+    """Errors of variants, name -> [S, levels], and the drift of the weights with own and with common starts.
+
+    at, everywhere: numbers of subdomains of errors and own, and of common.
+    """
+    fig, ((left, right),) = panels(1, 2, size=(3.7, 3.0))
+    bars(left, errors, [f"{n} subdomains" for n in at])
+    drift_curves(right, at, own)
+    drift_curves(right, everywhere, {f"_{matrix}": values for matrix, values in common.items()}, ls=":")
+    log_axis(right.xaxis)
+    right.set(
+        xlabel="subdomains 2 p", ylabel="relative weight divergence", title="solid: own starts, dotted: common start"
+    )
+    fig.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    return fig
+
+
 def bound_panels(rounds: Sequence[int], steps: Sequence[int], measured: Mapping[str, np.ndarray], bound) -> Figure:
     """Theorem 3.1: title -> distance of the models [E, l], a panel each, below the bound [E, l], dotted."""
     fig, axes = panels(1, len(measured), size=(3.4, 2.6), sharey=True)
