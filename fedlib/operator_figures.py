@@ -76,7 +76,7 @@ def fields_view(fields: Mapping[str, np.ndarray]) -> Figure:
     """Solutions u(x, t) side by side: title -> [a, b]."""
     fig, axes = grid(len(fields), (2.7, 2.4))
     for ax, (title, u) in zip(axes, fields.items(), strict=True):
-        fig.colorbar(ax.imshow(u.T, cmap="cividis", **SQUARE), ax=ax, label="u")
+        fig.colorbar(ax.imshow(u.T, cmap="cividis", **SQUARE), ax=ax)
         ax.set(xlabel="x", ylabel="t", title=title)
     return fig
 
@@ -144,7 +144,7 @@ def divergence_view(studies: Mapping[str, tuple]) -> Figure:
             color, ls = (BRANCH, "-") if matrix.startswith("branch") else (TRUNK, "--")
             band(ax, n, values, color, matrix, marker=marker, ls=ls, ms=5)
             if matrix in apart:
-                ax.plot(at, apart[matrix].mean(0), marker, mfc="none", ms=8, color=color)
+                ax.plot(at, apart[matrix].mean(0), marker, mfc="none", ms=8, color=color, clip_on=False)
         ax.set(xlabel="level n", title=title)
         log_axis(ax.yaxis)
     return finish(fig, axes, "relative weight divergence", columns=2)
@@ -168,7 +168,7 @@ def local_updates_view(levels: Sequence[int], errors: Mapping[int, np.ndarray]) 
     return fig
 
 
-def limit(values: np.ndarray, steps: Sequence[float] = (0.2, 0.5, 1, 2, 5, 10)) -> tuple[float, float]:
+def limit(values: np.ndarray, steps: Sequence[float] = (0.2, 0.35, 0.6, 1, 2, 4, 7, 10)) -> tuple[float, float]:
     """The smallest of some symmetric limits: an axis that a slider changes rarely is easier to read, and cheaper."""
     top = np.abs(values).max()
     bound = next((s for s in steps if top <= s), top)

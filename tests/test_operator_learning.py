@@ -204,7 +204,7 @@ def test_the_explorer_answers_every_move(models):
 
 
 def test_an_axis_keeps_its_limits_while_a_slider_moves():
-    assert operator_figures.limit(np.array([-0.3, 0.2])) == operator_figures.limit(np.array([0.45])) == (-0.5, 0.5)
+    assert operator_figures.limit(np.array([-0.3, 0.2])) == operator_figures.limit(np.array([0.22])) == (-0.35, 0.35)
     assert operator_figures.limit(np.array([37.0])) == (-37, 37)
 
 
