@@ -205,8 +205,8 @@ def library_view(t, u, truth, prediction, k: float) -> Figure:
 
 
 def around(*values: np.ndarray) -> tuple[float, float]:
-    """Limits (-b, b) with b = ... 0.5, 1, 2, 5 ...: they rarely change, so a slider need not draw the ticks anew."""
+    """Limits (-b, b) with b = ... 0.5, 1, 2, 3, 5 ...: they rarely change, so a slider need not draw the ticks anew."""
     largest = max(np.abs(v).max() for v in values)
-    bounds = [d * 10.0**e for e in range(-4, 4) for d in (1, 2, 5)]
+    bounds = [d * 10.0**e for e in range(-4, 4) for d in (1, 2, 3, 5)]
     b = 1.05 * next((b for b in bounds if b >= largest), largest)
     return -b, b

@@ -149,5 +149,5 @@ def test_shard_view_says_how_far_apart_the_clients_are(levels):
 
 def test_limits_around_zero_hold_all_values_and_rarely_change():
     assert figures.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
-    assert figures.around(np.array([0.49])) == figures.around(np.array([-0.21]))
+    assert figures.around(np.array([0.49])) == figures.around(np.array([-0.31]))
     assert figures.around(np.array([30000.0]))[1] > 30000
