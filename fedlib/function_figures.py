@@ -153,7 +153,8 @@ def bars(ax, values: Mapping[str, np.ndarray], labels: Sequence[str]) -> None:
         ax.barh(np.arange(len(mean)) + j * height, mean, height, xerr=error, color=style["color"], label=label)
     ax.set_yticks(np.arange(len(values)) + 0.4 - height / 2, values)
     ax.invert_yaxis()
-    ax.set(xlabel="relative $L^2$ error", xscale="log")
+    ax.set_xlabel("relative $L^2$ error")
+    log_axis(ax.xaxis)
 
 
 def errors_and_drift(w1: Sequence[float], errors: Mapping[str, tuple], drift: Mapping[str, np.ndarray]) -> Figure:
