@@ -223,7 +223,7 @@ def wake_explorer(models: Mapping[str, Mapping], truth: np.ndarray, values: Sequ
         lambda model, moment: draw_flow(models, truth, values, model, rounds.index(moment)),
         "left both coefficients on their way to the truth, right the true pressure and the model's, which it never saw",
         model=ipywidgets.Dropdown(options=list(models)),
-        moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[-1], description="after round"),
+        moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[len(rounds) // 2], description="after round"),
     )
 
 
@@ -282,5 +282,5 @@ def reaction_explorer(x, truth, xk, shards, histories: Mapping[int, Mapping]) ->
         lambda n, moment: draw_reaction(x, truth, xk, shards, histories, n, rounds.index(moment)),
         "left u, right the reaction rate k: truth, clients alone, federation and centralised model",
         n=ipywidgets.SelectionSlider(options=list(histories), description="subdomains n"),
-        moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[-1], description="after round"),
+        moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[len(rounds) // 2], description="after round"),
     )

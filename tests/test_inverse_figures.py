@@ -92,8 +92,8 @@ def test_explorers_redraw_quickly(explorer):
     assert_redraws_fast(every_move(explorer()))
 
 
-def test_explorers_start_at_the_end_and_follow_their_sliders():
-    for box, words in ((wake_explorer(*flows(5)), "after round 50"), (reaction_explorer(*rates(4)), "after round 100")):
+def test_explorers_start_midway_and_follow_their_sliders():
+    for box, words in ((wake_explorer(*flows(5)), "after round 30"), (reaction_explorer(*rates(4)), "after round 75")):
         picture = box.children[-1]
         before = picture.value
         assert words in picture.alt
