@@ -140,9 +140,9 @@ def _curves(coordinates, clouds, test, truth, models, limits, title) -> Figure:
     low, high = truth.min(), truth.max()
     left.set(xlabel=coordinates, ylabel="u", ylim=(low - 0.5 * (high - low), high + 0.5 * (high - low)))
     right.set(xlabel=coordinates, ylabel="|u - exact|", yscale="log", ylim=(limits[0] / 3, 2 * limits[1]))
-    for ax, columns in ((left, 1 + len(clouds)), (right, 2)):
+    for ax, side, columns in ((left, 0, 1 + len(clouds)), (right, 1, 2)):
         ax.set_xlim(test[0, 0], test[-1, 0])
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, columnspacing=1)
+        ax.legend(loc=f"lower {('left', 'right')[side]}", bbox_to_anchor=(side, 1), ncols=columns, columnspacing=1)
     return fig
 
 
@@ -231,7 +231,7 @@ def data_view(problems: Mapping[str, Problem], levels: Mapping[str, Sequence[int
             shards([x[s, 0] for s in own], upper, "x", alpha=1)
             upper.set_yticks(range(problem.clients), [str(k + 1) for k in range(problem.clients)])
         else:
-            owners([x[s] for s in own], upper, ms=1.2)
+            owners([x[s] for s in own], upper, ms=max(1, dot(own) / 2))
             upper.set(xlabel=problem.coordinates[0], ylabel=problem.coordinates[1])
         upper.set_title(f"{problem.name.replace(', ', ',' + chr(10))}\nn = {levels[name][0]}")
         n, (low, high) = np.array(levels[name], float), problem.domain[0]
