@@ -235,7 +235,7 @@ class Run:
                 rows.append([id, "not printed", ours, *["-"] * bool(full), "-"])
         pages.table(header, rows)
 
-    def finish(self, **metrics) -> Path:
+    def finish(self, **metrics) -> None:
         """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine."""
         result = {
             "notebook": self.notebook,
@@ -249,4 +249,4 @@ class Run:
         }
         path = self.folder / "result.json"
         write_atomically(path, json.dumps(result, indent=1, default=_plain) + "\n")
-        return path
+        print("written:", path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)

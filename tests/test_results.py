@@ -91,7 +91,8 @@ def test_a_run_writes_figures_and_result(run):
     fig.subplots().plot([1, 2])
     run.figure(fig, "f", alt="a line")
     run.measure("fed-deeponet.table1.C20", [1.0, 1.2])
-    path = run.finish(error=np.array([1.0, 1.2]), count=np.int64(3))
+    run.finish(error=np.array([1.0, 1.2]), count=np.int64(3))
+    path = run.folder / "result.json"
     result = read_result(path)
     assert result["metrics"] == {"error": [1.0, 1.2], "count": 3}
     assert result["comparisons"][0]["verdict"] == REPRODUCED
@@ -113,7 +114,8 @@ def test_an_object_that_is_no_number_is_refused_and_nothing_is_left(run):
 
 @pytest.mark.parametrize("cut", [0, 10, -3])
 def test_truncated_result_file_is_refused(run, cut):
-    path = run.finish(error=1.0)
+    run.finish(error=1.0)
+    path = run.folder / "result.json"
     path.write_text(path.read_text()[:cut])
     with pytest.raises(ValueError, match="truncated or damaged"):
         read_result(path)
