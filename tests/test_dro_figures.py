@@ -74,6 +74,12 @@ def test_moves_keep_the_axes(worlds, two_clouds):
         (draw_fedwad(*two_clouds, 1), draw_fedwad(*two_clouds, 8)),
     ):
         assert [frame(ax) for ax in one.axes] == [frame(ax) for ax in other.axes]
+        assert [names_of_ticks(ax) for ax in one.axes] == [names_of_ticks(ax) for ax in other.axes]
+
+
+def names_of_ticks(ax):
+    """``frame`` does not see names given with ``set_xticks``: they would stay as they were first drawn."""
+    return [label.get_text() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
 
 
 def test_a_class_that_a_client_lacks_stays_empty(worlds):
