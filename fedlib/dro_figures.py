@@ -102,7 +102,7 @@ def draw_digits(worlds: Mapping[float, World], level: float, t: float, digit: in
         raise ValueError(f"t = {t:g}, digit = {digit}: expected 0 <= t <= 1 and a digit 0..{C - 1}")
     x, there = world.shifted[:, digit], world.mapped[:, digit]
     columns = [world.original[:, digit], x, (1 - t) * x + t * there, there, world.atom[:, digit]]
-    fig, ((ax,),) = panels(size=(5.2, 0.9 + 0.85 * K))
+    fig, ((ax,),) = panels(size=(7.6, 0.7 + 0.75 * K))  # wide: the sliders stay on the screen
     names = ["x", "x' (shifted)", "on the way", "$T_i(x')$", "atom of Q"]
     digit_grid(ax, np.stack(columns, 1), [f"client {i + 1}" for i in range(K)], names)
     ax.set_title(rf"$|\Lambda|$ = {level:g}, on the way at t = {t:.2f}; grey: each picture's own range")
