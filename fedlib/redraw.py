@@ -87,6 +87,7 @@ def frame(ax: Axes) -> tuple:
         ticks, names = axis.get_major_locator(), axis.get_major_formatter()
         parts += [*axis.get_view_interval(), axis.get_scale(), axis.get_label_text(), type(ticks), type(names)]
         parts += [tuple(getattr(ticks, "locs", ())), tuple(getattr(names, "seq", ()))]
+        parts += [str(getattr(getattr(names, "func", None), "args", ""))]  # the names that set_xticks was given
     return tuple(parts)
 
 

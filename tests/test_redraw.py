@@ -45,6 +45,16 @@ def test_and_nothing_is_left_of_the_first_one():
     assert paint(curves(1.0)) == first
 
 
+def test_names_of_ticks_may_change():
+    def named(name):
+        fig, ((ax,),) = panels()
+        ax.set_xticks([0, 1], ["first", name])
+        return fig
+
+    paint = painter()
+    assert paint(named("a")) != paint(named("b"))
+
+
 def test_ticks_are_drawn_once_while_the_limits_stay(monkeypatch):
     paint, drawn = painter(), []
     paint(curves(1.0))
