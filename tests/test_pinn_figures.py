@@ -12,9 +12,9 @@ from .conftest import assert_redraws_fast, every_move
 
 QUICK = {
     "poisson": (pdes.poisson(), (2, 8, 32)),
-    "helmholtz": (pdes.helmholtz(2 * np.pi, 12, 24), (2, 12)),
-    "allen_cahn_2": (pdes.allen_cahn(2, 16, 12, 12, 12, 0.01, 1.0), (2, 8)),
-    "allen_cahn_3": (pdes.allen_cahn(3, 16, 12, 12, 12, 0.01, 1.0), (3, 15)),
+    "helmholtz": (pdes.helmholtz(2 * np.pi, 8, 16), (2, 8)),
+    "allen_cahn_2": (pdes.allen_cahn(2, 12, 10, 12, 12, 0.01, 1.0), (2, 8)),
+    "allen_cahn_3": (pdes.allen_cahn(3, 12, 10, 12, 12, 0.01, 1.0), (3, 15)),
     "beam": (pdes.euler_beam(), (2, 10)),
 }
 
