@@ -19,7 +19,7 @@ lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test lab bench report format facts hooks clean
+.PHONY: help setup figures paper test draws lab bench report format facts hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,8 +51,11 @@ report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report --profile paper
 
 test: setup  ## unit, property and equivalence tests, then every notebook through nbval
-	$(PY) -m pytest -q -n $(JOBS) --dist loadscope tests
+	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests
 	$(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks
+
+draws: setup  ## every notebook with all draws of parameters in tests/draws (make test runs two of each)
+	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py
 
 lab: setup  ## open JupyterLab on the notebooks
 	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
