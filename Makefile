@@ -54,7 +54,7 @@ test: setup  ## unit, property and equivalence tests, then every notebook throug
 	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests
 	$(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks
 
-draws: setup  ## every notebook with all draws of parameters in tests/draws (make test runs two of each)
+draws: setup  ## every notebook with all draws of parameters in tests/draws (make test runs one of each)
 	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py
 
 lab: setup  ## open JupyterLab on the notebooks
