@@ -1,13 +1,12 @@
 """Every notebook runs with any sensible value of every parameter: draws of parameters, tiny trainings, by papermill.
 
-tests/draws/<notebook>.yaml lists mappings of parameters: lists with one element, the smallest sizes, each option of each
-choice, each problem alone. Each of them runs the whole notebook: the first of a notebook here, all with `make draws`.
+tests/draws/<notebook>.yaml lists mappings of parameters: lists with one element, the smallest sizes, each option of
+each choice, each problem alone. Each runs the whole notebook: the first of a notebook here, all with `make draws`.
 """
 
 import os
 import re
 
-import nbformat
 import papermill
 import pytest
 import yaml
