@@ -105,6 +105,7 @@ def test_a_key_on_a_slider_changes_picture_and_alt_text(tmp_path, page):
     with server(tmp_path, [], tmp_path) as lab:
         page.goto(f"{lab}/lab/tree/one.ipynb?token=see&reset")
         page.locator(".jp-CodeCell").first.wait_for(timeout=90_000)
+        page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
         page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
         page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
         picture = page.locator(".jp-OutputArea-output img")
