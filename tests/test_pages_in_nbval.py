@@ -13,7 +13,11 @@ SHOWS = "from fedlib import figures, pages\npages.inline(figures.panels()[0], al
 HIDES = "class run:\n    figure = print\nrun.figure('<Figure size 640x260 with 2 Axes>')"
 
 
-@pytest.mark.parametrize(("source", "passes"), [(SHOWS, True), (HIDES, False)])
+LEAVES_OUT = "if False:\n    run.figure(None)\nelse:\n    print('not run')"
+SILENT = "if False:\n    run.figure(None)"
+
+
+@pytest.mark.parametrize(("source", "passes"), [(SHOWS, True), (HIDES, False), (LEAVES_OUT, True), (SILENT, False)])
 def test_a_figure_cell_shows_a_picture(tmp_path, source, passes):
     (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
     nbformat.write(new_notebook(cells=[new_code_cell(source)]), tmp_path / "one.ipynb")
