@@ -147,12 +147,13 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
     """
     fig, ((left, right),) = panels(1, 2, size=(3.4, 2.5))
     left.plot(t, u, color=COLORS["other"], lw=2.5)
-    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input")
+    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input", ylim=around(u))
     right.plot(t, truth, color=COLORS["truth"], label="true")
     for label, x in predictions.items():
         right.plot(t, x, "--", color=COLORS[label], label=f"{label}: e = {percent(x, truth):.2f} %")
-    right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output")
-    right.legend()
+    angles = around(truth, *predictions.values())
+    right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output", ylim=angles)
+    right.legend(loc="upper left")  # from rest the angle grows late
     return fig
 
 

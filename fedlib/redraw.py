@@ -7,6 +7,7 @@ from io import BytesIO
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -18,33 +19,43 @@ def painter(density: float = 1.5) -> Callable[[Figure], bytes]:
     """A function Figure -> PNG bytes, for pictures that resemble each other as those behind a slider do.
 
     Most of a picture's time goes into its layout and its ticks. Both are kept: the layout of the first figure with as
-    many axes, and the background (axes, ticks and labels) while limits, scales and labels stay as they are. The rest
-    is drawn on top: lines, areas, images, texts, legends, titles. So a drawing function stays a pure function, and is
-    the faster the less its limits depend on its arguments.
+    many axes, and each axis (ticks and labels) while its limits, scale and label stay as they are. The rest is drawn
+    on top: lines, areas, images, texts, legends, titles. So a drawing function stays a pure function, and is the
+    faster the less its limits depend on its arguments.
 
     Args:
         density: pixels of the picture for one of the page, where it is 800 wide. Still pictures have 2, at the price
             of a PNG of twice the size.
     """
     layouts: dict[tuple[int, int], tuple] = {}
-    background: dict[tuple, object] = {}
+    papers: dict[tuple, np.ndarray] = {}
+    drawn: dict[tuple[int, str], tuple] = {}  # number of the axes, name of the axis -> (key, place, pixels)
 
     def paint(fig: Figure) -> bytes:
         fig.set_dpi(density * WIDTH / fig.get_figwidth())
         canvas = FigureCanvasAgg(fig)
+        pixels = np.asarray(canvas.get_renderer().buffer_rgba())
         arrangement = len(fig.axes), len(fig.texts)
         if arrangement not in layouts:
             canvas.draw()
             layouts[arrangement] = layout_of(fig)
         fig.set_layout_engine("none")
         apply_layout(fig, *layouts[arrangement])
-        changing, key = movable(fig), (tuple(fig.bbox.size), *map(frame, fig.axes))
-        if key not in background:
-            background.clear()  # the last one is enough: they take megabytes
-            with hidden(changing):
+        changing, kept, size = movable(fig), axes_of(fig), tuple(fig.bbox.size)
+        key = size, *map(paper, fig.axes)
+        if key not in papers:
+            papers.clear()  # the last one is enough: they take megabytes
+            with hidden([*changing, *kept.values()]):
                 canvas.draw()
-            background[key] = canvas.copy_from_bbox(fig.bbox)
-        canvas.restore_region(background[key])
+            papers[key] = pixels.copy()
+        picture = papers[key].copy()
+        for name, axis in kept.items():
+            key = size, frame(axis)
+            if name not in drawn or drawn[name][0] != key:
+                drawn[name] = key, *ink(canvas, axis)
+            _, place, dark = drawn[name]
+            np.minimum(picture[place], dark, out=picture[place])
+        pixels[:] = picture
         for artist in changing:
             artist.draw(canvas.get_renderer())
         return encode(canvas)
@@ -70,6 +81,25 @@ def movable(fig: Figure) -> list[Artist]:
     return [artist for *_, artist in sorted(found, key=lambda f: f[:2]) if artist.get_visible()]
 
 
+def axes_of(fig: Figure) -> dict[tuple[int, str], Axis]:
+    """The x and y axis of all axes but colour bars, as far as they are drawn."""
+    shown = [
+        (i, ax) for i, ax in enumerate(fig.axes) if ax.axison and ax.get_visible() and not hasattr(ax, "_colorbar")
+    ]
+    return {(i, axis.axis_name): axis for i, ax in shown for axis in (ax.xaxis, ax.yaxis) if axis.get_visible()}
+
+
+def ink(canvas: FigureCanvasAgg, axis: Axis) -> tuple[tuple[slice, slice], np.ndarray]:
+    """(place, pixels): an axis alone on white paper, and where it is. Overwrites the canvas."""
+    pixels = np.asarray(canvas.buffer_rgba())
+    pixels[:] = 255
+    axis.draw(canvas.get_renderer())
+    dark = pixels.min(2) < 255
+    rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
+    place = tuple(slice(at[0], at[-1] + 1) if len(at) else slice(0) for at in (rows, columns))
+    return place, pixels[place].copy()
+
+
 @contextmanager
 def hidden(artists: Sequence[Artist]):
     """Draw without them."""
@@ -80,14 +110,18 @@ def hidden(artists: Sequence[Artist]):
         artist.set_visible(True)
 
 
-def frame(ax: Axes) -> tuple:
-    """What the ticks and labels of an axes depend on."""
-    parts = [ax.axison, ax.get_visible(), ax.get_facecolor()]
-    for axis in (ax.xaxis, ax.yaxis):
-        ticks, names = axis.get_major_locator(), axis.get_major_formatter()
-        parts += [*axis.get_view_interval(), axis.get_scale(), axis.get_label_text(), type(ticks), type(names)]
-        parts += [tuple(getattr(ticks, "locs", ())), tuple(getattr(names, "seq", ()))]
-        parts += [str(getattr(getattr(names, "func", None), "args", ""))]  # the names that set_xticks was given
+def paper(ax: Axes) -> tuple:
+    """What is under the axis and the artists of an axes; a colour bar is all of it."""
+    bar = (frame(ax.xaxis), frame(ax.yaxis)) if hasattr(ax, "_colorbar") else ()
+    return ax.axison, ax.get_visible(), ax.get_facecolor(), bar
+
+
+def frame(axis: Axis) -> tuple:
+    """What the ticks and labels of an axis depend on."""
+    ticks, names = axis.get_major_locator(), axis.get_major_formatter()
+    parts = [*axis.get_view_interval(), axis.get_scale(), axis.get_label_text(), type(ticks), type(names)]
+    parts += [tuple(getattr(ticks, "locs", ())), tuple(getattr(names, "seq", ()))]
+    parts += [str(getattr(getattr(names, "func", None), "args", ""))]  # the names that set_xticks was given
     return tuple(parts)
 
 

@@ -55,14 +55,15 @@ def test_names_of_ticks_may_change():
     assert paint(named("a")) != paint(named("b"))
 
 
-def test_ticks_are_drawn_once_while_the_limits_stay(monkeypatch):
-    paint, drawn = painter(), []
+def test_an_axis_is_drawn_once_while_its_limits_stay(monkeypatch):
+    paint, drawn, ink = painter(), [], redraw.ink
+    monkeypatch.setattr(redraw, "ink", lambda canvas, axis: drawn.append(axis.axis_name) or ink(canvas, axis))
     paint(curves(1.0))
-    monkeypatch.setattr(redraw.FigureCanvasAgg, "draw", lambda self: drawn.append(1))
+    assert drawn == ["x", "y", "x", "y"]
     paint(curves(0.5))
-    assert not drawn
+    assert len(drawn) == 4
     paint(curves(0.5, top=5.0))
-    assert drawn
+    assert drawn[4:] == ["y"]
 
 
 def test_the_picture_is_as_wide_as_the_page():
