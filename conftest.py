@@ -1,16 +1,14 @@
 """Under nbval a cell that makes a figure has to show one: nbval itself compares no pictures."""
 
-import re
-
 import pytest
 
-FIGURE = re.compile(r"^( *)(?:run\.figure|pages\.inline)\(", re.MULTILINE)
+from fedlib.pages import FIGURE_CALL
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     result = yield
-    if type(item).__name__ == "IPyNbCell" and (indents := FIGURE.findall(item.cell.source)):
+    if type(item).__name__ == "IPyNbCell" and (indents := FIGURE_CALL.findall(item.cell.source)):
         outputs = item.test_outputs
         shown = any(
             "image/png" in data and 'alt="' in data["text/html"] for data in (o.get("data", {}) for o in outputs)

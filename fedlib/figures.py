@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 # Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure.
 # "other" and "light" are faint on white (contrast 2.3): lines in them get markers or lw=2.5.
@@ -67,18 +67,17 @@ def log_axis(axis) -> None:
     """Logarithmic axis with plain numbers (20, not 2 x 10^1) where it spans about a decade or less."""
     getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
     low, high = axis.get_view_interval()
+    axis.set_minor_formatter(NullFormatter())
     if high / low < 50:
-        digits = (
-            (1, 2, 5)
-            if high / low > 10
-            else (1, 2, 3, 5)
-            if high / low > 3
-            else np.arange(1, 10, 1 if high / low > 1.5 else 0.1)
-        )
+        digits = next(d for span, d in LOG_DIGITS.items() if high / low > span)
         ticks = [d * 10.0**e for e in range(-9, 9) for d in digits if low <= d * 10.0**e <= high]
-        axis.set_major_locator(FixedLocator(ticks))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_major_locator(FixedLocator(ticks or [(low * high) ** 0.5]))
+        axis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
         axis.set_minor_locator(NullLocator())
+
+
+LOG_DIGITS = {5: (1, 2, 5), 3: (1, 2, 3, 5), 1.5: range(1, 10), 0: np.arange(1, 10, 0.1)}
+"""Which digits get a tick on a logarithmic axis that spans more than a factor."""
 
 
 def percent(prediction: np.ndarray, truth: np.ndarray) -> float:

@@ -252,11 +252,12 @@ def draw_fits(x, z, truth, fits: Mapping[tuple[int, int], tuple], clients: int, 
 def fit_explorer(x, z, truth, fits: Mapping[tuple[int, int], tuple]) -> ipywidgets.VBox:
     """The function-approximation widget: number of clients K and pieces per client p."""
     K, p = (sorted({key[i] for key in fits}) for i in (0, 1))
+    shared = [q for q in p if all((k, q) in fits for k in K)] or p  # begin where every K has a fit
     return explore(
         lambda **chosen: draw_fits(x, z, truth, fits, **chosen),
         "above who owns which points of the line, below the function and what each model makes of it",
         clients=ipywidgets.SelectionSlider(options=K, description="clients K"),
-        pieces=ipywidgets.SelectionSlider(options=p, description="pieces per client"),
+        pieces=ipywidgets.SelectionSlider(options=p, value=shared[0], description="pieces per client"),
     )
 
 

@@ -1,6 +1,7 @@
 """What a reader sees in a notebook: pictures with alt texts, tables, sources, a word where a cell came too early."""
 
 import inspect
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from PIL import Image
 
 WIDTH, DENSITY = 800, 2  # px of the page at most; pixels of a picture for one of the page
 DPI = 100 * DENSITY
+FIGURE_CALL = re.compile(r"^( *)(?:run\.figure|pages\.inline)\(", re.MULTILINE)  # in a cell: it has to show a picture
 
 
 def png(fig: Figure) -> bytes:

@@ -94,7 +94,7 @@ def ink(canvas: FigureCanvasAgg, axis: Axis) -> tuple[tuple[slice, slice], np.nd
     pixels = np.asarray(canvas.buffer_rgba())
     pixels[:] = 255
     axis.draw(canvas.get_renderer())
-    dark = pixels.min(2) < 255
+    dark = pixels.view(np.uint32)[..., 0] != 2**32 - 1
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
     place = tuple(slice(at[0], at[-1] + 1) if len(at) else slice(0) for at in (rows, columns))
     return place, pixels[place].copy()

@@ -1,6 +1,7 @@
 """Widgets: sliders in front of pure drawing functions."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Collection
 from html import escape
 
@@ -81,6 +82,8 @@ def explore(
         control.layout.width = "620px"  # a track of 400 px
         control.observe(request, "value")
     update()
+    gc.collect()
+    gc.freeze()  # else Python's collector looks through all of torch now and then: a move that takes 0.4 s
     return ipywidgets.VBox([*controls.values(), message, picture])
 
 

@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 from fedlib.files import ROOT
+from fedlib.pages import FIGURE_CALL
 from fedlib.profiles import NOTEBOOKS, check_parameters, parameters_of
 from fedlib.results import read_result
 
 DRAWS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "tests/draws").glob("*.yaml"))}
 FIRST = int(os.environ.get("FEDLIB_DRAWS", 1))
 CASES = [pytest.param(name, i, id=f"{name}-{i}") for name, draws in DRAWS.items() for i in range(len(draws))[:FIRST]]
-FIGURE = re.compile(r"^(run\.figure|pages\.inline)\(", re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
@@ -43,7 +43,7 @@ def test_a_notebook_runs_with(name, draw, tmp_path, monkeypatch):
         if cell.cell_type != "code":
             continue
         outputs = [o for o in cell.outputs if "data" in o]
-        if FIGURE.search(cell.source):
+        if "" in FIGURE_CALL.findall(cell.source):
             assert any("image/png" in o["data"] for o in outputs), f"no picture: {cell.source[:200]}"
         text = "".join(o["data"].get("text/plain", "") for o in outputs)
         assert not re.match(r"Run .* first: ", text), f"{text}\n{cell.source}"
