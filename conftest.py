@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedlib.pages import FIGURE_CALL
+from fedlib.runs.pages import FIGURE_CALL
 
 
 @pytest.hookimpl(wrapper=True)

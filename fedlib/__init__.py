@@ -1,1 +1,26 @@
-"""A thin, fast library for federated scientific machine learning; see README.md for the map."""
+"""A thin, fast library for federated scientific machine learning; CONTRIBUTING.md has the map.
+
+What most notebooks need can be taken from here. It is looked up when it is asked for, so that ``python -m fedlib`` need
+not wait for torch.
+"""
+
+from importlib import import_module
+
+WHERE = {
+    "Federation": "federated.federation",
+    "History": "federated.federation",
+    "Local": "federated.batches",
+    "Run": "runs.results",
+    "centralised": "federated.federation",
+    "environment": "runs.results",
+    "predict": "federated.stack",
+    "show": "runs.pages",
+    "train": "federated.federation",
+}
+__all__ = list(WHERE)
+
+
+def __getattr__(name: str):
+    if name not in WHERE:
+        raise AttributeError(f"module 'fedlib' has no attribute {name!r}; see fedlib.WHERE")
+    return getattr(import_module(f".{WHERE[name]}", __name__), name)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import yaml
 
-from . import batch, profiles
+from .runs import batch, profiles
 
 BENCHMARKS = {
-    "pendulum": (".bench", "bench"),
-    "sweep": (".bench_sweep", "bench_sweep"),
-    "pinn": (".bench_pinn", "bench_pinn"),
-    "operators": (".bench_operators", "bench_operators"),
+    "pendulum": (".bench.common", "bench"),
+    "sweep": (".bench.sweep", "bench_sweep"),
+    "pinn": (".bench.pinn", "bench_pinn"),
+    "operators": (".bench.operators", "bench_operators"),
 }
 
 

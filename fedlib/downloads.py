@@ -7,11 +7,15 @@ from pathlib import Path
 import pooch
 from requests.exceptions import RequestException
 
-from .files import write_atomically
+from .files import ROOT, write_atomically
 
-CACHE = Path(__file__).resolve().parents[1] / "data" / "cache"
+CACHE = ROOT / "data/cache"
+
+
 LOCAL = "FEDLIB_DATA"  # environment variable: a folder to look in before the internet
 pooch.get_logger().setLevel("ERROR")  # else every attempt is a red line in a notebook; our errors name the mirrors
+
+
 TIMEOUT = (5, 30)  # s, to connect and to wait for data: a machine without internet should not wait for minutes
 
 

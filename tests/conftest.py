@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import pages
-from fedlib.figures import panels
-from fedlib.networks import mlp
-from fedlib.results import ROOT
+from fedlib.files import ROOT
+from fedlib.models.networks import mlp
+from fedlib.plots.style import panels
+from fedlib.runs import pages
 from fedlib.streams import stream
 
 if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, as the Makefile names them

@@ -12,13 +12,13 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from fedlib import batch, profiles
 from fedlib.__main__ import main
+from fedlib.runs import batch, profiles
 
 CODE = """
 import os, time
 import numpy as np
-from fedlib.results import Run
+from fedlib.runs.results import Run
 from fedlib.streams import stream
 run = Run("{name}", profile, {{"seed": seed, "n": n, "scale": scale}})
 time.sleep(pause)

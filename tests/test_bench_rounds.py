@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from fedlib import bench_operators, bench_pinn
-from fedlib.bench import in_own_process
+from fedlib.bench import operators, pinn
+from fedlib.bench.common import in_own_process
 
 BENCHMARKS = {  # benchmark, its plain loop, the engine eager and compiled
-    "pinn": (bench_pinn, "nested autograd", "jets, eager", "jets, compiled"),
-    "operators": (bench_operators, "plain loop", "eager", "compiled"),
+    "pinn": (pinn, "nested autograd", "jets, eager", "jets, compiled"),
+    "operators": (operators, "plain loop", "eager", "compiled"),
 }
 
 

@@ -4,26 +4,26 @@ import numpy as np
 import torch
 from torch import nn
 
-from fedlib import bench_sweep
-from fedlib.bench import deepxde_rounds
-from fedlib.networks import glorot_uniform, mlp
-from fedlib.reference import fedavg_adam
-from fedlib.sampling import Local
+from fedlib.bench import sweep
+from fedlib.bench.common import deepxde_rounds
+from fedlib.federated.batches import Local
+from fedlib.federated.reference import fedavg_adam
+from fedlib.models.networks import glorot_uniform, mlp
 
 
 def test_the_ways_compute_the_same_model():
-    pair = bench_sweep.sweep(levels=(1,), seeds=1)[1]
+    pair = sweep.sweep(levels=(1,), seeds=1)[1]
     plain = fedavg_adam(
-        mlp(bench_sweep.WIDTHS, nn.Tanh), bench_sweep.squared_error, bench_sweep.pool(), pair,
-        rounds=2, local=Local(bench_sweep.E), init=glorot_uniform,
+        mlp(sweep.WIDTHS, nn.Tanh), sweep.squared_error, sweep.pool(), pair,
+        rounds=2, local=Local(sweep.E), init=glorot_uniform,
     )  # fmt: skip
-    torch.testing.assert_close(bench_sweep.engine([pair], 2, False).model(0), plain, rtol=0, atol=1e-5)
+    torch.testing.assert_close(sweep.engine([pair], 2, False).model(0), plain, rtol=0, atol=1e-5)
 
 
 def test_the_sweep_is_five_seeds_of_nineteen_levels_three_ways():
-    feds = bench_sweep.sweep()
+    feds = sweep.sweep()
     assert sum(len(fed.shards) for fed in feds) == 5 * (1 + 19 * (2 + 2))
-    assert all(len(np.concatenate(fed.shards)) == bench_sweep.N for fed in feds)
+    assert all(len(np.concatenate(fed.shards)) == sweep.N for fed in feds)
 
 
 def test_the_authors_round_ends_with_the_mean_of_the_clients():

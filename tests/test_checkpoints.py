@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import checkpoints
-from fedlib.federation import Federation, train
-from fedlib.mixing import ring
+from fedlib.federated import checkpoints
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.mixing import ring
 
 SETTINGS = dict(rounds=6, local_updates=3, batch_size=4, dtype=torch.float64, noise=(1,), evaluate_every=2)
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from fedlib.batch import paper_results
 from fedlib.files import ROOT
-from fedlib.results import summary
+from fedlib.runs.batch import paper_results
+from fedlib.runs.results import summary
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fedlib import dro_figures
-from fedlib.dro_figures import World, draw_digits, draw_fedwad, tiles
-from fedlib.redraw import frame
+from fedlib.numerics.transport import fedwad, uniform
+from fedlib.plots import feddro as draw
+from fedlib.plots.feddro import World, draw_digits, draw_fedwad, tiles
+from fedlib.plots.redraw import frame
 from fedlib.streams import stream
-from fedlib.transport import fedwad, uniform
 
 from .conftest import assert_redraws_fast, every_move
 
@@ -63,7 +63,7 @@ def test_bad_values_are_refused(worlds, two_clouds):
 
 
 def test_redraws_are_fast(worlds, two_clouds):
-    for box in (dro_figures.digits_explorer(worlds), dro_figures.fedwad_explorer(*two_clouds)):
+    for box in (draw.digits_explorer(worlds), draw.fedwad_explorer(*two_clouds)):
         assert_redraws_fast(every_move(box))
 
 
@@ -73,7 +73,8 @@ def test_moves_keep_the_axes(worlds, two_clouds):
         (draw_digits(worlds, 0.5, 0.1, 0), draw_digits(worlds, 2.0, 0.9, 9)),
         (draw_fedwad(*two_clouds, 1), draw_fedwad(*two_clouds, 8)),
     ):
-        assert [frame(ax) for ax in one.axes] == [frame(ax) for ax in other.axes]
+        assert [frame(ax.xaxis) for ax in one.axes] == [frame(ax.xaxis) for ax in other.axes]
+        assert [frame(ax.yaxis) for ax in one.axes] == [frame(ax.yaxis) for ax in other.axes]
         assert [names_of_ticks(ax) for ax in one.axes] == [names_of_ticks(ax) for ax in other.axes]
 
 
@@ -95,7 +96,7 @@ def test_a_class_that_a_client_lacks_stays_empty(worlds):
 def test_any_number_of_panels(count, shape):
     """Panels of the digits: two in a row where there are many classes, the last row may have an empty place."""
     grids = {f"panel {i}": stream(i, "grid").normal(size=(2, 10, 784)) for i in range(count)}
-    fig = dro_figures.digit_panels(grids, ["first", "second"])
+    fig = draw.digit_panels(grids, ["first", "second"])
     assert fig.axes[0].get_subplotspec().get_gridspec().get_geometry() == shape
     shown = [ax for ax in fig.axes if ax.axison]
     assert [ax.get_title() for ax in shown] == list(grids)
@@ -103,19 +104,19 @@ def test_any_number_of_panels(count, shape):
 
 
 def test_curves_end_where_their_numbers_say():
-    curves = {m: stream(0, m).uniform(size=(3, 5)) for m in dro_figures.METHODS}
-    fig = dro_figures.draw_rounds({"a": curves, "b": curves}, "loss")
+    curves = {m: stream(0, m).uniform(size=(3, 5)) for m in draw.METHODS}
+    fig = draw.draw_rounds({"a": curves, "b": curves}, "loss")
     for ax in fig.axes:
         lines = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
         for method, values in curves.items():
             np.testing.assert_allclose(lines[method], values.mean(0))
-    assert [text.get_text() for text in fig.legends[0].get_texts()] == list(dro_figures.METHODS)
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == list(draw.METHODS)
     assert (fig.axes[0].get_ylabel(), fig.axes[1].get_ylabel()) == ("loss", "")
 
 
 def test_bars_of_the_ascent_are_hatched():
     rows = {m: np.full((2, 1), 10.0 * i) for i, m in enumerate(("FedAvg", "FedAvg + ascent", "mapped"))}
-    ax = dro_figures.draw_accuracy({"clean": rows}, [0.5, 2.0], "accuracy").axes[0]
+    ax = draw.draw_accuracy({"clean": rows}, [0.5, 2.0], "accuracy").axes[0]
     bars = {c.get_label(): c.patches for c in ax.containers if hasattr(c, "patches")}
     assert [bar.get_height() for bar in bars["mapped"]] == [20, 20]
     assert {m: bool(patches[0].get_hatch()) for m, patches in bars.items()} == {m: "ascent" in m for m in rows}
@@ -124,15 +125,13 @@ def test_bars_of_the_ascent_are_hatched():
 
 def test_gaps_are_logarithmic_while_they_are_positive():
     falling = {"p = 1": 10.0 ** -np.arange(4), "p = 2": 2.0 ** -np.arange(4)}
-    fig = dro_figures.draw_gaps(
-        {"falls": falling, "ends": {"exact": np.array([1.0, 0.5, 0.0])}, "one": {"r": np.ones(1)}}
-    )
+    fig = draw.draw_gaps({"falls": falling, "ends": {"exact": np.array([1.0, 0.5, 0.0])}, "one": {"r": np.ones(1)}})
     assert [ax.get_yscale() for ax in fig.axes[:3]] == ["log", "linear", "log"]
     assert fig.axes[0].get_lines()[0].get_xdata().tolist() == [1, 2, 3, 4]
 
 
 def test_explorers_redraw(worlds, two_clouds):
-    for box, name in ((dro_figures.digits_explorer(worlds), "t"), (dro_figures.fedwad_explorer(*two_clouds), "round")):
+    for box, name in ((draw.digits_explorer(worlds), "t"), (draw.fedwad_explorer(*two_clouds), "round")):
         controls, picture = box.children[:-2], box.children[-1]
         before = bytes(picture.value)
         slider = next(c for c in controls if c.description == name)

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fedlib import padding, reference
-from fedlib.federation import Federation, centralised, train
-from fedlib.mixing import fedavg, isolated, ring
-from fedlib.networks import DeepONet, as_dict, fan_in_uniform, glorot_uniform, load, mlp, stack
-from fedlib.optimizers import adam, sgd
-from fedlib.padding import blocks_of
-from fedlib.partitions import deal
-from fedlib.sampling import Local, participants
+from fedlib.federated import batches, reference
+from fedlib.federated.batches import Local, blocks_of, participants
+from fedlib.federated.federation import Federation, centralised, train
+from fedlib.federated.mixing import fedavg, isolated, ring
+from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.partitions import deal
+from fedlib.federated.stack import as_dict, load, stack
+from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
 from fedlib.streams import stream
 
 from .conftest import squared_error
@@ -116,7 +116,7 @@ def test_absent_clients_data_do_not_matter(problem):
 
 
 def test_a_stack_trains_every_federation_as_if_alone(problem):
-    """Ragged federations side by side (padding, different step counts) change nobody's result."""
+    """Ragged federations side by side (batches, different step counts) change nobody's result."""
     shards = problem[3]
     feds = [
         Federation(shards, fraction=0.67, seed=1),
@@ -320,7 +320,7 @@ def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local, fracti
     feds = [Federation(shards, lr=0.01, fraction=fraction), centralised(shards, lr=0.02, seed=1), Federation(shards)]
     whole, thetas = [], []
     for limit in (10**6, 20):
-        monkeypatch.setitem(padding.POINTS_PER_BLOCK, "cpu", limit)
+        monkeypatch.setitem(batches.POINTS_PER_BLOCK, "cpu", limit)
         history = run(problem, feds, **LOCAL[local], evaluate=lambda predict, test: {"at 0": predict(test["x"])},
                       test={"x": torch.zeros(3, 1, 2)})  # fmt: skip
         thetas.append(history.theta)

@@ -6,12 +6,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.datasets import gramacy_lee, schaffer
-from fedlib.federation import Federation, centralised, client_loss, train
-from fedlib.heterogeneity import divergence_bound, mean_pairwise_w1, w1, weight_divergence
-from fedlib.networks import as_dict, fan_in_uniform, mlp, stack
-from fedlib.optimizers import sgd
-from fedlib.partitions import checkerboard, hammersley, index_rule, slices
+from fedlib.federated.federation import Federation, centralised, client_loss, train
+from fedlib.federated.heterogeneity import divergence_bound, mean_pairwise_w1, w1, weight_divergence
+from fedlib.federated.optimizers import sgd
+from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
+from fedlib.federated.stack import as_dict, stack
+from fedlib.models.networks import fan_in_uniform, mlp
+from fedlib.problems.functions import gramacy_lee, schaffer
 from fedlib.streams import stream
 
 

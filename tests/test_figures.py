@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import figures, widgets
-from fedlib.networks import DeepONet, glorot_uniform, predict, stack
-from fedlib.pages import png
+from fedlib.federated.stack import predict, stack
+from fedlib.models.networks import DeepONet, glorot_uniform
+from fedlib.plots import pendulum as draw_pendulum
+from fedlib.plots import style, widgets
+from fedlib.runs.pages import png
 
 from .conftest import assert_redraws_fast, every_move
 
@@ -27,7 +29,7 @@ def lines(ax):
 
 def test_pendulum_view_shows_truth_predictions_and_errors():
     t = np.linspace(0, 1, 5)
-    fig = figures.pendulum_view(t, t, 2 * t, {"federated": 2 * t, "isolated": np.zeros(5)})
+    fig = draw_pendulum.pendulum_view(t, t, 2 * t, {"federated": 2 * t, "isolated": np.zeros(5)})
     shown = lines(fig.axes[1])
     np.testing.assert_array_equal(shown["true"][:, 1], 2 * t)
     assert "federated: e = 0.00 %" in shown
@@ -36,22 +38,22 @@ def test_pendulum_view_shows_truth_predictions_and_errors():
 
 
 def test_band_is_mean_and_standard_deviation():
-    _, ((ax,),) = figures.panels()
-    figures.band(ax, [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]), "k", "x")
+    _, ((ax,),) = style.panels()
+    style.band(ax, [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]), "k", "x")
     np.testing.assert_array_equal(lines(ax)["x"][:, 1], [2, 2])
     (polygon,) = ax.collections
     assert polygon.get_paths()[0].vertices[:, 1].max() == 3
 
 
 def test_draw_pendulum_is_a_pure_function(pendulum):
-    first, again = (png(widgets.draw_pendulum(*pendulum, seed=4)) for _ in range(2))
+    first, again = (png(draw_pendulum.draw_pendulum(*pendulum, seed=4)) for _ in range(2))
     assert first == again
-    assert first != png(widgets.draw_pendulum(*pendulum, seed=5))
+    assert first != png(draw_pendulum.draw_pendulum(*pendulum, seed=5))
 
 
 def test_draw_pendulum_shows_the_linear_response(pendulum):
     """u = a t drives a small swing x1 = a (t - sin t), the closed form of x'' = -x + a t."""
-    fig = widgets.draw_pendulum(*pendulum, kind="t", amplitude=0.01)
+    fig = draw_pendulum.draw_pendulum(*pendulum, kind="t", amplitude=0.01)
     shown = lines(fig.axes[1])
     t = shown["true"][:, 0]
     np.testing.assert_allclose(shown["true"][:, 1], 0.01 * (t - np.sin(t)), atol=1e-9)
@@ -63,11 +65,11 @@ def test_draw_pendulum_shows_the_linear_response(pendulum):
 
 def test_unknown_input_kind():
     with pytest.raises(ValueError, match="expected 'GRF' or one of t, sin"):
-        widgets.pendulum_input(100, "cos")
+        draw_pendulum.pendulum_input(100, "cos")
 
 
 def test_a_move_of_a_slider_redraws_fast_enough_for_200_ms(pendulum):
-    box = widgets.pendulum_explorer(*pendulum)
+    box = draw_pendulum.pendulum_explorer(*pendulum)
     pictures, move = set(), every_move(box)
 
     def moved():
@@ -79,7 +81,7 @@ def test_a_move_of_a_slider_redraws_fast_enough_for_200_ms(pendulum):
 
 
 def test_controls_without_effect_are_disabled(pendulum):
-    box = widgets.pendulum_explorer(*pendulum)
+    box = draw_pendulum.pendulum_explorer(*pendulum)
     control = {c.description: c for c in box.children if hasattr(c, "disabled")}
     assert [name for name, c in control.items() if c.disabled] == ["amplitude", "frequency"]
     before = box.children[-1].value
@@ -92,7 +94,7 @@ def test_controls_without_effect_are_disabled(pendulum):
 
 
 def test_the_alt_text_names_the_values(pendulum):
-    box = widgets.pendulum_explorer(*pendulum)
+    box = draw_pendulum.pendulum_explorer(*pendulum)
     assert "length scale 0.2" in box.children[-1].alt
 
 
@@ -117,7 +119,7 @@ def test_refused_input_is_said_and_the_last_picture_stays():
     def draw(x):
         if x > 1:
             raise ValueError("x = 2 is <too> large")
-        return figures.panels()[0]
+        return style.panels()[0]
 
     control = ipywidgets.IntSlider(0, max=3)
     box = widgets.explore(draw, "an empty panel", x=control)

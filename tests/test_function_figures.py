@@ -5,10 +5,10 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 
-from fedlib import function_figures as figures
-from fedlib.figures import CLIENTS, COLORS, panels
-from fedlib.pages import png
-from fedlib.partitions import index_rule
+from fedlib.federated.partitions import index_rule
+from fedlib.plots import functions as draw_functions
+from fedlib.plots.style import CLIENTS, COLORS, panels
+from fedlib.runs.pages import png
 
 from .conftest import assert_redraws_fast, every_move
 
@@ -27,7 +27,7 @@ def fits(levels=((2, 1), (2, 5), (5, 1), (5, 5))):
 
 def test_fit_view_shows_owners_and_errors():
     f, of = fits()
-    fig = figures.fit_view(X, Z, f, *of[2, 1])
+    fig = draw_functions.fit_view(X, Z, f, *of[2, 1])
     strip, curves = fig.axes
     assert [line.get_xdata().tolist() for line in strip.get_lines()] == [X[s].tolist() for s in of[2, 1][0]]
     assert {"federated: e = 0.0 %", "client 1 alone: e = 100.0 %", "client 2 alone: e = 200.0 %"} <= set(
@@ -39,25 +39,25 @@ def test_fit_view_shows_owners_and_errors():
 
 def test_colours_keep_their_meaning():
     f, of = fits()
-    lines = [*figures.fit_view(X, Z, f, *of[5, 1]).axes[1].get_lines()]
-    lines += figures.fits_side_by_side(Z, f, {"p": of[5, 1][1:]}).axes[0].get_lines()
+    lines = [*draw_functions.fit_view(X, Z, f, *of[5, 1]).axes[1].get_lines()]
+    lines += draw_functions.fits_side_by_side(Z, f, {"p": of[5, 1][1:]}).axes[0].get_lines()
     colour = {line.get_label().split(":")[0]: to_hex(line.get_color()) for line in lines}
     assert colour["f"] == COLORS["truth"].lower()
     assert colour["federated"] == COLORS["federated"].lower()
     assert [colour[f"client {k + 1} alone"] for k in range(5)] == [c.lower() for c in CLIENTS]
     roles = {COLORS[role].lower() for role in ("truth", "federated", "isolated", "centralised")}
-    assert not roles & {to_hex(style["color"]) for n in (1, 4, 5) for style in figures.ordered(n)}
+    assert not roles & {to_hex(style["color"]) for n in (1, 4, 5) for style in draw_functions.ordered(n)}
 
 
 def test_untrained_choice_is_refused_with_what_there_is():
     f, of = fits([(2, 1)])
     with pytest.raises(ValueError, match="3 clients with 1 pieces each were not trained here; trained: -"):
-        figures.draw_fits(X, Z, f, of, 3, 1)
+        draw_functions.draw_fits(X, Z, f, of, 3, 1)
 
 
 @pytest.mark.parametrize("method", ["x", "xy"])
 def test_partition_view_gives_every_point_one_owner(method):
-    (ax,) = figures.draw_partition(method, 3, 4).axes
+    (ax,) = draw_functions.draw_partition(method, 3, 4).axes
     shown = np.concatenate([line.get_xydata() for line in ax.get_lines()])
     assert len(ax.get_lines()) == 3
     assert len(np.unique(shown, axis=0)) == len(shown) == 400
@@ -65,7 +65,7 @@ def test_partition_view_gives_every_point_one_owner(method):
 
 def test_explorers_answer_a_slider_within_200_ms():
     f, of = fits()
-    for box in (figures.fit_explorer(X, Z, f, of), figures.partition_explorer()):
+    for box in (draw_functions.fit_explorer(X, Z, f, of), draw_functions.partition_explorer()):
         assert_redraws_fast(every_move(box))
 
 
@@ -77,15 +77,15 @@ def test_pictures_of_levels_take_any_number_of_seeds_and_levels(seeds, levels):
     alone = np.stack([error, 2 * error], 2)
 
     def draw(ax, x):
-        figures.error_curves(ax, x, error, alone, error[:, 0])
+        draw_functions.error_curves(ax, x, error, alone, error[:, 0])
 
     n = min(levels, 2)  # numbers of local steps
     by_K = dict.fromkeys((2, 3, 4, 5), error)
     everything = [
-        figures.two_scales(2 * at, 1 / at, draw, "e"),
-        figures.more_clients(at, {K: 1 / at for K in by_K}, by_K, by_K, error[:, 0]),
-        figures.bound_panels(at, [2, 5][:n], {"2": error[:1].repeat(n, 0)}, np.ones((n, levels))),
-        figures.w1_curves({"line": ("p", {2: (at, 1 / at, 1 / at)})}),
+        draw_functions.two_scales(2 * at, 1 / at, draw, "e"),
+        draw_functions.more_clients(at, {K: 1 / at for K in by_K}, by_K, by_K, error[:, 0]),
+        draw_functions.bound_panels(at, [2, 5][:n], {"2": error[:1].repeat(n, 0)}, np.ones((n, levels))),
+        draw_functions.w1_curves({"line": ("p", {2: (at, 1 / at, 1 / at)})}),
     ]
     for fig in everything:
         assert png(fig)
@@ -96,7 +96,7 @@ def test_pictures_of_levels_take_any_number_of_seeds_and_levels(seeds, levels):
 
 def test_bars_are_means_of_the_variants():
     _, ((ax,),) = panels()
-    figures.bars(ax, {"a": np.array([[0.1, 0.2], [0.3, 0.2]]), "b": np.full((2, 2), 0.5)}, ["coarse", "fine"])
+    draw_functions.bars(ax, {"a": np.array([[0.1, 0.2], [0.3, 0.2]]), "b": np.full((2, 2), 0.5)}, ["coarse", "fine"])
     coarse, fine = (c for c in ax.containers if isinstance(c, BarContainer))
     np.testing.assert_allclose([bar.get_width() for bar in coarse], [0.2, 0.5])
     np.testing.assert_allclose([bar.get_width() for bar in fine], [0.2, 0.5])

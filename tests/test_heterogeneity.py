@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import wasserstein_distance
 
-from fedlib.heterogeneity import mean_pairwise_w1, w1
-from fedlib.partitions import deal, pick_sources, sorted_shards
+from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
+from fedlib.federated.partitions import deal, pick_sources, sorted_shards
 from fedlib.streams import stream
 
 

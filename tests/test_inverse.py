@@ -5,32 +5,35 @@ import pytest
 import torch
 from numpy.polynomial import chebyshev as C
 
-from fedlib import inverse, reference
-from fedlib.federation import Federation, train
-from fedlib.jets import function_jet
-from fedlib.mixing import isolated
-from fedlib.networks import as_dict, draw_parameters, glorot_uniform, load, stack
-from fedlib.sampling import Local
-from fedlib.solvers import chebyshev
+from fedlib.federated import reference
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.mixing import isolated
+from fedlib.federated.stack import as_dict, draw_parameters, load, stack
+from fedlib.models.jets import function_jet
+from fedlib.models.networks import glorot_uniform
+from fedlib.numerics import solutions
+from fedlib.numerics.solvers import chebyshev
+from fedlib.problems import flow, reaction
+from fedlib.problems.wake import cylinder_wake
 from fedlib.streams import stream, torch_stream
-from fedlib.wake import cylinder_wake
 
 WAKE = cylinder_wake()
 WIDTHS = (3, 8, 8, 3)
 
 
 def pool_of(n=40):
-    return inverse.observations(WAKE, n, stream(0, "observations"))
+    return flow.observations(WAKE, n, stream(0, "observations"))
 
 
 def small(rounds=6, gain=1.0, feds=None, **settings):
-    net = inverse.navier_stokes_net(WIDTHS).double()
+    net = flow.navier_stokes_net(WIDTHS).double()
     pool = pool_of()
-    feds = feds or [Federation(inverse.slabs(pool["x"], 2), lr=0.01)]
-    physics = inverse.navier_stokes_loss(inverse.residual_points(14, 8, 6))
+    feds = feds or [Federation(flow.slabs(pool["x"], 2), lr=0.01)]
+    physics = flow.navier_stokes_loss(flow.residual_points(14, 8, 6))
 
     def loss(predict, batch):
-        return physics(inverse.with_gain(predict, gain), batch)
+        return physics(flow.with_gain(predict, gain), batch)
 
     history = train(net, loss, pool, feds, rounds=rounds, dtype=torch.float64, init=glorot_uniform,
                     **({"local_updates": 1} | settings))  # fmt: skip
@@ -56,7 +59,7 @@ def exact_jet(C1, nu, x):
 
 @pytest.mark.parametrize(("C1", "nu"), [(1.0, 0.01), (0.7, 0.3)])
 def test_an_exact_flow_has_no_residual_and_no_loss(C1, nu):
-    points = inverse.residual_points(20, 8, 5)
+    points = flow.residual_points(20, 8, 5)
 
     def perfect(x, value_only=False):
         jet = exact_jet(C1, nu, x)
@@ -64,16 +67,16 @@ def test_an_exact_flow_has_no_residual_and_no_loss(C1, nu):
 
     x = torch.as_tensor(points)
     batch = {"x": x, "u": exact_jet(C1, nu, x)[""][:, :2], "w": torch.full((len(x),), 1 / len(x))}
-    assert inverse.navier_stokes_loss(points)(perfect, batch) < 1e-12
-    residual = inverse.navier_stokes(exact_jet(C1, nu, x), torch.tensor([1.1 * C1, nu]))
+    assert flow.navier_stokes_loss(points)(perfect, batch) < 1e-12
+    residual = flow.navier_stokes(exact_jet(C1, nu, x), torch.tensor([1.1 * C1, nu]))
     assert residual[:, :2].abs().max() > 1e-2 and residual[:, 2].abs().max() < 1e-12
-    residual = inverse.navier_stokes(exact_jet(C1, nu, x), torch.tensor([C1, 1.1 * nu]))
+    residual = flow.navier_stokes(exact_jet(C1, nu, x), torch.tensor([C1, 1.1 * nu]))
     assert residual[:, :2].abs().max() > 1e-4
 
 
 def test_residual_points_cover_the_domain_and_its_sides():
-    x = inverse.residual_points(700, 200, 100)
-    low, high = np.array(inverse.DOMAIN).T
+    x = flow.residual_points(700, 200, 100)
+    low, high = np.array(flow.DOMAIN).T
     assert x.shape == (1000, 3) and (x >= low).all() and (x <= high).all()
     inside, sides, start = np.split(x, [700, 900])
     assert (((sides == low) | (sides == high))[:, :2].any(1)).all()
@@ -98,12 +101,12 @@ def test_observations_are_the_field_and_smaller_sets_are_prefixes():
 def test_slabs_are_a_disjoint_cover_and_an_empty_region_is_refused():
     x = pool_of(300)["x"]
     for n in (2, 6, 10):
-        own = inverse.slabs(x, n)
+        own = flow.slabs(x, n)
         np.testing.assert_array_equal(np.sort(np.concatenate(own)), np.arange(300))
         slab = np.floor((x[own[1], 0].numpy() - 1) / 7 * n)
         assert set(np.minimum(slab, n - 1) % 2) == {1.0}
     with pytest.raises(ValueError, match="client 1 of 2 gets no point"):
-        inverse.slabs(x[x[:, 0] < 4], 2)
+        flow.slabs(x[x[:, 0] < 4], 2)
 
 
 def test_coefficients_are_parameters_that_start_at_zero_and_are_averaged():
@@ -121,7 +124,7 @@ def test_coefficients_are_parameters_that_start_at_zero_and_are_averaged():
 @pytest.mark.parametrize("decay", [1.0, lambda r: 1.0 if r < 3 else 0.1])
 def test_engine_equals_the_plain_loop_with_coefficients(decay):
     pool = pool_of()
-    fed = Federation(inverse.slabs(pool["x"], 6), lr=0.01, decay=decay, seed=2)
+    fed = Federation(flow.slabs(pool["x"], 6), lr=0.01, decay=decay, seed=2)
     net, loss, _, _, fast = small(feds=[fed], local_updates=2)
     plain = reference.fedavg_adam(net, loss, pool, fed, rounds=6, local=Local(2), init=glorot_uniform)
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
@@ -130,7 +133,7 @@ def test_engine_equals_the_plain_loop_with_coefficients(decay):
 def plain_loop(net, loss, pool, fed, rounds, exchange):
     """FedAvg-Adam, E = 1, where ``exchange`` says what happens to the coefficients after the clients' steps."""
     theta = draw_parameters(net, glorot_uniform, torch_stream(fed.seed, "init"))
-    clients = [load(inverse.navier_stokes_net(WIDTHS).double(), theta) for _ in fed.shards]
+    clients = [load(flow.navier_stokes_net(WIDTHS).double(), theta) for _ in fed.shards]
     optimizers = [torch.optim.Adam(c.parameters(), fed.lr) for c in clients]
     batches = [next(reference.client_batches(pool, fed, c, 0, Local(1))) for c in range(len(fed.shards))]
     for r in range(rounds):
@@ -152,16 +155,16 @@ def plain_loop(net, loss, pool, fed, rounds, exchange):
 def test_the_aliasing_bug_is_a_gain_of_K():
     """Sum of the clients' steps on C: exactly a learning rate K times as large (E = 1, Adam)."""
     pool = pool_of()
-    fed = Federation(inverse.slabs(pool["x"], 2), lr=0.01, weights="equal")
+    fed = Federation(flow.slabs(pool["x"], 2), lr=0.01, weights="equal")
     net, *_, history = small(rounds=8, gain=2.0, feds=[fed])
     got = 2 * as_dict(net, history.model(0))["c"]
     loss = small(rounds=1)[1]  # without a gain
-    summed = plain_loop(inverse.navier_stokes_net(WIDTHS).double(), loss, pool, fed, 8, "sum")
+    summed = plain_loop(flow.navier_stokes_net(WIDTHS).double(), loss, pool, fed, 8, "sum")
     torch.testing.assert_close(got, summed.c.detach(), rtol=1e-5, atol=1e-7)
     single = as_dict(net, small(rounds=8, feds=[fed])[-1].model(0))["c"]
     assert (got - single).abs().max() > 0.02
     # the bug itself lets client 2 start from client 1's step, and its first round is still an average
-    aliased = plain_loop(inverse.navier_stokes_net(WIDTHS).double(), loss, pool, fed, 8, "aliased")
+    aliased = plain_loop(flow.navier_stokes_net(WIDTHS).double(), loss, pool, fed, 8, "aliased")
     assert (aliased.c - summed.c).abs().max() < 0.25 * (got - single).abs().max()
 
 
@@ -176,16 +179,16 @@ def test_assigning_data_shares_the_storage():
 
 
 def test_wake_errors_of_the_truth_are_zero():
-    test = {k: v[0] for k, v in inverse.wake_test(WAKE, 1, 5).items()}
+    test = {k: v[0] for k, v in flow.wake_test(WAKE, 1, 5).items()}
     value = torch.cat([test["u"], test["p"][:, None] + 3.0], 1)  # the pressure's constant does not count
-    found = inverse.wake_errors(lambda x, value_only: (value, torch.tensor([1.0, 0.01])), test)
+    found = flow.wake_errors(lambda x, value_only: (value, torch.tensor([1.0, 0.01])), test)
     assert found["error_u"] < 1e-10 and found["error_p"] < 1e-10
     assert found["C"].tolist() == pytest.approx([1.0, 0.01])
 
 
 def test_settled_is_the_first_round_after_the_last_excursion():
     error = np.array([[5, 0.5, 3, 0.9, -0.2], [0.1] * 5, [0, 0, 0, 0, 2.0], [9, 0, 0, 0, 0]])
-    got = inverse.settled([10, 20, 30, 40, 50], error, 1.0)
+    got = flow.settled([10, 20, 30, 40, 50], error, 1.0)
     np.testing.assert_array_equal(got, [40, 10, np.nan, 20])
 
 
@@ -196,9 +199,9 @@ def by_collocation(version, n=64):
     """A second method: Chebyshev collocation -> coefficients of u in z = 2 x - 1."""
     z, D = chebyshev(n)
     x = (1 + z) / 2
-    A = inverse.DIFFUSION * 4 * D @ D - np.diag(inverse.reaction_rate(x, version))
+    A = solutions.DIFFUSION * 4 * D @ D - np.diag(solutions.reaction_rate(x, version))
     A[[0, -1]] = np.eye(n + 1)[[0, -1]]
-    rhs = inverse.source(x)
+    rhs = solutions.source(x)
     rhs[[0, -1]] = 0
     return C.chebfit(z, np.linalg.solve(A, rhs), n)
 
@@ -206,18 +209,18 @@ def by_collocation(version, n=64):
 @pytest.mark.parametrize("version", ["paper", "code"])
 def test_the_reference_agrees_with_a_second_method(version):
     x = np.linspace(0, 1, 101)
-    u = inverse.diffusion_reaction(x, version)
+    u = solutions.steady_reaction(x, version)
     np.testing.assert_allclose(u, C.chebval(2 * x - 1, by_collocation(version)), atol=1e-9)
     np.testing.assert_allclose(u, -u[::-1], atol=1e-10)  # antisymmetric: u vanishes where k peaks
     assert np.abs(u).max() > 0.1
 
 
 def test_the_two_versions_of_k_differ():
-    assert inverse.reaction_rate(0.5) == pytest.approx(1.1)
-    assert inverse.reaction_rate(0.0) == pytest.approx(0.1 + np.exp(-0.5 / 0.09))
-    assert np.ptp(inverse.reaction_rate(np.linspace(0, 1, 11), "code")) < 0.11
+    assert solutions.reaction_rate(0.5) == pytest.approx(1.1)
+    assert solutions.reaction_rate(0.0) == pytest.approx(0.1 + np.exp(-0.5 / 0.09))
+    assert np.ptp(solutions.reaction_rate(np.linspace(0, 1, 11), "code")) < 0.11
     with pytest.raises(ValueError, match="'paper' or 'code'"):
-        inverse.reaction_rate(0.5, "printed")
+        solutions.reaction_rate(0.5, "printed")
 
 
 def test_the_exact_pair_has_no_loss():
@@ -229,41 +232,41 @@ def test_the_exact_pair_has_no_loss():
         return sum(c * torch.cos(i * angle) for i, c in enumerate(coefficients))
 
     def perfect(x, value_only=False, factor=1.0):
-        jet = function_jet(lambda x: u(x) / inverse.vanishing(x), x, ("xx",), "x")
-        k = factor * torch.as_tensor(inverse.reaction_rate(x[:, 0].numpy()))
+        jet = function_jet(lambda x: u(x) / reaction.vanishing(x), x, ("xx",), "x")
+        k = factor * torch.as_tensor(solutions.reaction_rate(x[:, 0].numpy()))
         return (jet[""][:, None] if value_only else {n: v[:, None] for n, v in jet.items()}), k
 
     x = torch.as_tensor(points)
     batch = {"x": x, "u": u(x), "w": torch.full((9,), 1 / 9)}
-    loss = inverse.diffusion_reaction_loss(points)
+    loss = reaction.diffusion_reaction_loss(points)
     assert loss(perfect, batch) < 1e-12
     assert loss(lambda *a: perfect(*a, factor=1.2), batch) > 1e-4
     assert loss(perfect, batch | {"u": batch["u"] + 0.1}) == pytest.approx(0.01)
 
 
 def test_any_pair_of_networks_vanishes_at_the_ends_and_the_halves_are_separate():
-    net = load(inverse.Pair(), stack(inverse.Pair(), [(1,)], glorot_uniform)[0])
-    test = {k: v[0].float() for k, v in inverse.reaction_test(1).items()}
-    found = inverse.reaction_errors(net, test)
+    net = load(reaction.Pair(), stack(reaction.Pair(), [(1,)], glorot_uniform)[0])
+    test = {k: v[0].float() for k, v in reaction.reaction_test(1).items()}
+    found = reaction.reaction_errors(net, test)
     assert found["u"][[0, -1]].abs().max() == 0 and found["k"].abs().max() > 0
     names = [n for n, _ in net.named_parameters() if n.endswith("weight")]
     assert len([n for n in names if n.startswith("u.")]) == len([n for n in names if n.startswith("k.")]) == 4
     before = found["k"]
     for parameter in net.u.parameters():
         parameter.data.add_(0.1)
-    assert (inverse.reaction_errors(net, test)["k"] == before).all()
+    assert (reaction.reaction_errors(net, test)["k"] == before).all()
 
 
 def test_reaction_data_are_dealt_by_the_index_rule():
-    pool, shards = inverse.reaction_data([2, 24])
+    pool, shards = reaction.reaction_data([2, 24])
     assert shards[2][0].tolist() == list(range(12)) and shards[24][1].tolist() == list(range(1, 24, 2))
-    np.testing.assert_allclose(pool["u"], inverse.diffusion_reaction(np.linspace(0, 1, 24)))
-    assert inverse.reaction_points().shape == (10, 1)
+    np.testing.assert_allclose(pool["u"], solutions.steady_reaction(np.linspace(0, 1, 24)))
+    assert reaction.reaction_points().shape == (10, 1)
 
 
 def test_the_reaction_stack_equals_the_plain_loop():
-    pool, shards = inverse.reaction_data([4])
-    net, loss = inverse.Pair().double(), inverse.diffusion_reaction_loss(inverse.reaction_points())
+    pool, shards = reaction.reaction_data([4])
+    net, loss = reaction.Pair().double(), reaction.diffusion_reaction_loss(reaction.reaction_points())
     fed = Federation(shards[4], lr=1e-3)
     plain = reference.fedavg_adam(net, loss, pool, fed, rounds=4, local=Local(5), init=glorot_uniform)
     fast = train(net, loss, pool, [fed], rounds=4, local_updates=5, init=glorot_uniform, dtype=torch.float64)
@@ -272,12 +275,12 @@ def test_the_reaction_stack_equals_the_plain_loop():
 
 def test_k_is_learnt_where_u_is_not_zero():
     """A short run from a good start: 24 observations and ten residual points determine k away from u = 0."""
-    pool, _ = inverse.reaction_data([2])
-    test = inverse.reaction_test(1)
+    pool, _ = reaction.reaction_data([2])
+    test = reaction.reaction_test(1)
     history = train(
-        inverse.Pair(), inverse.diffusion_reaction_loss(inverse.reaction_points()), pool,
+        reaction.Pair(), reaction.diffusion_reaction_loss(reaction.reaction_points()), pool,
         [Federation([np.arange(24)], lr=3e-3)], rounds=1500, local_updates=1, init=glorot_uniform,
-        evaluate=inverse.reaction_errors, test=test, evaluate_every=1500,
+        evaluate=reaction.reaction_errors, test=test, evaluate_every=1500,
     )  # fmt: skip
     assert history.metrics["error_u"][-1, 0] < 2
     assert history.metrics["error_k"][-1, 0] < 40

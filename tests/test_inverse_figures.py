@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from fedlib import inverse
-from fedlib.figures import CLIENTS, COLORS, panels
-from fedlib.inverse_figures import (
+from fedlib.numerics import solutions
+from fedlib.plots.inverse import (
     blues,
     coefficient_curves,
     coefficient_limits,
@@ -21,7 +20,9 @@ from fedlib.inverse_figures import (
     wake_fields,
     wake_view,
 )
-from fedlib.wake import cylinder_wake
+from fedlib.plots.style import CLIENTS, COLORS, panels
+from fedlib.problems import flow
+from fedlib.problems.wake import cylinder_wake
 
 from .conftest import assert_redraws_fast, every_move
 
@@ -45,7 +46,7 @@ def flows(V=100):
 def rates(V=20):
     """What ``draw_reaction`` takes, as large as in the quick profile."""
     z, xk = np.linspace(0, 1, 1001), np.linspace(0, 1, 24)
-    truth = {"u": np.sin(2 * np.pi * z), "k": inverse.reaction_rate(z)}
+    truth = {"u": np.sin(2 * np.pi * z), "k": solutions.reaction_rate(z)}
     shards = {n: [np.arange(24)[np.arange(24) * n // 24 % 2 == k] for k in (0, 1)] for n in (2, 8, 24)}
     rounds = [25 * (v + 1) for v in range(V)]
     grown = {name: np.linspace(0, 1, V)[:, None] * f for name, f in truth.items()}
@@ -121,8 +122,8 @@ def test_any_number_of_federations_has_colours_of_its_own(n):
 
 def test_fields_and_observations():
     wake = cylinder_wake()
-    x = inverse.observations(wake, 60, np.random.default_rng(0))["x"].numpy()
-    slabs = {n: inverse.slabs(x, n) for n in (2, 4)}
+    x = flow.observations(wake, 60, np.random.default_rng(0))["x"].numpy()
+    slabs = {n: flow.slabs(x, n) for n in (2, 4)}
     fig = wake_fields({name: np.zeros((4, 6)) for name in "uvp"}, x, slabs)
     below = [ax for ax in fig.axes if ax.get_title().startswith("observations")]
     for ax, (n, own) in zip(below, slabs.items(), strict=True):

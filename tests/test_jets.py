@@ -9,9 +9,10 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
-from fedlib.federation import Federation, train
-from fedlib.jets import JetNet, Sine, channels, closed, function_jet, jet, product, product_rule
-from fedlib.networks import draw_parameters, glorot_uniform, load, mlp
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.stack import draw_parameters, load
+from fedlib.models.jets import JetNet, Sine, channels, closed, function_jet, jet, product, product_rule
+from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.streams import torch_stream
 
 EXACT = dict(rtol=1e-9, atol=1e-9)

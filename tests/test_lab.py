@@ -17,8 +17,8 @@ import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
-from fedlib.batch import NOTEBOOKS
-from fedlib.results import ROOT
+from fedlib.files import ROOT
+from fedlib.runs.profiles import NOTEBOOKS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PANEL = "window.jupyterapp.shell.currentWidget"
@@ -88,8 +88,8 @@ def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp
 
 EXPLORER = """
 from ipywidgets import IntSlider
-from fedlib.figures import panels
-from fedlib.widgets import explore
+from fedlib.plots.style import panels
+from fedlib.plots.widgets import explore
 def draw(a):
     fig, ((ax,),) = panels()
     ax.plot([0, 1], [0, a])

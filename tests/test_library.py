@@ -6,15 +6,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib import figures, widgets
-from fedlib.datasets import half_steps, pendulum_trajectories, pendulum_triplets, with_stiffness
-from fedlib.federation import Federation, train
-from fedlib.heterogeneity import hidden_parameter_floor
-from fedlib.mixing import isolated
-from fedlib.networks import DeepONet, glorot_uniform, stack
-from fedlib.partitions import sorted_shards
-from fedlib.solvers import pendulum
-from fedlib.spaces import grf
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.heterogeneity import hidden_parameter_floor
+from fedlib.federated.mixing import isolated
+from fedlib.federated.partitions import sorted_shards
+from fedlib.federated.stack import stack
+from fedlib.models.networks import DeepONet, glorot_uniform
+from fedlib.numerics.solutions import pendulum
+from fedlib.numerics.spaces import grf
+from fedlib.plots import pendulum as draw
+from fedlib.plots import style
+from fedlib.problems.pendulum import half_steps, pendulum_trajectories, pendulum_triplets, with_stiffness
 from fedlib.streams import stream
 
 from .conftest import assert_redraws_fast, every_move
@@ -88,7 +90,7 @@ def test_a_hidden_k_cannot_be_learnt_below_the_floor():
 def test_the_library_view_shows_true_angle_and_phase_portrait():
     net = DeepONet((31, 10, 10), (1, 10, 10), domain=(0.0, 1.0))
     row = stack(net, [(0,)], glorot_uniform)[0]
-    fig = widgets.draw_library(net, row, k=0.7, kind="sin(pi t)", amplitude=0.5)
+    fig = draw.draw_library(net, row, k=0.7, kind="sin(pi t)", amplitude=0.5)
     lines = {line.get_label(): line.get_xydata() for line in fig.axes[1].get_lines()}
     phase = {line.get_label(): line.get_xydata() for line in fig.axes[2].get_lines()}
     x = pendulum(0.5 * np.sin(np.pi * half_steps(30))[None], 0.7)[0, ::2]
@@ -117,7 +119,7 @@ def levels():
 
 
 def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval(library):
-    box = widgets.library_explorer(*library, stiffness=(2.0, 3.0))
+    box = draw.library_explorer(*library, stiffness=(2.0, 3.0))
     k = next(c for c in box.children if c.description == "stiffness k")
     assert (k.min, k.max) == (2.0, 3.0)
     before = box.children[-1].value
@@ -127,7 +129,7 @@ def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval
 
 
 def test_the_shard_explorer_goes_through_the_levels(levels):
-    box = widgets.shard_explorer(*levels)
+    box = draw.shard_explorer(*levels)
     slider, pictures = box.children[0], set()
     for level in slider.options:
         slider.value = level
@@ -136,18 +138,18 @@ def test_the_shard_explorer_goes_through_the_levels(levels):
 
 
 def test_a_move_of_either_explorer_redraws_fast_enough_for_200_ms(library, levels):
-    for box in (widgets.library_explorer(*library), widgets.shard_explorer(*levels)):
+    for box in (draw.library_explorer(*library), draw.shard_explorer(*levels)):
         assert_redraws_fast(every_move(box))
 
 
 def test_shard_view_says_how_far_apart_the_clients_are(levels):
-    fig = figures.shard_view(*levels, 2)
+    fig = draw.shard_view(*levels, 2)
     assert fig.axes[0].get_title() == "2 shards per client, $W_1$ = 0.500 rad"
     assert "Algorithm 1: e = 4.00 %" in [line.get_label() for line in fig.axes[1].get_lines()]
-    assert figures.shard_view(*({1: part[1]} for part in levels), 1).axes[0].get_title().startswith("1 shard per")
+    assert draw.shard_view(*({1: part[1]} for part in levels), 1).axes[0].get_title().startswith("1 shard per")
 
 
 def test_limits_around_zero_hold_all_values_and_rarely_change():
-    assert figures.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
-    assert figures.around(np.array([0.49])) == figures.around(np.array([-0.31]))
-    assert figures.around(np.array([30000.0]))[1] > 30000
+    assert style.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
+    assert style.around(np.array([0.49])) == style.around(np.array([-0.31]))
+    assert style.around(np.array([30000.0]))[1] > 30000

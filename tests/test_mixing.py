@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.mixing import check_stochastic, fedavg, isolated, ring
+from fedlib.federated.mixing import check_stochastic, fedavg, isolated, ring
 
 
 @st.composite

@@ -9,10 +9,9 @@ import pooch
 import pytest
 import torch
 
-from fedlib import mnist as module
-from fedlib.datasets import handwriting, mnist
 from fedlib.downloads import Unavailable
-from fedlib.mnist import FILES, read_idx, small_digits
+from fedlib.problems import digits as source
+from fedlib.problems.digits import FILES, handwriting, mnist, read_idx, small_digits
 
 HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
 
@@ -21,14 +20,14 @@ HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
 def offline(monkeypatch, tmp_path):
     """No local folder, an empty cache, and a mirror where nobody listens."""
     monkeypatch.delenv("FEDLIB_DATA", raising=False)
-    monkeypatch.setattr(module, "MIRRORS", ["http://127.0.0.1:9/"])
+    monkeypatch.setattr(source, "MIRRORS", ["http://127.0.0.1:9/"])
     return tmp_path
 
 
 @pytest.fixture(scope="session")
 def digits():
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setattr(module, "MIRRORS", [])
+    monkeypatch.setattr(source, "MIRRORS", [])
     try:
         return mnist()
     except Unavailable:

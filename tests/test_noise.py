@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federation import Federation, centralised, train
-from fedlib.mixing import isolated
-from fedlib.optimizers import sgd
+from fedlib.federated.federation import Federation, centralised, train
+from fedlib.federated.mixing import isolated
+from fedlib.federated.optimizers import sgd
 
 from .conftest import squared_error
 

@@ -5,13 +5,16 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from fedlib import operator_figures, operators
-from fedlib.federation import Federation, train
-from fedlib.networks import CartesianDeepONet, as_dict, glorot_normal, stack
-from fedlib.pages import png
-from fedlib.reference import fedavg_adam
-from fedlib.sampling import Local
-from fedlib.spaces import chebyshev_draws, chebyshev_series
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.reference import fedavg_adam
+from fedlib.federated.stack import as_dict, stack
+from fedlib.models.networks import CartesianDeepONet, glorot_normal
+from fedlib.numerics import solutions
+from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
+from fedlib.plots import operators as draw
+from fedlib.problems import operators
+from fedlib.runs.pages import png
 from fedlib.streams import stream, torch_stream
 
 from .conftest import assert_redraws_fast, every_move
@@ -89,14 +92,14 @@ def test_the_loss_is_the_mean_over_functions_and_points(net):
     batch = {name: value.double() for name, value in problem.pairs(draws(10)).items()}
     weights = torch.tensor([1, 1, 1, 1, 0, 0]).double() / 4  # four functions, two of padding
     net.requires_grad_(False)
-    loss = operators.squared_error(problem)(net, batch | {"w": weights})
+    loss = operators.operator_loss(problem)(net, batch | {"w": weights})
     total = 0.0
     for i in range(4):
         for j in range(100):
             guess = pairwise(net, batch["u"][i : i + 1], torch.as_tensor(problem.points[j : j + 1]))
             total += float((guess - batch["s"][i, j]) ** 2)
     assert float(loss) == pytest.approx(total / 400, rel=1e-6)
-    e = operators.relative_error(problem)(net, batch)["e"]
+    e = operators.operator_error(problem)(net, batch)["e"]
     gap = pairwise(net, batch["u"], torch.as_tensor(problem.points)) - batch["s"]
     assert float(e) == pytest.approx(100 * float(gap.norm() / batch["s"].norm()), rel=1e-6)
 
@@ -106,7 +109,7 @@ def test_the_stack_equals_the_loop():
     net = CartesianDeepONet((100, 6, 5), (1, 6, 5)).double()
     pool = {name: value.double() for name, value in problem.pairs(np.concatenate([draws(3), draws(4)])).items()}
     fed = Federation([np.arange(0, 5), np.arange(5, 12)], lr=0.01)
-    loss = operators.squared_error(problem)
+    loss = operators.operator_loss(problem)
     loop = fedavg_adam(net, loss, pool, fed, rounds=3, local=Local(2), init=glorot_normal)
     ours = train(net, loss, pool, [fed], rounds=3, local_updates=2, init=glorot_normal, dtype=torch.float64)
     torch.testing.assert_close(ours.model(0), loop, rtol=0, atol=1e-12)
@@ -144,16 +147,16 @@ def test_a_grid_without_its_ends_is_refused():
 
 def test_federated_training_helps_both_clients():
     """Two clients with disjoint terms: after a short training the federation is better than each alone."""
-    from fedlib.mixing import isolated
+    from fedlib.federated.mixing import isolated
 
     problem = operators.learn_antiderivative()
     pool = problem.pairs(np.concatenate([draws(5, 60), draws(5, 60, "inverse")]))
     shards = [np.arange(60), np.arange(60, 120)]
     test = {name: v.expand(2, *v.shape) for name, v in problem.pairs(draws(10, 200)).items()}
     history = train(
-        CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.squared_error(problem), pool,
+        CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.operator_loss(problem), pool,
         [Federation(shards, lr=3e-3), Federation(shards, lr=3e-3, mixing=isolated)], rounds=80, local_updates=5,
-        init=glorot_normal, evaluate=operators.relative_error(problem), test=test, evaluate_every=80,
+        init=glorot_normal, evaluate=operators.operator_error(problem), test=test, evaluate_every=80,
     )  # fmt: skip
     federated, _, *alone = history.metrics["e"][-1]
     assert federated < 0.9 * min(alone)
@@ -171,10 +174,10 @@ def models():
 def test_the_widget_draws_what_the_models_say(models):
     net, rows = models
     c = draws(10, 1)[0]
-    fig = operator_figures.draw_antiderivative(net, rows[6], 6, c)
+    fig = draw.draw_antiderivative(net, rows[6], 6, c)
     lines = {line.get_label(): line.get_ydata() for line in fig.axes[2].get_lines()}
     x = np.linspace(0, 1, 100)
-    np.testing.assert_allclose(lines["solver"], operators.antiderivative(c[None], x)[0])
+    np.testing.assert_allclose(lines["solver"], solutions.antiderivative(c[None], x)[0])
     inputs = torch.as_tensor(chebyshev_series(c[None], x)).float(), torch.as_tensor(x[:, None]).float()
     errors = [text.get_text() for text in fig.axes[2].texts]
     for (label, row), error in zip(rows[6].items(), errors, strict=True):
@@ -184,11 +187,11 @@ def test_the_widget_draws_what_the_models_say(models):
         assert error == f"{label.replace('isolated', 'client')}: e = {e:.3g} %"
     assert [line.get_xdata().tolist() for line in fig.axes[1].get_lines()] == [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 8, 9]]
     with pytest.raises(ValueError, match="move a slider"):
-        operator_figures.draw_antiderivative(net, rows[6], 6, 0 * c)
+        draw.draw_antiderivative(net, rows[6], 6, 0 * c)
 
 
 def test_the_explorer_answers_every_move(models):
-    box = operator_figures.antiderivative_explorer(*models, c=[0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0], n=6)
+    box = draw.antiderivative_explorer(*models, c=[0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0], n=6)
     level, *sliders, message, picture = box.children
     assert [slider.description for slider in sliders] == [f"T{j}" for j in range(10)]
     before = picture.value
@@ -204,8 +207,8 @@ def test_the_explorer_answers_every_move(models):
 
 
 def test_an_axis_keeps_its_limits_while_a_slider_moves():
-    assert operator_figures.limit(np.array([-0.3, 0.2])) == operator_figures.limit(np.array([0.22])) == (-0.35, 0.35)
-    assert operator_figures.limit(np.array([37.0])) == (-37, 37)
+    assert draw.limit(np.array([-0.3, 0.2])) == draw.limit(np.array([0.22])) == (-0.35, 0.35)
+    assert draw.limit(np.array([37.0])) == (-37, 37)
 
 
 def test_errors_are_drawn_for_any_number_of_operators_levels_seeds_and_clients():
@@ -223,12 +226,12 @@ def test_errors_are_drawn_for_any_number_of_operators_levels_seeds_and_clients()
         dict.fromkeys("ABC", one),
         dict.fromkeys("ABCD", full),
     ):
-        fig = operator_figures.error_view(studies)
+        fig = draw.error_view(studies)
         assert [ax.get_title() for ax in fig.axes] == list(studies)
         labels = [text.get_text() for text in fig.legends[0].get_texts()]
         assert len(set(labels)) == len(labels) == (7 if full in studies.values() else 3)
         png(fig)
-    lines = {line.get_label(): line for line in operator_figures.error_view({"A": full}).axes[0].get_lines()}
+    lines = {line.get_label(): line for line in draw.error_view({"A": full}).axes[0].get_lines()}
     np.testing.assert_allclose(lines["federated"].get_ydata(), full["federated"].mean(0))
     np.testing.assert_allclose(lines["client 2 alone"].get_ydata(), full["isolated"].mean(0)[:, 1])
     assert list(lines["centralised, union"].get_ydata()) == [4, 1.5]
@@ -238,13 +241,11 @@ def test_errors_are_drawn_for_any_number_of_operators_levels_seeds_and_clients()
 def test_the_other_figures_of_one_level_and_one_seed():
     """What a small run has: one level, one E, no clients that start apart."""
     one = {"branch, matrix 1": np.array([[0.5]]), "trunk, matrix 2": np.array([[0.7]])}
-    fig = operator_figures.divergence_view({"A": ([10], one, ([], {})), "B": ([10], one, ([10], one))})
+    fig = draw.divergence_view({"A": ([10], one, ([], {})), "B": ([10], one, ([10], one))})
     assert [len(ax.get_lines()) for ax in fig.axes] == [2, 4]
-    fig = operator_figures.local_updates_view([5], {7: np.array([[3.0]])})
+    fig = draw.local_updates_view([5], {7: np.array([[3.0]])})
     assert [tick.get_text() for tick in fig.axes[1].get_xticklabels()] == ["7"]
-    fig = operator_figures.training_view(
-        {"A": {10: ([5], [3.0])}, "B": {2: ([5, 10], [3.0, 2.0]), 5: ([5, 10], [2.0, 1.0])}}
-    )
+    fig = draw.training_view({"A": {10: ([5], [3.0])}, "B": {2: ([5, 10], [3.0, 2.0]), 5: ([5, 10], [2.0, 1.0])}})
     assert [[text.get_text() for text in ax.texts] for ax in fig.axes] == [["n = 10"], ["n = 2", "n = 5"]]
     png(fig)
 
@@ -252,7 +253,7 @@ def test_the_other_figures_of_one_level_and_one_seed():
 def test_the_field_view_names_every_model():
     truth = np.ones((11, 11))
     guesses = {"isolated 1": truth + 0.1, "federated": truth * 1.05, "centralised": truth}
-    fig = operator_figures.field_view(np.zeros(11), truth, guesses, "Burgers")
+    fig = draw.field_view(np.zeros(11), truth, guesses, "Burgers")
     titles = [ax.get_title() for ax in fig.axes if ax.axison and ax.get_title()]
     assert titles == [
         "input v(x)",

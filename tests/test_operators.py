@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 
-from fedlib import operators
-from fedlib.spaces import TERMS, chebyshev_draws, chebyshev_series, fourier_series, support
+from fedlib.numerics import solutions, solvers
+from fedlib.numerics.spaces import TERMS, chebyshev_draws, chebyshev_series, fourier_series, support
 from fedlib.streams import stream
 
 X = np.linspace(0, 1, 101)
@@ -71,7 +71,7 @@ def test_fourier_functions_are_periodic_and_shifted_by_a_quarter_they_agree():
 
 def test_antiderivative_is_the_integral():
     c = draws(3)
-    u = operators.antiderivative(c, X)
+    u = solutions.antiderivative(c, X)
     assert np.abs(u[:, 0]).max() < 1e-15
     for i in range(3):
         for j in (1, 37, 100):
@@ -86,33 +86,33 @@ def test_the_staircase_is_a_left_riemann_sum_far_from_the_integral():
     error = {}
     for kind, n in (("forward", 10), ("inverse", 5)):
         c = draws(100, kind, n)
-        exact = operators.antiderivative(c, x)
-        error[kind] = np.linalg.norm(operators.staircase(chebyshev_series(c, x)) - exact) / np.linalg.norm(exact)
+        exact = solutions.antiderivative(c, x)
+        error[kind] = np.linalg.norm(solutions.staircase(chebyshev_series(c, x)) - exact) / np.linalg.norm(exact)
     assert error["forward"] == pytest.approx(0.03, abs=0.01)
     assert error["inverse"] == pytest.approx(0.13, abs=0.02)
     v = chebyshev_series(draws(2), np.linspace(0, 1, 11))
     riemann = np.concatenate([np.zeros((2, 1)), np.cumsum(v[:, :-1], 1) / 10], 1)
-    np.testing.assert_allclose(operators.staircase(v, 1e-9, 1e-11), riemann, atol=1e-6)
+    np.testing.assert_allclose(solutions.staircase(v, 1e-9, 1e-11), riemann, atol=1e-6)
 
 
 def test_diffusion_without_reaction_has_the_closed_form_of_a_sine():
     for j in (1, 4):
         rate = 0.01 * (np.pi * j) ** 2
-        u = operators.diffusion_reaction(lambda x, j=j: np.sin(np.pi * j * x)[None], X, k=0)
+        u = solutions.diffusion_reaction(lambda x, j=j: np.sin(np.pi * j * x)[None], X, k=0)
         exact = np.sin(np.pi * j * X)[:, None] * -np.expm1(-rate * X) / rate
         np.testing.assert_allclose(u[0], exact, atol=1e-10)
 
 
 def test_reaction_without_diffusion_is_a_tangent():
     """u' = k u^2 + v: u = sqrt(v / k) tan(sqrt(v k) t) away from the ends, where nothing diffuses to in time."""
-    u = operators.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), np.array([0.5]), D=1e-4, k=0.5, degree=96)
+    u = solutions.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), np.array([0.5]), D=1e-4, k=0.5, degree=96)
     np.testing.assert_allclose(u[0, 0], 2 * np.tan(X), atol=1e-8)
 
 
 def test_diffusion_reaction_agrees_with_a_stiff_method_of_lines():
     """Central differences on h = 1/400 and 1/800 with LSODA, extrapolated: 2e-5."""
     c = draws(2)
-    ours = operators.diffusion_reaction(lambda x: chebyshev_series(c, x), X, times=11)
+    ours = solutions.diffusion_reaction(lambda x: chebyshev_series(c, x), X, times=11)
     for i in range(2):
         found = []
         for N in (400, 800):
@@ -138,14 +138,14 @@ def cole_hopf(x, t, nu, a=1.5):
 @pytest.mark.parametrize("nu", [0.1, 0.02])
 def test_burgers_has_the_solution_of_cole_and_hopf(nu):
     v = cole_hopf(X[:-1], 0, nu)[None]
-    u = operators.burgers(v, nu)
+    u = solutions.burgers(v, nu)
     np.testing.assert_allclose(u[0], cole_hopf(X[:, None], X, nu), atol=1e-7)
 
 
 def test_exponential_runge_kutta_has_order_4_in_time():
     v = 6 * np.sin(2 * np.pi * X[:-1])[None]
-    exact = operators.burgers(v, times=2, substeps=1600)[..., -1]
-    errors = [np.abs(operators.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
+    exact = solutions.burgers(v, times=2, substeps=1600)[..., -1]
+    errors = [np.abs(solutions.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
     np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.4)
 
 
@@ -165,7 +165,7 @@ def test_burgers_agrees_with_the_authors_method():
     smooth = fourier_series(stream(0, "fourier").uniform(-1, 1, (10, 2, 9)), X[:-1], (0.0, 0.3))
     wrapped = chebyshev_series(draws(10), X)[:, :-1]
     for v in (smooth, wrapped):
-        ours, theirs = operators.burgers(v), ftcs(v)
+        ours, theirs = solutions.burgers(v), ftcs(v)
         assert np.linalg.norm(ours[:, :-1] - theirs) < 1e-3 * np.linalg.norm(theirs)
         np.testing.assert_allclose(
             ours[:, :-1].mean(1), np.tile(v.mean(1)[:, None], 101), atol=1e-12
@@ -182,19 +182,19 @@ def test_burgers_agrees_with_a_stiff_integrator():
         return np.fft.ifft(0.1 * k**2 * np.fft.fft(u) - k1 * np.fft.fft(u**2) / 2).real
 
     s = solve_ivp(rhs, (0, 1), v[0], "LSODA", X, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(operators.burgers(v)[0, :-1], s.y, atol=2e-6)
+    np.testing.assert_allclose(solutions.burgers(v)[0, :-1], s.y, atol=2e-6)
 
 
 def test_unstable_settings_are_refused_and_those_at_the_limit_are_finite():
     v = 4 * np.sin(2 * np.pi * X[:-1])[None]
     with pytest.raises(ValueError, match="fronts need 201 points, not 100"):
-        operators.burgers(v, nu=0.01)
+        solutions.burgers(v, nu=0.01)
     with pytest.raises(ValueError, match="use 5 substeps"):
-        operators.burgers(v, nu=0.1, times=11, substeps=1)
-    assert np.isfinite(operators.burgers(v, nu=0.1, times=11, substeps=5)).all()
+        solutions.burgers(v, nu=0.1, times=11, substeps=1)
+    assert np.isfinite(solutions.burgers(v, nu=0.1, times=11, substeps=5)).all()
     with pytest.raises(ValueError, match="blow up"):
-        operators.diffusion_reaction(lambda x: np.full((1, len(x)), 3.0), X, k=1.0)
+        solutions.diffusion_reaction(lambda x: np.full((1, len(x)), 3.0), X, k=1.0)
     with pytest.raises(ValueError, match="too long for the reaction"):
-        operators.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), X, times=2, k=1.0)
+        solutions.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), X, times=2, k=1.0)
     with pytest.raises(ValueError, match="non-finite"):
-        operators.march(lambda u: u * np.inf, np.ones(2), 3, 1)
+        solvers.march(lambda u: u * np.inf, np.ones(2), 3, 1)

@@ -10,8 +10,8 @@ from importlib.metadata import packages_distributions
 
 import yaml
 
-from fedlib.batch import kernel_environment
-from fedlib.results import ROOT
+from fedlib.files import ROOT
+from fedlib.runs.batch import kernel_environment
 
 
 def canonical(name):
@@ -109,12 +109,32 @@ def test_every_file_has_a_licence_and_every_licence_its_text():
     assert (ROOT / "LICENSE").read_text() == (ROOT / "LICENSES/MIT.txt").read_text()
 
 
-def test_a_module_imports_only_from_its_left():
-    line = next(s for s in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if s.startswith("`streams`"))
-    place = {name: i for i, name in enumerate(re.findall(r"`(\w+)`", line))}
-    modules = {p.stem: p.read_text() for p in (ROOT / "fedlib").glob("*.py") if not p.stem.startswith("__")}
-    assert set(place) == set(modules)
-    for name, text in modules.items():
-        for one, several in re.findall(r"^ *from \.(?:(\w+) import|\s*import ([\w, ]+))", text, re.MULTILINE):
-            for other in [one] if one else several.split(", "):
-                assert place[other] < place[name], f"{name} imports {other}, which stands to its right"
+def rooms():
+    """Folders of fedlib in the order of CONTRIBUTING's map; "" is fedlib itself."""
+    return [
+        m or "" for m in re.findall(r"^\| `fedlib(?:/(\w+))?` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    ]
+
+
+def test_a_room_imports_only_from_those_above_it():
+    order = rooms()
+    assert set(order) == {"", *(p.parent.name for p in (ROOT / "fedlib").glob("*/__init__.py"))}
+    for path in (ROOT / "fedlib").glob("*/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 2:
+                other = (node.module or "").split(".")[0]
+                there = other if other in order else ""
+                assert order.index(there) < order.index(path.parent.name), f"{path} imports {node.module}"
+
+
+def test_the_root_imports_no_room():
+    for path in (ROOT / "fedlib").glob("[!_]*.py"):
+        inner = [n.module for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom) and n.level]
+        assert not {(m or "").split(".")[0] for m in inner} & set(rooms()), path
+
+
+def test_the_map_names_modules_that_exist():
+    for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines():
+        if room := re.match(r"\| `(fedlib[/\w]*)` \|(.*)", line):
+            for name in re.findall(r"`(\w+)`", room[2]):
+                assert (ROOT / room[1] / f"{name}.py").exists(), f"{room[1]}/{name}.py"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fedlib import pages
-from fedlib.figures import panels
+from fedlib.plots.style import panels
+from fedlib.runs import pages
 
 
 def test_a_figure_is_a_picture_with_an_alt_text_at_double_density(page):

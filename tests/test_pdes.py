@@ -5,21 +5,23 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from fedlib import pdes, solvers
-from fedlib.federation import Federation, train
-from fedlib.heterogeneity import mean_pairwise_w1, w1
-from fedlib.jets import function_jet
-from fedlib.mixing import isolated
-from fedlib.networks import draw_parameters, glorot_uniform, load
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
+from fedlib.federated.mixing import isolated
+from fedlib.federated.stack import draw_parameters, load
+from fedlib.models.jets import function_jet
+from fedlib.models.networks import glorot_uniform
+from fedlib.numerics import solutions, solvers
+from fedlib.problems import forward
 from fedlib.streams import stream, torch_stream
 
 CLOSED = {
-    "Poisson": pdes.poisson(),
-    "Helmholtz": pdes.helmholtz(),
-    "Helmholtz, k0 = 2 pi": pdes.helmholtz(k0=2 * np.pi, side=12, boundary=0),
-    "Euler beam": pdes.euler_beam(),
+    "Poisson": forward.poisson(),
+    "Helmholtz": forward.helmholtz(),
+    "Helmholtz, k0 = 2 pi": forward.helmholtz(k0=2 * np.pi, side=12, boundary=0),
+    "Euler beam": forward.euler_beam(),
 }
-ALL = CLOSED | {f"Allen-Cahn {K}": pdes.allen_cahn(K) for K in (2, 3)}
+ALL = CLOSED | {f"Allen-Cahn {K}": forward.allen_cahn(K) for K in (2, 3)}
 
 
 def inside(problem, n=20):
@@ -34,7 +36,7 @@ def random_net(problem):
 
 
 def batch_of(problem, x):
-    return pdes.fields(problem, x) | {"w": torch.full((len(x),), 1 / len(x), dtype=torch.float64)}
+    return forward.fields(problem, x) | {"w": torch.full((len(x),), 1 / len(x), dtype=torch.float64)}
 
 
 @pytest.mark.parametrize("name", CLOSED)
@@ -56,7 +58,7 @@ def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
                          problem.derivatives, problem.coordinates)  # fmt: skip
         return {key: value[:, None] for key, value in n.items()}
 
-    loss = pdes.residual_loss(problem)
+    loss = forward.residual_loss(problem)
     assert loss(perfect, batch_of(problem, inside(problem))).item() < 1e-14
     assert loss(random_net(problem), batch_of(problem, inside(problem))).item() > 1e-2
 
@@ -64,7 +66,7 @@ def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
 def residual_by_differences(cells):
     """Largest Allen-Cahn residual of the reference by central differences, 0.2 <= t <= 0.9."""
     x = np.linspace(-1, 1, cells + 1)
-    u = solvers.allen_cahn(x, times=cells // 4 + 1, n=320)
+    u = solutions.evolve_allen_cahn(x, times=cells // 4 + 1, n=320)
     h, dt = 2 / cells, 4 / cells
     u_t = (u[1:-1, 2:] - u[1:-1, :-2]) / (2 * dt)
     u_xx = (u[2:, 1:-1] - 2 * u[1:-1, 1:-1] + u[:-2, 1:-1]) / h**2
@@ -94,8 +96,8 @@ def method_of_lines(cells):
 
 
 def test_the_allen_cahn_reference_is_converged_and_agrees_with_a_second_method():
-    u = pdes.allen_cahn_table()
-    finer = solvers.allen_cahn(np.linspace(-1, 1, 201), n=576, substeps=8)
+    u = solutions.allen_cahn_table()
+    finer = solutions.evolve_allen_cahn(np.linspace(-1, 1, 201), n=576, substeps=8)
     assert np.abs(u - finer).max() < 1e-8
     richardson = (4 * method_of_lines(3200) - method_of_lines(1600)) / 3
     assert np.abs(u[:, ::10] - richardson).max() < 1e-7
@@ -132,7 +134,7 @@ BOUNDARY = {  # points and the values of u there, from the paper's text
 def test_any_network_meets_the_conditions_exactly(name):
     problem, (x, expected) = ALL[name], BOUNDARY[name]
     x = torch.tensor(x, dtype=torch.float64)
-    u = pdes.constrained(problem)(random_net(problem)(x), pdes.fields(problem, x))
+    u = forward.constrained(problem)(random_net(problem)(x), forward.fields(problem, x))
     torch.testing.assert_close(u[""], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-15)
     if name == "Euler beam":
         assert u["x"].item() == 0
@@ -142,10 +144,10 @@ def test_any_network_meets_the_conditions_exactly(name):
 def test_the_constrained_jet_is_the_jet_of_g_plus_b_N(name):
     problem, net = ALL[name], random_net(ALL[name])
     x = torch.as_tensor(inside(problem))
-    u = pdes.constrained(problem)(net(x), pdes.fields(problem, x))
+    u = forward.constrained(problem)(net(x), forward.fields(problem, x))
 
     def whole(x):
-        return problem.g(x) + problem.b(x) * net(x, pdes.VALUE_ONLY)[:, 0]
+        return problem.g(x) + problem.b(x) * net(x, forward.VALUE_ONLY)[:, 0]
 
     for key, value in function_jet(whole, x, problem.derivatives, problem.coordinates).items():
         torch.testing.assert_close(u[key], value, rtol=1e-9, atol=1e-9)
@@ -179,13 +181,13 @@ def test_loss_and_gradient_equal_nested_autograd(name, by_hand):
     x = torch.as_tensor(inside(problem)).requires_grad_()
 
     def u(x):
-        return problem.g(x) + problem.b(x) * net(x, pdes.VALUE_ONLY)[:, 0]
+        return problem.g(x) + problem.b(x) * net(x, forward.VALUE_ONLY)[:, 0]
 
     expected = by_hand(u(x), x)
     if name == "Euler beam":  # u''(1) = u'''(1) = 0
         end = torch.ones(1, 1, dtype=torch.float64, requires_grad=True)
         expected = expected + (nested(u(end), end, (0,) * 2) ** 2 + nested(u(end), end, (0,) * 3) ** 2).sum()
-    ours = pdes.residual_loss(problem)(net, batch_of(problem, x.detach()))
+    ours = forward.residual_loss(problem)(net, batch_of(problem, x.detach()))
     torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-12)
     parameters = list(net.parameters())
     for a, b in zip(torch.autograd.grad(ours, parameters), torch.autograd.grad(expected, parameters), strict=True):
@@ -222,7 +224,7 @@ def test_point_counts_of_the_fact_page():
 def test_clients_with_and_without_the_shared_points():
     problem = ALL["Helmholtz"]
     for share, size in ((True, 288 + 96), (False, 288)):
-        pool, private, shards = pdes.layout(problem, (2, 4), share)
+        pool, private, shards = forward.layout(problem, (2, 4), share)
         assert [len(s) for own in shards.values() for s in own] == [size] * 4
         assert [len(s) for own in private.values() for s in own] == [288] * 4
         for level in (2, 4):
@@ -230,7 +232,7 @@ def test_clients_with_and_without_the_shared_points():
             np.testing.assert_array_equal(pool["x"][private[level][1]], x[own[1]])
     a, b = shards[2]
     assert not set(a) & set(b)
-    a, b = pdes.layout(problem, (2,))[2][2]
+    a, b = forward.layout(problem, (2,))[2][2]
     assert len(set(a) & set(b)) == 96
     assert len(set(a) | set(b)) == 672
 
@@ -246,27 +248,27 @@ W1 = {
 @pytest.mark.parametrize("name", W1)
 def test_w1_of_the_fact_page(name):
     for level, expected in W1[name].items():
-        assert pdes.heterogeneity(ALL[name], level) == pytest.approx(expected, abs=6e-5), level
+        assert forward.heterogeneity(ALL[name], level) == pytest.approx(expected, abs=6e-5), level
 
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
-    problem = pdes.allen_cahn(K, lines=24, times=5)
+    problem = forward.allen_cahn(K, lines=24, times=5)
     x, own = problem.points(2 * K)
-    assert pdes.heterogeneity(problem, 2 * K) == pytest.approx(mean_pairwise_w1([x[s] for s in own]), rel=1e-9)
+    assert forward.heterogeneity(problem, 2 * K) == pytest.approx(mean_pairwise_w1([x[s] for s in own]), rel=1e-9)
     assert w1(x[own[0]], x[own[1]]) > 0
 
 
 def test_the_engine_trains_a_problem_and_measures_its_error():
-    problem = pdes.poisson()
-    pool, _, shards = pdes.layout(problem, (2,))
+    problem = forward.poisson()
+    pool, _, shards = forward.layout(problem, (2,))
     feds = [Federation(shards[2]), Federation([np.concatenate(shards[2])], mixing=isolated)]
     history = train(
-        problem.net(), pdes.residual_loss(problem), pool, feds, rounds=30, local_updates=5, init=glorot_uniform,
-        evaluate=pdes.solution_error, test=pdes.test_set(problem, 2), evaluate_every=15,
+        problem.net(), forward.residual_loss(problem), pool, feds, rounds=30, local_updates=5, init=glorot_uniform,
+        evaluate=forward.solution_error, test=forward.test_set(problem, 2), evaluate_every=15,
     )  # fmt: skip
     assert (history.losses[-1] < 0.9 * history.losses[0]).all()
-    exact, u = problem.solution(torch.as_tensor(problem.test)).numpy(), pdes.solve(problem, history.model(1))
+    exact, u = problem.solution(torch.as_tensor(problem.test)).numpy(), forward.solve(problem, history.model(1))
     expected = 100 * np.linalg.norm(u - exact) / np.linalg.norm(exact)
     assert history.metrics["error"][-1, 2] == pytest.approx(expected, rel=1e-4)
     assert u[[0, -1]] == pytest.approx([0, np.pi], abs=1e-12)
@@ -275,11 +277,11 @@ def test_the_engine_trains_a_problem_and_measures_its_error():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pdes.poisson().points(3), "3 subdomains cannot be dealt evenly to 2 clients"),
-        (lambda: pdes.allen_cahn(3).points(2), "use a multiple of 3"),
-        (lambda: pdes.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),
-        (lambda: pdes.helmholtz().points(25), "25 blocks per axis: expected 2 to 24"),
-        (lambda: pdes.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
+        (lambda: forward.poisson().points(3), "3 subdomains cannot be dealt evenly to 2 clients"),
+        (lambda: forward.allen_cahn(3).points(2), "use a multiple of 3"),
+        (lambda: forward.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),
+        (lambda: forward.helmholtz().points(25), "25 blocks per axis: expected 2 to 24"),
+        (lambda: solutions.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
     ],
 )
 def test_unusable_arguments_are_refused(call, message):

@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from fedlib import pdes
-from fedlib.networks import draw_parameters, glorot_uniform
-from fedlib.pinn_figures import alt, data_view, explorer, first_look, grid_of, picture, solution_view, solved
+from fedlib.federated.stack import draw_parameters
+from fedlib.models.networks import glorot_uniform
+from fedlib.plots.forward import alt, data_view, explorer, first_look, grid_of, picture, solution_view, solved
+from fedlib.problems import forward
 from fedlib.streams import torch_stream
 
 from .conftest import assert_redraws_fast, every_move
 
 QUICK = {
-    "poisson": (pdes.poisson(), (2, 8, 32)),
-    "helmholtz": (pdes.helmholtz(2 * np.pi, 8, 16), (2, 8)),
-    "allen_cahn_2": (pdes.allen_cahn(2, 12, 10, 12, 12, 0.01, 1.0), (2, 8)),
-    "allen_cahn_3": (pdes.allen_cahn(3, 12, 10, 12, 12, 0.01, 1.0), (3, 15)),
-    "beam": (pdes.euler_beam(), (2, 10)),
+    "poisson": (forward.poisson(), (2, 8, 32)),
+    "helmholtz": (forward.helmholtz(2 * np.pi, 8, 16), (2, 8)),
+    "allen_cahn_2": (forward.allen_cahn(2, 12, 10, 12, 12, 0.01, 1.0), (2, 8)),
+    "allen_cahn_3": (forward.allen_cahn(3, 12, 10, 12, 12, 0.01, 1.0), (3, 15)),
+    "beam": (forward.euler_beam(), (2, 10)),
 }
 
 
@@ -83,7 +84,7 @@ def test_the_explorer_keeps_equation_and_level_together():
 
 def test_the_other_pictures():
     problems, levels = ({name: part[i] for name, part in QUICK.items()} for i in (0, 1))
-    w1 = {name: [pdes.heterogeneity(problems[name], n) for n in levels[name]] for name in QUICK}
+    w1 = {name: [forward.heterogeneity(problems[name], n) for n in levels[name]] for name in QUICK}
     fig = data_view(problems, levels, w1)
     assert len(fig.axes) == 2 * len(QUICK)
     for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):

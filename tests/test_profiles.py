@@ -6,7 +6,7 @@ import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 
 from fedlib.__main__ import main
-from fedlib.profiles import NOTEBOOKS, named, parameter_file, parameters_of, profile_parameters, profiles_of
+from fedlib.runs.profiles import NOTEBOOKS, named, parameter_file, parameters_of, profile_parameters, profiles_of
 
 CELL = 'profile: str = "quick"\nrounds: int = 10\nclients: list[int] = [10, 20]\nlr: float = 0.5\ncompile: bool = False'
 

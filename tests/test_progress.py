@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from fedlib import progress
 
 CODE = """
-from fedlib import progress
+
 progress.DELAY = progress.EVERY = -1
 for training in range(10):
     for r in progress.rounds_of(0, 3, True):

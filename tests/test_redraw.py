@@ -7,9 +7,9 @@ import pytest
 from matplotlib.colors import LogNorm
 from PIL import Image
 
-from fedlib import redraw
-from fedlib.figures import panels
-from fedlib.redraw import painter
+from fedlib.plots import redraw
+from fedlib.plots.redraw import painter
+from fedlib.plots.style import panels
 
 
 def curves(a, top=2.0, label="x"):

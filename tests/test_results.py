@@ -6,11 +6,12 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from fedlib import results
-from fedlib.figures import panels
-from fedlib.profiles import NOTEBOOKS, parameters_of
-from fedlib.results import NOT, ORDERING, REPRODUCED, PaperNumber, Run, compare, paper_numbers, read_result
-from fedlib.settings import whole
+from fedlib import files
+from fedlib.plots.style import panels
+from fedlib.runs import results
+from fedlib.runs.profiles import NOTEBOOKS, parameters_of
+from fedlib.runs.results import NOT, ORDERING, REPRODUCED, PaperNumber, Run, compare, paper_numbers, read_result
+from fedlib.runs.settings import whole
 
 NUMBERS = {
     "a": PaperNumber("a", 1.0, "Table 1", "%", spread=2.0, samples=100, group="t"),
@@ -131,8 +132,8 @@ def test_result_file_without_its_fields_is_refused(tmp_path):
 
 def test_atomic_write_replaces_or_leaves_alone(tmp_path):
     path = tmp_path / "a" / "x.json"
-    results.write_atomically(path, "one")
-    results.write_atomically(path, "two")
+    files.write_atomically(path, "one")
+    files.write_atomically(path, "two")
     assert path.read_text() == "two"
     assert [p.name for p in path.parent.iterdir()] == ["x.json"]
 

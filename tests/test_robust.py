@@ -7,12 +7,14 @@ from scipy.optimize import minimize
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from fedlib import reference
-from fedlib.federation import Federation, train
-from fedlib.networks import as_dict, draw_parameters, fan_in_uniform, mlp
-from fedlib.optimizers import sgd
-from fedlib.partitions import dirichlet
-from fedlib.robust import (
+from fedlib.federated import reference
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation, train
+from fedlib.federated.optimizers import sgd
+from fedlib.federated.partitions import dirichlet
+from fedlib.federated.stack import as_dict, draw_parameters
+from fedlib.models.networks import fan_in_uniform, mlp
+from fedlib.problems.feddro import (
     CNN,
     LEVELS,
     READINGS,
@@ -24,7 +26,6 @@ from fedlib.robust import (
     noise_start,
     sample_start,
 )
-from fedlib.sampling import Local
 from fedlib.streams import stream, torch_stream
 
 

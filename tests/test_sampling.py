@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.sampling import Local, batches, n_steps, participants
+from fedlib.federated.batches import Local, batches, n_steps, participants
 from fedlib.streams import stream, torch_stream
 
 

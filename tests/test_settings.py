@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.settings import check, number, one_of, positive, share, whole
+from fedlib.runs.settings import check, number, one_of, positive, share, whole
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
-from fedlib.datasets import half_steps, pendulum_trajectories, pendulum_triplets
-from fedlib.solvers import hermite, pendulum, rk4
-from fedlib.spaces import gaussian_kernel, grf, grf_basis
+from fedlib.numerics.solutions import pendulum
+from fedlib.numerics.solvers import hermite, rk4
+from fedlib.numerics.spaces import gaussian_kernel, grf, grf_basis
+from fedlib.problems.pendulum import half_steps, pendulum_trajectories, pendulum_triplets
 from fedlib.streams import stream
 
 

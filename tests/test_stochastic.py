@@ -9,15 +9,16 @@ from scipy.stats import norm
 from torch.func import functional_call, vmap
 from torch.func import grad as gradient_of
 
-from fedlib import noisy, reference
-from fedlib.federation import Federation, centralised, train
-from fedlib.mixing import isolated
-from fedlib.networks import as_dict, load, predict, stack
-from fedlib.optimizers import adam, sgd
-from fedlib.partitions import deal, focused
-from fedlib.sampling import Local
-from fedlib.scores import energy_score, gaussian_nll, local_loss, squared_error
-from fedlib.stochastic import SNN, euler_maruyama, init_snn, sample_wise
+from fedlib.federated import reference
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation, centralised, train
+from fedlib.federated.mixing import isolated
+from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.partitions import deal, focused
+from fedlib.federated.stack import as_dict, load, predict, stack
+from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
+from fedlib.models.stochastic import SNN, euler_maruyama, init_snn, sample_wise
+from fedlib.problems import fedstnn, letters
 from fedlib.streams import stream, torch_stream
 
 PATHS = {squared_error: 1, energy_score: 2, gaussian_nll: 8}
@@ -309,25 +310,25 @@ def test_opposite_diffusions_are_one_law_and_cancel_in_an_average():
 def test_surface_is_continuous_and_has_its_variance():
     """Property 13: kink, but no jump, at x = 0; variance on the grid from sums of sin^2 and cos^2."""
     t, e = np.linspace(-1, 1, 41), 1e-13
-    assert np.abs(noisy.surface(0 * t + e, t) - noisy.surface(0 * t - e, t)).max() < 1e-11
-    assert np.abs(noisy.surface(t, 0 * t + e) - noisy.surface(t, 0 * t - e)).max() < 1e-11
-    slopes = [(noisy.surface(s * 1e-6, 0.3) - noisy.surface(0.0, 0.3)) / (s * 1e-6) for s in (-1, 1)]
+    assert np.abs(fedstnn.surface(0 * t + e, t) - fedstnn.surface(0 * t - e, t)).max() < 1e-11
+    assert np.abs(fedstnn.surface(t, 0 * t + e) - fedstnn.surface(t, 0 * t - e)).max() < 1e-11
+    slopes = [(fedstnn.surface(s * 1e-6, 0.3) - fedstnn.surface(0.0, 0.3)) / (s * 1e-6) for s in (-1, 1)]
     np.testing.assert_allclose(slopes, [np.pi, 2 * np.pi], rtol=1e-5)
     mean_a, mean_b = -1 / np.tan(np.pi / 100) / 101, -1.15 / 101
     variance = 50 / 101 - mean_a**2 + 1.15**2 * 51 / 101 - mean_b**2
-    z = noisy.surface(*noisy.surface_grid().T)
+    z = fedstnn.surface(*fedstnn.surface_grid().T)
     np.testing.assert_allclose(z.var(), variance, rtol=1e-12)
     assert abs(z.var() - 1.0636) < 2e-3  # that of the paper's Eq. 40
 
 
 def test_partitions_of_the_three_experiments():
     """Property 14: sizes, shares of the own block, no repetition, the others from outside."""
-    points, x = noisy.surface_grid(), np.arange(10_000)
+    points, x = fedstnn.surface_grid(), np.arange(10_000)
     cases = [
         (np.split(x, 10), 10_000, 100, 100, 10),
         (np.split(x, 10), 10_000, 100, 50, 10),
-        (noisy.quadrants(points), len(points), 40, 100, 10),
-        (noisy.thirds(), 4800, 30, 400, 12),
+        (fedstnn.quadrants(points), len(points), 40, 100, 10),
+        (letters.thirds(), 4800, 30, 400, 12),
     ]
     for blocks, n, K, main, other in cases:
         shards = focused(blocks, n, K, main, other, stream(0, "partition"))
@@ -335,8 +336,8 @@ def test_partitions_of_the_three_experiments():
         for k, shard in enumerate(shards):
             assert len(np.unique(shard)) == main + other
             assert np.isin(shard, blocks[k // (K // len(blocks))]).sum() == main
-    assert [len(b) for b in noisy.quadrants(points)] == [51 * 51] * 4
-    group = noisy.curve_grid()[np.split(x, 10)[3]]  # the paper's clients 31-40
+    assert [len(b) for b in fedstnn.quadrants(points)] == [51 * 51] * 4
+    group = fedstnn.curve_grid()[np.split(x, 10)[3]]  # the paper's clients 31-40
     np.testing.assert_allclose([group[0], group[-1] + 2e-4 * np.pi], [0.6 * np.pi, 0.8 * np.pi], rtol=1e-12)
 
 
@@ -351,17 +352,17 @@ def test_psi_has_exactly_xi_white_pixels():
     """Property 15: also among ties; strictly increasing maps change nothing."""
     scores = normal(3, 4800)
     for xi in (0, 1, 1332, 4800):
-        assert (noisy.psi(scores, xi).sum(-1) == xi).all()
-        assert noisy.psi(torch.zeros(4800), xi).sum() == xi
-        assert (noisy.psi(scores, xi) == noisy.psi(scores.exp() - 3, xi)).all()
-    assert noisy.psi(torch.tensor([3.0, 1.0, 2.0]), 2).tolist() == [True, False, True]
+        assert (letters.psi(scores, xi).sum(-1) == xi).all()
+        assert letters.psi(torch.zeros(4800), xi).sum() == xi
+        assert (letters.psi(scores, xi) == letters.psi(scores.exp() - 3, xi)).all()
+    assert letters.psi(torch.tensor([3.0, 1.0, 2.0]), 2).tolist() == [True, False, True]
     with pytest.raises(ValueError, match="5 white pixels"):
-        noisy.psi(torch.zeros(4), 5)
+        letters.psi(torch.zeros(4), 5)
 
 
 def test_picture_has_a_letter_in_every_third():
-    picture, xy = torch.as_tensor(noisy.letters().ravel()), noisy.pixels()
+    picture, xy = torch.as_tensor(letters.letters().ravel()), letters.pixels()
     assert picture.shape == (4800,) and xy.shape == (4800, 2)
-    assert all(300 < picture[t].sum() < 600 for t in noisy.thirds())
+    assert all(300 < picture[t].sum() < 600 for t in letters.thirds())
     assert xy.min(0).values.tolist() == [-1, -3] and xy.max(0).values.tolist() == [1, 3]
-    assert noisy.iou(picture, picture) == 1 and noisy.iou(picture, ~picture) == 0
+    assert letters.iou(picture, picture) == 1 and letters.iou(picture, ~picture) == 0

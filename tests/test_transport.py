@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedlib.streams import stream
-from fedlib.transport import (
+from fedlib.numerics.transport import (
     Measure,
     federated_barycenter,
     fedwad,
@@ -19,6 +18,7 @@ from fedlib.transport import (
     wasserstein,
     with_labels,
 )
+from fedlib.streams import stream
 
 
 def clouds(n, m, d, seed=0, weights=False, shift=4.0):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from fedlib import downloads, wake
+from fedlib import downloads
 from fedlib.downloads import fetch
-from fedlib.wake import GRID, NX, NY, Wake, cylinder_wake, fit_coefficients
+from fedlib.problems import wake
+from fedlib.problems.wake import GRID, NX, NY, Wake, cylinder_wake, fit_coefficients
 
 
 def taylor_green(nu, C1=1.0, steps=11):

@@ -1,19 +1,20 @@
 """Draws docs/round_by_round.png, the README's first picture: two clients that own half of a curve each learn all of it.
 
-    python tools/round_by_round.py
+python tools/round_by_round.py
 """
 
 import numpy as np
 import torch
 from torch import nn
 
-from fedlib import pages
-from fedlib.federation import Federation
-from fedlib.figures import CLIENTS, COLORS, panels
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
+from fedlib.federated.reference import average, client_batches, local_updates
+from fedlib.federated.stack import draw_parameters, load
 from fedlib.files import ROOT, replacing
-from fedlib.networks import draw_parameters, glorot_uniform, load, mlp
-from fedlib.reference import average, client_batches, local_updates
-from fedlib.sampling import Local
+from fedlib.models.networks import glorot_uniform, mlp
+from fedlib.plots.style import CLIENTS, COLORS, panels
+from fedlib.runs import pages
 from fedlib.streams import torch_stream
 
 SHOWN = (1, 4, 12, 300)  # rounds

@@ -1,0 +1,108 @@
+"""Checks of an experiment before and during training: what was given, what was expected, the likely fix."""
+
+import numpy as np
+import torch
+
+from .batches import UNITS
+
+
+def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> None:
+    """Raise ValueError before any training where the arguments cannot mean anything."""
+    lengths = {name: len(value) for name, value in pool.items()}
+    if not lengths or len(set(lengths.values())) != 1:
+        raise ValueError(f"the pool's tensors need one common first length N, got {lengths or 'no tensor'}")
+    if "w" in pool:
+        raise ValueError("the pool has a tensor 'w', but batch['w'] is the engine's point weight; rename yours")
+    N = next(iter(lengths.values()))
+    counts = {"rounds": rounds, "local_updates": local.updates, "evaluate_every": evaluate_every}
+    counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
+    for name, value in counts.items():
+        if not (isinstance(value, int) and value >= 1):
+            raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
+    if local.unit not in UNITS:
+        raise ValueError(f"local_unit = {local.unit!r}: expected one of {UNITS}")
+    if not federations:
+        raise ValueError("no federation given: pass a list with at least one Federation")
+    for name, value in (test or {}).items():
+        if len(value) != len(federations):
+            raise ValueError(
+                f"test[{name!r}] has first length {len(value)}, expected one row for each of the "
+                f"{len(federations)} federations (use tensor.expand({len(federations)}, ...) to share one test set)"
+            )
+    for fed in federations:
+        check_federation(fed, N)
+
+
+def check_federation(fed, N: int) -> None:
+    """One federation over a pool of N points."""
+    K, low_high = len(fed.shards), fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
+    if not (len(low_high) == 2 and 0 < low_high[0] <= low_high[1] <= 1):
+        raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
+    if not 1 <= K <= N:
+        raise ValueError(f"{fed.name}: {K} clients for {N} points; every client needs at least one point")
+    if fed.weights not in ("size", "equal"):
+        raise ValueError(f"{fed.name}: weights = {fed.weights!r}; expected 'size' (n_k / n) or 'equal' (1 / K)")
+    if not (np.isfinite(fed.lr) and fed.lr > 0):
+        raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
+    if not callable(fed.decay) and not 0 < fed.decay <= 1:
+        raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
+    for k, shard in enumerate(fed.shards):
+        shard = np.asarray(shard)
+        if shard.size == 0:
+            raise ValueError(f"{fed.name}: client {k} is empty; use fewer clients or another partition")
+        if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
+            raise ValueError(
+                f"{fed.name}: client {k}'s shard has shape {shard.shape} and dtype {shard.dtype}; expected "
+                "one-dimensional whole numbers, the indices of its points in the pool"
+            )
+        if shard.min() < 0 or shard.max() >= N:
+            raise ValueError(f"{fed.name}: client {k} owns point {shard.max()} or {shard.min()}, outside 0..{N - 1}")
+
+
+def check_noise(pool, noise) -> None:
+    """``noise`` is None or a shape, and the pool does not use its name."""
+    if noise is None:
+        return
+    if not (isinstance(noise, tuple) and all(isinstance(n, int) and n >= 1 for n in noise)):
+        raise ValueError(f"noise = {noise!r}: expected a shape such as (4, 2, 8), whole numbers >= 1")
+    if "noise" in pool:
+        raise ValueError("the pool has a tensor 'noise', but batch['noise'] is the engine's fresh noise; rename yours")
+
+
+def check_padding_is_ignored(client_gradient, params, batch) -> None:
+    """Ragged clients are padded: swap the padding for other points and see that no loss moves."""
+    padding = batch["w"] == 0
+    if not padding.any():
+        return
+    other = {
+        name: torch.where(padding.reshape(padding.shape + (1,) * (v.dim() - 2)), v.roll(1, 0).flip(1), v)
+        for name, v in batch.items()
+        if name != "w"
+    }
+    before = client_gradient(params, batch)[1]
+    after = client_gradient(params, other | {"w": batch["w"]})[1]
+    finite = before.isfinite() & after.isfinite()  # bad data are reported as divergence, with client and step
+    if not torch.allclose(before[finite], after[finite], rtol=1e-4):
+        raise ValueError(
+            "the loss of a client changes with its padding points; use batch['w'] (0 on padding, 1/n elsewhere): "
+            "sum(w * r**2) instead of mean(r**2)"
+        )
+
+
+def raise_if_diverged(losses, theta, steps, who, federations, round: int) -> None:
+    """After one round's local work: losses [S, n], theta [n, P]; called before anything is averaged."""
+    bad = ~torch.isfinite(losses)
+    if bad.any():
+        step, row = (int(x) for x in bad.nonzero()[0])
+        what = f"the loss became {losses[step, row].item()}"
+    else:
+        broken = ~torch.isfinite(theta).all(1)
+        if not broken.any():
+            return
+        row = int(broken.nonzero()[0])
+        step, what = steps[row] - 1, "the parameters became non-finite"
+    f, k = who[row]
+    raise FloatingPointError(
+        f"{federations[f].name}: {what} at client {k} in round {round}, local step {step} of {steps[row]} "
+        f"(lr = {federations[f].lr}); lower lr or check the client's data"
+    )

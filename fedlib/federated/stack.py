@@ -1,0 +1,44 @@
+"""A stack of M models is one matrix theta [M, P]: row r holds all P parameters of model r."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from ..streams import torch_stream
+
+
+def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) -> Tensor:
+    """One row of a stack, [P]: ``init`` fills every linear layer, other parameters keep their values."""
+    net = deepcopy(net)  # the caller's network stays as it is
+    for module in net.modules():
+        if isinstance(module, nn.Linear):
+            init(module, generator)
+    return nn.utils.parameters_to_vector(net.parameters()).detach().clone()
+
+
+def stack(net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable) -> Tensor:
+    """theta [M, P] with one row per key (seed, ...); equal keys give equal rows."""
+    drawn = {key: draw_parameters(net, init, torch_stream(key[0], "init", *key[1:])) for key in dict.fromkeys(keys)}
+    return torch.stack([drawn[key] for key in keys])
+
+
+def as_dict(net: nn.Module, theta: Tensor) -> dict[str, Tensor]:
+    """theta [..., P] as named tensors [..., *shape]: views in the layout of ``stack_module_state``."""
+    shapes = {name: p.shape for name, p in net.named_parameters()}
+    parts = theta.split([s.numel() for s in shapes.values()], dim=-1)
+    return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def load(net: nn.Module, row: Tensor) -> nn.Module:
+    """Copy one row [P] of a stack into ``net`` and return it."""
+    nn.utils.vector_to_parameters(row.detach().clone(), net.parameters())
+    return net
+
+
+def predict(net: nn.Module, row: Tensor, *inputs: Tensor) -> Tensor:
+    """The network with one row [P] of a stack as its parameters, without gradients."""
+    with torch.no_grad():
+        return functional_call(net, as_dict(net, row), inputs)

@@ -1,0 +1,86 @@
+"""Networks, and their stacks.
+
+A network is an ordinary ``nn.Module`` for ONE model. A stack of M models is one matrix theta [M, P]: row r
+holds all P parameters of model r, so that communication is the product A theta.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+
+def mlp(widths: Sequence[int], activation: Callable[[], nn.Module]) -> nn.Sequential:
+    """Fully connected network with the given layer widths; the last layer is linear."""
+    layers = []
+    for a, b in pairwise(widths):
+        layers += [nn.Linear(a, b), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+class DeepONet(nn.Module):
+    """G(u)(y) = <branch(u), trunk(y)> + bias (Lu et al. 2021; Fed-DeepONet, Section 2).
+
+    Args:
+        branch, trunk: layer widths with the same last width, e.g. (100, 50, 50) and (1, 50, 50).
+        domain: interval (a, b) of the points y, mapped to [-1, 1] before the trunk. With zero biases all kinks
+            of a ReLU trunk start at its origin; on [0, 1] without this map it would begin as a linear function.
+    """
+
+    def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU, domain=(-1.0, 1.0)):
+        super().__init__()
+        if branch[-1] != trunk[-1]:
+            raise ValueError(f"branch ends with width {branch[-1]}, trunk with {trunk[-1]}; they must be equal")
+        self.domain = domain
+        self.branch, self.trunk = mlp(branch, activation), mlp(trunk, activation)
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, u: Tensor, y: Tensor) -> Tensor:
+        """u [..., m] sensor values, y [..., d] points -> [...]; leading axes broadcast."""
+        a, b = self.domain
+        return (self.branch(u) * self.trunk((2 * y - a - b) / (b - a))).sum(-1) + self.bias[0]
+
+
+class CartesianDeepONet(nn.Module):
+    """G(u_i)(y_j) = <branch(u_i), trunk(y_j)> + bias for all pairs of n functions and P points.
+
+    Branch and trunk see every function and every point once, and the pairs are one matrix product. As in DeepXDE
+    (FedSciML, Section 6) the trunk has an activation after its last layer, too.
+
+    Args:
+        branch, trunk: layer widths with the same last width, e.g. (100, 40, 40) and (1, 40, 40).
+    """
+
+    def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU):
+        super().__init__()
+        if branch[-1] != trunk[-1]:
+            raise ValueError(f"branch ends with width {branch[-1]}, trunk with {trunk[-1]}; they must be equal")
+        self.branch, self.trunk = mlp(branch, activation), mlp(trunk, activation).append(activation())
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, u: Tensor, y: Tensor) -> Tensor:
+        """u [n, m], y [P, d] -> G(u)(y) [n, P]."""
+        return torch.einsum("ip,jp->ij", self.branch(u), self.trunk(y)) + self.bias
+
+
+def fan_in_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
+    """PyTorch's default, U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases.
+
+    The random biases spread the kinks of a ReLU trunk over the time axis.
+    """
+    bound = layer.in_features**-0.5
+    nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+    nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+
+
+def glorot_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
+    """Glorot uniform weights, zero biases (DeepXDE's default)."""
+    nn.init.xavier_uniform_(layer.weight, generator=generator)
+    nn.init.zeros_(layer.bias)
+
+
+def glorot_normal(layer: nn.Linear, generator: torch.Generator) -> None:
+    """Glorot normal weights, zero biases (DeepXDE's choice for operators)."""
+    nn.init.xavier_normal_(layer.weight, generator=generator)
+    nn.init.zeros_(layer.bias)

@@ -1,0 +1,143 @@
+"""Pictures for sliders: only what a move can change is drawn anew."""
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from ..runs.pages import WIDTH
+
+
+def painter(density: float = 1.5) -> Callable[[Figure], bytes]:
+    """A function Figure -> PNG bytes, for pictures that resemble each other as those behind a slider do.
+
+    Most of a picture's time goes into its layout and its ticks. Both are kept: the layout of the first figure with as
+    many axes, and each axis (ticks and labels) while its limits, scale and label stay as they are. The rest is drawn
+    on top: lines, areas, images, texts, legends, titles. So a drawing function stays a pure function, and is the
+    faster the less its limits depend on its arguments.
+
+    Args:
+        density: pixels of the picture for one of the page, where it is 800 wide. Still pictures have 2, at the price
+            of a PNG of twice the size.
+    """
+    layouts: dict[tuple[int, int], tuple] = {}
+    papers: dict[tuple, np.ndarray] = {}
+    drawn: dict[tuple[int, str], tuple] = {}  # number of the axes, name of the axis -> (key, place, pixels)
+
+    def paint(fig: Figure) -> bytes:
+        fig.set_dpi(density * WIDTH / fig.get_figwidth())
+        canvas = FigureCanvasAgg(fig)
+        pixels = np.asarray(canvas.get_renderer().buffer_rgba())
+        arrangement = len(fig.axes), len(fig.texts)
+        if arrangement not in layouts:
+            canvas.draw()
+            layouts[arrangement] = layout_of(fig)
+        fig.set_layout_engine("none")
+        apply_layout(fig, *layouts[arrangement])
+        changing, kept, size = movable(fig), axes_of(fig), tuple(fig.bbox.size)
+        key = size, *map(paper, fig.axes)
+        if key not in papers:
+            papers.clear()  # the last one is enough: they take megabytes
+            with hidden([*changing, *kept.values()]):
+                canvas.draw()
+            papers[key] = pixels.copy()
+        for name, axis in kept.items():
+            at = size, frame(axis)
+            if name not in drawn or drawn[name][0] != at:
+                drawn[name] = at, *ink(canvas, axis)
+        pixels[:] = papers[key]
+        for name in kept:
+            _, place, dark = drawn[name]
+            np.minimum(pixels[place], dark, out=pixels[place])
+        for artist in changing:
+            artist.draw(canvas.get_renderer())
+        return encode(canvas)
+
+    return paint
+
+
+def encode(canvas: FigureCanvasAgg) -> bytes:
+    """PNG, hardly compressed: a slider waits for the computer, not for the bytes."""
+    out = BytesIO()
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").save(out, "png", compress_level=1)
+    return out.getvalue()
+
+
+def movable(fig: Figure) -> list[Artist]:
+    """Everything but colour bars, and the ticks, labels and paper of axes, in the order in which it is drawn."""
+    found = [(1, 0, artist) for artist in (*fig.texts, *fig.legends)]
+    for ax in fig.axes:
+        if not hasattr(ax, "_colorbar"):
+            found += [(0, a.get_zorder(), a) for a in ax.get_children() if a not in (ax.xaxis, ax.yaxis, ax.patch)]
+            if not ax.axison:  # then spines are not drawn either
+                found = [f for f in found if f[2] not in ax.spines.values()]
+    return [artist for *_, artist in sorted(found, key=lambda f: f[:2]) if artist.get_visible()]
+
+
+def axes_of(fig: Figure) -> dict[tuple[int, str], Axis]:
+    """The x and y axis of all axes but colour bars, as far as they are drawn."""
+    shown = [
+        (i, ax) for i, ax in enumerate(fig.axes) if ax.axison and ax.get_visible() and not hasattr(ax, "_colorbar")
+    ]
+    return {(i, axis.axis_name): axis for i, ax in shown for axis in (ax.xaxis, ax.yaxis) if axis.get_visible()}
+
+
+def ink(canvas: FigureCanvasAgg, axis: Axis) -> tuple[tuple[slice, slice], np.ndarray]:
+    """(place, pixels): an axis alone on white paper, and where it is. Overwrites the canvas."""
+    pixels = np.asarray(canvas.buffer_rgba())
+    pixels[:] = 255
+    axis.draw(canvas.get_renderer())
+    dark = pixels.view(np.uint32)[..., 0] != 2**32 - 1
+    rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
+    place = tuple(slice(at[0], at[-1] + 1) if len(at) else slice(0) for at in (rows, columns))
+    return place, pixels[place].copy()
+
+
+@contextmanager
+def hidden(artists: Sequence[Artist]):
+    """Draw without them."""
+    for artist in artists:
+        artist.set_visible(False)
+    yield
+    for artist in artists:
+        artist.set_visible(True)
+
+
+def paper(ax: Axes) -> tuple:
+    """What is under the axis and the artists of an axes; a colour bar is all of it."""
+    bar = (frame(ax.xaxis), frame(ax.yaxis)) if hasattr(ax, "_colorbar") else ()
+    return ax.axison, ax.get_visible(), ax.get_facecolor(), bar
+
+
+def frame(axis: Axis) -> tuple:
+    """What the ticks and labels of an axis depend on."""
+    ticks, names = axis.get_major_locator(), axis.get_major_formatter()
+    parts = [*axis.get_view_interval(), axis.get_scale(), axis.get_label_text(), type(ticks), type(names)]
+    parts += [tuple(getattr(ticks, "locs", ())), tuple(getattr(names, "seq", ()))]
+    parts += [str(getattr(getattr(names, "func", None), "args", ""))]  # the names that set_xticks was given
+    return tuple(parts)
+
+
+def layout_of(fig: Figure) -> tuple:
+    """Places of the axes, of their titles and of the figure's texts."""
+    axes = [(ax.get_position(original=True), ax.get_box_aspect(), ax.get_anchor(), ax.title) for ax in fig.axes]
+    return [(*place, title.get_position()) for *place, title in axes], [text.get_position() for text in fig.texts]
+
+
+def apply_layout(fig: Figure, axes: Sequence[tuple], texts: Sequence[tuple]) -> None:
+    for ax, (place, box_aspect, anchor, title) in zip(fig.axes, axes, strict=True):
+        ax.set_position(place, which="original")
+        ax.set_box_aspect(box_aspect)
+        ax.set_anchor(anchor)
+        ax.title.set_position(title)
+        ax._autotitlepos = False  # or matplotlib measures all ticks anew to place the title
+        ax.apply_aspect()
+    for text, place in zip(fig.texts, texts, strict=True):
+        text.set_position(place)

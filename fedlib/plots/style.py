@@ -1,0 +1,124 @@
+"""One style, colours that everybody can tell apart, and what several pictures share."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+# Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure.
+# "other" and "light" are faint on white (contrast 2.3): lines in them get markers or lw=2.5.
+COLORS = {
+    "truth": "#000000",
+    "federated": "#0072B2",
+    "isolated": "#D55E00",
+    "centralised": "#009E73",
+    "paper": "#CC79A7",
+    "other": "#E69F00",
+    "light": "#56B4E9",
+}
+
+
+CLIENTS = ["#D55E00", "#E69F00", "#882E72", "#56B4E9", "#90742C"]
+"""Clients 1, 2, ...: never the federation's blue, the centralised green or the truth's black."""
+
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.5,
+    "svg.hashsalt": "fedlib",  # the same SVG from the same data
+}
+
+
+PROJECTOR = STYLE | {"font.size": 13, "axes.titlesize": 13, "legend.fontsize": 11, "lines.linewidth": 2.5}
+
+
+STYLES = {"page": STYLE, "projector": PROJECTOR}
+
+
+def use_style(name: str) -> float:
+    """Set matplotlib's defaults to a style of STYLES; returns the factor by which figures grow for its letters."""
+    if name not in STYLES:
+        raise ValueError(f"FEDLIB_STYLE = {name!r}: expected one of {', '.join(STYLES)}")
+    rcParams.update(STYLES[name])
+    return STYLES[name]["font.size"] / STYLE["font.size"]
+
+
+# at import: legends and titles take their style when they are made, long after the axes
+GROWTH = use_style(os.environ.get("FEDLIB_STYLE", "page")) ** 0.5
+
+
+def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.2, 2.6), **kwargs):
+    """(figure, axes [rows, columns]) without pyplot, so that a widget's redraw leaves no figure behind."""
+    fig = Figure((size[0] * columns * GROWTH, size[1] * rows * GROWTH), layout="constrained")
+    return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
+
+
+def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **kwargs) -> None:
+    """Mean over the first axis (seeds) of values [seeds, len(x)] with a band of one st.dev.
+
+    The band ends at the smallest value: on a logarithmic axis mean - st.dev. may be negative.
+    """
+    mean, sd = np.mean(values, 0), np.std(values, 0)
+    ax.plot(x, mean, color=color, label=label, **({"marker": "o", "ms": 3} | kwargs))
+    ax.fill_between(x, np.maximum(mean - sd, np.min(values, 0)), mean + sd, color=color, alpha=0.2, lw=0)
+
+
+def log_axis(axis) -> None:
+    """Logarithmic axis with plain numbers (20, not 2 x 10^1) where it spans about a decade or less."""
+    getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
+    low, high = axis.get_view_interval()
+    axis.set_minor_formatter(NullFormatter())
+    if high / low < 50:
+        digits = next(d for span, d in LOG_DIGITS.items() if high / low > span)
+        ticks = [d * 10.0**e for e in range(-9, 9) for d in digits if low <= d * 10.0**e <= high]
+        axis.set_major_locator(FixedLocator(ticks or [(low * high) ** 0.5]))
+        axis.set_major_formatter(StrMethodFormatter("{x:.3g}"))
+        axis.set_minor_locator(NullLocator())
+
+
+LOG_DIGITS = {5: (1, 2, 5), 3: (1, 2, 3, 5), 1.5: range(1, 10), 0: np.arange(1, 10, 0.1)}
+"""Which digits get a tick on a logarithmic axis that spans more than a factor."""
+
+
+def percent(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """Relative L2 error in %, for a legend or a title."""
+    return 100 * np.linalg.norm(prediction - truth) / np.linalg.norm(truth)
+
+
+def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
+    """What each client owns: the values of its points as a strip, one row per client."""
+    for k, own in enumerate(values):
+        style_of = {"ms": 5, "alpha": 0.4, "rasterized": True, "color": CLIENTS[k % len(CLIENTS)]} | style
+        ax.plot(own, np.full(len(own), k), "|", **style_of)
+    ax.set(xlabel=label, ylabel="client")
+
+
+def owners(clouds: Sequence[np.ndarray], ax, ms: float = 2, labels: bool = False) -> None:
+    """Points of the plane [n, 2] of each client, in its colour."""
+    for k, own in enumerate(clouds):
+        label = f"client {k + 1}" if labels else None
+        ax.plot(*own.T, "o", ms=ms, mew=0, color=CLIENTS[k % len(CLIENTS)], label=label, rasterized=True)
+
+
+def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: np.ndarray, label, color="federated"):
+    """A row of a table as points: printed values beside ours [seeds, len(x)] with st.dev. over seeds."""
+    if paper is not None:
+        ax.plot(x, paper, "s", mfc="none", color=COLORS["paper"], label="paper")
+    ax.errorbar(x, ours.mean(0), ours.std(0, ddof=1) if len(ours) > 1 else None, fmt="o-", ms=4, capsize=3,
+                color=COLORS[color], label=label)  # fmt: skip
+
+
+def around(*values: np.ndarray) -> tuple[float, float]:
+    """Limits (-b, b) with b = ... 0.5, 1, 2, 3, 5 ...: they rarely change, so a slider need not draw the ticks anew."""
+    largest = max(np.abs(v).max() for v in values)
+    bounds = [d * 10.0**e for e in range(-4, 4) for d in (1, 2, 3, 5)]
+    b = 1.05 * next((b for b in bounds if b >= largest), largest)
+    return -b, b

@@ -1,0 +1,103 @@
+"""Sliders in front of pure drawing functions."""
+
+import asyncio
+import gc
+from collections.abc import Callable, Collection
+from html import escape
+
+import anywidget
+import ipywidgets
+import traitlets
+from matplotlib.figure import Figure
+
+from .redraw import painter
+
+
+class Picture(anywidget.AnyWidget):
+    """A PNG on the page. ipywidgets' own Image has no alt text, and the page needs no more than this."""
+
+    _esm = """
+    export default { render({ model, el }) {
+        const img = document.createElement("img");
+        img.style.cssText = "display: block; width: 100%; max-width: 800px";
+        function update() {
+            const old = img.src;
+            img.src = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
+            if (old) URL.revokeObjectURL(old);
+            img.alt = model.get("alt");
+        }
+        model.on("change:value", update);
+        update();
+        el.appendChild(img);
+        return () => URL.revokeObjectURL(img.src);
+    } };
+    """
+    value = traitlets.Bytes().tag(sync=True)
+    alt = traitlets.Unicode().tag(sync=True)
+
+
+def explore(
+    draw: Callable[..., Figure],
+    alt: str,
+    idle: Callable[..., Collection[str]] = lambda **values: (),
+    **controls: ipywidgets.Widget,
+) -> ipywidgets.VBox:
+    """Show ``draw(**values)`` and redraw it whenever a control moves.
+
+    ``draw`` must be a pure function of its arguments, always with the same arrangement of axes. An input that it
+    refuses (ValueError) is said below the controls and the last picture stays.
+
+    Args:
+        alt: what the picture shows, for those who cannot see it; the values of the controls are added.
+        idle: values -> names of the controls that have no effect just now; they are disabled.
+    """
+    paint, picture, message = painter(), Picture(), ipywidgets.HTML()
+
+    def update():
+        values = {name: control.value for name, control in controls.items()}
+        for name, control in controls.items():
+            control.disabled = name in idle(**values)
+        try:
+            image = paint(draw(**values))
+        except ValueError as error:
+            message.value = f"<b>{escape(str(error))}</b>"
+            return
+        shown = ", ".join(f"{control.description} {control.value}" for control in controls.values())
+        picture.alt, picture.value, message.value = f"{alt} ({shown})", image, ""
+
+    request = newest_only(update)
+    for name, control in controls.items():
+        control.description = control.description or name.replace("_", " ")
+        control.style.description_width = "130px"
+        control.layout.width = "620px"  # a track of 400 px
+        control.observe(request, "value")
+    update()
+    gc.collect()
+    gc.freeze()  # else Python's collector looks through all of torch now and then: a move that takes 0.4 s
+    return ipywidgets.VBox([*controls.values(), message, picture])
+
+
+def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[..., None]:
+    """A request for an update that overtakes the waiting ones: dragging a slider does not queue up pictures.
+
+    In a kernel the update waits ``pause`` seconds, in which the kernel reads the moves that have arrived meanwhile.
+    """
+    waiting = False
+
+    def run():
+        nonlocal waiting
+        waiting = False
+        update()
+
+    def request(_=None):
+        nonlocal waiting
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no kernel, as in a test
+            update()
+            return
+        if not waiting:
+            waiting = True
+            loop.call_later(pause, run)
+
+    return request

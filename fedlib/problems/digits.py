@@ -1,0 +1,94 @@
+"""Handwritten digits: MNIST fetched and verified, or scikit-learn's small ones where MNIST cannot be had."""
+
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate, pad
+
+from ..downloads import CACHE, LOCAL, Unavailable, fetch
+
+MIRRORS = [
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+    "https://raw.githubusercontent.com/fgnt/mnist/master/",
+]
+
+
+FILES = {  # the four official files and their SHA-256
+    "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1-ubyte.gz": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+}
+
+
+INSTEAD = (
+    "MNIST could not be fetched, scikit-learn's small digits are used instead; for MNIST go online, or put its four "
+    f".gz files into a folder and start again with {LOCAL}=folder"
+)
+
+
+SIDE, TEST_DIGITS = 28, 547  # pixels; of scikit-learn's 1797 digits, so that 1250 are left for training
+
+
+def read_idx(path: str | Path) -> np.ndarray:
+    """A gzipped IDX file of unsigned bytes: 0, 0, type 8, number of axes, their lengths (big-endian), the data."""
+    try:
+        raw = gzip.decompress(Path(path).read_bytes())
+    except (EOFError, OSError) as error:
+        raise ValueError(f"{path} is no complete gzip file ({error}); remove it, so that it is fetched again") from None
+    if len(raw) < 4 or raw[:3] != b"\0\0\x08" or len(raw) < 4 + 4 * raw[3]:
+        raise ValueError(f"{path} is no IDX file of bytes: it starts with {raw[:4].hex()}, expected 000008 and axes")
+    shape = tuple(int(n) for n in np.frombuffer(raw, ">u4", raw[3], 4))
+    expected = 4 + 4 * raw[3] + math.prod(shape)
+    if len(raw) != expected:
+        raise ValueError(f"{path} promises {shape}, {expected} bytes in all, and has {len(raw)}: truncated?")
+    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape).copy()
+
+
+def mnist(folder: str | Path | None = None, cache: str | Path = CACHE) -> dict[str, tuple[Tensor, Tensor]]:
+    """MNIST: "train" -> (x [60000, 784] in [0, 1], y [60000] int64), "test" -> 10 000 of the same.
+
+    Args:
+        folder: where the four official .gz files are; without it FEDLIB_DATA (or FEDLIB_DATA/mnist), then the cache,
+            then the mirrors are looked through (see ``downloads.fetch``, which names the errors).
+    """
+    paths = [fetch(f"mnist/{name}", [m + name for m in MIRRORS], s, folder, cache) for name, s in FILES.items()]
+    train_x, train_y, test_x, test_y = (read_idx(path) for path in paths)
+    return {
+        split: (torch.as_tensor(x).flatten(1) / 255, torch.as_tensor(y).long())
+        for split, x, y in (("train", train_x, train_y), ("test", test_x, test_y))
+    }
+
+
+def small_digits() -> dict[str, tuple[Tensor, Tensor]]:
+    """scikit-learn's 8 x 8 digits (UCI, real handwriting), enlarged to 20 x 20 in a frame of 28 x 28 like MNIST's.
+
+    Shapes and range as ``mnist``; 1250 for training and 547 for the test.
+    """
+    from sklearn.datasets import load_digits  # takes a second, and most notebooks do not need it
+
+    digits = load_digits()
+    x = torch.as_tensor(digits.images / 16, dtype=torch.float32)[:, None]
+    x = pad(interpolate(x, size=20, mode="bilinear", align_corners=False), (4, 4, 4, 4)).flatten(1)
+    y = torch.as_tensor(digits.target).long()
+    cut = len(x) - TEST_DIGITS
+    return {"train": (x[:cut], y[:cut]), "test": (x[cut:], y[cut:])}
+
+
+def handwriting(source: str = "auto", folder: str | Path | None = None, cache: str | Path = CACHE):
+    """(name, digits): "mnist", "small", or "auto": MNIST, or the small digits and a line that says so."""
+    if source not in ("auto", "mnist", "small"):
+        raise ValueError(f"source = {source!r}: expected 'auto', 'mnist' or 'small'")
+    if source != "small":
+        try:
+            return "MNIST", mnist(folder, cache)
+        except Unavailable:
+            if source == "mnist":
+                raise
+            print(INSTEAD)
+    return "small digits (no MNIST)", small_digits()

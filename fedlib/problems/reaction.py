@@ -1,0 +1,91 @@
+"""Diffusion and reaction with an unknown rate k(x) (FedSciML, Section 5.6).
+
+The unknown function is a second network, trained and averaged with the first. Only the observations are divided among
+the clients: every client knows the same residual points, so they belong to the loss and not to the pool.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..federated.partitions import index_rule
+from ..models.jets import Jet, JetNet, closed, function_jet, product, product_rule
+from ..models.networks import mlp
+from ..numerics.metrics import relative_l2
+from ..numerics.solutions import DIFFUSION, reaction_rate, source, steady_reaction
+from .forward import VALUE_ONLY, per_client
+
+
+class Pair(nn.Module):
+    """Two separate networks: N_u with its jet, and k."""
+
+    def __init__(self, widths: Sequence[int] = (1, 20, 20, 20, 1)):
+        super().__init__()
+        self.u, self.k = JetNet(mlp(widths, nn.Tanh), "x", ("xx",)), mlp(widths, nn.Tanh)
+
+    def forward(self, x: Tensor, value_only: bool = False) -> tuple[Jet | Tensor, Tensor]:
+        """x [n, 1] -> (jet of N_u or its value, k [n])."""
+        return self.u(x, value_only), self.k(x)[:, 0]
+
+
+def vanishing(x: Tensor) -> Tensor:
+    """b(x) = tanh(x) tanh(1 - x), x [n, 1] -> [n]: u = b N_u is zero at both ends."""
+    return (x.tanh() * (1 - x).tanh())[:, 0]
+
+
+def reaction_residual(points: np.ndarray) -> Callable:
+    """(predict, like) -> residual 0.01 u'' - k u - f at ``points`` [n, 1] of ONE model, in the dtype of ``like``."""
+    x = torch.as_tensor(points)
+    rules = {name: product_rule(name) for name in closed(("xx",))}
+    b, f = function_jet(vanishing, x, ("xx",), "x"), source(x)[:, 0]
+
+    def residual(predict, like):
+        N, k = predict(x.to(like))
+        u = product({n: v.to(k) for n, v in b.items()}, {n: v[:, 0] for n, v in N.items()}, rules)
+        return DIFFUSION * u["xx"] - k * u[""] - f.to(k)
+
+    return residual
+
+
+def diffusion_reaction_loss(points: np.ndarray) -> Callable:
+    """The engine's loss of ONE client: mean squared residual at ``points`` [n, 1], which all clients share, and mean
+    square of u at the client's own observations.
+    """
+    residual = reaction_residual(points)
+
+    def loss(predict, batch):
+        at = batch["x"]
+        observed = vanishing(at) * predict(at, VALUE_ONLY)[0][:, 0]
+        return (residual(predict, at) ** 2).mean() + (batch["w"] * (observed - batch["u"]) ** 2).sum()
+
+    return loss
+
+
+def reaction_data(levels: Sequence[int], n: int = 24, version: str = "paper", clients: int = 2):
+    """n equispaced observations of u, both ends included -> (pool {x, u}, {level: one index array per client})."""
+    x = np.linspace(0, 1, n)
+    pool = {"x": torch.as_tensor(x)[:, None], "u": torch.as_tensor(steady_reaction(x, version))}
+    return pool, {level: index_rule(n, clients, per_client(level, clients)) for level in levels}
+
+
+def reaction_points(interior: int = 8) -> np.ndarray:
+    """The residual points that every client has, equispaced with both ends [interior + 2, 1]."""
+    return np.linspace(0, 1, interior + 2)[:, None]
+
+
+def reaction_test(copies: int, version: str = "paper", n: int = 1001) -> dict[str, Tensor]:
+    """Test fields for ``evaluate``: x [F, n, 1], u and k [F, n]."""
+    x = np.linspace(0, 1, n)
+    known = {"x": x[:, None], "u": steady_reaction(x, version), "k": reaction_rate(x, version)}
+    return {name: torch.as_tensor(v).expand(copies, *v.shape) for name, v in known.items()}
+
+
+def reaction_errors(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Of ONE model: u [n], k [n] and their relative L2 errors (%), relative to the truth."""
+    N, k = predict(test["x"], VALUE_ONLY)
+    u = vanishing(test["x"]) * N[:, 0]
+    return {
+        "u": u, "k": k, "error_u": 100 * relative_l2(u, test["u"]), "error_k": 100 * relative_l2(k, test["k"]),
+    }  # fmt: skip

@@ -1,0 +1,81 @@
+"""What a reader sees in a notebook: pictures with alt texts, tables, sources, a word where a cell came too early."""
+
+import inspect
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from io import BytesIO
+
+from IPython.display import display
+from matplotlib.figure import Figure
+from PIL import Image
+
+WIDTH, DENSITY = 800, 2  # px of the page at most; pixels of a picture for one of the page
+
+
+DPI = 100 * DENSITY
+
+
+FIGURE_CALL = re.compile(r"^( *)(?:run\.figure|pages\.inline)\(", re.MULTILINE)  # in a cell: it has to show a picture
+
+
+def png(fig: Figure) -> bytes:
+    """The figure as PNG, cut to what is drawn, with twice the pixels that it takes on the page."""
+    out = BytesIO()
+    fig.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
+    return out.getvalue()
+
+
+def picture(data: bytes, alt: str) -> None:
+    """Show a PNG of double density, at most 800 px wide, with a text for those who cannot see it.
+
+    JupyterLab drops the alt text of an ``image/png`` output, so an ``<img>`` goes with it.
+    """
+    if not alt.strip():
+        raise ValueError("a picture needs an alt text: say in one sentence what one sees")
+    width = min(Image.open(BytesIO(data)).width // DENSITY, WIDTH)
+    code = b64encode(data).decode()
+    html = f'<img src="data:image/png;base64,{code}" alt="{escape(alt)}" width="{width}" style="max-width: 100%">'
+    metadata = {"image/png": {"width": width, "alt": alt}}
+    display({"text/html": html, "image/png": code, "text/plain": alt}, raw=True, metadata=metadata)
+
+
+def inline(fig: Figure, alt: str) -> None:
+    """Show a figure that is part of the explanation and no result; results go through ``Run.figure``."""
+    picture(png(fig), alt)
+
+
+def show(*functions: Callable) -> None:
+    """Show the source of library functions, so that a notebook never shows anything but the code that runs."""
+    source = "\n".join(inspect.getsource(f) for f in functions)
+    display({"text/markdown": f"```python\n{source}```", "text/plain": source}, raw=True)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence]) -> None:
+    """Show a table; cells are text or numbers (three digits), the first column is left-aligned."""
+    text = [[c if isinstance(c, str) else f"{c:.3g}" for c in row] for row in rows]
+    lines = [[str(h) for h in header], [":--"] + ["--:"] * (len(header) - 1), *text]
+    if ragged := [row for row in text if len(row) != len(header)]:
+        raise ValueError(f"a row has {len(ragged[0])} cells, the header {len(header)}: {ragged[0]}")
+    markdown = "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
+    display({"text/markdown": markdown, "text/plain": columns([header, *text])}, raw=True)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text with aligned columns, for a terminal."""
+    width = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, width, strict=True)).rstrip() for row in rows)
+
+
+@contextmanager
+def after(section: str) -> Iterator[None]:
+    """Say what to run first where a cell needs something that an earlier one makes, instead of a NameError."""
+    try:
+        yield
+    except NameError as error:
+        if error.__traceback__.tb_next.tb_next is not None:
+            raise  # not a name of the cell, but a mistake further down
+        words = f"Run {section} first: '{error.name}' is made there."
+        display({"text/markdown": f"*{words}*", "text/plain": words}, raw=True)

@@ -1,0 +1,139 @@
+"""A notebook's parameters and its profiles: what is known, what a run changed, and what that run is called."""
+
+import ast
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from textwrap import shorten
+
+import yaml
+
+from ..files import ROOT, write_atomically
+
+NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
+
+
+HEADER = "# The quick profile: the defaults of the cell tagged `parameters`, written by `python -m fedlib defaults`\n"
+
+
+def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
+    """name -> (type hint, default) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
+    cells = json.loads(notebook.read_text())["cells"]  # nbformat takes seconds to import, and validates in vain
+    cells = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
+    if len(cells) != 1:
+        raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
+    found = {}
+    for node in ast.parse("".join(cells[0]["source"])).body:
+        try:
+            found[node.target.id] = (ast.unparse(node.annotation), ast.literal_eval(node.value))
+        except (AttributeError, ValueError):
+            raise ValueError(
+                f"{notebook.name}: the parameters cell has '{ast.unparse(node)}'; expected 'name: type = literal'"
+            ) from None
+    return found
+
+
+def has_type(value, hint: str) -> bool:
+    """Whether a literal fits a hint such as int, float, str, bool, list[float], float | None."""
+    if " | " in hint:
+        return any(has_type(value, part) for part in hint.split(" | "))
+    if hint.startswith("list["):
+        return isinstance(value, list) and all(has_type(v, hint[5:-1]) for v in value)
+    if hint == "None":
+        return value is None
+    kinds = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "list": (list,), "dict": (dict,)}
+    return isinstance(value, kinds[hint]) and (hint == "bool" or not isinstance(value, bool))
+
+
+def check_parameters(notebook: Path, given: Mapping) -> dict:
+    """All parameters of a run: defaults overridden by ``given``; unknown or ill-typed ones are refused.
+
+    papermill itself only warns about an unknown name and runs with the default.
+    """
+    known = parameters_of(notebook)
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise ValueError(f"{notebook.stem} has no parameter {name!r}; {hint}")
+        hint = known[name][0]
+        if not has_type(value, hint):
+            fix = f"; did you mean {name}={[value]}?" if has_type([value], hint) else ""
+            raise ValueError(f"{notebook.stem}: {name} = {value!r}; expected {hint}{fix}")
+    return {name: default for name, (_, default) in known.items()} | dict(given)
+
+
+def parameter_file(notebook: Path, profile: str) -> Path:
+    return notebook.parent / "parameters" / f"{notebook.stem}.{profile}.yaml"
+
+
+def profiles_of(notebook: Path) -> list[str]:
+    """Names of a notebook's profiles: "quick", then those with a file of their own."""
+    names = {p.name.split(".")[1] for p in notebook.parent.glob(f"parameters/{notebook.stem}.*.yaml")}
+    return ["quick", *sorted(names - {"quick"})]
+
+
+def profile_parameters(notebook: Path, profile: str) -> dict:
+    """What a profile changes: notebooks/parameters/<notebook>.<profile>.yaml; "quick" is the cell as it stands."""
+    if profile not in profiles_of(notebook):
+        raise ValueError(f"{notebook.stem} has no profile {profile!r}; known: {', '.join(profiles_of(notebook))}")
+    if profile == "quick":
+        return {}
+    return (yaml.safe_load(parameter_file(notebook, profile).read_text()) or {}) | {"profile": profile}
+
+
+def write_defaults(notebook: Path) -> Path:
+    """notebooks/parameters/<notebook>.quick.yaml: the defaults, kept where an edited cell does not change them."""
+    defaults = {name: value for name, (_, value) in parameters_of(notebook).items() if name != "profile"}
+    path = parameter_file(notebook, "quick")
+    write_atomically(path, HEADER + yaml.safe_dump(defaults, sort_keys=False, default_flow_style=None, width=1000))
+    return path
+
+
+def defaults_of(notebook: Path) -> dict:
+    """What the quick profile says: its file, else the parameters cell, else (a notebook of one's own) nothing."""
+    if (path := parameter_file(notebook, "quick")).exists():
+        return yaml.safe_load(path.read_text())
+    with suppress(OSError, ValueError):
+        return {name: value for name, (_, value) in parameters_of(notebook).items()}
+    return {}
+
+
+def named(notebook: str, profile: str, parameters: Mapping, notebooks: Path = NOTEBOOKS) -> tuple[str, str]:
+    """(label, folder below figures/) of a run: its profile's, or a custom run's own if a parameter was changed.
+
+    ("quick profile", "quick/01_pendulum") or ("custom: rounds=5", "custom/01_pendulum-<hash of what was changed>").
+
+    Args:
+        parameters: those of the run; compared with what the profile says about them. 5 and 5.0 are the same.
+        notebooks: where the notebook and its profiles are, else the current folder. One that is in neither, or has
+            no parameters cell, has nothing to compare with.
+
+    Raises:
+        ValueError: the notebook has no such profile.
+    """
+    path = notebooks / f"{notebook}.ipynb"
+    if not path.exists():  # one's own, beside which its kernel runs
+        path = Path(path.name)
+    if not (defaults := defaults_of(path)):
+        return f"{profile} profile", f"{profile}/{notebook}"
+    expected = defaults | profile_parameters(path, profile)
+    changed = {
+        name: value
+        for name, value in parameters.items()
+        if name != "profile" and (name not in expected or _canonical(value) != _canonical(expected[name]))
+    }
+    if not changed:
+        return f"{profile} profile", f"{profile}/{notebook}"
+    what = _canonical([profile, {name: _canonical(value) for name, value in changed.items()}])
+    text = shorten(", ".join(f"{n}={shorten(str(v), 40, placeholder=' ...')}" for n, v in changed.items()), 120)
+    base = "" if profile == "quick" else f" ({profile} profile)"
+    return f"custom{base}: {text}", f"custom/{notebook}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+
+def _canonical(value) -> str:
+    """The same text for values that are the same to a notebook: 5 and 5.0, a list and a tuple; not 1 and True."""
+    return json.dumps(json.loads(json.dumps(value, default=str), parse_int=float), sort_keys=True)
