@@ -64,8 +64,10 @@ class Federation:
 
 
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
-    """One model that sees the union of all shards."""
-    return Federation([np.concatenate(shards)], mixing=isolated, **settings)
+    """One model that sees the union of all shards: a point that several clients share counts once."""
+    every = np.concatenate(shards)
+    _, first = np.unique(every, return_index=True)
+    return Federation([every[np.sort(first)]], mixing=isolated, **settings)
 
 
 @dataclass
