@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 from torch import nn
+from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
 from fedlib.federated import reference
@@ -12,7 +13,7 @@ from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation, train
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import dirichlet
-from fedlib.federated.stack import as_dict, draw_parameters
+from fedlib.federated.stack import as_dict, draw_parameters, stack
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.problems.feddro import (
     CNN,
@@ -179,7 +180,7 @@ def test_momentum_is_torchs():
 
 
 def test_cnn_is_the_usual_one():
-    """The layers as nn.Conv2d; dropout keeps the mean and drops half of the units."""
+    """The layers in a row; dropout keeps the mean and drops half of the units."""
     net, x = CNN(displaced=True), torch.rand(6, 784, generator=torch_stream(0, "x"))
     usual = nn.Sequential(
         nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
@@ -197,6 +198,20 @@ def test_cnn_is_the_usual_one():
     noise[:, :20] = -1  # all channels dropped: only the biases of the dense layers are left
     torch.testing.assert_close(net(x, noise), net.out(2 * net.hidden.bias.relu()).expand(6, 10))
     torch.testing.assert_close(sum(p.numel() for p in net.parameters()), 784 + 260 + 5020 + 16050 + 510)
+
+
+def test_a_stack_of_cnns_is_its_rows():
+    """The gradients of vmap over three networks, each with its own batch, are those of one after the other."""
+    net, x = CNN(displaced=True), torch.rand(3, 4, 784, generator=torch_stream(0, "x"))
+    noise, rows = torch.randn(3, 4, 70, generator=torch_stream(0, "w")), stack(net, [(0,), (1,), (2,)], fan_in_uniform)
+
+    def slope(params, x, noise):
+        return torch.func.grad(lambda p: functional_call(net, p, (x, noise, True)).square().mean())(params)
+
+    together = torch.func.vmap(slope)(as_dict(net, rows), x, noise)
+    for k, row in enumerate(rows):
+        for name, alone in slope(as_dict(net, row), x[k], noise[k]).items():
+            torch.testing.assert_close(together[name][k], alone, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("reading", READINGS)

@@ -64,23 +64,43 @@ class CartesianDeepONet(nn.Module):
         return torch.einsum("ip,jp->ij", self.branch(u), self.trunk(y)) + self.bias
 
 
-def fan_in_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
+LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d)
+"""The layers that the initialisers below know."""
+
+
+def fan_in_uniform(layer: nn.Module, generator: torch.Generator) -> None:
     """PyTorch's default, U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases.
 
     The random biases spread the kinks of a ReLU trunk over the time axis.
     """
-    bound = layer.in_features**-0.5
-    nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
-    nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+    weight, bias = weight_and_bias(layer)
+    bound = weight[0].numel() ** -0.5  # fan_in: inputs, or channels times the kernel's size
+    nn.init.uniform_(weight, -bound, bound, generator=generator)
+    if bias is not None:
+        nn.init.uniform_(bias, -bound, bound, generator=generator)
 
 
-def glorot_uniform(layer: nn.Linear, generator: torch.Generator) -> None:
+def glorot_uniform(layer: nn.Module, generator: torch.Generator) -> None:
     """Glorot uniform weights, zero biases (DeepXDE's default)."""
-    nn.init.xavier_uniform_(layer.weight, generator=generator)
-    nn.init.zeros_(layer.bias)
+    weight, bias = weight_and_bias(layer)
+    nn.init.xavier_uniform_(weight, generator=generator)
+    if bias is not None:
+        nn.init.zeros_(bias)
 
 
-def glorot_normal(layer: nn.Linear, generator: torch.Generator) -> None:
+def glorot_normal(layer: nn.Module, generator: torch.Generator) -> None:
     """Glorot normal weights, zero biases (DeepXDE's choice for operators)."""
-    nn.init.xavier_normal_(layer.weight, generator=generator)
-    nn.init.zeros_(layer.bias)
+    weight, bias = weight_and_bias(layer)
+    nn.init.xavier_normal_(weight, generator=generator)
+    if bias is not None:
+        nn.init.zeros_(bias)
+
+
+def weight_and_bias(layer: nn.Module) -> tuple[nn.Parameter, nn.Parameter | None]:
+    """A layer's two parameters; another kind of layer is refused, because it would start equal under all seeds."""
+    if not isinstance(layer, LAYERS):
+        raise TypeError(
+            f"no initial parameters are known for a {type(layer).__name__}, only for "
+            f"{', '.join(kind.__name__ for kind in LAYERS)}; write init(layer, generator) that fills its parameters"
+        )
+    return layer.weight, layer.bias

@@ -36,6 +36,8 @@ def weights(layers) -> list[Tensor]:
 
 def init_snn(layer: nn.Linear, generator: torch.Generator) -> None:
     """Initial parameters of one layer of an SNN; the variances that its constructor asks for."""
+    if not hasattr(layer, "bounds"):
+        raise TypeError(f"a {type(layer).__name__} has no bounds for its start; make layers of an SNN with affine(...)")
     for values, bound in zip((layer.weight, layer.bias), layer.bounds, strict=True):
         nn.init.uniform_(values, -bound, bound, generator=generator)
 

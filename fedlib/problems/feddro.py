@@ -122,15 +122,14 @@ def sample_start(x: np.ndarray, y: np.ndarray, shards: Sequence[np.ndarray]) -> 
 class CNN(nn.Module):
     """Two 5 x 5 convolutions (10, 20 channels) with max pooling, 50 hidden units, 10 classes; dropout 1/2.
 
-    displaced: with a parameter theta [784], the client's adversarial displacement. A convolution is a linear layer on
-    patches, so the weights live in nn.Linear and ``networks.draw_parameters`` can fill them.
+    displaced: with a parameter theta [784], the client's adversarial displacement.
     """
 
     NOISE = (70,)  # per image: 20 channels and 50 units to drop
 
     def __init__(self, displaced: bool = False):
         super().__init__()
-        self.conv1, self.conv2 = nn.Linear(25, 10), nn.Linear(250, 20)
+        self.conv1, self.conv2 = nn.Conv2d(1, 10, 5), nn.Conv2d(10, 20, 5)
         self.hidden, self.out = nn.Linear(320, 50), nn.Linear(50, 10)
         self.theta = nn.Parameter(torch.zeros(784)) if displaced else None
 
@@ -138,19 +137,14 @@ class CNN(nn.Module):
         """x [n, 784] -> logits [n, 10]. noise [n, 70]: standard normal, drops a unit where it is negative."""
         if attack and self.theta is not None:
             x = x + self.theta
-        a = relu(max_pool2d(conv(self.conv1, x.unflatten(-1, (1, 28, 28))), 2))
-        a = conv(self.conv2, a)
+        a = relu(max_pool2d(self.conv1(x.unflatten(-1, (1, 28, 28))), 2))
+        a = self.conv2(a)
         if noise is not None:
             a = a * keep(noise[:, :20, None, None])
         a = relu(self.hidden(relu(max_pool2d(a, 2)).flatten(1)))
         if noise is not None:
             a = a * keep(noise[:, 20:])
         return self.out(a)
-
-
-def conv(layer: nn.Linear, x: Tensor) -> Tensor:
-    """The layer on every 5 x 5 patch: [n, C, H, W] -> [n, out, H - 4, W - 4]."""
-    return torch.nn.functional.conv2d(x, layer.weight.unflatten(1, (x.shape[1], 5, 5)), layer.bias)
 
 
 def keep(noise: Tensor) -> Tensor:
