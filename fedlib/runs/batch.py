@@ -21,7 +21,8 @@ from tqdm import tqdm
 from ..files import ROOT, write_atomically
 from .pages import columns
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, named, profile_parameters, profiles_of
-from .results import read_result, summary, table
+from .results import comparisons_of, read_result
+from .verdicts import summary, table
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
     if profile not in known:
         raise ValueError(f"there is no profile {profile!r}; known: {', '.join(known)}")
     results, notes = results_of(sorted((figures / profile).glob("[!.]*")) if folders is None else folders)
-    full = [] if profile == "paper" else [c for r in paper_results() for c in r["comparisons"]]
+    full = [] if profile == "paper" else [c for r in paper_results() for c in comparisons_of(r)]
     for r in results:
         hardware = r["environment"]["hardware"]
         device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
@@ -230,10 +231,10 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
         hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
         return "\n".join([f"no results in {figures / profile}{hint}", *notes])
     if profile != "custom":
-        rows = [c for r in results for c in r["comparisons"]]
+        rows = [c for r in results for c in comparisons_of(r)]
         verdicts = [summary(rows)] if profile == "paper" else []
         return "\n".join([columns(table(rows, profile, full)), *verdicts, *notes])
-    tables = [f"{r['notebook']}, {r['label']}\n{columns(table(r['comparisons'], profile, full))}\n" for r in results]
+    tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}\n" for r in results]
     return "\n".join([*tables, *notes])
 
 
