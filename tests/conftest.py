@@ -7,15 +7,24 @@ import ipywidgets
 import numpy as np
 import pytest
 import torch
+from matplotlib import rc_context
 
 from fedlib.files import ROOT
 from fedlib.models.networks import mlp
-from fedlib.plots.style import panels
+from fedlib.plots import style
 from fedlib.runs import pages
 from fedlib.streams import stream
 
 if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, as the Makefile names them
     os.environ.setdefault("FEDLIB_DATA", str(ROOT.parent / "shared/data"))
+
+
+@pytest.fixture(autouse=True)
+def look():
+    """Figures look as in the notebooks, and no test leaves a style behind."""
+    with rc_context():
+        style.use("page")
+        yield
 
 
 @pytest.fixture
@@ -46,7 +55,7 @@ YARDSTICK_S = 0.09
 
 def yardstick():
     """A plain figure of fixed cost: how fast is matplotlib on this machine at this moment?"""
-    fig, axes = panels(1, 2)
+    fig, axes = style.panels(1, 2)
     for ax in axes[0]:
         ax.plot(np.linspace(0, 1, 1000), label="line")
         ax.set(xlabel="x", ylabel="y", title="yardstick")

@@ -13,7 +13,7 @@ from fedlib.federated.reference import average, client_batches, local_updates
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.files import ROOT, replacing
 from fedlib.models.networks import glorot_uniform, mlp
-from fedlib.plots.style import CLIENTS, COLORS, panels
+from fedlib.plots.style import CLIENTS, COLORS, panels, use
 from fedlib.runs import pages
 from fedlib.streams import torch_stream
 
@@ -55,6 +55,7 @@ grid = torch.linspace(0, 1, 200)[:, None]
 
 def main():
     torch.set_num_threads(1)
+    use()
     curves, z = learn(), grid[:, 0].numpy()
     fig, axes = panels(1, len(SHOWN), size=(2.3, 2.1), sharey=True)
     for ax, r in zip(axes[0], SHOWN, strict=True):

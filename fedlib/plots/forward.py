@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from ..problems.forward import Problem, heterogeneity, solve
-from .style import CLIENTS, COLORS, GROWTH, log_axis, owners, panels, percent, shards
+from .style import CLIENTS, COLORS, growth, log_axis, owners, panels, percent, shards
 from .widgets import explore
 
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
@@ -158,7 +158,7 @@ def _maps(coordinates, clouds, test, truth, models, limits, title) -> Figure:
     shape = [len(np.unique(test[:, i])) for i in (0, 1)]
     rows = [[label for label in models if label.startswith("isolated") != below] for below in (True, False)]
     columns = 1 + max(map(len, rows))
-    fig = Figure((8 * GROWTH, (5.4 if columns < 4 else 4.4) * GROWTH))
+    fig = Figure((8 * growth(), (5.4 if columns < 4 else 4.4) * growth()))
     fig.subplots_adjust(left=0.08, right=0.89, bottom=0.1, top=0.95)
     ax = fig.subplots()
     errors = ScalarMappable(LogNorm(*limits), "magma")

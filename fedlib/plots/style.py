@@ -43,21 +43,26 @@ PROJECTOR = STYLE | {"font.size": 13, "axes.titlesize": 13, "legend.fontsize": 1
 STYLES = {"page": STYLE, "projector": PROJECTOR}
 
 
-def use_style(name: str) -> float:
-    """Set matplotlib's defaults to a style of STYLES; returns the factor by which figures grow for its letters."""
+def use(name: str | None = None) -> None:
+    """Make a style of STYLES (or the one that FEDLIB_STYLE names; else "page") matplotlib's default in this process.
+
+    A call and no context around drawing functions: legends and titles take their style when they are made, and
+    readers make theirs long after the axes. ``matplotlib.rc_context()`` around it takes it back.
+    """
+    name = name or os.environ.get("FEDLIB_STYLE", "page")
     if name not in STYLES:
-        raise ValueError(f"FEDLIB_STYLE = {name!r}: expected one of {', '.join(STYLES)}")
+        raise ValueError(f"style {name!r} (an argument, or FEDLIB_STYLE): expected one of {', '.join(STYLES)}")
     rcParams.update(STYLES[name])
-    return STYLES[name]["font.size"] / STYLE["font.size"]
 
 
-# at import: legends and titles take their style when they are made, long after the axes
-GROWTH = use_style(os.environ.get("FEDLIB_STYLE", "page")) ** 0.5
+def growth() -> float:
+    """The factor by which the sides of a figure grow with today's letters, compared with the style "page"."""
+    return (rcParams["font.size"] / STYLE["font.size"]) ** 0.5
 
 
 def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.2, 2.6), **kwargs):
     """(figure, axes [rows, columns]) without pyplot, so that a widget's redraw leaves no figure behind."""
-    fig = Figure((size[0] * columns * GROWTH, size[1] * rows * GROWTH), layout="constrained")
+    fig = Figure((size[0] * columns * growth(), size[1] * rows * growth()), layout="constrained")
     return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
 
 

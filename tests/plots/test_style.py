@@ -1,0 +1,58 @@
+"""The style is a call, not a side effect of an import; bands and error bars show what ``mean_sd`` says."""
+
+import subprocess
+import sys
+
+import nbformat
+import numpy as np
+import pytest
+from matplotlib import rcParams
+
+from fedlib.files import ROOT
+from fedlib.plots import style
+
+IMPORT_ALL = """
+import pkgutil
+from importlib import import_module
+import matplotlib
+before = dict(matplotlib.rcParams.copy())
+import fedlib, fedlib.plots
+for module in pkgutil.iter_modules(fedlib.plots.__path__, "fedlib.plots."):
+    import_module(module.name)
+changed = {name for name, value in matplotlib.rcParams.copy().items() if value != before[name]}
+assert not changed, changed
+from fedlib.plots import style
+style.use()
+assert matplotlib.rcParams["font.size"] == 13
+"""
+
+
+def test_an_import_leaves_matplotlib_as_it_was(monkeypatch):
+    monkeypatch.setenv("FEDLIB_STYLE", "projector")
+    done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/**/[01]*.ipynb")), ids=lambda path: path.stem)
+def test_every_notebook_chooses_the_style_where_it_imports(path):
+    cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    (imports,) = [cell for cell in cells if "from fedlib.plots import" in cell]
+    assert imports.count("\nstyle.use()") + imports.count("\nfigures.use()") == 1
+
+
+def test_figures_grow_with_their_letters():
+    def width():
+        return style.panels(1, 2, size=(3, 2))[0].get_figwidth()
+
+    assert width() == 6
+    style.use("projector")
+    assert rcParams["legend.fontsize"] == 11
+    np.testing.assert_allclose(width(), 6 * (13 / 9) ** 0.5)
+    style.use("page")
+    assert width() == 6
+
+
+def test_an_unknown_style_is_refused(monkeypatch):
+    monkeypatch.setenv("FEDLIB_STYLE", "beamer")
+    with pytest.raises(ValueError, match=r"style 'beamer' .*FEDLIB_STYLE.*: expected one of page, projector"):
+        style.use()
