@@ -42,7 +42,7 @@ def test_band_is_mean_and_standard_deviation():
     style.band(ax, [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]), "k", "x")
     np.testing.assert_array_equal(lines(ax)["x"][:, 1], [2, 2])
     (polygon,) = ax.collections
-    assert polygon.get_paths()[0].vertices[:, 1].max() == 3
+    assert polygon.get_paths()[0].vertices[:, 1].max() == 2 + 2**0.5
 
 
 def test_draw_pendulum_is_a_pure_function(pendulum):

@@ -1,8 +1,34 @@
-"""How far a prediction is from the truth."""
+"""How far a prediction is from the truth, and what is said of several runs: every "±" of this project."""
 
+from collections.abc import Sequence
+
+import numpy as np
 from torch import Tensor
 
 
 def relative_l2(prediction: Tensor, truth: Tensor) -> Tensor:
     """||truth - prediction|| / ||truth|| over the last axis; dimensionless."""
     return (truth - prediction).norm(dim=-1) / truth.norm(dim=-1)
+
+
+def mean_sd(values: Sequence, axis: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and st.dev. over an axis (seeds): sd^2 = sum (v - mean)^2 / (n - 1).
+
+    One value says nothing of a spread: its st.dev. is given as 0, so that comparisons with a st.dev. of slack still
+    hold or fail; texts and pictures leave it out.
+
+    Args:
+        values [..., n, ...], any unit. Returns two arrays without that axis, or two numbers.
+    """
+    values = np.asarray(values)
+    n = values.shape[axis]
+    if n == 0:
+        raise ValueError("mean_sd of no values: give at least one run (is a filter or a list of seeds empty?)")
+    mean = values.mean(axis)
+    return mean, values.std(axis, ddof=1) if n > 1 else np.zeros_like(mean)
+
+
+def plus_minus(values: Sequence, digits: int = 3) -> str:
+    """ "mean ± st.dev." of all values (seeds; or clients and seeds) as text; the mean alone where there is one."""
+    mean, sd = mean_sd(np.ravel(values))
+    return f"{mean:.{digits}f}" + (f" ± {sd:.{digits}f}" if np.size(values) > 1 else "")

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
+from ..numerics.metrics import mean_sd
 from ..numerics.transport import FedWaD, Measure, interpolant, wasserstein
 from .functions import ordered
 from .style import CLIENTS, COLORS, band, log_axis, owners, panels
@@ -179,7 +180,9 @@ def draw_accuracy(views: Mapping[str, Mapping[str, np.ndarray]], levels: Sequenc
             at = np.arange(len(levels)) + (j - (len(rows) - 1) / 2) * width
             style = {"color": METHODS[method.split(" +")[0]]["color"], "edgecolor": "white", "lw": 0.5}
             style |= {"hatch": "////"} if "ascent" in method else {}
-            ax.bar(at, values.mean(1), width, yerr=values.std(1), label=method, error_kw={"lw": 1}, **style)
+            mean, sd = mean_sd(values, 1)
+            error = sd if values.shape[1] > 1 else None
+            ax.bar(at, mean, width, yerr=error, label=method, error_kw={"lw": 1}, **style)
         ax.axhline(10, color="0.5", lw=0.8, ls=":")
         ax.set(title=title, xlabel=r"size of the shift $|\Lambda|$")
         ax.set_xticks(range(len(levels)), [f"{v:g}" for v in levels])

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.partitions import checkerboard, hammersley, slices
+from ..numerics.metrics import mean_sd
 from .style import CLIENTS, COLORS, band, log_axis, owners, panels, percent, shards
 from .widgets import explore
 
@@ -148,7 +149,7 @@ def bars(ax, values: Mapping[str, np.ndarray], labels: Sequence[str]) -> None:
     """Errors of variants, name -> [S, levels], with st.dev. over seeds; labels: a name for each level."""
     height = 0.8 / len(labels)
     for j, (label, style) in enumerate(zip(labels, ordered(len(labels)), strict=True)):
-        mean, sd = (np.array([f(v[:, j]) for v in values.values()]) for f in (np.mean, np.std))
+        mean, sd = np.transpose([mean_sd(v[:, j]) for v in values.values()])
         error = sd if sd.any() else None  # one seed has no spread
         ax.barh(np.arange(len(mean)) + j * height, mean, height, xerr=error, color=style["color"], label=label)
     ax.set_yticks(np.arange(len(values)) + 0.4 - height / 2, values)

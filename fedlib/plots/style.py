@@ -8,6 +8,8 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
+from ..numerics.metrics import mean_sd
+
 # Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure.
 # "other" and "light" are faint on white (contrast 2.3): lines in them get markers or lw=2.5.
 COLORS = {
@@ -67,13 +69,14 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (3.2, 2.
 
 
 def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **kwargs) -> None:
-    """Mean over the first axis (seeds) of values [seeds, len(x)] with a band of one st.dev.
+    """Mean over the first axis (seeds) of values [seeds, len(x)] with a band of one st.dev.; none for one seed.
 
     The band ends at the smallest value: on a logarithmic axis mean - st.dev. may be negative.
     """
-    mean, sd = np.mean(values, 0), np.std(values, 0)
+    mean, sd = mean_sd(values)
     ax.plot(x, mean, color=color, label=label, **({"marker": "o", "ms": 3} | kwargs))
-    ax.fill_between(x, np.maximum(mean - sd, np.min(values, 0)), mean + sd, color=color, alpha=0.2, lw=0)
+    if len(values) > 1:
+        ax.fill_between(x, np.maximum(mean - sd, np.min(values, 0)), mean + sd, color=color, alpha=0.2, lw=0)
 
 
 def log_axis(axis) -> None:
@@ -117,8 +120,9 @@ def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: 
     """A row of a table as points: printed values beside ours [seeds, len(x)] with st.dev. over seeds."""
     if paper is not None:
         ax.plot(x, paper, "s", mfc="none", color=COLORS["paper"], label="paper")
-    ax.errorbar(x, ours.mean(0), ours.std(0, ddof=1) if len(ours) > 1 else None, fmt="o-", ms=4, capsize=3,
-                color=COLORS[color], label=label)  # fmt: skip
+    mean, sd = mean_sd(ours)
+    sd = sd if len(ours) > 1 else None
+    ax.errorbar(x, mean, sd, fmt="o-", ms=4, capsize=3, color=COLORS[color], label=label)
 
 
 def around(*values: np.ndarray) -> tuple[float, float]:

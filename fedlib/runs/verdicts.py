@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from ..files import ROOT
+from ..numerics.metrics import mean_sd
 
 REPRODUCED, BETTER, ORDERING = "reproduced", "better than printed", "same ordering, different level"
 NOT, NOT_REACHED, PART = "not reproduced", "not reached", "see its ratio"
@@ -84,7 +85,7 @@ def measured(id: str, values: Sequence[float], why: str = "") -> Measured:
     values = np.atleast_1d(np.asarray(values, float))
     if not (found := np.isfinite(values)).all() or not len(values):
         return Measured(id, np.nan, 0.0, len(values), why or f"by {found.sum()} of {len(values)} seeds")
-    return Measured(id, float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0, len(values), why)
+    return Measured(id, *map(float, mean_sd(values)), len(values), why)
 
 
 def ratio(paper: PaperNumber, above: Measured, below: Measured) -> Measured:

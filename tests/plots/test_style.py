@@ -9,6 +9,7 @@ import pytest
 from matplotlib import rcParams
 
 from fedlib.files import ROOT
+from fedlib.numerics.metrics import mean_sd
 from fedlib.plots import style
 
 IMPORT_ALL = """
@@ -56,3 +57,21 @@ def test_an_unknown_style_is_refused(monkeypatch):
     monkeypatch.setenv("FEDLIB_STYLE", "beamer")
     with pytest.raises(ValueError, match=r"style 'beamer' .*FEDLIB_STYLE.*: expected one of page, projector"):
         style.use()
+
+
+def test_bands_and_error_bars_are_mean_sd_and_empty_for_one_seed():
+    values = np.array([[1.0, 2.0], [3.0, 2.5], [4.0, 7.0]])
+    mean, sd = mean_sd(values)
+    _, ((ax, other),) = style.panels(1, 2)
+    style.band(ax, [1, 2], values, "k", "x")
+    style.paper_and_ours(other, [1, 2], None, values, "x")
+    (area,), (bars,) = ax.collections, other.collections
+    assert set(mean + sd) <= set(area.get_paths()[0].vertices[:, 1])
+    np.testing.assert_allclose([part[:, 1] for part in bars.get_segments()], np.stack([mean - sd, mean + sd], 1))
+    fig, ((ax, other),) = style.panels(1, 2)
+    style.band(ax, [1, 2], values[:1], "k", "x")
+    style.paper_and_ours(other, [1, 2], None, values[:1], "x")
+    fig.canvas.draw()
+    assert not ax.collections
+    assert not other.collections
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [1, 2])

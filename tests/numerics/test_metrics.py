@@ -1,0 +1,59 @@
+"""Means and st.devs. over seeds: the textbook's, and one for the whole project."""
+
+import re
+import statistics
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from fedlib.files import ROOT
+from fedlib.numerics.metrics import mean_sd, plus_minus, relative_l2
+from fedlib.streams import stream
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_mean_sd_is_that_of_the_statistics_module(axis):
+    values = stream(0, "values").normal(size=(4, 3, 5))
+    mean, sd = mean_sd(values, axis)
+    for at in np.ndindex(mean.shape):
+        column = np.moveaxis(values, axis, 0)[:, *at].tolist()
+        np.testing.assert_allclose(mean[at], statistics.mean(column))
+        np.testing.assert_allclose(sd[at], statistics.stdev(column))
+
+
+def test_sd_is_unbiased():
+    """E[sd^2] is the variance, for any number of seeds."""
+    values = stream(0, "many").normal(scale=2.0, size=(3, 40_000))
+    np.testing.assert_allclose((mean_sd(values)[1] ** 2).mean(), 4, rtol=0.03)
+
+
+def test_one_value_has_no_spread_and_none_is_refused():
+    mean, sd = mean_sd([[2.0, 3.0]])
+    assert (mean.tolist(), sd.tolist()) == ([2, 3], [0, 0])
+    assert mean_sd(torch.tensor([2.0])) == (2, 0)
+    with pytest.raises(ValueError, match="at least one run"):
+        mean_sd([])
+
+
+def test_plus_minus_pools_all_values_and_leaves_out_a_spread_that_is_not_known():
+    assert plus_minus([1, 3]) == "2.000 ± 1.414"
+    assert plus_minus([[1.0], [3.0]], 1) == "2.0 ± 1.4"
+    assert plus_minus([0.25], 2) == plus_minus(0.25, 2) == "0.25"
+
+
+def test_every_spread_over_seeds_comes_from_here():
+    """No other st.dev. of numpy's, with its own ddof, in the library or in a notebook."""
+    sources = {path: path.read_text() for path in ROOT.glob("fedlib/**/*.py")}
+    for path in ROOT.glob("notebooks/**/[01]*.ipynb"):
+        cells = nbformat.read(path, 4).cells
+        sources[path] = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    found = [path.name for path, source in sources.items() if re.search(r"\bnp\.(std|var)\b|ddof=", source)]
+    assert found == ["metrics.py"]
+
+
+def test_relative_l2_is_free_of_scale():
+    truth, error = torch.tensor([[3.0, 4.0], [0.0, 2.0]]), torch.tensor([[0.3, -0.4], [1.0, 0.0]])
+    torch.testing.assert_close(relative_l2(truth + error, truth), torch.tensor([0.1, 0.5]))
+    torch.testing.assert_close(relative_l2(7 * (truth + error), 7 * truth), torch.tensor([0.1, 0.5]))
