@@ -8,14 +8,16 @@ from importlib import import_module
 
 WHERE = {
     "Federation": "federated.federation",
-    "History": "federated.federation",
+    "History": "federated.history",
     "Local": "federated.batches",
     "Run": "runs.results",
     "centralised": "federated.federation",
     "environment": "runs.results",
     "predict": "federated.stack",
     "show": "runs.pages",
-    "train": "federated.federation",
+    "join": "federated.federation",
+    "play": "federated.rounds",
+    "train": "federated.train",
 }
 __all__ = list(WHERE)
 

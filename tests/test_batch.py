@@ -13,7 +13,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from fedlib.__main__ import main
+from fedlib.files import ROOT
 from fedlib.runs import batch, profiles
+from fedlib.runs.hashes import closure, content_hash
+from fedlib.runs.report import report
 
 CODE = """
 import os, time
@@ -237,7 +240,7 @@ def test_killed_run_resumes_to_the_identical_result(project):
 
 
 ONCE = """
-path = run.checkpoint("state")
+path = run.checkpoint("state").path
 if not path.exists():
     path.parent.mkdir(parents=True)
     path.write_text("half of the work")
@@ -250,7 +253,7 @@ def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(proj
     write_notebook(project[0], "twice", last=ONCE)
     kept = project[1] / "quick" / ".twice.checkpoints"
     assert command(project, "twice") == 1
-    write_notebook(project[0], "twice", last=ONCE + "# other code")
+    write_notebook(project[0], "twice", last=ONCE + "other = True")
     assert command(project, "twice") == 1  # does not find another's state
     assert len(list(kept.iterdir())) == 2
     write_notebook(project[0], "twice", last=ONCE)
@@ -270,7 +273,7 @@ def test_report_names_a_damaged_file(project, capsys):
     assert command(project) == 0
     path = project[1] / "quick" / "sound" / "result.json"
     path.write_text("{")
-    assert "truncated or damaged" in batch.report("quick", project[1])
+    assert "truncated or damaged" in report("quick", project[1])
 
 
 @pytest.mark.parametrize(
@@ -283,3 +286,69 @@ def test_report_names_a_damaged_file(project, capsys):
 )  # fmt: skip
 def test_types_of_parameters(value, hint, fits):
     assert profiles.has_type(value, hint) is fits
+
+
+PACKAGE = {
+    "__init__.py": 'WHERE = {"train": "engine.train"}\n',
+    "engine/__init__.py": "",
+    "engine/train.py": "from ..streams import draw\n\n\ndef train():\n    return draw()\n",
+    "streams.py": '"""Numbers."""\n\n\ndef draw():\n    """One number."""\n    return 4\n',
+    "unrelated.py": "X = 1\n",
+    "plots/style.py": "def colour():\n    from .. import unrelated_to_all\n",
+}
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A small fedlib with data and a lock, and a notebook that imports from it; (folder, its hash now)."""
+    write_notebook(tmp_path, "nb", last="from fedlib import train\ntrain()\nrun.measure('p1.a', 1)")
+    cells = [c for c in nbformat.read(tmp_path / "nb.ipynb", 4).cells if "fedlib.runs" not in c.source]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "nb.ipynb")
+    for name, text in PACKAGE.items():
+        (tmp_path / "fedlib" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fedlib" / name).write_text(text)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/paper_numbers.yaml").write_text("papers: {}\nnumbers: {p1.a: {value: 1}, p2.a: {value: 1}}\n")
+    (tmp_path / "requirements.lock").write_text("torch==2\n")
+    return tmp_path, lambda **parameters: content_hash(tmp_path / "nb.ipynb", parameters, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changes"),
+    [
+        ("fedlib/streams.py", "return 4", "return 5", True),  # imported by what a lazy export stands for
+        ("fedlib/engine/train.py", "draw()", "2 * draw()", True),
+        ("fedlib/streams.py", "return 4", "return 4  # chosen by a fair roll of dice", False),
+        ("fedlib/streams.py", '"""One number."""', '"""Another word."""', False),
+        ("fedlib/unrelated.py", "X = 1", "X = 2", False),
+        ("fedlib/plots/style.py", "colour", "shade", False),
+        ("fedlib/__init__.py", '"train"', '"other": "unrelated", "train"', False),
+        ("fedlib/engine/__init__.py", "", "import os\n", True),
+        ("data/paper_numbers.yaml", "p1.a: {value: 1}", "p1.a: {value: 2}", True),
+        ("data/paper_numbers.yaml", "p2.a: {value: 1}", "p2.a: {value: 2}", False),
+        ("requirements.lock", "torch==2", "torch==3", True),
+        ("nb.ipynb", "n: int = 5", "n: int = 5  # a help", False),
+        ("nb.ipynb", "train()\\n", "train(), 1\\n", True),
+    ],
+)
+def test_a_stamp_is_that_of_what_the_notebook_imports(library, file, old, new, changes):
+    folder, stamp = library
+    before, path = stamp(n=1), folder / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1) if old else new)
+    assert (stamp(n=1) != before) is changes
+    assert stamp(n=1) != stamp(n=2)
+
+
+def test_a_notebook_imports_the_rooms_that_it_names():
+    """Of the true library: what notebook 09 imports by name, through the lazy exports and in turn, and no more."""
+    cells = [c.source for c in nbformat.read(profiles.NOTEBOOKS / "09_stochastic_image.ipynb", 4).cells]
+    names = {path.relative_to(ROOT / "fedlib").as_posix() for path in closure(cells, ROOT)}
+    assert {
+        "runs/results.py",
+        "runs/verdicts.py",
+        "federated/federation.py",
+        "models/stochastic.py",
+        "streams.py",
+    } <= names
+    assert not {n for n in names if n.startswith("bench/")} | names & {"problems/flow.py", "__main__.py", "__init__.py"}

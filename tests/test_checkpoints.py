@@ -5,10 +5,13 @@ import pytest
 import torch
 
 from fedlib.federated import checkpoints
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.batches import Local
+from fedlib.federated.checkpoints import Checkpoint
+from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import ring
+from fedlib.federated.train import train
 
-SETTINGS = dict(rounds=6, local_updates=3, batch_size=4, dtype=torch.float64, noise=(1,), evaluate_every=2)
+SETTINGS = dict(rounds=6, local=Local(3, "steps", 4), dtype=torch.float64, noise=(1,), evaluate_every=2)
 
 
 def experiment(problem, stop_after=None, **changes):
@@ -36,12 +39,13 @@ def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkey
     monkeypatch.setattr(checkpoints, "SECONDS", 0)  # after every round
     whole = experiment(problem)
     path = tmp_path / "new folder" / "state.pt"
+    mine = Checkpoint(path, "mine")
     with pytest.raises(KeyboardInterrupt):
-        experiment(problem, stop_after=2, checkpoint=path)  # in round 6, after five that were kept
+        experiment(problem, stop_after=2, checkpoint=mine)  # in round 6, after five that were kept
     assert [p.name for p in path.parent.iterdir()] == ["state.pt"]
-    assert torch.load(path)["round"] == 5
-    resumed = experiment(problem, checkpoint=path)
-    finished = experiment(problem, stop_after=0, checkpoint=path)  # nothing is left to do
+    assert torch.load(path)["state"][0] == 5
+    resumed = experiment(problem, checkpoint=mine)
+    finished = experiment(problem, stop_after=0, checkpoint=mine)  # nothing is left to do
     for other in (resumed, finished):
         assert torch.equal(whole.theta, other.theta)
         assert whole.rounds == other.rounds == [2, 4, 6]
@@ -52,27 +56,32 @@ def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkey
 def test_nothing_is_written_before_its_time_but_the_end(problem, tmp_path):
     path = tmp_path / "state.pt"
     with pytest.raises(KeyboardInterrupt):
-        experiment(problem, stop_after=2, checkpoint=path)
+        experiment(problem, stop_after=2, checkpoint=Checkpoint(path, "mine"))
     assert not path.exists()
-    experiment(problem, checkpoint=path)
-    assert torch.load(path)["round"] == 6
+    experiment(problem, checkpoint=Checkpoint(path, "mine"))
+    assert torch.load(path)["state"][0] == 6
 
 
-@pytest.mark.parametrize("change", [dict(rounds=7), dict(local_updates=2), dict(reset_moments=True), "clients", "data"])
+@pytest.mark.parametrize("change", [dict(key="another loss"), dict(rounds=7), "clients"])
 def test_another_trainings_checkpoint_is_refused(problem, tmp_path, change):
-    path = tmp_path / "state.pt"
-    experiment(problem, checkpoint=path)
+    """Whose it is says the key: no training can see all that its result depends on, a loss is a function."""
+    mine = Checkpoint(tmp_path / "state.pt", "mine")
+    experiment(problem, checkpoint=mine)
     net, loss, pool, shards = problem
     if change == "clients":
-        problem, change = (net, loss, pool, [shards[1], shards[0], *shards[2:]]), {}
-    elif change == "data":
-        problem, change = (net, loss, pool | {"y": pool["y"] + 1}, shards), {}
+        problem, change = (net, loss, pool, shards[:2]), {}
+    mine = mine._replace(key=change.pop("key", "mine"))
     with pytest.raises(ValueError, match="belongs to a training with other data, clients or settings; remove"):
-        experiment(problem, checkpoint=path, **change)
+        experiment(problem, checkpoint=mine, **change)
+
+
+def test_without_a_key_nothing_is_kept(problem, tmp_path):
+    with pytest.raises(TypeError):
+        Checkpoint(tmp_path / "state.pt")
 
 
 def test_a_damaged_checkpoint_is_refused(problem, tmp_path):
     path = tmp_path / "state.pt"
     path.write_bytes(b"PK half a file")
     with pytest.raises(ValueError, match=r"cannot be read as a checkpoint .*; remove .*state\.pt to start anew"):
-        experiment(problem, checkpoint=path)
+        experiment(problem, checkpoint=Checkpoint(path, "mine"))

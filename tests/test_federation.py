@@ -9,20 +9,21 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedlib.federated import batches, reference
 from fedlib.federated.batches import Local, blocks_of, participants
-from fedlib.federated.federation import Federation, centralised, train
+from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import fedavg, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.stack import as_dict, load, stack
+from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
 from fedlib.streams import stream
 
 from .conftest import squared_error
 
 LOCAL = {
-    "full batch": dict(local_updates=3, local_unit="steps", batch_size=None),
-    "steps": dict(local_updates=5, local_unit="steps", batch_size=4),
-    "epochs": dict(local_updates=2, local_unit="epochs", batch_size=4),
+    "full batch": Local(3),
+    "steps": Local(5, "steps", 4),
+    "epochs": Local(2, "epochs", 4),
 }
 
 
@@ -40,16 +41,16 @@ def test_engine_equals_the_plain_loop(problem, algorithm, fraction, local):
         fraction = 1.0  # Algorithm 1 has no partial participation
     fed = Federation(shards, fraction=fraction, lr=0.01, seed=3)
     local = LOCAL[local]
-    plain = getattr(reference, algorithm)(net, loss, pool, fed, rounds=4, local=Local(*local.values()))
+    plain = getattr(reference, algorithm)(net, loss, pool, fed, rounds=4, local=local)
     optimizer = sgd() if algorithm == "algorithm_1" else adam()
-    fast = run(problem, [fed], **local, optimizer=optimizer, reset_moments=algorithm != "fedavg_adam")
+    fast = run(problem, [fed], local=local, optimizer=optimizer, reset_moments=algorithm != "fedavg_adam")
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
 
 
 def test_kept_and_reset_moments_differ(problem):
     """Otherwise the test above could not tell them apart."""
     fed = Federation(problem[3], lr=0.01)
-    kept, reset = (run(problem, [fed], **LOCAL["steps"], reset_moments=r).model(0) for r in (False, True))
+    kept, reset = (run(problem, [fed], local=LOCAL["steps"], reset_moments=r).model(0) for r in (False, True))
     assert (kept - reset).abs().max() > 1e-4
 
 
@@ -77,14 +78,14 @@ def test_one_full_gradient_step_equals_centralised_gradient_descent(problem):
     """E = 1, full batch, p_k = n_k / n, common start: FedAvg is gradient descent on the union."""
     shards = problem[3]
     both = [Federation(shards, lr=0.1), centralised(shards, lr=0.1)]
-    history = run(problem, both, rounds=30, local_updates=1, optimizer=sgd())
+    history = run(problem, both, rounds=30, local=Local(1), optimizer=sgd())
     torch.testing.assert_close(history.model(0), history.model(1), rtol=0, atol=1e-12)
 
 
 def test_equal_weights_on_ragged_clients_are_another_algorithm(problem):
     shards = problem[3]
     both = [Federation(shards, lr=0.1, weights=w) for w in ("size", "equal")]
-    history = run(problem, both, rounds=5, local_updates=1, optimizer=sgd())
+    history = run(problem, both, rounds=5, local=Local(1), optimizer=sgd())
     assert (history.model(0) - history.model(1)).abs().max() > 1e-4
 
 
@@ -96,7 +97,7 @@ def test_clients_can_be_renumbered(order):
     problem = mlp((2, 4, 1), torch.nn.Tanh).double(), squared_error, {"x": x, "y": x[:, 0]}, None
     shards = [np.arange(2), np.arange(2, 7), np.arange(7, 12)]
     a, b = (
-        run(problem, [Federation(s)], rounds=3, local_updates=2).model(0) for s in (shards, [shards[i] for i in order])
+        run(problem, [Federation(s)], rounds=3, local=Local(2)).model(0) for s in (shards, [shards[i] for i in order])
     )
     torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
@@ -109,7 +110,7 @@ def test_absent_clients_data_do_not_matter(problem):
     for k in np.flatnonzero(~active):
         spoilt["y"][shards[k]] = 99.0
     one, other = (
-        train(net, loss, p, [fed], rounds=1, local_updates=3, dtype=torch.float64).theta for p in (pool, spoilt)
+        train(net, loss, p, [fed], rounds=1, local=Local(3), dtype=torch.float64).theta for p in (pool, spoilt)
     )
     assert active.sum() == 1
     torch.testing.assert_close(one, other, rtol=0, atol=0)
@@ -124,18 +125,18 @@ def test_a_stack_trains_every_federation_as_if_alone(problem):
         Federation(shards, mixing=isolated, seed=3),
         Federation(shards, mixing=ring, seed=4, common_init=False),
     ]
-    together = run(problem, feds, **LOCAL["epochs"])
+    together = run(problem, feds, local=LOCAL["epochs"])
     for f, fed in enumerate(feds):
-        alone = run(problem, [fed], **LOCAL["epochs"])
+        alone = run(problem, [fed], local=LOCAL["epochs"])
         torch.testing.assert_close(together.theta[together.rows[f]], alone.theta, rtol=0, atol=1e-12)
         np.testing.assert_allclose(together.losses[:, together.rows[f]], alone.losses, rtol=1e-9)
 
 
 def test_isolated_clients_never_hear_of_each_other(problem):
     shards = problem[3]
-    stacked = run(problem, [Federation(shards, mixing=isolated)], **LOCAL["full batch"])
+    stacked = run(problem, [Federation(shards, mixing=isolated)], local=LOCAL["full batch"])
     for k, shard in enumerate(shards):
-        alone = run(problem, [Federation([shard], mixing=isolated)], **LOCAL["full batch"])
+        alone = run(problem, [Federation([shard], mixing=isolated)], local=LOCAL["full batch"])
         torch.testing.assert_close(stacked.theta[k], alone.theta[0], rtol=0, atol=1e-12)
 
 
@@ -149,7 +150,7 @@ def test_initialisation_is_common_or_independent(problem):
 
 def test_the_given_network_is_left_alone(problem):
     before = [p.clone() for p in problem[0].parameters()]
-    run(problem, [Federation(problem[3])], local_updates=1)
+    run(problem, [Federation(problem[3])], local=Local(1))
     assert all((a == b).all() for a, b in zip(before, problem[0].parameters(), strict=True))
 
 
@@ -166,7 +167,7 @@ def test_evaluation_every_r_rounds_and_per_federation_tests(problem):
     feds = [Federation(shards), Federation(shards, mixing=isolated)]
     test = {"x": pool["x"][:4].expand(2, 4, 2) * torch.tensor([1.0, 2.0])[:, None, None]}
     h = train(
-        net, loss, pool, feds, rounds=7, local_updates=1, evaluate_every=3, dtype=torch.float64, test=test,
+        net, loss, pool, feds, rounds=7, local=Local(1), evaluate_every=3, dtype=torch.float64, test=test,
         evaluate=lambda predict, own: {"y": predict(own["x"])[:, 0]},
     )  # fmt: skip
     assert h.rounds == [3, 6, 7]
@@ -177,14 +178,14 @@ def test_evaluation_every_r_rounds_and_per_federation_tests(problem):
 
 
 def test_losses_are_nan_where_a_client_was_absent(problem):
-    h = run(problem, [Federation(problem[3], fraction=0.34)], rounds=6, local_updates=2)
+    h = run(problem, [Federation(problem[3], fraction=0.34)], rounds=6, local=Local(2))
     expected = np.array([participants(0, r, 3, 0.34) for r in range(6)])
     np.testing.assert_array_equal(np.isfinite(h.losses), expected)
 
 
 def test_compiled_step_equals_the_eager_one(problem):
     fed = [Federation(problem[3], fraction=0.67)]
-    eager, compiled = (run(problem, fed, **LOCAL["epochs"], compile=c).theta for c in (False, True))
+    eager, compiled = (run(problem, fed, local=LOCAL["epochs"], compile=c).theta for c in (False, True))
     torch.testing.assert_close(eager, compiled, rtol=0, atol=1e-10)
 
 
@@ -209,7 +210,7 @@ def test_operations_per_round_do_not_grow_with_the_number_of_clients(batch_size)
             with CountOps() as count:
                 train(
                     mlp((1, 4, 1), torch.nn.Tanh), squared_error, {"x": x, "y": x[:, 0]},
-                    [Federation(shards, fraction=0.5)], rounds=rounds, local_updates=2, batch_size=batch_size,
+                    [Federation(shards, fraction=0.5)], rounds=rounds, local=Local(2, "steps", batch_size), 
                 )  # fmt: skip
             ops.append(count.n)
         counts.append(ops[1] - ops[0])
@@ -228,7 +229,7 @@ def test_deeponet_broadcasts_functions_over_points():
 
 def test_mixing_rule_that_lies_is_refused(problem):
     with pytest.raises(ValueError, match="not row-stochastic"):
-        run(problem, [Federation(problem[3], mixing=lambda p, a: 2 * fedavg(p, a))], local_updates=1)
+        run(problem, [Federation(problem[3], mixing=lambda p, a: 2 * fedavg(p, a))], local=Local(1))
 
 
 @pytest.mark.parametrize(
@@ -247,30 +248,30 @@ def test_mixing_rule_that_lies_is_refused(problem):
 )
 def test_bad_federation_is_refused_before_training(problem, change, message):
     with pytest.raises(ValueError, match=message):
-        run(problem, [Federation(**({"shards": problem[3]} | change))], local_updates=1)
+        run(problem, [Federation(**({"shards": problem[3]} | change))], local=Local(1))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (dict(rounds=0), "rounds = 0"),
-        (dict(local_updates=2.5), "local_updates = 2.5"),
-        (dict(local_unit="passes"), "expected one of"),
-        (dict(batch_size=0), "batch_size = 0"),
+        (dict(local=Local(2.5)), "updates = 2.5"),
+        (dict(local=Local(1, "passes")), "expected one of"),
+        (dict(local=Local(1, "steps", 0)), "batch_size = 0"),
         (dict(test={"x": torch.zeros(2, 3)}), "first length 2"),
     ],
 )
 def test_bad_schedule_is_refused(problem, change, message):
     with pytest.raises(ValueError, match=message):
-        run(problem, [Federation(problem[3])], **({"local_updates": 1} | change))
+        run(problem, [Federation(problem[3])], **({"local": Local(1)} | change))
 
 
 def test_mismatched_pool_is_refused(problem):
     net, loss, pool, shards = problem
     with pytest.raises(ValueError, match="common first length"):
-        train(net, loss, pool | {"y": pool["y"][:-1]}, [Federation(shards)], rounds=1, local_updates=1)
+        train(net, loss, pool | {"y": pool["y"][:-1]}, [Federation(shards)], rounds=1, local=Local(1))
     with pytest.raises(ValueError, match="rename"):
-        train(net, loss, pool | {"w": pool["y"]}, [Federation(shards)], rounds=1, local_updates=1)
+        train(net, loss, pool | {"w": pool["y"]}, [Federation(shards)], rounds=1, local=Local(1))
 
 
 def test_more_clients_than_points_cannot_be_dealt():
@@ -291,7 +292,7 @@ def test_a_loss_that_looks_at_padding_is_refused(problem):
     with pytest.raises(ValueError, match="batch\\['w'\\]"):
         train(
             net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)],
-            rounds=1, local_updates=1, dtype=torch.float64,
+            rounds=1, local=Local(1), dtype=torch.float64,
         )  # fmt: skip
 
 
@@ -300,7 +301,7 @@ def test_divergence_names_client_round_and_step(problem):
     pool["y"][shards[1][0]] = float("nan")
     fed = Federation(shards, name="level 7")
     with pytest.raises(FloatingPointError, match="level 7: the loss became nan at client 1 in round 0, local step 0"):
-        train(net, loss, pool, [fed], rounds=2, local_updates=2)
+        train(net, loss, pool, [fed], rounds=2, local=Local(2))
 
 
 def test_parameters_that_overflow_in_the_last_step_are_not_averaged(problem):
@@ -309,7 +310,7 @@ def test_parameters_that_overflow_in_the_last_step_are_not_averaged(problem):
     with pytest.raises(
         FloatingPointError, match=r"parameters became non-finite at client [0-2] in round 0, local step 0 of 1"
     ):
-        train(net, loss, pool, [Federation(shards, lr=1e38)], rounds=1, local_updates=1, optimizer=sgd())
+        train(net, loss, pool, [Federation(shards, lr=1e38)], rounds=1, local=Local(1), optimizer=sgd())
 
 
 @pytest.mark.parametrize("local", LOCAL)
@@ -321,7 +322,7 @@ def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local, fracti
     whole, thetas = [], []
     for limit in (10**6, 20):
         monkeypatch.setitem(batches.POINTS_PER_BLOCK, "cpu", limit)
-        history = run(problem, feds, **LOCAL[local], evaluate=lambda predict, test: {"at 0": predict(test["x"])},
+        history = run(problem, feds, local=LOCAL[local], evaluate=lambda predict, test: {"at 0": predict(test["x"])},
                       test={"x": torch.zeros(3, 1, 2)})  # fmt: skip
         thetas.append(history.theta)
         whole.append((history.losses, history.metrics["at 0"]))

@@ -5,12 +5,15 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.func import functional_call
 
-from fedlib.federated.federation import Federation, centralised, client_loss, train
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.heterogeneity import divergence_bound, mean_pairwise_w1, w1, weight_divergence
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
 from fedlib.federated.stack import as_dict, stack
+from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.problems.functions import gramacy_lee, schaffer
 from fedlib.streams import stream
@@ -155,7 +158,7 @@ def test_theorem_3_1(problem, E):
             "w": torch.full((len(shard),), 1 / len(shard), dtype=torch.float64)
         }
         for _ in range(steps):
-            g = torch.func.grad(lambda th: client_loss(net, loss)(as_dict(net, th), batch))(theta)
+            g = torch.func.grad(lambda th: loss(lambda x: functional_call(net, as_dict(net, th), x), batch))(theta)
             norms.append(g.norm().item())
             theta = theta - lr * g
         return theta
@@ -166,7 +169,7 @@ def test_theorem_3_1(problem, E):
         p = torch.as_tensor(feds[0].p)
         federated = p @ torch.stack([descend(federated, s, E) for s in shards])
         central = descend(central, np.concatenate(shards), E)
-        history = train(net, loss, pool, feds, rounds=l, local_updates=E, optimizer=sgd(), dtype=torch.float64)
+        history = train(net, loss, pool, feds, rounds=l, local=Local(E), optimizer=sgd(), dtype=torch.float64)
         torch.testing.assert_close(history.model(0), federated, rtol=0, atol=1e-12)
         gap = (history.model(0) - history.model(1)).norm().item()
         assert gap <= divergence_bound(lr, max(norms), E, l)

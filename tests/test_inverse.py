@@ -7,9 +7,10 @@ from numpy.polynomial import chebyshev as C
 
 from fedlib.federated import reference
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import isolated
 from fedlib.federated.stack import as_dict, draw_parameters, load, stack
+from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
@@ -36,7 +37,7 @@ def small(rounds=6, gain=1.0, feds=None, **settings):
         return physics(flow.with_gain(predict, gain), batch)
 
     history = train(net, loss, pool, feds, rounds=rounds, dtype=torch.float64, init=glorot_uniform,
-                    **({"local_updates": 1} | settings))  # fmt: skip
+                    **({"local": Local(1)} | settings))  # fmt: skip
     return net, loss, pool, feds, history
 
 
@@ -110,11 +111,11 @@ def test_slabs_are_a_disjoint_cover_and_an_empty_region_is_refused():
 
 
 def test_coefficients_are_parameters_that_start_at_zero_and_are_averaged():
-    net, _, _, feds, history = small(rounds=1, local_updates=2)
+    net, _, _, feds, history = small(rounds=1, local=Local(2))
     start = as_dict(net, stack(net, [(0,)], glorot_uniform))["c"]
     assert (start == 0).all() and start.shape == (1, 2)
     alone = [Federation(feds[0].shards, mixing=isolated, lr=0.01)]
-    own = as_dict(net, small(rounds=1, local_updates=2, feds=alone)[-1].theta)["c"]
+    own = as_dict(net, small(rounds=1, local=Local(2), feds=alone)[-1].theta)["c"]
     p = torch.as_tensor(feds[0].p)
     assert (own[0] - own[1]).abs().max() > 1e-5
     for c in as_dict(net, history.theta)["c"]:
@@ -125,7 +126,7 @@ def test_coefficients_are_parameters_that_start_at_zero_and_are_averaged():
 def test_engine_equals_the_plain_loop_with_coefficients(decay):
     pool = pool_of()
     fed = Federation(flow.slabs(pool["x"], 6), lr=0.01, decay=decay, seed=2)
-    net, loss, _, _, fast = small(feds=[fed], local_updates=2)
+    net, loss, _, _, fast = small(feds=[fed], local=Local(2))
     plain = reference.fedavg_adam(net, loss, pool, fed, rounds=6, local=Local(2), init=glorot_uniform)
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
 
@@ -269,7 +270,7 @@ def test_the_reaction_stack_equals_the_plain_loop():
     net, loss = reaction.Pair().double(), reaction.diffusion_reaction_loss(reaction.reaction_points())
     fed = Federation(shards[4], lr=1e-3)
     plain = reference.fedavg_adam(net, loss, pool, fed, rounds=4, local=Local(5), init=glorot_uniform)
-    fast = train(net, loss, pool, [fed], rounds=4, local_updates=5, init=glorot_uniform, dtype=torch.float64)
+    fast = train(net, loss, pool, [fed], rounds=4, local=Local(5), init=glorot_uniform, dtype=torch.float64)
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
 
 
@@ -279,7 +280,7 @@ def test_k_is_learnt_where_u_is_not_zero():
     test = reaction.reaction_test(1)
     history = train(
         reaction.Pair(), reaction.diffusion_reaction_loss(reaction.reaction_points()), pool,
-        [Federation([np.arange(24)], lr=3e-3)], rounds=1500, local_updates=1, init=glorot_uniform,
+        [Federation([np.arange(24)], lr=3e-3)], rounds=1500, local=Local(1), init=glorot_uniform,
         evaluate=reaction.reaction_errors, test=test, evaluate_every=1500,
     )  # fmt: skip
     assert history.metrics["error_u"][-1, 0] < 2

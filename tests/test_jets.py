@@ -9,8 +9,10 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
 from fedlib.federated.stack import draw_parameters, load
+from fedlib.federated.train import train
 from fedlib.models.jets import JetNet, Sine, channels, closed, function_jet, jet, product, product_rule
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.streams import torch_stream
@@ -149,7 +151,7 @@ def test_the_engine_trains_through_jets(compile):
     def loss(predict, batch):
         return (batch["w"] * (predict(batch["x"])["xx"] + batch["x"].sin()).squeeze(1) ** 2).sum()
 
-    settings = dict(rounds=3, local_updates=2, init=glorot_uniform, dtype=torch.float64)
+    settings = dict(rounds=3, local=Local(2), init=glorot_uniform, dtype=torch.float64)
     stack = train(net, loss, {"x": x}, [Federation(shards, lr=0.01)], compile=compile, **settings)
     start = draw_parameters(net, glorot_uniform, torch_stream(0, "init"))
     clients = [load(mlp((1, 5, 5, 1), nn.Tanh).double(), start) for _ in shards]

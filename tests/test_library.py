@@ -6,11 +6,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
 from fedlib.federated.heterogeneity import hidden_parameter_floor
 from fedlib.federated.mixing import isolated
 from fedlib.federated.partitions import sorted_shards
 from fedlib.federated.stack import stack
+from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.numerics.solutions import pendulum
 from fedlib.numerics.spaces import grf
@@ -76,8 +78,8 @@ def test_a_hidden_k_cannot_be_learnt_below_the_floor():
         pool = {"u": with_stiffness(exact["u"], k / 6, hidden)[rows], "y": times, "s": exact["x1"].flatten()}
         history = train(
             net, lambda predict, b: (b["w"] * (predict(b["u"], b["y"]) - b["s"]) ** 2).sum(), pool,
-            [Federation([np.arange(2 * n * m)], mixing=isolated, lr=3e-3)], rounds=1, local_updates=3000,
-            batch_size=200, init=glorot_uniform, test={"u": with_stiffness(exact["u"], k / 6, hidden)[None]},
+            [Federation([np.arange(2 * n * m)], mixing=isolated, lr=3e-3)], rounds=1, local=Local(3000, "steps", 200),
+            init=glorot_uniform, test={"u": with_stiffness(exact["u"], k / 6, hidden)[None]},
             evaluate=lambda predict, own: {"x": predict(own["u"][:, None], times[:m])},
         )  # fmt: skip
         gap = history.metrics["x"][-1, 0] - exact["x1"].numpy()

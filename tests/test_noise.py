@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.federation import Federation, centralised, train
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated
 from fedlib.federated.optimizers import sgd
+from fedlib.federated.train import train
 
 from .conftest import squared_error
 
-SCHEDULES = {"full batch": dict(local_unit="steps", batch_size=None), "mini": dict(local_unit="epochs", batch_size=4)}
+SCHEDULES = {"full batch": Local(2), "mini": Local(2, "epochs", 4)}
 
 
 def noisy_error(predict, batch):
@@ -19,7 +21,7 @@ def noisy_error(predict, batch):
 
 def run(problem, feds, loss=noisy_error, **settings):
     net, _, pool, _ = problem
-    settings = dict(rounds=3, local_updates=2, dtype=torch.float64, noise=(2,)) | settings
+    settings = dict(rounds=3, local=Local(2), dtype=torch.float64, noise=(2,)) | settings
     return train(net, loss, pool, feds, **settings)
 
 
@@ -30,7 +32,7 @@ def mean_noise(problem, rounds=200):
         return (batch["w"][:, None] * batch["noise"]).sum() + 0 * predict(batch["x"]).sum()
 
     feds = [Federation([problem[3][0]] * 2, mixing=isolated)]
-    return run(problem, feds, loss, rounds=rounds, local_updates=1).losses
+    return run(problem, feds, loss, rounds=rounds, local=Local(1)).losses
 
 
 def test_noise_is_standard_normal_and_new_for_every_client_and_round(problem):
@@ -44,7 +46,7 @@ def test_noise_is_standard_normal_and_new_for_every_client_and_round(problem):
 
 def test_every_local_step_has_noise_of_its_own(problem):
     """With frozen noise two steps without movement would see the same loss."""
-    one, two = (run(problem, [Federation(problem[3], lr=1e-12)], rounds=1, local_updates=k).losses for k in (1, 2))
+    one, two = (run(problem, [Federation(problem[3], lr=1e-12)], rounds=1, local=Local(k)).losses for k in (1, 2))
     assert (np.abs(2 * two - 2 * one) > 1e-3).all()
 
 
@@ -56,9 +58,9 @@ def test_who_else_is_in_the_stack_changes_nobodys_noise(problem, schedule):
         centralised(shards, seed=2),
         Federation(shards, mixing=isolated, seed=3),
     ]
-    together = run(problem, feds, **SCHEDULES[schedule])
+    together = run(problem, feds, local=SCHEDULES[schedule])
     for f, fed in enumerate(feds):
-        alone = run(problem, [fed], **SCHEDULES[schedule])
+        alone = run(problem, [fed], local=SCHEDULES[schedule])
         torch.testing.assert_close(together.theta[together.rows[f]], alone.theta, rtol=0, atol=1e-12)
 
 
@@ -75,8 +77,8 @@ def test_decay_multiplies_the_learning_rate_once_per_round(problem):
         return (batch["w"] * predict(batch["x"])[:, 0]).sum()  # the output's bias has gradient 1
 
     feds = [Federation(problem[3][:1], mixing=isolated, lr=0.1, decay=q) for q in (1.0, 0.5)]
-    start = run(problem, feds, loss, rounds=1, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
-    end = run(problem, feds, loss, rounds=4, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
+    start = run(problem, feds, loss, rounds=1, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
+    end = run(problem, feds, loss, rounds=4, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
     np.testing.assert_allclose(start - end, [0.1 * 3, 0.1 * (0.5 + 0.25 + 0.125)], atol=1e-12)
 
 
@@ -85,8 +87,8 @@ def test_decay_can_be_a_function_of_the_round(problem):
         return (batch["w"] * predict(batch["x"])[:, 0]).sum()
 
     feds = [Federation(problem[3][:1], mixing=isolated, lr=0.1, decay=q) for q in (lambda r: 0.5**r, lambda r: r < 2)]
-    start = run(problem, feds, loss, rounds=1, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
-    end = run(problem, feds, loss, rounds=4, local_updates=1, optimizer=sgd(), noise=None).theta[:, -1]
+    start = run(problem, feds, loss, rounds=1, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
+    end = run(problem, feds, loss, rounds=4, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
     np.testing.assert_allclose(start - end, [0.1 * (0.5 + 0.25 + 0.125), 0.1], atol=1e-12)
 
 
@@ -105,7 +107,7 @@ def test_a_noise_that_is_no_shape_is_refused(problem, noise):
 def test_the_name_noise_belongs_to_the_engine(problem):
     net, loss, pool, shards = problem
     with pytest.raises(ValueError, match="rename"):
-        train(net, loss, pool | {"noise": pool["y"]}, [Federation(shards)], rounds=1, local_updates=1, noise=(2,))
+        train(net, loss, pool | {"noise": pool["y"]}, [Federation(shards)], rounds=1, local=Local(1), noise=(2,))
 
 
 def test_decay_outside_its_range_is_refused(problem):

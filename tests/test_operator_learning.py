@@ -6,9 +6,10 @@ import torch
 from torch.func import functional_call
 
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.federation import Federation
 from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.stack import as_dict, stack
+from fedlib.federated.train import train
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
@@ -111,7 +112,7 @@ def test_the_stack_equals_the_loop():
     fed = Federation([np.arange(0, 5), np.arange(5, 12)], lr=0.01)
     loss = operators.operator_loss(problem)
     loop = fedavg_adam(net, loss, pool, fed, rounds=3, local=Local(2), init=glorot_normal)
-    ours = train(net, loss, pool, [fed], rounds=3, local_updates=2, init=glorot_normal, dtype=torch.float64)
+    ours = train(net, loss, pool, [fed], rounds=3, local=Local(2), init=glorot_normal, dtype=torch.float64)
     torch.testing.assert_close(ours.model(0), loop, rtol=0, atol=1e-12)
 
 
@@ -155,7 +156,7 @@ def test_federated_training_helps_both_clients():
     test = {name: v.expand(2, *v.shape) for name, v in problem.pairs(draws(10, 200)).items()}
     history = train(
         CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.operator_loss(problem), pool,
-        [Federation(shards, lr=3e-3), Federation(shards, lr=3e-3, mixing=isolated)], rounds=80, local_updates=5,
+        [Federation(shards, lr=3e-3), Federation(shards, lr=3e-3, mixing=isolated)], rounds=80, local=Local(5),
         init=glorot_normal, evaluate=operators.operator_error(problem), test=test, evaluate_every=80,
     )  # fmt: skip
     federated, _, *alone = history.metrics["e"][-1]

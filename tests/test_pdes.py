@@ -5,10 +5,12 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
 from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
 from fedlib.federated.mixing import isolated
 from fedlib.federated.stack import draw_parameters, load
+from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions, solvers
@@ -264,7 +266,7 @@ def test_the_engine_trains_a_problem_and_measures_its_error():
     pool, _, shards = forward.layout(problem, (2,))
     feds = [Federation(shards[2]), Federation([np.concatenate(shards[2])], mixing=isolated)]
     history = train(
-        problem.net(), forward.residual_loss(problem), pool, feds, rounds=30, local_updates=5, init=glorot_uniform,
+        problem.net(), forward.residual_loss(problem), pool, feds, rounds=30, local=Local(5), init=glorot_uniform,
         evaluate=forward.solution_error, test=forward.test_set(problem, 2), evaluate_every=15,
     )  # fmt: skip
     assert (history.losses[-1] < 0.9 * history.losses[0]).all()

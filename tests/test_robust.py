@@ -10,10 +10,11 @@ from torch.nn.functional import cross_entropy
 
 from fedlib.federated import reference
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation, train
+from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import dirichlet
 from fedlib.federated.stack import as_dict, draw_parameters, stack
+from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.problems.feddro import (
     CNN,
@@ -56,7 +57,7 @@ def dro(net, pool, shards, eta_1=0.3, lam=0.1, p=2.0, loss=classification, decay
     fed = Federation(shards, lr=0.1, decay=decay, seed=3)
     options = {"rounds": 3, "personal": ("theta",)} | options
     return train(
-        net, loss, pool, [fed], local_updates=2, local_unit="epochs", batch_size=4, dtype=torch.float64,
+        net, loss, pool, [fed], local=Local(2, "epochs", 4), dtype=torch.float64,
         optimizer=descent_ascent(3, eta_1, lam, p), reset_moments=True, **options,
     ).theta  # fmt: skip
 
@@ -84,7 +85,7 @@ def fedavg(net, pool, shards):
     """Plain FedAvg with SGD, nothing of FedDRO in it."""
     fed = Federation(shards, lr=0.1, seed=3)
     return train(
-        net, plain_loss, pool, [fed], rounds=3, local_updates=2, local_unit="epochs", batch_size=4, optimizer=sgd(0.5),
+        net, plain_loss, pool, [fed], rounds=3, local=Local(2, "epochs", 4), optimizer=sgd(0.5),
         reset_moments=True, dtype=torch.float64,
     ).theta  # fmt: skip
 
@@ -151,7 +152,7 @@ def test_without_shift_and_tau_one_mapped_training_is_fedavg():
     net, rows = mlp((3, 5, 2), nn.Tanh), []
     for data in (x, moved.mapped):
         pool = {"x": torch.as_tensor(data), "y": torch.as_tensor(y)}
-        fed, settings = Federation(shards, lr=0.1), dict(rounds=20, local_updates=1, dtype=torch.float64)
+        fed, settings = Federation(shards, lr=0.1), dict(rounds=20, local=Local(1), dtype=torch.float64)
         rows.append(train(net, plain_loss, pool, [fed], optimizer=sgd(), **settings).theta)
     torch.testing.assert_close(*rows, rtol=1e-6, atol=1e-8)
     # tau = 1 with full batches: FedAvg is gradient descent on all data

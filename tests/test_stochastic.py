@@ -11,11 +11,12 @@ from torch.func import grad as gradient_of
 
 from fedlib.federated import reference
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation, centralised, train
+from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal, focused
 from fedlib.federated.stack import as_dict, load, predict, stack
+from fedlib.federated.train import train
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, euler_maruyama, init_snn, sample_wise
 from fedlib.problems import fedstnn, letters
@@ -175,7 +176,7 @@ def test_one_sgd_step_and_fedavg_is_one_centralised_step(regression):
 
     feds = [Federation(shards, lr=0.1), centralised(shards, lr=0.1)]
     h = train(
-        net, loss, pool, feds, rounds=5, local_updates=1, optimizer=sgd(), init=init_snn, dtype=torch.float64
+        net, loss, pool, feds, rounds=5, local=Local(1), optimizer=sgd(), init=init_snn, dtype=torch.float64
     )  # fmt: skip
     torch.testing.assert_close(h.model(0), h.model(1), rtol=0, atol=1e-12)
 
@@ -192,7 +193,7 @@ def test_engine_equals_algorithms_3_and_4(regression, reading, batch_size, score
     pool = {k: pool[k] for k in ("x", "y")}
     loop = reference.algorithm_4(net, score, pool, fed, rounds=3, local=local, paths=paths)
     fast = train(
-        net, local_loss(score), pool, [fed], rounds=3, local_updates=3, batch_size=batch_size, noise=net.noise(paths),
+        net, local_loss(score), pool, [fed], rounds=3, local=Local(3, "steps", batch_size), noise=net.noise(paths),
         optimizer=adam(), reset_moments=True, init=init_snn, dtype=torch.float64,
     )  # fmt: skip
     torch.testing.assert_close(fast.model(0), loop, rtol=0, atol=1e-9)
@@ -202,7 +203,7 @@ def test_a_client_in_the_stack_is_the_client_alone(regression):
     """Property 11, with the engine's own noise."""
     net, pool, shards = regression
     pool = {k: pool[k] for k in ("x", "y")}
-    settings = dict(rounds=2, local_updates=3, batch_size=4, noise=net.noise(2), init=init_snn, dtype=torch.float64)
+    settings = dict(rounds=2, local=Local(3, "steps", 4), noise=net.noise(2), init=init_snn, dtype=torch.float64)
     stacked = train(net, local_loss(energy_score), pool, [Federation(shards, mixing=isolated)], **settings)
     first = train(net, local_loss(energy_score), pool, [Federation(shards[:1], mixing=isolated)], **settings)
     torch.testing.assert_close(stacked.theta[0], first.theta[0], rtol=0, atol=1e-12)
@@ -213,7 +214,7 @@ def test_compiled_step_equals_the_eager_one(regression):
     net, pool = SNN(1, 3, 5, N=1).double(), {k: pool[k] for k in ("x", "y")}
     eager, compiled = (
         train(
-            net, local_loss(energy_score), pool, [Federation(shards)], rounds=2, local_updates=2, noise=net.noise(2),
+            net, local_loss(energy_score), pool, [Federation(shards)], rounds=2, local=Local(2), noise=net.noise(2),
             init=init_snn, dtype=torch.float64, compile=c,
         ).theta
         for c in (False, True)
@@ -232,7 +233,7 @@ def trained():
         pool = {"x": x.repeat(len(sigmas), 1), "y": torch.cat([truth + s * z for s in sigmas])}
         feds = [Federation([i * 2000 + np.arange(2000)], lr=0.02, decay=0.75) for i in range(len(sigmas))]
         h = train(
-            net, local_loss(score), pool, feds, rounds=12, local_updates=100, batch_size=128, noise=net.noise(2),
+            net, local_loss(score), pool, feds, rounds=12, local=Local(100, "steps", 128), noise=net.noise(2),
             init=init_snn,
         )  # fmt: skip
         w = normal(2000, *net.noise(50), dtype=torch.float32)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 import torch
 
 from ..federated.batches import Local
-from ..federated.federation import Federation, train
+from ..federated.federation import Federation
 from ..federated.partitions import deal
 from ..federated.reference import fedavg_adam
+from ..federated.train import train
 from ..models.networks import DeepONet
 from ..problems.pendulum import pendulum_triplets
 from ..runs.batch import kernel_environment
@@ -40,7 +41,7 @@ def ways(K: int, compiled: bool = True) -> dict:
 
     def engine(compile):
         return lambda: train(
-            net, squared_error, pool, [fed], rounds=1, local_updates=STEPS, batch_size=BATCH, compile=compile
+            net, squared_error, pool, [fed], rounds=1, local=Local(STEPS, "steps", BATCH), compile=compile
         )
 
     plain = lambda: fedavg_adam(net, squared_error, pool, fed, rounds=1, local=Local(STEPS, batch_size=BATCH))  # noqa: E731

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from ..federated.batches import Local
-from ..federated.federation import Federation, train
+from ..federated.federation import Federation
 from ..federated.mixing import isolated
 from ..federated.reference import fedavg_adam
+from ..federated.train import train
 from ..models.networks import CartesianDeepONet, glorot_normal
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..problems.operators import learn_antiderivative, operator_loss
@@ -36,7 +37,7 @@ def setting(levels=(TERMS,), seeds: int = 1):
 def engine(rounds: int, setting, compile: bool):
     operator, pool, feds = setting
     net, loss = CartesianDeepONet(operator.branch, operator.trunk), operator_loss(operator)
-    options = dict(rounds=rounds, local_updates=E, init=glorot_normal, compile=compile)
+    options = dict(rounds=rounds, local=Local(E), init=glorot_normal, compile=compile)
     return lambda: train(net, loss, pool, feds, **options).model(0)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from ..federated.batches import Local
-from ..federated.federation import Federation, train
+from ..federated.federation import Federation
 from ..federated.reference import fedavg_adam
+from ..federated.train import train
 from ..models.networks import glorot_uniform
 from ..problems.forward import VALUE_ONLY, helmholtz, layout, residual_loss
 from .common import deepxde_federation, import_deepxde, in_own_process, one_thread, per_round
@@ -44,7 +45,7 @@ def ways(rounds: int, compiled: bool = True) -> dict:
         return fedavg_adam(net, nested_autograd_loss, pool, fed, rounds=rounds, local=Local(E), init=glorot_uniform)
 
     def jets(compile):
-        settings = dict(rounds=rounds, local_updates=E, init=glorot_uniform, compile=compile)
+        settings = dict(rounds=rounds, local=Local(E), init=glorot_uniform, compile=compile)
         return lambda: train(net, loss, pool, [fed], **settings).model(0)
 
     found = {"nested autograd": nested, "jets, eager": jets(False)}

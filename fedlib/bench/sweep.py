@@ -11,10 +11,11 @@ import torch
 from torch import nn
 
 from ..federated.batches import Local
-from ..federated.federation import Federation, centralised, train
+from ..federated.federation import Federation, centralised
 from ..federated.mixing import isolated
 from ..federated.partitions import index_rule
 from ..federated.reference import fedavg_adam
+from ..federated.train import train
 from ..models.networks import glorot_uniform, mlp
 from ..problems.functions import gramacy_lee
 from .common import best_ms, deepxde_rounds, import_deepxde, in_own_process, one_thread
@@ -51,7 +52,7 @@ def sweep(levels=LEVELS, seeds: int = SEEDS) -> list[Federation]:
 def engine(federations, rounds, compile):
     net = mlp(WIDTHS, nn.Tanh)
     return train(
-        net, squared_error, pool(), federations, rounds=rounds, local_updates=E, init=glorot_uniform, compile=compile
+        net, squared_error, pool(), federations, rounds=rounds, local=Local(E), init=glorot_uniform, compile=compile
     )
 
 

@@ -1,48 +1,45 @@
 """A long training that is stopped goes on where it was.
 
-Every draw of a round is keyed by the round's number, so parameters, optimiser state and history after round r are all
-that the rest depends on.
+Every draw of a round is keyed by the round's number, so parameters, the state of optimisers and servers, and the
+history after round r are all that the rest depends on.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-import joblib
 import torch
-from torch import Tensor
 
 from ..files import replacing
 
 SECONDS = 120  # between two files; at most this much work is lost
 
 
-def fingerprint(*parts) -> str:
-    """A hash of what was given to a training: arrays, tensors and plain values."""
-    return joblib.hash([_bytes(part) for part in parts])
+class Checkpoint(NamedTuple):
+    """Where a training keeps its state, and whose it is.
+
+    key: what the result depends on (a hash of code and parameters, the training's name). No training can see all of it:
+    the loss, for one, is a function. Another key's file is refused.
+    """
+
+    path: Path
+    key: str
 
 
-def _bytes(part):
-    if isinstance(part, Tensor):
-        return part.cpu().numpy()
-    if isinstance(part, Mapping):
-        return {name: _bytes(value) for name, value in part.items()}
-    return part
-
-
-def save(path: Path, mark: str, round: int, theta: Tensor, state: Mapping[str, Tensor], history) -> None:
+def save(checkpoint: Checkpoint, state, history) -> None:
     """Keep the state after a round."""
     metrics = {name: torch.from_numpy(values) for name, values in history.metrics.items()}
     past = {"losses": torch.from_numpy(history.losses), "rounds": history.rounds, "metrics": metrics}
-    with replacing(path) as partial:
-        torch.save({"mark": mark, "round": round, "theta": theta, "state": dict(state), **past}, partial)
+    with replacing(checkpoint.path) as partial:
+        torch.save({"key": checkpoint.key, "state": tuple(state), **past}, partial)
 
 
-def load(path: Path, mark: str, device: str, history) -> tuple[int, Tensor, dict[str, Tensor]] | None:
-    """(round, theta, optimiser state) that ``save`` wrote, and the past into ``history``; None where there is no file.
+def load(checkpoint: Checkpoint, device: str, history) -> tuple | None:
+    """The state that ``save`` wrote, and the past into ``history``; None where there is no file.
 
     Raises:
         ValueError: the file cannot be read, or belongs to another training.
     """
+    path, key = checkpoint
     if not path.exists():
         return None
     hint = f"remove {path} to start anew, or name another checkpoint"
@@ -50,8 +47,8 @@ def load(path: Path, mark: str, device: str, history) -> tuple[int, Tensor, dict
         kept = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # torch raises half a dozen types for a damaged file
         raise ValueError(f"{path} cannot be read as a checkpoint ({type(error).__name__}); {hint}") from error
-    if not isinstance(kept, dict) or kept.get("mark") != mark:
+    if not isinstance(kept, dict) or kept.get("key") != key or kept["losses"].shape != history.losses.shape:
         raise ValueError(f"{path} belongs to a training with other data, clients or settings; {hint}")
     history.losses, history.rounds = kept["losses"].cpu().numpy(), kept["rounds"]
     history.metrics = {name: values.cpu().numpy() for name, values in kept["metrics"].items()}
-    return kept["round"], kept["theta"], kept["state"]
+    return kept["state"]

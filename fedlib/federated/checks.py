@@ -1,9 +1,31 @@
 """Checks of an experiment before and during training: what was given, what was expected, the likely fix."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import torch
 
 from .batches import UNITS
+from .history import parts_of
+
+
+def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
+    """Federations by key; a list is numbered. Raises ValueError where there is none, or keys and parts do not fit."""
+    if not federations:
+        raise ValueError("no federation given: pass a mapping key -> Federation, or a list with at least one")
+    if not isinstance(federations, Mapping):
+        return dict(enumerate(federations))
+    names = parts_of(federations, parts)
+    for key in federations:
+        if len(key if isinstance(key, tuple) else (key,)) != len(names):
+            raise ValueError(f"key {key!r} does not have the parts ({', '.join(names)}); give one label for each")
+    return dict(federations)
+
+
+def check_constants(pool, constants) -> None:
+    """Constants come with every batch, so their names must be free."""
+    if taken := sorted({*pool, "w", "noise"} & {*(constants or {})}):
+        raise ValueError(f"constants has {taken[0]!r}, which a batch has already; rename yours")
 
 
 def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> None:
@@ -14,15 +36,13 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> 
     if "w" in pool:
         raise ValueError("the pool has a tensor 'w', but batch['w'] is the engine's point weight; rename yours")
     N = next(iter(lengths.values()))
-    counts = {"rounds": rounds, "local_updates": local.updates, "evaluate_every": evaluate_every}
+    counts = {"rounds": rounds, "updates": local.updates, "evaluate_every": evaluate_every}
     counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
     for name, value in counts.items():
         if not (isinstance(value, int) and value >= 1):
             raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
     if local.unit not in UNITS:
-        raise ValueError(f"local_unit = {local.unit!r}: expected one of {UNITS}")
-    if not federations:
-        raise ValueError("no federation given: pass a list with at least one Federation")
+        raise ValueError(f"unit = {local.unit!r}: expected one of {UNITS}")
     for name, value in (test or {}).items():
         if len(value) != len(federations):
             raise ValueError(

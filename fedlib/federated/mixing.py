@@ -1,8 +1,13 @@
 """Communication is a matrix: theta <- A theta, A [K, K] row-stochastic.
 
 Every rule takes the clients' weights p [K] (sum 1) and who took part (bool [K]) and returns A. Row i says
-what client i holds after the exchange.
+what client i holds after the exchange. A rule with a third argument also gets the round, so that a topology may change
+over time.
 """
+
+from collections.abc import Callable
+from functools import cache
+from inspect import signature
 
 import numpy as np
 
@@ -48,3 +53,9 @@ def check_stochastic(A: np.ndarray, K: int, who: str) -> np.ndarray:
             "entries must be >= 0 and rows must sum to 1 (divide each row by its sum)"
         )
     return A
+
+
+@cache
+def takes_round(mixing: Callable) -> bool:
+    """Whether a rule has a third argument: its matrix may then be another one in every round."""
+    return len(signature(mixing).parameters) > 2

@@ -13,10 +13,18 @@ from torch import Tensor
 
 
 class Optimizer(NamedTuple):
-    """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place."""
+    """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place.
+
+    Three more for algorithms whose clients do something at the ends of a round, too, see ``train``:
+    start(theta, state, wire): before the first local step. finish(theta, state, wire): after the last one, before theta
+    is mixed. reset(theta, state) -> state: what ``reset_moments`` means; ``init`` where it is None.
+    """
 
     init: Callable[[Tensor], dict[str, Tensor]]
     apply: Callable[[Tensor, Tensor, dict[str, Tensor], Tensor], None]
+    start: Callable | None = None
+    finish: Callable | None = None
+    reset: Callable | None = None
 
 
 def sgd(momentum: float = 0.0) -> Optimizer:

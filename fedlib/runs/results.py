@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ..federated.checkpoints import Checkpoint
 from ..files import ROOT, replacing, write_atomically
-from . import pages
+from . import claims, pages
 from .profiles import FIGURES, named
 from .settings import check
 from .verdicts import Comparison, Measured, compare, judged, measured, ours, paper_numbers, table
@@ -93,6 +94,7 @@ class Run:
         # the batch runner collects the output of a run in a folder of its own and moves it when all is done
         self.folder = Path(os.environ.get("FEDLIB_OUTPUT") or FIGURES / folder)
         self.measured: dict[str, Measured] = {}
+        self.claims: dict[str, dict] = {}
         self.started = time.time()
 
     @property
@@ -118,10 +120,13 @@ class Run:
             fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
         pages.picture(image, alt)
 
-    def checkpoint(self, name: str) -> Path | None:
-        """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one."""
+    def checkpoint(self, name: str) -> Checkpoint | None:
+        """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one.
+
+        The folder is named by the stamp of the run: its code, library and parameters. So it is a training's key.
+        """
         folder = os.environ.get("FEDLIB_CHECKPOINTS")
-        return Path(folder) / f"{name}.pt" if folder else None
+        return Checkpoint(Path(folder) / f"{name}.pt", f"{Path(folder).name} {name}") if folder else None
 
     def measure(self, id: str, values: Sequence[float], why: str = "") -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there (why: a word).
@@ -150,6 +155,17 @@ class Run:
                 rows.append([m.id, "not printed", text, *["-"] * bool(full), "-"])
         pages.table(header, rows)
 
+    def claim(self, id: str, holds: bool | None, why: object = "") -> None:
+        """Whether a claim of data/claims.yaml holds in this run (None: not run), and the numbers that say so."""
+        claims.find(id)  # a misspelt id fails here, in its own cell
+        self.claims[id] = {"holds": None if holds is None else bool(holds), "why": str(why)}
+
+    def claims_table(self) -> None:
+        """Show claim | verdict | numbers, beside the verdicts of the committed result of the paper profile."""
+        full = {} if self.label == "paper profile" else claims.claims_of(committed(self.notebook))
+        header = [f"claim ({self.label})", "verdict", *["paper profile (committed)"] * bool(full), "numbers"]
+        pages.table(header, claims.rows(self.claims, full))
+
     def finish(self, **metrics) -> None:
         """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine."""
         result = {
@@ -161,6 +177,7 @@ class Run:
             "wall_s": round(time.time() - self.started, 1),
             "metrics": metrics,
             "comparisons": [asdict(c) for c in self.comparisons()],
+            "claims": self.claims,
         }
         path = self.folder / "result.json"
         write_atomically(path, json.dumps(result, indent=1, default=_plain) + "\n")

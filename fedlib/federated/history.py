@@ -1,0 +1,106 @@
+"""What a training leaves behind, found by name."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+import xarray
+from torch import Tensor
+
+
+@dataclass
+class History:
+    """The models after the last round, and what was recorded on the way. M rows, R rounds, V evaluations.
+
+    theta [M, P]: parameters, a row per client. rows: key of a federation -> its slice. parts: names of a key's parts.
+    losses [R, M]: mean over the round's local steps, NaN where a row did not take part.
+    rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...].
+    """
+
+    theta: Tensor
+    rows: Mapping[Hashable, slice]
+    parts: Sequence[str]
+    losses: np.ndarray
+    rounds: list[int] = field(default_factory=list)
+    metrics: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, federations: Mapping, parts: Sequence[str] | None, rounds: int) -> "History":
+        """For so many rounds, before the first one."""
+        ends = np.cumsum([len(fed.shards) for fed in federations.values()])
+        rows = {
+            k: slice(int(e) - len(fed.shards), int(e)) for (k, fed), e in zip(federations.items(), ends, strict=True)
+        }
+        return cls(torch.empty(0), rows, parts_of(federations, parts), np.full((rounds, ends[-1]), np.nan))
+
+    def models(self, *key) -> Tensor:
+        """Parameters [K, P] of all clients of a federation: ``models("federated", 5, 0)``."""
+        return self.theta[self.rows[found(key, self.rows, self.parts)]]
+
+    def model(self, *key, client: int = 0) -> Tensor:
+        """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
+        return self.models(*key)[client]
+
+    def of(self, name: str, **chosen) -> xarray.DataArray:
+        """A metric, or "loss", with the axes round, the parts of the keys, client, and the metric's own.
+
+        ``of("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a part
+        that is None in all keys that are left. What was not trained is NaN. Labels stand in the order of the keys.
+
+        Raises:
+            ValueError: there is no such metric, part or label.
+        """
+        if name != "loss" and name not in self.metrics:
+            raise ValueError(f"no metric {name!r} was recorded; there are {', '.join(['loss', *self.metrics])}")
+        values, rounds = self.metrics.get(name), self.rounds
+        if name == "loss":
+            values, rounds = self.losses, np.arange(1, len(self.losses) + 1)
+        keys = [(key if isinstance(key, tuple) else (key,), at.stop - at.start) for key, at in self.rows.items()]
+        labels = [(*key, k) for key, K in keys for k in range(K)]
+        return labelled(values, rounds, labels, [*self.parts, "client"], chosen)
+
+    def last(self, name: str, **chosen) -> xarray.DataArray:
+        """``of`` after the last round."""
+        return self.of(name, **chosen).isel(round=-1, drop=True)
+
+
+def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chosen: Mapping) -> xarray.DataArray:
+    """values [V, M, ...] with a label (one entry per part) for every row, as an array with an axis per part."""
+    if unknown := set(chosen) - set(parts):
+        raise ValueError(f"the keys have no part {', '.join(sorted(unknown))!r}; they have {', '.join(parts)}")
+    fixed = {parts.index(part): label for part, label in chosen.items()}
+    rows = [i for i, label in enumerate(labels) if all(label[j] == wanted for j, wanted in fixed.items())]
+    if not rows:
+        known = {part: list(dict.fromkeys(label[parts.index(part)] for label in labels)) for part in chosen}
+        raise ValueError(f"no model has {dict(chosen)}; there are {known}")
+    free = [j for j in range(len(parts)) if j not in fixed and any(labels[i][j] is not None for i in rows)]
+    axes = [list(dict.fromkeys(labels[i][j] for i in rows)) for j in free]
+    whole = len(rows) == np.prod([len(axis) for axis in axes], dtype=int)
+    kind = values.dtype if whole or values.dtype.kind == "f" else float
+    grid = np.full((len(values), *map(len, axes), *values.shape[2:]), 0 if whole else np.nan, kind)
+    for i in rows:
+        grid[(slice(None), *(axis.index(labels[i][j]) for j, axis in zip(free, axes, strict=True)))] = values[:, i]
+    dims = ["round", *(parts[j] for j in free), *"ijk"[: values.ndim - 2]]
+    coords = {"round": list(rounds), **{parts[j]: axis for j, axis in zip(free, axes, strict=True)}}
+    return xarray.DataArray(grid, coords, dims)
+
+
+def parts_of(keys: Iterable[Hashable], parts: Sequence[str] | None = None) -> Sequence[str]:
+    """Names of the parts of keys: as given, a NamedTuple's fields, "name" for plain names, "number" for numbers."""
+    if parts is not None:
+        return parts
+    key = next(iter(keys))
+    if hasattr(key, "_fields"):
+        return key._fields
+    if isinstance(key, tuple):
+        raise ValueError(f"the parts of the key {key!r} need names: make it a NamedTuple, or pass parts=(...)")
+    return ("number",) if isinstance(key, int) else ("name",)
+
+
+def found(key: tuple, rows: Mapping, parts: Sequence[str]) -> Hashable:
+    """The key of ``rows`` that is meant; a clear error where there is none."""
+    for candidate in (key, *key) if len(key) == 1 else (key,):  # ("a",) means "a" where keys are plain names
+        if candidate in rows:
+            return candidate
+    raise KeyError(f"no federation {key}; keys are ({', '.join(parts)}): {', '.join(map(str, rows))}")

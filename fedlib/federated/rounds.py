@@ -1,0 +1,173 @@
+"""The engine: a federation is a stack of models, and communication is a matrix.
+
+Row r of theta [M, P] is one model. Local work: all active rows take an optimiser step at once, by
+``vmap(grad_and_value(loss))`` with a loss written for ONE client. Communication: theta <- A theta. A whole
+figure (levels x seeds x {centralised, isolated, federated}) is a mapping key -> ``Federation`` and trains as ONE stack.
+The same algorithms as plain loops stand in ``reference``.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..models.networks import fan_in_uniform
+from .batches import Local, participants
+from .checks import check_constants, check_noise, checked_keys
+from .federation import Federation
+from .mixing import takes_round
+from .optimizers import Optimizer, adam
+from .stack import Exchange, exchange, home_columns, rows_of, stack
+from .work import Todo, Work, client_gradient, full_gradient, local_step, local_work, todo
+
+
+class State(NamedTuple):
+    """All that the coming rounds depend on: the next one's number, the models [M, P] as rows stand inside, and what the
+    optimisers and the servers keep."""
+
+    round: int
+    theta: Tensor
+    optimizer: dict[str, Tensor]
+    server: list[dict[str, Tensor]]
+
+
+class Round(NamedTuple):
+    """A round that was played. Look at its models before the next one, which works in their place.
+
+    number: 0, 1, ... losses [M]: of the list of all clients, mean over the local steps, NaN for who did not take part.
+    before, after [M, P], distinct [D, P]: the clients' models before and after the exchange, and the different ones.
+    """
+
+    number: int
+    losses: np.ndarray
+    before: Tensor
+    after: Tensor
+    distinct: Tensor
+    exchange: Exchange
+    outside: Tensor
+    state: State
+
+    def models(self, which: str = "after") -> Tensor:
+        """The models [M, P] "before" or "after" the exchange, in the order of the list of all clients."""
+        return getattr(self, which)[self.outside]
+
+
+class Wire(NamedTuple):
+    """What an optimiser's ``start`` and ``finish`` have at hand. [M, ...] are rows as they stand inside.
+
+    mix: x [M, P] -> A x, the round's own exchange. mean: the same, as if all clients took part. gradient: () -> [M, P],
+    each client's over all its points. active [M, 1]: who takes part. steps, lr [M, 1]: of the round.
+    """
+
+    mix: Callable[[Tensor], Tensor]
+    mean: Callable[[Tensor], Tensor]
+    gradient: Callable[[], Tensor]
+    active: Tensor
+    steps: Tensor
+    lr: Tensor
+
+
+def play(
+    net: nn.Module,
+    loss: Callable[[Callable, Mapping[str, Tensor]], Tensor],
+    pool: Mapping[str, Tensor],
+    federations: Sequence[Federation] | Mapping[Hashable, Federation],
+    *,
+    local: Local,
+    noise: tuple[int, ...] | None = None,
+    optimizer: Optimizer | None = None,
+    reset_moments: bool = False,
+    personal: Sequence[str] = (),
+    init: Callable = fan_in_uniform,
+    constants: Mapping[str, Tensor] | None = None,
+    compile: bool = False,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    state: State | None = None,
+) -> Iterator[Round]:
+    """Rounds without end, one for each ``next``: for who wants to look, pause and step. Arguments as in ``train``.
+
+    state: go on from here, as a ``Round`` left it.
+    """
+    federations = list(checked_keys(federations).values())
+    check_noise(pool, noise)
+    check_constants(pool, constants)
+    device = device_of(device)
+    rows, home = rows_of(federations, local, device), home_columns(net, personal).to(device)
+    gradient = client_gradient(net, loss, on(constants, device, dtype))
+    step = torch.compile(local_step) if compile else local_step
+    optimizer = optimizer or adam()
+    work = Work(net, on(pool, device, dtype), federations, rows, local, noise, optimizer, gradient, step, dtype)
+    if state is None:
+        keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in rows.clients]
+        theta = stack(net, keys, init).to(device, dtype)
+        state = State(0, theta, optimizer.init(theta), [])
+    active = plan = None
+    while True:
+        here = [participants(fed.seed, state.round, len(fed.shards), fed.fraction) for fed in federations]
+        if active is None or not np.array_equal(np.concatenate(here), active):
+            active = np.concatenate(here)
+            plan = todo(work, active), None
+        if plan[1] is None or any(takes_round(fed.mixing) for fed in federations):
+            plan = plan[0], exchange(federations, here, state.round, rows, home, dtype)
+        done = one_round(work, state, *plan, reset_moments)
+        yield done
+        state = done.state
+
+
+def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, reset_moments: bool) -> Round:
+    """Local work, exchange, server."""
+    r, theta, kept, at_server = state
+    feds, rows, optimizer = work.federations, work.rows, work.optimizer
+    rates = torch.tensor([[fed.rate(r)] for fed in feds], dtype=work.dtype, device=theta.device)
+    lr = rates[torch.as_tensor(rows.owner(), device=theta.device)]
+    if reset_moments:
+        kept = optimizer.reset(theta, kept) if optimizer.reset else optimizer.init(theta)
+    wire = wire_of(work, theta, todo, mixed, r, lr) if optimizer.start or optimizer.finish else None
+    served = [(s, *mixed.places([rows.slices[f] for f in which], rows.outside)) for s, which in servers(feds).items()]
+    began = [theta[held] for *_, held in served]  # copies
+    if optimizer.start:
+        optimizer.start(theta, kept, wire)
+    losses = local_work(work, theta, kept, lr, r, todo)
+    if optimizer.finish:
+        optimizer.finish(theta, kept, wire)
+    distinct = torch.sparse.mm(mixed.U, theta)
+    at_server = at_server or [server.init(before) for (server, *_), before in zip(served, began, strict=True)]
+    for (server, own, _), before, its in zip(served, began, at_server, strict=True):
+        distinct[own] = server.apply(before, distinct[own], its, r)
+    after = mixed.handed_out(distinct, theta)
+    return Round(r, losses, theta, after, distinct, mixed, rows.outside, State(r + 1, after, kept, at_server))
+
+
+def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int, lr: Tensor) -> Wire:
+    """The round's wire."""
+
+    def mean(x):
+        everyone = [np.ones(len(fed.shards), bool) for fed in work.federations]
+        return exchange(work.federations, everyone, r, work.rows, mixed.home, work.dtype)(x)
+
+    active, steps = (torch.as_tensor(v, device=theta.device)[:, None] for v in (todo.active, work.rows.steps))
+    return Wire(mixed, mean, lambda: full_gradient(work, theta, todo), active, steps, lr)
+
+
+def servers(federations: Sequence[Federation]) -> dict:
+    """Server -> numbers of the federations that have it; they are served at once."""
+    found = {}
+    for f, fed in enumerate(federations):
+        if fed.server is not None:
+            found.setdefault(fed.server, []).append(f)
+    return found
+
+
+def device_of(name: str) -> str:
+    """ "auto" is an accelerator where there is one."""
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def on(tensors: Mapping[str, Tensor] | None, device: str, dtype: torch.dtype) -> dict[str, Tensor]:
+    """Tensors on a device; floating ones with a dtype."""
+    return {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in (tensors or {}).items()}

@@ -1,0 +1,124 @@
+"""``train``: the rounds of ``rounds.play``, recorded, kept and labelled."""
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from ..progress import rounds_of
+from . import checkpoints
+from .batches import Local
+from .checks import check_experiment, checked_keys
+from .federation import Federation
+from .history import History
+from .rounds import Round, State, device_of, on, play
+from .stack import as_dict, rows_of
+
+
+def train(
+    net: nn.Module,
+    loss: Callable[[Callable, Mapping[str, Tensor]], Tensor],
+    pool: Mapping[str, Tensor],
+    federations: Sequence[Federation] | Mapping[Hashable, Federation],
+    *,
+    rounds: int,
+    local: Local,
+    evaluate: Callable[[Callable, Mapping[str, Tensor]], Mapping[str, Tensor]] | None = None,
+    test: Mapping[str, Tensor] | Callable[[Hashable], Mapping[str, Tensor]] | None = None,
+    evaluate_every: int = 1,
+    parts: Sequence[str] | None = None,
+    progress: bool = False,
+    checkpoint: checkpoints.Checkpoint | None = None,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    **how,
+) -> History:
+    """Train all federations as one stack of M = sum K_f models, for R rounds.
+
+    Args:
+        net: the network; only its structure is used.
+        loss: (predict, batch) -> scalar for ONE client; ``predict`` is the network with the client's
+            parameters, ``batch`` the pool's tensors at its points, and batch["w"] [B] the points' weights,
+            1 / n on the client's n points and 0 on padding: write sum(w * ...) where the paper has 1/n sum.
+        pool: all points, each tensor [N, ...].
+        federations: key -> who owns what; one row per client, in this order. Keys are tuples with named parts
+            (NamedTuples, or tuples with ``parts``), or plain names. A list is a mapping from 0, 1, ...
+        local: the work of a round, K "steps" or K "epochs", full or mini-batches.
+        evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
+        test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
+        progress: a bar while it runs, in a notebook or a terminal.
+        checkpoint: keeps the state every two minutes and at the end. A training that finds its own goes on from there,
+            to the same result.
+        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one.
+        how: further arguments of ``play``:
+            noise: shape of fresh standard normal numbers for every point of every local step, batch["noise"]
+                [B, *noise]; a client draws them from a stream of its own. For stochastic networks.
+            optimizer: ``adam()`` (default), ``sgd()``, ... reset_moments: start its state anew in every round.
+            personal: names of parameters that stay at the clients and are never mixed.
+            init: draws a row's start, see ``stack.draw_parameters``.
+            constants: tensors that all clients share (residual points, say); they come with every batch.
+            compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
+
+    Raises:
+        ValueError: unusable arguments, or another training's checkpoint, before any training.
+        FloatingPointError: a loss became non-finite; names federation, client, round and step.
+    """
+    federations, device = checked_keys(federations, parts), device_of(device)
+    test = tests_of(test, federations)
+    check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test)
+    test, state = on(test, device, dtype), None
+    result = History.empty(federations, parts, rounds)
+    if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result)):
+        state = State(*found)
+    if state is None or state.round < rounds:
+        played = play(net, loss, pool, federations, local=local, device=device, dtype=dtype, state=state, **how)
+        saved_at = time.monotonic()
+        for r in rounds_of(state.round if state else 0, rounds, progress):
+            done = next(played)
+            state, result.losses[r] = done.state, done.losses
+            if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
+                record(result, done, net, evaluate, test)
+            if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
+                checkpoints.save(checkpoint, state, result)
+                saved_at = time.monotonic()
+    result.theta = state.theta[rows_of(list(federations.values()), local, device).outside]
+    return result
+
+
+def record(result: History, done: Round, net, evaluate, test, chunk: int = 64) -> None:
+    """Evaluate every distinct model once and append the metrics of all rows."""
+    models, source = done.distinct, done.exchange.source
+    if len(done.exchange.home):  # then no two clients hold the same
+        models, source = done.models(), torch.arange(len(done.after), device=done.after.device)
+    owner = torch.zeros(len(models), dtype=torch.long, device=models.device)
+    for f, here in enumerate(result.rows.values()):
+        owner[source[here]] = f
+
+    def one(params, own):
+        return evaluate(lambda *x: functional_call(net, params, x), own)
+
+    with torch.no_grad():
+        parts = [
+            vmap(one)(as_dict(net, models[i]), {k: v[owner[i]] for k, v in test.items()})
+            for i in torch.arange(len(models), device=models.device).split(chunk)
+        ]
+    result.rounds.append(done.number + 1)
+    for name in parts[0]:
+        new = torch.cat([part[name] for part in parts])[source].cpu().numpy()[None]
+        old = result.metrics.get(name)
+        result.metrics[name] = new if old is None else np.concatenate([old, new])
+
+
+def tests_of(test, federations: Mapping[Hashable, Federation]) -> dict[str, Tensor]:
+    """``test`` as tensors [F, ...]; what is the same tensor for all federations is not copied."""
+    if not callable(test):
+        return dict(test or {})
+    each = [test(key) for key in federations]
+    shared = {name for name, value in each[0].items() if all(other[name] is value for other in each)}
+    return {
+        name: value.expand(len(each), *value.shape) if name in shared else torch.stack([own[name] for own in each])
+        for name, value in each[0].items()
+    }

@@ -1,0 +1,130 @@
+"""The local work of a round: all clients of a stack take their steps at once, block by block."""
+
+from collections.abc import Callable, Mapping
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+
+from .batches import POINTS_PER_BLOCK, Local, blocks_of, full_batch, mini_batches, with_noise
+from .checks import check_padding_is_ignored, raise_if_diverged
+from .optimizers import Optimizer
+from .stack import Rows, as_dict
+
+
+class Work(NamedTuple):
+    """What the clients of a stack do: everything that stays the same over the rounds."""
+
+    net: nn.Module
+    pool: Mapping[str, Tensor]
+    federations: list
+    rows: Rows
+    local: Local
+    noise: tuple[int, ...] | None
+    optimizer: Optimizer
+    gradient: Callable
+    step: Callable
+    dtype: torch.dtype
+
+
+class Todo(NamedTuple):
+    """Who works. active [M] (rows inside); blocks: their rows, cut for the cache; whole: each block's full batch."""
+
+    active: np.ndarray
+    blocks: list[np.ndarray]
+    whole: list
+
+
+def todo(work: Work, active: np.ndarray) -> Todo:
+    """The blocks of the active clients, bool [M] of the list of all clients."""
+    inside = active[work.rows.inside]
+    order = np.flatnonzero(inside)
+    limit = POINTS_PER_BLOCK[work.rows.outside.device.type]
+    cut = [order[b] for b in blocks_of(work.rows.points[order], limit)]
+    return Todo(inside, cut, [None] * len(cut))
+
+
+def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tensor, r: int, todo: Todo) -> np.ndarray:
+    """All local steps of round r, in place in theta [M, P] and the optimisers' state; lr [M, 1].
+
+    Returns:
+        losses [M], of the list of all clients: mean over the steps, NaN for who did not work.
+    """
+    _, pool, federations, rows, local, noise, *_, dtype = work
+    means = np.full(len(rows.clients), np.nan)
+    for b, own in enumerate(todo.blocks):
+        who, S = [rows.clients[i] for i in own], rows.steps[own]
+        neighbours = own[-1] - own[0] + 1 == len(own)
+        view = slice(own[0], own[-1] + 1) if neighbours else torch.as_tensor(own, device=theta.device)
+        th, st = theta[view], {k: v[view] for k, v in state.items()}
+        if local.batch_size is None:
+            batches = repeat((len(own), full(work, todo, b)), local.updates)
+        else:
+            batches = mini_batches(pool, federations, who, S, r, local, dtype)
+        if noise is not None:
+            batches = with_noise(batches, federations, who, r, local, noise, dtype)
+        losses = steps(work, th, st, lr[view], batches, S, check=r == 0)
+        raise_if_diverged(losses, th, S, who, federations, r)
+        if not neighbours:  # indexing made copies
+            theta[view] = th
+            for k in st:
+                state[k][view] = st[k]
+        means[rows.inside[own]] = losses.sum(0).cpu().numpy() / S
+    return means
+
+
+def steps(work: Work, theta, state, lr, batches, counts: np.ndarray, check: bool) -> Tensor:
+    """The local steps of one block, in place; counts [n] falls, so the rows still at work are the first ones.
+
+    Returns the losses [S, n] before each step, 0 after a row's last.
+    """
+    losses = theta.new_zeros(counts[0], len(theta))
+    for s, (n, batch) in enumerate(batches):
+        at_work = theta[:n], {k: v[:n] for k, v in state.items()}, lr[:n]
+        if check and s == 0:
+            check_padding_is_ignored(work.gradient, as_dict(work.net, at_work[0]), batch)
+        losses[s, :n] = work.step(work.gradient, work.net, work.optimizer, *at_work, batch)
+    return losses
+
+
+def full(work: Work, todo: Todo, b: int) -> dict[str, Tensor]:
+    """All points of every client of a block; made once."""
+    if todo.whole[b] is None:
+        who = [work.rows.clients[i] for i in todo.blocks[b]]
+        todo.whole[b] = full_batch(work.pool, work.federations, who, work.dtype)
+    return todo.whole[b]
+
+
+def full_gradient(work: Work, theta: Tensor, todo: Todo) -> Tensor:
+    """Gradient [M, P] of every active client's loss over all its points; 0 for the others."""
+    if work.noise is not None:
+        raise ValueError("this optimiser asks for the gradient over all points, which a loss with noise does not have")
+    g = torch.zeros_like(theta)
+    for b, own in enumerate(todo.blocks):
+        at = torch.as_tensor(own, device=theta.device)
+        g[at] = flat(work.gradient(as_dict(work.net, theta[at]), full(work, todo, b))[0])
+    return g
+
+
+def client_gradient(net: nn.Module, loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
+    """(parameters of n models, batch of n clients) -> (gradients, losses [n]); all clients share the constants."""
+
+    def of_one(params, batch):
+        return loss(lambda *x: functional_call(net, params, x), {**batch, **constants})
+
+    return vmap(grad_and_value(of_one))
+
+
+def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tensor:
+    """One optimiser step of all rows, in place. Returns the rows' losses before the step."""
+    gradient, losses = client_gradient(as_dict(net, theta), batch)
+    optimizer.apply(theta, flat(gradient), state, lr)
+    return losses
+
+
+def flat(gradient: Mapping[str, Tensor]) -> Tensor:
+    """Named tensors [n, ...] as rows [n, P]."""
+    return torch.cat([g.flatten(1) for g in gradient.values()], dim=1)
