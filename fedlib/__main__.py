@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from .runs import batch, profiles
+from .runs.report import report as report_of
 
 BENCHMARKS = {
     "pendulum": (".bench.common", "bench"),
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
-    report = commands.add_parser("report", help="print the table paper | ours | verdict")
+    report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     report.add_argument("--profile", default="paper")
     for command in (run, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     try:
         if given.command == "report":
-            print(batch.report(given.profile, given.figures))
+            print(report_of(given.profile, given.figures))
             return 0
         overrides = dict(override(text) for text in given.p)
         outcomes = batch.run(given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures)
@@ -59,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     print()
     custom = [o.folder for o in outcomes if o.folder.parent.name == "custom"]
     for name in sorted({o.folder.parent.name for o in outcomes}):
-        print(batch.report(name, given.figures, custom if name == "custom" else None), end="\n\n")
+        print(report_of(name, given.figures, custom if name == "custom" else None), end="\n\n")
     for o in outcomes:
         print(f"{o.status:8} {o.notebook:28} {o.seconds:6.1f} s  {o.message}".rstrip())
     folders = {*custom, *(o.folder.parent for o in outcomes if o.folder not in custom)}

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.runs.batch import paper_results
+from fedlib.runs.report import paper_results
 from fedlib.runs.results import comparisons_of
 from fedlib.runs.verdicts import summary
 

@@ -1,14 +1,13 @@
 """Unattended runs: notebooks through papermill, in processes, resumable, nothing half-written."""
 
 import difflib
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,10 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from tqdm import tqdm
 
-from ..files import ROOT, write_atomically
-from .pages import columns
-from .profiles import FIGURES, NOTEBOOKS, check_parameters, named, profile_parameters, profiles_of
-from .results import comparisons_of, read_result
-from .verdicts import summary, table
+from ..files import write_atomically
+from .hashes import content_hash
+from .profiles import FIGURES, NOTEBOOKS, check_parameters, named, profile_parameters
+from .results import read_result
 
 
 @dataclass(frozen=True)
@@ -34,19 +32,6 @@ class Outcome:
     status: str
     seconds: float
     message: str = ""
-
-
-def content_hash(notebook: Path, parameters: Mapping) -> str:
-    """What a result depends on: the notebook's code, its parameters, fedlib, the printed numbers, the lock."""
-    code = [c.source for c in nbformat.read(notebook, 4).cells if c.cell_type == "code"]
-    digest = hashlib.sha256(json.dumps([code, dict(parameters)], sort_keys=True).encode())
-    for path in [
-        *sorted((ROOT / "fedlib").rglob("*.py")),
-        ROOT / "data/paper_numbers.yaml",
-        ROOT / "requirements.lock",
-    ]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @contextmanager
@@ -207,49 +192,3 @@ def bar(work):
             stop.set()
             watcher.join()
             show()
-
-
-def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Path] | None = None) -> str:
-    """The table paper | ours | verdict of all result files of a profile; "custom": a table for every custom run.
-
-    folders: only these runs.
-
-    Raises:
-        ValueError: no notebook and no folder of ``figures`` has this profile.
-    """
-    runs = {p.name for p in figures.glob("[!.]*") if p.is_dir()}
-    known = sorted({p for notebook in NOTEBOOKS.glob("*.ipynb") for p in profiles_of(notebook)} | runs)
-    if profile not in known:
-        raise ValueError(f"there is no profile {profile!r}; known: {', '.join(known)}")
-    results, notes = results_of(sorted((figures / profile).glob("[!.]*")) if folders is None else folders)
-    full = [] if profile == "paper" else [c for r in paper_results() for c in comparisons_of(r)]
-    for r in results:
-        hardware = r["environment"]["hardware"]
-        device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
-        notes.append(f"  {r['notebook']}: {r['wall_s']:.0f} s on {device}")
-    if not results:
-        hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
-        return "\n".join([f"no results in {figures / profile}{hint}", *notes])
-    if profile != "custom":
-        rows = [c for r in results for c in comparisons_of(r)]
-        verdicts = [summary(rows)] if profile == "paper" else []
-        return "\n".join([columns(table(rows, profile, full)), *verdicts, *notes])
-    tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}\n" for r in results]
-    return "\n".join([*tables, *notes])
-
-
-def paper_results() -> list[dict]:
-    """The committed ones."""
-    return results_of(sorted((FIGURES / "paper").glob("[!.]*")))[0]
-
-
-def results_of(folders: Iterable[Path]) -> tuple[list[dict], list[str]]:
-    """(results, complaints about damaged files) of the runs in these folders."""
-    results, complaints = [], []
-    for path in (folder / "result.json" for folder in folders):
-        try:
-            if path.exists():
-                results.append(read_result(path))
-        except ValueError as error:
-            complaints.append(f"  ! {error}")
-    return results, complaints

@@ -1,0 +1,121 @@
+"""The papers' claims and our own targets: what each is called, and what a run says about it."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from ..files import ROOT
+
+WORDS = {True: "holds", False: "does not hold", None: "not run"}
+TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim, in our words.
+
+    where: section or figure of the paper. target: a criterion of this project, which no paper claims. was: what older
+    result files call it ("{}" stands for any text). A text with "{}" is filled by what follows "/" in an id.
+    """
+
+    id: str
+    text: str
+    where: str
+    target: bool = False
+    was: tuple[str, ...] = ()
+
+    @property
+    def paper(self) -> str:
+        return self.id.split(".")[0]
+
+    def verdict(self, holds: bool | None) -> str:
+        """In a word; a target is met or missed, only a claim holds."""
+        return (TARGET_WORDS if self.target else WORDS)[holds]
+
+
+@cache
+def known_claims(path: Path = ROOT / "data" / "claims.yaml") -> dict[str, Claim]:
+    """Every claim by id."""
+    entries = yaml.safe_load(path.read_text())["claims"]
+    was = {id: fields.pop("was", ()) for id, fields in entries.items()}
+    return {
+        id: Claim(id, **f, was=(was[id],) if isinstance(was[id], str) else tuple(was[id])) for id, f in entries.items()
+    }
+
+
+def find(id: str) -> Claim:
+    """The claim of an id such as "fedsciml.q17", or "fedsciml.target.k.points/18" with its text filled.
+
+    Raises:
+        ValueError: there is no such claim (the nearest ones are named), or what fills its text is missing or too much.
+    """
+    base, slash, variant = id.partition("/")
+    if base not in known_claims():
+        near = difflib.get_close_matches(base, known_claims(), 3, 0.5)
+        hint = f"near: {', '.join(near)}" if near else "all ids are there"
+        raise ValueError(f"no claim has the id {base!r}; {hint}; add it to data/claims.yaml")
+    claim = known_claims()[base]
+    if ("{}" in claim.text) != bool(slash and variant):
+        raise ValueError(f"claim {id!r}: its text is {claim.text!r}; expected an id with '/value' where it has '{{}}'")
+    return replace(claim, id=id, text=claim.text.replace("{}", variant))
+
+
+def id_of(text: str) -> str | None:
+    """The id of a claim that an older result file calls ``text``."""
+    for claim in known_claims().values():
+        for was in claim.was:
+            if found := re.fullmatch("(.+)".join(map(re.escape, was.split("{}"))), text):
+                return f"{claim.id}/{found[1]}" if "{}" in claim.text else claim.id
+    return None
+
+
+def claims_of(result: Mapping) -> dict[str, dict]:
+    """id -> {"holds": True, False or None, "why": ...} of a result file; of an older one, which has texts for ids, too.
+
+    Texts that no claim has are left out: they belong to a notebook that has changed since.
+    """
+    if "claims" in result:
+        return result["claims"]
+    old = result.get("metrics", {}).get("claims") or {}
+    return {id: {"holds": holds, "why": ""} for text, holds in old.items() if (id := id_of(text))}
+
+
+def rows(found: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:
+    """Rows (claim, verdict, numbers) of text for a table; full: verdicts of the paper profile's committed run."""
+    table = []
+    for id, said in found.items():
+        claim = find(id)
+        best = [claim.verdict(full[id]["holds"]) if id in full else "-"] if full else []
+        table.append([titled(claim), claim.verdict(said["holds"]), *best, said["why"] or "-"])
+    return table
+
+
+def titled(claim: Claim) -> str:
+    """Text and place of a claim; a target is called one."""
+    return f"{'our target: ' * claim.target}{claim.text} [{claim.where}]"
+
+
+def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict]:
+    """What the results say of every claim; the first that ran it counts. whole: with those that none of them ran."""
+    found: dict[str, dict] = {}
+    for result in results:
+        for id, said in claims_of(result).items():
+            if found.get(id, {"holds": None})["holds"] is None:
+                found[id] = said
+    missing = [id for id, c in known_claims().items() if whole and id not in found and "{}" not in c.text]
+    return found | {id: {"holds": None, "why": ""} for id in missing}
+
+
+def count(found: Iterable[tuple[Claim, bool | None]]) -> str:
+    """How many claims hold and how many targets are met, in a line."""
+    n = Counter((claim.target, holds) for claim, holds in found)
+    line = f"claims: {n[False, True]} hold, {n[False, False]} do not, {n[False, None]} not run"
+    if any(target for target, _ in n):
+        line += f"; targets of ours: {n[True, True]} met, {n[True, False]} missed, {n[True, None]} not run"
+    return line

@@ -1,0 +1,100 @@
+"""What all notebooks found: numbers, claims, a line per notebook and per paper."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from .claims import all_claims, claims_of, count, find, titled
+from .hashes import content_hash
+from .pages import columns
+from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters, profiles_of
+from .results import comparisons_of, read_result
+from .verdicts import BETTER, NOT, NOT_REACHED, ORDERING, REPRODUCED, summary, table
+
+
+def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Path] | None = None) -> str:
+    """Numbers (paper | ours | verdict) and claims of all result files of a profile; "custom": tables for each run.
+
+    For the paper profile also a summary, in whole and per paper; claims that only an extra profile runs (Allen-Cahn,
+    diffusion-reaction) count with that one's result. folders: only these runs.
+
+    Raises:
+        ValueError: no notebook and no folder of ``figures`` has this profile.
+    """
+    known = sorted({p for notebook in NOTEBOOKS.glob("*.ipynb") for p in profiles_of(notebook)} | folders_of(figures))
+    if profile not in known:
+        raise ValueError(f"there is no profile {profile!r}; known: {', '.join(known)}")
+    results, notes = results_of(sorted((figures / profile).glob("[!.]*")) if folders is None else folders)
+    full = [] if profile == "paper" else [c for r in paper_results() for c in comparisons_of(r)]
+    notes += [note(r, profile) for r in results]
+    if not results:
+        hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
+        return "\n".join([f"no results in {figures / profile}{hint}", *notes])
+    if profile == "custom":
+        tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}" for r in results]
+        return "\n\n".join([*(t + listed(claims_of(r)) for t, r in zip(tables, results, strict=True)), *notes])
+    rows = [c for r in results for c in comparisons_of(r)]
+    found = all_claims([*results, *extra_results(figures)]) if profile == "paper" else all_claims(results, False)
+    summaries = [summary(rows), *per_paper(rows, found), ""] if profile == "paper" else []
+    return "\n".join([columns(table(rows, profile, full)), listed(found), *summaries, *notes])
+
+
+def listed(found: Mapping[str, Mapping]) -> str:
+    """Claims as lines (verdict, id, text [place]: numbers), sorted by id; nothing where there are none."""
+    claims = [(find(id), said) for id, said in sorted(found.items())]
+    lines = [
+        [c.verdict(said["holds"]), c.id, titled(c) + (f": {said['why']}" if said["why"] else "")] for c, said in claims
+    ]
+    return "\n" + columns([["verdict", "id", "claim"], *lines]) + "\n" if lines else ""
+
+
+def per_paper(rows: Sequence[Mapping], found: Mapping[str, Mapping]) -> list[str]:
+    """A line per paper: how many numbers are reproduced, better, ..., how many claims hold."""
+    words = {REPRODUCED: REPRODUCED, BETTER: "better", ORDERING: "other level", NOT: "not", NOT_REACHED: NOT_REACHED}
+    claims = [(find(id), said["holds"]) for id, said in found.items()]
+    lines = []
+    for paper in dict.fromkeys([c["id"].split(".")[0] for c in rows] + [c.paper for c, _ in claims]):
+        n = Counter(c["verdict"] for c in rows if c["id"].split(".")[0] == paper)
+        numbers = ", ".join(f"{n[verdict]} {word}" for verdict, word in words.items())
+        lines.append(f"  {paper}: {numbers}; {count([(c, h) for c, h in claims if c.paper == paper])}")
+    return lines
+
+
+def note(result: Mapping, profile: str) -> str:
+    """One line on a result: how long it took on what, and whether the code that made it is the current one."""
+    hardware = result["environment"]["hardware"]
+    device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
+    line = f"  {result['notebook']}: {result['wall_s']:.0f} s on {device}"
+    notebook = NOTEBOOKS / f"{result['notebook']}.ipynb"
+    if profile == "custom" or not notebook.exists() or profile not in profiles_of(notebook):
+        return line
+    current = content_hash(notebook, check_parameters(notebook, profile_parameters(notebook, profile)))
+    return f"{line}; {'the current code' if result.get('stamp') == current else 'older code'}"
+
+
+def folders_of(figures: Path) -> set[str]:
+    """Names of the folders in figures/, one per profile."""
+    return {p.name for p in figures.glob("[!.]*") if p.is_dir()}
+
+
+def paper_results() -> list[dict]:
+    """The committed ones."""
+    return results_of(sorted((FIGURES / "paper").glob("[!.]*")))[0]
+
+
+def extra_results(figures: Path) -> list[dict]:
+    """Those of profiles that run what the paper profile leaves out."""
+    names = sorted(folders_of(figures) - {"paper", "quick", "custom"})
+    return results_of(folder for name in names for folder in sorted((figures / name).glob("[!.]*")))[0]
+
+
+def results_of(folders: Iterable[Path]) -> tuple[list[dict], list[str]]:
+    """(results, complaints about damaged files) of the runs in these folders."""
+    results, complaints = [], []
+    for path in (folder / "result.json" for folder in folders):
+        try:
+            if path.exists():
+                results.append(read_result(path))
+        except ValueError as error:
+            complaints.append(f"  ! {error}")
+    return results, complaints
