@@ -42,7 +42,7 @@ class History:
         """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
         return self.models(*key)[client]
 
-    def of(self, name: str, **chosen) -> xarray.DataArray:
+    def of(self, name: str, /, **chosen) -> xarray.DataArray:
         """A metric, or "loss", with the axes round, the parts of the keys, client, and the metric's own.
 
         ``of("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a part
@@ -60,7 +60,7 @@ class History:
         labels = [(*key, k) for key, K in keys for k in range(K)]
         return labelled(values, rounds, labels, [*self.parts, "client"], chosen)
 
-    def last(self, name: str, **chosen) -> xarray.DataArray:
+    def last(self, name: str, /, **chosen) -> xarray.DataArray:
         """``of`` after the last round."""
         return self.of(name, **chosen).isel(round=-1, drop=True)
 

@@ -42,7 +42,7 @@ def todo(work: Work, active: np.ndarray) -> Todo:
     """The blocks of the active clients, bool [M] of the list of all clients."""
     inside = active[work.rows.inside]
     order = np.flatnonzero(inside)
-    limit = POINTS_PER_BLOCK[work.rows.outside.device.type]
+    limit = POINTS_PER_BLOCK.get(work.rows.outside.device.type, POINTS_PER_BLOCK["cuda"])
     cut = [order[b] for b in blocks_of(work.rows.points[order], limit)]
     return Todo(inside, cut, [None] * len(cut))
 

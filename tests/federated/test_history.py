@@ -1,0 +1,115 @@
+"""Results are found by name: labels of keys become axes, and what was not trained is NaN."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib import Federation, Local, centralised, join, train
+from fedlib.federated.history import History
+from fedlib.federated.mixing import isolated
+
+
+class Key(NamedTuple):
+    kind: str
+    level: int | None
+    seed: int
+
+
+def cases(shards):
+    """Two levels and two seeds, three ways; the centralised model has no level."""
+    out = {}
+    for seed in (0, 7):
+        out[Key("centralised", None, seed)] = centralised(shards, seed=seed)
+        for level, own in ((5, shards), (2, shards[:2])):
+            out[Key("federated", level, seed)] = Federation(own, seed=seed)
+            out[Key("isolated", level, seed)] = Federation(own, mixing=isolated, seed=seed)
+    return out
+
+
+@pytest.fixture
+def history(problem):
+    net, loss, pool, shards = problem
+    feds = cases(shards)
+    return train(
+        net, loss, pool, feds, rounds=3, local=Local(2), dtype=torch.float64, evaluate_every=2,
+        evaluate=lambda predict, test: {"e": predict(test["x"]).abs().mean(), "u": predict(test["x"])[:, 0]},
+        test=lambda key: {"x": pool["x"][:4] + key.seed},
+    )  # fmt: skip
+
+
+def test_a_metric_is_found_by_label(history):
+    e = history.of("e", kind="isolated")
+    assert e.dims == ("round", "level", "seed", "client")
+    assert e.shape == (2, 2, 2, 3)
+    assert list(e["round"].values) == [2, 3]
+    for level, seed, k in ((5, 0, 2), (2, 7, 1), (5, 7, 0)):
+        row = history.rows[Key("isolated", level, seed)].start + k
+        assert float(e.sel(level=level, seed=seed, client=k, round=3)) == history.metrics["e"][-1, row]
+
+
+def test_what_was_not_trained_is_nan(history):
+    alone = history.last("e", kind="isolated")
+    assert np.isnan(alone.sel(level=2, client=2)).all()
+    assert not np.isnan(alone.sel(level=5)).any()
+
+
+def test_a_part_that_no_key_has_is_no_axis(history):
+    assert history.last("e", kind="centralised", client=0).dims == ("seed",)
+    assert history.last("u", kind="federated", client=0, level=5).dims == ("seed", "i")
+
+
+def test_means_are_those_of_the_rows(history):
+    rows = [history.rows[Key("federated", 5, seed)].start for seed in (0, 7)]
+    mean = history.last("e", kind="federated", client=0).mean("seed")
+    np.testing.assert_allclose(mean.sel(level=5), history.metrics["e"][-1, rows].mean(), rtol=1e-15)
+
+
+def test_losses_have_a_round_for_each(history):
+    assert history.of("loss", kind="federated", level=5, seed=0).sizes == {"round": 3, "client": 3}
+
+
+def test_models_are_found_by_key(history):
+    row = history.rows[Key("isolated", 5, 7)].start + 1
+    assert torch.equal(history.model("isolated", 5, 7, client=1), history.theta[row])
+    assert torch.equal(history.models(*Key("isolated", 5, 7)), history.theta[row - 1 : row + 2])
+
+
+def test_plain_names_are_keys_too(problem):
+    net, loss, pool, shards = problem
+    history = train(net, loss, pool, {"a": Federation(shards), "b": Federation(shards)}, rounds=1, local=Local(1))
+    assert history.parts == ("name",)
+    assert torch.equal(history.model("a"), history.model("b"))
+    assert history.last("loss", name="a").sizes == {"client": 3}
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda h: h.of("E"), "no metric 'E' was recorded; there are loss, e, u"),
+        (lambda h: h.of("e", n=3), "the keys have no part 'n'; they have kind, level, seed, client"),
+        (lambda h: h.of("e", kind="fed"), r"no model has {'kind': 'fed'}; there are {'kind': \['centralised', 'fed"),
+    ],
+)
+def test_a_wrong_name_is_said(history, ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(history)
+
+
+def test_keys_need_names(problem):
+    net, loss, pool, shards = problem
+    with pytest.raises(ValueError, match=r"the parts of the key \('a', 1\) need names"):
+        train(net, loss, pool, {("a", 1): Federation(shards)}, rounds=1, local=Local(1))
+    with pytest.raises(ValueError, match=r"key \('a', 1\) does not have the parts \(kind\)"):
+        train(net, loss, pool, {("a", 1): Federation(shards)}, rounds=1, local=Local(1), parts=("kind",))
+    with pytest.raises(KeyError, match=r"keys are \(name\): a"):
+        History.empty({"a": Federation(shards)}, None, 1).model("b")
+
+
+def test_pools_are_joined_with_their_offsets():
+    pools = {s: {"x": torch.arange(n) + 10 * s} for s, n in ((3, 4), (5, 2))}
+    joint, at = join(pools)
+    for s, shards in ((3, [[0, 3], [1]]), (5, [[1], [0]])):
+        for own, moved in zip(shards, at(s, shards), strict=True):
+            assert torch.equal(joint["x"][moved], pools[s]["x"][own])

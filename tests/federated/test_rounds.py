@@ -1,0 +1,98 @@
+"""Rounds one by one, constants, and devices: nothing is pinned to the CPU."""
+
+from itertools import islice
+
+import pytest
+import torch
+
+from fedlib import Federation, Local, play, train
+from fedlib.federated import work
+from fedlib.federated.mixing import isolated, ring
+from fedlib.federated.rounds import device_of
+
+
+def test_playing_is_training(problem):
+    net, loss, pool, shards = problem
+    feds = [Federation(shards, fraction=0.67, lr=0.01), Federation(shards, mixing=ring, seed=1)]
+    how = dict(local=Local(2, "epochs", 4), dtype=torch.float64)
+    played = list(islice(play(net, loss, pool, feds, **how), 4))
+    history = train(net, loss, pool, feds, rounds=4, **how)
+    assert torch.equal(played[-1].models(), history.theta)
+    assert [p.number for p in played] == [0, 1, 2, 3]
+    for p in played:
+        torch.testing.assert_close(torch.tensor(p.losses), torch.tensor(history.losses[p.number]), equal_nan=True)
+
+
+def test_clients_drift_apart_and_the_server_snaps_them_together(problem):
+    net, loss, pool, shards = problem
+    done = next(play(net, loss, pool, [Federation(shards)], local=Local(5), dtype=torch.float64))
+    before, after = done.models("before"), done.models("after")
+    assert (before[0] - before[1]).abs().max() > 1e-4
+    assert (after == after[0]).all()
+    p = torch.tensor(Federation(shards).p)
+    torch.testing.assert_close(after[0], p @ before, rtol=0, atol=1e-14)
+
+
+def test_a_state_goes_on(problem):
+    net, loss, pool, shards = problem
+    feds, how = [Federation(shards, fraction=0.67)], dict(local=Local(3, "steps", 4), dtype=torch.float64)
+    one, two, three = (r.state for r in islice(play(net, loss, pool, feds, **how), 3))
+    assert (one.round, two.round) == (1, 2)
+    kept = three._replace(theta=three.theta.clone(), optimizer={k: v.clone() for k, v in three.optimizer.items()})
+    fourth = next(play(net, loss, pool, feds, state=kept, **how))
+    assert torch.equal(fourth.models(), train(net, loss, pool, feds, rounds=4, **how).theta)
+
+
+def test_a_rule_may_change_with_the_round(problem):
+    net, loss, pool, shards = problem
+
+    def every_other(p, active, round):
+        return (ring if round % 2 else isolated)(p, active)
+
+    played = play(net, loss, pool, [Federation(shards, mixing=every_other)], local=Local(1))
+    for r in range(4):
+        done = next(played)
+        assert torch.equal(done.before, done.after) == (r % 2 == 0)
+
+
+def test_constants_come_with_every_batch(problem):
+    net, loss, pool, shards = problem
+
+    def scaled(predict, batch):
+        return batch["scale"] * loss(predict, batch)
+
+    one = train(
+        net, scaled, pool, [Federation(shards)], rounds=2, local=Local(2), constants={"scale": torch.tensor(1.0)}
+    )
+    assert torch.equal(one.theta, train(net, loss, pool, [Federation(shards)], rounds=2, local=Local(2)).theta)
+    with pytest.raises(ValueError, match="constants has 'x', which a batch has already; rename yours"):
+        train(net, loss, pool, [Federation(shards)], rounds=1, local=Local(1), constants={"x": pool["x"]})
+
+
+@pytest.mark.parametrize("local", [Local(2), Local(2, "steps", 4)], ids=["full batch", "mini-batches"])
+def test_nothing_is_pinned_to_the_cpu(problem, monkeypatch, local):
+    """On the device "meta" tensors have shapes only; an operation with a CPU tensor fails, as on an accelerator."""
+    net, loss, pool, shards = problem
+    monkeypatch.setattr(work, "raise_if_diverged", lambda *_: None)  # these look at numbers
+    monkeypatch.setattr(work, "check_padding_is_ignored", lambda *_: None)
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda t: torch.zeros(t.shape))
+    monkeypatch.setattr(torch.Tensor, "coalesce", lambda t: t)  # there is no sparse tensor without numbers
+    monkeypatch.setattr(torch.sparse, "mm", torch.mm)
+    monkeypatch.setattr(torch, "sparse_coo_tensor", lambda *a, device, **_: torch.zeros(a[2], device=device))
+
+    def shifted(predict, batch):
+        return loss(predict, batch) + batch["shift"] + batch["noise"].mean()
+
+    feds = [Federation(shards, fraction=0.67), Federation(shards, mixing=ring)]
+    history = train(
+        net, shifted, pool, feds, rounds=2, local=local, device="meta", noise=(2,), constants={"shift": torch.ones(())},
+        evaluate=lambda predict, test: {"u": predict(test["x"])}, test={"x": pool["x"].expand(2, *pool["x"].shape)},
+    )  # fmt: skip
+    assert history.theta.device.type == "meta"
+
+
+def test_auto_takes_an_accelerator_where_there_is_one(monkeypatch):
+    for there, device in ((True, "cuda"), (False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        assert device_of("auto") == device
+    assert device_of("cpu") == "cpu"
