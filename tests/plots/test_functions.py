@@ -10,7 +10,7 @@ from fedlib.plots import functions as draw_functions
 from fedlib.plots.style import CLIENTS, COLORS, panels
 from fedlib.runs.pages import png
 
-from .conftest import assert_redraws_fast, every_move
+from ..conftest import assert_redraws_fast, every_move
 
 X, Z = np.linspace(-1, 1, 200), np.linspace(-1, 1, 1000)
 

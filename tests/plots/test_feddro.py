@@ -9,7 +9,7 @@ from fedlib.plots.feddro import World, draw_digits, draw_fedwad, tiles
 from fedlib.plots.redraw import frame
 from fedlib.streams import stream
 
-from .conftest import assert_redraws_fast, every_move
+from ..conftest import assert_redraws_fast, every_move
 
 
 @pytest.fixture(scope="module")

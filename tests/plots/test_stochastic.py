@@ -12,7 +12,7 @@ from fedlib.problems import letters as picture_of
 from fedlib.runs.pages import png
 from fedlib.streams import stream, torch_stream
 
-from .conftest import assert_redraws_fast, every_move
+from ..conftest import assert_redraws_fast, every_move
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from fedlib.plots.style import CLIENTS, COLORS, panels
 from fedlib.problems import flow
 from fedlib.problems.wake import cylinder_wake
 
-from .conftest import assert_redraws_fast, every_move
+from ..conftest import assert_redraws_fast, every_move
 
 VALUES = (1.0, 0.01)
 

@@ -9,7 +9,7 @@ from fedlib.plots.forward import alt, data_view, explorer, first_look, grid_of, 
 from fedlib.problems import forward
 from fedlib.streams import torch_stream
 
-from .conftest import assert_redraws_fast, every_move
+from ..conftest import assert_redraws_fast, every_move
 
 QUICK = {
     "poisson": (forward.poisson(), (2, 8, 32)),
