@@ -246,3 +246,11 @@ def test_a_changed_parameter_makes_a_custom_run(tmp_path, monkeypatch, page):
 def test_parameters_are_checked_by_their_rules(run):
     with pytest.raises(ValueError, match="-1 is no entry"):
         Run("nb", "quick", {"seeds": [-1]}).check(seeds=whole(0))
+
+
+def test_a_notebook_reads_its_committed_result(run):
+    committed = Run("01_pendulum", "quick", {}).committed()
+    assert committed["notebook"] == "01_pendulum"
+    assert committed["profile"] == "paper"
+    with pytest.raises(ValueError, match="nb has no committed result; run `python -m fedlib run --profile paper`"):
+        run.committed()

@@ -166,6 +166,14 @@ class Run:
         header = [f"claim ({self.label})", "verdict", *["paper profile (committed)"] * bool(full), "numbers"]
         pages.table(header, claims.rows(self.claims, full))
 
+    def committed(self) -> dict:
+        """The committed result of this notebook's paper profile, for tables that no hand has typed."""
+        if not (result := committed(self.notebook)):
+            raise ValueError(
+                f"{self.notebook} has no committed result; run `python -m fedlib run --profile paper` first"
+            )
+        return result
+
     def finish(self, **metrics) -> None:
         """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine."""
         result = {
