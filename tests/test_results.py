@@ -252,5 +252,5 @@ def test_a_notebook_reads_its_committed_result(run):
     committed = Run("01_pendulum", "quick", {}).committed()
     assert committed["notebook"] == "01_pendulum"
     assert committed["profile"] == "paper"
-    with pytest.raises(ValueError, match="nb has no committed result; run `python -m fedlib run --profile paper`"):
+    with pytest.raises(ValueError, match="nb has no committed result; run it with the paper profile"):
         run.committed()

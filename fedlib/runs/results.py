@@ -169,9 +169,7 @@ class Run:
     def committed(self) -> dict:
         """The committed result of this notebook's paper profile, for tables that no hand has typed."""
         if not (result := committed(self.notebook)):
-            raise ValueError(
-                f"{self.notebook} has no committed result; run `python -m fedlib run --profile paper` first"
-            )
+            raise ValueError(f"{self.notebook} has no committed result; run it with the paper profile first")
         return result
 
     def finish(self, **metrics) -> None:
