@@ -5,7 +5,7 @@ each row is an optimiser of its own. State is updated in place.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -15,9 +15,12 @@ from torch import Tensor
 class Optimizer(NamedTuple):
     """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place.
 
-    Three more for algorithms whose clients do something at the ends of a round, too, see ``train``:
+    Three more for algorithms whose clients do something at the ends of a round, too, with a ``rounds.Wire`` at hand:
     start(theta, state, wire): before the first local step. finish(theta, state, wire): after the last one, before theta
     is mixed. reset(theta, state) -> state: what ``reset_moments`` means; ``init`` where it is None.
+
+    sent: vectors of P numbers that a client sends up in a round: theta, and what start and finish mix.
+    exchanges: how often it then waits for an answer.
     """
 
     init: Callable[[Tensor], dict[str, Tensor]]
@@ -25,6 +28,8 @@ class Optimizer(NamedTuple):
     start: Callable | None = None
     finish: Callable | None = None
     reset: Callable | None = None
+    sent: int = 1
+    exchanges: int = 1
 
 
 def sgd(momentum: float = 0.0) -> Optimizer:
@@ -57,3 +62,43 @@ def adam(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimiz
         theta.addcdiv_(m, v.sqrt().add_(eps * root).mul_(-torch.expm1(t * math.log(beta1)) / (lr * root)), value=-1)
 
     return Optimizer(init, apply)
+
+
+def around(
+    inner: Optimizer,
+    *,
+    extra: Sequence[str] = (),
+    gradient: Callable[[Tensor, Tensor, dict[str, Tensor]], Tensor] | None = None,
+    start: Callable | None = None,
+    finish: Callable | None = None,
+    sent: int = 0,
+    exchanges: int = 0,
+) -> Optimizer:
+    """``inner`` with another gradient: what a rule changes at the clients. Rules go around each other.
+
+    extra: names of the rule's own state [M, P], 0 at first; ``reset_moments`` leaves it alone. gradient(theta, g,
+    state): what inner takes for g. start, finish: the rule's own, before those of inner. sent, exchanges: on top.
+    """
+
+    def init(theta):
+        return inner.init(theta) | {name: torch.zeros_like(theta) for name in extra}
+
+    def apply(theta, g, state, lr):
+        inner.apply(theta, gradient(theta, g, state) if gradient else g, state, lr)
+
+    def reset(theta, state):
+        return state | restarted(inner, theta, state)
+
+    start, finish = in_turn(start, inner.start), in_turn(finish, inner.finish)
+    return Optimizer(init, apply, start, finish, reset, inner.sent + sent, inner.exchanges + exchanges)
+
+
+def restarted(optimizer: Optimizer, theta: Tensor, state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The state after ``reset_moments``."""
+    return optimizer.reset(theta, state) if optimizer.reset else optimizer.init(theta)
+
+
+def in_turn(*functions: Callable | None) -> Callable | None:
+    """One function that calls all that are there; None if none is."""
+    there = [f for f in functions if f is not None]
+    return (lambda *args: [f(*args) for f in there]) if there else None

@@ -18,7 +18,7 @@ from .batches import Local, participants
 from .checks import check_constants, check_noise, checked_keys
 from .federation import Federation
 from .mixing import takes_round
-from .optimizers import Optimizer, adam
+from .optimizers import Optimizer, adam, restarted
 from .stack import Exchange, exchange, home_columns, rows_of, stack
 from .work import Todo, Work, client_gradient, full_gradient, local_step, local_work, todo
 
@@ -58,7 +58,7 @@ class Wire(NamedTuple):
     """What an optimiser's ``start`` and ``finish`` have at hand. [M, ...] are rows as they stand inside.
 
     mix: x [M, P] -> A x, the round's own exchange. mean: the same, as if all clients took part. gradient: () -> [M, P],
-    each client's over all its points. active [M, 1]: who takes part. steps, lr [M, 1]: of the round.
+    each client's over all its points. active [M, 1]: who takes part. steps [M, 1]: of the round.
     """
 
     mix: Callable[[Tensor], Tensor]
@@ -66,7 +66,6 @@ class Wire(NamedTuple):
     gradient: Callable[[], Tensor]
     active: Tensor
     steps: Tensor
-    lr: Tensor
 
 
 def play(
@@ -124,8 +123,8 @@ def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, reset_momen
     rates = torch.tensor([[fed.rate(r)] for fed in feds], dtype=work.dtype, device=theta.device)
     lr = rates[torch.as_tensor(rows.owner(), device=theta.device)]
     if reset_moments:
-        kept = optimizer.reset(theta, kept) if optimizer.reset else optimizer.init(theta)
-    wire = wire_of(work, theta, todo, mixed, r, lr) if optimizer.start or optimizer.finish else None
+        kept = restarted(optimizer, theta, kept)
+    wire = wire_of(work, theta, todo, mixed, r) if optimizer.start or optimizer.finish else None
     served = [(s, *mixed.places([rows.slices[f] for f in which], rows.outside)) for s, which in servers(feds).items()]
     began = [theta[held] for *_, held in served]  # copies
     if optimizer.start:
@@ -141,7 +140,7 @@ def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, reset_momen
     return Round(r, losses, theta, after, distinct, mixed, rows.outside, State(r + 1, after, kept, at_server))
 
 
-def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int, lr: Tensor) -> Wire:
+def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int) -> Wire:
     """The round's wire."""
 
     def mean(x):
@@ -149,7 +148,7 @@ def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int, lr: 
         return exchange(work.federations, everyone, r, work.rows, mixed.home, work.dtype)(x)
 
     active, steps = (torch.as_tensor(v, device=theta.device)[:, None] for v in (todo.active, work.rows.steps))
-    return Wire(mixed, mean, lambda: full_gradient(work, theta, todo), active, steps, lr)
+    return Wire(mixed, mean, lambda: full_gradient(work, theta, todo), active, steps)
 
 
 def servers(federations: Sequence[Federation]) -> dict:
