@@ -75,3 +75,21 @@ def test_bands_and_error_bars_are_mean_sd_and_empty_for_one_seed():
     assert not ax.collections
     assert not other.collections
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [1, 2])
+
+
+def lines(ax):
+    return {line.get_label(): line.get_xydata() for line in ax.get_lines()}
+
+
+def test_band_is_mean_and_standard_deviation():
+    _, ((ax,),) = style.panels()
+    style.band(ax, [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]), "k", "x")
+    np.testing.assert_array_equal(lines(ax)["x"][:, 1], [2, 2])
+    (polygon,) = ax.collections
+    assert polygon.get_paths()[0].vertices[:, 1].max() == 2 + 2**0.5
+
+
+def test_limits_around_zero_hold_all_values_and_rarely_change():
+    assert style.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
+    assert style.around(np.array([0.49])) == style.around(np.array([-0.31]))
+    assert style.around(np.array([30000.0]))[1] > 30000

@@ -1,4 +1,4 @@
-"""Partitions are disjoint covers with the stated order; W1 against closed forms and scipy."""
+"""Partitions are disjoint covers with the stated order and sizes, or refused."""
 
 from itertools import pairwise
 
@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import wasserstein_distance
 
-from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
-from fedlib.federated.partitions import deal, pick_sources, sorted_shards
+from fedlib.federated.heterogeneity import mean_pairwise_w1
+from fedlib.federated.partitions import (
+    checkerboard,
+    deal,
+    focused,
+    hammersley,
+    index_rule,
+    pick_sources,
+    slices,
+    sorted_shards,
+)
 from fedlib.streams import stream
 
 
@@ -66,13 +73,6 @@ def test_as_many_shards_as_points_are_iid_like():
     assert many < 0.2 * one
 
 
-def test_mean_pairwise_w1_of_sorted_uniform_values_is_h_times_K_plus_1_over_3():
-    """K slabs of width h: W1(i, j) = |i - j| h, mean h (K + 1) / 3."""
-    K, values = 8, np.linspace(0, 1, 4000)
-    shards = sorted_shards(values, K, K, stream(0, "deal"))
-    assert mean_pairwise_w1([values[s] for s in shards]) == pytest.approx((K + 1) / (3 * K), rel=2e-3)
-
-
 @given(st.integers(2, 12), st.integers(5, 60), st.integers(0, 5))
 def test_every_client_uses_one_source_and_both_are_used(C, n, seed):
     shards, source = pick_sources(n, min(C, n), stream(seed, "sources"))
@@ -87,31 +87,59 @@ def test_one_client_cannot_use_two_sources():
         pick_sources(10, 1, stream(0, "sources"))
 
 
-@given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 9))
-def test_w1_in_one_dimension_equals_scipy(n, m, seed):
-    rng = stream(seed, "clouds")
-    x, y = rng.normal(size=n), rng.normal(1, 2, size=m)
-    assert w1(x, y) == pytest.approx(wasserstein_distance(x, y), abs=1e-12)
+def is_cover(shards, n):
+    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(n))
 
 
-@given(st.integers(2, 20), st.integers(2, 4), st.integers(0, 9))
-def test_w1_equals_the_optimal_assignment(n, d, seed):
-    rng = stream(seed, "clouds")
-    x, y = rng.normal(size=(n, d)), rng.normal(size=(n, d))
-    cost = np.linalg.norm(x[:, None] - y[None], axis=2)
-    assert w1(x, y) == pytest.approx(cost[linear_sum_assignment(cost)].mean(), abs=1e-9)
+@given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 90))
+def test_index_rule_is_a_disjoint_cover_of_almost_equal_sizes(K, p, extra):
+    n = K * p + extra
+    shards = index_rule(n, K, p)
+    is_cover(shards, n)
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 
-def test_w1_of_a_shift_is_its_length_and_of_a_cloud_with_itself_zero():
-    x = stream(0, "clouds").normal(size=(40, 3))
-    assert w1(x, x + np.array([3, 4, 0])) == pytest.approx(5)
-    assert w1(x, x[::-1]) == pytest.approx(0, abs=1e-12)
+def test_index_rule_deals_the_remainder_to_the_right():
+    a, b = index_rule(11, 2, 2)  # q = 2, pieces 01 23 45 67, the last three points one by one
+    assert a.tolist() == [0, 1, 4, 5, 8, 10]
+    assert b.tolist() == [2, 3, 6, 7, 9]
 
 
-def test_clouds_of_two_dimensions_or_without_points_are_refused():
-    with pytest.raises(ValueError, match="one dimension"):
-        w1(np.zeros((3, 2)), np.zeros((3, 3)))
-    with pytest.raises(ValueError, match="non-empty"):
-        w1(np.zeros((0, 2)), np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="at least 2"):
-        mean_pairwise_w1([np.zeros(3)])
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(0, 20))
+def test_slices_and_checkerboard_are_disjoint_covers(K, p, seed):
+    points = stream(seed, "points").uniform(-2, 3, (4000, 2))
+    is_cover(slices(points[:, 0], -2, 3, K, p), 4000)
+    is_cover(checkerboard(*points.T, (-2, 3), K, max(K, p)), 4000)
+
+
+def test_the_last_block_owns_its_upper_edge():
+    a, b = slices(np.array([0.0, 0.5, 1.0]), 0, 1, 2, 1)
+    assert (a.tolist(), b.tolist()) == ([0], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: index_rule(10, 2, 6), "at most 5 pieces per client"),
+        (lambda: slices(np.zeros(4), 0, 1, 2, 1), "client 1 of 2 gets no point"),
+        (lambda: slices(np.array([2.0]), 0, 1, 2, 1), r"outside the domain \[0, 1\]"),
+        # 2 x 2 blocks have the sums 0, 1, 2: the authors' scripts left clients 4 (and 5) empty
+        (lambda: checkerboard(*hammersley(400).T, (0, 1), 4, 2), "client 3 of 4 gets no point"),
+    ],
+)
+def test_empty_clients_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_hammersley_points_of_the_fact_page():
+    np.testing.assert_array_equal(hammersley(6)[:, 0], [0.5, 0, 0.5, 0.25, 0.75, 0.125])
+    np.testing.assert_allclose(hammersley(6)[:, 1], np.arange(6) / 6)
+    np.testing.assert_array_equal(hammersley(1), [[0.5, 0.0]])
+
+
+def test_partition_that_asks_for_too_much_is_refused():
+    blocks = np.split(np.arange(20), 2)
+    for main, other, K in ((11, 0, 4), (2, 11, 4), (1, 1, 3)):
+        with pytest.raises(ValueError, match=r"ask for fewer|equally many"):
+            focused(blocks, 20, K, main, other, stream(0, "partition"))

@@ -1,11 +1,10 @@
-"""The SNN and its SMP gradient against autograd, closed forms and orders; losses against the law of the data."""
+"""The SNN and its SMP gradient against autograd, closed forms and orders, and what it learns."""
 
 import math
 
 import numpy as np
 import pytest
 import torch
-from scipy.stats import norm
 from torch.func import functional_call, vmap
 from torch.func import grad as gradient_of
 
@@ -14,12 +13,11 @@ from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated
 from fedlib.federated.optimizers import adam, sgd
-from fedlib.federated.partitions import deal, focused
+from fedlib.federated.partitions import deal
 from fedlib.federated.stack import as_dict, load, predict, stack
 from fedlib.federated.train import train
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, euler_maruyama, init_snn, sample_wise
-from fedlib.problems import fedstnn, letters
 from fedlib.streams import stream, torch_stream
 
 PATHS = {squared_error: 1, energy_score: 2, gaussian_nll: 8}
@@ -257,31 +255,6 @@ def test_squared_error_does_not(trained):
     assert narrow[1] < 0.05
 
 
-def test_energy_score_is_the_crps_of_a_gaussian():
-    """E of the score over paths is the closed form of Gneiting & Raftery (2007), Eq. 21, for every M."""
-    y = torch.tensor([-1.0, 0.3, 2.0], dtype=torch.float64)
-    for M in (2, 5):
-        values = energy_score(normal(200_000, 3, M, key=M), y)
-        z = y.numpy()
-        crps = z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.pi**0.5
-        error = values.std(0) / 200_000**0.5
-        assert (abs(values.mean(0).numpy() - crps) < 4 * error.numpy()).all()
-
-
-def test_corrected_likelihood_is_smallest_at_the_true_variance():
-    """Without the factor (M - 3) / (M - 1) eight paths would prefer a variance 7 / 5 too large."""
-    paths, y = normal(100_000, 8, key=3), 0.3 * normal(100_000, key=4)
-    scales = np.array([0.25, 0.28, 0.3, 0.32, 0.355])
-    values = [float(gaussian_nll(s * paths, y).mean()) for s in scales]
-    assert scales[int(np.argmin(values))] == 0.3
-
-
-@pytest.mark.parametrize(("score", "M"), [(energy_score, 1), (gaussian_nll, 3)])
-def test_too_few_paths_are_refused(score, M):
-    with pytest.raises(ValueError, match=r"draw M >= 2|use M >= 8"):
-        score(torch.zeros(4, M), torch.zeros(4))
-
-
 @pytest.mark.parametrize("wrong", [dict(gradient="smp"), dict(diffusion="full"), dict(std=0.0)])
 def test_unusable_network_is_refused(wrong):
     with pytest.raises(ValueError, match=r"expected one of|positive"):
@@ -306,64 +279,3 @@ def test_opposite_diffusions_are_one_law_and_cancel_in_an_average():
         net.s.fill_(-800.0)
     middle = euler_maruyama(X, net.layers(), w, net.h)[-1]
     assert middle.std(-2).max() == 0
-
-
-def test_surface_is_continuous_and_has_its_variance():
-    """Property 13: kink, but no jump, at x = 0; variance on the grid from sums of sin^2 and cos^2."""
-    t, e = np.linspace(-1, 1, 41), 1e-13
-    assert np.abs(fedstnn.surface(0 * t + e, t) - fedstnn.surface(0 * t - e, t)).max() < 1e-11
-    assert np.abs(fedstnn.surface(t, 0 * t + e) - fedstnn.surface(t, 0 * t - e)).max() < 1e-11
-    slopes = [(fedstnn.surface(s * 1e-6, 0.3) - fedstnn.surface(0.0, 0.3)) / (s * 1e-6) for s in (-1, 1)]
-    np.testing.assert_allclose(slopes, [np.pi, 2 * np.pi], rtol=1e-5)
-    mean_a, mean_b = -1 / np.tan(np.pi / 100) / 101, -1.15 / 101
-    variance = 50 / 101 - mean_a**2 + 1.15**2 * 51 / 101 - mean_b**2
-    z = fedstnn.surface(*fedstnn.surface_grid().T)
-    np.testing.assert_allclose(z.var(), variance, rtol=1e-12)
-    assert abs(z.var() - 1.0636) < 2e-3  # that of the paper's Eq. 40
-
-
-def test_partitions_of_the_three_experiments():
-    """Property 14: sizes, shares of the own block, no repetition, the others from outside."""
-    points, x = fedstnn.surface_grid(), np.arange(10_000)
-    cases = [
-        (np.split(x, 10), 10_000, 100, 100, 10),
-        (np.split(x, 10), 10_000, 100, 50, 10),
-        (fedstnn.quadrants(points), len(points), 40, 100, 10),
-        (letters.thirds(), 4800, 30, 400, 12),
-    ]
-    for blocks, n, K, main, other in cases:
-        shards = focused(blocks, n, K, main, other, stream(0, "partition"))
-        assert [len(s) for s in shards] == [main + other] * K
-        for k, shard in enumerate(shards):
-            assert len(np.unique(shard)) == main + other
-            assert np.isin(shard, blocks[k // (K // len(blocks))]).sum() == main
-    assert [len(b) for b in fedstnn.quadrants(points)] == [51 * 51] * 4
-    group = fedstnn.curve_grid()[np.split(x, 10)[3]]  # the paper's clients 31-40
-    np.testing.assert_allclose([group[0], group[-1] + 2e-4 * np.pi], [0.6 * np.pi, 0.8 * np.pi], rtol=1e-12)
-
-
-def test_partition_that_asks_for_too_much_is_refused():
-    blocks = np.split(np.arange(20), 2)
-    for main, other, K in ((11, 0, 4), (2, 11, 4), (1, 1, 3)):
-        with pytest.raises(ValueError, match=r"ask for fewer|equally many"):
-            focused(blocks, 20, K, main, other, stream(0, "partition"))
-
-
-def test_psi_has_exactly_xi_white_pixels():
-    """Property 15: also among ties; strictly increasing maps change nothing."""
-    scores = normal(3, 4800)
-    for xi in (0, 1, 1332, 4800):
-        assert (letters.psi(scores, xi).sum(-1) == xi).all()
-        assert letters.psi(torch.zeros(4800), xi).sum() == xi
-        assert (letters.psi(scores, xi) == letters.psi(scores.exp() - 3, xi)).all()
-    assert letters.psi(torch.tensor([3.0, 1.0, 2.0]), 2).tolist() == [True, False, True]
-    with pytest.raises(ValueError, match="5 white pixels"):
-        letters.psi(torch.zeros(4), 5)
-
-
-def test_picture_has_a_letter_in_every_third():
-    picture, xy = torch.as_tensor(letters.letters().ravel()), letters.pixels()
-    assert picture.shape == (4800,) and xy.shape == (4800, 2)
-    assert all(300 < picture[t].sum() < 600 for t in letters.thirds())
-    assert xy.min(0).values.tolist() == [-1, -3] and xy.max(0).values.tolist() == [1, 3]
-    assert letters.iou(picture, picture) == 1 and letters.iou(picture, ~picture) == 0

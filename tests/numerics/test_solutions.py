@@ -1,72 +1,58 @@
-"""Chebyshev and Fourier inputs, and reference solutions of FedSciML's operators, against theory and other methods."""
+"""Reference solutions against closed forms, orders of accuracy and second methods."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
+from scipy.special import ellipk
 
 from fedlib.numerics import solutions, solvers
-from fedlib.numerics.spaces import TERMS, chebyshev_draws, chebyshev_series, fourier_series, support
+from fedlib.numerics.solutions import pendulum
+from fedlib.numerics.solvers import rk4
+from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series, fourier_series, grf
+from fedlib.problems.pendulum import half_steps
 from fedlib.streams import stream
+
+
+def test_pendulum_agrees_with_dop853():
+    t = half_steps(100)
+    u, k = grf(t, 5, 0.2, stream(0, "u")), np.linspace(0.5, 1.5, 5)
+    x = pendulum(u, k)
+    for i in range(5):
+
+        def rhs(s, z, i=i):
+            torque = grf(np.array([s]), 5, 0.2, stream(0, "u"))[i, 0]
+            return [z[1], -k[i] * np.sin(z[0]) + torque]
+
+        exact = solve_ivp(rhs, (0, 1), [0, 0], "DOP853", t[::20], rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(x[i, ::10], exact.y.T, atol=1e-8)
+
+
+def test_free_pendulum_has_the_period_of_the_elliptic_integral():
+    """x'' = -sin x from rest at amplitude a: period 4 K(sin^2(a/2)); u shifts nothing."""
+    a, S = 1.2, 400
+    period = 4 * ellipk(np.sin(a / 2) ** 2)
+    x = rk4(
+        lambda x, u: np.stack([x[:, 1], -np.sin(x[:, 0])], 1),
+        np.array([[a, 0.0]]),
+        np.zeros((1, 2 * S + 1)),
+        period / S,
+    )
+    np.testing.assert_allclose(x[0, -1], [a, 0], atol=1e-7)
+
+
+def test_small_swings_of_stiffness_k_follow_the_linear_closed_form():
+    """x'' = -k x + a has x = (a / k) (1 - cos(sqrt(k) t))."""
+    k, a = np.array([0.5, 1.0, 1.5]), 1e-4
+    x = pendulum(np.full((3, 201), a), k)[..., 0]
+    t = np.linspace(0, 1, 101)
+    np.testing.assert_allclose(x, a / k[:, None] * (1 - np.cos(np.sqrt(k)[:, None] * t)), atol=1e-11)
+
 
 X = np.linspace(0, 1, 101)
 
 
 def draws(count, kind="forward", n=10, seed=0):
     return chebyshev_draws(kind, n, count, stream(seed, "test operators"))
-
-
-@given(st.integers(1, TERMS))
-def test_supports_have_n_terms_and_forward_mirrors_inverse(n):
-    terms = np.arange(TERMS)
-    forward, inverse = terms[support("forward", n)], terms[support("inverse", n)]
-    assert len(forward) == len(inverse) == n
-    np.testing.assert_array_equal(inverse, TERMS - 1 - forward[::-1])
-    assert (len(np.union1d(forward, inverse)) == TERMS) == (n >= 5)  # covered from n = 5 on
-    assert (len(np.intersect1d(forward, inverse)) > 0) == (n >= 6)
-    if n % 2 == 0:
-        middle = terms[support("middle", n)]
-        assert len(middle) == n
-        assert middle[0] == TERMS - 1 - middle[-1]
-
-
-def test_bad_supports_are_refused():
-    for kind, n, message in (
-        ("forward", 0, "1 <= n"),
-        ("middle", 3, "even"),
-        ("inverse", 11, "1 <= n"),
-        ("last", 3, "'last'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            support(kind, n)
-
-
-def test_chebyshev_series_is_the_cosine_of_multiples():
-    """T_j(cos a) = cos(j a)."""
-    c, a = draws(4), np.linspace(0, np.pi, 17)
-    np.testing.assert_allclose(
-        chebyshev_series(c, (1 + np.cos(a)) / 2), c @ np.cos(np.arange(TERMS)[:, None] * a), atol=1e-13
-    )
-
-
-def test_coefficients_are_uniform_on_their_support():
-    c = draws(20_000, "inverse", 4)
-    assert (c[:, :6] == 0).all()
-    np.testing.assert_allclose(c[:, 6:].mean(0), 0, atol=0.02)
-    np.testing.assert_allclose(c[:, 6:].var(0), 1 / 3, atol=0.01)
-    assert np.abs(c).max() <= 1
-
-
-def test_fourier_functions_are_periodic_and_shifted_by_a_quarter_they_agree():
-    c = stream(0, "fourier").uniform(-1, 1, (5, 2, 9))
-    v = fourier_series(c, X, (0.0, 0.3))
-    np.testing.assert_allclose(v[:, 0], v[:, -1], atol=1e-12)
-    half = np.pi / 2  # sines and cosines, then cosines and minus sines: one space
-    again = fourier_series(np.stack([c[:, 1], -c[:, 0]], 1), X, (half, 2 * half))
-    np.testing.assert_allclose(again, fourier_series(c, X, (0.0, half)), atol=1e-12)
-    k = np.arange(1, 10)
-    np.testing.assert_allclose((v**2)[:, :-1].mean(1), ((c**2).sum(1) + 2 * c.prod(1) * np.cos(0.3)) @ k**-2.4 / 2)
 
 
 def test_antiderivative_is_the_integral():
@@ -140,13 +126,6 @@ def test_burgers_has_the_solution_of_cole_and_hopf(nu):
     v = cole_hopf(X[:-1], 0, nu)[None]
     u = solutions.burgers(v, nu)
     np.testing.assert_allclose(u[0], cole_hopf(X[:, None], X, nu), atol=1e-7)
-
-
-def test_exponential_runge_kutta_has_order_4_in_time():
-    v = 6 * np.sin(2 * np.pi * X[:-1])[None]
-    exact = solutions.burgers(v, times=2, substeps=1600)[..., -1]
-    errors = [np.abs(solutions.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
-    np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.4)
 
 
 def ftcs(v, nu=0.1, steps=10_000):

@@ -1,0 +1,43 @@
+"""Steppers and bases have their orders."""
+
+import numpy as np
+import pytest
+
+from fedlib.numerics import solutions
+from fedlib.numerics.solvers import hermite, rk4
+
+
+def test_rk4_has_order_4():
+    """x' = x cos t + u' ... with the exact solution e^(sin t): the forcing carries cos t."""
+    errors = []
+    for S in (10, 20, 40, 80):
+        cos = np.cos(np.linspace(0, 2, 2 * S + 1))[None]
+        x = rk4(lambda x, u: x * u[:, None], np.ones((1, 1)), cos, 2 / S)
+        errors.append(abs(x[0, -1, 0] - np.exp(np.sin(2))))
+    slopes = np.diff(np.log2(errors))
+    np.testing.assert_allclose(slopes, -4, atol=0.15)
+
+
+def test_rk4_needs_the_half_step_grid():
+    with pytest.raises(ValueError, match="2S \\+ 1"):
+        rk4(lambda x, u: x, np.ones((1, 1)), np.ones((1, 4)), 0.1)
+
+
+def test_hermite_has_order_4():
+    errors = []
+    for S in (8, 16, 32):
+        t = np.linspace(0, 1, S + 1)
+        y = np.linspace(0, 1, 200)
+        x, dx = np.tile(np.sin(5 * t), (200, 1)), np.tile(5 * np.cos(5 * t), (200, 1))
+        errors.append(np.abs(hermite(t, x, dx, y) - np.sin(5 * y)).max())
+    np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.2)
+
+
+X = np.linspace(0, 1, 101)
+
+
+def test_exponential_runge_kutta_has_order_4_in_time():
+    v = 6 * np.sin(2 * np.pi * X[:-1])[None]
+    exact = solutions.burgers(v, times=2, substeps=1600)[..., -1]
+    errors = [np.abs(solutions.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
+    np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.4)
