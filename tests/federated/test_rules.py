@@ -1,0 +1,391 @@
+"""FedProx, SCAFFOLD, FedOpt, averaged moments and the fresh correction: their plain loops, their laws."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedlib.federated import checkpoints
+from fedlib.federated import reference_rules as plain
+from fedlib.federated.batches import Local
+from fedlib.federated.checkpoints import Checkpoint
+from fedlib.federated.correction import corrected
+from fedlib.federated.federation import Federation, centralised
+from fedlib.federated.fedopt import fedadam, fedavgm, fedyogi
+from fedlib.federated.fedprox import fedprox
+from fedlib.federated.mixing import isolated, ring
+from fedlib.federated.moments import averaged_moments
+from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.rounds import play
+from fedlib.federated.scaffold import scaffold
+from fedlib.federated.train import train
+
+LOCAL = {
+    "full batch": Local(3),
+    "steps": Local(5, "steps", 4),
+    "epochs": Local(2, "epochs", 4),  # ragged clients then take different numbers of steps
+}
+SGD, ADAM = torch.optim.SGD, torch.optim.Adam
+TWINS = {  # rule: (client's optimiser, server, plain loop, its settings)
+    "fedprox": (fedprox(0.3), None, plain.fedprox, dict(mu=0.3)),
+    "fedprox, adam": (fedprox(0.3, adam()), None, plain.fedprox, dict(mu=0.3, optimizer=ADAM)),
+    "scaffold": (scaffold(), None, plain.scaffold, {}),
+    "scaffold, adam": (scaffold(adam()), None, plain.scaffold, dict(optimizer=ADAM)),
+    "fedavgm": (sgd(), fedavgm(0.8, 0.7), plain.fedopt, dict(kind="avgm", eta=0.7, beta1=0.8)),
+    "fedadam": (sgd(), fedadam(0.02), plain.fedopt, dict(kind="adam", eta=0.02)),
+    "fedyogi": (sgd(), fedyogi(0.02), plain.fedopt, dict(kind="yogi", eta=0.02)),
+    "fedyogi, adam": (adam(), fedyogi(0.02), plain.fedopt, dict(kind="yogi", eta=0.02, optimizer=ADAM)),
+    "moments": (averaged_moments(), None, plain.averaged_moments, {}),
+    "corrected": (corrected(), None, plain.corrected, {}),
+    "corrected, adam": (corrected(adam()), None, plain.corrected, dict(optimizer=ADAM)),
+    "corrected moments": (corrected(averaged_moments()), None, plain.averaged_moments, dict(correct=True)),
+}
+
+
+def run(problem, feds, **settings):
+    net, loss, pool, _ = problem
+    return train(net, loss, pool, feds, dtype=torch.float64, **({"rounds": 5, "local": LOCAL["steps"]} | settings))
+
+
+def model(problem, fed, optimizer, **settings):
+    return run(problem, [fed], optimizer=optimizer, **settings).model(0)
+
+
+def assert_same(a, b, atol=1e-12):
+    torch.testing.assert_close(a, b, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("local", LOCAL)
+@pytest.mark.parametrize("fraction", [1.0, 0.67])
+@pytest.mark.parametrize("rule", TWINS)
+def test_engine_equals_the_plain_loop(problem, rule, fraction, local):
+    """Ragged clients, partial participation, mini-batches, moments kept over the rounds."""
+    net, loss, pool, shards = problem
+    optimizer, server, loop, settings = TWINS[rule]
+    fed = Federation(shards, fraction=fraction, lr=0.02, decay=0.9, seed=3, server=server)
+    expected = loop(net, loss, pool, fed, rounds=5, local=LOCAL[local], **settings)
+    assert_same(model(problem, fed, optimizer, local=LOCAL[local]), expected, 1e-10)
+
+
+def test_the_rules_are_different_algorithms(problem):
+    """Otherwise the test above could not tell them apart."""
+    found = [
+        model(problem, Federation(problem[3], fraction=0.67, lr=0.02, server=server), optimizer)
+        for optimizer, server, *_ in [(sgd(), None), (adam(), None), *TWINS.values()]
+    ]
+    for i, a in enumerate(found):
+        for b in found[:i]:
+            assert (a - b).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("fraction", [1.0, 0.67])
+def test_a_topology_that_changes_with_the_round(problem, fraction):
+    """Neighbours talk in every other round."""
+
+    def alternating(p, active, r):
+        return (isolated, ring)[r % 2](p, active)
+
+    net, loss, pool, shards = problem
+    fed = Federation(shards, mixing=alternating, fraction=fraction, lr=0.02)
+    expected = plain.gossip(net, loss, pool, fed, rounds=5, local=LOCAL["steps"])
+    found = run(problem, [fed], optimizer=sgd()).models(0)
+    assert_same(found, expected, 1e-10)
+    always = run(problem, [Federation(shards, mixing=ring, fraction=fraction, lr=0.02)], optimizer=sgd()).models(0)
+    assert (found - always).abs().max() > 1e-4
+
+
+# Where rules are FedAvg or centralised training
+
+
+@pytest.mark.parametrize("inner", [sgd, adam])
+def test_fedprox_without_a_spring_is_fedavg(problem, inner):
+    fed = Federation(problem[3], fraction=0.67, lr=0.02)
+    assert_same(model(problem, fed, fedprox(0, inner())), model(problem, fed, inner()), 0)
+
+
+@pytest.mark.parametrize("inner", [sgd, adam])
+def test_server_without_momentum_and_rate_one_is_fedavg(problem, inner):
+    fed, served = (Federation(problem[3], fraction=0.67, lr=0.02, server=s) for s in (None, fedavgm(0, 1)))
+    assert_same(model(problem, served, inner()), model(problem, fed, inner()))
+
+
+MOMENTUM = sgd(0.9)
+E1 = {  # rule: (client's optimiser, server, what centralised training has instead)
+    "fedprox": (fedprox(5.0), None, sgd()),
+    "scaffold": (scaffold(), None, sgd()),
+    "fedavgm": (sgd(), fedavgm(0, 1), sgd()),
+    "heavy ball at the server": (sgd(), fedavgm(0.9, 1), MOMENTUM),
+    "moments": (averaged_moments(MOMENTUM), None, MOMENTUM),
+    "corrected": (corrected(), None, sgd()),
+    "corrected, adam": (corrected(adam()), None, adam()),
+    "corrected moments": (corrected(averaged_moments(adam())), None, adam()),
+}
+
+
+@pytest.mark.parametrize("rule", E1)
+def test_one_full_step_is_centralised_training(problem, rule):
+    """E = 1, full batches, p_k = n_k / n; with Adam where the gradient is common before its moments see it."""
+    optimizer, server, alone = E1[rule]
+    shards = problem[3]
+    whole = model(problem, centralised(shards, lr=0.02), alone, rounds=30, local=Local(1))
+    assert_same(model(problem, Federation(shards, lr=0.02, server=server), optimizer, rounds=30, local=Local(1)), whole)
+
+
+@pytest.mark.parametrize("optimizer", [adam(), averaged_moments(), scaffold(adam())])
+def test_one_full_adam_step_is_not_without_a_fresh_correction(problem, optimizer):
+    """The mean of squares is not the square of the mean: common moments alone do not do it."""
+    shards = problem[3]
+    feds = Federation(shards, lr=0.02), centralised(shards, lr=0.02)
+    found, whole = (
+        model(problem, fed, o, rounds=30, local=Local(1)) for fed, o in zip(feds, (optimizer, adam()), strict=True)
+    )
+    assert (found - whole).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("inner", [sgd, adam])
+@pytest.mark.parametrize("rule", [averaged_moments, corrected, scaffold, lambda o: corrected(averaged_moments(o))])
+def test_without_heterogeneity_rules_are_fedavg(problem, rule, inner):
+    """All clients hold the same points, E > 1. (FedProx is not: its spring holds back a client that does not drift.)"""
+    fed = Federation([np.arange(26)] * 3, lr=0.02)
+    found, fedavg = (model(problem, fed, o, local=Local(4)) for o in (rule(inner()), inner()))
+    assert_same(found, fedavg)
+    assert (model(problem, fed, fedprox(1.0, inner()), local=Local(4)) - fedavg).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("rule", [fedprox, averaged_moments, scaffold, corrected])
+def test_rules_among_other_federations_change_nobody(problem, rule):
+    """Side by side with ragged federations, topologies and servers; an isolated client keeps its plain optimiser."""
+    optimizer = rule(0.3, adam()) if rule is fedprox else rule(adam())
+    shards, server = problem[3], fedadam(0.02)
+    feds = [
+        Federation(shards, fraction=0.67, seed=1, server=server),
+        centralised(shards, lr=0.01, seed=2),
+        Federation(shards, mixing=ring, seed=4, common_init=False, server=fedyogi(0.01)),
+        Federation(shards[:2], seed=5, server=server),
+        Federation(shards, mixing=isolated, seed=3),
+    ]
+    together = run(problem, feds, optimizer=optimizer, local=LOCAL["epochs"])
+    for f, fed in enumerate(feds):
+        alone = run(problem, [fed], optimizer=optimizer, local=LOCAL["epochs"])
+        assert_same(together.models(f), alone.models(0))
+    if rule is not fedprox:
+        assert_same(together.models(4), run(problem, feds[4:], optimizer=adam(), local=LOCAL["epochs"]).models(0))
+
+
+# SCAFFOLD's control variates
+
+
+def test_control_variates(problem):
+    """c = sum p_i c_i, corrections sum to 0, c_i is the paper's option II, and who is absent keeps its own."""
+    net, loss, pool, shards = problem
+    fed, lr = Federation(shards, fraction=0.67, lr=0.05, seed=2), 0.05
+    p, steps = torch.as_tensor(fed.p)[:, None], torch.tensor([[4.0], [6.0], [6.0]], dtype=torch.float64)
+    x, before = None, {name: torch.zeros(3, 1, dtype=torch.float64) for name in ("c_i", "c")}
+    absent = 0
+    played = play(net, loss, pool, [fed], local=LOCAL["epochs"], optimizer=scaffold(), dtype=torch.float64)
+    for done in islice(played, 6):
+        now = {name: done.state.optimizer[name][done.outside].clone() for name in ("c_i", "c")}
+        assert_same(now["c"], (p * now["c_i"]).sum(0).expand(3, -1))
+        assert_same((p * (now["c"] - now["c_i"])).sum(0), torch.zeros(now["c"].shape[1], dtype=torch.float64))
+        here = np.isfinite(done.losses)
+        if x is not None:
+            option_2 = before["c_i"] - before["c"] + (x - done.models("before")) / (steps * lr)
+            assert_same(now["c_i"][here], option_2[here], 1e-10)
+            assert_same(now["c_i"][~here], before["c_i"][~here], 0)
+            absent += int((~here).sum())
+        x, before = done.models().clone(), now
+    assert absent and now["c"].abs().max() > 1e-3
+
+
+# Fixed points of quadratics f_i(x) = a_i / 2 (x - b_i)^2: known in closed form
+
+
+class Point(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.zeros(1))
+
+    def forward(self, batch):
+        return self.x.expand(batch.shape)
+
+
+A, B, N = (torch.tensor(v, dtype=torch.float64) for v in ([0.5, 2.0, 1.0], [3.0, -1.0, 0.5], [1.0, 2.0, 5.0]))
+
+
+def fixed_point(optimizer, server=None, E=6, lr=0.15, rounds=120):
+    """Client i holds N_i times the point (A_i, B_i), so p = N / 8."""
+    who = torch.repeat_interleave(torch.arange(3), N.long())
+    pool = {"a": A[who], "b": B[who]}
+    fed = Federation([np.flatnonzero(who.numpy() == i) for i in range(3)], lr=lr, server=server)
+
+    def loss(predict, batch):
+        return (batch["w"] * batch["a"] / 2 * (predict(batch["a"]) - batch["b"]) ** 2).sum()
+
+    return float(
+        train(
+            Point(), loss, pool, [fed], rounds=rounds, local=Local(E), optimizer=optimizer, dtype=torch.float64
+        ).model(0)
+    )
+
+
+def biased(E=6, lr=0.15):
+    """Where FedAvg comes to rest: client i goes a share s_i = 1 - (1 - lr a_i)^E of the way to its b_i."""
+    s = 1 - (1 - lr * A) ** E
+    return float((N * s * B).sum() / (N * s).sum())
+
+
+MINIMISER = float((N * A * B).sum() / (N * A).sum())
+
+
+@pytest.mark.parametrize("server", [None, fedavgm(0.5, 1.0)])
+def test_fedavg_comes_to_rest_beside_the_minimum_by_a_known_amount(server):
+    """Momentum at the server does not help: Delta = 0 at the same point."""
+    assert abs(biased() - MINIMISER) > 0.1
+    assert fixed_point(sgd(), server) == pytest.approx(biased(), abs=1e-10)
+
+
+def test_fedprox_is_biased_too():
+    """With a spring w - w^t falls by 1 - lr (a_i + mu) a step, to rest at (a_i b_i + mu w^t) / (a_i + mu)."""
+    mu, lr, E = 1.0, 0.15, 6
+    s = (1 - (1 - lr * (A + mu)) ** E) * A / (A + mu)
+    expected = float((N * s * B).sum() / (N * s).sum())
+    assert fixed_point(fedprox(mu)) == pytest.approx(expected, abs=1e-10)
+    assert 0.05 < abs(expected - MINIMISER) < abs(biased() - MINIMISER)
+
+
+@pytest.mark.parametrize("optimizer", [scaffold(), corrected()])
+@pytest.mark.parametrize("server", [None, fedavgm(0.5, 1.0)])
+def test_corrected_clients_come_to_rest_at_the_minimum(optimizer, server):
+    assert fixed_point(optimizer, server) == pytest.approx(MINIMISER, abs=1e-10)
+
+
+# Servers
+
+
+def test_yogi_differs_from_adam_in_v_only():
+    """Where v < Delta^2, the steps to v are (1 - beta2) Delta^2 and (1 - beta2) (Delta^2 - v); m is the same."""
+    x, mixed = torch.zeros(1, 4, dtype=torch.float64), torch.tensor([[1e-4, -1e-3, 0.1, -2.0]], dtype=torch.float64)
+    adam_, yogi = fedadam(0.1), fedyogi(0.1)
+    a, y = adam_.init(x), yogi.init(x)
+    out_a, out_y = adam_.apply(x, mixed, a, 0), yogi.apply(x, mixed, y, 0)
+    assert_same(a["m"], y["m"], 0)
+    assert_same(a["v"], 0.99 * 1e-6 + 0.01 * mixed**2)
+    sign = torch.tensor([[-1.0, 0.0, 1.0, 1.0]], dtype=torch.float64)  # of Delta^2 - v, v = tau^2 = 1e-6
+    assert_same(y["v"], 1e-6 + 0.01 * mixed**2 * sign)
+    for out, state in ((out_a, a), (out_y, y)):
+        assert_same(out, 0.1 * state["m"] / (state["v"].sqrt() + 1e-3))
+
+
+def test_adaptive_server_forgets_the_scale_of_what_clients_move():
+    """With tau near 0, a thousand times larger steps of the clients change nothing."""
+    server, x = fedadam(0.1, tau=1e-12), torch.zeros(1, 3, dtype=torch.float64)
+    mixed = torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)
+    small, large = (server.apply(x, scale * mixed, server.init(x), 0) for scale in (1, 1000))
+    assert_same(small, large, 1e-9)
+
+
+# State
+
+
+def test_a_stopped_fedadam_with_scaffold_goes_on_to_the_same_result(problem, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0)  # after every round
+    shared = fedadam(0.02)
+    feds = [
+        Federation(problem[3], fraction=0.67, lr=0.02, server=server, seed=s)
+        for s, server in enumerate([shared, None, shared, fedyogi(0.02)])
+    ]
+
+    def experiment(stop=None, **settings):
+        calls = []
+
+        def evaluate(predict, test):
+            calls.append(1)
+            if len(calls) == stop:
+                raise KeyboardInterrupt
+            return {"u": predict(test["x"])}
+
+        test = {"x": problem[2]["x"][:2].expand(4, 2, 2)}
+        optimizer = scaffold(averaged_moments())
+        return run(problem, feds, rounds=6, optimizer=optimizer, evaluate=evaluate, test=test, **settings)
+
+    mine = Checkpoint(tmp_path / "state.pt", "mine")
+    whole = experiment()
+    with pytest.raises(KeyboardInterrupt):
+        experiment(stop=4, checkpoint=mine)
+    kept = torch.load(mine.path)["state"]
+    assert kept[0] == 3 and len(kept[3]) == 2 and {"c", "c_i", "m", "v", "t"} <= set(kept[2])
+    assert_same(experiment(checkpoint=mine).theta, whole.theta, 0)
+
+
+def test_reset_moments_leaves_the_control_variates(problem):
+    """Not the same as kept moments, and not the same as without control variates."""
+    net, loss, pool, shards = problem
+    fed = Federation(shards, lr=0.02)
+    settings = dict(local=Local(2), optimizer=scaffold(adam()), dtype=torch.float64)
+    for again, counts in ((False, [2, 4, 6]), (True, [2, 2, 2])):
+        played = play(net, loss, pool, [fed], reset_moments=again, **settings)
+        assert [float(done.state.optimizer["t"].max()) for done in islice(played, 3)] == counts
+    kept, reset, without = (
+        model(problem, fed, o, reset_moments=r)
+        for o, r in ((scaffold(adam()), False), (scaffold(adam()), True), (adam(), True))
+    )
+    assert (kept - reset).abs().max() > 1e-4 and (reset - without).abs().max() > 1e-4
+
+
+def test_averaged_moments_are_common_to_all_clients(problem):
+    net, loss, pool, shards = problem
+    fed = Federation(shards, fraction=0.67, lr=0.02)
+    played = play(net, loss, pool, [fed], local=LOCAL["full batch"], optimizer=averaged_moments(), dtype=torch.float64)
+    for done in islice(played, 4):
+        kept = done.state.optimizer
+        assert all((kept[name] == kept[name][0]).all() for name in ("m", "v", "t"))
+        assert_same(kept["t"], torch.full((3, 1), 3.0 * (done.number + 1), dtype=torch.float64))
+
+
+# The wire, and errors
+
+
+def test_what_goes_over_the_wire():
+    """Vectors of P numbers up, and exchanges, per client and round: the table of the papers."""
+    table = {
+        adam(): (1, 1),
+        fedprox(1.0): (1, 1),
+        averaged_moments(): (3, 1),
+        averaged_moments(MOMENTUM): (2, 1),
+        averaged_moments(sgd()): (1, 1),
+        scaffold(): (2, 1),
+        scaffold(averaged_moments()): (4, 1),
+        corrected(): (2, 2),
+        corrected(averaged_moments()): (4, 2),
+    }
+    assert {optimizer: (optimizer.sent, optimizer.exchanges) for optimizer in table} == table
+
+
+@pytest.mark.parametrize("rule", [scaffold(), corrected(), fedprox(0.3, adam())])
+def test_personal_parameters_stay_at_home(problem, rule):
+    """No model and no correction of the others reaches them: in these columns c - c_i and gbar - g_c are 0."""
+    net, loss, pool, shards = problem
+    fed = Federation(shards, lr=0.02, server=fedadam(0.02))
+    name, first = next(iter(net.named_parameters()))
+    settings = dict(local=Local(2), optimizer=rule, personal=[name], dtype=torch.float64)
+    for done in islice(play(net, loss, pool, [fed], **settings), 3):
+        P = first.numel()
+        assert torch.equal(done.after[:, :P], done.before[:, :P])
+        assert (done.after[:, P:] == done.after[0, P:]).all() and (done.after[0, :P] != done.after[1, :P]).any()
+    kept = done.state.optimizer
+    for shift in (kept["c"] - kept["c_i"] if "c" in kept else None, kept.get("gbar - g_c")):
+        assert shift is None or ((shift[:, :P] == 0).all() and (shift[:, P:] != 0).any())
+
+
+def test_what_cannot_be_is_refused(problem):
+    fed = Federation(problem[3])
+    with pytest.raises(ValueError, match="one step count for all its parameters"):
+        run(problem, [fed], optimizer=averaged_moments(), personal=[next(problem[0].named_parameters())[0]])
+    with pytest.raises(ValueError, match="a loss with noise does not have"):
+        run(problem, [fed], optimizer=corrected(), noise=(1,))
+    with pytest.raises(ValueError, match="mu = -1: expected a number >= 0"):
+        fedprox(-1)
+    with pytest.raises(ValueError, match="tau = 0: expected a number > 0"):
+        fedadam(0.1, tau=0)
