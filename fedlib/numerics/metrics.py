@@ -11,21 +11,22 @@ def relative_l2(prediction: Tensor, truth: Tensor) -> Tensor:
     return (truth - prediction).norm(dim=-1) / truth.norm(dim=-1)
 
 
-def mean_sd(values: Sequence, axis: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def mean_sd(values: Sequence, axis: int | str = 0) -> tuple:
     """Mean and st.dev. over an axis (seeds): sd^2 = sum (v - mean)^2 / (n - 1).
 
     One value says nothing of a spread: its st.dev. is given as 0, so that comparisons with a st.dev. of slack still
     hold or fail; texts and pictures leave it out.
 
     Args:
-        values [..., n, ...], any unit. Returns two arrays without that axis, or two numbers.
+        values [..., n, ...], any unit. axis: a number, or the name of a dimension of a labelled array.
+
+    Returns two arrays without that axis (labelled ones of a labelled one), or two numbers.
     """
-    values = np.asarray(values)
-    n = values.shape[axis]
+    values = values if isinstance(axis, str) else np.asarray(values)
+    n = values.sizes[axis] if isinstance(axis, str) else values.shape[axis]
     if n == 0:
         raise ValueError("mean_sd of no values: give at least one run (is a filter or a list of seeds empty?)")
-    mean = values.mean(axis)
-    return mean, values.std(axis, ddof=1) if n > 1 else np.zeros_like(mean)
+    return values.mean(axis), values.std(axis, ddof=min(1, n - 1))
 
 
 def plus_minus(values: Sequence, digits: int = 3) -> str:

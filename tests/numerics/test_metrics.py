@@ -7,6 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+import xarray
 
 from fedlib.files import ROOT
 from fedlib.numerics.metrics import mean_sd, plus_minus, relative_l2
@@ -37,6 +38,15 @@ def test_one_value_has_no_spread_and_none_is_refused():
         mean_sd([])
 
 
+def test_labels_stay():
+    values = xarray.DataArray(stream(0, "labelled").normal(size=(3, 4)), dims=("kind", "seed"))
+    for n in (4, 1):
+        mean, sd = mean_sd(values[:, :n], "seed")
+        plain = mean_sd(values.values[:, :n], 1)
+        assert mean.dims == sd.dims == ("kind",)
+        np.testing.assert_allclose([mean, sd], plain)
+
+
 def test_plus_minus_pools_all_values_and_leaves_out_a_spread_that_is_not_known():
     assert plus_minus([1, 3]) == "2.000 ± 1.414"
     assert plus_minus([[1.0], [3.0]], 1) == "2.0 ± 1.4"
@@ -49,7 +59,11 @@ def test_every_spread_over_seeds_comes_from_here():
     for path in ROOT.glob("notebooks/**/[01]*.ipynb"):
         cells = nbformat.read(path, 4).cells
         sources[path] = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    found = [path.name for path, source in sources.items() if re.search(r"\bnp\.(std|var)\b|ddof=", source)]
+    found = [
+        path.name
+        for path, source in sources.items()
+        if re.search(r"\bnp\.(std|var)\b|ddof=|\.(std|var)\(['\"]", source)
+    ]
     assert found == ["metrics.py"]
 
 
