@@ -11,6 +11,7 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import isolated
 from fedlib.federated.stack import as_dict, draw_parameters, load, stack
 from fedlib.federated.train import train
+from fedlib.federated.work import knowing
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
@@ -31,10 +32,10 @@ def small(rounds=6, gain=1.0, feds=None, **settings):
     net = flow.navier_stokes_net(WIDTHS).double()
     pool = pool_of()
     feds = feds or [Federation(flow.slabs(pool["x"], 2), lr=0.01)]
-    physics = flow.navier_stokes_loss(flow.residual_points(14, 8, 6))
+    points = flow.residual_points(14, 8, 6)
 
     def loss(predict, batch):
-        return physics(flow.with_gain(predict, gain), batch)
+        return flow.navier_stokes_loss(flow.with_gain(predict, gain), batch | {"points": points})
 
     history = train(net, loss, pool, feds, rounds=rounds, dtype=torch.float64, init=glorot_uniform,
                     **({"local": Local(1)} | settings))  # fmt: skip
@@ -66,9 +67,9 @@ def test_an_exact_flow_has_no_residual_and_no_loss(C1, nu):
         jet = exact_jet(C1, nu, x)
         return (jet[""] if value_only else jet), torch.tensor([C1, nu])
 
-    x = torch.as_tensor(points)
-    batch = {"x": x, "u": exact_jet(C1, nu, x)[""][:, :2], "w": torch.full((len(x),), 1 / len(x))}
-    assert flow.navier_stokes_loss(points)(perfect, batch) < 1e-12
+    x = points
+    batch = {"x": x, "points": x, "u": exact_jet(C1, nu, x)[""][:, :2], "w": torch.full((len(x),), 1 / len(x))}
+    assert flow.navier_stokes_loss(perfect, batch) < 1e-12
     residual = flow.navier_stokes(exact_jet(C1, nu, x), torch.tensor([1.1 * C1, nu]))
     assert residual[:, :2].abs().max() > 1e-2 and residual[:, 2].abs().max() < 1e-12
     residual = flow.navier_stokes(exact_jet(C1, nu, x), torch.tensor([C1, 1.1 * nu]))
@@ -76,7 +77,7 @@ def test_an_exact_flow_has_no_residual_and_no_loss(C1, nu):
 
 
 def test_residual_points_cover_the_domain_and_its_sides():
-    x = flow.residual_points(700, 200, 100)
+    x = flow.residual_points(700, 200, 100).numpy()
     low, high = np.array(flow.DOMAIN).T
     assert x.shape == (1000, 3) and (x >= low).all() and (x <= high).all()
     inside, sides, start = np.split(x, [700, 900])
@@ -239,7 +240,7 @@ def test_the_exact_pair_has_no_loss():
 
     x = torch.as_tensor(points)
     batch = {"x": x, "u": u(x), "w": torch.full((9,), 1 / 9)}
-    loss = reaction.diffusion_reaction_loss(points)
+    loss, batch = reaction.reaction_loss, batch | reaction.reaction_constants(points)
     assert loss(perfect, batch) < 1e-12
     assert loss(lambda *a: perfect(*a, factor=1.2), batch) > 1e-4
     assert loss(perfect, batch | {"u": batch["u"] + 0.1}) == pytest.approx(0.01)
@@ -267,7 +268,8 @@ def test_reaction_data_are_dealt_by_the_index_rule():
 
 def test_the_reaction_stack_equals_the_plain_loop():
     pool, shards = reaction.reaction_data([4])
-    net, loss = reaction.Pair().double(), reaction.diffusion_reaction_loss(reaction.reaction_points())
+    net, known = reaction.Pair().double(), reaction.reaction_constants(reaction.reaction_points())
+    loss = knowing(reaction.reaction_loss, known)
     fed = Federation(shards[4], lr=1e-3)
     plain = reference.fedavg_adam(net, loss, pool, fed, rounds=4, local=Local(5), init=glorot_uniform)
     fast = train(net, loss, pool, [fed], rounds=4, local=Local(5), init=glorot_uniform, dtype=torch.float64)
@@ -279,8 +281,9 @@ def test_k_is_learnt_where_u_is_not_zero():
     pool, _ = reaction.reaction_data([2])
     test = reaction.reaction_test(1)
     history = train(
-        reaction.Pair(), reaction.diffusion_reaction_loss(reaction.reaction_points()), pool,
+        reaction.Pair(), reaction.reaction_loss, pool,
         [Federation([np.arange(24)], lr=3e-3)], rounds=1500, local=Local(1), init=glorot_uniform,
+        constants=reaction.reaction_constants(reaction.reaction_points()),
         evaluate=reaction.reaction_errors, test=test, evaluate_every=1500,
     )  # fmt: skip
     assert history.metrics["error_u"][-1, 0] < 2

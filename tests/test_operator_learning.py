@@ -10,6 +10,7 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.stack import as_dict, stack
 from fedlib.federated.train import train
+from fedlib.federated.work import knowing
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
@@ -93,14 +94,15 @@ def test_the_loss_is_the_mean_over_functions_and_points(net):
     batch = {name: value.double() for name, value in problem.pairs(draws(10)).items()}
     weights = torch.tensor([1, 1, 1, 1, 0, 0]).double() / 4  # four functions, two of padding
     net.requires_grad_(False)
-    loss = operators.operator_loss(problem)(net, batch | {"w": weights})
+    batch |= {name: value.double() for name, value in problem.constants().items()}
+    loss = operators.operator_loss(net, batch | {"w": weights})
     total = 0.0
     for i in range(4):
         for j in range(100):
             guess = pairwise(net, batch["u"][i : i + 1], torch.as_tensor(problem.points[j : j + 1]))
             total += float((guess - batch["s"][i, j]) ** 2)
     assert float(loss) == pytest.approx(total / 400, rel=1e-6)
-    e = operators.operator_error(problem)(net, batch)["e"]
+    e = operators.operator_error(net, batch)["e"]
     gap = pairwise(net, batch["u"], torch.as_tensor(problem.points)) - batch["s"]
     assert float(e) == pytest.approx(100 * float(gap.norm() / batch["s"].norm()), rel=1e-6)
 
@@ -110,9 +112,17 @@ def test_the_stack_equals_the_loop():
     net = CartesianDeepONet((100, 6, 5), (1, 6, 5)).double()
     pool = {name: value.double() for name, value in problem.pairs(np.concatenate([draws(3), draws(4)])).items()}
     fed = Federation([np.arange(0, 5), np.arange(5, 12)], lr=0.01)
-    loss = operators.operator_loss(problem)
-    loop = fedavg_adam(net, loss, pool, fed, rounds=3, local=Local(2), init=glorot_normal)
-    ours = train(net, loss, pool, [fed], rounds=3, local=Local(2), init=glorot_normal, dtype=torch.float64)
+    loop = fedavg_adam(
+        net,
+        knowing(operators.operator_loss, problem.constants()),
+        pool,
+        fed,
+        rounds=3,
+        local=Local(2),
+        init=glorot_normal,
+    )
+    how = dict(init=glorot_normal, constants=problem.constants(), dtype=torch.float64)
+    ours = train(net, operators.operator_loss, pool, [fed], rounds=3, local=Local(2), **how)
     torch.testing.assert_close(ours.model(0), loop, rtol=0, atol=1e-12)
 
 
@@ -155,9 +165,10 @@ def test_federated_training_helps_both_clients():
     shards = [np.arange(60), np.arange(60, 120)]
     test = {name: v.expand(2, *v.shape) for name, v in problem.pairs(draws(10, 200)).items()}
     history = train(
-        CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.operator_loss(problem), pool,
+        CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.operator_loss, pool,
         [Federation(shards, lr=3e-3), Federation(shards, lr=3e-3, mixing=isolated)], rounds=80, local=Local(5),
-        init=glorot_normal, evaluate=operators.operator_error(problem), test=test, evaluate_every=80,
+        init=glorot_normal, evaluate=operators.operator_error, constants=problem.constants(), test=test,
+        evaluate_every=80,
     )  # fmt: skip
     federated, _, *alone = history.metrics["e"][-1]
     assert federated < 0.9 * min(alone)

@@ -38,7 +38,11 @@ def random_net(problem):
 
 
 def batch_of(problem, x):
-    return forward.fields(problem, x) | {"w": torch.full((len(x),), 1 / len(x), dtype=torch.float64)}
+    return (
+        forward.fields(problem, x)
+        | {"w": torch.full((len(x),), 1 / len(x), dtype=torch.float64)}
+        | forward.constants(problem)
+    )
 
 
 @pytest.mark.parametrize("name", CLOSED)

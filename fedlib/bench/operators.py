@@ -14,6 +14,7 @@ from ..federated.federation import Federation
 from ..federated.mixing import isolated
 from ..federated.reference import fedavg_adam
 from ..federated.train import train
+from ..federated.work import knowing
 from ..models.networks import CartesianDeepONet, glorot_normal
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..problems.operators import learn_antiderivative, operator_loss
@@ -36,15 +37,16 @@ def setting(levels=(TERMS,), seeds: int = 1):
 
 def engine(rounds: int, setting, compile: bool):
     operator, pool, feds = setting
-    net, loss = CartesianDeepONet(operator.branch, operator.trunk), operator_loss(operator)
-    options = dict(rounds=rounds, local=Local(E), init=glorot_normal, compile=compile)
-    return lambda: train(net, loss, pool, feds, **options).model(0)
+    net = CartesianDeepONet(operator.branch, operator.trunk)
+    options = dict(rounds=rounds, local=Local(E), init=glorot_normal, compile=compile, constants=operator.constants())
+    return lambda: train(net, operator_loss, pool, feds, **options).model(0)
 
 
 def ways(rounds: int, compiled: bool = True) -> dict:
     """``rounds`` rounds of FedAvg with kept Adam moments at ONE level; each returns the federated weights [P]."""
     operator, pool, feds = one = setting()
-    net, loss, local = CartesianDeepONet(operator.branch, operator.trunk), operator_loss(operator), Local(E)
+    net, local = CartesianDeepONet(operator.branch, operator.trunk), Local(E)
+    loss = knowing(operator_loss, {name: value.float() for name, value in operator.constants().items()})
 
     def plain():
         return fedavg_adam(net, loss, pool, feds[0], rounds=rounds, local=local, init=glorot_normal)

@@ -51,9 +51,7 @@ class Federation:
 
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
     """One model that sees the union of all shards: a point that several clients share counts once."""
-    every = np.concatenate(shards)
-    _, first = np.unique(every, return_index=True)
-    return Federation([every[np.sort(first)]], mixing=isolated, **settings)
+    return Federation([np.unique(np.concatenate(shards))], mixing=isolated, **settings)
 
 
 def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tensor], Callable]:

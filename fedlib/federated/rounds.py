@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
 from .batches import Local, participants
-from .checks import check_constants, check_noise, checked_keys
+from .checks import check_constants, check_noise
 from .federation import Federation
 from .mixing import takes_round
 from .optimizers import Optimizer, adam, restarted
 from .stack import Exchange, exchange, home_columns, rows_of, stack
-from .work import Todo, Work, client_gradient, full_gradient, local_step, local_work, todo
+from .work import Todo, Work, client_gradient, full_gradient, knowing, local_step, local_work, todo
 
 
 class State(NamedTuple):
@@ -90,12 +90,12 @@ def play(
 
     state: go on from here, as a ``Round`` left it.
     """
-    federations = list(checked_keys(federations).values())
+    federations = list(federations.values() if isinstance(federations, Mapping) else federations)
     check_noise(pool, noise)
     check_constants(pool, constants)
     device = device_of(device)
     rows, home = rows_of(federations, local, device), home_columns(net, personal).to(device)
-    gradient = client_gradient(net, loss, on(constants, device, dtype))
+    gradient = client_gradient(net, knowing(loss, on(constants, device, dtype)))
     step = torch.compile(local_step) if compile else local_step
     optimizer = optimizer or adam()
     work = Work(net, on(pool, device, dtype), federations, rows, local, noise, optimizer, gradient, step, dtype)
@@ -167,6 +167,6 @@ def device_of(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def on(tensors: Mapping[str, Tensor] | None, device: str, dtype: torch.dtype) -> dict[str, Tensor]:
+def on(tensors: Mapping[str, Tensor] | None, device: str = "cpu", dtype=torch.float32) -> dict[str, Tensor]:
     """Tensors on a device; floating ones with a dtype."""
     return {k: v.to(device, dtype if v.is_floating_point() else v.dtype) for k, v in (tensors or {}).items()}

@@ -59,7 +59,7 @@ def train(
             optimizer: ``adam()`` (default), ``sgd()``, ... reset_moments: start its state anew in every round.
             personal: names of parameters that stay at the clients and are never mixed.
             init: draws a row's start, see ``stack.draw_parameters``.
-            constants: tensors that all clients share (residual points, say); they come with every batch.
+            constants: tensors that all clients share (residual points, say); they come with every batch and every test.
             compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
 
     Raises:
@@ -69,18 +69,19 @@ def train(
     federations, device = checked_keys(federations, parts), device_of(device)
     test = tests_of(test, federations)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test)
-    test, state = on(test, device, dtype), None
+    test, shared, state = on(test, device, dtype), on(how.get("constants"), device, dtype), None
     result = History.empty(federations, parts, rounds)
     if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result)):
         state = State(*found)
     if state is None or state.round < rounds:
-        played = play(net, loss, pool, federations, local=local, device=device, dtype=dtype, state=state, **how)
+        how |= dict(local=local, device=device, dtype=dtype)
+        played = play(net, loss, pool, federations, state=state, **how)
         saved_at = time.monotonic()
         for r in rounds_of(state.round if state else 0, rounds, progress):
             done = next(played)
             state, result.losses[r] = done.state, done.losses
             if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
-                record(result, done, net, evaluate, test)
+                record(result, done, net, evaluate, test, shared)
             if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
@@ -88,7 +89,7 @@ def train(
     return result
 
 
-def record(result: History, done: Round, net, evaluate, test, chunk: int = 64) -> None:
+def record(result: History, done: Round, net, evaluate, test, constants, chunk: int = 64) -> None:
     """Evaluate every distinct model once and append the metrics of all rows."""
     models, source = done.distinct, done.exchange.source
     if len(done.exchange.home):  # then no two clients hold the same
@@ -98,7 +99,7 @@ def record(result: History, done: Round, net, evaluate, test, chunk: int = 64) -
         owner[source[here]] = f
 
     def one(params, own):
-        return evaluate(lambda *x: functional_call(net, params, x), own)
+        return evaluate(lambda *x: functional_call(net, params, x), {**own, **constants})
 
     with torch.no_grad():
         parts = [

@@ -109,13 +109,14 @@ def full_gradient(work: Work, theta: Tensor, todo: Todo) -> Tensor:
     return g
 
 
-def client_gradient(net: nn.Module, loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
-    """(parameters of n models, batch of n clients) -> (gradients, losses [n]); all clients share the constants."""
+def knowing(loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
+    """The loss with constants in every batch, as the plain loops need it."""
+    return lambda predict, batch: loss(predict, {**batch, **constants})
 
-    def of_one(params, batch):
-        return loss(lambda *x: functional_call(net, params, x), {**batch, **constants})
 
-    return vmap(grad_and_value(of_one))
+def client_gradient(net: nn.Module, loss: Callable) -> Callable:
+    """(parameters of n models, batch of n clients) -> (gradients, losses [n])."""
+    return vmap(grad_and_value(lambda params, batch: loss(lambda *x: functional_call(net, params, x), batch)))
 
 
 def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tensor:

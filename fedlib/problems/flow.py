@@ -74,21 +74,16 @@ def navier_stokes(jet: Jet, C: Tensor) -> Tensor:
     return torch.stack([x_momentum, y_momentum, u_x + v_y], -1)
 
 
-def navier_stokes_loss(points: np.ndarray) -> Callable:
-    """The engine's loss of ONE client: mean squares of the three residuals at ``points`` [n, 3], which all clients
-    share, and of u and v at the client's own observations. The pressure is never observed.
+def navier_stokes_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
+    """The loss of ONE client: mean squares of the three residuals at the points [n, 3] that all clients share (a
+    constant, see ``residual_points``), and of u and v at the client's own observations. The pressure is never observed.
     """
-    points = torch.as_tensor(points)
-
-    def loss(predict, batch):
-        residual = navier_stokes(*predict(points.to(batch["x"])))
-        uv = predict(batch["x"], VALUE_ONLY)[0][:, :2]
-        return (residual**2).mean(0).sum() + (batch["w"][:, None] * (uv - batch["u"]) ** 2).sum()
-
-    return loss
+    residual = navier_stokes(*predict(batch["points"]))
+    uv = predict(batch["x"], VALUE_ONLY)[0][:, :2]
+    return (residual**2).mean(0).sum() + (batch["w"][:, None] * (uv - batch["u"]) ** 2).sum()
 
 
-def residual_points(interior: int = 700, boundary: int = 200, initial: int = 100) -> np.ndarray:
+def residual_points(interior: int = 700, boundary: int = 200, initial: int = 100) -> Tensor:
     """Low-discrepancy points (x, y, t) of the wake's domain: inside, on its four sides, and at t = 0, [n, 3]."""
     low, high = np.array(DOMAIN).T
     inside = qmc.Halton(3, scramble=False).random(interior)
@@ -97,7 +92,7 @@ def residual_points(interior: int = 700, boundary: int = 200, initial: int = 100
     side, z = np.divmod(4 * along, 1)
     at = [side == 0, side == 1, side == 2]
     x, y = np.select(at, [z, 1 + 0 * z, 1 - z], 0), np.select(at, [0 * z, z, 1 + 0 * z], 1 - z)
-    return low + (high - low) * np.concatenate([inside, np.stack([x, y, t], 1), start])
+    return torch.as_tensor(low + (high - low) * np.concatenate([inside, np.stack([x, y, t], 1), start]))
 
 
 def observations(wake: Wake, n: int, rng: np.random.Generator) -> dict[str, Tensor]:

@@ -89,19 +89,23 @@ def constrained(problem: Problem) -> Callable[[Jet, Mapping[str, Tensor]], Jet]:
 
 
 def residual_loss(problem: Problem) -> Callable:
-    """The engine's loss of ONE client: sum of w (A[u] - f)^2, and the soft conditions at the ends."""
+    """The engine's loss of ONE client: sum of w (A[u] - f)^2, and the soft conditions at the ends, if there are any."""
     transform = constrained(problem)
-    ends = None if problem.ends is None else fields(problem, problem.ends)
 
     def loss(predict, batch):
         u = transform(predict(batch["x"]), batch)
         total = (batch["w"] * (problem.operator(u) - batch["f"]) ** 2).sum()
-        if ends is None:
+        if problem.ends is None:
             return total
-        at = {name: value.to(batch["x"]) for name, value in ends.items()}
+        at = {name.removeprefix("end_"): value for name, value in batch.items() if name.startswith("end_")}
         return total + (problem.end_terms(transform(predict(at["x"]), at)) ** 2).sum()
 
     return loss
+
+
+def constants(problem: Problem) -> dict[str, Tensor]:
+    """What every client knows besides its points: the ``fields`` of the ends."""
+    return {} if problem.ends is None else {f"end_{k}": v for k, v in fields(problem, problem.ends).items()}
 
 
 def layout(problem: Problem, levels: Sequence[int], share: bool = True):

@@ -3,7 +3,7 @@
 Times are t in [0, 1], equispaced with both ends, and the space is x in [0, 1].
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,10 @@ class Operator:
     points: np.ndarray
     q: np.ndarray
     solve: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def constants(self) -> dict[str, Tensor]:
+        """What all clients share: the points y [P, d] and their weights q [P]."""
+        return {"y": torch.as_tensor(self.points), "q": torch.as_tensor(self.q)}
 
     def pairs(self, c: np.ndarray) -> dict[str, Tensor]:
         """Coefficients [n, J] -> float32 inputs u [n, m] at equispaced sensors and solutions s [n, P] at the points."""
@@ -82,24 +86,15 @@ def learn_burgers(places: Sequence[int] = ALL, times: Sequence[int] = ALL, nu: f
     return Operator("Burgers", (101, 64, 64), (2, 64, 64), *tensor_grid(places, times), solve)
 
 
-def operator_loss(operator: Operator) -> Callable:
-    """The loss of one client with n functions, sum_i w_i sum_j q_j (G(v_i)(y_j) - s_ij)^2, w_i = 1/n, q_j = 1/P."""
-    points, weights = torch.as_tensor(operator.points), torch.as_tensor(operator.q)
+def operator_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
+    """The loss of one client with n functions, sum_i w_i sum_j q_j (G(v_i)(y_j) - s_ij)^2, w_i = 1/n, q_j = 1/P.
 
-    def loss(predict, batch):
-        y, q = points.to(batch["u"]), weights.to(batch["u"])
-        return batch["w"] @ ((predict(batch["u"], y) - batch["s"]) ** 2 @ q)
-
-    return loss
+    The points y and their weights q are ``Operator.constants``.
+    """
+    return batch["w"] @ ((predict(batch["u"], batch["y"]) - batch["s"]) ** 2 @ batch["q"])
 
 
-def operator_error(operator: Operator) -> Callable:
-    """evaluate(predict, test): |G(v)(y) - s| / |s| in %, Frobenius norms over all functions and points."""
-    points, weights = torch.as_tensor(operator.points), torch.as_tensor(operator.q)
-
-    def evaluate(predict, test):
-        y, q = points.to(test["u"]), weights.to(test["u"])
-        gap, size = ((s**2 @ q).sum().sqrt() for s in (predict(test["u"], y) - test["s"], test["s"]))
-        return {"e": 100 * gap / size}
-
-    return evaluate
+def operator_error(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """|G(v)(y) - s| / |s| in %, Frobenius norms over all functions and points."""
+    gap, size = (((s**2 @ test["q"]).sum().sqrt()) for s in (predict(test["u"], test["y"]) - test["s"], test["s"]))
+    return {"e": 100 * gap / size}

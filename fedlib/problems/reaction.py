@@ -35,32 +35,30 @@ def vanishing(x: Tensor) -> Tensor:
     return (x.tanh() * (1 - x).tanh())[:, 0]
 
 
-def reaction_residual(points: np.ndarray) -> Callable:
-    """(predict, like) -> residual 0.01 u'' - k u - f at ``points`` [n, 1] of ONE model, in the dtype of ``like``."""
+RULES = {name: product_rule(name) for name in closed(("xx",))}
+
+
+def reaction_constants(points: np.ndarray) -> dict[str, Tensor]:
+    """What all clients know at the residual points [n, 1]: the points, the source f, and the jet of b."""
     x = torch.as_tensor(points)
-    rules = {name: product_rule(name) for name in closed(("xx",))}
-    b, f = function_jet(vanishing, x, ("xx",), "x"), source(x)[:, 0]
-
-    def residual(predict, like):
-        N, k = predict(x.to(like))
-        u = product({n: v.to(k) for n, v in b.items()}, {n: v[:, 0] for n, v in N.items()}, rules)
-        return DIFFUSION * u["xx"] - k * u[""] - f.to(k)
-
-    return residual
+    b = function_jet(vanishing, x, ("xx",), "x")
+    return {"points": x, "f": source(x)[:, 0]} | {f"b{name}": values for name, values in b.items()}
 
 
-def diffusion_reaction_loss(points: np.ndarray) -> Callable:
-    """The engine's loss of ONE client: mean squared residual at ``points`` [n, 1], which all clients share, and mean
-    square of u at the client's own observations.
+def reaction_residual(predict: Callable, at: Mapping[str, Tensor]) -> Tensor:
+    """0.01 u'' - k u - f of ONE model at ``reaction_constants``, [n]."""
+    N, k = predict(at["points"])
+    u = product({name: at[f"b{name}"] for name in RULES}, {name: v[:, 0] for name, v in N.items()}, RULES)
+    return DIFFUSION * u["xx"] - k * u[""] - at["f"]
+
+
+def reaction_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
+    """The loss of ONE client: mean squared residual at the points that all clients share (``reaction_constants``), and
+    mean square of u at the client's own observations.
     """
-    residual = reaction_residual(points)
-
-    def loss(predict, batch):
-        at = batch["x"]
-        observed = vanishing(at) * predict(at, VALUE_ONLY)[0][:, 0]
-        return (residual(predict, at) ** 2).mean() + (batch["w"] * (observed - batch["u"]) ** 2).sum()
-
-    return loss
+    x = batch["x"]
+    observed = vanishing(x) * predict(x, VALUE_ONLY)[0][:, 0]
+    return (reaction_residual(predict, batch) ** 2).mean() + (batch["w"] * (observed - batch["u"]) ** 2).sum()
 
 
 def reaction_data(levels: Sequence[int], n: int = 24, version: str = "paper", clients: int = 2):

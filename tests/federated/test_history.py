@@ -113,3 +113,10 @@ def test_pools_are_joined_with_their_offsets():
     for s, shards in ((3, [[0, 3], [1]]), (5, [[1], [0]])):
         for own, moved in zip(shards, at(s, shards), strict=True):
             assert torch.equal(joint["x"][moved], pools[s]["x"][own])
+
+
+def test_tuples_with_parts_are_keys(problem):
+    net, loss, pool, shards = problem
+    feds = {("a", 1): Federation(shards), ("a", 2): Federation(shards)}
+    history = train(net, loss, pool, feds, parts=("kind", "n"), rounds=1, local=Local(1))
+    assert history.last("loss", kind="a").dims == ("n", "client")
