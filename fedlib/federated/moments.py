@@ -17,9 +17,15 @@ def averaged_moments(inner: Optimizer | None = None) -> Optimizer:
     Source: measured in our notes; FedAdamW (arXiv 2510.27486) shares second moments.
 
     Raises:
-        ValueError: some parameters are personal; their moments would stay behind while the one step count is mixed.
+        ValueError: ``inner`` is a rule, whose memory of each client is no moment. In training: some parameters are
+            personal; their moments would stay behind while the one step count is mixed.
     """
     inner = inner or adam()
+    if inner.start or inner.finish:
+        raise ValueError(
+            "averaged_moments was given a rule that remembers something of each client; put the rule around it: "
+            "scaffold(averaged_moments(adam())), not averaged_moments(scaffold(adam()))"
+        )
     kept = inner.init(EXAMPLE)
     vectors = [name for name, value in kept.items() if value.shape == EXAMPLE.shape]
 

@@ -383,6 +383,8 @@ def test_what_cannot_be_is_refused(problem):
     fed = Federation(problem[3])
     with pytest.raises(ValueError, match="one step count for all its parameters"):
         run(problem, [fed], optimizer=averaged_moments(), personal=[next(problem[0].named_parameters())[0]])
+    with pytest.raises(ValueError, match="put the rule around it"):
+        averaged_moments(scaffold(adam()))
     with pytest.raises(ValueError, match="a loss with noise does not have"):
         run(problem, [fed], optimizer=corrected(), noise=(1,))
     with pytest.raises(ValueError, match="mu = -1: expected a number >= 0"):
