@@ -72,8 +72,8 @@ def test_what_is_never_reached_is_a_row_and_comes_last():
     assert verdicts(a=2, b=4, c=np.nan) == {"a": ORDERING, "b": ORDERING, "c": NOT_REACHED}
     assert verdicts(a=np.inf, b=4) == {"a": NOT_REACHED, "b": NOT}
     (row,) = compare({"b": [1.0, np.nan, 3.0]}, NUMBERS)
-    assert (row.verdict, row.ours, row.why) == (NOT_REACHED, None, "by 2 of 3 seeds")
-    assert results.ours(results.asdict(row)) == "not reached by 2 of 3 seeds"
+    assert (row.verdict, row.ours, row.why) == (NOT_REACHED, None, "(2 of 3 seeds get there)")
+    assert results.ours(results.asdict(row)) == "not reached (2 of 3 seeds get there)"
 
 
 def test_an_effect_is_judged_by_its_ratio():

@@ -84,7 +84,7 @@ def measured(id: str, values: Sequence[float], why: str = "") -> Measured:
     """Mean and st.dev. of one value per seed; a threshold that a seed never meets is a value that is not finite."""
     values = np.atleast_1d(np.asarray(values, float))
     if not (found := np.isfinite(values)).all() or not len(values):
-        return Measured(id, np.nan, 0.0, len(values), why or f"by {found.sum()} of {len(values)} seeds")
+        return Measured(id, np.nan, 0.0, len(values), why or f"({found.sum()} of {len(values)} seeds get there)")
     return Measured(id, *map(float, mean_sd(values)), len(values), why)
 
 
