@@ -13,7 +13,7 @@ from ..federated.stack import predict
 from ..problems.fedstnn import curve
 from ..problems.letters import SHAPE, iou, psi, thirds
 from ..streams import stream, torch_stream
-from .style import CLIENTS, COLORS, band, log_axis, panels
+from .style import CLIENTS, COLORS, band, log_axis, panels, shards
 from .widgets import explore
 
 BLACK_WHITE = ListedColormap(["#101010", "#ffffff"])
@@ -43,6 +43,20 @@ def first_look(x, y, truth: np.ndarray, sigma: float, own: np.ndarray, k: int) -
         ax.set(xlabel="x", title=title)
     left.set_ylabel("y")
     left.legend(loc="upper right")
+    return fig
+
+
+def curve_data(x, y, truth: np.ndarray, sigma: float, owned: Mapping[int, np.ndarray], K: int) -> Figure:
+    """Left all observations y [N] and the borders of the ten groups, right the points of some clients k -> x [n]."""
+    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.6))
+    left.plot(x, y, ",", color=COLORS["light"], rasterized=True)
+    left.plot(x, truth, color=COLORS["truth"], label="f")
+    for edge in range(1, 10):
+        left.axvline(edge * np.pi / 5, color="0.8", lw=0.6)
+    left.set(xlabel="x", ylabel="y", title=rf"observations, $\sigma$ = {sigma:g}, and the ten groups")
+    shards(list(owned.values()), right, "x", alpha=0.8)
+    right.set(yticks=range(len(owned)), yticklabels=owned)
+    right.set_title(f"points of {len(owned)} of the {K} clients, non-IID 110")
     return fig
 
 

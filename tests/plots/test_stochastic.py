@@ -125,6 +125,17 @@ def test_first_look_shows_all_points_and_those_of_a_client():
     assert right.get_title() == "the 7 observations of client 3"
 
 
+def test_curve_data_has_a_strip_of_points_for_each_client_with_its_number():
+    x = np.linspace(0, 2 * np.pi, 50)
+    owned = {1: x[:7], 25: x[20:23]}
+    left, right = draw_stochastic.curve_data(x, np.sin(x) + 0.1, np.sin(x), 0.2, owned, 30).axes
+    np.testing.assert_allclose([line.get_xdata()[0] for line in left.lines[2:]], 2 * np.pi * np.arange(1, 10) / 10)
+    for strip, own in zip(right.lines, owned.values(), strict=True):
+        np.testing.assert_array_equal(strip.get_xdata(), own)
+    assert [label.get_text() for label in right.get_yticklabels()] == ["1", "25"]
+    assert right.get_title() == "points of 2 of the 30 clients, non-IID 110"
+
+
 def test_alone_view_marks_what_each_client_knows():
     x, K = np.linspace(0, 1, 20), 3
     regions = [(k / K, (k + 1) / K) for k in range(K)]
