@@ -42,6 +42,11 @@ class History:
         """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
         return self.models(*key)[client]
 
+    def labels(self, part: str) -> list:
+        """The labels of a part, in the order of the keys."""
+        at = list(self.parts).index(part)
+        return list(dict.fromkeys((key if isinstance(key, tuple) else (key,))[at] for key in self.rows))
+
     def of(self, name: str, /, **chosen) -> xarray.DataArray:
         """A metric, or "loss", with the axes round, the parts of the keys, client, and the metric's own.
 
@@ -82,8 +87,18 @@ def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chos
     for i in rows:
         grid[(slice(None), *(axis.index(labels[i][j]) for j, axis in zip(free, axes, strict=True)))] = values[:, i]
     dims = ["round", *(parts[j] for j in free), *"ijk"[: values.ndim - 2]]
-    coords = {"round": list(rounds), **{parts[j]: axis for j, axis in zip(free, axes, strict=True)}}
+    coords = {"round": list(rounds), **{parts[j]: as_index(axis) for j, axis in zip(free, axes, strict=True)}}
     return xarray.DataArray(grid, coords, dims)
+
+
+def as_index(labels: Sequence[Hashable]) -> np.ndarray:
+    """Labels as one axis: a tuple is one label, and no row of a table."""
+    if not any(isinstance(label, tuple) for label in labels):
+        return np.array(labels)
+    axis = np.empty(len(labels), object)
+    for i, label in enumerate(labels):
+        axis[i] = label
+    return axis
 
 
 def parts_of(keys: Iterable[Hashable], parts: Sequence[str] | None = None) -> Sequence[str]:

@@ -120,3 +120,12 @@ def test_tuples_with_parts_are_keys(problem):
     feds = {("a", 1): Federation(shards), ("a", 2): Federation(shards)}
     history = train(net, loss, pool, feds, parts=("kind", "n"), rounds=1, local=Local(1))
     assert history.last("loss", kind="a").dims == ("n", "client")
+
+
+def test_a_label_may_be_a_tuple(problem):
+    net, loss, pool, shards = problem
+    feds = {("a", (2, 1)): Federation(shards), ("a", (3, 1)): Federation(shards[:1])}
+    history = train(net, loss, pool, feds, parts=("kind", "level"), rounds=1, local=Local(1))
+    lost = history.last("loss", kind="a", client=0)
+    assert lost.dims == ("level",)
+    assert list(lost["level"].values) == history.labels("level") == [(2, 1), (3, 1)]
