@@ -10,6 +10,7 @@ from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from ..numerics.metrics import mean_sd
 from ..numerics.transport import FedWaD, Measure, interpolant, wasserstein
+from ..problems.feddro import Transported
 from .functions import ordered
 from .style import CLIENTS, COLORS, band, log_axis, owners, panels
 from .widgets import explore
@@ -90,6 +91,23 @@ class World(NamedTuple):
     shifted: np.ndarray
     mapped: np.ndarray
     atom: np.ndarray
+
+
+def examples(pictures, y: np.ndarray, shards: Sequence[np.ndarray], classes: Sequence[int] = range(10)) -> np.ndarray:
+    """The first picture [784] of every class at every client [K, C, 784]; empty where a client has none."""
+    empty = np.full(pictures.shape[1], np.nan)
+    return np.array([[next(iter(pictures[own[y[own] == v]]), empty) for v in classes] for own in shards])
+
+
+def class_means(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Mean of every class minus mean of all classes [10, 784]; empty where there is none."""
+    return np.stack([x[y == v].mean(0) if v in y else np.full(x.shape[1], np.nan) for v in range(10)]) - x.mean(0)
+
+
+def world(x: np.ndarray, seen: np.ndarray, found: Transported, y: np.ndarray, shards: Sequence[np.ndarray]) -> World:
+    """Examples of each client's digits x [N, 784], as it sees them, mapped, and the atoms of Q that are nearest."""
+    atom = found.Q[[np.argmin(((found.Q - point) ** 2).sum(1)) for point in found.mapped]]
+    return World(*(examples(pictures, y, shards) for pictures in (x, seen, found.mapped, atom)))
 
 
 def draw_digits(worlds: Mapping[float, World], level: float, t: float, digit: int) -> Figure:

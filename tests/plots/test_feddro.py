@@ -7,6 +7,7 @@ from fedlib.numerics.transport import fedwad, uniform
 from fedlib.plots import feddro as draw
 from fedlib.plots.feddro import World, draw_digits, draw_fedwad, tiles
 from fedlib.plots.redraw import frame
+from fedlib.problems.feddro import Transported
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move
@@ -33,6 +34,25 @@ def test_tiles_put_every_digit_in_its_place():
     assert picture[0, 1] == 1
     assert picture[30, 61] == 0.5
     assert picture[30 + 27, 60] == 1
+
+
+def test_a_world_has_an_example_of_each_class_and_its_nearest_atom():
+    """Client 1 owns two points of class 0 and one of 1, client 0 one of class 1: its class 0 is empty."""
+    x, y = np.arange(8.0).reshape(4, 2), np.array([1, 0, 0, 1])
+    shards = [np.array([0]), np.array([2, 1, 3])]
+    found = Transported(10 * x, np.array([[0.0, 0.0], [41.0, 49.0]]), np.array([0, 1]), [])
+    world = draw.world(x, -x, found, y, shards)
+    assert world.original.shape == (2, 10, 2)
+    assert np.isnan(world.original[0, 0]).all()
+    np.testing.assert_array_equal(world.shifted[1, :2], [[-4, -5], [-6, -7]])
+    np.testing.assert_array_equal(world.mapped[0, 1], [0, 10])
+    np.testing.assert_array_equal(world.atom[:, 1], [[0, 0], [41, 49]])
+
+
+def test_class_means_are_those_above_the_mean_of_all():
+    means = draw.class_means(np.array([[1.0, 0.0], [3.0, 0.0], [8.0, 6.0]]), np.array([0, 0, 4]))
+    np.testing.assert_array_equal(means[[0, 4]], [[-2, -2], [4, 4]])
+    assert np.isnan(means[1:4]).all()
 
 
 def test_t_walks_from_the_shifted_to_the_mapped_digit(worlds):
