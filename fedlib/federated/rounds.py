@@ -161,10 +161,13 @@ def servers(federations: Sequence[Federation]) -> dict:
 
 
 def device_of(name: str) -> str:
-    """ "auto" is an accelerator where there is one."""
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    """"auto" is an accelerator where there is one."""
+    there = torch.cuda.is_available()
+    if name == "auto":
+        return "cuda" if there else "cpu"
+    if name.startswith("cuda") and not there:
+        raise ValueError(f"device = {name!r}, but torch finds no accelerator; take 'auto' or 'cpu'")
+    return name
 
 
 def on(tensors: Mapping[str, Tensor] | None, device: str = "cpu", dtype=torch.float32) -> dict[str, Tensor]:

@@ -85,7 +85,7 @@ def train(
             if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
-    result.theta = state.theta[rows_of(list(federations.values()), local, device).outside]
+    result.theta = state.theta[rows_of(list(federations.values()), local, device).outside].cpu()
     return result
 
 

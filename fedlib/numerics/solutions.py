@@ -38,7 +38,7 @@ def evolve_allen_cahn(
     """u_t = d u_xx + k (u - u^3), u(x, 0) = x^2 cos(pi x), u(+-1, t) = -1 on [-1, 1] x [0, 1] (FedSciML, Section 5.4).
 
     Chebyshev collocation for v = u + 1, which vanishes at the ends and stays even, so half of the points do;
-    exponential Runge-Kutta of order 4 in time. Converged to 1e-8 with the defaults (``test_pdes``).
+    exponential Runge-Kutta of order 4 in time. Converged to 1e-8 with the defaults (``test_solutions``).
 
     Args:
         x: where u is wanted [a], in [-1, 1]. times: number of equispaced times in [0, 1], both ends included.

@@ -129,3 +129,17 @@ def test_a_label_may_be_a_tuple(problem):
     lost = history.last("loss", kind="a", client=0)
     assert lost.dims == ("level",)
     assert list(lost["level"].values) == history.labels("level") == [(2, 1), (3, 1)]
+
+
+def test_a_number_may_be_a_parameter(problem):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Parameter(torch.tensor(1.0))
+
+        def forward(self, x):
+            return self.a * x[:, :1]
+
+    _, loss, pool, shards = problem
+    history = train(Scaled(), loss, pool, [Federation(shards)], rounds=1, local=Local(1))
+    assert history.theta.shape == (3, 1)
