@@ -9,8 +9,9 @@ import pytest
 import torch
 from matplotlib import rc_context
 
+from fedlib.federated.stack import stack
 from fedlib.files import ROOT
-from fedlib.models.networks import mlp
+from fedlib.models.networks import CartesianDeepONet, glorot_normal, mlp
 from fedlib.plots import style
 from fedlib.runs import pages
 from fedlib.streams import stream
@@ -101,3 +102,25 @@ def choices(control):
         middle = control.min + control.step * ((control.max - control.min) // (2 * control.step))
         return [v for v in (middle, middle + control.step) if v <= control.max]
     return []
+
+
+@pytest.fixture
+def deeponet():
+    net = CartesianDeepONet((100, 12, 8), (1, 12, 8)).double()
+    torch.nn.utils.vector_to_parameters(stack(net, [(3,)], glorot_normal)[0], net.parameters())
+    torch.nn.init.constant_(net.bias, 0.3)
+    return net
+
+
+def pairwise(net, u, y):
+    """Every pair (function, point) as a row of its own, layer by layer."""
+    n, P = len(u), len(y)
+    b, t = u.repeat_interleave(P, 0), y.repeat(n, 1)
+    for i, (x, layers) in enumerate(((b, net.branch), (t, net.trunk))):
+        linear = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
+        for layer in linear:
+            x = x @ layer.weight.T + layer.bias
+            if i == 1 or layer is not linear[-1]:  # the trunk ends with an activation, the branch does not
+                x = torch.relu(x)
+        b, t = (x, t) if i == 0 else (b, x)
+    return ((b * t).sum(1) + net.bias).reshape(n, P)

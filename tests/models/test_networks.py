@@ -1,15 +1,19 @@
 """Initial parameters: by kind of layer, within their bounds, and never the same under two seeds."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from fedlib.federated.stack import draw_parameters, stack
-from fedlib.models.networks import fan_in_uniform, glorot_normal, glorot_uniform, mlp
+from fedlib.models.networks import CartesianDeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
 from fedlib.models.stochastic import init_snn
+from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.problems.feddro import CNN
 from fedlib.problems.flow import WithCoefficients
-from fedlib.streams import torch_stream
+from fedlib.streams import stream, torch_stream
+
+from ..conftest import pairwise
 
 LAYERS = {
     "linear": nn.Linear(30, 40),
@@ -75,3 +79,48 @@ def test_parameters_of_one_s_own_keep_their_values_and_the_network_stays_as_it_i
     assert not first[:784].any()
     assert (first[784:] != second[784:]).all()
     torch.testing.assert_close(net.conv1.weight, before)
+
+
+def test_the_product_equals_the_pairs_with_its_gradient(deeponet):
+    u, y = (
+        torch.as_tensor(
+            chebyshev_series(
+                chebyshev_draws("forward", 10, 6, stream(0, "test operator learning", 10)), np.linspace(0, 1, 100)
+            )
+        ),
+        torch.linspace(0, 1, 7).double()[:, None],
+    )
+    target = torch.as_tensor(stream(0, "target").normal(size=(6, 7)))
+    gradients = []
+    for output in (deeponet(u, y), pairwise(deeponet, u, y)):
+        gradients.append(torch.autograd.grad(((output - target) ** 2).mean(), list(deeponet.parameters())))
+        torch.testing.assert_close(output, pairwise(deeponet, u, y), rtol=0, atol=1e-13)
+    for a, b in zip(*gradients, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-13)
+
+
+def test_no_pair_is_materialised_twice(deeponet):
+    """Nothing larger than the n x P result and the branch's and trunk's own layers is ever made."""
+    largest = []
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            largest.append(out.numel() if isinstance(out, torch.Tensor) else 0)
+            return out
+
+    with Watch():
+        deeponet(torch.zeros(50, 100, dtype=torch.float64), torch.zeros(60, 1, dtype=torch.float64))
+    assert max(largest) == 50 * 100 == 5000  # the input's size; 50 x 60 pairs x 8 would be 24 000
+
+
+def test_unequal_widths_are_refused():
+    with pytest.raises(ValueError, match="branch ends with width 5, trunk with 6"):
+        CartesianDeepONet((3, 5), (1, 6))
+
+
+def test_glorot_normal_has_its_variance_and_zero_biases():
+    layer = torch.nn.Linear(300, 200)
+    glorot_normal(layer, torch_stream(0, "layer"))
+    assert float(layer.weight.detach().var()) == pytest.approx(2 / 500, rel=0.02)
+    assert not layer.bias.any()

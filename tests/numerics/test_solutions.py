@@ -177,3 +177,46 @@ def test_unstable_settings_are_refused_and_those_at_the_limit_are_finite():
         solutions.diffusion_reaction(lambda x: np.full((1, len(x)), 2.0), X, times=2, k=1.0)
     with pytest.raises(ValueError, match="non-finite"):
         solvers.march(lambda u: u * np.inf, np.ones(2), 3, 1)
+
+
+def residual_by_differences(cells):
+    """Largest Allen-Cahn residual of the reference by central differences, 0.2 <= t <= 0.9."""
+    x = np.linspace(-1, 1, cells + 1)
+    u = solutions.evolve_allen_cahn(x, times=cells // 4 + 1, n=320)
+    h, dt = 2 / cells, 4 / cells
+    u_t = (u[1:-1, 2:] - u[1:-1, :-2]) / (2 * dt)
+    u_xx = (u[2:, 1:-1] - 2 * u[1:-1, 1:-1] + u[:-2, 1:-1]) / h**2
+    v = u[1:-1, 1:-1]
+    r = np.abs(u_t - 0.001 * u_xx + 5 * (v**3 - v))
+    return r[:, r.shape[1] // 5 : int(0.9 * r.shape[1])].max()
+
+
+def test_the_allen_cahn_reference_has_the_residual_of_the_difference_scheme():
+    coarse, middle, fine = (residual_by_differences(cells) for cells in (400, 800, 1600))
+    assert 3.5 < middle / fine < 4.5
+    assert fine < coarse / 10
+
+
+def method_of_lines(cells):
+    """Second-order differences in x and scipy's stiff LSODA in time, at 201 points and 11 times."""
+    x = np.linspace(-1, 1, cells + 1)
+
+    def rhs(_, u):
+        out = np.zeros_like(u)
+        out[1:-1] = 0.001 * (u[2:] - 2 * u[1:-1] + u[:-2]) * (cells / 2) ** 2 + 5 * (u[1:-1] - u[1:-1] ** 3)
+        return out
+
+    t = np.linspace(0, 1, 11)
+    settings = dict(method="LSODA", rtol=1e-9, atol=1e-11, lband=1, uband=1)
+    return solve_ivp(rhs, (0, 1), x**2 * np.cos(np.pi * x), t_eval=t, **settings).y[:: cells // 200]
+
+
+def test_the_allen_cahn_reference_is_converged_and_agrees_with_a_second_method():
+    u = solutions.allen_cahn_table()
+    finer = solutions.evolve_allen_cahn(np.linspace(-1, 1, 201), n=576, substeps=8)
+    assert np.abs(u - finer).max() < 1e-8
+    richardson = (4 * method_of_lines(3200) - method_of_lines(1600)) / 3
+    assert np.abs(u[:, ::10] - richardson).max() < 1e-7
+    x = np.linspace(-1, 1, 201)
+    np.testing.assert_allclose(u[:, 0], x**2 * np.cos(np.pi * x), atol=1e-13)
+    np.testing.assert_allclose(u[[0, -1]], -1, atol=1e-13)

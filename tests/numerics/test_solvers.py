@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
-from fedlib.numerics import solutions
+from fedlib.numerics import solutions, solvers
 from fedlib.numerics.solvers import hermite, rk4
 
 
@@ -41,3 +42,19 @@ def test_exponential_runge_kutta_has_order_4_in_time():
     exact = solutions.burgers(v, times=2, substeps=1600)[..., -1]
     errors = [np.abs(solutions.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
     np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.4)
+
+
+def test_chebyshev_matrix_is_exact_for_polynomials_and_etdrk4_has_order_4():
+    x, D = solvers.chebyshev(12)
+    np.testing.assert_allclose(D @ x**12, 12 * x**11, atol=1e-11)
+    L = np.array([[-5.0, 2.0], [0.0, -1.0]])
+
+    def end(h):
+        v, step = np.array([1.0, 0.5]), solvers.etdrk4(L, lambda v: v - v**3, np.ones(2), h)
+        for _ in range(round(1 / h)):
+            v = step(v)
+        return v
+
+    exact = solve_ivp(lambda _, v: L @ v + v - v**3, (0, 1), [1.0, 0.5], rtol=1e-12, atol=1e-14).y[:, -1]
+    errors = [np.abs(end(h) - exact).max() for h in (0.1, 0.05, 0.025)]
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(4, abs=0.3)

@@ -18,7 +18,7 @@ from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
 from fedlib.streams import stream
 
-from .conftest import squared_error
+from ..conftest import squared_error
 
 LOCAL = {
     "full batch": Local(3),

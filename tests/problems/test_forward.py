@@ -1,9 +1,8 @@
-"""Problems: exact solutions have no residual, constraints hold exactly, points and W1 are those of the fact page."""
+"""Forward problems: exact solutions have no residual, constraints hold exactly, points and W1 as on the fact page."""
 
 import numpy as np
 import pytest
 import torch
-from scipy.integrate import solve_ivp
 
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
@@ -13,7 +12,7 @@ from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
-from fedlib.numerics import solutions, solvers
+from fedlib.numerics import solutions
 from fedlib.problems import forward
 from fedlib.streams import stream, torch_stream
 
@@ -67,65 +66,6 @@ def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
     loss = forward.residual_loss(problem)
     assert loss(perfect, batch_of(problem, inside(problem))).item() < 1e-14
     assert loss(random_net(problem), batch_of(problem, inside(problem))).item() > 1e-2
-
-
-def residual_by_differences(cells):
-    """Largest Allen-Cahn residual of the reference by central differences, 0.2 <= t <= 0.9."""
-    x = np.linspace(-1, 1, cells + 1)
-    u = solutions.evolve_allen_cahn(x, times=cells // 4 + 1, n=320)
-    h, dt = 2 / cells, 4 / cells
-    u_t = (u[1:-1, 2:] - u[1:-1, :-2]) / (2 * dt)
-    u_xx = (u[2:, 1:-1] - 2 * u[1:-1, 1:-1] + u[:-2, 1:-1]) / h**2
-    v = u[1:-1, 1:-1]
-    r = np.abs(u_t - 0.001 * u_xx + 5 * (v**3 - v))
-    return r[:, r.shape[1] // 5 : int(0.9 * r.shape[1])].max()
-
-
-def test_the_allen_cahn_reference_has_the_residual_of_the_difference_scheme():
-    coarse, middle, fine = (residual_by_differences(cells) for cells in (400, 800, 1600))
-    assert 3.5 < middle / fine < 4.5
-    assert fine < coarse / 10
-
-
-def method_of_lines(cells):
-    """Second-order differences in x and scipy's stiff LSODA in time, at 201 points and 11 times."""
-    x = np.linspace(-1, 1, cells + 1)
-
-    def rhs(_, u):
-        out = np.zeros_like(u)
-        out[1:-1] = 0.001 * (u[2:] - 2 * u[1:-1] + u[:-2]) * (cells / 2) ** 2 + 5 * (u[1:-1] - u[1:-1] ** 3)
-        return out
-
-    t = np.linspace(0, 1, 11)
-    settings = dict(method="LSODA", rtol=1e-9, atol=1e-11, lband=1, uband=1)
-    return solve_ivp(rhs, (0, 1), x**2 * np.cos(np.pi * x), t_eval=t, **settings).y[:: cells // 200]
-
-
-def test_the_allen_cahn_reference_is_converged_and_agrees_with_a_second_method():
-    u = solutions.allen_cahn_table()
-    finer = solutions.evolve_allen_cahn(np.linspace(-1, 1, 201), n=576, substeps=8)
-    assert np.abs(u - finer).max() < 1e-8
-    richardson = (4 * method_of_lines(3200) - method_of_lines(1600)) / 3
-    assert np.abs(u[:, ::10] - richardson).max() < 1e-7
-    x = np.linspace(-1, 1, 201)
-    np.testing.assert_allclose(u[:, 0], x**2 * np.cos(np.pi * x), atol=1e-13)
-    np.testing.assert_allclose(u[[0, -1]], -1, atol=1e-13)
-
-
-def test_chebyshev_matrix_is_exact_for_polynomials_and_etdrk4_has_order_4():
-    x, D = solvers.chebyshev(12)
-    np.testing.assert_allclose(D @ x**12, 12 * x**11, atol=1e-11)
-    L = np.array([[-5.0, 2.0], [0.0, -1.0]])
-
-    def end(h):
-        v, step = np.array([1.0, 0.5]), solvers.etdrk4(L, lambda v: v - v**3, np.ones(2), h)
-        for _ in range(round(1 / h)):
-            v = step(v)
-        return v
-
-    exact = solve_ivp(lambda _, v: L @ v + v - v**3, (0, 1), [1.0, 0.5], rtol=1e-12, atol=1e-14).y[:, -1]
-    errors = [np.abs(end(h) - exact).max() for h in (0.1, 0.05, 0.025)]
-    assert np.log2(errors[1] / errors[2]) == pytest.approx(4, abs=0.3)
 
 
 BOUNDARY = {  # points and the values of u there, from the paper's text

@@ -10,7 +10,7 @@ from fedlib.federated.mixing import isolated
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.train import train
 
-from .conftest import squared_error
+from ..conftest import squared_error
 
 SCHEDULES = {"full batch": Local(2), "mini": Local(2, "epochs", 4)}
 
