@@ -128,4 +128,4 @@ def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tens
 
 def flat(gradient: Mapping[str, Tensor]) -> Tensor:
     """Named tensors [n, ...] as rows [n, P]."""
-    return torch.cat([g.flatten(1) for g in gradient.values()], dim=1)
+    return torch.cat([g.reshape(len(g), -1) for g in gradient.values()], dim=1)

@@ -65,6 +65,7 @@ def execute(notebook: Path, parameters: Mapping, stamp: str, target: Path, threa
             papermill.execute_notebook(
                 notebook, partial / notebook.name, dict(parameters), cwd=notebook.parent,
                 kernel_name="python3", progress_bar=False, log_output=False,
+                extra_arguments=["--log-level=ERROR"],  # else every kernel says that it is on TCP, across the bar
             )  # fmt: skip
         result = read_result(partial / "result.json")
     except PapermillExecutionError as error:
