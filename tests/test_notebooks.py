@@ -1,6 +1,8 @@
 """Hygiene of every notebook, so that nbval checks something and nothing leaks into git."""
 
 import re
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -40,6 +42,8 @@ def test_hygiene(path):
         if not cell.source.startswith("show("):
             assert not re.search(r"\d\.\d{3,}", text), "raw floats differ between machines: print verdicts"
     for cell in code:
+        if "parameters" not in tags(cell):  # there papermill wants a line for each
+            assert max(map(len, cell.source.splitlines())) <= 110, f"a long line: {cell.source[:60]}"
         assert len(cell.source.splitlines()) <= 40, f"{len(cell.source.splitlines())} lines: {cell.source[:60]}"
         kept = {"nbval-check-output", "keep_output"} & set(tags(cell))
         assert kept or not cell.outputs, f"outputs are stripped (make format): {cell.source[:60]}"
@@ -47,6 +51,13 @@ def test_hygiene(path):
     assert "widgets" not in notebook.metadata
     assert "papermill" not in notebook.metadata
     assert not re.search(r"(/home/|/work/|/tmp/|/root/|[A-Z]:\\\\)", nbformat.writes(notebook)), "absolute path"
+
+
+def test_ruff_formats_the_notebooks():
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--check", NOTEBOOKS], capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"make format: {done.stdout}"
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)

@@ -9,7 +9,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from fedlib.files import ROOT
 
-SHOWS = "from fedlib import figures, pages\npages.inline(figures.panels()[0], alt='an empty panel')"
+IMPORTS = "from fedlib.plots import style\nfrom fedlib.runs import pages"
+SHOWS = f"{IMPORTS}\npages.inline(style.panels()[0], alt='an empty panel')"
 HIDES = "class run:\n    figure = print\nrun.figure('<Figure size 640x260 with 2 Axes>')"
 
 

@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from fedlib import progress
 
 CODE = """
+from fedlib import progress
 
 progress.DELAY = progress.EVERY = -1
 for training in range(10):

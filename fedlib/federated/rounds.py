@@ -86,9 +86,18 @@ def play(
     dtype: torch.dtype = torch.float32,
     state: State | None = None,
 ) -> Iterator[Round]:
-    """Rounds without end, one for each ``next``: for who wants to look, pause and step. Arguments as in ``train``.
+    """Rounds without end, one for each ``next``: for who wants to look, pause and step.
 
-    state: go on from here, as a ``Round`` left it.
+    Args:
+        net, loss, pool, federations, local: as in ``train``.
+        noise: shape of fresh standard normal numbers for every point of every local step, batch["noise"] [B, *noise]; a
+            client draws them from a stream of its own. For stochastic networks.
+        optimizer: ``adam()`` (default), ``sgd()``, ... reset_moments: start its state anew in every round.
+        personal: names of parameters that stay at the clients and are never mixed.
+        init: draws a row's start, see ``stack.draw_parameters``.
+        constants: tensors that all clients share (residual points, say); they come with every batch and every test.
+        compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
+        state: go on from here, as a ``Round`` left it.
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
     check_noise(pool, noise)
@@ -161,7 +170,7 @@ def servers(federations: Sequence[Federation]) -> dict:
 
 
 def device_of(name: str) -> str:
-    """"auto" is an accelerator where there is one."""
+    """ "auto" is an accelerator where there is one."""
     there = torch.cuda.is_available()
     if name == "auto":
         return "cuda" if there else "cpu"

@@ -39,7 +39,9 @@ def as_dict(net: nn.Module, theta: Tensor) -> dict[str, Tensor]:
     """theta [..., P] as named tensors [..., *shape]: views in the layout of ``stack_module_state``."""
     shapes = {name: p.shape for name, p in net.named_parameters()}
     parts = theta.split([s.numel() for s in shapes.values()], dim=-1)
-    return {name: part.reshape(*part.shape[:-1], *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    return {
+        name: part.reshape(*part.shape[:-1], *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
 
 
 def load(net: nn.Module, row: Tensor) -> nn.Module:

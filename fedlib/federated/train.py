@@ -49,18 +49,10 @@ def train(
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
-        progress: a bar while it runs, in a notebook or a terminal.
-        checkpoint: keeps the state every two minutes and at the end. A training that finds its own goes on from there,
-            to the same result.
-        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one.
-        how: further arguments of ``play``:
-            noise: shape of fresh standard normal numbers for every point of every local step, batch["noise"]
-                [B, *noise]; a client draws them from a stream of its own. For stochastic networks.
-            optimizer: ``adam()`` (default), ``sgd()``, ... reset_moments: start its state anew in every round.
-            personal: names of parameters that stay at the clients and are never mixed.
-            init: draws a row's start, see ``stack.draw_parameters``.
-            constants: tensors that all clients share (residual points, say); they come with every batch and every test.
-            compile: ``torch.compile`` of the local step (some seconds per shape, then about twice as fast).
+        progress: a bar while it runs, in a notebook or a terminal. checkpoint: keeps the state every two minutes and at
+            the end; a training that finds its own goes on from there, to the same result.
+        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one. how: optimizer,
+            noise, constants, personal, compile, ...: see ``play``.
 
     Raises:
         ValueError: unusable arguments, or another training's checkpoint, before any training.

@@ -52,7 +52,7 @@ def cylinder_wake(source: str | Path = "embedded", t_end: float = 1.0) -> Wake:
     """The wake behind a cylinder, u_t + (u . grad) u = -grad p + 0.01 laplace u, up to t_end.
 
     Args:
-        source: "embedded", the file that this project ships (11 times, see data/make_cylinder_wake.py); "raissi",
+        source: "embedded", the file that this project ships (11 times, see tools/make_cylinder_wake.py); "raissi",
             the paper's file, fetched and kept in data/cache (its SHA-256 is recorded on first use, and verified
             afterwards); or the path of a file of either layout, .mat or .npz, or of a folder that has one.
 

@@ -26,7 +26,7 @@ def test_the_fit_finds_the_coefficients_of_an_exact_flow(nu, C1):
 
 
 def test_the_shipped_field_obeys_navier_stokes_at_Re_100():
-    """Frequency and forces are properties of the run that made it (data/make_cylinder_wake.py); this is of the file."""
+    """Frequency and forces are properties of tools/make_cylinder_wake.py's run; this is of the file."""
     data = cylinder_wake()
     np.testing.assert_allclose(fit_coefficients(data), (1, 0.01), rtol=0.005)
     assert data.x.shape == (5000, 2) and data.u.shape == (5000, 2, 11) and data.p.shape == (5000, 11)
