@@ -1,4 +1,4 @@
-"""The papers' algorithms as plain loops: the readable twin of ``federation``.
+"""The papers' algorithms as plain loops: the readable twin of ``rounds``.
 
 Everything is one client after the other with torch.optim and nn.Module. Tests pin the two implementations
 equal in float64. ``loss`` is the same function as in the engine: (predict, batch) -> scalar.

@@ -192,7 +192,7 @@ def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float]
 
 
 def shard_explorer(targets: dict, errors: dict, distances: dict) -> ipywidgets.VBox:
-    """The heterogeneity widget: slide through the levels of ``figures.shard_view``."""
+    """The heterogeneity widget: slide through the levels of ``shard_view``."""
     return explore(
         lambda level: shard_view(targets, errors, distances, level),
         "left which targets each client owns, right the error of both algorithms against shards per client",
