@@ -1,7 +1,8 @@
 """A federation: who owns which points, and how they communicate. A whole figure is a mapping key -> Federation."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -52,6 +53,12 @@ class Federation:
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
     """One model that sees the union of all shards: a point that several clients share counts once."""
     return Federation([np.unique(np.concatenate(shards))], mixing=isolated, **settings)
+
+
+def slices_of(federations: Iterable[Federation]) -> list[slice]:
+    """Where the clients of each federation stand in the list of all clients."""
+    ends = np.cumsum([0] + [len(fed.shards) for fed in federations]).tolist()
+    return [slice(a, b) for a, b in pairwise(ends)]
 
 
 def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tensor], Callable]:

@@ -8,6 +8,8 @@ import torch
 import xarray
 from torch import Tensor
 
+from .federation import slices_of
+
 
 @dataclass
 class History:
@@ -28,11 +30,9 @@ class History:
     @classmethod
     def empty(cls, federations: Mapping, parts: Sequence[str] | None, rounds: int) -> "History":
         """For so many rounds, before the first one."""
-        ends = np.cumsum([len(fed.shards) for fed in federations.values()])
-        rows = {
-            k: slice(int(e) - len(fed.shards), int(e)) for (k, fed), e in zip(federations.items(), ends, strict=True)
-        }
-        return cls(torch.empty(0), rows, parts_of(federations, parts), np.full((rounds, ends[-1]), np.nan))
+        rows = dict(zip(federations, slices_of(federations.values()), strict=True))
+        M = sum(len(fed.shards) for fed in federations.values())
+        return cls(torch.empty(0), rows, parts_of(federations, parts), np.full((rounds, M), np.nan))
 
     def models(self, *key) -> Tensor:
         """Parameters [K, P] of all clients of a federation: ``models("federated", 5, 0)``."""
@@ -45,7 +45,7 @@ class History:
     def labels(self, part: str) -> list:
         """The labels of a part, in the order of the keys."""
         at = list(self.parts).index(part)
-        return list(dict.fromkeys((key if isinstance(key, tuple) else (key,))[at] for key in self.rows))
+        return list(dict.fromkeys(labels_of(key)[at] for key in self.rows))
 
     def of(self, name: str, /, **chosen) -> xarray.DataArray:
         """A metric, or "loss", with the axes round, the parts of the keys, client, and the metric's own.
@@ -61,8 +61,7 @@ class History:
         values, rounds = self.metrics.get(name), self.rounds
         if name == "loss":
             values, rounds = self.losses, np.arange(1, len(self.losses) + 1)
-        keys = [(key if isinstance(key, tuple) else (key,), at.stop - at.start) for key, at in self.rows.items()]
-        labels = [(*key, k) for key, K in keys for k in range(K)]
+        labels = [(*labels_of(key), k) for key, at in self.rows.items() for k in range(at.stop - at.start)]
         return labelled(values, rounds, labels, [*self.parts, "client"], chosen)
 
     def last(self, name: str, /, **chosen) -> xarray.DataArray:
@@ -99,6 +98,11 @@ def as_index(labels: Sequence[Hashable]) -> np.ndarray:
     for i, label in enumerate(labels):
         axis[i] = label
     return axis
+
+
+def labels_of(key: Hashable) -> tuple:
+    """A key's labels, one per part: a plain name is its only one."""
+    return key if isinstance(key, tuple) else (key,)
 
 
 def parts_of(keys: Iterable[Hashable], parts: Sequence[str] | None = None) -> Sequence[str]:

@@ -112,29 +112,30 @@ def play(
         keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in rows.clients]
         theta = stack(net, keys, init).to(device, dtype)
         state = State(0, theta, optimizer.init(theta), [])
-    active = plan = None
+    varies, by_server, active = any(takes_round(fed.mixing) for fed in federations), servers(federations), None
     while True:
         here = [participants(fed.seed, state.round, len(fed.shards), fed.fraction) for fed in federations]
-        if active is None or not np.array_equal(np.concatenate(here), active):
+        others = active is None or not np.array_equal(np.concatenate(here), active)
+        if others:
             active = np.concatenate(here)
-            plan = todo(work, active), None
-        if plan[1] is None or any(takes_round(fed.mixing) for fed in federations):
-            plan = plan[0], exchange(federations, here, state.round, rows, home, dtype)
-        done = one_round(work, state, *plan, reset_moments)
+            blocks = todo(work, active)
+        if others or varies:
+            mixed = exchange(federations, here, state.round, rows, home, dtype)
+            served = [(s, *mixed.places([rows.slices[f] for f in own], rows.outside)) for s, own in by_server.items()]
+        done = one_round(work, state, blocks, mixed, served, reset_moments)
         yield done
         state = done.state
 
 
-def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, reset_moments: bool) -> Round:
-    """Local work, exchange, server."""
+def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, served: list, reset_moments: bool) -> Round:
+    """Local work, exchange, server. served: (server, its rows of the distinct models, a row inside that holds each)."""
     r, theta, kept, at_server = state
-    feds, rows, optimizer = work.federations, work.rows, work.optimizer
-    rates = torch.tensor([[fed.rate(r)] for fed in feds], dtype=work.dtype, device=theta.device)
-    lr = rates[torch.as_tensor(rows.owner(), device=theta.device)]
+    rows, optimizer = work.rows, work.optimizer
+    rates = torch.tensor([[fed.rate(r)] for fed in work.federations], dtype=work.dtype, device=theta.device)
+    lr = rates[rows.owner]
     if reset_moments:
         kept = restarted(optimizer, theta, kept)
     wire = wire_of(work, theta, todo, mixed, r) if optimizer.start or optimizer.finish else None
-    served = [(s, *mixed.places([rows.slices[f] for f in which], rows.outside)) for s, which in servers(feds).items()]
     began = [theta[held] for *_, held in served]  # copies
     if optimizer.start:
         optimizer.start(theta, kept, wire)
@@ -153,6 +154,8 @@ def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int) -> W
     """The round's wire."""
 
     def mean(x):
+        if todo.active.all():
+            return mixed(x)
         everyone = [np.ones(len(fed.shards), bool) for fed in work.federations]
         return exchange(work.federations, everyone, r, work.rows, mixed.home, work.dtype)(x)
 
@@ -170,7 +173,7 @@ def servers(federations: Sequence[Federation]) -> dict:
 
 
 def device_of(name: str) -> str:
-    """ "auto" is an accelerator where there is one."""
+    """The device of a name: an accelerator for "auto" where there is one."""
     there = torch.cuda.is_available()
     if name == "auto":
         return "cuda" if there else "cpu"

@@ -11,6 +11,7 @@ from torch.func import functional_call
 
 from ..streams import torch_stream
 from .batches import n_steps
+from .federation import slices_of
 from .mixing import check_stochastic, takes_round
 
 
@@ -60,33 +61,31 @@ class Rows(NamedTuple):
     """Which client each row of a stack is. Inside, rows stand in order of falling work: alike rows are neighbours, and
     a block of them is a slice.
 
-    clients [M]: (number of the federation, number of the client). steps, points [M]: of a round, of a batch.
+    clients [M]: (number of the federation, number of the client). owner [M]: the former, as a tensor.
+    steps, points [M]: of a round, of a batch.
     inside [M]: which client of the list of all clients a row is; outside [M]: the other way round.
     slices: where the clients of each federation stand in that list.
     """
 
     clients: list[tuple[int, int]]
+    owner: Tensor
     steps: np.ndarray
     points: np.ndarray
     inside: np.ndarray
     outside: Tensor
     slices: list[slice]
 
-    def owner(self) -> list[int]:
-        return [f for f, _ in self.clients]
-
 
 def rows_of(federations: Sequence, local, device) -> Rows:
     """The rows of a stack of federations: one per client."""
     clients = [(f, k) for f, fed in enumerate(federations) for k in range(len(fed.shards))]
-    ends = np.cumsum([len(fed.shards) for fed in federations])
-    slices = [slice(e - len(fed.shards), e) for e, fed in zip(ends, federations, strict=True)]
     sizes = np.array([len(federations[f].shards[k]) for f, k in clients])
     steps = np.array([n_steps(n, local) for n in sizes])
     inside = np.lexsort((-sizes, -steps))
     points = np.minimum(sizes, local.batch_size or sizes)[inside]
-    outside = torch.as_tensor(np.argsort(inside), device=device)
-    return Rows([clients[i] for i in inside], steps[inside], points, inside, outside, slices)
+    clients, outside = [clients[i] for i in inside], torch.as_tensor(np.argsort(inside), device=device)
+    owner = torch.tensor([f for f, _ in clients], device=device)
+    return Rows(clients, owner, steps[inside], points, inside, outside, slices_of(federations))
 
 
 def home_columns(net: nn.Module, personal: Sequence[str]) -> Tensor:
@@ -115,11 +114,10 @@ class Exchange(NamedTuple):
         """A x, with x [M, P] as rows stand inside; a new tensor."""
         return self.handed_out(torch.sparse.mm(self.U, x), x)
 
-    def places(self, slices: Sequence[slice], inside: Tensor) -> tuple[Tensor, Tensor]:
+    def places(self, slices: Sequence[slice], outside: Tensor) -> tuple[Tensor, Tensor]:
         """(rows of the distinct models, a row inside that holds each) of the federations with these slices."""
-        first = {int(d): int(i) for here in slices for i, d in zip(inside[here], self.source[here], strict=True)}
-        at = self.source.new_tensor([[*first.keys()], [*first.values()]])
-        return at[0], at[1]
+        held = {int(d): int(i) for here in slices for i, d in zip(outside[here], self.source[here], strict=True)}
+        return self.source.new_tensor([*held]), self.source.new_tensor([*held.values()])
 
     def handed_out(self, distinct: Tensor, x: Tensor) -> Tensor:
         """Everybody's model [M, P] of the distinct ones [D, P]; home columns are those of x [M, P]."""
