@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from .batches import UNITS
-from .history import parts_of
+from .history import labels_of, parts_of
 
 
 def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
@@ -17,15 +17,15 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
         return dict(enumerate(federations))
     names = parts_of(federations, parts)
     for key in federations:
-        if len(key if isinstance(key, tuple) else (key,)) != len(names):
+        if len(labels_of(key)) != len(names):
             raise ValueError(f"key {key!r} does not have the parts ({', '.join(names)}); give one label for each")
     return dict(federations)
 
 
-def check_constants(pool, constants) -> None:
-    """Constants come with every batch, so their names must be free."""
-    if taken := sorted({*pool, "w", "noise"} & {*(constants or {})}):
-        raise ValueError(f"constants has {taken[0]!r}, which a batch has already; rename yours")
+def check_constants(names, constants, where: str = "a batch") -> None:
+    """Constants come with every batch, and with every test, so their names must be free there."""
+    if taken := sorted({*names, "w", "noise"} & {*(constants or {})}):
+        raise ValueError(f"constants has {taken[0]!r}, which {where} has already; rename yours")
 
 
 def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> None:

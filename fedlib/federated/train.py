@@ -11,7 +11,7 @@ from torch.func import functional_call, vmap
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import check_experiment, checked_keys
+from .checks import check_constants, check_experiment, checked_keys
 from .federation import Federation
 from .history import History
 from .rounds import Round, State, device_of, on, play
@@ -32,6 +32,7 @@ def train(
     parts: Sequence[str] | None = None,
     progress: bool = False,
     checkpoint: checkpoints.Checkpoint | None = None,
+    constants: Mapping[str, Tensor] | None = None,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     **how,
@@ -40,40 +41,38 @@ def train(
 
     Args:
         net: the network; only its structure is used.
-        loss: (predict, batch) -> scalar for ONE client; ``predict`` is the network with the client's
-            parameters, ``batch`` the pool's tensors at its points, and batch["w"] [B] the points' weights,
-            1 / n on the client's n points and 0 on padding: write sum(w * ...) where the paper has 1/n sum.
+        loss: (predict, batch) -> scalar for ONE client; ``predict`` is the network with its parameters, ``batch`` the
+            pool's tensors at its points, and batch["w"] [B] their weights, 1 / n, 0 on padding: sum(w * ...) is a mean.
         pool: all points, each tensor [N, ...].
-        federations: key -> who owns what; one row per client, in this order. Keys are tuples with named parts
-            (NamedTuples, or tuples with ``parts``), or plain names. A list is a mapping from 0, 1, ...
+        federations: key -> who owns what. Keys are NamedTuples, or tuples with ``parts``, or names; a list has 0, 1, ...
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
-        progress: a bar while it runs, in a notebook or a terminal. checkpoint: keeps the state every two minutes and at
-            the end; a training that finds its own goes on from there, to the same result.
-        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one. how: optimizer,
-            noise, constants, personal, compile, ...: see ``play``.
+        checkpoint: keeps the state every two minutes and at the end; a training that finds its own goes on from there.
+        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one. progress: a bar while it runs.
+        constants, and how (optimizer, noise, personal, compile, ...): see ``play``.
 
     Raises:
-        ValueError: unusable arguments, or another training's checkpoint, before any training.
+        ValueError: unusable arguments or checkpoint, before any training.
         FloatingPointError: a loss became non-finite; names federation, client, round and step.
     """
-    federations, device = checked_keys(federations, parts), device_of(device)
+    federations, device, state = checked_keys(federations, parts), device_of(device), None
     test = tests_of(test, federations)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test)
-    test, shared, state = on(test, device, dtype), on(how.get("constants"), device, dtype), None
+    check_constants(test, constants, "the test")
+    test, constants = on(test, device, dtype), on(constants, device, dtype)
     result = History.empty(federations, parts, rounds)
     if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result)):
         state = State(*found)
     if state is None or state.round < rounds:
-        how |= dict(local=local, device=device, dtype=dtype)
+        how |= dict(local=local, constants=constants, device=device, dtype=dtype)
         played = play(net, loss, pool, federations, state=state, **how)
         saved_at = time.monotonic()
         for r in rounds_of(state.round if state else 0, rounds, progress):
             done = next(played)
             state, result.losses[r] = done.state, done.losses
             if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
-                record(result, done, net, evaluate, test, shared)
+                record(result, done, net, evaluate, test, constants)
             if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()

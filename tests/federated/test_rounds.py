@@ -67,6 +67,11 @@ def test_constants_come_with_every_batch(problem):
     assert torch.equal(one.theta, train(net, loss, pool, [Federation(shards)], rounds=2, local=Local(2)).theta)
     with pytest.raises(ValueError, match="constants has 'x', which a batch has already; rename yours"):
         train(net, loss, pool, [Federation(shards)], rounds=1, local=Local(1), constants={"x": pool["x"]})
+    with pytest.raises(ValueError, match="constants has 't', which the test has already; rename yours"):
+        train(
+            net, scaled, pool, [Federation(shards)], rounds=1, local=Local(1), test={"t": pool["x"][None]},
+            constants={"t": pool["x"], "scale": torch.tensor(1.0)},
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("local", [Local(2), Local(2, "steps", 4)], ids=["full batch", "mini-batches"])
