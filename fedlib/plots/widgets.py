@@ -72,6 +72,7 @@ def explore(
         control.layout.width = "620px"  # a track of 400 px
         control.observe(request, "value")
     update()
+    gc.unfreeze()  # what an explorer before this one kept may go
     gc.collect()
     gc.freeze()  # else Python's collector looks through all of torch now and then: a move that takes 0.4 s
     return ipywidgets.VBox([*controls.values(), message, picture])
