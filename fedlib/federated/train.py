@@ -44,7 +44,7 @@ def train(
         loss: (predict, batch) -> scalar for ONE client; ``predict`` is the network with its parameters, ``batch`` the
             pool's tensors at its points, and batch["w"] [B] their weights, 1 / n, 0 on padding: sum(w * ...) is a mean.
         pool: all points, each tensor [N, ...].
-        federations: key -> who owns what. Keys are NamedTuples, or tuples with ``parts``, or names; a list has 0, 1, ...
+        federations: key -> who owns what. Keys are NamedTuples, or tuples with ``parts``, names; a list: 0, 1, ...
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
