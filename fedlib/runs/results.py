@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,7 @@ import torch
 
 from ..federated.checkpoints import Checkpoint
 from ..files import ROOT, replacing, write_atomically
-from . import claims, pages
+from . import claims, models, pages
 from .profiles import FIGURES, named
 from .settings import check
 from .verdicts import Comparison, Measured, compare, judged, measured, ours, paper_numbers, table
@@ -127,6 +127,10 @@ class Run:
         """
         folder = os.environ.get("FEDLIB_CHECKPOINTS")
         return Checkpoint(Path(folder) / f"{name}.pt", f"{Path(folder).name} {name}") if folder else None
+
+    def keep_models(self, kept: Mapping[Hashable, torch.Tensor]) -> None:
+        """Keep key -> parameters [K, P] beside the result, see ``models``: those that an explorer shows, no others."""
+        models.save(self.folder, kept)
 
     def measure(self, id: str, values: Sequence[float], why: str = "") -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there (why: a word).

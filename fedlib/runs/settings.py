@@ -1,6 +1,6 @@
 """Checks of a notebook's parameters, before any work: what was given, what was expected."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
@@ -43,8 +43,19 @@ def _number(v) -> bool:
     return isinstance(v, (int, float)) and not isinstance(v, bool) and isfinite(v)
 
 
+USUAL = {
+    **dict.fromkeys(("rounds", "local_updates", "batch_size", "processes", "clients"), whole()),
+    **dict.fromkeys(("n_test", "evaluations"), whole()),
+    **dict.fromkeys(("lr", "lrs_sgd", "length_scale"), positive()),
+    **dict.fromkeys(("fraction", "decay"), share()),
+    "seeds": whole(0),
+    "local_unit": one_of("epochs", "steps"),
+    "device": one_of("auto", "cpu", "cuda"),
+}  # what these names mean in every notebook
+
+
 def check(parameters: Mapping, **rules: Rule) -> None:
-    """Raise ValueError for the first parameter that breaks its rule.
+    """Raise ValueError for the first parameter that breaks its rule, or that of ``USUAL``.
 
     A list must not be empty and every entry has to keep the rule, so does every value of a dict.
 
@@ -53,8 +64,22 @@ def check(parameters: Mapping, **rules: Rule) -> None:
     """
     if unknown := sorted(set(rules) - set(parameters)):
         raise KeyError(f"there is a rule for {unknown[0]!r}, but no such parameter")
-    for name, rule in rules.items():
+    for name, rule in ({name: rule for name, rule in USUAL.items() if name in parameters} | rules).items():
         _check(name, parameters[name], rule)
+
+
+def check_tables(parameters: Mapping, problems: Sequence[str], known: Sequence[str], *names: str) -> None:
+    """Raise ValueError unless the dicts of these names have an entry for each problem, and none for unknown ones.
+
+    Args:
+        parameters: name -> value. problems: those to run. known: those that there are. names: of the dicts.
+    """
+    for name in names:
+        given = parameters[name]
+        if missing := [p for p in problems if p not in given]:
+            raise ValueError(f"{name} = {given!r} has no {missing[0]!r}, which is in problems; add it")
+        if unknown := [p for p in given if p not in known]:
+            raise ValueError(f"{name} = {given!r}: {unknown[0]!r} is none of {', '.join(known)}")
 
 
 def _check(name: str, value, rule: Rule) -> None:

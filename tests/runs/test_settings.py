@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.runs.settings import check, number, one_of, positive, share, whole
+from fedlib.runs.settings import USUAL, check, check_tables, number, one_of, positive, share, whole
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,20 @@ def test_what_keeps_the_rules_passes(n, a):
 def test_a_rule_for_no_parameter_is_a_mistake_of_the_notebook():
     with pytest.raises(KeyError, match="'clinets'"):
         check({"clients": 3}, clinets=whole())
+
+
+def test_usual_names_have_usual_rules_unless_a_notebook_has_its_own():
+    with pytest.raises(ValueError, match="device = 'gpu': expected one of 'auto', 'cpu', 'cuda'"):
+        check({"device": "gpu"})
+    with pytest.raises(ValueError, match="clients = 3: expected a whole number >= 4"):
+        check({"clients": 3}, clients=whole(4))
+    assert {"seeds", "rounds", "lr"} <= set(USUAL)
+
+
+def test_a_table_has_an_entry_for_every_problem():
+    ok = {"levels": {"beam": [1], "line": [2]}}
+    check_tables(ok, ["beam"], ("beam", "line"), "levels")
+    with pytest.raises(ValueError, match="has no 'beam', which is in problems; add it"):
+        check_tables({"levels": {"line": [2]}}, ["beam"], ("beam", "line"), "levels")
+    with pytest.raises(ValueError, match="'lime' is none of beam, line"):
+        check_tables({"levels": {"beam": [1], "lime": [2]}}, ["beam"], ("beam", "line"), "levels")
