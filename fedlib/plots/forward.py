@@ -6,7 +6,7 @@ from typing import NamedTuple
 import ipywidgets
 import numpy as np
 import torch
-from matplotlib import colormaps, rcParams
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
@@ -14,12 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from ..problems.forward import Problem, heterogeneity, solve
-from .style import CLIENTS, COLORS, growth, log_axis, owners, panels, percent, shards
+from ..problems.forward import Problem, solve
+from ..problems.forward_study import heterogeneity
+from .style import CLIENTS, COLORS, growth, owners, panels, percent
 from .widgets import explore
-
-LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
-"""Shades and markers of a network's weight matrices: none of them means a model or a client."""
 
 
 class Solved(NamedTuple):
@@ -193,15 +191,6 @@ def dot(clouds: Sequence[np.ndarray]) -> float:
     return np.clip(45 / sum(map(len, clouds)) ** 0.5, 1, 4)
 
 
-def grid_of(names: Sequence[str], size: tuple[float, float] = (2.7, 2.4), most: int = 3) -> tuple[Figure, dict]:
-    """(figure, {name: axes}) of panels in rows of at most ``most``."""
-    columns = min(most, len(names))
-    fig, axes = panels(-(-len(names) // columns), columns, size=size)
-    for ax in axes.ravel()[len(names) :]:
-        ax.remove()
-    return fig, dict(zip(names, axes.ravel(), strict=False))
-
-
 def first_look(line: Problem, plane: Problem, level: int = 2) -> Figure:
     """What is asked for and who knows what, on a line and in the plane."""
     fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.5))
@@ -216,30 +205,4 @@ def first_look(line: Problem, plane: Problem, level: int = 2) -> Figure:
     middle.set(xlabel=plane.coordinates[0], ylabel=plane.coordinates[1], title=f"{plane.name}: solution u(x, y)")
     own_points(right, of[1], plane.coordinates)
     right.set(xlabel=plane.coordinates[0], title="points of two clients")
-    return fig
-
-
-def data_view(problems: Mapping[str, Problem], levels: Mapping[str, Sequence[int]], w1: Mapping) -> Figure:
-    """Who owns which points at the first level, and W1 of the clients at all levels.
-
-    w1: name -> [levels]; the dashed line is its closed form for two clients on a line.
-    """
-    fig, axes = panels(2, len(problems), size=(8.2 / max(3, len(problems)), 2.0))
-    for (upper, lower), (name, problem) in zip(axes.T, problems.items(), strict=True):
-        x, own = problem.points(levels[name][0])
-        if len(problem.coordinates) == 1:
-            shards([x[s, 0] for s in own], upper, "x", alpha=1)
-            upper.set_yticks(range(problem.clients), [str(k + 1) for k in range(problem.clients)])
-        else:
-            owners([x[s] for s in own], upper, ms=max(1, dot(own) / 2))
-            upper.set(xlabel=problem.coordinates[0], ylabel=problem.coordinates[1])
-        upper.set_title(f"{problem.name.replace(', ', ',' + chr(10))}\nn = {levels[name][0]}")
-        n, (low, high) = np.array(levels[name], float), problem.domain[0]
-        lower.plot(n, w1[name], "o-", ms=3, color="0.3")
-        if problem.clients == 2 and problem.cut == 1:
-            lower.plot(n, (high - low) / n, "--", color="0.6", lw=1)
-        lower.set(xlabel="blocks per axis" if problem.cut == 2 else "subdomains n")
-        for axis in (lower.xaxis, lower.yaxis):
-            log_axis(axis)
-    axes[1, 0].set_ylabel("$W_1$ of the clients")
     return fig

@@ -13,12 +13,10 @@ import torch
 from scipy.stats import qmc
 from torch import Tensor, nn
 
-from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.partitions import hammersley, index_rule, owned
 from ..federated.stack import predict
 from ..models.jets import Jet, JetNet, Sine, closed, function_jet, product, product_rule
 from ..models.networks import mlp
-from ..numerics.metrics import relative_l2
 from ..numerics.solutions import allen_cahn_reference
 
 VALUE_ONLY = True  # predict(x, VALUE_ONLY) asks a ``JetNet`` for u without derivatives
@@ -122,29 +120,6 @@ def layout(problem: Problem, levels: Sequence[int], share: bool = True):
     common = first[-1] + np.arange(len(problem.shared) if share else 0)
     pool = fields(problem, np.concatenate([*(x for x, _ in sets.values()), problem.shared]))
     return pool, private, {level: [np.concatenate([s, common]) for s in own] for level, own in private.items()}
-
-
-def heterogeneity(problem: Problem, level: int) -> float:
-    """Mean pairwise W1 of the clients' private points.
-
-    Clients that differ only along the cut axes have the same W1 in those alone: the projection is a lower bound,
-    and moving along the axes is a plan that reaches it.
-    """
-    x, own = problem.points(level)
-    return mean_pairwise_w1([x[s, : problem.cut] for s in own])
-
-
-def test_set(problem: Problem, copies: int) -> dict[str, Tensor]:
-    """Test fields for the engine's ``evaluate``, the same for each of ``copies`` federations: x, g, b, u."""
-    x = torch.as_tensor(problem.test)
-    known = {"x": x, "g": problem.g(x), "b": problem.b(x), "u": problem.solution(x)}
-    return {name: value.float().expand(copies, *value.shape) for name, value in known.items()}
-
-
-def solution_error(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Relative L2 error (%) of u = g + b N on the test set, of ONE model."""
-    u = test["g"] + test["b"] * predict(test["x"], VALUE_ONLY)[:, 0]
-    return {"error": 100 * relative_l2(u, test["u"])}
 
 
 def solve(problem: Problem, row: Tensor, x: np.ndarray | None = None) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.networks import glorot_uniform
-from fedlib.plots.forward import alt, data_view, explorer, first_look, grid_of, picture, solution_view, solved
+from fedlib.plots.forward import alt, explorer, first_look, picture, solution_view, solved
 from fedlib.problems import forward
 from fedlib.streams import torch_stream
 
@@ -82,19 +82,9 @@ def test_the_explorer_keeps_equation_and_level_together():
         assert shown.value == explorer({name: studies[name]}).children[-1].value, "the picture before left its layout"
 
 
-def test_the_other_pictures():
-    problems, levels = ({name: part[i] for name, part in QUICK.items()} for i in (0, 1))
-    w1 = {name: [forward.heterogeneity(problems[name], n) for n in levels[name]] for name in QUICK}
-    fig = data_view(problems, levels, w1)
-    assert len(fig.axes) == 2 * len(QUICK)
-    for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):
-        np.testing.assert_array_equal(lower.lines[0].get_xdata(), levels[name])
-        np.testing.assert_array_equal(lower.lines[0].get_ydata(), w1[name])
-    one = data_view({"beam": problems["beam"]}, {"beam": [4]}, {"beam": [0.1]})
-    assert len(one.axes) == 2
-    assert any("Poisson" in t for t in texts(first_look(problems["poisson"], problems["helmholtz"])))
-    fig, axes = grid_of(QUICK)
-    assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)
+def test_the_first_look_names_both_problems():
+    text = texts(first_look(QUICK["poisson"][0], QUICK["helmholtz"][0]))
+    assert any("Poisson" in t for t in text) and any("Helmholtz" in t for t in text)
     assert "3 subdomains" in alt(untrained("allen_cahn_3"), 3)
 
 

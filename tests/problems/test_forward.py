@@ -6,14 +6,13 @@ import torch
 
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
 from fedlib.federated.mixing import isolated
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
-from fedlib.problems import forward
+from fedlib.problems import forward, forward_study
 from fedlib.streams import stream, torch_stream
 
 CLOSED = {
@@ -183,35 +182,13 @@ def test_clients_with_and_without_the_shared_points():
     assert len(set(a) | set(b)) == 672
 
 
-W1 = {
-    "Poisson": {2: 1.6215, 4: 0.8107, 6: 0.4814, 8: 0.4054, 10: 0.2914, 16: 0.2027, 32: 0.1013},
-    "Helmholtz": {2: 0.3337, 4: 0.1216, 6: 0.0772, 8: 0.0609, 10: 0.0506, 12: 0.0415, 24: 0.0417},
-    "Allen-Cahn 2": {2: 1.0127, 4: 0.5063, 6: 0.3215, 8: 0.2532, 10: 0.2025, 20: 0.1013, 32: 0.0456, 40: 0.0506},
-    "Allen-Cahn 3": {n: 4 / 3 * 2 / n for n in (3, 6, 9, 12, 15, 18, 30, 60)},  # 4 h / 3, h = 2 / n
-}
-
-
-@pytest.mark.parametrize("name", W1)
-def test_w1_of_the_fact_page(name):
-    for level, expected in W1[name].items():
-        assert forward.heterogeneity(ALL[name], level) == pytest.approx(expected, abs=6e-5), level
-
-
-@pytest.mark.parametrize("K", [2, 3])
-def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
-    problem = forward.allen_cahn(K, lines=24, times=5)
-    x, own = problem.points(2 * K)
-    assert forward.heterogeneity(problem, 2 * K) == pytest.approx(mean_pairwise_w1([x[s] for s in own]), rel=1e-9)
-    assert w1(x[own[0]], x[own[1]]) > 0
-
-
 def test_the_engine_trains_a_problem_and_measures_its_error():
     problem = forward.poisson()
     pool, _, shards = forward.layout(problem, (2,))
     feds = [Federation(shards[2]), Federation([np.concatenate(shards[2])], mixing=isolated)]
     history = train(
         problem.net(), forward.residual_loss(problem), pool, feds, rounds=30, local=Local(5), init=glorot_uniform,
-        evaluate=forward.solution_error, test=forward.test_set(problem, 2), evaluate_every=15,
+        evaluate=forward_study.solution_error, test=forward_study.test_set(problem, 2), evaluate_every=15,
     )  # fmt: skip
     assert (history.losses[-1] < 0.9 * history.losses[0]).all()
     exact, u = problem.solution(torch.as_tensor(problem.test)).numpy(), forward.solve(problem, history.model(1))

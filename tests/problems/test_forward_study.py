@@ -1,0 +1,132 @@
+"""Studies of forward problems: who trains with whom, and what is measured, against plain loops over the models."""
+
+import numpy as np
+import pytest
+import torch
+import xarray
+
+from fedlib.federated.batches import Local
+from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
+from fedlib.federated.train import train
+from fedlib.models.networks import glorot_uniform
+from fedlib.problems import forward, forward_study
+from fedlib.problems.forward_study import KINDS, Case
+
+from .test_forward import ALL
+
+SMALL = {"Poisson": (forward.poisson(8), [2, 4]), "Helmholtz": (forward.helmholtz(np.pi, 4, 4), [2, 3])}
+
+
+def study(problem, levels, seeds=(3, 1), kinds=KINDS):
+    pool, _, shards = forward.layout(problem, levels)
+    cases = forward_study.federations(problem, shards, seeds, kinds)
+    return train(
+        problem.net(), forward.residual_loss(problem), pool, cases, rounds=2, local=Local(2), init=glorot_uniform,
+        evaluate=forward_study.solution_error, test=forward_study.test_set(problem, len(cases)),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def trained(request):
+    problem, levels = SMALL[request.param]
+    return problem, levels, study(problem, levels)
+
+
+def error_of(problem, row):
+    """Relative L2 error (%) of one model."""
+    exact = problem.solution(torch.as_tensor(problem.test)).numpy()
+    return 100 * np.linalg.norm(forward.solve(problem, row) - exact) / np.linalg.norm(exact)
+
+
+def test_one_centralised_model_serves_all_levels_with_the_same_points():
+    for name, one in (("Poisson", True), ("Helmholtz", False)):
+        problem, levels = SMALL[name]
+        assert forward_study.one_union(problem, levels) == one
+        _, _, shards = forward.layout(problem, levels)
+        cases = forward_study.federations(problem, shards, [3, 1], lr=0.5)
+        assert [c.n for c in cases if c.kind == "centralised" and c.seed == 1] == levels[: 1 if one else 2]
+        assert all(fed.lr == 0.5 and fed.seed == case.seed for case, fed in cases.items())
+        for case, fed in cases.items():
+            together = np.unique(np.concatenate(fed.shards))
+            np.testing.assert_array_equal(together, np.unique(np.concatenate(shards[case.n])))
+            assert len(fed.shards) == (1 if case.kind == "centralised" else 2)
+        only = forward_study.federations(problem, shards, [1], ["isolated"])
+        assert {case.kind for case in only} == {"isolated"}
+
+
+def test_errors_are_those_of_the_models(trained):
+    problem, levels, history = trained
+    distances = {n: forward_study.heterogeneity(problem, n) for n in levels}
+    errors = forward_study.errors(problem, [history], distances)
+    models = forward_study.trained([history])
+    assert errors.name == problem.name
+    np.testing.assert_array_equal(errors.w1, list(distances.values()))
+    assert set(models) == {Case(kind, n, seed) for kind in KINDS for n in levels for seed in (3, 1)}
+    for (kind, n, seed), theta in models.items():
+        assert len(theta) == (2 if kind == "isolated" else 1)
+        expected = np.mean([error_of(problem, row) for row in theta])
+        assert errors.sel(kind=kind, n=n, seed=seed)[-1].item() == pytest.approx(expected, rel=1e-4)
+    label = forward_study.labelled(models, levels[1], 3)
+    assert list(label) == ["isolated client 1", "isolated client 2", "federated", "centralised"]
+    assert torch.equal(label["isolated client 2"], models["isolated", levels[1], 3][1])
+
+
+def test_trainings_apart_are_one_study(trained):
+    problem, levels, history = trained
+    apart = [study(problem, levels, [seed], [kind]) for seed in (3, 1) for kind in KINDS]
+    distances = dict.fromkeys(levels, 0.0)
+    a, b = (forward_study.errors(problem, of, distances) for of in ([history], apart))
+    np.testing.assert_allclose(a.sel(kind=b.kind, n=b.n, seed=b.seed).values, b.values, rtol=1e-5)
+    models = forward_study.trained(apart)
+    for case, theta in forward_study.trained([history]).items():
+        torch.testing.assert_close(models[case], theta, rtol=1e-4, atol=1e-6)
+
+
+def test_divergence_is_that_of_the_weight_matrices(trained):
+    problem, levels, history = trained
+    models = forward_study.trained([history])
+    distances = {n: 1 / n for n in levels}
+    values = forward_study.divergence(problem, models, distances)
+    assert values.sizes == {"seed": 2, "n": 2, "matrix": 4}
+    np.testing.assert_array_equal(values.w1, list(distances.values()))
+    own = slice(problem.widths[0] * problem.widths[1])  # the first matrix comes first
+    for n in levels:
+        a, b = (models[kind, n, 1][0][own] for kind in ("federated", "centralised"))
+        expected = ((a - b).norm() / b.norm()).item()
+        assert values.sel(n=n, seed=1, matrix=1).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_grows_with_the_distance():
+    distance = {"w1": ("n", [0.3, 0.2, 0.1])}
+    assert forward_study.grows(xarray.DataArray([3.0, 2.0, 1.0], distance, ["n"])) is True
+    assert forward_study.grows(xarray.DataArray([1.0, 2.0, 3.0], distance, ["n"])) is False
+    assert forward_study.grows(xarray.DataArray([1.0], {"w1": ("n", [0.3])}, ["n"])) is None
+
+
+def test_levels_are_sorted_and_checked():
+    assert forward_study.levels_of(forward.poisson(), [32, 2, 2]) == [2, 32]
+    with pytest.raises(ValueError, match=r"Poisson: levels = \[2, 3\] has 3: 3 subdomains cannot be dealt"):
+        forward_study.levels_of(forward.poisson(), [2, 3])
+
+
+W1 = {
+    "Poisson": {2: 1.6215, 4: 0.8107, 6: 0.4814, 8: 0.4054, 10: 0.2914, 16: 0.2027, 32: 0.1013},
+    "Helmholtz": {2: 0.3337, 4: 0.1216, 6: 0.0772, 8: 0.0609, 10: 0.0506, 12: 0.0415, 24: 0.0417},
+    "Allen-Cahn 2": {2: 1.0127, 4: 0.5063, 6: 0.3215, 8: 0.2532, 10: 0.2025, 20: 0.1013, 32: 0.0456, 40: 0.0506},
+    "Allen-Cahn 3": {n: 4 / 3 * 2 / n for n in (3, 6, 9, 12, 15, 18, 30, 60)},  # 4 h / 3, h = 2 / n
+}
+
+
+@pytest.mark.parametrize("name", W1)
+def test_w1_of_the_fact_page(name):
+    for level, expected in W1[name].items():
+        assert forward_study.heterogeneity(ALL[name], level) == pytest.approx(expected, abs=6e-5), level
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
+    problem = forward.allen_cahn(K, lines=24, times=5)
+    x, own = problem.points(2 * K)
+    whole = mean_pairwise_w1([x[s] for s in own])
+    assert forward_study.heterogeneity(problem, 2 * K) == pytest.approx(whole, rel=1e-9)
+    assert w1(x[own[0]], x[own[1]]) > 0
