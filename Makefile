@@ -13,7 +13,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
-# What kernels of a batch run have (kernel_environment in fedlib/runs/batch.py): memory kept for reuse, one thread each.
+# What kernels of a batch run have (kernel_environment in fedlib/runs/jobs.py): memory kept for reuse, one thread each.
 lab test facts: export MALLOC_MMAP_THRESHOLD_ = 4000000000
 lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1

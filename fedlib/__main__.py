@@ -3,6 +3,7 @@
 import argparse
 import ast
 import json
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("notebooks", nargs="*", help="01_pendulum, its path, or just 01; all by default")
     run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
+    run.add_argument("--limit", type=float, metavar="SECONDS", help="the longest that a notebook may take")
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     report.add_argument("--profile", default="paper")
@@ -53,7 +55,12 @@ def main(arguments: list[str] | None = None) -> int:
             print(report_of(given.profile, given.figures))
             return 0
         overrides = dict(override(text) for text in given.p)
-        outcomes = batch.run(given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures)
+        outcomes = batch.run(
+            given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures, given.limit
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        print("\nfedlib: interrupted; what is done is kept, and the same command goes on from there", file=sys.stderr)
+        return 130
     except ValueError as error:
         print(f"fedlib: {error}", file=sys.stderr)
         return 2
@@ -85,4 +92,5 @@ def override(text: str) -> tuple[str, object]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # asked to end, we take our processes with us
     sys.exit(main())

@@ -7,6 +7,7 @@ import os
 import resource
 import time
 from collections.abc import Callable, Mapping
+from unittest.mock import patch
 
 import torch
 
@@ -17,7 +18,7 @@ from ..federated.reference import fedavg_adam
 from ..federated.train import train
 from ..models.networks import DeepONet
 from ..problems.pendulum import pendulum_triplets
-from ..runs.batch import kernel_environment
+from ..runs.jobs import kernel_environment
 from ..runs.results import environment
 from ..streams import stream
 
@@ -88,7 +89,8 @@ def peak_memory(K: int) -> dict:
 
 def in_own_process(function, *arguments):
     """A fresh process with one thread: no other measurement's compiled code, memory or warm cache."""
-    with kernel_environment(threads=1), multiprocessing.get_context("spawn").Pool(1) as pool:
+    settings = kernel_environment() | {"OMP_NUM_THREADS": "1"}
+    with patch.dict(os.environ, settings), multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 

@@ -12,17 +12,18 @@ import yaml
 from ..files import ROOT
 
 
-def content_hash(notebook: Path, parameters: Mapping, root: Path = ROOT) -> str:
+def content_hash(notebook: Path, parameters: Mapping, threads: int = 1, root: Path = ROOT) -> str:
     """What a result depends on; comments, docstrings and modules that the notebook does not import are no part of it.
 
     The notebook's code cells and the closure of the modules of fedlib that they import, all as syntax; the
-    parameters; the printed numbers and claims of the papers that the cells name; requirements.lock.
+    parameters; the threads of its kernel; the printed numbers and claims of the papers that the cells name;
+    requirements.lock.
     """
     cells = [c for c in json.loads(notebook.read_text())["cells"] if c["cell_type"] == "code"]
     code = ["".join(c["source"]) for c in cells]
     modules = closure(code, root)
     papers = [[path.name, entries(path, "\n".join(code))] for path in sorted((root / "data").glob("*.yaml"))]
-    parts = [[syntax(cell) for cell in code], dict(parameters), papers]
+    parts = [[syntax(cell) for cell in code], dict(parameters), threads, papers]
     parts += [[str(path.relative_to(root)), syntax(path.read_text())] for path in sorted(modules)]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     digest.update((root / "requirements.lock").read_bytes())

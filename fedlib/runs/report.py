@@ -6,9 +6,10 @@ from pathlib import Path
 
 from .claims import all_claims, claims_of, count, find, titled
 from .hashes import content_hash
+from .outputs import read_result
 from .pages import columns
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters, profiles_of
-from .results import comparisons_of, read_result
+from .results import comparisons_of
 from .verdicts import BETTER, NOT, NOT_REACHED, ORDERING, REPRODUCED, summary, table
 
 
@@ -68,7 +69,8 @@ def note(result: Mapping, profile: str) -> str:
     notebook = NOTEBOOKS / f"{result['notebook']}.ipynb"
     if profile == "custom" or not notebook.exists() or profile not in profiles_of(notebook):
         return line
-    current = content_hash(notebook, check_parameters(notebook, profile_parameters(notebook, profile)))
+    parameters = check_parameters(notebook, profile_parameters(notebook, profile))
+    current = content_hash(notebook, parameters, hardware["threads"])
     return f"{line}; {'the current code' if result.get('stamp') == current else 'older code'}"
 
 

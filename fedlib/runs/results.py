@@ -7,6 +7,7 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,10 @@ import torch
 from ..federated.checkpoints import Checkpoint
 from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
+from .outputs import read_result
 from .profiles import FIGURES, named
 from .settings import check
 from .verdicts import Comparison, Measured, compare, judged, measured, ours, paper_numbers, table
-
-REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "comparisons"}
 
 
 def environment() -> dict:
@@ -53,17 +53,13 @@ def _plain(value):
     raise TypeError(f"{type(value).__name__} cannot stand in a result file; give numbers, text, lists or dicts of them")
 
 
-def read_result(path: Path) -> dict:
-    """A result file, or a ValueError that says what is wrong with it."""
-    hint = f"remove {path.parent} and run the notebook again"
-    try:
-        result = json.loads(path.read_text())
-    except ValueError as error:
-        raise ValueError(f"{path} is truncated or damaged ({error}); {hint}") from None
-    missing = REQUIRED - set(result) if isinstance(result, dict) else REQUIRED
-    if missing:
-        raise ValueError(f"{path} is no result file: {', '.join(sorted(missing))} missing; {hint}")
-    return result
+def check_finite(metrics, name: str = "metrics") -> None:
+    """ValueError that names the first number which is none: a diverged training is no result, and NaN is no JSON."""
+    if isinstance(metrics, (dict, list)):
+        for key, value in metrics.items() if isinstance(metrics, dict) else enumerate(metrics):
+            check_finite(value, f"{name}[{key!r}]")
+    elif isinstance(metrics, float) and not isfinite(metrics):
+        raise ValueError(f"{name} = {metrics}: expected a finite number; a model diverged; None stands for no value")
 
 
 def committed(notebook: str, profile: str = "paper") -> dict:
@@ -177,7 +173,13 @@ class Run:
         return result
 
     def finish(self, **metrics) -> None:
-        """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine."""
+        """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine.
+
+        Raises:
+            ValueError: a metric is not finite. What has no value, such as an epoch that never comes, is None.
+        """
+        metrics = json.loads(json.dumps(metrics, default=_plain))
+        check_finite(metrics)
         result = {
             "notebook": self.notebook,
             "profile": self.profile,
@@ -190,5 +192,5 @@ class Run:
             "claims": self.claims,
         }
         path = self.folder / "result.json"
-        write_atomically(path, json.dumps(result, indent=1, default=_plain) + "\n")
+        write_atomically(path, json.dumps(result, indent=1, default=_plain, allow_nan=False) + "\n")
         print("written:", path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)

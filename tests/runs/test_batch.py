@@ -1,12 +1,7 @@
 """Unattended runs: strict parameters, resume, a broken notebook beside a sound one, a kill in the middle."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import nbformat
 import pytest
@@ -14,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from fedlib.__main__ import main
 from fedlib.files import ROOT
-from fedlib.runs import batch, profiles
+from fedlib.runs import profiles, worker
 from fedlib.runs.hashes import closure, content_hash
 from fedlib.runs.report import report
 
@@ -187,19 +182,17 @@ def percents(text):
     return [int(p) for p in re.findall(r"(\d+)%\|", text)]
 
 
-def test_the_bar_starts_at_zero_and_is_full_only_after_success(project, capsys, monkeypatch):
+def test_the_bar_starts_at_zero_and_is_full_only_after_success(project, capsys):
     write_notebook(project[0], "silent", last="pass")  # all cells end well, but it leaves no result
     assert command(project, "silent") == 1
     seen = percents(capsys.readouterr().err)
     assert seen[0] == 0
     assert max(seen) < 100
-    partial, found = project[1] / "quick/.silent.partial/silent.ipynb", []
-    assert batch.cells_done(partial) == 4
+    (partial,) = (project[1] / "quick/.work/silent").glob("partial-*/silent.ipynb")
+    assert worker.cells_done(partial) == 4
     write_notebook(project[0], "silent")
-    bar = batch.bar
-    monkeypatch.setattr(batch, "bar", lambda work: found.append(batch.cells_done(partial)) or bar(work))
     assert command(project, "silent") == 0
-    assert found == [0], "cells of the old run are counted"
+    assert not partial.exists()
     seen = percents(capsys.readouterr().err)
     assert (seen[0], seen[-1]) == (0, 100)
 
@@ -217,28 +210,6 @@ def test_parameters_cell_holds_literals_only(project):
         profiles.parameters_of(path)
 
 
-def test_killed_run_resumes_to_the_identical_result(project):
-    source, figures, _ = project
-    assert command(project) == 0
-    expected = result(project)["metrics"]
-    slow = source / "parameters" / "sound.slow.yaml"
-    slow.write_text("pause: 3.0")
-    arguments = ["run", "--source", str(source), "--figures", str(figures), "--profile", "slow"]
-    process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], start_new_session=True)
-    partial = figures / "slow" / ".sound.partial"
-    deadline = time.time() + 60
-    while batch.cells_done(partial / "sound.ipynb") < 2 and time.time() < deadline:
-        time.sleep(0.05)  # the parameters cells are done: the kernel is asleep in the next one
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert partial.exists()
-    assert not (figures / "slow" / "sound").exists()
-    slow.write_text("pause: 0.0")
-    assert main(arguments) == 0
-    assert result(project, profile="slow")["metrics"] == expected
-    assert not partial.exists()
-
-
 ONCE = """
 path = run.checkpoint("state").path
 if not path.exists():
@@ -251,22 +222,15 @@ run.finish(found=path.read_text())
 
 def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(project):
     write_notebook(project[0], "twice", last=ONCE)
-    kept = project[1] / "quick" / ".twice.checkpoints"
+    kept = project[1] / "quick" / ".work" / "twice"
     assert command(project, "twice") == 1
     write_notebook(project[0], "twice", last=ONCE + "other = True")
     assert command(project, "twice") == 1  # does not find another's state
-    assert len(list(kept.iterdir())) == 2
+    assert len(list(kept.glob("checkpoints-*"))) == 2
     write_notebook(project[0], "twice", last=ONCE)
     assert command(project, "twice") == 0
     assert result(project, "twice")["metrics"] == {"found": "half of the work"}
-    assert not kept.exists()
-
-
-def test_a_dead_kernel_is_a_failure_and_not_a_result(project, capsys):
-    write_notebook(project[0], "dies", last="import os; os._exit(1)")
-    assert command(project, "dies") == 1
-    assert "DeadKernelError" in capsys.readouterr().out
-    assert not (project[1] / "quick" / "dies").exists()
+    assert not list(kept.glob("*-*"))
 
 
 def test_report_names_a_damaged_file(project, capsys):
@@ -310,7 +274,7 @@ def library(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/paper_numbers.yaml").write_text("papers: {}\nnumbers: {p1.a: {value: 1}, p2.a: {value: 1}}\n")
     (tmp_path / "requirements.lock").write_text("torch==2\n")
-    return tmp_path, lambda **parameters: content_hash(tmp_path / "nb.ipynb", parameters, tmp_path)
+    return tmp_path, lambda **parameters: content_hash(tmp_path / "nb.ipynb", parameters, root=tmp_path)
 
 
 @pytest.mark.parametrize(

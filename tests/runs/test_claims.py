@@ -10,9 +10,10 @@ import pytest
 
 from fedlib.runs import claims
 from fedlib.runs.claims import Claim, all_claims, claims_of, count, find, id_of, known_claims
+from fedlib.runs.outputs import read_result
 from fedlib.runs.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.runs.report import report
-from fedlib.runs.results import Run, read_result
+from fedlib.runs.results import Run
 from fedlib.runs.verdicts import paper_numbers
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-3] not in ("quick", "custom"))

@@ -9,8 +9,9 @@ import pytest
 from fedlib import files
 from fedlib.plots.style import panels
 from fedlib.runs import results
+from fedlib.runs.outputs import read_result
 from fedlib.runs.profiles import NOTEBOOKS, parameters_of
-from fedlib.runs.results import Run, paper_numbers, read_result
+from fedlib.runs.results import Run, paper_numbers
 from fedlib.runs.settings import whole
 from fedlib.runs.verdicts import (
     BETTER,

@@ -1,0 +1,40 @@
+"""What a run has left in its folder: a result, and every other file with size and checksum."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "comparisons"}
+
+
+def read_result(path: Path) -> dict:
+    """A result file, or a ValueError that says what is wrong with it."""
+    hint = f"remove {path.parent} and run the notebook again"
+    try:
+        result = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is truncated or damaged ({error}); {hint}") from None
+    missing = REQUIRED - set(result) if isinstance(result, dict) else REQUIRED
+    if missing:
+        raise ValueError(f"{path} is no result file: {', '.join(sorted(missing))} missing; {hint}")
+    return result
+
+
+def inventory(folder: Path) -> dict[str, list]:
+    """Every file of a run but its result: name -> [bytes, SHA-256]."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "result.json")
+    return {str(p.relative_to(folder)): [p.stat().st_size, sha256(p.read_bytes()).hexdigest()] for p in files}
+
+
+def is_done(target: Path, stamp: str) -> bool:
+    """Trust only the stamp that ``execute`` writes after success, and only while every output is there and whole.
+
+    The executed notebook may be missing: git keeps it of no profile.
+    """
+    try:
+        result = read_result(target / "result.json")
+        there = inventory(target)
+        kept = {name: there.get(name) for name in result["outputs"] if name in there or not name.endswith(".ipynb")}
+        return result["stamp"] == stamp and kept == {name: result["outputs"][name] for name in kept}
+    except (OSError, ValueError, KeyError):
+        return False

@@ -1,0 +1,208 @@
+"""Kills, doubled runs, damaged and missing files: nothing is lost, nothing half-written, no process left behind."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from fedlib.__main__ import main
+from fedlib.runs.outputs import is_done
+
+from .test_batch import command, project, result, write_notebook
+
+assert project  # a fixture
+
+FIGURES = """
+import matplotlib.pyplot as plt
+def draw(name):
+    run.figure(plt.figure(figsize=(1, 1)), name, alt="nothing")
+draw("early")
+while os.path.exists(wait): time.sleep(0.05)
+draw("late")
+run.finish(mean=seed)
+"""
+
+
+@pytest.fixture
+def batch_at_work(project, tmp_path):
+    """Two notebooks, each has drawn a figure and waits for a file to go away; (process, its workers, kernels, ...)."""
+    source, figures, _ = project
+    wait = tmp_path / "wait"
+    wait.touch()
+    for name in ("sound", "early"):
+        write_notebook(source, name, last=f"wait = {str(wait)!r}" + FIGURES)
+    arguments = ["run", "--source", str(source), "--figures", str(figures), "--jobs", "2"]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said, start_new_session=True
+        )
+    deadline = time.time() + 120
+    while len(list(figures.glob("quick/.work/*/partial-*/early.svg"))) < 2:
+        assert time.time() < deadline, (tmp_path / "said").read_text()
+        time.sleep(0.1)
+    workers = psutil.Process(process.pid).children()
+    kernels = [kernel for w in workers for kernel in w.children()]
+    assert len(workers) == len(kernels) == 2
+    yield process, workers, kernels, arguments, wait
+    for p in (process, *workers, *kernels):
+        if p.poll() is None if p is process else p.is_running():
+            p.kill()
+
+
+def gone(processes, seconds=10.0):
+    _, alive = psutil.wait_procs(processes, seconds)
+    return not [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+
+
+def whole(project, *names):
+    """Both figures are there, the result is stamped, and it is what was asked for."""
+    for name in names:
+        folder, found = project[1] / "quick" / name, result(project, name)
+        assert {p.name for p in folder.glob("*.[ps][nv]g")} == {"early.png", "early.svg", "late.png", "late.svg"}
+        assert found["metrics"] == {"mean": 0}
+        assert is_done(folder, found["stamp"])
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
+    process, workers, kernels, arguments, wait = batch_at_work
+    process.send_signal(how)
+    process.wait(15)
+    assert gone([*workers, *kernels])
+    assert not (project[1] / "quick/sound").exists()
+    if how != signal.SIGKILL:
+        assert process.returncode == 130
+        said = (tmp_path / "said").read_bytes().decode()  # \r of the bar stays what it is
+        assert "Traceback" not in said
+        assert said.endswith("interrupted; what is done is kept, and the same command goes on from there\n")
+        assert said.count("\n") <= 3
+    wait.unlink()
+    assert main(arguments) == 0
+    whole(project, "sound", "early")
+    assert main(arguments) == 0
+    assert not list(project[1].glob("quick/.work/*/partial-*"))
+
+
+@pytest.mark.parametrize("victim", ["worker", "kernel"])
+def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tmp_path, capsys):
+    process, workers, _, arguments, wait = batch_at_work
+    (worker,) = [w for w in workers if list(project[1].glob(f"quick/.work/early/partial-{w.pid}"))]
+    (kernel,) = worker.children()
+    (worker if victim == "worker" else kernel).send_signal(signal.SIGKILL)
+    assert gone([worker, kernel])
+    wait.unlink()
+    assert process.wait(60) == 1
+    said = (tmp_path / "said").read_text()
+    (line,) = [line for line in said.splitlines() if line.startswith("failed")]
+    assert "early" in line
+    assert "cell 3" in line
+    assert "memory" in line
+    assert str(project[1] / "quick/.work/early/log") in line
+    whole(project, "sound")  # the other one goes on
+    assert not (project[1] / "quick/early").exists()
+    assert main(arguments) == 0
+    assert "skipped  sound" in capsys.readouterr().out
+    whole(project, "early")
+
+
+def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, capsys):
+    process, workers, _, arguments, wait = batch_at_work
+    assert main(arguments) == 1
+    said = capsys.readouterr().out
+    pids = sorted(w.pid for w in workers)
+    assert sorted(int(line.split("pid ")[1].split(";")[0]) for line in said.splitlines() if "pid " in line) == pids
+    wait.unlink()
+    assert process.wait(60) == 0
+    whole(project, "sound", "early")
+
+
+@pytest.mark.parametrize("damage", ["figure deleted", "figure changed", "notebook truncated", "notebook deleted"])
+def test_up_to_date_means_that_all_is_there_and_whole(project, damage, capsys):
+    write_notebook(project[0], "sound", last="wait = ''" + FIGURES)
+    assert command(project) == 0
+    folder = project[1] / "quick/sound"
+    before = (folder / "early.png").read_bytes()
+    path = folder / ("early.png" if "figure" in damage else "sound.ipynb")
+    path.unlink() if "deleted" in damage else path.write_bytes(path.read_bytes()[:-10])
+    capsys.readouterr()
+    assert command(project) == 0
+    kept = damage == "notebook deleted"  # git does not keep it, and a clone is up to date all the same
+    assert ("skipped  sound" in capsys.readouterr().out) is kept
+    assert (folder / "early.png").read_bytes() == before
+    whole(project, "sound")
+
+
+def test_svg_files_are_the_same_from_run_to_run(project):
+    write_notebook(project[0], "sound", last="wait = ''" + FIGURES)
+    assert command(project) == 0
+    path = project[1] / "quick/sound/late.svg"
+    before = path.read_bytes()
+    path.unlink()
+    assert command(project) == 0
+    assert path.read_bytes() == before
+
+
+def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
+    (project[1] / "quick").mkdir(parents=True)
+    (project[1] / "quick/sound").write_text("mine")
+    write_notebook(project[0], "other")
+    assert command(project) == 1
+    out = capsys.readouterr().out
+    assert f"a file is in the way: {project[1] / 'quick/sound'}" in out
+    assert "done     other" in out
+    assert (project[1] / "quick/sound").read_text() == "mine"
+    assert project[2].read_text().split() == ["other"]
+
+
+def test_a_full_disk_is_one_notebooks_failure(project):
+    """Files may have 4 kB: the notebook itself cannot be written."""
+    arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
+    full = subprocess.run(
+        [sys.executable, "-m", "fedlib", *arguments], capture_output=True, text=True, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500)),
+    )  # fmt: skip
+    assert full.returncode == 1, full.stderr
+    (line,) = [line for line in full.stdout.splitlines() if line.startswith("failed")]
+    assert "File too large" in line
+    assert not (project[1] / "quick/sound").exists()
+    assert main(arguments) == 0
+
+
+def test_a_time_limit_stops_one_notebook(project, capsys):
+    write_notebook(project[0], "slow", last="time.sleep(600)")
+    assert command(project, "--limit", "15") == 1
+    out = capsys.readouterr().out
+    assert "cell 3: it took longer than the limit of 15 s" in out
+    assert "done     sound" in out
+    assert not [p for p in psutil.Process(os.getpid()).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.parametrize(
+    "metrics", ["a=float('nan')", "a={'b': [1, float('inf')]}", "a=np.array([[np.nan]])"], ids=["nan", "list", "array"]
+)
+def test_numbers_that_are_none_never_become_a_result(project, metrics, capsys):
+    write_notebook(project[0], "sound", last=f"run.finish({metrics})")
+    assert command(project) == 1
+    assert "expected a finite number; a model diverged" in capsys.readouterr().out
+    assert not (project[1] / "quick/sound").exists()
+
+
+def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, monkeypatch):
+    code = "import torch\nrun.finish(threads=torch.get_num_threads())"
+    write_notebook(project[0], "sound", last=code)
+    write_notebook(project[0], "other", last=code)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert command(project, "sound") == 0
+    assert result(project)["metrics"]["threads"] == 2
+    first = result(project)["stamp"]
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert command(project) == 0
+    assert result(project)["stamp"] != first
+    assert [result(project, name)["metrics"]["threads"] for name in ("sound", "other")] == [1, 1]
+    assert json.loads((project[1] / "quick/sound/result.json").read_text())["outputs"]["sound.ipynb"][0] > 0
