@@ -13,9 +13,9 @@ def rounds_of(start: int, stop: int, show: bool) -> Iterator[int]:
     """range(start, stop), with a bar if ``show``: a line of the terminal, or an HTML bar in a notebook.
 
     It goes away at the end, so that ten trainings of a notebook leave nothing between the reader and their figures.
-    Nothing is drawn in a batch run or into a file. (tqdm's own notebook bar leaves its 0 % in the saved page.)
+    Nothing is drawn in a batch run, under nbval or into a file. (tqdm has a notebook bar, but leaves it at 0 %.)
     """
-    if not show or "FEDLIB_OUTPUT" in os.environ:
+    if not show or {"FEDLIB_OUTPUT", "FEDLIB_QUIET"} & {*os.environ}:
         yield from range(start, stop)
     elif not (display := notebook_display()):
         yield from tqdm(range(start, stop), "rounds", stop, leave=False, disable=None, delay=DELAY, initial=start)

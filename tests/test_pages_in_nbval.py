@@ -5,7 +5,7 @@ import sys
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from fedlib.files import ROOT
 
@@ -26,3 +26,27 @@ def test_a_figure_cell_shows_a_picture(tmp_path, source, passes):
     done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
     assert ("1 passed" in done.stdout) is passes, done.stdout[-2000:]
     assert ("shows none with an alt text" in done.stdout) is not passes
+
+
+LATE = """
+import os, time
+from IPython import get_ipython
+kernel = get_ipython().kernel
+_publish = kernel._publish_status
+def status(state, *arguments, **names):
+    if state == "idle":
+        time.sleep(7)  # the reply is there, the last output is not
+    return _publish(state, *arguments, **names)
+kernel._publish_status = status
+print("FEDLIB_QUIET" in os.environ)
+"""
+
+
+def test_nbval_waits_longer_than_five_seconds_for_the_last_output(tmp_path):
+    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
+    said = new_output("stream", text="True\n")
+    cell = new_code_cell(LATE, outputs=[said], execution_count=1, metadata={"tags": ["nbval-check-output"]})
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "one.ipynb")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
+    done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout[-2000:]
