@@ -3,6 +3,7 @@
 import gzip
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
 from ..downloads import CACHE, LOCAL, Unavailable, fetch
+from ..federated.partitions import deal, dirichlet
+from ..streams import stream
 
 MIRRORS = [
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -92,3 +95,31 @@ def handwriting(source: str = "auto", folder: str | Path | None = None, cache: s
                 raise
             print(INSTEAD)
     return "small digits (no MNIST)", small_digits()
+
+
+class Clients(NamedTuple):
+    """What a federation's clients own: samples x [N, d] of all of them, labels y [N], and shards, who owns which."""
+
+    x: np.ndarray
+    y: np.ndarray
+    shards: list[np.ndarray]
+
+
+def deal_digits(digits, K: int, each: int, partition: str = "iid", alpha: float = 1.0, seed: int = 0) -> Clients:
+    """K times ``each`` of the digits (x [N, 784], y [N]), drawn and dealt by the seed; all ten classes occur.
+
+    partition: "iid", or "dirichlet", label skew with alpha (see ``partitions.dirichlet``).
+    """
+    x, y = (v.numpy() for v in digits)
+    if K * each > len(y):
+        raise ValueError(
+            f"clients = {K}, per_client = {each}: expected at most {len(y)} digits in all, there are no more for "
+            f"training; take per_client <= {len(y) // K}"
+        )
+    pick = stream(seed, "digits").permutation(len(x))[: K * each]
+    x, y, rng = x[pick].astype(float), y[pick], stream(seed, "partition")
+    if missing := sorted(set(range(10)) - set(y.tolist())):
+        raise ValueError(
+            f"seed {seed}: there is no {missing[0]} among the clients' {len(y)} digits; increase per_client"
+        )
+    return Clients(x, y, deal(len(x), K, rng) if partition == "iid" else dirichlet(y, K, alpha, rng))

@@ -1,122 +1,19 @@
-"""FedDRO: affine distribution shifts, class-wise transport to the barycenter, and adversarial local training.
+"""FedDRO's training: the engine trains a network with a personal displacement theta_i (Algorithm 1, lines 8-15).
 
-The engine trains: ``FedDRO``'s local problem is a loss for one client, a network with a personal displacement theta_i
-and an optimiser that descends on w and ascends on theta_i. Source: FedDRO, Algorithm 1 and Section 4.
+The local problem is a loss for one client and an optimiser that descends on w and ascends on theta_i.
 """
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, max_pool2d, relu
 
-from ..federated.optimizers import Optimizer
-from ..numerics.transport import Message, federated_barycenter, uniform
-
-
-class Shift(NamedTuple):
-    """x' = x + (gain x) + delta: gain [d, d] or a number, delta [d] or a number."""
-
-    gain: np.ndarray | float
-    delta: np.ndarray | float
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """x [n, d] -> x' [n, d]."""
-        x = np.asarray(x, float)
-        return x + (x @ self.gain.T if np.ndim(self.gain) else self.gain * x) + self.delta
-
-
-LEVELS = (0.05, 0.15, 0.25, 0.35, 0.45)  # of delta, for five clients (Section 4)
-
-
-READINGS = ("flra", "vec", "gain")
-
-
-def affine_shift(level: float, d: int, rng: np.random.Generator, reading: str = "flra", client: int = 0) -> Shift:
-    """One client's x' = Lambda x + delta, which the paper does not define (|Lambda| = ``level``).
-
-    "flra": (I + level / sqrt(d) G) x + level z with G, z standard normal (Reisizadeh et al. 2020, which it cites);
-    "vec": the same Lambda, delta = LEVELS[client] z; "gain": Lambda = level for every pixel, delta = LEVELS[client].
-    """
-    if reading not in READINGS:
-        raise ValueError(f"reading = {reading!r}: expected one of {READINGS}")
-    delta = LEVELS[client % len(LEVELS)]
-    if reading == "gain":
-        return Shift(level - 1, delta)
-    G, z = rng.standard_normal((d, d)), rng.standard_normal(d)
-    return Shift(level / d**0.5 * G, (level if reading == "flra" else delta) * z)
-
-
-class Transported(NamedTuple):
-    """What the classes' barycenters make of the clients' data.
-
-    mapped [N, d]: T_i(x) of every point. Q [n, d], labels [n]: all atoms. skipped: (class, client) without samples.
-    """
-
-    mapped: np.ndarray
-    Q: np.ndarray
-    labels: np.ndarray
-    skipped: list[tuple[int, int]]
-
-
-def class_barycenters(
-    x: np.ndarray,
-    y: np.ndarray,
-    shards: Sequence[np.ndarray],
-    atoms: int,
-    rounds: int,
-    start: Callable[[int, int], np.ndarray],
-    wire: list[Message] | None = None,
-) -> Transported:
-    """One federated barycenter per class; client i weighs its share n_i / n of ALL samples in every class.
-
-    Shares of each class would be wrong: the clients' translations are larger than the classes are apart, so every
-    class would sit at a mixture of translations of its own, and a network would read the mixture, not the digit.
-
-    Args:
-        x [N, d], y [N]: all clients' (shifted) samples. shards: who owns which.
-        start: (class, S) -> atoms [S, d] to start from, made without the clients' data; see ``noise_start``.
-
-    A class that a client lacks is skipped there, with a warning (its mixture then is another one); a class that
-    nobody has is an error.
-    """
-    mapped, Q, labels, skipped = np.array(x, float), [], [], []
-    n = np.array([len(shard) for shard in shards])
-    n_classes = int(y.max()) + 1
-    for v in range(n_classes):
-        own = [np.asarray(shard)[y[shard] == v] for shard in shards]
-        if not sum(map(len, own)):
-            raise ValueError(f"class {v} of {n_classes} has no sample at any client; relabel 0..{n_classes - 2}")
-        skipped += [(v, i) for i, points in enumerate(own) if not len(points)]
-        there = np.array([len(points) > 0 for points in own])
-        own = [points for points in own if len(points)]
-        weights = n[there] / n[there].sum()
-        result = federated_barycenter([uniform(x[points]) for points in own], start(v, atoms), rounds, weights, wire)
-        for points, image in zip(own, result.mapped, strict=True):
-            mapped[points] = image
-        Q.append(result.Q)
-        labels += [v] * atoms
-    if skipped:
-        warnings.warn(f"skipped (class, client) without samples: {skipped}", stacklevel=2)
-    return Transported(mapped, np.concatenate(Q), np.array(labels), skipped)
-
-
-def noise_start(d: int, rng: np.random.Generator, spread: float = 0.01) -> Callable[[int, int], np.ndarray]:
-    """start(class, S): tight noise around 0, so that the start says nothing about anybody's data."""
-    return lambda v, S: spread * rng.standard_normal((S, d))
-
-
-def sample_start(x: np.ndarray, y: np.ndarray, shards: Sequence[np.ndarray]) -> Callable[[int, int], np.ndarray]:
-    """start(class, S): S samples of the first client that has the class, in turn. Sends raw samples to everybody."""
-
-    def start(v: int, S: int) -> np.ndarray:
-        own = next(points for shard in shards if len(points := shard[y[shard] == v]))
-        return x[np.resize(own, S)]
-
-    return start
+from ..federated.federation import Federation, join
+from ..federated.history import History
+from ..federated.optimizers import Optimizer, sgd
+from ..federated.train import train
+from .digits import Clients
 
 
 class CNN(nn.Module):
@@ -186,3 +83,43 @@ def descent_ascent(n_theta: int, eta_1: float, lam: float, p: float = 2, momentu
         theta.copy_(ascend(theta, g[:, :n_theta], eta_1, lam, p))
 
     return Optimizer(lambda rows: {"v": torch.zeros_like(rows[:, n_theta:])}, apply)
+
+
+def share_read(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """``evaluate`` of ``train``: the share of test digits x_test [n, 784] that are read right."""
+    # 50: the activations stay in the cache
+    parts = zip(test["x_test"].split(50), test["y_test"].split(50), strict=True)
+    return {"accuracy": sum((predict(a).argmax(1) == b).float().sum() for a, b in parts) / len(test["y_test"])}
+
+
+def learn(
+    owned: Mapping[tuple, Clients], seed: int, test: tuple[Tensor, Tensor], *, lr, momentum, ascent=(), **how
+) -> tuple[CNN, History]:
+    """Train what the clients own in every federation, (way, |Lambda|) -> Clients, as one stack.
+
+    Args:
+        test: clean digits x [n, 784] and labels [n]. ascent: eta_1 and lambda of theta_i, or none for plain SGD.
+        how: rounds, local, device, ... of ``train``.
+    """
+    net = CNN(displaced=bool(ascent))
+    pool, at = join(
+        {key: {"x": torch.as_tensor(c.x, dtype=torch.float32), "y": torch.as_tensor(c.y)} for key, c in owned.items()}
+    )
+    feds = {
+        (way, level): Federation(at((way, level), c.shards), lr=lr, seed=seed, name=f"{way}, |Lambda| = {level:g}")
+        for (way, level), c in owned.items()
+    }
+    return net, train(
+        net,
+        classification,
+        pool,
+        feds,
+        parts=("way", "level"),
+        noise=CNN.NOISE,
+        optimizer=descent_ascent(784, *ascent, momentum=momentum) if ascent else sgd(momentum),
+        personal=("theta",) if ascent else (),
+        reset_moments=True,
+        evaluate=share_read,
+        constants=dict(zip(("x_test", "y_test"), test, strict=True)),
+        **how,
+    )

@@ -11,7 +11,7 @@ import torch
 
 from fedlib.downloads import Unavailable
 from fedlib.problems import digits as source
-from fedlib.problems.digits import FILES, handwriting, mnist, read_idx, small_digits
+from fedlib.problems.digits import FILES, deal_digits, handwriting, mnist, read_idx, small_digits
 
 HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
 
@@ -125,3 +125,27 @@ def test_small_digits_look_like_mnist():
         frame[4:24, 4:24] = False
         assert (x.unflatten(1, (28, 28))[:, frame] == 0).all()
     assert sum(len(y) for _, y in digits.values()) == 1797
+
+
+@pytest.fixture
+def labelled_numbers():
+    """400 "digits" that are their own index, all ten labels."""
+    return torch.arange(400)[:, None].float(), torch.arange(400) % 10
+
+
+@pytest.mark.parametrize("partition", ["iid", "dirichlet"])
+def test_clients_are_dealt_different_digits_with_their_labels(labelled_numbers, partition):
+    clients = deal_digits(labelled_numbers, 4, 50, partition, 1.0, seed=2)
+    assert len({*clients.x[:, 0]}) == 200
+    np.testing.assert_array_equal(clients.x[:, 0] % 10, clients.y)
+    np.testing.assert_array_equal(np.sort(np.concatenate(clients.shards)), np.arange(200))
+    assert ({*map(len, clients.shards)} == {50}) == (partition == "iid")
+    other = deal_digits(labelled_numbers, 4, 50, partition, 1.0, seed=3)
+    assert (other.x != clients.x).any()
+
+
+def test_too_many_digits_and_missing_classes_are_refused(labelled_numbers):
+    with pytest.raises(ValueError, match="take per_client <= 80"):
+        deal_digits(labelled_numbers, 5, 81)
+    with pytest.raises(ValueError, match=r"seed 0: there is no \d among the clients' 10 digits"):
+        deal_digits(labelled_numbers, 2, 5)

@@ -1,4 +1,4 @@
-"""FedDRO: shifts, class-wise transport, the ascent, and the engine against the plain loop."""
+"""FedDRO: the network, the ascent, and the engine against the plain loop."""
 
 import numpy as np
 import pytest
@@ -16,18 +16,9 @@ from fedlib.federated.partitions import dirichlet
 from fedlib.federated.stack import as_dict, draw_parameters, stack
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
-from fedlib.problems.feddro import (
-    CNN,
-    LEVELS,
-    READINGS,
-    affine_shift,
-    ascend,
-    class_barycenters,
-    classification,
-    descent_ascent,
-    noise_start,
-    sample_start,
-)
+from fedlib.problems.barycenters import class_barycenters, noise_start
+from fedlib.problems.digits import Clients
+from fedlib.problems.feddro import CNN, ascend, classification, descent_ascent, learn, share_read
 from fedlib.streams import stream, torch_stream
 
 
@@ -215,70 +206,6 @@ def test_a_stack_of_cnns_is_its_rows():
             torch.testing.assert_close(together[name][k], alone, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_shifts_are_affine(reading):
-    shift = affine_shift(2.0, 9, stream(1, "shift"), reading, client=2)
-    x, y = stream(0, "x").normal(size=(2, 4, 9))
-    np.testing.assert_allclose(shift(0.3 * x + 0.7 * y), 0.3 * shift(x) + 0.7 * shift(y))
-    nothing = np.zeros((1, 9))
-    if reading == "gain":
-        np.testing.assert_allclose(shift(x), 2 * x + LEVELS[2])
-    else:  # the same draw gives the same gain, and delta by another scale
-        flra = affine_shift(2.0, 9, stream(1, "shift"))
-        np.testing.assert_array_equal(shift.gain, flra.gain)
-        scale = {"flra": 1, "vec": LEVELS[2] / 2}[reading]
-        np.testing.assert_allclose(shift(nothing), scale * flra(nothing))
-
-
-def test_size_of_the_flra_shift():
-    """|x' - x|^2 = level^2 (|x|^2 + d) on average over G and z."""
-    d, x = 100, np.ones((1, 100))
-    sizes = [((affine_shift(3.0, d, stream(s, "shift"))(x) - x) ** 2).sum() for s in range(300)]
-    assert np.mean(sizes) == pytest.approx(9 * 2 * d, rel=0.03)
-
-
-def test_a_class_that_a_client_lacks_is_skipped_and_an_empty_one_refused():
-    rng = stream(4, "skip")
-    x, y = rng.normal(size=(30, 2)), np.tile([0, 1, 2], 10)
-    shards = [np.flatnonzero(y < 2), np.flatnonzero(y == 2)]
-    with pytest.warns(UserWarning, match=r"\(0, 1\), \(1, 1\), \(2, 0\)"):
-        moved = class_barycenters(x, y, shards, 5, 2, noise_start(2, rng))
-    assert moved.skipped == [(0, 1), (1, 1), (2, 0)]
-    assert moved.Q.shape == (15, 2)
-    assert moved.labels.tolist() == [0] * 5 + [1] * 5 + [2] * 5
-    with pytest.raises(ValueError, match="class 1 of 3 has no sample at any client"):
-        class_barycenters(x[y != 1], y[y != 1], [np.arange(20)], 5, 2, noise_start(2, rng))
-
-
-def test_transport_undoes_translations_of_a_class():
-    """Clients see translates of one cloud per class: after the maps they agree, and sit at the mean translation."""
-    rng = stream(6, "translates")
-    base, shifts = rng.normal(size=(2, 40, 2)), np.array([[0.0, 0], [3, 0], [0, 3]])
-    x = np.concatenate([c + 10 * v + s for s in shifts for v, c in enumerate(base)])
-    y, shards = np.tile(np.repeat([0, 1], 40), 3), np.split(np.arange(240), 3)
-    moved = class_barycenters(x, y, shards, 40, 25, noise_start(2, rng))
-    means = np.array([[moved.mapped[s][y[s] == v].mean(0) for v in (0, 1)] for s in shards])
-    expected = base.mean(1) + np.array([[0.0], [10.0]]) + shifts.mean(0)
-    np.testing.assert_allclose(means, np.broadcast_to(expected, (3, 2, 2)), atol=0.02)
-
-
-def test_label_skew_does_not_put_the_clients_translations_into_the_classes():
-    """Clients far apart with unequal shares of the classes: the classes' barycenters stay as far apart as they are."""
-    x = np.concatenate(
-        [v + 100.0 * i + np.zeros((m, 1)) for i, v, m in ((0, 0, 30), (0, 1, 10), (1, 0, 5), (1, 1, 35))]
-    )
-    y, shards = np.repeat([0, 1, 0, 1], [30, 10, 5, 35]), [np.arange(40), np.arange(40, 80)]
-    moved = class_barycenters(x, y, shards, 5, 60, noise_start(1, stream(0, "start")))
-    np.testing.assert_allclose([moved.Q[moved.labels == v].mean() for v in (0, 1)], [50, 51], atol=1e-3)
-
-
-def test_a_client_weighs_its_share_of_the_samples():
-    """30 and 10 samples at 0 and at 4: the barycenter sits at 1."""
-    x, y = np.repeat([[0.0], [4.0]], [30, 10], 0), np.zeros(40, int)
-    moved = class_barycenters(x, y, [np.arange(30), np.arange(30, 40)], 5, 40, noise_start(1, stream(0, "start")))
-    np.testing.assert_allclose(moved.Q, 1, atol=1e-3)
-
-
 @pytest.mark.parametrize(("alpha", "low", "high"), [(0.05, 0.6, 1.0), (1.0, 0.3, 0.6), (1000, 0.19, 0.25)])
 def test_dirichlet_is_a_cover_whose_skew_falls_with_alpha(alpha, low, high):
     labels = stream(0, "labels").integers(0, 10, 5000)
@@ -290,15 +217,48 @@ def test_dirichlet_is_a_cover_whose_skew_falls_with_alpha(alpha, low, high):
         dirichlet(labels, 5, 0, stream(0, "dirichlet"))
 
 
-def test_sample_start_takes_turns_at_the_first_client_that_has_the_class():
-    x, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 1, 0])
-    start = sample_start(x, y, [np.array([2, 3]), np.array([1, 0, 4, 5])])
-    assert start(0, 5)[:, 0].tolist() == [1, 0, 5, 1, 0]
-    assert start(1, 3)[:, 0].tolist() == [2, 3, 2]
-
-
-def test_unknown_reading_and_power():
-    with pytest.raises(ValueError, match="expected one of"):
-        affine_shift(1.0, 4, stream(0, "x"), "dense")
+def test_other_powers_have_no_plain_loop():
     with pytest.raises(ValueError, match="p = 2 only"):
         reference.feddro(None, None, None, None, rounds=1, local=None, eta_1=1, lam=1, p=1)
+
+
+def test_share_read_counts_right_answers_over_its_parts():
+    """120 digits in parts of 50, 50, 20; the first 90 are read right."""
+    x = torch.zeros(120, 784)
+    x[:, 0] = (torch.arange(120) >= 90).float()
+    test = {"x_test": x, "y_test": torch.full((120,), 3)}
+    read = share_read(lambda x: nn.functional.one_hot(3 + x[:, 0].long(), 10).float(), test)
+    assert read["accuracy"] == 0.75
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Twelve pictures at two clients, as the ways to train own them at two sizes of a shift."""
+    x, y = stream(0, "digits").normal(size=(12, 784)), np.arange(12) % 10
+    shards = [np.arange(5), np.arange(5, 12)]
+    owned = {("plain", 0.5): Clients(x, y, shards), ("moved", 2.0): Clients(x + 1, y, shards)}
+    return owned, (torch.as_tensor(x[:10]).float(), torch.as_tensor(y[:10]))
+
+
+def test_learn_without_an_ascent_is_fedavg(digits):
+    owned, test = digits
+    net, history = learn(owned, 3, test, lr=0.05, momentum=0.5, rounds=2, local=Local(1, "epochs", 4))
+    assert net.theta is None
+    assert history.of("accuracy", way="plain", level=0.5).shape == (2, 2)
+    for key in owned:
+        assert (history.models(*key)[0] == history.models(*key)[1]).all()
+    assert (history.models("plain", 0.5) != history.models("moved", 2.0)).any()
+
+
+def test_learn_is_the_plain_loop_for_each_of_the_ways(digits):
+    owned, test = digits
+    local = Local(1, "epochs", 4)
+    net, history = learn(owned, 3, test, lr=0.05, momentum=0.5, ascent=(1.0, 0.1), rounds=2, local=local)
+    for key, own in owned.items():
+        pool = {"x": torch.as_tensor(own.x).float(), "y": torch.as_tensor(own.y)}
+        w, theta = reference.feddro(
+            net, classification, pool, Federation(own.shards, lr=0.05, seed=3), rounds=2, local=local, eta_1=1.0,
+            lam=0.1, noise=CNN.NOISE,
+        )  # fmt: skip
+        torch.testing.assert_close(history.models(*key)[:, :784], theta.float(), rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(history.models(*key)[0, 784:], w.float(), rtol=1e-3, atol=1e-5)

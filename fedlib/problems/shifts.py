@@ -1,0 +1,73 @@
+"""Affine distribution shifts: every client sees the same digits through a map of its own (FedDRO, Section 4)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..streams import stream
+from .digits import Clients, small_digits
+
+
+class Shift(NamedTuple):
+    """x' = x + (gain x) + delta: gain [d, d] or a number, delta [d] or a number."""
+
+    gain: np.ndarray | float
+    delta: np.ndarray | float
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """x [n, d] -> x' [n, d]."""
+        x = np.asarray(x, float)
+        return x + (x @ self.gain.T if np.ndim(self.gain) else self.gain * x) + self.delta
+
+
+LEVELS = (0.05, 0.15, 0.25, 0.35, 0.45)  # of delta, for five clients (Section 4)
+
+
+READINGS = ("flra", "vec", "gain")
+
+
+def affine_shift(level: float, d: int, rng: np.random.Generator, reading: str = "flra", client: int = 0) -> Shift:
+    """One client's x' = Lambda x + delta, which the paper does not define (|Lambda| = ``level``).
+
+    "flra": (I + level / sqrt(d) G) x + level z with G, z standard normal (Reisizadeh et al. 2020, which it cites);
+    "vec": the same Lambda, delta = LEVELS[client] z; "gain": Lambda = level for every pixel, delta = LEVELS[client].
+    """
+    if reading not in READINGS:
+        raise ValueError(f"reading = {reading!r}: expected one of {READINGS}")
+    delta = LEVELS[client % len(LEVELS)]
+    if reading == "gain":
+        return Shift(level - 1, delta)
+    G, z = rng.standard_normal((d, d)), rng.standard_normal(d)
+    return Shift(level / d**0.5 * G, (level if reading == "flra" else delta) * z)
+
+
+def client_shift(client: int, level: float, seed: int, reading: str = "flra", d: int = 784) -> Shift:
+    """A client's map; the seed draws the same G and z for every size of the shift."""
+    return affine_shift(level, d, stream(seed, "shift", client), reading, client)
+
+
+def shifted(clients: Clients, level: float, seed: int, reading: str = "flra") -> Clients:
+    """What the clients see: the samples of each, through its own map."""
+    seen = np.empty_like(clients.x)
+    for i, own in enumerate(clients.shards):
+        seen[own] = client_shift(i, level, seed, reading, seen.shape[1])(clients.x[own])
+    return clients._replace(x=seen)
+
+
+def shifted_tests(x: np.ndarray, K: int, fresh: int, level: float, seed: int, reading: str = "flra") -> dict:
+    """Test samples x [n, d] under maps: "own", of the K clients [K, n, d], "fresh", of as many that nobody had."""
+    return {
+        kind: np.stack([client_shift(i, level, seed, reading, x.shape[1])(x) for i in who]).astype(np.float32)
+        for kind, who in (("own", range(K)), ("fresh", range(100, 100 + fresh)))
+    }
+
+
+def first_look(levels: Sequence[float], K: int = 5) -> dict[float, np.ndarray]:
+    """|Lambda| -> five of the small digits, as they are and as K clients see them [1 + K, 5, 784]."""
+    x, y = (v.numpy() for v in small_digits()["train"])
+    some = np.stack([x[y == v][0] for v in range(5)])
+    return {
+        level: np.stack([some, *(affine_shift(level, 784, stream(0, "first look", i))(some) for i in range(K))])
+        for level in levels
+    }

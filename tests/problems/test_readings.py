@@ -1,0 +1,66 @@
+"""Readings are those of the models that were trained, and find their labels."""
+
+import numpy as np
+import pytest
+import torch
+import xarray
+
+from fedlib import History
+from fedlib.problems.feddro import CNN
+from fedlib.problems.readings import labelled, more, readings, rows, share
+
+
+def test_share_of_right_answers():
+    logits = torch.eye(4)[[0, 1, 2, 2]]
+    assert share(logits, torch.tensor([0, 1, 2, 3, 3])) == 0.75
+
+
+@pytest.mark.parametrize("displaced", [False, True])
+def test_readings_are_those_of_the_models(displaced):
+    """All parameters are 0 but an output's bias: one model answers 3 to everything, the other one 7."""
+    net = CNN(displaced)
+    theta = torch.zeros(4, sum(p.numel() for p in net.parameters()))
+    theta[:2, -7] = theta[2:, -3] = 1.0
+    theta[:, :784] = torch.tensor([[1.0], [2.0], [0.0], [0.0]]) if displaced else 0
+    losses = np.array([[1.0, 3.0, 5.0, 5.0]])
+    metrics = {"accuracy": np.array([[0.25, 0.25, 0.5, 0.5]], np.float32)}
+    keys = {("a", 0.5): slice(0, 2), ("b", 2.0): slice(2, 4)}
+    history = History(theta, keys, ("way", "level"), losses, [1], metrics)
+    x = np.zeros((2, 4, 784), np.float32)
+    found = readings(net, history, {0.5: {"own": x}, 2.0: {"own": x[:1]}}, torch.tensor([3, 3, 7, 3, 0]))
+    assert list(found) == ["a, 0.5", "b, 2"]
+    assert [found[name]["own"] for name in found] == [[0.75, 0.75], [0.25]]
+    assert [found[name]["loss"].tolist() for name in found] == [[2.0], [5.0]]
+    assert [found[name]["accuracy"].tolist() for name in found] == [[0.25], [0.5]]
+    np.testing.assert_allclose(found["a, 0.5"]["theta"], [28, 56] if displaced else [0, 0])
+
+
+RESULTS = {
+    "iid, seed 3": {"mapped, 0.5": {"accuracy": [0.1, 0.2], "long": [0.3]}, "a, b, 0.5": {"accuracy": [0.5, 0.6]}},
+    "iid, seed 1": {"mapped, 0.5": {"accuracy": [0.3, 0.4], "theta": [1.0, 2.0]}},
+    "dirichlet, seed 1": {"mapped, 0.5": {"accuracy": [0.7, 0.8]}},
+}
+
+
+def test_labels_are_those_of_the_result_file():
+    found = labelled(RESULTS)
+    assert set(found) == {"accuracy", "long", "theta"}
+    accuracy = found["accuracy"]
+    assert accuracy.sel(partition="iid", seed=1, way="mapped", level=0.5, round=2) == pytest.approx(40)
+    assert accuracy.sel(partition="iid", seed=3, way="a, b", level=0.5).values == pytest.approx([50, 60])
+    assert np.isnan(accuracy.sel(partition="dirichlet", seed=3)).all()
+    assert found["theta"].sel(way="mapped", level=0.5, client=2).item() == 2
+    assert found["long"].sel(way="mapped", level=0.5, round=1).item() == pytest.approx(30)
+
+
+def test_more_is_the_difference_of_two_ways():
+    difference = more(labelled(RESULTS)["accuracy"].sel(partition="iid"), "a, b", "mapped")
+    assert difference.sel(seed=3, level=0.5).values == pytest.approx([40, 40])
+
+
+def test_rows_have_a_spread_over_the_seeds_that_were_trained():
+    values = xarray.DataArray([[1.0, 3.0, np.nan], [2.0, 2.0, np.nan]], {"level": [0.5, 2.0]}, ("level", "seed"))
+    assert rows({"a": values, "b": values.mean("seed")}, 2) == [
+        ["a", "2.00 ± 1.41", "2.00 ± 0.00"],
+        ["b", "2.00", "2.00"],
+    ]
