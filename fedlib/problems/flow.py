@@ -1,8 +1,7 @@
-"""Inverse problems: what is unknown in the equation is trained, and averaged, together with the network.
+"""The inverse Navier-Stokes problem: two unknown numbers are trained with the network (FedSciML, Section 5.5).
 
-Navier-Stokes has two unknown numbers (FedSciML, Section 5.5), the diffusion-reaction equation an unknown function
-(Section 5.6). Only the observations are divided among the clients: every client knows the same residual points, so
-they belong to the loss and not to the pool.
+Only the observations are divided among the clients: every client knows the same residual points, so they belong to the
+loss and not to the pool.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,23 +40,10 @@ class WithCoefficients(nn.Module):
         return self.net(*inputs), self.c
 
 
-def with_gain(predict: Callable, gain: float | Tensor) -> Callable:
-    """The model whose coefficients are C = gain c, where c is what the optimiser sees.
-
-    Adam's steps do not change when a gradient is scaled, so this multiplies the learning rate of C by gain. With
-    gain = K and one local step per round the mean of K clients' C is C + sum_k (C_k - C), which is what the authors'
-    aliased C do.
-    """
-
-    def scaled(*inputs):
-        answer, c = predict(*inputs)
-        return answer, gain * c
-
-    return scaled
-
-
 def navier_stokes_net(widths: Sequence[int] = (3, *[50] * 6, 3)) -> WithCoefficients:
     """(x, y, t) -> u, v, p with their jets, and C1 = C2 = 0."""
+    if len(widths) < 3 or widths[0] != 3 or widths[-1] != 3:
+        raise ValueError(f"widths = {widths!r}: expected [3, hidden layers ..., 3], for (x, y, t) -> (u, v, p)")
     net = JetNet(mlp(widths, nn.Tanh), "xyt", ("x", "y", "t", "xx+yy"))
     return WithCoefficients(net, (0.0, 0.0))
 
@@ -83,7 +69,7 @@ def navier_stokes_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor
     return (residual**2).mean(0).sum() + (batch["w"][:, None] * (uv - batch["u"]) ** 2).sum()
 
 
-def residual_points(interior: int = 700, boundary: int = 200, initial: int = 100) -> Tensor:
+def residual_points(interior: int, boundary: int, initial: int) -> Tensor:
     """Low-discrepancy points (x, y, t) of the wake's domain: inside, on its four sides, and at t = 0, [n, 3]."""
     low, high = np.array(DOMAIN).T
     inside = qmc.Halton(3, scramble=False).random(interior)
@@ -134,13 +120,6 @@ def wake_errors(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {"C": C, "p": p, "error_u": 100 * error_u, "error_p": 100 * relative_l2(p, test["p"])}
 
 
-def settled(rounds: Sequence[int], error: np.ndarray, tolerance: float) -> np.ndarray:
-    """First recorded round from which on |error| stays within the tolerance to the end; NaN where it never does.
-
-    Args:
-        rounds [V]; error [..., V].
-    """
-    outside = np.abs(error) > tolerance
-    last = outside.shape[-1] - 1 - np.argmax(outside[..., ::-1], -1)  # where it was outside last
-    first = np.where(outside.any(-1), last + 1, 0)
-    return np.append(np.asarray(rounds, float), np.nan)[first]
+def true_pressure(wake: Wake, stride: int) -> np.ndarray:
+    """The pressure of ``wake_test`` as a map [ny, nx], which is as flat a row as the models' p."""
+    return wake_test(wake, 1, stride)["p"][0].numpy().reshape(-(-NY // stride), -(-NX // stride))

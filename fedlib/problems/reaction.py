@@ -10,12 +10,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..federated.federation import Federation
+from ..federated.heterogeneity import weight_divergence
+from ..federated.history import History
+from ..federated.mixing import isolated
 from ..federated.partitions import index_rule
+from ..federated.rounds import on
+from ..federated.stack import as_dict, predict
 from ..models.jets import Jet, JetNet, closed, function_jet, product, product_rule
 from ..models.networks import mlp
 from ..numerics.metrics import relative_l2
 from ..numerics.solutions import DIFFUSION, reaction_rate, source, steady_reaction
 from .forward import VALUE_ONLY, per_client
+
+KINDS = ("isolated", "federated", "centralised")
 
 
 class Pair(nn.Module):
@@ -87,3 +95,81 @@ def reaction_errors(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {
         "u": u, "k": k, "error_u": 100 * relative_l2(u, test["u"]), "error_k": 100 * relative_l2(k, test["k"]),
     }  # fmt: skip
+
+
+def federations(shards: Mapping[int, Sequence[np.ndarray]], points: int, seeds: Sequence[int], **settings) -> dict:
+    """{(kind, level, seed): Federation}: at each level the federation and its clients alone, and one model of all.
+
+    Args:
+        shards: level -> index array of each client. points: number of observations. settings: of every ``Federation``.
+    """
+    cases = {}
+    for s in seeds:
+        for n, own in shards.items():
+            cases["federated", n, s] = Federation(own, name=f"{n} pieces", seed=s, **settings)
+            cases["isolated", n, s] = Federation(own, mixing=isolated, name=f"{n} pieces alone", seed=s, **settings)
+        alone = Federation([np.arange(points)], mixing=isolated, name="centralised", seed=s, **settings)
+        cases["centralised", None, s] = alone
+    return cases
+
+
+def experiment(pool: Mapping[str, Tensor], cases: Mapping, interior: int, version: str = "paper") -> dict:
+    """Arguments of ``train`` for ``federations`` with so many residual points inside: loss, constants, ..."""
+    return {
+        "loss": reaction_loss, "pool": pool, "federations": cases, "parts": ("kind", "n", "seed"),
+        "constants": reaction_constants(reaction_points(interior)), "evaluate": reaction_errors,
+        "test": reaction_test(len(cases), version),
+    }  # fmt: skip
+
+
+def final_errors(history: History) -> dict[str, dict[str, np.ndarray]]:
+    """Errors (%) at the end of ``federations``, mean over isolated clients: kind -> "u", "k" -> [seeds, levels].
+
+    The centralised model is the same at every level.
+    """
+    found = {}
+    for kind in KINDS:
+        of = {name: history.last(f"error_{name}", kind=kind).mean("client") for name in "uk"}
+        found[kind] = {name: e.transpose("seed", ...).values for name, e in of.items()}
+    central, shape = found["centralised"], found["federated"]["u"].shape
+    return found | {"centralised": {name: np.broadcast_to(e[:, None], shape) for name, e in central.items()}}
+
+
+def divergence(history: History) -> dict[str, np.ndarray]:
+    """Relative weight divergence of the federations from the centralised models: "u", "k" -> [seeds, levels, matrices].
+
+    history: of ``federations``.
+    """
+    levels, rows = [n for n in history.labels("n") if n is not None], []
+    for s in history.labels("seed"):
+        central = as_dict(Pair(), history.model("centralised", None, s))
+        apart = [weight_divergence(as_dict(Pair(), history.model("federated", n, s)), central) for n in levels]
+        rows.append([[float(v) for v in d.values()] for d in apart])
+    matrices = list(apart[0])
+    return {name: np.array(rows)[..., [m[0] == name for m in matrices]] for name in "uk"}
+
+
+def weak(u: np.ndarray) -> np.ndarray:
+    """Where |u| is below 20 % of its peak [n]: there the data say little about k, which enters as k u only."""
+    return np.abs(u) < 0.2 * np.abs(u).max()
+
+
+def k_errors(history: History, truth: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Relative L2 error (%) of the centralised k where |u| is large and where it is small, mean over seeds.
+
+    truth: {"u" [n], "k" [n]} at the points of ``reaction_test``.
+    """
+    found, norm = history.last("k", kind="centralised", client=0).values, np.linalg.norm
+    where = {"u large": ~weak(truth["u"]), "u small": weak(truth["u"])}
+    errors = {size: [norm((k - truth["k"])[at]) / norm(truth["k"][at]) for k in found] for size, at in where.items()}
+    return {size: float(np.mean(100 * np.array(e))) for size, e in errors.items()}
+
+
+def share_of_ends(history: History, interior: int) -> list[float]:
+    """Share of the two ends in the squared residual of the centralised models at ``reaction_points``, one per seed."""
+    known, shares = on(reaction_constants(reaction_points(interior))), []
+    for s in history.labels("seed"):
+        row = history.model("centralised", None, s)
+        r = reaction_residual(lambda x, row=row: predict(Pair(), row, x), known).numpy() ** 2
+        shares.append(float((r[0] + r[-1]) / r.sum()))
+    return shares

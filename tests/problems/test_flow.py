@@ -13,6 +13,7 @@ from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.problems import flow
+from fedlib.problems.flow_study import with_gain
 from fedlib.problems.wake import cylinder_wake
 from fedlib.streams import stream, torch_stream
 
@@ -31,7 +32,7 @@ def small(rounds=6, gain=1.0, feds=None, **settings):
     points = flow.residual_points(14, 8, 6)
 
     def loss(predict, batch):
-        return flow.navier_stokes_loss(flow.with_gain(predict, gain), batch | {"points": points})
+        return flow.navier_stokes_loss(with_gain(predict, gain), batch | {"points": points})
 
     history = train(net, loss, pool, feds, rounds=rounds, dtype=torch.float64, init=glorot_uniform,
                     **({"local": Local(1)} | settings))  # fmt: skip
@@ -67,6 +68,12 @@ def test_an_exact_flow_has_no_residual_and_no_loss(C1, nu):
     assert residual[:, :2].abs().max() > 1e-2 and residual[:, 2].abs().max() < 1e-12
     residual = flow.navier_stokes(exact_jet(C1, nu, x), torch.tensor([C1, 1.1 * nu]))
     assert residual[:, :2].abs().max() > 1e-4
+
+
+def test_a_network_of_other_inputs_or_outputs_is_refused():
+    for widths in ([2, 8, 3], [3, 8, 2], [3, 3]):
+        with pytest.raises(ValueError, match="hidden layers"):
+            flow.navier_stokes_net(widths)
 
 
 def test_residual_points_cover_the_domain_and_its_sides():
@@ -179,9 +186,8 @@ def test_wake_errors_of_the_truth_are_zero():
     found = flow.wake_errors(lambda x, value_only: (value, torch.tensor([1.0, 0.01])), test)
     assert found["error_u"] < 1e-10 and found["error_p"] < 1e-10
     assert found["C"].tolist() == pytest.approx([1.0, 0.01])
-
-
-def test_settled_is_the_first_round_after_the_last_excursion():
-    error = np.array([[5, 0.5, 3, 0.9, -0.2], [0.1] * 5, [0, 0, 0, 0, 2.0], [9, 0, 0, 0, 0]])
-    got = flow.settled([10, 20, 30, 40, 50], error, 1.0)
-    np.testing.assert_array_equal(got, [40, 10, np.nan, 20])
+    shown = flow.true_pressure(WAKE, 5)
+    assert shown.shape == (10, 20)
+    np.testing.assert_array_equal(shown.ravel(), test["p"])
+    whole = WAKE.p[:, 5].reshape(50, 100)
+    np.testing.assert_allclose(shown - shown[0, 0], whole[::5, ::5] - whole[0, 0], atol=1e-12)

@@ -8,7 +8,8 @@ from numpy.polynomial import chebyshev as C
 from fedlib.federated import reference
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.stack import load, stack
+from fedlib.federated.mixing import isolated
+from fedlib.federated.stack import as_dict, load, stack
 from fedlib.federated.train import train
 from fedlib.federated.work import knowing
 from fedlib.models.jets import function_jet
@@ -109,3 +110,64 @@ def test_k_is_learnt_where_u_is_not_zero():
     )  # fmt: skip
     assert history.metrics["error_u"][-1, 0] < 2
     assert history.metrics["error_k"][-1, 0] < 40
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Two levels and seeds, a few rounds."""
+    pool, shards = reaction.reaction_data([2, 8])
+    cases = reaction.federations(shards, 24, (3, 1), lr=1e-3)
+    experiment = reaction.experiment(pool, cases, 8)
+    history = train(reaction.Pair(), **experiment, rounds=4, local=Local(2), init=glorot_uniform, evaluate_every=2)
+    return shards, cases, history
+
+
+def test_at_each_level_a_federation_and_its_clients_alone_and_one_model_of_all(study):
+    shards, cases, _ = study
+    expected = [("federated", 2), ("isolated", 2), ("federated", 8), ("isolated", 8), ("centralised", None)]
+    assert list(cases) == [(*key, s) for s in (3, 1) for key in expected]
+    for (kind, n, s), fed in cases.items():
+        own = [np.arange(24)] if kind == "centralised" else shards[n]
+        assert all((a == b).all() for a, b in zip(fed.shards, own, strict=True)) and fed.seed == s
+        assert (fed.mixing is isolated) == (kind != "federated")
+
+
+def test_errors_at_the_end_have_seeds_and_levels(study):
+    *_, history = study
+    e = reaction.final_errors(history)
+    assert list(e) == list(reaction.KINDS) and {values.shape for of in e.values() for values in of.values()} == {(2, 2)}
+    alone = history.metrics["error_k"][-1, history.rows["isolated", 8, 1]]
+    assert e["isolated"]["k"][1, 1] == pytest.approx(alone.mean()) and alone[0] != alone[1]
+    assert e["federated"]["u"][0, 1] == history.metrics["error_u"][-1, history.rows["federated", 8, 3]][0]
+    assert (e["centralised"]["u"][0] == history.metrics["error_u"][-1, history.rows["centralised", None, 3]]).all()
+
+
+def test_divergence_is_the_relative_distance_of_the_matrices(study):
+    *_, history = study
+    apart = reaction.divergence(history)
+    assert {name: values.shape for name, values in apart.items()} == {"u": (2, 2, 4), "k": (2, 2, 4)}
+    fed, central = (
+        as_dict(reaction.Pair(), history.model(*key, 1)) for key in (("federated", 8), ("centralised", None))
+    )
+    second = [name for name in fed if name.startswith("k.") and name.endswith("weight")][1]
+    expected = (fed[second] - central[second]).norm() / central[second].norm()
+    assert apart["k"][1, 1, 1] == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_where_u_is_weak_and_what_k_is_worth_there(study):
+    *_, history = study
+    np.testing.assert_array_equal(reaction.weak(np.array([0.0, 1, -5, 0.9, -1.1])), [True, False, False, True, False])
+    truth = {name: values[0].numpy() for name, values in reaction.reaction_test(1).items()}
+    errors, (k,) = reaction.k_errors(history, truth), history.last("k", kind="centralised", seed=3).values
+    other = history.last("k", kind="centralised", seed=1).values[0]
+    at = np.abs(truth["u"]) < 0.2 * np.abs(truth["u"]).max()
+    each = [100 * np.linalg.norm(row[at] - truth["k"][at]) / np.linalg.norm(truth["k"][at]) for row in (k, other)]
+    assert errors["u small"] == pytest.approx(np.mean(each)) and errors["u small"] != errors["u large"]
+
+
+def test_the_share_of_the_ends_is_a_part_of_the_loss(study):
+    *_, history = study
+    shares, known = reaction.share_of_ends(history, 8), reaction.reaction_constants(reaction.reaction_points(8))
+    net = load(reaction.Pair().double(), history.model("centralised", None, 1).double())
+    r2 = reaction.reaction_residual(net, known).detach() ** 2
+    assert len(shares) == 2 and shares[1] == pytest.approx(float((r2[[0, -1]]).sum() / r2.sum()), rel=1e-3)

@@ -1,0 +1,82 @@
+"""A study of the flow: summed steps are a gain, every model sees its own observations, and times to settle."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
+from fedlib.federated.train import train
+from fedlib.models.networks import glorot_uniform
+from fedlib.problems import flow, flow_study
+from fedlib.problems.wake import cylinder_wake
+from fedlib.streams import stream
+
+WAKE = cylinder_wake()
+POOLS = {s: flow.observations(WAKE, 40, stream(s, "observations")) for s in (3, 1)}
+RESIDUAL = (14, 8, 6)
+HOW = dict(rounds=4, local=Local(1), init=glorot_uniform, dtype=torch.float64)
+
+
+def net():
+    return flow.navier_stokes_net((3, 8, 8, 3)).double()
+
+
+@pytest.fixture(scope="module")
+def history():
+    pool, cases = flow_study.federations(POOLS, 30, (2, 4), (4,), lr=0.01)
+    return train(net(), **flow_study.experiment(WAKE, RESIDUAL, pool, cases, 20), evaluate_every=2, **HOW)
+
+
+def test_every_model_sees_its_own_observations_with_its_gain():
+    pool, cases = flow_study.federations(POOLS, 30, (2, 4), (4,), lr=0.01)
+    kinds = [("federated", 2), ("federated", 4), ("summed", 4), ("centralised", 30)]
+    assert list(cases) == [(*kind, s) for s in POOLS for kind in kinds]
+    for (kind, n, s), fed in cases.items():
+        own = flow.slabs(POOLS[s]["x"][:30], n) if kind != "centralised" else [np.arange(30)]
+        for shard, mine in zip(fed.shards, own, strict=True):
+            assert (pool["x"][shard] == POOLS[s]["x"][mine]).all() and (pool["u"][shard] == POOLS[s]["u"][mine]).all()
+            assert set(pool["gain"][shard].tolist()) == {2.0 if kind == "summed" else 1.0}
+        assert (fed.seed, fed.lr) == (s, 0.01)
+    assert list(flow_study.federations(POOLS, 40, kind="many")[1]) == [("many", 40, s) for s in POOLS]
+    with pytest.raises(ValueError, match="6 is compared with its mean"):
+        flow_study.federations(POOLS, 30, (2, 4), (6,))
+
+
+@pytest.mark.parametrize(("kind", "gain"), [("federated", 1.0), ("summed", 2.0)])
+def test_one_stack_trains_what_each_would_alone(history, kind, gain):
+    own = {name: values[:30] for name, values in POOLS[1].items()}
+    points = flow.residual_points(*RESIDUAL)
+
+    def loss(predict, batch):
+        return flow.navier_stokes_loss(flow_study.with_gain(predict, gain), batch | {"points": points})
+
+    alone = train(net(), loss, own, [Federation(flow.slabs(own["x"], 4), lr=0.01, seed=1)], **HOW)
+    torch.testing.assert_close(history.models(kind, 4, 1), alone.models(0), rtol=0, atol=1e-10)
+
+
+def test_curves_stand_by_model_and_errors_are_those_of_the_last_record(history):
+    C = flow_study.curves([history], "C")
+    assert list(C) == [("federated", 2), ("federated", 4), ("centralised", 30), ("summed", 4)]
+    assert {c.shape for c in C.values()} == {(2, 2, 2)}  # seeds, records, coefficients
+    np.testing.assert_array_equal(C["summed", 4][1], history.of("C", kind="summed", n=4, seed=1, client=0))
+    np.testing.assert_array_equal(C["summed", 4][1], history.of("C", kind="summed", n=4, seed=1, client=1))
+    twice = flow_study.curves([history, history], "C")
+    assert twice["federated", 2].shape == (4, 2, 2)
+    errors, kept = flow_study.final_errors([history])["federated", 4], flow_study.metrics([history])
+    end = C["federated", 4][:, -1]
+    np.testing.assert_allclose(errors[:, :2], np.abs(end - [1, 0.01]) / [0.01, 0.0001])
+    np.testing.assert_array_equal(errors[:, 3], history.last("error_p", kind="federated", n=4, client=0))
+    np.testing.assert_array_equal(kept["coefficients"]["federated 4"], end)
+    np.testing.assert_array_equal(kept["error_percent"]["federated 4"]["u"], errors[:, 2])
+    assert kept["recorded_every"] == 2 and kept["C1_C2_every_tenth_record"]["summed 4"].shape == (2, 1, 2)
+
+
+def test_settled_is_the_first_round_after_the_last_excursion():
+    """Errors of C1 in %, C2 is exact."""
+    error = np.array([[5, 0.5, 3, 0.9, -0.2], [0.1] * 5, [0, 0, 0, 0, 2.0], [9, 0, 0, 0, 0]])
+    C = np.stack([1 + error / 100, np.full((4, 5), 0.01)], -1)
+    got = flow_study.settled([10, 20, 30, 40, 50], C, (1.0, 4.0))
+    np.testing.assert_array_equal(got[:, 0, 0], [40, 10, np.inf, 20])
+    np.testing.assert_array_equal(got[:, 0, 1], [20, 10, 10, 20])
+    assert (got[:, 1] == 10).all()
