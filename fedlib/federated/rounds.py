@@ -37,11 +37,13 @@ class Round(NamedTuple):
     """A round that was played. Look at its models before the next one, which works in their place.
 
     number: 0, 1, ... losses [M]: of the list of all clients, mean over the local steps, NaN for who did not take part.
+    first [M]: loss before a client's first step of all, or since a checkpoint; NaN for who has not worked.
     before, after [M, P], distinct [D, P]: the clients' models before and after the exchange, and the different ones.
     """
 
     number: int
     losses: np.ndarray
+    first: np.ndarray
     before: Tensor
     after: Tensor
     distinct: Tensor
@@ -107,7 +109,8 @@ def play(
     gradient = client_gradient(net, knowing(loss, on(constants, device, dtype)))
     step = torch.compile(local_step) if compile else local_step
     optimizer = optimizer or adam()
-    work = Work(net, on(pool, device, dtype), federations, rows, local, noise, optimizer, gradient, step, dtype)
+    first = np.full(len(rows.clients), np.nan)
+    work = Work(net, on(pool, device, dtype), federations, rows, local, noise, optimizer, gradient, step, dtype, first)
     if state is None:
         keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in rows.clients]
         theta = stack(net, keys, init).to(device, dtype)
@@ -147,7 +150,9 @@ def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, served: lis
     for (server, own, _), before, its in zip(served, began, at_server, strict=True):
         distinct[own] = server.apply(before, distinct[own], its, r)
     after = mixed.handed_out(distinct, theta)
-    return Round(r, losses, theta, after, distinct, mixed, rows.outside, State(r + 1, after, kept, at_server))
+    return Round(
+        r, losses, work.first, theta, after, distinct, mixed, rows.outside, State(r + 1, after, kept, at_server)
+    )
 
 
 def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int) -> Wire:

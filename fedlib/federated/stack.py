@@ -62,7 +62,7 @@ class Rows(NamedTuple):
     a block of them is a slice.
 
     clients [M]: (number of the federation, number of the client). owner [M]: the former, as a tensor.
-    steps, points [M]: of a round, of a batch.
+    steps, points, sizes [M]: of a round, of a batch, of the client.
     inside [M]: which client of the list of all clients a row is; outside [M]: the other way round.
     slices: where the clients of each federation stand in that list.
     """
@@ -71,9 +71,15 @@ class Rows(NamedTuple):
     owner: Tensor
     steps: np.ndarray
     points: np.ndarray
+    sizes: np.ndarray
     inside: np.ndarray
     outside: Tensor
     slices: list[slice]
+
+    def padded(self, own: np.ndarray) -> bool:
+        """Whether batches of these rows can hold padding: of ragged clients, or the short last one of a pass."""
+        points = self.points[own]
+        return bool((points != points[0]).any() or (self.sizes[own] % points).any())
 
 
 def rows_of(federations: Sequence, local, device) -> Rows:
@@ -85,7 +91,7 @@ def rows_of(federations: Sequence, local, device) -> Rows:
     points = np.minimum(sizes, local.batch_size or sizes)[inside]
     clients, outside = [clients[i] for i in inside], torch.as_tensor(np.argsort(inside), device=device)
     owner = torch.tensor([f for f, _ in clients], device=device)
-    return Rows(clients, owner, steps[inside], points, inside, outside, slices_of(federations))
+    return Rows(clients, owner, steps[inside], points, sizes[inside], inside, outside, slices_of(federations))
 
 
 def home_columns(net: nn.Module, personal: Sequence[str]) -> Tensor:

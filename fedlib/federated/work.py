@@ -28,6 +28,7 @@ class Work(NamedTuple):
     gradient: Callable
     step: Callable
     dtype: torch.dtype
+    first: np.ndarray  # [M], of the list of all clients: loss before the first step of all, NaN before that
 
 
 class Todo(NamedTuple):
@@ -53,7 +54,14 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
     Returns:
         losses [M], of the list of all clients: mean over the steps, NaN for who did not work.
     """
-    _, pool, federations, rows, local, noise, *_, dtype = work
+    pool, federations, rows, local, noise, dtype = (
+        work.pool,
+        work.federations,
+        work.rows,
+        work.local,
+        work.noise,
+        work.dtype,
+    )
     means = np.full(len(rows.clients), np.nan)
     for b, own in enumerate(todo.blocks):
         who, S = [rows.clients[i] for i in own], rows.steps[own]
@@ -66,26 +74,31 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
             batches = mini_batches(pool, federations, who, S, r, local, dtype)
         if noise is not None:
             batches = with_noise(batches, federations, who, r, local, noise, dtype)
-        losses = steps(work, th, st, lr[view], batches, S, check=r == 0)
+        me = rows.inside[own]
+        new = np.isnan(work.first[me])
+        losses = steps(work, th, st, lr[view], batches, S, check=rows.padded(own) and new.any())
         raise_if_diverged(losses, th, S, who, federations, r)
         if not neighbours:  # indexing made copies
             theta[view] = th
             for k in st:
                 state[k][view] = st[k]
-        means[rows.inside[own]] = losses.sum(0).cpu().numpy() / S
+        losses = losses.cpu().numpy()
+        means[me], work.first[me[new]] = losses.sum(0) / S, losses[0][new]
     return means
 
 
 def steps(work: Work, theta, state, lr, batches, counts: np.ndarray, check: bool) -> Tensor:
     """The local steps of one block, in place; counts [n] falls, so the rows still at work are the first ones.
 
+    check: see that the first batch with padding is not trained on it.
+
     Returns the losses [S, n] before each step, 0 after a row's last.
     """
     losses = theta.new_zeros(counts[0], len(theta))
     for s, (n, batch) in enumerate(batches):
         at_work = theta[:n], {k: v[:n] for k, v in state.items()}, lr[:n]
-        if check and s == 0:
-            check_padding_is_ignored(work.gradient, as_dict(work.net, at_work[0]), batch)
+        if check:
+            check = not check_padding_is_ignored(work.gradient, as_dict(work.net, at_work[0]), batch)
         losses[s, :n] = work.step(work.gradient, work.net, work.optimizer, *at_work, batch)
     return losses
 

@@ -35,6 +35,7 @@ def mean_noise(problem, rounds=200):
     return run(problem, feds, loss, rounds=rounds, local=Local(1)).losses
 
 
+@pytest.mark.filterwarnings("ignore:.*the mean loss went from")  # it is nothing but noise
 def test_noise_is_standard_normal_and_new_for_every_client_and_round(problem):
     """The weighted mean of 5 points x 2 numbers has variance 2 / 5; a shared or frozen draw would show."""
     losses = mean_noise(problem)
