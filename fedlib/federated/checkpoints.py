@@ -4,6 +4,8 @@ Every draw of a round is keyed by the round's number, so parameters, the state o
 history after round r are all that the rest depends on.
 """
 
+import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +35,10 @@ def save(checkpoint: Checkpoint, state, history) -> None:
         torch.save({"key": checkpoint.key, "state": tuple(state), **past}, partial)
 
 
-def load(checkpoint: Checkpoint, device: str, history) -> tuple | None:
+def load(checkpoint: Checkpoint, device: str, history, due: Collection[int]) -> tuple | None:
     """The state that ``save`` wrote, and the past into ``history``; None where there is no file.
+
+    due: the rounds after which this training evaluates.
 
     Raises:
         ValueError: the file cannot be read, or belongs to another training.
@@ -44,11 +48,18 @@ def load(checkpoint: Checkpoint, device: str, history) -> tuple | None:
         return None
     hint = f"remove {path} to start anew, or name another checkpoint"
     try:
+        with zipfile.ZipFile(path) as file:  # torch writes checksums, but does not read them
+            if broken := file.testzip():
+                raise zipfile.BadZipFile(broken)
         kept = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # torch raises half a dozen types for a damaged file
         raise ValueError(f"{path} cannot be read as a checkpoint ({type(error).__name__}); {hint}") from error
     if not isinstance(kept, dict) or kept.get("key") != key or kept["losses"].shape != history.losses.shape:
         raise ValueError(f"{path} belongs to a training with other data, clients or settings; {hint}")
+    if kept["rounds"] != (expected := sorted(r for r in due if r <= kept["state"][0])):
+        raise ValueError(
+            f"{path} was evaluated after rounds {kept['rounds']}, this training is after {expected}; {hint}"
+        )
     history.losses, history.rounds = kept["losses"].cpu().numpy(), kept["rounds"]
     history.metrics = {name: values.cpu().numpy() for name, values in kept["metrics"].items()}
     return kept["state"]

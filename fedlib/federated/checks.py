@@ -1,12 +1,16 @@
 """Checks of an experiment before and during training: what was given, what was expected, the likely fix."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 
 from .batches import UNITS
+from .checkpoints import Checkpoint
 from .history import labels_of, parts_of
+
+ROUNDS_TO_LEARN = 20  # in fewer rounds a loss may well rise
 
 
 def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
@@ -28,7 +32,7 @@ def check_constants(names, constants, where: str = "a batch") -> None:
         raise ValueError(f"constants has {taken[0]!r}, which {where} has already; rename yours")
 
 
-def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> None:
+def check_experiment(pool, federations, rounds, local, evaluate_every, test, checkpoint, constants) -> None:
     """Raise ValueError before any training where the arguments cannot mean anything."""
     lengths = {name: len(value) for name, value in pool.items()}
     if not lengths or len(set(lengths.values())) != 1:
@@ -39,16 +43,19 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> 
     counts = {"rounds": rounds, "updates": local.updates, "evaluate_every": evaluate_every}
     counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
     for name, value in counts.items():
-        if not (isinstance(value, int) and value >= 1):
+        if not (type(value) is int and value >= 1):  # True is no number of rounds
             raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
     if local.unit not in UNITS:
         raise ValueError(f"unit = {local.unit!r}: expected one of {UNITS}")
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        raise ValueError(f"checkpoint = {checkpoint!r}: expected Checkpoint(path, key), or run.checkpoint(name)")
     for name, value in (test or {}).items():
         if len(value) != len(federations):
             raise ValueError(
                 f"test[{name!r}] has first length {len(value)}, expected one row for each of the "
                 f"{len(federations)} federations (use tensor.expand({len(federations)}, ...) to share one test set)"
             )
+    check_constants(test or {}, constants, "the test")
     for fed in federations:
         check_federation(fed, N)
 
@@ -56,15 +63,18 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test) -> 
 def check_federation(fed, N: int) -> None:
     """One federation over a pool of N points."""
     K, low_high = len(fed.shards), fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
-    if not (len(low_high) == 2 and 0 < low_high[0] <= low_high[1] <= 1):
+    numbers = len(low_high) == 2 and all(isinstance(a, (int, float)) for a in low_high)
+    if not (numbers and 0 < low_high[0] <= low_high[1] <= 1):
         raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
     if not 1 <= K <= N:
         raise ValueError(f"{fed.name}: {K} clients for {N} points; every client needs at least one point")
     if fed.weights not in ("size", "equal"):
         raise ValueError(f"{fed.name}: weights = {fed.weights!r}; expected 'size' (n_k / n) or 'equal' (1 / K)")
-    if not (np.isfinite(fed.lr) and fed.lr > 0):
+    if not (isinstance(fed.seed, (int, np.integer)) and fed.seed >= 0):
+        raise ValueError(f"{fed.name}: seed = {fed.seed!r}; expected a whole number >= 0")
+    if not (isinstance(fed.lr, (int, float)) and 0 < fed.lr < float("inf")):
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
-    if not callable(fed.decay) and not 0 < fed.decay <= 1:
+    if not callable(fed.decay) and not (isinstance(fed.decay, (int, float)) and 0 < fed.decay <= 1):
         raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
     for k, shard in enumerate(fed.shards):
         shard = np.asarray(shard)
@@ -89,11 +99,11 @@ def check_noise(pool, noise) -> None:
         raise ValueError("the pool has a tensor 'noise', but batch['noise'] is the engine's fresh noise; rename yours")
 
 
-def check_padding_is_ignored(client_gradient, params, batch) -> None:
-    """Ragged clients are padded: swap the padding for other points and see that no loss moves."""
+def check_padding_is_ignored(client_gradient, params, batch) -> bool:
+    """Whether a batch has padding, of ragged clients or a short one; swapped for other points, it must move no loss."""
     padding = batch["w"] == 0
     if not padding.any():
-        return
+        return False
     other = {
         name: torch.where(padding.reshape(padding.shape + (1,) * (v.dim() - 2)), v.roll(1, 0).flip(1), v)
         for name, v in batch.items()
@@ -102,11 +112,25 @@ def check_padding_is_ignored(client_gradient, params, batch) -> None:
     before = client_gradient(params, batch)[1]
     after = client_gradient(params, other | {"w": batch["w"]})[1]
     finite = before.isfinite() & after.isfinite()  # bad data are reported as divergence, with client and step
-    if not torch.allclose(before[finite], after[finite], rtol=1e-4):
+    before, after = before[finite], after[finite]
+    if ((after - before).abs() > 1e-4 * before.abs() + 1e-6 * before.abs().sum()).any():
         raise ValueError(
             "the loss of a client changes with its padding points; use batch['w'] (0 on padding, 1/n elsewhere): "
             "sum(w * r**2) instead of mean(r**2)"
         )
+    return True
+
+
+def warn_if_nothing_learnt(history, first: np.ndarray) -> None:
+    """A training may stay finite and learn nothing, as Adam does with too large a rate: its loss is above its start's.
+
+    first [M]: each client's loss before its first step.
+    """
+    last = history.losses[-1]
+    for key, own in history.rows.items() if len(history.losses) >= ROUNDS_TO_LEARN else ():
+        there = np.isfinite(first[own]) & np.isfinite(last[own])
+        if there.any() and (end := last[own][there].mean()) > (start := first[own][there].mean()):
+            warnings.warn(f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}; lower lr", stacklevel=3)
 
 
 def raise_if_diverged(losses, theta, steps, who, federations, round: int) -> None:

@@ -46,8 +46,11 @@ class Federation:
         return n / n.sum()
 
     def rate(self, r: int) -> float:
-        """Learning rate of round r."""
-        return self.lr * (self.decay(r) if callable(self.decay) else self.decay**r)
+        """Learning rate of round r; ValueError where a decay function gives none."""
+        factor = self.decay(r) if callable(self.decay) else self.decay**r
+        if not 0 <= factor < float("inf"):
+            raise ValueError(f"{self.name}: decay({r}) = {factor}; expected a factor >= 0 of the learning rate")
+        return self.lr * factor
 
 
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:

@@ -11,7 +11,7 @@ from torch.func import functional_call, vmap
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import check_constants, check_experiment, checked_keys
+from .checks import check_experiment, checked_keys, warn_if_nothing_learnt
 from .federation import Federation
 from .history import History
 from .rounds import Round, State, device_of, on, play
@@ -40,10 +40,9 @@ def train(
     """Train all federations as one stack of M = sum K_f models, for R rounds.
 
     Args:
-        net: the network; only its structure is used.
+        net: the network; only its structure is used. pool: all points, each tensor [N, ...].
         loss: (predict, batch) -> scalar for ONE client; ``predict`` is the network with its parameters, ``batch`` the
             pool's tensors at its points, and batch["w"] [B] their weights, 1 / n, 0 on padding: sum(w * ...) is a mean.
-        pool: all points, each tensor [N, ...].
         federations: key -> who owns what. Keys are NamedTuples, or tuples with ``parts``, names; a list: 0, 1, ...
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
@@ -58,24 +57,25 @@ def train(
     """
     federations, device, state = checked_keys(federations, parts), device_of(device), None
     test = tests_of(test, federations)
-    check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test)
-    check_constants(test, constants, "the test")
+    check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
     test, constants = on(test, device, dtype), on(constants, device, dtype)
-    result = History.empty(federations, parts, rounds)
-    if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result)):
+    result, due = History.empty(federations, parts, rounds), {*range(evaluate_every, rounds, evaluate_every), rounds}
+    if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*found)
     if state is None or state.round < rounds:
         how |= dict(local=local, constants=constants, device=device, dtype=dtype)
         played = play(net, loss, pool, federations, state=state, **how)
         saved_at = time.monotonic()
-        for r in rounds_of(state.round if state else 0, rounds, progress):
+        for r in rounds_of(start := state.round if state else 0, rounds, progress):
             done = next(played)
             state, result.losses[r] = done.state, done.losses
-            if evaluate is not None and ((r + 1) % evaluate_every == 0 or r + 1 == rounds):
+            if evaluate is not None and r + 1 in due:
                 record(result, done, net, evaluate, test, constants)
             if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
+        if not start:
+            warn_if_nothing_learnt(result, done.first)
     result.theta = state.theta[rows_of(list(federations.values()), local, device).outside].cpu()
     return result
 

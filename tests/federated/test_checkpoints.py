@@ -19,7 +19,7 @@ def experiment(problem, stop_after=None, **changes):
     net, loss, pool, shards = problem
 
     def noisy(predict, batch):
-        return loss(predict, batch) * (1 + 0.1 * batch["noise"].mean())
+        return loss(predict, batch) * (1 + 0.1 * (batch["w"][:, None] * batch["noise"]).sum())
 
     calls = []
 
@@ -30,9 +30,8 @@ def experiment(problem, stop_after=None, **changes):
         return {"u": predict(test["x"])}
 
     feds = [Federation(shards, fraction=0.67, lr=0.01, decay=0.9), Federation(shards, mixing=ring, seed=1, lr=0.02)]
-    return train(
-        net, noisy, pool, feds, evaluate=evaluate, test={"x": pool["x"][:3].expand(2, 3, 2)}, **(SETTINGS | changes)
-    )
+    test = {"x": pool["x"][:3].expand(2, 3, 2)}
+    return train(net, noisy, pool, feds, **(dict(evaluate=evaluate, test=test) | SETTINGS | changes))
 
 
 def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkeypatch):
@@ -85,3 +84,44 @@ def test_a_damaged_checkpoint_is_refused(problem, tmp_path):
     path.write_bytes(b"PK half a file")
     with pytest.raises(ValueError, match=r"cannot be read as a checkpoint .*; remove .*state\.pt to start anew"):
         experiment(problem, checkpoint=Checkpoint(path, "mine"))
+
+
+def test_a_flipped_bit_is_found(problem, tmp_path):
+    """Refused, or in a byte that carries nothing, such as the padding between records: then the result is the same."""
+    path, rng = tmp_path / "state.pt", np.random.default_rng(0)
+    whole = experiment(problem, checkpoint=Checkpoint(path, "mine"))
+    good, refused = path.read_bytes(), 0
+    for at in rng.integers(len(good) * 8, size=150):
+        bad = bytearray(good)
+        bad[at // 8] ^= 1 << at % 8
+        path.write_bytes(bad)
+        try:
+            found = experiment(problem, checkpoint=Checkpoint(path, "mine"))
+        except ValueError as error:
+            assert "cannot be read as a checkpoint" in str(error)
+            refused += 1
+        else:
+            assert torch.equal(found.theta, whole.theta)
+            np.testing.assert_array_equal(found.metrics["u"], whole.metrics["u"])
+    assert refused > 20
+
+
+@pytest.mark.parametrize("change", [dict(evaluate_every=3), dict(evaluate=None, test=None)])
+def test_metrics_of_other_rounds_are_refused(problem, tmp_path, change):
+    mine = Checkpoint(tmp_path / "state.pt", "mine")
+    experiment(problem, checkpoint=mine)
+    with pytest.raises(ValueError, match=r"was evaluated after rounds \[2, 4, 6\], this training is after \["):
+        experiment(problem, checkpoint=mine, **change)
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("owned",)
+
+
+def test_a_checkpoint_cannot_run_code(problem, tmp_path, capsys):
+    path = tmp_path / "state.pt"
+    torch.save({"key": "mine", "state": Evil()}, path)
+    with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
+        experiment(problem, checkpoint=Checkpoint(path, "mine"))
+    assert "owned" not in capsys.readouterr().out

@@ -1,5 +1,8 @@
 """The engine: equal to the plain loops in float64, and the laws of federated averaging."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -244,6 +247,15 @@ def test_mixing_rule_that_lies_is_refused(problem):
         (dict(shards=[np.array([0.5])]), "whole numbers"),
         (dict(weights="n"), "expected 'size'"),
         (dict(lr=0.0), "learning rate"),
+        (dict(lr="1e-3"), "learning rate lr = '1e-3'"),
+        (dict(lr=float("nan")), "learning rate lr = nan"),
+        (dict(fraction="0.5"), "alpha = '0.5' is outside"),
+        (dict(fraction=("0.1", 1)), "alpha"),
+        (dict(seed=-1), "seed = -1; expected a whole number >= 0"),
+        (dict(seed=0.5), "seed = 0.5; expected a whole number"),
+        (dict(decay=-0.5), "decay = -0.5"),
+        (dict(decay="0.9"), "decay = '0.9'"),
+        (dict(decay=lambda r: -0.1), r"decay\(0\) = -0.1; expected a factor >= 0"),
     ],
 )
 def test_bad_federation_is_refused_before_training(problem, change, message):
@@ -255,6 +267,9 @@ def test_bad_federation_is_refused_before_training(problem, change, message):
     ("change", "message"),
     [
         (dict(rounds=0), "rounds = 0"),
+        (dict(rounds=True), "rounds = True"),
+        (dict(evaluate_every=1.0), "evaluate_every = 1.0"),
+        (dict(checkpoint="state.pt"), r"checkpoint = 'state.pt': expected Checkpoint\(path, key\), or run.checkpoint"),
         (dict(local=Local(2.5)), "updates = 2.5"),
         (dict(local=Local(1, "passes")), "expected one of"),
         (dict(local=Local(1, "steps", 0)), "batch_size = 0"),
@@ -294,6 +309,47 @@ def test_a_loss_that_looks_at_padding_is_refused(problem):
             net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)],
             rounds=1, local=Local(1), dtype=torch.float64,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sizes", "local"),
+    [
+        ((10, 10), Local(1, "epochs", 4)),  # no padding but in the last batch of a pass
+        ((9, 11), Local(1, "epochs", 4)),
+        ((10, 10), Local(3, "steps", 4)),
+        ((8, 8, 5), Local(2, "steps", 4)),
+        ((26,), Local(1, "epochs", 4)),
+    ],
+)
+def test_a_loss_that_looks_at_the_padding_of_a_later_batch_is_refused(problem, sizes, local):
+    net, _, pool, _ = problem
+    shards = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    how = dict(rounds=4, local=local, dtype=torch.float64)
+    with pytest.raises(ValueError, match="changes with its padding points"):
+        train(net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)], **how)
+    train(net, problem[1], pool, [Federation(shards)], **how)  # the weighted one is not
+
+
+def test_without_padding_a_plain_mean_is_as_good(problem):
+    net, loss, pool, _ = problem
+    how = dict(rounds=2, local=Local(2, "epochs", 4), dtype=torch.float64)
+    shards = np.split(np.arange(24), 3)
+    mean = train(
+        net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)], **how
+    )
+    torch.testing.assert_close(mean.theta, train(net, loss, pool, [Federation(shards)], **how).theta)
+
+
+@pytest.mark.parametrize("lr", [1e6, 1e-2])
+def test_a_training_that_learns_nothing_says_so(problem, lr):
+    fed = Federation(problem[3], lr=lr, name="C = 3")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run(problem, {"C = 3": fed}, rounds=30, local=Local(2))
+    assert len(said) == (lr == 1e6)
+    assert all(
+        re.fullmatch(r"'C = 3': the mean loss went from 0\.\d+ to .*e\+\d+; lower lr", str(w.message)) for w in said
+    )
 
 
 def test_divergence_names_client_round_and_step(problem):
