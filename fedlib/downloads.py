@@ -1,5 +1,6 @@
 """Files from the internet: mirrors tried in turn, verified by SHA-256, kept in a cache, nothing half-written."""
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ def fetch(
     sha256: str | None = None,
     folder: str | Path | None = None,
     cache: str | Path = CACHE,
+    blob: str | None = None,
 ) -> Path:
     """Path of a verified file: from a local folder, else from the cache, else from the first mirror that delivers.
 
@@ -38,6 +40,7 @@ def fetch(
         sha256: of the file. None: the sum of its first use is recorded in the cache and verified afterwards.
         folder: where the file is (or only its last part); nothing else is tried then. Without it, the folder that
             the environment variable FEDLIB_DATA names is looked into, if it has the file.
+        blob: the file's name in git, where only that is known; verified before the sum is recorded.
 
     Raises:
         FileNotFoundError: ``folder`` does not have the file.
@@ -55,6 +58,7 @@ def fetch(
     else:
         path = download(kept, urls, expected)
     if expected is None:
+        verify_blob(path, blob)
         write_atomically(record, pooch.file_hash(str(path)) + "\n")
     return path
 
@@ -64,6 +68,8 @@ def find(name: str, folder: str | Path | None) -> Path | None:
     given = folder or os.environ.get(LOCAL)
     if not given:
         return None
+    if not folder and not Path(given).is_dir():
+        raise FileNotFoundError(f"{LOCAL} = {given!r} is no folder; name one that has {name}, or unset {LOCAL}")
     for path in (Path(given) / name, Path(given) / Path(name).name):
         if path.is_file():
             return path
@@ -78,6 +84,16 @@ def verify(path: Path, expected: str | None, hint: str) -> None:
         raise ValueError(
             f"{path} is damaged or another file: SHA-256 {found[:12]}... of {path.stat().st_size} bytes, expected "
             f"{expected[:12]}...; {hint}"
+        )
+
+
+def verify_blob(path: Path, expected: str | None) -> None:
+    """Raise ValueError unless the file is the one that git knows under this name (SHA-1 of "blob <size>\\0" and it)."""
+    content = path.read_bytes()
+    found = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    if expected and found != expected:
+        raise ValueError(
+            f"{path} is damaged or another file: git names it {found[:12]}..., expected {expected[:12]}...; remove it"
         )
 
 

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pooch
 import pytest
 
-from fedlib.downloads import Unavailable, fetch
+from fedlib.downloads import Unavailable, fetch, verify_blob
 
 CONTENT = bytes(range(256)) * 64
 SUM = hashlib.sha256(CONTENT).hexdigest()
@@ -117,3 +117,19 @@ def test_local_folders(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"replace or remove it$"):
         fetch("set/file.bin", [], SUM, cache=cache)
     assert not cache.exists()
+
+
+def test_a_file_that_only_git_knows(server, tmp_path):
+    """The name is that of `git hash-object`, here of the empty file and of ours."""
+    (tmp_path / "empty").touch()
+    verify_blob(tmp_path / "empty", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+    ours = hashlib.sha1(b"blob 16384\0" + CONTENT).hexdigest()
+    with pytest.raises(ValueError, match=r"another file: git names it .*, expected e69de29bb2d1\.\.\.; remove it"):
+        fetch("file.bin", [server[0]("good")], blob="e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", cache=tmp_path / "no")
+    assert fetch("file.bin", [server[0]("good")], blob=ours, cache=tmp_path).read_bytes() == CONTENT
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match=r"FEDLIB_DATA = '.*nowhere' is no folder; name one that has file\.bin"):
+        fetch("file.bin", [], SUM, cache=tmp_path)

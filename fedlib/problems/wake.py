@@ -22,6 +22,7 @@ MIRRORS = (
     f"https://raw.githubusercontent.com/maziarraissi/PINNs/master/main/Data/{RAISSI}",
     f"https://github.com/maziarraissi/PINNs/raw/master/main/Data/{RAISSI}",
 )
+BLOB = "0098e4098c1df61b009137c60e3a506f8ccd27e2"  # its name in that repository, from the tree of commit 932f50a
 
 
 NX, NY = 100, 50
@@ -53,8 +54,8 @@ def cylinder_wake(source: str | Path = "embedded", t_end: float = 1.0) -> Wake:
 
     Args:
         source: "embedded", the file that this project ships (11 times, see tools/make_cylinder_wake.py); "raissi",
-            the paper's file, fetched and kept in data/cache (its SHA-256 is recorded on first use, and verified
-            afterwards); or the path of a file of either layout, .mat or .npz, or of a folder that has one.
+            the paper's file, fetched, compared with the one that git names, and kept in data/cache; or the path of a
+            file of either layout, .mat or .npz, or of a folder that has one.
 
     Raises:
         FileNotFoundError, ValueError: no such file; truncated or of another layout. OSError: no mirror answers.
@@ -62,7 +63,7 @@ def cylinder_wake(source: str | Path = "embedded", t_end: float = 1.0) -> Wake:
     if source == "embedded":
         path = EMBEDDED
     elif source == "raissi":
-        path = fetch(RAISSI, MIRRORS)
+        path = fetch(RAISSI, MIRRORS, blob=BLOB)
     else:
         path = Path(source)
         here = [path / name for name in (RAISSI, EMBEDDED.name)] if path.is_dir() else [path]

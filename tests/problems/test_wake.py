@@ -110,6 +110,10 @@ def test_the_papers_file_is_recorded_on_first_use_and_verified_afterwards(tmp_pa
     monkeypatch.setattr(wake, "fetch", partial(fetch, cache=tmp_path / "cache"))
     monkeypatch.setenv(downloads.LOCAL, str(tmp_path))
     savemat(tmp_path / wake.RAISSI, paper_layout())
+    with pytest.raises(ValueError, match=r"another file: git names it .*, expected 0098e4098c1d"):
+        cylinder_wake("raissi")
+    assert not (tmp_path / "cache").exists()
+    monkeypatch.setattr(wake, "BLOB", None)
     np.testing.assert_allclose(fit_coefficients(cylinder_wake("raissi")), (1, 0.01), rtol=1e-4)
     savemat(tmp_path / wake.RAISSI, paper_layout(p_star=np.zeros((5000, 20))))
     with pytest.raises(ValueError, match="SHA-256"):
