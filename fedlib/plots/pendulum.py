@@ -1,4 +1,4 @@
-"""Pictures of the pendulum, and the explorers of notebooks 01 to 03."""
+"""Pictures of the pendulum, and the explorers of notebooks 01 and 03."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from ..numerics.solutions import pendulum
 from ..numerics.spaces import grf
 from ..problems.pendulum import OUT_OF_DISTRIBUTION, SUBSTEPS, half_steps, pendulum_trajectories, with_stiffness
 from ..streams import stream
-from .style import CLIENTS, COLORS, around, log_axis, panels, percent, shards
+from .style import CLIENTS, COLORS, around, panels, percent
 from .widgets import explore
 
 
@@ -63,33 +63,6 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
     angles = around(truth, *predictions.values())
     right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output", ylim=angles)
     right.legend(loc="upper left")  # from rest the angle grows late
-    return fig
-
-
-def shard_view(
-    targets: Mapping[int, Sequence[np.ndarray]],
-    errors: Mapping[int, Mapping[str, float]],
-    distances: Mapping[int, float],
-    level: int,
-) -> Figure:
-    """Who owns which targets at one level, and where this level lies among the errors of all levels.
-
-    Args:
-        targets: level -> values of each client's points; errors: level -> {algorithm: mean error (%)};
-        distances: level -> mean pairwise W1 of the targets (rad).
-    """
-    fig, ((left, right),) = panels(1, 2, size=(3.4, 2.6))
-    shards(targets[level], left, "target s (rad)")
-    left.set_title(f"{level} shard{'s' * (level > 1)} per client, $W_1$ = {distances[level]:.3f} rad")
-    for algorithm, color in (("Algorithm 1", "other"), ("Algorithm 2", "federated")):
-        curve, here = [errors[v][algorithm] for v in sorted(errors)], errors[level][algorithm]
-        style = {"color": COLORS[color], "lw": 2.5 if color == "other" else 1.5}
-        right.plot(sorted(errors), curve, "o-", ms=4, label=f"{algorithm}: e = {here:.2f} %", **style)
-        right.plot(level, here, "o", ms=10, mfc="none", color=COLORS[color])
-    right.set(xlabel="shards per client $n_{shards}/C$", ylabel="mean error e (%)", yscale="log")
-    right.set_ylim(top=5 * right.get_ylim()[1])  # room for the legend
-    log_axis(right.yaxis)
-    right.legend(loc="upper right")
     return fig
 
 
@@ -189,12 +162,3 @@ def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float]
     k = ipywidgets.FloatSlider(middle, min=low, max=high, step=step, description="stiffness k")
     alt = "a torque over time, the pendulum's true and predicted angle, and both in the phase plane"
     return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)
-
-
-def shard_explorer(targets: dict, errors: dict, distances: dict) -> ipywidgets.VBox:
-    """The heterogeneity widget: slide through the levels of ``shard_view``."""
-    return explore(
-        lambda level: shard_view(targets, errors, distances, level),
-        "left which targets each client owns, right the error of both algorithms against shards per client",
-        level=ipywidgets.SelectionSlider(options=sorted(targets), description="shards/client"),
-    )

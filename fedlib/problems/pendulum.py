@@ -1,12 +1,16 @@
-"""The pendulum under a torque: inputs, trajectories and training triplets (Fed-DeepONet, Section 4)."""
+"""The pendulum under a torque: inputs, trajectories, triplets, loss and errors (Fed-DeepONet, Section 4)."""
+
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..numerics.metrics import relative_l2
 from ..numerics.solutions import pendulum
 from ..numerics.solvers import hermite
 from ..numerics.spaces import grf
+from ..streams import stream
 
 OUT_OF_DISTRIBUTION = {
     "t": lambda t, amplitude=1.0, frequency=1.0: amplitude * t,
@@ -53,3 +57,45 @@ def with_stiffness(u: Tensor, k: float | np.ndarray, hidden: bool = False) -> Te
     """
     column = torch.as_tensor(np.broadcast_to(2.0 * (np.asarray(k, float) - 1), len(u)).copy(), dtype=u.dtype)
     return torch.cat([u, column[:, None] * (not hidden)], dim=1)
+
+
+def times(m: int) -> Tensor:
+    """The sensors as points of the trunk [m, 1] (s), float32."""
+    return torch.as_tensor(np.linspace(0, 1, m), dtype=torch.float32)[:, None]
+
+
+def random_tests(n: int, m: int, length_scale: float, seed: int, k: float | np.ndarray = 1.0) -> dict[str, Tensor]:
+    """Test trajectories of n draws of a GRF."""
+    return pendulum_trajectories(grf(half_steps(m), n, length_scale, stream(seed, "test")), k)
+
+
+def unseen_tests(m: int, stiffness: Sequence[float] = (1.0,)) -> dict[str, Tensor]:
+    """Trajectories of the inputs outside the training distribution, each with every stiffness in turn."""
+    u = np.stack([f(half_steps(m)) for f in OUT_OF_DISTRIBUTION.values()])
+    return pendulum_trajectories(np.repeat(u, len(stiffness), axis=0), np.tile(stiffness, len(u)))
+
+
+def both_tests(random: Mapping[str, Tensor], unseen: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What ``errors`` is tested on: "GRF u", "GRF x1", "unseen u", "unseen x1"."""
+    return {f"{name} {k}": own[k] for name, own in (("GRF", random), ("unseen", unseen)) for k in ("u", "x1")}
+
+
+def loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
+    """Mean square of G(u_i)(y_i) - s_i over a client's triplets, for its weights are w_i = 1 / n."""
+    return (batch["w"] * (predict(batch["u"], batch["y"]) - batch["s"]) ** 2).sum()
+
+
+def relative(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Relative L2 error of every trajectory of ``both_tests``, at the times test["times"] [m, 1]."""
+    x = {name: predict(test[f"{name} u"][:, None], test["times"]) for name in ("GRF", "unseen")}
+    return {name: relative_l2(x[name], test[f"{name} x1"]) for name in x}
+
+
+def errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """``evaluate`` of ``train``: the relative errors in %."""
+    return {name: 100 * e for name, e in relative(predict, test).items()}
+
+
+def mean_errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """``evaluate`` of ``train``: means over the trajectories in %."""
+    return {name: 100 * e.mean() for name, e in relative(predict, test).items()}

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.partitions import sorted_shards
 from fedlib.federated.stack import predict, stack
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.numerics.solutions import pendulum
 from fedlib.plots import pendulum as draw
 from fedlib.problems.pendulum import half_steps
 from fedlib.runs.pages import png
-from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move
 
@@ -111,16 +109,6 @@ def library():
     return net, stack(net, [(0,)], glorot_uniform)[0]
 
 
-@pytest.fixture
-def levels():
-    """2 000 sorted targets of 20 clients at four levels, as in the quick profile: targets, errors, distances."""
-    values = stream(0, "values").normal(size=2000)
-    deals = {v: sorted_shards(values, 20 * v, 20, stream(0, "deal", v)) for v in (1, 2, 5, 20)}
-    targets = {v: [values[own] for own in owned] for v, owned in deals.items()}
-    errors = {v: {"Algorithm 1": 2.0 * v, "Algorithm 2": 1.0 * v} for v in targets}
-    return targets, errors, {v: 1.0 / v for v in targets}
-
-
 def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval(library):
     box = draw.library_explorer(*library, stiffness=(2.0, 3.0))
     k = next(c for c in box.children if c.description == "stiffness k")
@@ -131,22 +119,5 @@ def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval
     assert box.children[-2].value == ""
 
 
-def test_the_shard_explorer_goes_through_the_levels(levels):
-    box = draw.shard_explorer(*levels)
-    slider, pictures = box.children[0], set()
-    for level in slider.options:
-        slider.value = level
-        pictures.add(box.children[-1].value)
-    assert len(pictures) == 4
-
-
-def test_a_move_of_either_explorer_redraws_fast_enough_for_200_ms(library, levels):
-    for box in (draw.library_explorer(*library), draw.shard_explorer(*levels)):
-        assert_redraws_fast(every_move(box))
-
-
-def test_shard_view_says_how_far_apart_the_clients_are(levels):
-    fig = draw.shard_view(*levels, 2)
-    assert fig.axes[0].get_title() == "2 shards per client, $W_1$ = 0.500 rad"
-    assert "Algorithm 1: e = 4.00 %" in [line.get_label() for line in fig.axes[1].get_lines()]
-    assert draw.shard_view(*({1: part[1]} for part in levels), 1).axes[0].get_title().startswith("1 shard per")
+def test_a_move_of_the_library_redraws_fast_enough_for_200_ms(library):
+    assert_redraws_fast(every_move(draw.library_explorer(*library)))

@@ -1,0 +1,86 @@
+"""Who owns what under label-sorted shards and two random fields, and how far apart that is."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.heterogeneity import mean_pairwise_w1
+from fedlib.problems.pendulum import pendulum_triplets
+from fedlib.problems.skewed_pendulum import distances, levels_of, skewed
+from fedlib.streams import stream
+
+SEEDS, LEVEL = [3, 1], 0.2
+
+
+@pytest.fixture(scope="module")
+def data():
+    """60 triplets with 8 sensors of each seed and of two length scales, five clients."""
+    return skewed(60, 8, LEVEL, [0.0, 1.0], 5, SEEDS)
+
+
+def test_the_pool_has_the_triplets_of_every_seed_and_scale(data):
+    assert len(data.pool["s"]) == 240
+    for seed in SEEDS:
+        for j, scale in enumerate((LEVEL, LEVEL + 1)):
+            expected = pendulum_triplets(60, 8, scale, stream(seed, "train", j))
+            torch.testing.assert_close(data.pool["u"][data.everything(seed, scale)], expected["u"])
+
+
+@pytest.mark.parametrize("per_client", [1, 4])
+def test_shards_are_narrow_ranges_of_a_seeds_targets(data, per_client):
+    own = data.shards(1, per_client)
+    np.testing.assert_array_equal(np.sort(np.concatenate(own)), data.everything(1, LEVEL))
+    assert {len(shard) for shard in own} == {12}
+    for shard, targets in zip(own, data.targets("shards", per_client, 1), strict=True):
+        np.testing.assert_array_equal(targets, data.pool["s"][shard])
+    if per_client == 1:
+        ranges = sorted((t.min(), t.max()) for t in data.targets("shards", 1, 1))
+        assert all(a[1] <= b[0] for a, b in pairwise(ranges))
+
+
+def test_uneven_blocks_have_sizes_1_2_to_C(data):
+    assert sorted(map(len, data.owned("uneven", 1, 3))) == [4, 8, 12, 16, 20]
+
+
+def test_fields_move_the_same_clients_to_the_longer_scale(data):
+    shards, second = data.sources(3)
+    assert 0 < second.sum() < 5
+    here, there = (data.two_fields(3, delta) for delta in (0.0, 1.0))
+    for own, a, b, moved in zip(shards, here, there, second, strict=True):
+        np.testing.assert_array_equal(a, data.everything(3, LEVEL)[own % 60])
+        np.testing.assert_array_equal(b, data.everything(3, LEVEL + moved)[own % 60])
+
+
+def test_samples_are_those_of_the_client_with_u_as_a_function(data):
+    x = data.samples("shards", 2, 1, 5)
+    assert [cloud.shape for cloud in x] == [(5, 10)] * 5
+    for cloud, shard in zip(x, data.shards(1, 2), strict=True):
+        rows = torch.cat([data.pool["u"] / 8**0.5, data.pool["y"], data.pool["s"][:, None]], 1)[shard].tolist()
+        assert {tuple(row) for row in cloud.tolist()} <= {tuple(row) for row in rows}
+
+
+def test_distances_are_those_between_the_clients(data):
+    found = distances(data, "shards", [1, 12], SEEDS, 6)
+    assert found.sel(what="s", seed=1, level=12).item() == mean_pairwise_w1(data.targets("shards", 12, 1))
+    assert found.sel(what="(u, y, s)", seed=3, level=1).item() == mean_pairwise_w1(data.samples("shards", 1, 3, 6))
+    assert (found.sel(what="s", level=12) < found.sel(what="s", level=1)).all()
+
+
+def test_federations_own_what_their_case_says(data):
+    cases = {"shards 2": ("shards", 2, {"lr": 0.5}), "weights equal": ("uneven", 1, {"weights": "equal"})}
+    feds = data.federations(cases, SEEDS, fraction=0.5)
+    assert list(feds) == [(case, seed) for seed in SEEDS for case in cases]
+    fed = feds["shards 2", 1]
+    assert (fed.lr, fed.seed, fed.fraction, fed.name) == (0.5, 1, 0.5, "shards 2")
+    for a, b in zip(fed.shards, data.shards(1, 2), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(feds["weights equal", 3].p, 0.2)
+
+
+def test_levels_of_a_kind_rise():
+    errors = {"a": {"shards 10": 1, "shards 2": 2, "fields 0.5": 3, "weights size": 4}, "b": {"fields 1.0": 5}}
+    assert levels_of(errors, "shards") == {"a": {2.0: 2, 10.0: 1}}
+    assert list(levels_of(errors, "shards")["a"]) == [2.0, 10.0]
+    assert levels_of(errors, "fields") == {"a": {0.5: 3}, "b": {1.0: 5}}
