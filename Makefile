@@ -7,6 +7,8 @@ UV := .venv/bin/uv pip install --python $(PY)
 TORCH_INDEX ?=
 INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 TORCH = $$(grep '^torch==' requirements.lock)
+# All of requirements.lock but torch, whose build depends on the machine; a file that was tampered with is refused.
+HASHED = --require-hashes --no-deps -r requirements.hashes
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 
@@ -19,7 +21,7 @@ lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test draws lab bench report format facts hooks clean
+.PHONY: help setup figures paper test draws lab bench report format facts lock hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,14 +31,13 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 # uv resolves and installs in seconds. It takes torch's CUDA build where it finds an NVIDIA GPU, else the small CPU build,
 # both from PyTorch's own index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors
 # and folders of wheels of pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
-.venv/ready: requirements.lock pyproject.toml
+.venv/ready: requirements.lock requirements.hashes pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv  # without the stamp it is half made: start anew
 	@rm -f $@
 	$(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"
-	grep -v '^torch==' requirements.lock > .venv/without-torch.txt
-	$(UV) -r .venv/without-torch.txt || $(PIP) -r .venv/without-torch.txt
+	$(UV) $(HASHED) || $(PIP) $(HASHED)
 	$(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH)
 	$(UV) --no-deps -e . || $(PIP) --no-deps -e .
 	@touch $@
@@ -70,6 +71,10 @@ format: setup  ## ruff and nbstripout, as pre-commit does
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares
 	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN $(NOTEBOOKS)
 	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
+
+lock: setup  ## write requirements.hashes anew, after a change of requirements.lock
+	grep -v '^torch==' requirements.lock | .venv/bin/uv pip compile - --quiet --universal --no-deps --no-annotate \
+	  --no-header --generate-hashes --python-version 3.12 --default-index https://pypi.org/simple -o requirements.hashes
 
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
