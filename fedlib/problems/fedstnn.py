@@ -1,6 +1,16 @@
-"""Noisy observations of a curve and of a surface (FedStNN, Sections 5.1 and 5.2)."""
+"""A curve and a surface that are observed with noise, and how well a model knows both (FedStNN, 5.1 and 5.2)."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from scipy.stats import norm
+from torch import Tensor
+
+from ..federated.history import History
+from ..models.stochastic import SNN
+from ..streams import torch_stream
 
 
 def curve(x: np.ndarray) -> np.ndarray:
@@ -31,3 +41,57 @@ def quadrants(points: np.ndarray) -> list[np.ndarray]:
     """Indices of the points [N, 2] in the closed quadrants (-,-), (-,+), (+,-), (+,+); axes belong to two or four."""
     (x, y), signs = points.T, (-1, 1)
     return [np.flatnonzero((a * x >= 0) & (b * y >= 0)) for a in signs for b in signs]
+
+
+class Learnt(NamedTuple):
+    """What a model answers at n points: mean, std and one path [..., n], and the share of paths in the band [...]."""
+
+    mean: np.ndarray
+    std: np.ndarray
+    path: np.ndarray
+    inside: np.ndarray
+
+    def at(self, where) -> "Learnt":
+        """The same at some of the points."""
+        mean, std, path = (values[..., where] for values in self[:3])
+        return Learnt(mean, std, path, self.inside)
+
+
+def test_points(net: SNN, x: np.ndarray, f: np.ndarray, sigma: float, paths: int, key: str) -> dict[str, Tensor]:
+    """Constants for ``evaluate``: points x [n, d], true f [n], the data's sigma, noise of as many paths at each."""
+    w = torch.randn(len(x), *net.noise(paths), generator=torch_stream(0, key))
+    known = {"x_test": x, "f_test": f[:, None], "sigma": sigma}
+    return {name: torch.as_tensor(value) for name, value in known.items()} | {"w_test": w}
+
+
+def evaluate(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """``Learnt`` of ONE model: mean, spread and one path at the test points, and the share within f +- 2 sigma."""
+    out = predict(test["x_test"], test["w_test"])
+    std, mean = torch.std_mean(out, -1)
+    inside = ((out - test["f_test"]).abs() < 2 * test["sigma"]).float().mean()
+    return {"mean": mean, "std": std, "path": out[:, 0], "inside": inside}
+
+
+def learnt(history: History, name, client: int = 0) -> Learnt:
+    """A client's model of a federation after the last round, over seeds: [S, n] and [S]."""
+    return Learnt(*(history.last(metric, name=name, client=client).values for metric in Learnt._fields))
+
+
+def rms(values: np.ndarray) -> np.ndarray:
+    """Root of the mean square over points: [..., n] -> [...]."""
+    return np.sqrt((values**2).mean(-1))
+
+
+def quality(mean: np.ndarray, std: np.ndarray, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
+    """How good a mean and a spread [S, n] are where f [n] is the truth: name -> [S].
+
+    RMSE of the mean; std: RMS of the spread over points; coverage: the probability that a new observation f + sigma e
+    lies within mean +- 2 std (nominal 0.954).
+    """
+    cover = norm.cdf((mean + 2 * std - f) / sigma) - norm.cdf((mean - 2 * std - f) / sigma)
+    return {"RMSE": rms(mean - f), "std": rms(std), "coverage": cover.mean(1)}
+
+
+def judged(found: Learnt, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
+    """``quality``, and "in band": the share of paths within f +- 2 sigma, which is how the paper judges."""
+    return quality(found.mean, found.std, f, sigma) | {"in band": found.inside}

@@ -1,8 +1,13 @@
 """A picture of three letters, pixel by pixel (FedStNN, Section 5.3)."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
+
+from ..federated.federation import Federation, centralised
+from ..federated.mixing import isolated
 
 SHAPE = 40, 120  # pixels of the picture: rows, columns; a letter in each third
 
@@ -51,3 +56,37 @@ def psi(scores: Tensor, xi: int) -> Tensor:
 def iou(a: Tensor, b: Tensor) -> Tensor:
     """Intersection over union of two sets of white pixels, bool [..., n] -> [...]."""
     return (a & b).sum(-1) / (a | b).sum(-1)
+
+
+def drawn(scores: Tensor | np.ndarray) -> Tensor:
+    """``psi`` of scores [..., 4800], with as many white pixels as the picture has: bool [..., 4800]."""
+    return psi(torch.as_tensor(scores), int(letters().sum()))
+
+
+def ious(scores: Tensor | np.ndarray) -> np.ndarray:
+    """IoU of F, S and U, each in its third, of what scores [..., 4800] draw: [..., 3]."""
+    picture, truth = drawn(scores), torch.as_tensor(letters().ravel())
+    return torch.stack([iou(picture[..., t], truth[t]) for t in thirds()], -1).numpy()
+
+
+def accuracy(scores: Tensor | np.ndarray) -> np.ndarray:
+    """Share of right pixels of what scores [..., 4800] draw; a black picture has 1 - Xi / 4800."""
+    return (drawn(scores) == torch.as_tensor(letters().ravel())).float().mean(-1).numpy()
+
+
+def federations(shards: Mapping[int, Sequence[np.ndarray]], fraction: float, **common) -> dict[tuple, Federation]:
+    """(name, seed) -> Federation: all clients; each of them alone; one model with the pixels of all.
+
+    shards: seed -> pixels of each client. fraction: of the clients in a round. common: settings of all.
+    """
+    feds = {}
+    for seed, own in shards.items():
+        feds["federation", seed] = Federation(own, fraction=fraction, seed=seed, **common)
+        feds["alone", seed] = Federation(own, mixing=isolated, seed=seed, **common)
+        feds["central", seed] = centralised(own, seed=seed, **common)
+    return feds
+
+
+def evaluate(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Scores of ONE model: one path for every pixel."""
+    return {"score": predict(test["x_test"], test["w_test"])[:, 0]}

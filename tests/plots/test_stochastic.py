@@ -1,14 +1,14 @@
-"""Views of the stochastic networks: they show what they are given, refuse what is not there, and redraw in time."""
+"""Views of stochastic networks that learn a noise: they show what they are given, and redraw in time."""
 
 import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.partitions import focused
 from fedlib.federated.stack import predict, stack
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.plots import stochastic as draw_stochastic
-from fedlib.problems import letters as picture_of
+from fedlib.problems import fedstnn
+from fedlib.problems.fedstnn import Learnt
 from fedlib.runs.pages import png
 from fedlib.streams import stream, torch_stream
 
@@ -20,15 +20,6 @@ def bands():
     net = SNN(1, 8, 16)
     rows = stack(net, [(0,), (1,)], init_snn)
     return net, {("energy score", 0.1): rows[0], ("squared error", 0.1): rows[1]}
-
-
-@pytest.fixture
-def letters():
-    """Three clients whose scores are: the truth, its opposite, noise; two rounds. The federation: noise, then truth."""
-    truth, rng = picture_of.letters().ravel(), stream(0, "scores")
-    noise = rng.uniform(size=len(truth))
-    scores = {"alone": np.stack([[truth, ~truth, noise]] * 2).astype(float), "federation": np.stack([noise, truth])}
-    return scores, truth, focused(picture_of.thirds(), len(truth), 3, 400, 12, rng)
 
 
 def test_band_shows_the_spread_of_the_paths(bands):
@@ -50,69 +41,34 @@ def test_an_untrained_pair_is_refused(bands):
         draw_stochastic.draw_band(*bands, "energy score", 0.3)
 
 
-def test_letters_view_knows_right_from_wrong(letters):
-    scores, truth, owned = letters
-    fig = draw_stochastic.draw_letters(scores, truth, owned, client=1, round=2)
-    titles = [ax.get_title() for ax in fig.axes]
-    assert titles[0] == "client 1 owns\n412 pixels"
-    assert titles[1].startswith("alone, round 2\nIoU F 1.00, S 1.00, U 1.00")
-    (image,) = fig.axes[1].images
-    np.testing.assert_array_equal(image.get_array().ravel(), truth)  # no pixel is coloured as wrong
-    seen = fig.axes[0].images[0].get_array().ravel()
-    assert np.isfinite(np.ma.filled(seen, np.nan)).sum() == 412
-    wrong = draw_stochastic.draw_letters(scores, truth, owned, client=2, round=1).axes[1].images[0].get_array()
-    assert (wrong >= 2).sum() == 2 * truth.sum()  # all white ones missed, as many black ones white
+def test_the_view_is_pure(bands):
+    def drawn(**chosen):
+        return png(draw_stochastic.draw_band(*bands, **({"loss": "energy score", "sigma": 0.1, "paths": 20} | chosen)))
 
-
-@pytest.mark.parametrize("chosen", [dict(client=0, round=1), dict(client=4, round=1), dict(client=1, round=3)])
-def test_unknown_client_or_round_is_refused(letters, chosen):
-    with pytest.raises(ValueError, match=r"expected 1\.\.3 and 1\.\.2"):
-        draw_stochastic.draw_letters(*letters, **chosen)
-
-
-def test_views_are_pure(bands, letters):
-    for draw, one, other in (
-        (
-            lambda **k: draw_stochastic.draw_band(*bands, **k),
-            dict(loss="energy score", sigma=0.1, paths=20),
-            dict(paths=50),
-        ),
-        (lambda **k: draw_stochastic.draw_letters(*letters, **k), dict(client=2, round=1), dict(client=3)),
-    ):
-        assert png(draw(**one)) == png(draw(**one)) != png(draw(**(one | other)))
+    assert drawn() == drawn() != drawn(paths=50)
 
 
 @pytest.fixture
 def of_quick_size():
-    """What the widgets of notebooks 08 and 09 show in their quick profiles: explorer -> arguments."""
-    net, rng = SNN(1, 8, 16), stream(0, "quick size")
+    """What the widget of notebook 08 shows in its quick profile."""
+    net = SNN(1, 8, 16)
     rows = iter(stack(net, [(i,) for i in range(12)], init_snn))
     losses, sigmas = ("energy score", "likelihood, corrected", "squared error"), (0.05, 0.1, 0.2, 0.4)
-    truth = picture_of.letters().ravel()
-    scores = {
-        "alone": rng.uniform(size=(10, 30, len(truth))).astype(np.float32),
-        "federation": rng.uniform(size=(10, len(truth))).astype(np.float32),
-    }
-    return {
-        "band": (net, {(loss, sigma): next(rows) for loss in losses for sigma in sigmas}),
-        "letters": (scores, truth, focused(picture_of.thirds(), len(truth), 30, 400, 12, rng)),
-    }
+    return net, {(loss, sigma): next(rows) for loss in losses for sigma in sigmas}
 
 
-@pytest.mark.parametrize("name", ["band", "letters"])
-def test_sliders_answer_at_once(of_quick_size, name):
-    box = getattr(draw_stochastic, f"{name}_explorer")(*of_quick_size[name])
-    assert_redraws_fast(every_move(box))
+def test_sliders_answer_at_once(of_quick_size):
+    assert_redraws_fast(every_move(draw_stochastic.band_explorer(*of_quick_size)))
 
 
 def test_many_paths_are_as_fast_as_few(of_quick_size):
-    box = draw_stochastic.band_explorer(*of_quick_size["band"])
+    box = draw_stochastic.band_explorer(*of_quick_size)
     next(c for c in box.children if c.description == "paths").value = 200
     assert_redraws_fast(every_move(box))
 
 
 def test_limits_of_the_band_do_not_depend_on_what_is_chosen(of_quick_size):
-    net, models = of_quick_size["band"]
+    net, models = of_quick_size
     limits = {tuple(ax.get_ylim() for ax in draw_stochastic.draw_band(net, models, *key).axes) for key in models}
     assert len(limits) == 1
 
@@ -155,25 +111,44 @@ def test_noise_view_has_a_curve_for_each_loss(sigmas, S):
     np.testing.assert_allclose(fig.axes[0].lines[0].get_ydata(), 0.2)
 
 
+def learnt(n, seeds=2):
+    """A model that answers with other numbers at every point, over seeds."""
+    rng = stream(0, "learnt")
+    return Learnt(*rng.uniform(0.1, 1, (3, seeds, n)), rng.uniform(size=seeds))
+
+
+def test_bands_draw_the_first_seed():
+    x, found = np.linspace(0, 1, 7), learnt(7)
+    left, right = draw_stochastic.bands({"one": ("x", x, x**2, found), "two": ("y", x, x, found)}, 0.1, "f").axes
+    shown = {line.get_label(): line.get_ydata() for line in left.lines}
+    np.testing.assert_array_equal(shown["learnt mean"], found.mean[0])
+    np.testing.assert_array_equal(shown["one path"], found.path[0])
+    np.testing.assert_array_equal(shown["true f"], x**2)
+    (band,) = left.collections
+    np.testing.assert_allclose(band.get_paths()[0].vertices[:, 1].max(), (found.mean[0] + 2 * found.std[0]).max())
+    assert (left.get_xlabel(), right.get_xlabel(), right.get_title()) == ("x", "y", "two")
+
+
+def test_slices_go_along_the_other_coordinate():
+    points, found = fedstnn.surface_grid(), learnt(101 * 101)
+    fig = draw_stochastic.slices_view(found, 0.1)
+    for ax, (name, label, fixed) in zip(fig.axes, (("x = -0.64", "y", 0), ("y = 0.96", "x", 1)), strict=True):
+        assert (ax.get_title(), ax.get_xlabel()) == (f"slice {name}", label)
+        shown = {line.get_label(): line for line in ax.lines}
+        along, here = shown["true f"].get_xdata(), np.isclose(points[:, fixed], float(name.split()[-1]))
+        at = points[here].T
+        np.testing.assert_array_equal(along, at[1 - fixed])
+        np.testing.assert_allclose(shown["true f"].get_ydata(), fedstnn.surface(*at), rtol=1e-12)
+        np.testing.assert_array_equal(shown["learnt mean"].get_ydata(), found.mean[0, here])
+
+
 def test_surface_maps_share_one_scale_of_colours():
-    n = 5
-    fields = {title: np.full(n * n, value) for title, value in (("true f", 1.0), ("federated", -2.0), ("alone", 0.0))}
-    fig = draw_stochastic.surface_maps(fields, np.full(n * n, 0.2), 0.1)
-    images = [ax.images[0] for ax in fig.axes if ax.images]
-    assert [image.get_clim() for image in images] == [(-2, 2)] * 3 + [(0, pytest.approx(0.3))]
-
-
-def test_iou_view_shows_every_client_of_every_seed():
-    S, R, K = 2, 4, 6
-    own, others = np.full((S, K), 0.9), np.full((S, K, 2), 0.1)
-    left, right = draw_stochastic.iou_view([1, 2, 3, 4], np.full((S, R, 3), 0.5), own, others).axes
-    assert [len(line.get_ydata()) for line in right.lines] == [S * K, 2 * S * K, 3 * S]
-    assert [set(line.get_ydata()) for line in right.lines] == [{0.9}, {0.1}, {0.5}]
-    assert len(left.lines) == 3
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_pictures_view_has_no_empty_panel(letters, n):
-    truth = letters[1]
-    fig = draw_stochastic.pictures_view({f"round {r}": truth for r in range(n)}, truth)
-    assert [ax.get_title() for ax in fig.axes] == [f"round {r}: IoU F 1.00, S 1.00, U 1.00" for r in range(n)]
+    n = 101
+    federated, alone = learnt(n * n), learnt(n * n)._replace(mean=np.full((2, n * n), -4.0))
+    axes = draw_stochastic.surface_maps(federated, alone, 7, 0.1).axes
+    images = [ax.images[0] for ax in axes if ax.images]
+    assert [image.get_clim() for image in images] == [(-4, 4)] * 3 + [(0, pytest.approx(0.3))]
+    np.testing.assert_array_equal(images[1].get_array(), federated.mean[0].reshape(n, n).T)
+    np.testing.assert_array_equal(images[3].get_array(), federated.std[0].reshape(n, n).T)
+    titles = ["true f", "federated mean", "client 7 alone", "federated std (true: 0.1)"]
+    assert [ax.get_title() for ax in axes[:4]] == titles

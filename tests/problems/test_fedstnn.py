@@ -1,8 +1,12 @@
 """FedStNN's surface and the partitions of its three experiments."""
 
 import numpy as np
+import pytest
+import torch
+from scipy.stats import norm
 
 from fedlib.federated.partitions import focused
+from fedlib.models.stochastic import SNN
 from fedlib.problems import fedstnn, letters
 from fedlib.streams import stream
 
@@ -39,3 +43,31 @@ def test_partitions_of_the_three_experiments():
     assert [len(b) for b in fedstnn.quadrants(points)] == [51 * 51] * 4
     group = fedstnn.curve_grid()[np.split(x, 10)[3]]  # the paper's clients 31-40
     np.testing.assert_allclose([group[0], group[-1] + 2e-4 * np.pi], [0.6 * np.pi, 0.8 * np.pi], rtol=1e-12)
+
+
+def test_a_model_is_judged_by_its_paths():
+    """Paths f + 0.1 e: the mean is nearly f, the spread is the noise, 95 % lie in the band."""
+    net, x = SNN(1, 3, 5), np.linspace(-1, 1, 50)
+    known = fedstnn.test_points(net, x[:, None], np.sin(x), 0.1, 2000, "a test")
+    assert known["w_test"].shape == (50, *net.noise(2000))
+
+    def predict(x, w):
+        return torch.sin(x) + 0.1 * w[:, 0, :, 0]
+
+    answers = fedstnn.evaluate(predict, known)
+    np.testing.assert_allclose(answers["mean"], np.sin(x), atol=0.02)
+    np.testing.assert_allclose(answers["std"], 0.1, rtol=0.1)
+    assert answers["inside"].item() == pytest.approx(0.954, abs=0.01)
+    found = fedstnn.Learnt(*(answers[name].numpy()[None] for name in fedstnn.Learnt._fields))
+    row = fedstnn.judged(found, np.sin(x), 0.1)
+    assert row["RMSE"][0] < 0.01 and row["std"][0] == pytest.approx(0.1, rel=0.05)
+    assert row["coverage"][0] == pytest.approx(0.954, abs=0.01)
+    assert row["in band"] == answers["inside"].item()
+    np.testing.assert_array_equal(found.at([3, 5]).path, found.path[:, [3, 5]])
+
+
+def test_coverage_of_a_shifted_mean_is_that_of_the_normal_law():
+    """A mean one sigma too high with the right spread: a new observation is in [-1, 3] sigma."""
+    mean, std = np.full((1, 4), 0.2), np.full((1, 4), 0.2)
+    row = fedstnn.quality(mean, std, np.zeros(4), 0.2)
+    assert row["RMSE"] == pytest.approx(0.2) and row["coverage"] == pytest.approx(norm.cdf(3) - norm.cdf(-1))

@@ -1,0 +1,64 @@
+"""The noisy surface: its data and federations, what is judged where, and what an "MSE" could mean."""
+
+import numpy as np
+import pytest
+
+from fedlib.problems import noisy_surface
+from fedlib.problems.fedstnn import Learnt, quadrants, surface, surface_grid
+from fedlib.streams import stream
+
+POINTS = surface_grid()
+F = surface(*POINTS.T)
+
+
+@pytest.fixture(scope="module")
+def observed():
+    return noisy_surface.observe(8, 0.1, [3, 1])
+
+
+def test_data_and_federations(observed):
+    z, data = observed
+    np.testing.assert_allclose(z[1] - F, 0.1 * stream(1, "noise of the surface").standard_normal(len(F)), atol=1e-12)
+    feds = noisy_surface.federations(data, 0.25, lr=0.02)
+    assert list(feds) == [(name, seed) for seed in (3, 1) for name in ("federated", "alone", "central")]
+    assert [len(s) for s in feds["federated", 1].shards] == [110] * 8
+    assert feds["federated", 1].fraction == 0.25
+    for q, (shard, own) in enumerate(zip(feds["alone", 1].shards, quadrants(POINTS), strict=True)):
+        np.testing.assert_array_equal(shard, feds["federated", 1].shards[2 * q])
+        assert np.isin(data.pool["x"][shard].numpy(), POINTS[own]).all(1).sum() >= 100
+        np.testing.assert_array_equal(data.pool["y"][shard].numpy(), z[1][shard - len(F)])
+    np.testing.assert_array_equal(feds["central", 1].shards[0], np.unique(np.concatenate(feds["federated", 1].shards)))
+
+
+def test_a_model_that_is_right_in_one_quadrant_only(observed):
+    z, _ = observed
+    where = quadrants(POINTS)[0]
+    wrong = np.full((2, len(F)), 0.5)
+    wrong[:, where] = 0
+    found = Learnt(F + wrong, np.full_like(wrong, 0.1), F + wrong, np.ones(2))
+    at_home, elsewhere = (noisy_surface.judged(found, z, 0.1, at) for at in (where, np.setdiff1d(range(len(F)), where)))
+    np.testing.assert_allclose([at_home["RMSE"], elsewhere["RMSE"]], [[0, 0], [0.5, 0.5]], atol=1e-12)
+    np.testing.assert_array_equal([at_home["in band"], elsewhere["in band"]], [[1, 1], [0, 0]])
+    np.testing.assert_allclose(at_home["MSE"], ((z - F) ** 2)[:, where].mean(1))
+    with pytest.raises(ValueError, match="would broadcast"):
+        noisy_surface.judged(found._replace(path=found.path[..., None]), z, 0.1)
+
+
+def test_slices_are_lines_of_the_grid():
+    for name, (axis, value) in noisy_surface.SLICES.items():
+        at = POINTS[noisy_surface.on_slice(name)]
+        np.testing.assert_allclose(at[:, axis], value, atol=1e-12)
+        np.testing.assert_allclose(at[:, 1 - axis], np.linspace(-1, 1, 101))
+
+
+def test_two_slips_would_print_about_two():
+    """The broadcast mean, by all pairs; and its value for a perfect model is that of the last line."""
+    path, z = (F + 0.1 * stream(0, name).standard_normal(len(F)) for name in ("path", "observations"))
+    of = noisy_surface.misread(path, z, 0.1)
+    some = slice(0, None, 7)
+    pairs = ((path[:, None][some] - z[some]) ** 2).mean()
+    assert of["(n, 1) - (n,) broadcast to all pairs"] == pytest.approx(pairs, rel=0.01)
+    assert of["2 Var f + 2 sigma^2, any good model, all pairs"] == pytest.approx(pairs, rel=0.02)
+    assert of["mean over aligned points"] == pytest.approx(0.02, rel=0.05)
+    assert of["the same in percent (x 100)"] == 100 * of["mean over aligned points"]
+    assert of["sum over one slice of 101 points"] == pytest.approx(101 * 0.02, rel=0.5)
