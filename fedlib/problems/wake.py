@@ -113,10 +113,11 @@ def checked(stored: dict[str, np.ndarray], path: Path, t_end: float) -> Wake:
     if broken := [keys[n] for n, v in zip("xtup", (x, t, u, p), strict=True) if not np.isfinite(v).all()]:
         raise ValueError(f"{path}: {broken[0]} has values that are not finite; fetch the file again")
     now = t <= t_end + 1e-9
-    if N != NX * NY or np.abs(x - GRID).max() > 1e-4 or now.sum() < 7 or np.ptp(np.diff(t[now])) > 1e-6:
+    rising = now.sum() >= 7 and np.diff(t).min() > 0 and np.ptp(np.diff(t[now])) < 1e-6
+    if N != NX * NY or np.abs(x - GRID).max() > 1e-4 or not rising:
         raise ValueError(
             f"{path}: {N} points, {now.sum()} times up to {t_end:g}; expected the {NX} x {NY} grid of [1, 8] x [-2, 2] "
-            "(x fastest) and at least 7 equispaced times"
+            "(x fastest) and at least 7 rising, equispaced times"
         )
     return Wake(x, t[now], u[..., now], p[:, now])
 

@@ -214,3 +214,9 @@ def test_a_hidden_k_cannot_be_learnt_below_the_floor():
     assert floor > 0.1
     assert mean_error[True] >= floor
     assert mean_error[False] < 0.8 * floor  # told, the same network learns both pendulums
+
+
+def test_the_bound_is_the_theorems():
+    """2 eta M E l, with four numbers that no other product of them equals."""
+    assert divergence_bound(0.01, 3.0, 5, 7) == pytest.approx(2.1, rel=1e-12)
+    assert divergence_bound(0.01, 3.0, 1, 1) == pytest.approx(0.06, rel=1e-12)

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedlib.federated import batches, reference
 from fedlib.federated.batches import Local, blocks_of, participants
@@ -21,7 +20,7 @@ from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
 from fedlib.streams import stream
 
-from ..conftest import squared_error
+from ..conftest import CountOps, squared_error
 
 LOCAL = {
     "full batch": Local(3),
@@ -190,16 +189,6 @@ def test_compiled_step_equals_the_eager_one(problem):
     fed = [Federation(problem[3], fraction=0.67)]
     eager, compiled = (run(problem, fed, local=LOCAL["epochs"], compile=c).theta for c in (False, True))
     torch.testing.assert_close(eager, compiled, rtol=0, atol=1e-10)
-
-
-class CountOps(TorchDispatchMode):
-    def __init__(self):
-        super().__init__()
-        self.n = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.n += 1
-        return func(*args, **(kwargs or {}))
 
 
 @pytest.mark.parametrize("batch_size", [None, 2])
@@ -395,3 +384,16 @@ def test_blocks_cover_all_rows_within_the_limit(points, limit):
     for own in (points[b] for b in blocks):
         padded = len(own) * own.max()
         assert len(own) == 1 or (padded <= limit and padded - own.sum() <= limit / 8)
+
+
+def test_clients_start_from_different_parameters_where_asked(problem):
+    """Through ``train``: without common_init and communication, equal data still give different models."""
+    net, loss, pool, shards = problem
+    same = [shards[0]] * 3
+    feds = [Federation(same, mixing=isolated, common_init=c, lr=1e-9) for c in (True, False)]
+    theta = train(net, loss, pool, feds, rounds=1, local=Local(1), dtype=torch.float64).theta
+    torch.testing.assert_close(theta[:3], stack(net, [(0,)] * 3, fan_in_uniform).double(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(
+        theta[3:], stack(net, [(0, k) for k in range(3)], fan_in_uniform).double(), rtol=0, atol=1e-6
+    )
+    assert (theta[3] - theta[4]).abs().max() > 0.1

@@ -124,3 +124,12 @@ def test_glorot_normal_has_its_variance_and_zero_biases():
     glorot_normal(layer, torch_stream(0, "layer"))
     assert float(layer.weight.detach().var()) == pytest.approx(2 / 500, rel=0.02)
     assert not layer.bias.any()
+
+
+def test_fan_in_uniform_fills_the_biases_with_the_same_bounds():
+    """U(-b, b) for both, b = 1 / sqrt(fan_in): mean 0, st.dev. b / sqrt(3), largest near b."""
+    layer = nn.Linear(16, 4000)
+    bias = draw_parameters(layer, fan_in_uniform, torch_stream(0, "bias"))[16 * 4000 :]
+    assert abs(float(bias.mean())) < 4 * 0.25 / (3 * 4000) ** 0.5
+    assert float(bias.std()) == pytest.approx(0.25 / 3**0.5, rel=0.05)
+    assert 0.249 < float(bias.abs().max()) <= 0.25

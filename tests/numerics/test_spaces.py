@@ -117,3 +117,11 @@ def test_fourier_functions_are_periodic_and_shifted_by_a_quarter_they_agree():
     np.testing.assert_allclose(again, fourier_series(c, X, (0.0, half)), atol=1e-12)
     k = np.arange(1, 10)
     np.testing.assert_allclose((v**2)[:, :-1].mean(1), ((c**2).sum(1) + 2 * c.prod(1) * np.cos(0.3)) @ k**-2.4 / 2)
+
+
+@pytest.mark.parametrize("length_scale", [0.05, 0.2, 3.0])
+def test_the_kernel_at_one_length_scale(length_scale):
+    """k(0, l) = exp(-1/2), k(0, 2 l) = exp(-2), k(t, t) = 1: closed forms, not another draw from the same function."""
+    s, t = np.array([0.0, 1.0]), np.array([0.0, length_scale, 2 * length_scale])
+    np.testing.assert_allclose(gaussian_kernel(s, t, length_scale)[0], [1, np.exp(-0.5), np.exp(-2)], rtol=1e-14)
+    np.testing.assert_allclose(gaussian_kernel(t, t, length_scale)[2, 1], np.exp(-0.5), rtol=1e-14)

@@ -241,3 +241,28 @@ def test_bad_input():
         federated_barycenter([X, Y], np.zeros((4, 3)), 1)
     with pytest.raises(ValueError, match="at least one atom"):
         uniform(np.empty((0, 2)))
+
+
+def test_one_round_of_a_barycenter_by_hand():
+    """One atom: every plan is that atom's, every interpolant a midpoint. gamma <- ((start + P_i) / 2 + start) / 2."""
+    clients = [uniform(np.array([[1.0, 0.0], [3.0, 0.0]])), uniform(np.array([[0.0, 8.0]]))]
+    start = np.array([[-2.0, 4.0]])
+    Q, gammas, mapped = federated_barycenter(clients, start, 1, [0.25, 0.75])
+    eta_P = [(start + mean) / 2 for mean in (np.array([2.0, 0.0]), np.array([0.0, 8.0]))]
+    expected = [(eta + start) / 2 for eta in eta_P]
+    np.testing.assert_allclose(gammas, expected, rtol=1e-14)
+    np.testing.assert_allclose(Q, 0.25 * expected[0] + 0.75 * expected[1], rtol=1e-14)
+    np.testing.assert_allclose(mapped[0], np.repeat(Q, 2, 0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("t", [0.25, 0.5])
+def test_one_round_of_fedwad_by_hand(t):
+    """Clouds of one atom on a line: at x = 0, y = 10, xi = 4. The interpolants lie at 4 (1 - t) and 4 + 6 t."""
+    X, Y = (uniform(np.array([[v]])) for v in (0.0, 10.0))
+    bound, xi = fedwad(X, Y, np.array([[4.0]]), 1, t=t)
+    assert bound == pytest.approx([10.0])  # on the segment the chain has no detour
+    assert xi[1].x == pytest.approx((4 * (1 - t) + 4 + 6 * t) / 2)
+    X, Y = (uniform(np.array([v])) for v in ([0.0, 0.0], [8.0, 0.0]))
+    bound, xi = fedwad(X, Y, np.array([[4.0, 3.0]]), 1, t=t)
+    assert bound == pytest.approx([10.0])  # two sides of length 5
+    np.testing.assert_allclose(xi[1].x, [[4.0, 3 * (1 - t)]], rtol=1e-14)

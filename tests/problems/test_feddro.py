@@ -262,3 +262,21 @@ def test_learn_is_the_plain_loop_for_each_of_the_ways(digits):
         )  # fmt: skip
         torch.testing.assert_close(history.models(*key)[:, :784], theta.float(), rtol=1e-3, atol=1e-5)
         torch.testing.assert_close(history.models(*key)[0, 784:], w.float(), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_a_local_step_by_hand(p):
+    """w <- w - lr v with v <- momentum v + g_w, theta <- its own step at the old gradient; p reaches the ascent."""
+    step = descent_ascent(2, 0.1, 0.5, p, momentum=0.5)
+    rows = torch.tensor([[0.6, 0.8, 1.0, 2.0]], dtype=torch.float64)
+    g = torch.tensor([[1.0, 0.0, 3.0, -1.0]], dtype=torch.float64)
+    state = step.init(rows) | {"v": torch.tensor([[2.0, 4.0]], dtype=torch.float64)}
+    step.apply(rows, g, state, torch.tensor([[0.1]], dtype=torch.float64))
+    torch.testing.assert_close(rows[:, 2:], torch.tensor([[1 - 0.1 * 4, 2 - 0.1 * 1]], dtype=torch.float64))
+    z = torch.tensor([[0.7, 0.8]], dtype=torch.float64)  # theta + eta g, |theta| = 1
+    expected = {
+        1: z * (1 - 0.05 / z.norm()),
+        2: z / 1.1,
+        3: torch.tensor([[0.6 + 0.1 * (1 - 1.5 * 0.6), 0.8 - 0.1 * 1.5 * 0.8]], dtype=torch.float64),
+    }
+    torch.testing.assert_close(rows[:, :2], expected[p])

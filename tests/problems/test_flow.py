@@ -191,3 +191,24 @@ def test_wake_errors_of_the_truth_are_zero():
     np.testing.assert_array_equal(shown.ravel(), test["p"])
     whole = WAKE.p[:, 5].reshape(50, 100)
     np.testing.assert_allclose(shown - shown[0, 0], whole[::5, ::5] - whole[0, 0], atol=1e-12)
+
+
+def test_the_loss_of_a_client_by_hand():
+    """A network with known values: r = (1, 2, 3) and (3, 0, 1) at two residual points, u off by (1, 0) and (0, -2)."""
+    zeros = torch.zeros(2, 3, dtype=torch.float64)
+    jet = {name: zeros.clone() for name in ("", "x", "y", "t", "xx+yy")}
+    jet["t"][:, :2] = torch.tensor([[1.0, 2.0], [3.0, 0.0]])  # u_t, v_t
+    jet["x"][:, 0] = torch.tensor([3.0, 1.0])  # u_x, in continuity; u = 0 keeps it out of the momenta
+    points, x = torch.zeros(2, 3, dtype=torch.float64), torch.ones(2, 3, dtype=torch.float64)
+    observed = torch.tensor(
+        [[5.0, 6.0, 0.5], [7.0, 8.0, -0.5]], dtype=torch.float64
+    )  # u, v and a pressure that counts not
+
+    def predict(at, *value_only):
+        C = torch.tensor([1.0, 0.01], dtype=torch.float64)
+        return (jet, C) if at is points else (observed, C)
+
+    u = torch.tensor([[4.0, 6.0], [7.0, 10.0]], dtype=torch.float64)
+    batch = {"points": points, "x": x, "u": u, "w": torch.tensor([0.25, 0.75], dtype=torch.float64)}
+    expected = (1 + 9) / 2 + (4 + 0) / 2 + (9 + 1) / 2 + 0.25 * 1 + 0.75 * 4
+    assert float(flow.navier_stokes_loss(predict, batch)) == pytest.approx(expected)

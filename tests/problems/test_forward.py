@@ -210,3 +210,14 @@ def test_the_engine_trains_a_problem_and_measures_its_error():
 def test_unusable_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_two_clients_of_allen_cahn_share_the_sides_at_rising_times_and_the_initial_line():
+    """400 points on x = -1 and 1 at the same 200 times of (0, 1], and 800 on t = 0: no point twice."""
+    shared = forward.allen_cahn(2).shared
+    at_start = shared[shared[:, 1] == 0]
+    np.testing.assert_allclose(np.sort(at_start[:, 0]), np.linspace(-1, 1, 800), atol=1e-15)
+    for x in (-1.0, 1.0):
+        times = shared[(shared[:, 0] == x) & (shared[:, 1] > 0), 1]
+        np.testing.assert_allclose(np.sort(times), np.arange(1, 201) / 200, atol=1e-15)
+    assert len(shared) == len(np.unique(shared, axis=0)) == 1200

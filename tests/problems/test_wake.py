@@ -69,7 +69,7 @@ def test_the_shipped_file_can_be_named_too():
         (dict(p_star=np.zeros((5000, 19))), "p_star has shape"),
         (dict(p_star=np.full((5000, 20), np.nan)), "p_star has values that are not finite"),
         (dict(X_star=GRID[:, ::-1]), "expected the 100 x 50 grid"),
-        (dict(t=np.linspace(0, 30, 20)), "at least 7 equispaced times"),
+        (dict(t=np.linspace(0, 30, 20)), "at least 7 rising, equispaced times"),
     ],
 )
 def test_another_layout_is_refused(tmp_path, change, message):
@@ -128,3 +128,10 @@ def test_offline_nothing_is_left_in_the_cache(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="could not be fetched"):
         cylinder_wake("raissi")
     assert not list(tmp_path.rglob("*.mat*"))
+
+
+@pytest.mark.parametrize("t", [np.r_[0, 0.11, np.arange(2, 20) * 0.1], np.arange(20)[::-1] * 0.1, np.zeros(20)])
+def test_times_that_are_not_equispaced_and_rising_are_refused(tmp_path, t):
+    savemat(tmp_path / "ragged.mat", paper_layout(t=t[:, None]))
+    with pytest.raises(ValueError, match="at least 7 rising, equispaced times"):
+        cylinder_wake(tmp_path / "ragged.mat")
