@@ -69,7 +69,8 @@ def test_another_trainings_checkpoint_is_refused(problem, tmp_path, change):
     net, loss, pool, shards = problem
     if change == "clients":
         problem, change = (net, loss, pool, shards[:2]), {}
-    mine = mine._replace(key=change.pop("key", "mine"))
+    mine = mine._replace(key=change.get("key", "mine"))
+    change = {name: value for name, value in change.items() if name != "key"}
     with pytest.raises(ValueError, match="belongs to a training with other data, clients or settings; remove"):
         experiment(problem, checkpoint=mine, **change)
 
