@@ -3,14 +3,14 @@
 A model is called by its kind and level, ("federated", 10), as in ``problems.flow_study``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ..numerics.metrics import plus_minus
 from ..problems.flow import TRUTH
-from ..problems.flow_study import settled
+from ..problems.flow_study import GAINS, settled
 from ..runs.results import comparisons_of
 from ..runs.verdicts import paper_numbers
 from .inverse import label, model_styles
@@ -23,6 +23,17 @@ def ids(kind: str, n: int) -> list[list[str]]:
     """What the numbers of Table 2 are called for a model: [2][tolerances] for C1 and C2; not all are printed."""
     row = {"federated": f"n{n}", "summed": f"n{n}, summed"}.get(kind, "central")
     return [[f"fedsciml.table2.{row}.C{i}.{t}" for t in TOLERANCES] for i in (1, 2)]
+
+
+def measured(times: Mapping[tuple, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """(id, one value per seed) of the federations and of the centralised model with most observations, first of C1.
+
+    times: model -> [seeds, 2, tolerances].
+    """
+    *_, most = (m for m in times if m[0] not in GAINS)
+    for i in (0, 1):
+        for model in [m for m in times if m[0] == "federated"] + [most]:
+            yield from zip(ids(*model)[i], times[model][:, i].T, strict=True)
 
 
 def printed_times(models: Iterable[tuple[str, int]]) -> dict[tuple, np.ndarray]:

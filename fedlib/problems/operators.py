@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..models.networks import CartesianDeepONet
 from ..numerics.solutions import antiderivative, burgers, diffusion_reaction
 from ..numerics.spaces import chebyshev_series
 
@@ -30,6 +31,10 @@ class Operator:
     points: np.ndarray
     q: np.ndarray
     solve: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def net(self) -> CartesianDeepONet:
+        """Its network."""
+        return CartesianDeepONet(self.branch, self.trunk)
 
     def constants(self) -> dict[str, Tensor]:
         """What all clients share: the points y [P, d] and their weights q [P]."""
@@ -84,6 +89,27 @@ def learn_burgers(places: Sequence[int] = ALL, times: Sequence[int] = ALL, nu: f
         return burgers(v[:, :-1], nu)[:, list(places)][:, :, list(times)].reshape(len(v), -1)
 
     return Operator("Burgers", (101, 64, 64), (2, 64, 64), *tensor_grid(places, times), solve)
+
+
+TITLES = {
+    "antiderivative": "antiderivative",
+    "diffusion_reaction": "diffusion-reaction",
+    "burgers_2": "Burgers, 2 clients",
+    "burgers_3": "Burgers, 3 clients",
+}
+
+
+def choose(
+    names: Sequence[str], diffusion_reaction: Sequence = (ALL, ALL), burgers: Sequence = (ALL, ALL), nu: float = 0.1
+) -> dict[str, Operator]:
+    """Some of the operators of ``TITLES`` by name, on (places, times) of the grid; nu: viscosity of Burgers."""
+    make = {
+        "antiderivative": learn_antiderivative,
+        "diffusion_reaction": lambda: learn_diffusion_reaction(*diffusion_reaction),
+        "burgers_2": lambda: learn_burgers(*burgers, nu),
+        "burgers_3": lambda: learn_burgers(*burgers, nu),
+    }
+    return {name: make[name]() for name in names}
 
 
 def operator_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:

@@ -60,3 +60,14 @@ def test_several_seeds_as_a_table():
     }  # fmt: skip
     (row,) = table2.seeds_table({"metrics": metrics}, (10,))[1]
     assert row == ["n = 2", "1.6 ± 0.7", "1.0 ± 1.4", "20.0 ± 0.0"]  # thousands 1.1 and 2.1
+
+
+def test_measured_are_the_federations_and_the_model_with_most_observations():
+    models = [FED, ("federated", 4), CENTRAL, ("many", 7000), ("summed", 2)]
+    times = {m: 100.0 * i + np.arange(16).reshape(2, 2, 4) for i, m in enumerate(models)}  # [seeds, 2, tolerances]
+    found = list(table2.measured(times))
+    assert len({id for id, _ in found}) == 24 and [id.split(".")[3] for id, _ in found] == ["C1"] * 12 + ["C2"] * 12
+    assert dict(found)["fedsciml.table2.n4.C2.5"].tolist() == [105, 113]
+    assert dict(found)["fedsciml.table2.central.C1.0.5"].tolist() == [303, 311]
+    without = {m: t for m, t in times.items() if m[0] != "many"}
+    assert dict(table2.measured(without))["fedsciml.table2.central.C1.10"].tolist() == [200, 208]

@@ -104,3 +104,17 @@ def test_federated_training_helps_both_clients():
     )  # fmt: skip
     federated, _, *alone = history.metrics["e"][-1]
     assert federated < 0.9 * min(alone)
+
+
+def test_operators_by_name():
+    found = operators.choose(operators.TITLES, ((0, 50, 100), (0, 100)), ((0, 100), (0, 30, 100)), 0.2)
+    assert list(found) == list(operators.TITLES)
+    assert [len(problem.points) for problem in found.values()] == [100, 6, 6, 6]
+    c = draws(10)
+    ends = operators.learn_burgers((0, 100), (0, 30, 100), 0.2)
+    for name in ("burgers_2", "burgers_3"):
+        torch.testing.assert_close(found[name].pairs(c)["s"], ends.pairs(c)["s"])
+    whole = operators.choose(["diffusion_reaction"])["diffusion_reaction"]
+    assert len(whole.points) == 101**2
+    net = whole.net()
+    assert net(torch.zeros(2, 101), torch.zeros(5, 2)).shape == (2, 5)
