@@ -1,20 +1,20 @@
-"""Pictures of the pendulum, and the explorers of notebooks 01 and 03."""
+"""Pictures of the pendulum: data, training, tables, trajectories, and the explorer of notebook 01."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import NamedTuple
 
 import ipywidgets
 import numpy as np
-import torch
+import xarray
 from matplotlib.figure import Figure
 from torch import Tensor, nn
-from torch.func import jvp
 
 from ..federated.stack import predict
-from ..numerics.solutions import pendulum
 from ..numerics.spaces import grf
-from ..problems.pendulum import OUT_OF_DISTRIBUTION, SUBSTEPS, half_steps, pendulum_trajectories, with_stiffness
+from ..problems.pendulum import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, times
 from ..streams import stream
-from .style import CLIENTS, COLORS, around, panels, percent
+from .style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, percent, shards
 from .widgets import explore
 
 
@@ -48,6 +48,69 @@ def input_output(t, u: np.ndarray, x: np.ndarray) -> Figure:
     return fig
 
 
+def draw_data(tests: Mapping[str, Tensor], targets: Sequence[np.ndarray]) -> Figure:
+    """Five test inputs, their trajectories ("u", "x1" [n, m]), and the targets s (rad) of each client."""
+    fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.4))
+    t = np.linspace(0, 1, tests["u"].shape[1])
+    left.plot(t, tests["u"][:5].T, color=COLORS["other"], lw=2.5)
+    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="five inputs")
+    middle.plot(t, tests["x1"][:5].T, color=COLORS["truth"])
+    middle.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="their trajectories")
+    shards(targets, right, "target s (rad)")
+    right.set_title(f"targets owned by {len(targets)} client{'s' * (len(targets) > 1)}")
+    return fig
+
+
+def draw_training(curves: Mapping[str, tuple[xarray.DataArray, xarray.DataArray]]) -> Figure:
+    """Left the training loss (rad^2), right the test error (%), both over the rounds.
+
+    Args:
+        curves: label -> loss and error [seed, round]; the last one is the federation that is compared with the others.
+    """
+    fig, axes = panels(1, 2)
+    *others, ours = curves
+    colors = dict(zip(others, cycle(("other", "isolated", "light", "paper")))) | {ours: "federated"}
+    for label, pair in curves.items():
+        for ax, values in zip(axes[0], pair, strict=True):
+            band(ax, values["round"], values.transpose("seed", "round").values, COLORS[colors[label]], label)
+    left, right = axes[0]
+    left.set(xlabel="round", ylabel="training loss (rad$^2$)", yscale="log")
+    right.set(xlabel="round", ylabel="test error e (%)")
+    log_axis(right.yaxis)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return fig
+
+
+class Table(NamedTuple):
+    """A table's errors (%) at x: printed [len(x)], or NaN where none is; ours by label [S, len(x)]."""
+
+    xlabel: str
+    x: Sequence[float]
+    printed: Sequence[float]
+    ours: Mapping[str, np.ndarray]
+
+
+def draw_tables(tables: Mapping[str, Table]) -> Figure:
+    """Tables as points, printed values beside ours: title -> Table, a panel each."""
+    fig, axes = panels(1, len(tables))
+    for ax, (title, table) in zip(axes[0], tables.items(), strict=True):
+        printed = [table.printed] + [None] * len(table.ours)  # once is enough
+        for (label, values), color, paper in zip(table.ours.items(), ("federated", "other"), printed, strict=False):
+            paper_and_ours(ax, table.x, paper, values, label, color)
+        ax.set(xlabel=table.xlabel, title=title)
+        ax.legend()
+        ax.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("mean error e (%)")
+    return fig
+
+
+def draw_predictions(net: nn.Module, row: Tensor, u: Tensor, truth: Tensor, titles: Sequence[str]) -> Figure:
+    """``trajectories`` of the model ``row`` [P]: inputs of the branch u [n, ...], true angles [n, m]."""
+    m = truth.shape[1]
+    guess = predict(net, row, u[:, None].float(), times(m)).numpy()
+    return trajectories(np.linspace(0, 1, m), truth.numpy(), {"federated": guess}, titles)
+
+
 def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
     """Left the input torque, right the angle it causes, true and predicted, with relative L2 errors.
 
@@ -63,27 +126,6 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
     angles = around(truth, *predictions.values())
     right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output", ylim=angles)
     right.legend(loc="upper left")  # from rest the angle grows late
-    return fig
-
-
-def library_view(t, u, truth, prediction, k: float) -> Figure:
-    """A pendulum of stiffness k: its input, its angle and its phase portrait, true and federated.
-
-    Args:
-        t [m] (s); u [m] (rad/s^2); truth, prediction: angle and angular velocity [m, 2]; k (1/s^2).
-    """
-    fig, ((left, middle, right),) = panels(1, 3, size=(2.6, 2.4))
-    left.plot(t, u, color=COLORS["other"], lw=2.5)
-    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="input", ylim=around(u))
-    error = percent(prediction[:, 0], truth[:, 0])
-    for z, style, name in ((truth, "-", "truth"), (prediction, "--", "federated")):
-        middle.plot(t, z[:, 0], style, color=COLORS[name], label=name)
-        right.plot(z[:, 0], z[:, 1], style, color=COLORS[name], label=name)
-    angles, velocities = around(truth[:, 0], prediction[:, 0]), around(truth[:, 1], prediction[:, 1])
-    middle.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=f"k = {k:.2f} /s$^2$, e = {error:.2f} %", ylim=angles)
-    right.set(xlabel="angle $x_1$ (rad)", ylabel="velocity $x_2$ (rad/s)", title="phase portrait")
-    right.set(xlim=angles, ylim=velocities)
-    middle.legend(loc="upper left")  # from rest the angle grows late
     return fig
 
 
@@ -111,10 +153,8 @@ def draw_pendulum(net: nn.Module, models: dict[str, Tensor], **chosen) -> Figure
     """
     m = net.branch[0].in_features
     exact = pendulum_trajectories(pendulum_input(m, **chosen))
-    t = np.linspace(0, 1, m)
-    times = torch.as_tensor(t, dtype=torch.float32)[:, None]
-    predictions = {label: predict(net, row, exact["u"].float(), times).numpy() for label, row in models.items()}
-    return pendulum_view(t, exact["u"][0].numpy(), exact["x1"][0].numpy(), predictions)
+    predictions = {label: predict(net, row, exact["u"].float(), times(m)).numpy() for label, row in models.items()}
+    return pendulum_view(np.linspace(0, 1, m), exact["u"][0].numpy(), exact["x1"][0].numpy(), predictions)
 
 
 INPUT_CONTROLS = {
@@ -138,27 +178,3 @@ def pendulum_explorer(net: nn.Module, models: dict[str, Tensor]) -> ipywidgets.V
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
     alt = "left a torque over time, right the angle it causes, true and as predicted by the models"
     return explore(lambda **values: draw_pendulum(net, models, **values), alt, idle_inputs, **controls)
-
-
-def draw_library(net: nn.Module, row: Tensor, k: float = 1.0, **chosen) -> Figure:
-    """A pendulum of stiffness k: true and predicted angle, and both in the phase plane.
-
-    row [P]: the model; chosen: what ``pendulum_input`` takes. The predicted velocity is the derivative of the
-    network's angle with respect to time (piecewise constant: a ReLU network is not smooth).
-    """
-    m = net.branch[0].in_features - 1
-    u = pendulum_input(m, **chosen)
-    truth, u = pendulum(u, k)[0, ::SUBSTEPS], torch.as_tensor(u[:, :: 2 * SUBSTEPS].copy()).float()
-    times = torch.linspace(0, 1, m)[:, None]
-    angle, velocity = jvp(lambda y: predict(net, row, with_stiffness(u, k), y), (times,), (torch.ones_like(times),))
-    return library_view(times[:, 0].numpy(), u[0].numpy(), truth, torch.stack([angle, velocity], 1).numpy(), k)
-
-
-def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float] = (0.5, 1.5)) -> ipywidgets.VBox:
-    """The library widget: choose a stiffness of an interval (1/s^2) and an input."""
-    controls = {name: make() for name, make in INPUT_CONTROLS.items()}
-    low, high = stiffness
-    middle, step = (low + high) / 2, (high - low) / 20
-    k = ipywidgets.FloatSlider(middle, min=low, max=high, step=step, description="stiffness k")
-    alt = "a torque over time, the pendulum's true and predicted angle, and both in the phase plane"
-    return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)

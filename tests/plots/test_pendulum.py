@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+import xarray
 
 from fedlib.federated.stack import predict, stack
 from fedlib.models.networks import DeepONet, glorot_uniform
-from fedlib.numerics.solutions import pendulum
 from fedlib.plots import pendulum as draw
-from fedlib.problems.pendulum import half_steps
+from fedlib.problems.pendulum import random_tests, times
 from fedlib.runs.pages import png
 
 from ..conftest import assert_redraws_fast, every_move
@@ -23,6 +23,50 @@ def trained():
 
 def lines(ax):
     return {line.get_label(): line.get_xydata() for line in ax.get_lines()}
+
+
+def test_data_show_inputs_trajectories_and_targets():
+    tests = random_tests(7, 12, 0.3, 0)
+    left, middle, right = draw.draw_data(tests, [np.array([0.1]), np.array([0.2, 0.3])]).axes
+    for ax, values in ((left, tests["u"]), (middle, tests["x1"])):
+        assert len(ax.get_lines()) == 5
+        np.testing.assert_array_equal(ax.get_lines()[4].get_ydata(), values[4])
+    assert right.get_lines()[1].get_xdata().tolist() == [0.2, 0.3]
+    assert right.get_title() == "targets owned by 2 clients"
+
+
+def test_training_shows_loss_and_error_of_every_curve():
+    values = xarray.DataArray([[4.0, 2.0], [2.0, 1.0]], {"seed": [0, 1], "round": [1, 2]}, ("seed", "round"))
+    fig = draw.draw_training({"SGD, 1": (values, 9 * values), "SGD, 2": (2 * values, values), "Adam": (values, values)})
+    drawn = [{line.get_label(): line.get_xydata().tolist() for line in ax.get_lines()} for ax in fig.axes]
+    assert drawn[0] == {"SGD, 1": [[1, 3], [2, 1.5]], "SGD, 2": [[1, 6], [2, 3]], "Adam": [[1, 3], [2, 1.5]]}
+    assert drawn[1]["SGD, 1"] == [[1, 27], [2, 13.5]]
+    assert fig.axes[0].get_lines()[-1].get_color() == draw.COLORS["federated"]
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == list(drawn[0])
+
+
+def test_tables_show_printed_values_once():
+    ours = {"epochs": np.array([[1.0, 2.0], [3.0, 2.0]]), "steps": np.array([[4.0, 4.0], [4.0, 4.0]])}
+    tables = {
+        "Table 1": draw.Table("C", [10, 20], [1.5, np.nan], ours),
+        "Table 2": draw.Table("a", [1], [2], {"o": [[3]]}),
+    }
+    left, right = draw.draw_tables(tables).axes
+    assert [text.get_text() for text in left.get_legend().get_texts()] == ["paper", "epochs", "steps"]
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["paper", "o"]
+    points = [line.get_xydata().tolist() for line in left.get_lines() if line.get_marker() == "o"]
+    assert points == [[[10, 2], [20, 2]], [[10, 4], [20, 4]]]
+    assert (left.get_xlabel(), left.get_title(), left.get_ylim()[0]) == ("C", "Table 1", 0)
+
+
+def test_predictions_are_the_models(trained):
+    net, models = trained
+    tests = random_tests(2, 100, 0.3, 0)
+    fig = draw.draw_predictions(net, models["federated"], tests["u"], tests["x1"], ["a", "b"])
+    expected = predict(net, models["federated"], tests["u"][1].float(), times(100))
+    np.testing.assert_allclose(lines(fig.axes[1])["federated"][:, 1], expected, atol=1e-6)
+    np.testing.assert_array_equal(lines(fig.axes[1])["true"][:, 1], tests["x1"][1])
+    assert [ax.get_title() for ax in fig.axes] == ["a", "b"]
 
 
 def test_pendulum_view_shows_truth_predictions_and_errors():
@@ -86,38 +130,3 @@ def test_controls_without_effect_are_disabled(trained):
 def test_the_alt_text_names_the_values(trained):
     box = draw.pendulum_explorer(*trained)
     assert "length scale 0.2" in box.children[-1].alt
-
-
-def test_the_library_view_shows_true_angle_and_phase_portrait():
-    net = DeepONet((31, 10, 10), (1, 10, 10), domain=(0.0, 1.0))
-    row = stack(net, [(0,)], glorot_uniform)[0]
-    fig = draw.draw_library(net, row, k=0.7, kind="sin(pi t)", amplitude=0.5)
-    lines = {line.get_label(): line.get_xydata() for line in fig.axes[1].get_lines()}
-    phase = {line.get_label(): line.get_xydata() for line in fig.axes[2].get_lines()}
-    x = pendulum(0.5 * np.sin(np.pi * half_steps(30))[None], 0.7)[0, ::2]
-    np.testing.assert_allclose(lines["truth"][:, 1], x[:, 0])
-    np.testing.assert_allclose(phase["truth"], x)
-    t, angle = lines["federated"].T
-    velocity = phase["federated"][:, 1]
-    jumps = np.abs(np.diff(angle) / np.diff(t) - (velocity[1:] + velocity[:-1]) / 2)
-    assert np.median(jumps) < 1e-2  # the drawn velocity is the slope of the drawn angle, but for the kinks
-
-
-@pytest.fixture
-def library():
-    net = DeepONet((101, 50, 50), (1, 50, 50), domain=(0.0, 1.0))
-    return net, stack(net, [(0,)], glorot_uniform)[0]
-
-
-def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval(library):
-    box = draw.library_explorer(*library, stiffness=(2.0, 3.0))
-    k = next(c for c in box.children if c.description == "stiffness k")
-    assert (k.min, k.max) == (2.0, 3.0)
-    before = box.children[-1].value
-    k.value = 2.9
-    assert box.children[-1].value != before
-    assert box.children[-2].value == ""
-
-
-def test_a_move_of_the_library_redraws_fast_enough_for_200_ms(library):
-    assert_redraws_fast(every_move(draw.library_explorer(*library)))
