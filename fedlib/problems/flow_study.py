@@ -13,7 +13,7 @@ from torch import Tensor
 from ..federated.federation import Federation, join
 from ..federated.history import History
 from ..federated.mixing import isolated
-from .flow import TRUTH, navier_stokes_loss, residual_points, slabs, wake_errors, wake_test
+from .flow import TRUTH, navier_stokes_loss, navier_stokes_net, residual_points, slabs, wake_errors, wake_test
 from .wake import Wake
 
 KINDS = ("federated", "centralised", "many", "summed")  # the order in which figures and tables name the models
@@ -81,16 +81,17 @@ def federations(
 
 
 def experiment(
-    wake: Wake, residual: Sequence[int], pool: Mapping[str, Tensor], cases: Mapping, stride: int = 4
+    wake: Wake, widths: Sequence[int], residual: Sequence[int], pool: Mapping, cases: Mapping, stride: int = 4
 ) -> dict:
-    """Arguments of ``train`` for ``federations``: loss, constants, evaluation on every stride-th grid point, ...
+    """Arguments of ``train`` for ``federations``: net, loss, constants, evaluation on every stride-th grid point, ...
 
-    residual: arguments of ``residual_points``.
+    Args:
+        widths: of ``navier_stokes_net``. residual: arguments of ``residual_points``.
     """
     gain = torch.tensor([GAINS.get(kind, 1.0) for kind, *_ in cases])
     return {
-        "loss": gained_loss, "pool": pool, "federations": cases, "parts": ("kind", "n", "seed"),
-        "constants": {"points": residual_points(*residual)}, "evaluate": gained_errors,
+        "net": navier_stokes_net(widths), "loss": gained_loss, "pool": pool, "federations": cases,
+        "parts": ("kind", "n", "seed"), "constants": {"points": residual_points(*residual)}, "evaluate": gained_errors,
         "test": wake_test(wake, len(cases), stride) | {"gain": gain},
     }  # fmt: skip
 

@@ -114,9 +114,9 @@ def federations(shards: Mapping[int, Sequence[np.ndarray]], points: int, seeds: 
 
 
 def experiment(pool: Mapping[str, Tensor], cases: Mapping, interior: int, version: str = "paper") -> dict:
-    """Arguments of ``train`` for ``federations`` with so many residual points inside: loss, constants, ..."""
+    """Arguments of ``train`` for ``federations`` with so many residual points inside: net, loss, constants, ..."""
     return {
-        "loss": reaction_loss, "pool": pool, "federations": cases, "parts": ("kind", "n", "seed"),
+        "net": Pair(), "loss": reaction_loss, "pool": pool, "federations": cases, "parts": ("kind", "n", "seed"),
         "constants": reaction_constants(reaction_points(interior)), "evaluate": reaction_errors,
         "test": reaction_test(len(cases), version),
     }  # fmt: skip

@@ -14,18 +14,14 @@ from fedlib.streams import stream
 
 WAKE = cylinder_wake()
 POOLS = {s: flow.observations(WAKE, 40, stream(s, "observations")) for s in (3, 1)}
-RESIDUAL = (14, 8, 6)
+WIDTHS, RESIDUAL = (3, 8, 8, 3), (14, 8, 6)
 HOW = dict(rounds=4, local=Local(1), init=glorot_uniform, dtype=torch.float64)
-
-
-def net():
-    return flow.navier_stokes_net((3, 8, 8, 3)).double()
 
 
 @pytest.fixture(scope="module")
 def history():
     pool, cases = flow_study.federations(POOLS, 30, (2, 4), (4,), lr=0.01)
-    return train(net(), **flow_study.experiment(WAKE, RESIDUAL, pool, cases, 20), evaluate_every=2, **HOW)
+    return train(**flow_study.experiment(WAKE, WIDTHS, RESIDUAL, pool, cases, 20), evaluate_every=2, **HOW)
 
 
 def test_every_model_sees_its_own_observations_with_its_gain():
@@ -51,7 +47,8 @@ def test_one_stack_trains_what_each_would_alone(history, kind, gain):
     def loss(predict, batch):
         return flow.navier_stokes_loss(flow_study.with_gain(predict, gain), batch | {"points": points})
 
-    alone = train(net(), loss, own, [Federation(flow.slabs(own["x"], 4), lr=0.01, seed=1)], **HOW)
+    net = flow.navier_stokes_net(WIDTHS)
+    alone = train(net, loss, own, [Federation(flow.slabs(own["x"], 4), lr=0.01, seed=1)], **HOW)
     torch.testing.assert_close(history.models(kind, 4, 1), alone.models(0), rtol=0, atol=1e-10)
 
 

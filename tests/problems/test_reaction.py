@@ -118,7 +118,7 @@ def study():
     pool, shards = reaction.reaction_data([2, 8])
     cases = reaction.federations(shards, 24, (3, 1), lr=1e-3)
     experiment = reaction.experiment(pool, cases, 8)
-    history = train(reaction.Pair(), **experiment, rounds=4, local=Local(2), init=glorot_uniform, evaluate_every=2)
+    history = train(**experiment, rounds=4, local=Local(2), init=glorot_uniform, evaluate_every=2)
     return shards, cases, history
 
 
