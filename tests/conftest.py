@@ -1,5 +1,6 @@
 import os
 import time
+from collections import Counter
 from io import BytesIO
 from itertools import cycle
 
@@ -19,6 +20,25 @@ from fedlib.streams import stream
 
 if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, as the Makefile names them
     os.environ.setdefault("FEDLIB_DATA", str(ROOT.parent / "shared/data"))
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for mark in item.iter_markers("fault"):
+            item.user_properties.append(("fault", mark.args[0]))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """`make faults`: every fault with its outcome, and how many there are of each; a failed test is a loss."""
+    if config.option.markexpr != "fault":
+        return
+    reports = [r for kind in ("passed", "failed") for r in terminalreporter.stats.get(kind, ()) if r.when == "call"]
+    outcomes = {r.nodeid.split("::")[1]: dict(r.user_properties)["fault"] if r.passed else "LOST" for r in reports}
+    for name, outcome in sorted(outcomes.items()):
+        terminalreporter.write_line(f"{outcome:12} {name.removeprefix('test_').replace('_', ' ')}")
+    count = Counter(outcomes.values())
+    words = ", ".join(f"{count[outcome]} {outcome}" for outcome in ("survived", "clear error", "LOST"))
+    terminalreporter.write_line(f"{len(outcomes)} faults: {words}")
 
 
 @pytest.fixture(autouse=True)

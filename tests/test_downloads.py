@@ -63,6 +63,7 @@ def test_the_first_mirror_that_delivers_is_used_and_the_cache_afterwards(server,
     assert capsys.readouterr().err == "", "pooch's log is red in a notebook"
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("place", ["missing", "cut", "other"])
 def test_a_bad_mirror_leaves_nothing_behind(server, tmp_path, place):
     url, _ = server
@@ -71,11 +72,13 @@ def test_a_bad_mirror_leaves_nothing_behind(server, tmp_path, place):
     assert files(tmp_path) == []
 
 
+@pytest.mark.fault("clear error")
 def test_nobody_there(tmp_path):
     with pytest.raises(Unavailable, match="ConnectionError"):
         fetch("file.bin", ["http://127.0.0.1:9/file.bin"], SUM, cache=tmp_path)
 
 
+@pytest.mark.fault("clear error")
 def test_a_damaged_cache_is_an_error_with_the_fix(server, tmp_path):
     (tmp_path / "file.bin").write_bytes(CONTENT[:-1])
     with pytest.raises(ValueError, match=r"file.bin is damaged or another file: .* of 16383 bytes.*fetched again"):
@@ -95,6 +98,7 @@ def test_an_unknown_sum_is_recorded_once_and_verified_afterwards(server, tmp_pat
         fetch("file.bin", [url("other")], cache=tmp_path)
 
 
+@pytest.mark.fault("clear error")
 def test_a_cut_transfer_is_refused_without_a_sum_too(server, tmp_path):
     with pytest.raises(Unavailable):
         fetch("file.bin", [server[0]("cut")], cache=tmp_path)
@@ -119,6 +123,7 @@ def test_local_folders(tmp_path, monkeypatch):
     assert not cache.exists()
 
 
+@pytest.mark.fault("clear error")
 def test_a_file_that_only_git_knows(server, tmp_path):
     """The name is that of `git hash-object`, here of the empty file and of ours."""
     (tmp_path / "empty").touch()
@@ -129,6 +134,7 @@ def test_a_file_that_only_git_knows(server, tmp_path):
     assert fetch("file.bin", [server[0]("good")], blob=ours, cache=tmp_path).read_bytes() == CONTENT
 
 
+@pytest.mark.fault("clear error")
 def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match=r"FEDLIB_DATA = '.*nowhere' is no folder; name one that has file\.bin"):

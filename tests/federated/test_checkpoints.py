@@ -34,6 +34,7 @@ def experiment(problem, stop_after=None, **changes):
     return train(net, noisy, pool, feds, **(dict(evaluate=evaluate, test=test) | SETTINGS | changes))
 
 
+@pytest.mark.fault("survived")
 def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SECONDS", 0)  # after every round
     whole = experiment(problem)
@@ -61,6 +62,7 @@ def test_nothing_is_written_before_its_time_but_the_end(problem, tmp_path):
     assert torch.load(path)["state"][0] == 6
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("change", [dict(key="another loss"), dict(rounds=7), "clients"])
 def test_another_trainings_checkpoint_is_refused(problem, tmp_path, change):
     """Whose it is says the key: no training can see all that its result depends on, a loss is a function."""
@@ -80,6 +82,7 @@ def test_without_a_key_nothing_is_kept(problem, tmp_path):
         Checkpoint(tmp_path / "state.pt")
 
 
+@pytest.mark.fault("clear error")
 def test_a_damaged_checkpoint_is_refused(problem, tmp_path):
     path = tmp_path / "state.pt"
     path.write_bytes(b"PK half a file")
@@ -87,6 +90,7 @@ def test_a_damaged_checkpoint_is_refused(problem, tmp_path):
         experiment(problem, checkpoint=Checkpoint(path, "mine"))
 
 
+@pytest.mark.fault("clear error")
 def test_a_flipped_bit_is_found(problem, tmp_path):
     """Refused, or in a byte that carries nothing, such as the padding between records: then the result is the same."""
     path, rng = tmp_path / "state.pt", np.random.default_rng(0)
@@ -107,6 +111,7 @@ def test_a_flipped_bit_is_found(problem, tmp_path):
     assert refused > 20
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("change", [dict(evaluate_every=3), dict(evaluate=None, test=None)])
 def test_metrics_of_other_rounds_are_refused(problem, tmp_path, change):
     mine = Checkpoint(tmp_path / "state.pt", "mine")
@@ -120,6 +125,7 @@ class Evil:
         return print, ("owned",)
 
 
+@pytest.mark.fault("clear error")
 def test_a_checkpoint_cannot_run_code(problem, tmp_path, capsys):
     path = tmp_path / "state.pt"
     torch.save({"key": "mine", "state": Evil()}, path)

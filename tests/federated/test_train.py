@@ -224,6 +224,7 @@ def test_mixing_rule_that_lies_is_refused(problem):
         run(problem, [Federation(problem[3], mixing=lambda p, a: 2 * fedavg(p, a))], local=Local(1))
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -252,6 +253,7 @@ def test_bad_federation_is_refused_before_training(problem, change, message):
         run(problem, [Federation(**({"shards": problem[3]} | change))], local=Local(1))
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -300,6 +302,7 @@ def test_a_loss_that_looks_at_padding_is_refused(problem):
         )  # fmt: skip
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     ("sizes", "local"),
     [
@@ -329,6 +332,7 @@ def test_without_padding_a_plain_mean_is_as_good(problem):
     torch.testing.assert_close(mean.theta, train(net, loss, pool, [Federation(shards)], **how).theta)
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("lr", [1e6, 1e-2])
 def test_a_training_that_learns_nothing_says_so(problem, lr):
     fed = Federation(problem[3], lr=lr, name="C = 3")
@@ -341,6 +345,7 @@ def test_a_training_that_learns_nothing_says_so(problem, lr):
     )
 
 
+@pytest.mark.fault("clear error")
 def test_divergence_names_client_round_and_step(problem):
     net, loss, pool, shards = problem
     pool["y"][shards[1][0]] = float("nan")
@@ -349,6 +354,7 @@ def test_divergence_names_client_round_and_step(problem):
         train(net, loss, pool, [fed], rounds=2, local=Local(2))
 
 
+@pytest.mark.fault("clear error")
 def test_parameters_that_overflow_in_the_last_step_are_not_averaged(problem):
     net, loss, pool, shards = problem
     pool["y"] *= 1e3

@@ -57,6 +57,7 @@ def test_read_idx_reads_row_major_bytes(tmp_path):
     np.testing.assert_array_equal(read_idx(tmp_path / "a.gz"), np.arange(12).reshape(2, 3, 2))
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -75,6 +76,7 @@ def test_broken_files_are_refused(tmp_path, content, message):
         read_idx(tmp_path / "a.gz")
 
 
+@pytest.mark.fault("clear error")
 def test_a_damaged_file_in_a_named_folder(offline):
     for name in FILES:
         (offline / name).write_bytes(b"damaged")
@@ -87,6 +89,7 @@ def test_a_folder_without_the_files(offline):
         mnist(offline)
 
 
+@pytest.mark.fault("survived")
 def test_the_small_digits_stand_in_when_nobody_answers(offline, capsys, monkeypatch):
     monkeypatch.setattr(pooch.get_logger().handlers[0], "stream", sys.stderr)
     name, digits = handwriting("auto", cache=offline / "cache")

@@ -62,6 +62,7 @@ def test_the_shipped_file_can_be_named_too():
     np.testing.assert_array_equal(cylinder_wake(wake.EMBEDDED).u, cylinder_wake().u)
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -78,6 +79,7 @@ def test_another_layout_is_refused(tmp_path, change, message):
         cylinder_wake(tmp_path / "other.mat")
 
 
+@pytest.mark.fault("clear error")
 def test_a_missing_field_is_named(tmp_path):
     layout = paper_layout()
     del layout["U_star"]
@@ -86,6 +88,7 @@ def test_a_missing_field_is_named(tmp_path):
         cylinder_wake(tmp_path / "other.mat")
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("suffix", [".mat", ".npz"])
 @pytest.mark.parametrize("kept", [0, 100, 0.9])
 def test_a_truncated_file_is_refused(tmp_path, suffix, kept):
@@ -100,6 +103,7 @@ def test_a_truncated_file_is_refused(tmp_path, suffix, kept):
         cylinder_wake(path)
 
 
+@pytest.mark.fault("clear error")
 def test_a_missing_file_is_named(tmp_path):
     for source in (tmp_path, tmp_path / "none.mat", "rayssi"):
         with pytest.raises(FileNotFoundError, match="expected 'embedded', 'raissi' or a path"):
@@ -130,6 +134,7 @@ def test_offline_nothing_is_left_in_the_cache(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.mat*"))
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("t", [np.r_[0, 0.11, np.arange(2, 20) * 0.1], np.arange(20)[::-1] * 0.1, np.zeros(20)])
 def test_times_that_are_not_equispaced_and_rising_are_refused(tmp_path, t):
     savemat(tmp_path / "ragged.mat", paper_layout(t=t[:, None]))

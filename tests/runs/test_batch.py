@@ -53,6 +53,7 @@ def result(project, name="sound", profile="quick"):
     return json.loads(path.read_text())
 
 
+@pytest.mark.fault("survived")
 def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     source, figures, log = project
     write_notebook(source, "broken", last="1 / 0")
@@ -115,6 +116,7 @@ def test_an_edited_cell_is_a_custom_run_of_a_known_profile(project, capsys):
     assert "sound has no profile 'mine'; known: quick, long" in capsys.readouterr().err
 
 
+@pytest.mark.fault("survived")
 def test_a_truncated_result_runs_again(project):
     _, figures, log = project
     assert command(project) == 0
@@ -135,6 +137,7 @@ def test_names_may_be_short_or_paths(project, monkeypatch):
     assert log.read_text().split() == ["sound", "sounder"]
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -163,6 +166,7 @@ def test_misspelt_arguments_are_refused_before_anything_runs(project, arguments,
     assert not project[2].exists()
 
 
+@pytest.mark.fault("clear error")
 def test_a_folder_that_cannot_be_written(project, capsys):
     project[1].write_text("a file, not a folder")
     assert command(project) == 2
@@ -170,6 +174,7 @@ def test_a_folder_that_cannot_be_written(project, capsys):
     assert not project[2].exists()
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("profile", ["nope", "../..", "", ".hidden"])
 def test_report_knows_its_profiles(project, profile, capsys):
     (project[1] / ".hidden").mkdir(parents=True)
@@ -220,6 +225,7 @@ run.finish(found=path.read_text())
 """
 
 
+@pytest.mark.fault("survived")
 def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(project):
     write_notebook(project[0], "twice", last=ONCE)
     kept = project[1] / "quick" / ".work" / "twice"
@@ -233,6 +239,7 @@ def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(proj
     assert not list(kept.glob("*-*"))
 
 
+@pytest.mark.fault("clear error")
 def test_report_names_a_damaged_file(project, capsys):
     assert command(project) == 0
     path = project[1] / "quick" / "sound" / "result.json"

@@ -69,6 +69,7 @@ def whole(project, *names):
         assert is_done(folder, found["stamp"])
 
 
+@pytest.mark.fault("survived")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
     process, workers, kernels, arguments, wait = batch_at_work
@@ -89,6 +90,7 @@ def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
     assert not list(project[1].glob("quick/.work/*/partial-*"))
 
 
+@pytest.mark.fault("survived")
 @pytest.mark.parametrize("victim", ["worker", "kernel"])
 def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tmp_path, capsys):
     process, workers, _, arguments, wait = batch_at_work
@@ -111,6 +113,7 @@ def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tm
     whole(project, "early")
 
 
+@pytest.mark.fault("clear error")
 def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, capsys):
     process, workers, _, arguments, wait = batch_at_work
     assert main(arguments) == 1
@@ -122,6 +125,7 @@ def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, ca
     whole(project, "sound", "early")
 
 
+@pytest.mark.fault("survived")
 @pytest.mark.parametrize("damage", ["figure deleted", "figure changed", "notebook truncated", "notebook deleted"])
 def test_up_to_date_means_that_all_is_there_and_whole(project, damage, capsys):
     write_notebook(project[0], "sound", last="wait = ''" + FIGURES)
@@ -148,6 +152,7 @@ def test_svg_files_are_the_same_from_run_to_run(project):
     assert path.read_bytes() == before
 
 
+@pytest.mark.fault("clear error")
 def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
     (project[1] / "quick").mkdir(parents=True)
     (project[1] / "quick/sound").write_text("mine")
@@ -160,6 +165,7 @@ def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
     assert project[2].read_text().split() == ["other"]
 
 
+@pytest.mark.fault("clear error")
 def test_a_full_disk_is_one_notebooks_failure(project):
     """Files may have 4 kB: the notebook itself cannot be written."""
     arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
@@ -174,15 +180,16 @@ def test_a_full_disk_is_one_notebooks_failure(project):
     assert main(arguments) == 0
 
 
+@pytest.mark.fault("clear error")
 def test_a_time_limit_stops_one_notebook(project, capsys):
     write_notebook(project[0], "slow", last="time.sleep(600)")
-    assert command(project, "--limit", "15") == 1
-    out = capsys.readouterr().out
-    assert "cell 3: it took longer than the limit of 15 s" in out
-    assert "done     sound" in out
+    assert command(project, "slow", "--limit", "4") == 1
+    assert ": it took longer than the limit of 4 s (log: " in capsys.readouterr().out
     assert not [p for p in psutil.Process(os.getpid()).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    assert command(project, "sound", "--limit", "600") == 0
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     "metrics", ["a=float('nan')", "a={'b': [1, float('inf')]}", "a=np.array([[np.nan]])"], ids=["nan", "list", "array"]
 )

@@ -184,12 +184,14 @@ def test_a_misspelt_number_fails_where_it_is_measured(run):
         run.measure("fed-deeponet.table1.C21", 1.0)
 
 
+@pytest.mark.fault("clear error")
 def test_an_object_that_is_no_number_is_refused_and_nothing_is_left(run):
     with pytest.raises(TypeError, match="Figure cannot stand in a result file"):
         run.finish(figure=matplotlib.figure.Figure())
     assert not run.folder.exists()
 
 
+@pytest.mark.fault("clear error")
 @pytest.mark.parametrize("cut", [0, 10, -3])
 def test_truncated_result_file_is_refused(run, cut):
     run.finish(error=1.0)
@@ -199,6 +201,7 @@ def test_truncated_result_file_is_refused(run, cut):
         read_result(path)
 
 
+@pytest.mark.fault("clear error")
 def test_result_file_without_its_fields_is_refused(tmp_path):
     path = tmp_path / "result.json"
     for content in ({"metrics": {}}, [1]):
@@ -207,6 +210,7 @@ def test_result_file_without_its_fields_is_refused(tmp_path):
             read_result(path)
 
 
+@pytest.mark.fault("survived")
 def test_atomic_write_replaces_or_leaves_alone(tmp_path):
     path = tmp_path / "a" / "x.json"
     files.write_atomically(path, "one")
