@@ -133,3 +133,12 @@ def test_fan_in_uniform_fills_the_biases_with_the_same_bounds():
     assert abs(float(bias.mean())) < 4 * 0.25 / (3 * 4000) ** 0.5
     assert float(bias.std()) == pytest.approx(0.25 / 3**0.5, rel=0.05)
     assert 0.249 < float(bias.abs().max()) <= 0.25
+
+
+@pytest.mark.parametrize("init", [fan_in_uniform, glorot_uniform, glorot_normal])
+def test_initial_parameters_come_from_their_own_stream(init):
+    """The same key gives the same start, whatever else was drawn."""
+    layer = nn.Linear(5, 5)
+    one = draw_parameters(layer, init, torch_stream(0, "init"))
+    torch.randn(7)
+    torch.testing.assert_close(draw_parameters(layer, init, torch_stream(0, "init")), one, rtol=0, atol=0)

@@ -125,3 +125,10 @@ def test_the_kernel_at_one_length_scale(length_scale):
     s, t = np.array([0.0, 1.0]), np.array([0.0, length_scale, 2 * length_scale])
     np.testing.assert_allclose(gaussian_kernel(s, t, length_scale)[0], [1, np.exp(-0.5), np.exp(-2)], rtol=1e-14)
     np.testing.assert_allclose(gaussian_kernel(t, t, length_scale)[2, 1], np.exp(-0.5), rtol=1e-14)
+
+
+def test_a_fourier_series_of_one_wave():
+    """2^-decay (3 sin(4 pi x + a) + 5 sin(4 pi x + b)): the phases come with a plus."""
+    c, x = np.array([[[0.0, 3.0], [0.0, 5.0]]]), np.linspace(0, 1, 7)
+    expected = 2**-1.5 * (3 * np.sin(4 * np.pi * x + 0.3) + 5 * np.sin(4 * np.pi * x + 1.1))
+    np.testing.assert_allclose(fourier_series(c, x, (0.3, 1.1), 1.5)[0], expected, atol=1e-14)

@@ -129,8 +129,22 @@ def test_proximal_steps_solve_their_problem(p, lam):
 
 
 def test_other_powers_are_gradient_steps():
-    theta, g = torch.tensor([[0.6, 0.8]]), torch.tensor([[1.0, 0.0]])
-    torch.testing.assert_close(ascend(theta, g, 0.1, 0.5, 3), theta + 0.1 * (g - 1.5 * theta))  # |theta| = 1
+    """theta + eta (g - lambda p |theta|^(p-2) theta), row by row."""
+    theta = torch.tensor([[0.3, 0.4], [1.2, 1.6], [0.0, 0.0]], dtype=torch.float64)
+    g = torch.tensor([[1.0, 0.0], [0.0, -1.0], [3.0, 4.0]], dtype=torch.float64)
+    for p, sizes in ((3, (0.5, 2.0, 0.0)), (4, (0.25, 4.0, 0.0))):
+        expected = theta + 0.1 * (g - 0.5 * p * torch.tensor(sizes, dtype=torch.float64)[:, None] * theta)
+        torch.testing.assert_close(ascend(theta, g, 0.1, 0.5, p), expected)
+
+
+def test_the_steps_of_a_stack_are_those_of_its_rows():
+    """And |z| below 1 is no limit of the shrinking: p = 1 takes eta lambda off the length of every row, down to 0."""
+    theta = torch.tensor([[0.3, 0.4], [0.03, 0.04], [6.0, 8.0]], dtype=torch.float64)
+    for p in (1, 2, 3):
+        rows = [ascend(row[None], 0 * row[None], 0.1, 1.0, p) for row in theta]
+        torch.testing.assert_close(ascend(theta, 0 * theta, 0.1, 1.0, p), torch.cat(rows))
+    lengths = ascend(theta, 0 * theta, 0.1, 1.0, 1).norm(dim=1)
+    torch.testing.assert_close(lengths, torch.tensor([0.4, 0.0, 9.9], dtype=torch.float64))
 
 
 def test_without_shift_and_tau_one_mapped_training_is_fedavg():
@@ -280,3 +294,25 @@ def test_a_local_step_by_hand(p):
         3: torch.tensor([[0.6 + 0.1 * (1 - 1.5 * 0.6), 0.8 - 0.1 * 1.5 * 0.8]], dtype=torch.float64),
     }
     torch.testing.assert_close(rows[:, :2], expected[p])
+
+
+def test_the_loss_hands_the_noise_of_dropout_to_the_network():
+    seen = []
+
+    def predict(x, noise, attack):
+        seen.append((noise, attack))
+        return torch.zeros(len(x), 10)
+
+    batch = {"x": torch.zeros(4, 784), "y": torch.arange(4), "w": torch.full((4,), 0.25)}
+    noise = torch.randn(4, 70)
+    assert float(classification(predict, batch | {"noise": noise})) == pytest.approx(np.log(10))
+    classification(predict, batch)
+    assert seen[0][0] is noise and seen[1][0] is None and all(attack for _, attack in seen)
+
+
+@pytest.mark.parametrize("ascent", [(), (1.0, 0.1)])
+def test_momentum_reaches_the_clients(digits, ascent):
+    owned, test = digits
+    how = dict(lr=0.05, rounds=1, local=Local(3, "steps", 4), ascent=ascent)
+    one, other = (learn(owned, 3, test, momentum=m, **how)[1].theta for m in (0.5, 0.0))
+    assert (one - other).abs().max() > 1e-4

@@ -212,3 +212,37 @@ def test_the_loss_of_a_client_by_hand():
     batch = {"points": points, "x": x, "u": u, "w": torch.tensor([0.25, 0.75], dtype=torch.float64)}
     expected = (1 + 9) / 2 + (4 + 0) / 2 + (9 + 1) / 2 + 0.25 * 1 + 0.75 * 4
     assert float(flow.navier_stokes_loss(predict, batch)) == pytest.approx(expected)
+
+
+def test_errors_of_a_model_by_hand():
+    """Velocity and pressure 10 % too large, and the pressure moved by 7, which no one can know."""
+    test = {k: v[0] for k, v in flow.wake_test(WAKE, 1, 4).items()}
+
+    def predict(x, *value_only):
+        assert x is test["x"] and len(value_only) == 1  # no derivatives: they would cost five times as much
+        return torch.cat([1.1 * test["u"], 1.1 * test["p"][:, None] + 7], 1), torch.tensor([0.9, 0.02])
+
+    found = flow.wake_errors(predict, test)
+    assert float(found["error_u"]) == pytest.approx(10, rel=1e-6)
+    assert float(found["error_p"]) == pytest.approx(10, rel=1e-6)
+    torch.testing.assert_close(found["p"], 1.1 * test["p"])
+    torch.testing.assert_close(found["C"], torch.tensor([0.9, 0.02]))
+
+
+def test_observations_up_to_all_of_them():
+    N = WAKE.p.size
+    assert len(flow.observations(WAKE, 1, stream(0, "o"))["x"]) == 1
+    everything = flow.observations(WAKE, N, stream(0, "o"))["x"]
+    assert len(everything) == len(everything.unique(dim=0)) == N
+    with pytest.raises(ValueError, match=f"ask for 1 to {N}"):
+        flow.observations(WAKE, N + 1, stream(0, "o"))
+
+
+def test_residual_points_lie_evenly_on_all_four_sides():
+    x = flow.residual_points(10, 400, 5)[10:410].numpy()
+    (x0, x1), (y0, y1), _ = flow.DOMAIN
+    sides = [x[:, 0] == x0, x[:, 0] == x1, x[:, 1] == y0, x[:, 1] == y1]
+    assert all(abs(side.sum() - 100) <= 1 for side in sides)  # a corner lies on two
+    for side, along in zip(sides, (1, 1, 0, 0), strict=True):
+        low, high = flow.DOMAIN[along]
+        assert np.diff(np.r_[low, np.sort(x[side, along]), high]).max() < 0.05 * (high - low)
