@@ -21,7 +21,7 @@ lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults draws lab bench report format facts lock hooks clean
+.PHONY: help setup figures paper test faults mutants draws lab bench report format facts lock hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,11 @@ test: setup  ## unit, property and equivalence tests, then every notebook throug
 
 faults: setup  ## kills, damaged files, bad input: what comes of each
 	$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m fault tests
+
+mutants: setup  ## break the library on purpose, some two thousand times, and list what no test saw (half an hour)
+	$(PIP) -q mutmut==3.8.1
+	OMP_NUM_THREADS=1 .venv/bin/mutmut run --max-children $(JOBS)
+	.venv/bin/mutmut results
 
 draws: setup  ## every notebook with all draws of parameters in tests/draws (make test runs one of each)
 	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py

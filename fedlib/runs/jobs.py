@@ -37,7 +37,7 @@ class Job:
     stamp: str
     target: Path
     process: subprocess.Popen | None = None
-    below: list[psutil.Process] = field(default_factory=list)
+    below: set[psutil.Process] = field(default_factory=set)
     started: float = 0.0
 
     def start(self) -> None:
@@ -58,10 +58,10 @@ class Job:
         return partial_folder(self.target, self.process.pid) / self.notebook.name
 
     def ended(self) -> bool:
-        """Whether it has; else take note of its processes, for nobody knows them once it is killed."""
+        """Whether it has; else take note of its processes, for nobody knows whose they were once one above is killed."""
         if self.process.poll() is None:
             with contextlib.suppress(psutil.NoSuchProcess):
-                self.below = psutil.Process(self.process.pid).children(recursive=True)
+                self.below |= {*psutil.Process(self.process.pid).children(recursive=True)}
             return False
         return True
 

@@ -213,3 +213,28 @@ def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, mon
     assert result(project)["stamp"] != first
     assert [result(project, name)["metrics"]["threads"] for name in ("sound", "other")] == [1, 1]
     assert json.loads((project[1] / "quick/sound/result.json").read_text())["outputs"]["sound.ipynb"][0] > 0
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("victim", ["main", "worker", "kernel"])
+def test_the_processes_of_a_notebook_end_with_it(project, victim, tmp_path):
+    """Seeds in processes of their own (joblib), at work for ten minutes when something above them is killed."""
+    code = (
+        f"from joblib import Parallel, delayed\nParallel(2)(delayed(time.sleep)(600 + i) for i in range(2))\n{FIGURES}"
+    )
+    write_notebook(project[0], "sound", last=code)
+    arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said)
+    main_, below, deadline = psutil.Process(process.pid), [], time.time() + 120
+    while len(below) < 5:  # worker, kernel, two at work, and joblib's tracker
+        assert time.time() < deadline
+        below = main_.children(recursive=True)
+        time.sleep(0.2)
+    time.sleep(1)  # until the parent has seen them, too
+    below = main_.children(recursive=True)
+    (worker,) = main_.children()
+    (kernel,) = worker.children()
+    {"main": main_, "worker": worker, "kernel": kernel}[victim].kill()
+    process.wait(30)
+    assert gone(below)
