@@ -58,7 +58,7 @@ class Job:
         return partial_folder(self.target, self.process.pid) / self.notebook.name
 
     def ended(self) -> bool:
-        """Whether it has; else take note of its processes, for nobody knows whose they were once one above is killed."""
+        """Whether it has; else take note of its processes, for nobody knows whose they were once it is killed."""
         if self.process.poll() is None:
             with contextlib.suppress(psutil.NoSuchProcess):
                 self.below |= {*psutil.Process(self.process.pid).children(recursive=True)}
