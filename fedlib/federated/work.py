@@ -82,8 +82,8 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
             theta[view] = th
             for k in st:
                 state[k][view] = st[k]
-        losses = losses.cpu().numpy()
-        means[me], work.first[me[new]] = losses.sum(0) / S, losses[0][new]
+        losses = losses.cpu()
+        means[me], work.first[me[new]] = losses.sum(0).numpy() / S, losses.numpy()[0][new]
     return means
 
 

@@ -3,7 +3,7 @@
 import inspect
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from io import BytesIO
@@ -61,6 +61,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence]) -> None:
         raise ValueError(f"a row has {len(ragged[0])} cells, the header {len(header)}: {ragged[0]}")
     markdown = "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
     display({"text/markdown": markdown, "text/plain": columns([header, *text])}, raw=True)
+
+
+def over_seeds(rows: Mapping[str, Mapping[str, object]], corner: str = "", digits: int = 3) -> None:
+    """Show row -> column -> values over seeds as a table of mean ± st.dev.; "-" where a row does not have a column."""
+    from ..numerics.metrics import plus_minus  # torch takes seconds, and who runs nbval imports this module
+
+    names = dict.fromkeys(name for row in rows.values() for name in row)
+    text = [
+        [label, *(plus_minus(row[name], digits) if name in row else "-" for name in names)]
+        for label, row in rows.items()
+    ]
+    table([corner, *map(str, names)], text)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

@@ -62,3 +62,11 @@ def test_a_mistake_further_down_is_no_early_cell():
 
     with pytest.raises(NameError), pages.after("section 4"):
         mistaken()
+
+
+def test_a_table_over_seeds(page):
+    pages.over_seeds({"fed": {"a": [1.0, 3.0], 2: 0.5}, "alone": {"a": np.array([2.0])}}, "who", 1)
+    text = page[-1][0]["text/plain"]
+    assert [line.split() for line in text.splitlines()] == [
+        ["who", "a", "2"], ["fed", "2.0", "±", "1.4", "0.5"], ["alone", "2.0", "-"],
+    ]  # fmt: skip
