@@ -24,10 +24,28 @@ open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
 """
 
 
-def write_notebook(folder, name, last="run.finish(mean=scale * stream(seed, 'x').normal(size=n).mean())"):
+LIGHT = """
+import json, os, time
+from pathlib import Path
+class run:  # what the runner sees of the real one, without its imports
+    out = Path(os.environ.get("FEDLIB_OUTPUT", "."))
+    def figure(name):
+        for suffix in ("png", "svg"):
+            (run.out / f"{{name}}.{{suffix}}").write_text(name)
+    def finish(**metrics):
+        keys = "notebook profile parameters environment wall_s comparisons claims label".split()
+        result = dict.fromkeys(keys, {{}}) | {{"notebook": "{name}", "label": "light", "profile": "quick"}}
+        result |= {{"metrics": metrics, "comparisons": [], "wall_s": 1.0}}
+        result["environment"] = {{"hardware": {{"threads": 1, "cpu": "", "accelerator": None}}}}
+        (run.out / "result.json").write_text(json.dumps(result))
+open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
+"""
+
+
+def write_notebook(folder, name, last="run.finish(mean=scale * stream(seed, 'x').normal(size=n).mean())", code=CODE):
     parameters = 'profile: str = "quick"\nseed: int = 0\nn: int = 5\nscale: float = 1.0\npause: float = 0.0'
     parameters += "\nsizes: list[int] = [1]"
-    cells = [new_code_cell(parameters), new_code_cell(CODE.format(name=name)), new_code_cell(last)]
+    cells = [new_code_cell(parameters), new_code_cell(code.format(name=name)), new_code_cell(last)]
     cells[0].metadata["tags"] = ["parameters"]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=cells, metadata=kernel), folder / f"{name}.ipynb")

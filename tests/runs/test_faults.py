@@ -8,23 +8,23 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import psutil
 import pytest
+import torch
 
+from fedlib import Run
 from fedlib.__main__ import main
 from fedlib.runs.outputs import is_done
 
-from .test_batch import command, project, result, write_notebook
+from .test_batch import LIGHT, command, project, result, write_notebook
 
 assert project  # a fixture
 
 FIGURES = """
-import matplotlib.pyplot as plt
-def draw(name):
-    run.figure(plt.figure(figsize=(1, 1)), name, alt="nothing")
-draw("early")
+run.figure("early")
 while os.path.exists(wait): time.sleep(0.05)
-draw("late")
+run.figure("late")
 run.finish(mean=seed)
 """
 
@@ -36,7 +36,7 @@ def batch_at_work(project, tmp_path):
     wait = tmp_path / "wait"
     wait.touch()
     for name in ("sound", "early"):
-        write_notebook(source, name, last=f"wait = {str(wait)!r}" + FIGURES)
+        write_notebook(source, name, last=f"wait = {str(wait)!r}" + FIGURES, code=LIGHT)
     arguments = ["run", "--source", str(source), "--figures", str(figures), "--jobs", "2"]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(
@@ -128,7 +128,7 @@ def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, ca
 @pytest.mark.fault("survived")
 @pytest.mark.parametrize("damage", ["figure deleted", "figure changed", "notebook truncated", "notebook deleted"])
 def test_up_to_date_means_that_all_is_there_and_whole(project, damage, capsys):
-    write_notebook(project[0], "sound", last="wait = ''" + FIGURES)
+    write_notebook(project[0], "sound", last="wait = ''" + FIGURES, code=LIGHT)
     assert command(project) == 0
     folder = project[1] / "quick/sound"
     before = (folder / "early.png").read_bytes()
@@ -143,7 +143,10 @@ def test_up_to_date_means_that_all_is_there_and_whole(project, damage, capsys):
 
 
 def test_svg_files_are_the_same_from_run_to_run(project):
-    write_notebook(project[0], "sound", last="wait = ''" + FIGURES)
+    code = (
+        "import matplotlib.pyplot as plt\nrun.figure(plt.figure(figsize=(1, 1)), 'late', alt='nothing')\nrun.finish()"
+    )
+    write_notebook(project[0], "sound", last=code)
     assert command(project) == 0
     path = project[1] / "quick/sound/late.svg"
     before = path.read_bytes()
@@ -156,7 +159,7 @@ def test_svg_files_are_the_same_from_run_to_run(project):
 def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
     (project[1] / "quick").mkdir(parents=True)
     (project[1] / "quick/sound").write_text("mine")
-    write_notebook(project[0], "other")
+    write_notebook(project[0], "other", last="run.finish()", code=LIGHT)
     assert command(project) == 1
     out = capsys.readouterr().out
     assert f"a file is in the way: {project[1] / 'quick/sound'}" in out
@@ -167,7 +170,8 @@ def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
 
 @pytest.mark.fault("clear error")
 def test_a_full_disk_is_one_notebooks_failure(project):
-    """Files may have 4 kB: the notebook itself cannot be written."""
+    """Files may have 1500 bytes: the notebook itself cannot be written."""
+    write_notebook(project[0], "sound", last="run.finish()", code=LIGHT)
     arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
     full = subprocess.run(
         [sys.executable, "-m", "fedlib", *arguments], capture_output=True, text=True, timeout=120,
@@ -182,7 +186,8 @@ def test_a_full_disk_is_one_notebooks_failure(project):
 
 @pytest.mark.fault("clear error")
 def test_a_time_limit_stops_one_notebook(project, capsys):
-    write_notebook(project[0], "slow", last="time.sleep(600)")
+    write_notebook(project[0], "slow", last="time.sleep(600)", code=LIGHT)
+    write_notebook(project[0], "sound", last="run.finish()", code=LIGHT)
     assert command(project, "slow", "--limit", "4") == 1
     assert ": it took longer than the limit of 4 s (log: " in capsys.readouterr().out
     assert not [p for p in psutil.Process(os.getpid()).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
@@ -190,20 +195,31 @@ def test_a_time_limit_stops_one_notebook(project, capsys):
 
 
 @pytest.mark.fault("clear error")
-@pytest.mark.parametrize(
-    "metrics", ["a=float('nan')", "a={'b': [1, float('inf')]}", "a=np.array([[np.nan]])"], ids=["nan", "list", "array"]
-)
-def test_numbers_that_are_none_never_become_a_result(project, metrics, capsys):
-    write_notebook(project[0], "sound", last=f"run.finish({metrics})")
+def test_numbers_that_are_none_never_become_a_result(project, capsys):
+    write_notebook(project[0], "sound", last="run.finish(a={'b': [1, float('nan')]})")
     assert command(project) == 1
-    assert "expected a finite number; a model diverged" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "metrics['a']['b'][1] = nan: expected a finite number; a model diverged; None stands for no value" in out
     assert not (project[1] / "quick/sound").exists()
 
 
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "value", [float("inf"), -np.inf, np.array([[np.nan]]), torch.tensor(float("nan")), [{"c": np.nan}]]
+)
+def test_every_number_of_a_result_is_looked_at(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path))
+    run = Run("01_pendulum", "quick", {})
+    with pytest.raises(ValueError, match=r"metrics\['b'\].* = -?(nan|inf): expected a finite number"):
+        run.finish(a=1.0, b=value)
+    assert not list(tmp_path.iterdir())
+    run.finish(a=None, b=[1, {"c": "text"}])
+
+
 def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, monkeypatch):
-    code = "import torch\nrun.finish(threads=torch.get_num_threads())"
-    write_notebook(project[0], "sound", last=code)
-    write_notebook(project[0], "other", last=code)
+    code = "run.finish(threads=int(os.environ['OMP_NUM_THREADS']))"
+    write_notebook(project[0], "sound", last=code, code=LIGHT)
+    write_notebook(project[0], "other", last=code, code=LIGHT)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert command(project, "sound") == 0
     assert result(project)["metrics"]["threads"] == 2
@@ -222,7 +238,7 @@ def test_the_processes_of_a_notebook_end_with_it(project, victim, tmp_path):
     code = (
         f"from joblib import Parallel, delayed\nParallel(2)(delayed(time.sleep)(600 + i) for i in range(2))\n{FIGURES}"
     )
-    write_notebook(project[0], "sound", last=code)
+    write_notebook(project[0], "sound", last=code, code=LIGHT)
     arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said)
