@@ -16,10 +16,15 @@ from ..federated.heterogeneity import mean_pairwise_w1, weight_divergence
 from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.stack import as_dict
+from ..federated.train import train
+from ..models.jets import Sine
+from ..models.networks import glorot_uniform
 from ..numerics.metrics import relative_l2
+from . import forward
 from .forward import VALUE_ONLY, Problem
 
 KINDS = ("isolated", "federated", "centralised")
+NAMES = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3", "beam")
 
 
 class Case(NamedTuple):
@@ -28,6 +33,21 @@ class Case(NamedTuple):
     kind: str
     n: int
     seed: int
+
+
+def named(name: str, parameters: Mapping) -> Problem:
+    """A problem of NAMES; its settings are the parameters that begin with its name, helmholtz_k0 in units of pi."""
+
+    def own(family: str, *settings: str) -> dict:
+        return {setting: parameters[f"{family}_{setting}"] for setting in settings}
+
+    if name == "helmholtz":
+        return forward.helmholtz(np.pi * parameters["helmholtz_k0"], **own(name, "side", "boundary"))
+    if name.startswith("allen_cahn"):
+        activation = {"tanh": torch.nn.Tanh, "sine": Sine}[parameters["allen_cahn_activation"]]
+        settings = own("allen_cahn", "lines", "times", "boundary", "initial", "d", "k")
+        return forward.allen_cahn(int(name[-1]), **settings, activation=activation)
+    return {"poisson": forward.poisson, "beam": forward.euler_beam}[name]()
 
 
 def levels_of(problem: Problem, levels: Sequence[int]) -> list[int]:
@@ -88,6 +108,41 @@ def solution_error(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Relative L2 error (%) of u = g + b N on the test set, of ONE model."""
     u = test["g"] + test["b"] * predict(test["x"], VALUE_ONLY)[:, 0]
     return {"error": 100 * relative_l2(u, test["u"])}
+
+
+def study(
+    problem: Problem, levels: Sequence[int], seeds: Sequence[int], kinds: Sequence[str] = KINDS,
+    *, rounds: int, lr: float = 1e-3, share: bool = True, evaluations: int = 1, compile: bool = False, **how,
+) -> History:  # fmt: skip
+    """Train all levels of a problem for some seeds as one stack. share: of ``layout``. how: of ``train``."""
+    if compile:
+        torch.compiler.reset()  # or the shapes of the last problem would make this one's dynamic: slower
+    pool, _, shards = forward.layout(problem, levels, share)
+    cases = federations(problem, shards, seeds, kinds, lr=lr)
+    return train(
+        problem.net(),
+        forward.residual_loss(problem),
+        pool,
+        cases,
+        rounds=rounds,
+        constants=forward.constants(problem),
+        init=glorot_uniform,
+        evaluate=solution_error,
+        test=test_set(problem, len(cases)),
+        evaluate_every=max(1, rounds // evaluations),
+        compile=compile,
+        **how,
+    )
+
+
+def parts(problem: Problem, seeds: Sequence[int], apart: bool) -> list[tuple[Sequence[int], Sequence[str]]]:
+    """(seeds, kinds) of each stack: small ones train together, those of the plane by seed and kind if ``apart``.
+
+    So the work is shared out evenly, and nothing is padded.
+    """
+    if apart and len(problem.coordinates) > 1:
+        return [([seed], [kind]) for seed, kind in product(seeds, KINDS)]
+    return [(seeds, KINDS)]
 
 
 def errors(problem: Problem, histories: Sequence[History], w1: Mapping[int, float]) -> xarray.DataArray:

@@ -7,8 +7,7 @@ import xarray
 
 from fedlib.federated.batches import Local
 from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
-from fedlib.federated.train import train
-from fedlib.models.networks import glorot_uniform
+from fedlib.models import jets
 from fedlib.problems import forward, forward_study
 from fedlib.problems.forward_study import KINDS, Case
 
@@ -18,12 +17,7 @@ SMALL = {"Poisson": (forward.poisson(8), [2, 4]), "Helmholtz": (forward.helmholt
 
 
 def study(problem, levels, seeds=(3, 1), kinds=KINDS):
-    pool, _, shards = forward.layout(problem, levels)
-    cases = forward_study.federations(problem, shards, seeds, kinds)
-    return train(
-        problem.net(), forward.residual_loss(problem), pool, cases, rounds=2, local=Local(2), init=glorot_uniform,
-        evaluate=forward_study.solution_error, test=forward_study.test_set(problem, len(cases)),
-    )  # fmt: skip
+    return forward_study.study(problem, levels, seeds, kinds, rounds=2, local=Local(2))
 
 
 @pytest.fixture(scope="module", params=SMALL)
@@ -74,6 +68,8 @@ def test_errors_are_those_of_the_models(trained):
 def test_trainings_apart_are_one_study(trained):
     problem, levels, history = trained
     apart = [study(problem, levels, [seed], [kind]) for seed in (3, 1) for kind in KINDS]
+    assert forward_study.parts(problem, (3, 1), apart=False) == [((3, 1), KINDS)]
+    assert len(forward_study.parts(problem, (3, 1), apart=True)) == (1 if problem.cut == 1 else len(apart))
     distances = dict.fromkeys(levels, 0.0)
     a, b = (forward_study.errors(problem, of, distances) for of in ([history], apart))
     np.testing.assert_allclose(a.sel(kind=b.kind, n=b.n, seed=b.seed).values, b.values, rtol=1e-5)
@@ -101,6 +97,42 @@ def test_what_grows_with_the_distance():
     assert forward_study.grows(xarray.DataArray([3.0, 2.0, 1.0], distance, ["n"])) is True
     assert forward_study.grows(xarray.DataArray([1.0, 2.0, 3.0], distance, ["n"])) is False
     assert forward_study.grows(xarray.DataArray([1.0], {"w1": ("n", [0.3])}, ["n"])) is None
+
+
+def test_a_study_evaluates_so_often_and_shares_points_or_not():
+    problem, levels = SMALL["Helmholtz"]
+    how = dict(levels=levels[:1], seeds=[1], kinds=["federated"], rounds=4, local=Local(1))
+    a, b = (forward_study.study(problem, share=share, evaluations=2, **how) for share in (True, False))
+    assert a.rounds == [2, 4]
+    assert not torch.equal(a.theta, b.theta)
+    still = [forward_study.study(problem, lr=1e-30, **how | {"rounds": rounds}).theta for rounds in (1, 4)]
+    torch.testing.assert_close(*still, rtol=0, atol=1e-20)
+
+
+PARAMETERS = {f"helmholtz_{name}": v for name, v in {"k0": 1.5, "side": 6, "boundary": 8}.items()}
+PARAMETERS |= dict(allen_cahn_lines=12, allen_cahn_times=5, allen_cahn_boundary=4, allen_cahn_initial=3)
+PARAMETERS |= dict(allen_cahn_d=0.02, allen_cahn_k=2.0)
+
+
+def test_problems_by_name_have_the_settings_of_their_family():
+    expected = {
+        "poisson": forward.poisson(),
+        "helmholtz": forward.helmholtz(1.5 * np.pi, 6, 8),
+        "allen_cahn_2": forward.allen_cahn(2, 12, 5, 4, 3, 0.02, 2.0, jets.Sine),
+        "allen_cahn_3": forward.allen_cahn(3, 12, 5, 4, 3, 0.02, 2.0, jets.Sine),
+        "beam": forward.euler_beam(),
+    }
+    assert tuple(expected) == forward_study.NAMES
+    u = dict.fromkeys(("", "t", "xx", "xx+yy", "xxxx"), torch.tensor([0.3]))
+    for name, problem in expected.items():
+        found = forward_study.named(name, PARAMETERS | {"allen_cahn_activation": "sine"})
+        assert (found.name, found.activation, found.clients) == (problem.name, problem.activation, problem.clients)
+        np.testing.assert_array_equal(found.shared, problem.shared)
+        np.testing.assert_array_equal(found.points(6)[0], problem.points(6)[0])
+        assert found.operator(u) == problem.operator(u)
+    assert (
+        forward_study.named("allen_cahn_2", PARAMETERS | {"allen_cahn_activation": "tanh"}).activation is torch.nn.Tanh
+    )
 
 
 def test_levels_are_sorted_and_checked():

@@ -1,0 +1,31 @@
+"""Jets of a problem's network against nested automatic differentiation."""
+
+import torch
+from torch import Tensor
+
+from ..federated.stack import draw_parameters, load
+from ..models.networks import glorot_uniform
+from ..streams import stream, torch_stream
+from .forward import VALUE_ONLY, Problem
+
+
+def channels(problem: Problem) -> str:
+    """The channels of the network's jet, u first."""
+    return ", ".join(["u", *problem.net().channels])
+
+
+def nested(u: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Derivative of u [n] along axes of the points x [n, d], one ``autograd.grad`` inside the other."""
+    for axis in axes:
+        u = torch.autograd.grad(u.sum(), x, create_graph=True)[0][:, axis]
+    return u
+
+
+def gap(problem: Problem, channel: str, n: int = 50) -> float:
+    """Largest difference of a jet's channel, such as "xx+yy", from nested ``autograd.grad`` at n points, in float64."""
+    net = problem.net().double()
+    load(net, draw_parameters(net, glorot_uniform, torch_stream(0, "example")))
+    x = torch.as_tensor(stream(0, "example").uniform(size=(n, len(problem.coordinates)))).requires_grad_()
+    u = net(x, VALUE_ONLY)[:, 0]
+    by_hand = sum(nested(u, x, tuple(map(problem.coordinates.index, term))) for term in channel.split("+"))
+    return (net(x)[channel][:, 0] - by_hand).abs().max().item()
