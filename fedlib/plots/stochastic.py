@@ -1,6 +1,6 @@
 """Pictures of stochastic networks that learn a noisy curve or surface: means, their bands, and the noise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import ipywidgets
 import numpy as np
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..federated.stack import predict
 from ..problems.fedstnn import Learnt, curve, surface, surface_grid
+from ..problems.noisy_curve import Data, Setting, grid, growing_sigma, seen
 from ..problems.noisy_surface import SLICES, on_slice
 from ..streams import torch_stream
 from .style import CLIENTS, COLORS, band, log_axis, panels, shards
@@ -19,11 +20,16 @@ LINES = [("centralised", "o"), ("other", "s"), ("light", "^")]
 """Colour and marker of models that see all data and differ in their loss."""
 
 
+DIFFUSIONS = {"vector": "one g per block and neuron", "net": "g a network of X"}
+
+
 SHOWN = 30  # paths that are drawn one by one; a cloud of more looks the same and is slow
 
 
-def first_look(x, y, truth: np.ndarray, sigma: float, own: np.ndarray, k: int) -> Figure:
-    """The problem: left all noisy observations y [N] at x [N], right the points [n] of client k."""
+def first_look(setting: Setting, data: Data, k: int) -> Figure:
+    """The problem: left all noisy observations of the first seed, right those of client k."""
+    x, y, owned = seen(setting, data)
+    own, truth = owned[k - 1], curve(x)
     fig, ((left, right),) = panels(1, 2, size=(3.8, 2.5), sharex=True, sharey=True)
     left.plot(x, y, ",", color=COLORS["light"], rasterized=True)
     right.plot(x[own], y[own], ".", ms=4, color=CLIENTS[0])
@@ -31,24 +37,25 @@ def first_look(x, y, truth: np.ndarray, sigma: float, own: np.ndarray, k: int) -
         ax.plot(x, truth, color=COLORS["truth"], lw=1, label="f")
         for side in (-2, 2):
             label = r"f $\pm$ 2 $\sigma$" if side == 2 else None
-            ax.plot(x, truth + side * sigma, "--", color=COLORS["truth"], lw=0.8, label=label)
+            ax.plot(x, truth + side * setting.sigma, "--", color=COLORS["truth"], lw=0.8, label=label)
         ax.set(xlabel="x", title=title)
     left.set_ylabel("y")
     left.legend(loc="upper right")
     return fig
 
 
-def curve_data(x, y, truth: np.ndarray, sigma: float, owned: Mapping[int, np.ndarray], K: int) -> Figure:
-    """Left all observations y [N] and the borders of the ten groups, right the points of some clients k -> x [n]."""
+def curve_data(setting: Setting, data: Data) -> Figure:
+    """Of the first seed: left all observations and the borders of the ten groups, right the points of some clients."""
+    x, y, owned = seen(setting, data)
     fig, ((left, right),) = panels(1, 2, size=(3.8, 2.6))
     left.plot(x, y, ",", color=COLORS["light"], rasterized=True)
-    left.plot(x, truth, color=COLORS["truth"], label="f")
+    left.plot(x, curve(x), color=COLORS["truth"], label="f")
     for edge in range(1, 10):
         left.axvline(edge * np.pi / 5, color="0.8", lw=0.6)
-    left.set(xlabel="x", ylabel="y", title=rf"observations, $\sigma$ = {sigma:g}, and the ten groups")
-    shards(list(owned.values()), right, "x", alpha=0.8)
-    right.set(yticks=range(len(owned)), yticklabels=owned)
-    right.set_title(f"points of {len(owned)} of the {K} clients, non-IID 110")
+    left.set(xlabel="x", ylabel="y", title=rf"observations, $\sigma$ = {setting.sigma:g}, and the ten groups")
+    shards([x[owned[k - 1]] for k in setting.alone], right, "x", alpha=0.8)
+    right.set(yticks=range(len(setting.alone)), yticklabels=setting.alone)
+    right.set_title(f"points of {len(setting.alone)} of the {setting.clients} clients, non-IID 110")
     return fig
 
 
@@ -74,6 +81,12 @@ def bands(shown: Mapping[str, tuple], sigma: float, ylabel: str) -> Figure:
     return fig
 
 
+def curves_view(shown: Mapping[str, Learnt], sigma: float) -> Figure:
+    """``bands`` of models of the curve: title -> ``Learnt``."""
+    x = grid()
+    return bands({title: ("x", x, curve(x), found) for title, found in shown.items()}, sigma, "y")
+
+
 def slices_view(found: Learnt, sigma: float) -> Figure:
     """``bands`` of a model of the surface on the paper's two slices."""
     points, shown = surface_grid(), {}
@@ -84,44 +97,51 @@ def slices_view(found: Learnt, sigma: float) -> Figure:
     return bands(shown, sigma, "f")
 
 
-def alone_view(x, truth, sigma: float, clients: Sequence[int], mean, std, regions) -> Figure:
-    """What single clients learn: mean, std [K, n] on x [n]; regions: (low, high) of what each knows (grey)."""
-    fig, axes = panels(1, len(clients), size=(1.75, 2.4), sharey=True)
-    for ax, k, *learnt, region in zip(axes[0], clients, mean, std, regions, strict=True):
+def alone_view(setting: Setting, found: Learnt) -> Figure:
+    """What the clients alone learn of the curve in the first seed, and which region each of them knows (grey)."""
+    fig, axes = panels(1, len(setting.alone), size=(1.75, 2.4), sharey=True)
+    shown = zip(axes[0], setting.alone, setting.regions, found.mean[0], found.std[0], strict=True)
+    for ax, k, region, mean, std in shown:
         ax.axvspan(*region, color="0.88")
-        uncertainty(ax, x, truth, sigma, *learnt, color="isolated")
+        uncertainty(ax, grid(), curve(grid()), setting.sigma, mean, std, color="isolated")
         ax.set(title=f"client {k} alone", xlabel="x")
     axes[0, 0].set_ylabel("y")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return fig
 
 
-def noise_view(sigmas, learnt: Mapping[str, np.ndarray], x, sigma_of_x, growing: Mapping[str, np.ndarray]) -> Figure:
-    """Left the spread [seeds, levels] of each loss against sigmas [levels], right spreads [seeds, n] on x [n]."""
+def noise_view(spreads: Mapping[str, Mapping[float, np.ndarray]], growing: Mapping[str, np.ndarray]) -> Figure:
+    """Does the spread follow the noise? Left one that is the same everywhere, right one that grows with x.
+
+    spreads: loss -> sigma of the data -> learnt spread [S]. growing: "vector", "net" -> spread [S, n] on the curve's
+    grid, of a model with such a diffusion.
+    """
     fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
-    for (name, values), (color, marker) in zip(learnt.items(), LINES, strict=True):
-        band(left, sigmas, values, COLORS[color], name, marker=marker, ms=5, lw=2.5)
+    for (name, of), (color, marker) in zip(spreads.items(), LINES, strict=True):
+        sigmas = list(of)
+        band(left, sigmas, np.stack(list(of.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2.5)
     left.plot(sigmas, sigmas, "--", color=COLORS["truth"], lw=1, label="truth")
     for axis in (left.xaxis, left.yaxis):
         log_axis(axis)
     left.set(xlabel=r"$\sigma$ of the data", ylabel="std of the paths", title="a noise that is the same everywhere")
     for (name, values), (color, _) in zip(growing.items(), LINES, strict=False):
-        band(right, x, values, COLORS[color], name, marker="", lw=2.5 if color == "other" else 1.5)
-    right.plot(x, sigma_of_x, "--", color=COLORS["truth"], label=r"true $\sigma(x)$")
+        width = 2.5 if color == "other" else 1.5
+        band(right, grid(), values, COLORS[color], DIFFUSIONS[name], marker="", lw=width)
+    right.plot(grid(), growing_sigma(grid()), "--", color=COLORS["truth"], label=r"true $\sigma(x)$")
     right.set(xlabel="x", ylabel="std of the paths", title="a noise that grows with x", ylim=(0, None))
     for ax in (left, right):
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return fig
 
 
-def surface_maps(federated: Learnt, alone: Learnt, client: int, sigma: float) -> Figure:
-    """The true surface, what the federation and what one client 1..K learn of it, and the federation's spread.
+def surface_maps(federated: Learnt, alone: Learnt, sigma: float) -> Figure:
+    """The true surface, what the federation and what client 1 alone learn of it, and the federation's spread.
 
     Of the first seed: models [S, n^2] on the n x n grid of [-1, 1]^2.
     """
     fig, axes = panels(2, 2, size=(3.8, 2.8), sharex=True, sharey=True)
     fields = {"true f": surface(*surface_grid().T), "federated mean": federated.mean[0]}
-    fields[f"client {client} alone"], std = alone.mean[0], federated.std[0]
+    fields["client 1 alone"], std = alone.mean[0], federated.std[0]
     limit = max(np.abs(field).max() for field in fields.values())
     maps = [(title, field, dict(cmap="PuOr", vmin=-limit, vmax=limit)) for title, field in fields.items()]
     maps.append((f"federated std (true: {sigma:g})", std, dict(cmap="viridis", vmin=0, vmax=3 * sigma)))

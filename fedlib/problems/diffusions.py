@@ -48,8 +48,12 @@ def spread(net: SNN, params: Mapping[str, Tensor], diffusion: Tensor, x: Tensor,
     return float((X @ params["read.weight"].T).std(1).square().mean() ** 0.5)
 
 
-def flipped(net: SNN, row: Tensor, x: Tensor, w: Tensor, clients: int = 10) -> tuple[list[float], float]:
-    """Spreads of models [P] whose diffusion has random signs, which do not change their law, and of their average."""
+def flipped(net: SNN, row: Tensor, known: Mapping[str, Tensor], clients: int = 10) -> tuple[list[float], float]:
+    """Spreads of models [P] whose diffusion has random signs, which do not change their law, and of their average.
+
+    known: ``fedstnn.test_points``.
+    """
+    x, w = (known[name].float() for name in ("x_test", "w_test"))
     params = as_dict(net, row)
     g = softplus(params["s"])
     signs = torch.as_tensor(stream(0, "signs").choice([-1.0, 1.0], (clients, *g.shape))).to(g.dtype)

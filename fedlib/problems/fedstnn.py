@@ -1,6 +1,6 @@
 """A curve and a surface that are observed with noise, and how well a model knows both (FedStNN, 5.1 and 5.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,9 @@ from scipy.stats import norm
 from torch import Tensor
 
 from ..federated.history import History
-from ..models.stochastic import SNN
+from ..federated.train import train
+from ..models.scores import local_loss
+from ..models.stochastic import SNN, init_snn
 from ..streams import torch_stream
 
 
@@ -72,9 +74,32 @@ def evaluate(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {"mean": mean, "std": std, "path": out[:, 0], "inside": inside}
 
 
-def learnt(history: History, name, client: int = 0) -> Learnt:
-    """A client's model of a federation after the last round, over seeds: [S, n] and [S]."""
-    return Learnt(*(history.last(metric, name=name, client=client).values for metric in Learnt._fields))
+def fit(net: SNN, score: Callable, paths: int, federations: Mapping, rounds: int, known: Mapping, **how) -> History:
+    """Train a stack of networks by a score of so many paths per point, and let the last ones answer.
+
+    federations: (name, seed) -> Federation. known: ``test_points``. how: pool, local, device, ..., see ``train``.
+    """
+    return train(
+        net,
+        local_loss(score),
+        federations=federations,
+        parts=("name", "seed"),
+        rounds=rounds,
+        reset_moments=True,
+        init=init_snn,
+        noise=net.noise(paths),
+        constants=known,
+        evaluate=evaluate,
+        evaluate_every=rounds,
+        progress=True,
+        **how,
+    )
+
+
+def learnt(history: History, name, client: int | None = 0) -> Learnt:
+    """A client's model of a federation after the last round, over seeds: [S, n] and [S]; None: all, [S, K, n]."""
+    chosen = {"name": name} | ({} if client is None else {"client": client})
+    return Learnt(*(history.last(metric, **chosen).values for metric in Learnt._fields))
 
 
 def rms(values: np.ndarray) -> np.ndarray:
@@ -92,6 +117,6 @@ def quality(mean: np.ndarray, std: np.ndarray, f: np.ndarray, sigma: float) -> d
     return {"RMSE": rms(mean - f), "std": rms(std), "coverage": cover.mean(1)}
 
 
-def judged(found: Learnt, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
-    """``quality``, and "in band": the share of paths within f +- 2 sigma, which is how the paper judges."""
-    return quality(found.mean, found.std, f, sigma) | {"in band": found.inside}
+def hundredths(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, np.ndarray]]:
+    """Row -> quantity -> values over seeds, times 100: so a share is in percent."""
+    return {name: {quantity: 100 * np.array(v) for quantity, v in row.items()} for name, row in rows.items()}

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from ..federated.federation import Federation, centralised, join
+from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.partitions import deal, focused
+from ..models.stochastic import SNN
 from ..streams import stream
-from .fedstnn import curve, curve_grid
+from .fedstnn import Learnt, curve, curve_grid, learnt, quality, rms, test_points
 
 
 def partitions(K: int, seed: int, n: int = 10_000) -> dict[str, list[np.ndarray]]:
@@ -40,14 +42,25 @@ class Setting:
     """What is observed by whom.
 
     clients: K. sigma: st.dev. of the noise. levels: other values of it. pairs: (sigma of even clients, of odd ones),
-    Eq. 38. alone: clients 1..K that also train without the others.
+    Eq. 38.
     """
 
     clients: int
     sigma: float
     levels: Sequence[float] = ()
     pairs: Sequence[tuple[float, float]] = ()
-    alone: Sequence[int] = (1,)
+
+    @property
+    def alone(self) -> list[int]:
+        """Clients 1..K that also train without the others: of 100 clients 1, 25, 50, 76 and 100, as in the paper."""
+        K = self.clients
+        return sorted({1, K // 4, K // 2, 3 * K // 4 + 1, K})
+
+    @property
+    def regions(self) -> list[tuple[float, float]]:
+        """(low, high) of the tenth of the interval that each of these clients knows."""
+        tenths = [(k - 1) * 10 // self.clients for k in self.alone]
+        return [(m * np.pi / 5, (m + 1) * np.pi / 5) for m in tenths]
 
     def spreads(self, dealt: Sequence[np.ndarray]) -> dict:
         """st.dev. of the noise at each of the n points [n], for every variant of the data.
@@ -61,6 +74,14 @@ class Setting:
             for k, shard in enumerate(dealt):
                 found[pair][shard] = pair[k % 2]
         return found | {"x": growing_sigma(curve_grid(n))}
+
+
+def setting(clients: int, sigma: float, sigmas: Sequence[float], client_sigmas: Sequence) -> Setting:
+    """A ``Setting`` of a notebook's parameters: levels in order and pairs as tuples, each of them once."""
+    for pair in client_sigmas:
+        if not (isinstance(pair, Sequence) and len(pair) == 2 and all(0 < s < np.inf for s in pair)):
+            raise ValueError(f"client_sigmas: {pair!r} is no pair of numbers > 0, such as [0.05, 0.15]")
+    return Setting(clients, sigma, sorted(set(sigmas)), list(dict.fromkeys(map(tuple, client_sigmas))))
 
 
 class Data(NamedTuple):
@@ -83,6 +104,13 @@ def observe(setting: Setting, seeds: Sequence[int]) -> Data:
         for variant, spread in setting.spreads(own["dealt"]).items():
             pools[variant, seed] = {"x": inputs(x), "y": torch.as_tensor(curve(x) + spread * e)}
     return Data(shards, *join(pools))
+
+
+def seen(setting: Setting, data: Data) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Points x [n], their observations y [n] in the first seed, and the shards of "non-IID 110"."""
+    seed, x = next(iter(data.shards)), curve_grid()
+    (at,) = data.at((setting.sigma, seed), [np.arange(len(x))])
+    return x, data.pool["y"][at].numpy(), data.shards[seed]["non-IID 110"]
 
 
 def federations(setting: Setting, data: Data, fraction: float, **common) -> dict[tuple, Federation]:
@@ -118,14 +146,44 @@ def inputs(x: np.ndarray) -> Tensor:
     return torch.as_tensor(x / np.pi - 1)[:, None]
 
 
-def regions(clients: Sequence[int], K: int) -> list[tuple[float, float]]:
-    """(low, high) of the tenth of the interval that each of these clients 1..K knows."""
-    tenths = [(k - 1) * 10 // K for k in clients]
-    return [(m * np.pi / 5, (m + 1) * np.pi / 5) for m in tenths]
+def grid() -> np.ndarray:
+    """The 200 points x [n] where models are judged."""
+    return np.linspace(0, 2 * np.pi, 200, endpoint=False)
 
 
-def errors_alone(mean: np.ndarray, x: np.ndarray, known: Sequence[tuple]) -> tuple[np.ndarray, np.ndarray]:
-    """RMSE [S, K] of means [S, K, n] at x [n], in the region (low, high) that each client knows, and elsewhere."""
-    home = np.array([(low <= x) & (x < high) for low, high in known])
-    own, elsewhere = (np.sqrt(((mean - curve(x)) ** 2).mean(-1, where=where)) for where in (home, ~home))
-    return own, elsewhere
+def known(net: SNN, sigma: float, paths: int) -> dict[str, Tensor]:
+    """``fedstnn.test_points`` of the grid."""
+    return test_points(net, inputs(grid()), curve(grid()), sigma, paths, "test paths")
+
+
+def report(models: Mapping[str, Learnt], sigma: float) -> dict[str, dict[str, np.ndarray]]:
+    """Name -> ``quality``, and "in band": the share of paths within f +- 2 sigma, which is how the paper judges."""
+    truth = curve(grid())
+    return {name: quality(of.mean, of.std, truth, sigma) | {"in band": of.inside} for name, of in models.items()}
+
+
+def two_kinds(history: History, pairs: Sequence[tuple[float, float]]) -> dict[str, dict]:
+    """What the federations of clients with noise (low, high) learn [S], beside two means of both: name -> quantity."""
+    return {
+        f"{low}, {high}": {
+            "learnt std": rms(learnt(history, (low, high)).std),
+            "mean of the sigmas": (low + high) / 2,
+            "root of their mean square": rms(np.array([low, high])),
+        }
+        for low, high in pairs
+    }
+
+
+def errors_alone(setting: Setting, mean: np.ndarray) -> dict[str, np.ndarray]:
+    """RMSE [S, K] of the means [S, K, n] of the clients alone: in the "own" region that each knows, and "elsewhere"."""
+    x = grid()
+    own = np.array([(low <= x) & (x < high) for low, high in setting.regions])
+    return {
+        name: np.sqrt(((mean - curve(x)) ** 2).mean(-1, where=where))
+        for name, where in (("own", own), ("elsewhere", ~own))
+    }
+
+
+def growing_error(std: np.ndarray) -> np.ndarray:
+    """RMS distance [S] of a learnt spread [S, n] from the noise that grows with x."""
+    return rms(std - growing_sigma(grid()))

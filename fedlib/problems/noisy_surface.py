@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..federated.federation import Federation, centralised, join
 from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.partitions import focused
+from ..models.stochastic import SNN
 from ..streams import stream
-from .fedstnn import Learnt, learnt, quadrants, quality, surface, surface_grid
+from .fedstnn import Learnt, learnt, quadrants, quality, surface, surface_grid, test_points
 from .noisy_curve import Data
 
 SLICES = {"x = -0.64": (0, -0.64), "y = 0.96": (1, 0.96)}
@@ -45,6 +47,12 @@ def federations(data: Data, fraction: float, **common) -> dict[tuple, Federation
         feds["alone", seed] = Federation([own[k] for k in first(len(own))], mixing=isolated, **how)
         feds["central", seed] = centralised(own, **how)
     return feds
+
+
+def known(net: SNN, sigma: float, paths: int = 20) -> dict[str, Tensor]:
+    """``fedstnn.test_points`` of the grid."""
+    points = surface_grid()
+    return test_points(net, points, surface(*points.T), sigma, paths, "test paths 2d")
 
 
 def on_slice(name: str) -> np.ndarray:

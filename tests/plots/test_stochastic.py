@@ -7,7 +7,7 @@ import torch
 from fedlib.federated.stack import predict, stack
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.plots import stochastic as draw_stochastic
-from fedlib.problems import fedstnn
+from fedlib.problems import fedstnn, noisy_curve
 from fedlib.problems.fedstnn import Learnt
 from fedlib.runs.pages import png
 from fedlib.streams import stream, torch_stream
@@ -73,42 +73,60 @@ def test_limits_of_the_band_do_not_depend_on_what_is_chosen(of_quick_size):
     assert len(limits) == 1
 
 
+SETTING = noisy_curve.Setting(10, 0.1)
+
+
 def test_first_look_shows_all_points_and_those_of_a_client():
-    x, own = np.linspace(0, 1, 50), np.arange(10, 17)
-    left, right = draw_stochastic.first_look(x, x**2 + 0.1, x**2, 0.1, own, 3).axes
-    assert len(left.lines[0].get_xdata()) == 50
-    np.testing.assert_array_equal(right.lines[0].get_xdata(), x[own])
-    assert right.get_title() == "the 7 observations of client 3"
+    data = noisy_curve.observe(SETTING, [3])
+    left, right = draw_stochastic.first_look(SETTING, data, 3).axes
+    x, y, shards = noisy_curve.seen(SETTING, data)
+    np.testing.assert_array_equal(left.lines[0].get_xydata(), np.stack([x, y], 1))
+    np.testing.assert_array_equal(right.lines[0].get_xdata(), x[shards[2]])
+    assert right.get_title() == "the 110 observations of client 3"
 
 
 def test_curve_data_has_a_strip_of_points_for_each_client_with_its_number():
-    x = np.linspace(0, 2 * np.pi, 50)
-    owned = {1: x[:7], 25: x[20:23]}
-    left, right = draw_stochastic.curve_data(x, np.sin(x) + 0.1, np.sin(x), 0.2, owned, 30).axes
+    data = noisy_curve.observe(SETTING, [3])
+    left, right = draw_stochastic.curve_data(SETTING, data).axes
+    x, y, shards = noisy_curve.seen(SETTING, data)
+    np.testing.assert_array_equal(left.lines[0].get_ydata(), y)
     np.testing.assert_allclose([line.get_xdata()[0] for line in left.lines[2:]], 2 * np.pi * np.arange(1, 10) / 10)
-    for strip, own in zip(right.lines, owned.values(), strict=True):
-        np.testing.assert_array_equal(strip.get_xdata(), own)
-    assert [label.get_text() for label in right.get_yticklabels()] == ["1", "25"]
-    assert right.get_title() == "points of 2 of the 30 clients, non-IID 110"
+    for strip, k in zip(right.lines, SETTING.alone, strict=True):
+        np.testing.assert_array_equal(strip.get_xdata(), x[shards[k - 1]])
+    assert [label.get_text() for label in right.get_yticklabels()] == ["1", "2", "5", "8", "10"]
+    assert right.get_title() == "points of 5 of the 10 clients, non-IID 110"
 
 
 def test_alone_view_marks_what_each_client_knows():
-    x, K = np.linspace(0, 1, 20), 3
-    regions = [(k / K, (k + 1) / K) for k in range(K)]
-    fig = draw_stochastic.alone_view(x, x, 0.1, [1, 5, 9], np.zeros((K, 20)), np.ones((K, 20)), regions)
-    assert [ax.get_title() for ax in fig.axes] == ["client 1 alone", "client 5 alone", "client 9 alone"]
+    found = learnt(5 * 200)
+    found = Learnt(*(values.reshape(2, 5, 200) for values in found[:3]), found.inside)
+    fig = draw_stochastic.alone_view(SETTING, found)
+    assert [ax.get_title() for ax in fig.axes] == [f"client {k} alone" for k in SETTING.alone]
     boxes = [ax.patches[0].get_extents().transformed(ax.transData.inverted()) for ax in fig.axes]
-    np.testing.assert_allclose([(b.x0, b.x1) for b in boxes], regions)
+    np.testing.assert_allclose([(b.x0, b.x1) for b in boxes], SETTING.regions, atol=1e-12)
+    means = [line.get_ydata() for ax in fig.axes for line in ax.lines if line.get_label() == "learnt mean"]
+    np.testing.assert_array_equal(means, found.mean[0])
 
 
 @pytest.mark.parametrize("sigmas", [[0.1], [0.05, 0.4]])
 @pytest.mark.parametrize("S", [1, 2])
 def test_noise_view_has_a_curve_for_each_loss(sigmas, S):
-    x, learnt = np.linspace(0, 6, 30), {name: np.full((S, len(sigmas)), 0.2) for name in ("a", "b", "c")}
-    fig = draw_stochastic.noise_view(sigmas, learnt, x, 0.1 + x, {n: np.ones((S, 30)) for n in ("vector", "net")})
+    spreads = {name: {sigma: np.full(S, 2 * sigma) for sigma in sigmas} for name in ("a", "b", "c")}
+    fig = draw_stochastic.noise_view(spreads, {name: np.ones((S, 200)) for name in ("vector", "net")})
     labels = [[line.get_label() for line in ax.lines] for ax in fig.axes]
-    assert labels == [["a", "b", "c", "truth"], ["vector", "net", r"true $\sigma(x)$"]]
-    np.testing.assert_allclose(fig.axes[0].lines[0].get_ydata(), 0.2)
+    learnt = ["one g per block and neuron", "g a network of X"]
+    assert labels == [["a", "b", "c", "truth"], [*learnt, r"true $\sigma(x)$"]]
+    np.testing.assert_allclose(fig.axes[0].lines[0].get_ydata(), 2 * np.array(sigmas))
+    np.testing.assert_allclose(fig.axes[1].lines[2].get_ydata(), noisy_curve.growing_sigma(noisy_curve.grid()))
+
+
+def test_curves_are_bands_over_the_grid():
+    found = learnt(200)
+    left, _ = draw_stochastic.curves_view({"one": found, "two": found}, 0.1).axes
+    shown = {line.get_label(): line for line in left.lines}
+    np.testing.assert_array_equal(shown["true f"].get_xdata(), noisy_curve.grid())
+    np.testing.assert_array_equal(shown["true f"].get_ydata(), np.sin(noisy_curve.grid()))
+    np.testing.assert_array_equal(shown["learnt mean"].get_ydata(), found.mean[0])
 
 
 def learnt(n, seeds=2):
@@ -145,10 +163,10 @@ def test_slices_go_along_the_other_coordinate():
 def test_surface_maps_share_one_scale_of_colours():
     n = 101
     federated, alone = learnt(n * n), learnt(n * n)._replace(mean=np.full((2, n * n), -4.0))
-    axes = draw_stochastic.surface_maps(federated, alone, 7, 0.1).axes
+    axes = draw_stochastic.surface_maps(federated, alone, 0.1).axes
     images = [ax.images[0] for ax in axes if ax.images]
     assert [image.get_clim() for image in images] == [(-4, 4)] * 3 + [(0, pytest.approx(0.3))]
     np.testing.assert_array_equal(images[1].get_array(), federated.mean[0].reshape(n, n).T)
     np.testing.assert_array_equal(images[3].get_array(), federated.std[0].reshape(n, n).T)
-    titles = ["true f", "federated mean", "client 7 alone", "federated std (true: 0.1)"]
+    titles = ["true f", "federated mean", "client 1 alone", "federated std (true: 0.1)"]
     assert [ax.get_title() for ax in axes[:4]] == titles

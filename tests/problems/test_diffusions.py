@@ -46,7 +46,7 @@ def test_signs_change_nothing_but_an_average():
     own = diffusions.spread(net, params, torch.nn.functional.softplus(params["s"]), x, w)
     paths = predict(net, row, x, w)
     assert own == pytest.approx(np.sqrt((paths.std(1) ** 2).mean()).item(), rel=1e-5)
-    each, average = diffusions.flipped(net, row, x, w)
+    each, average = diffusions.flipped(net, row, {"x_test": x.double(), "w_test": w})
     assert len(each) == 10
     np.testing.assert_allclose(each, own, rtol=0.15)
     assert average < 0.6 * own

@@ -5,8 +5,11 @@ import pytest
 import torch
 from scipy.stats import norm
 
+from fedlib import Federation, Local, predict, train
+from fedlib.federated.mixing import isolated
 from fedlib.federated.partitions import focused
-from fedlib.models.stochastic import SNN
+from fedlib.models.scores import local_loss, squared_error
+from fedlib.models.stochastic import SNN, init_snn
 from fedlib.problems import fedstnn, letters
 from fedlib.streams import stream
 
@@ -59,10 +62,9 @@ def test_a_model_is_judged_by_its_paths():
     np.testing.assert_allclose(answers["std"], 0.1, rtol=0.1)
     assert answers["inside"].item() == pytest.approx(0.954, abs=0.01)
     found = fedstnn.Learnt(*(answers[name].numpy()[None] for name in fedstnn.Learnt._fields))
-    row = fedstnn.judged(found, np.sin(x), 0.1)
+    row = fedstnn.quality(found.mean, found.std, np.sin(x), 0.1)
     assert row["RMSE"][0] < 0.01 and row["std"][0] == pytest.approx(0.1, rel=0.05)
     assert row["coverage"][0] == pytest.approx(0.954, abs=0.01)
-    assert row["in band"] == answers["inside"].item()
     np.testing.assert_array_equal(found.at([3, 5]).path, found.path[:, [3, 5]])
 
 
@@ -71,3 +73,29 @@ def test_coverage_of_a_shifted_mean_is_that_of_the_normal_law():
     mean, std = np.full((1, 4), 0.2), np.full((1, 4), 0.2)
     row = fedstnn.quality(mean, std, np.zeros(4), 0.2)
     assert row["RMSE"] == pytest.approx(0.2) and row["coverage"] == pytest.approx(norm.cdf(3) - norm.cdf(-1))
+
+
+def test_a_fit_answers_once_after_its_last_round():
+    """The same models as by ``train``; all clients of a federation at once, or one of them."""
+    net, x = SNN(1, 3, 5), np.linspace(-1, 1, 20)
+    points = torch.as_tensor(x)[:, None]
+    pool = {"x": points, "y": torch.sin(points[:, 0])}
+    fed = Federation([np.arange(10), np.arange(10, 20)], mixing=isolated, lr=0.01, seed=4)
+    known = fedstnn.test_points(net, points, np.sin(x), 0.1, 50, "a test")
+    how = dict(pool=pool, local=Local(3, "steps", 5))
+    history = fedstnn.fit(net, squared_error, 2, {("alone", 4): fed}, 2, known, **how)
+    plain = train(
+        net, local_loss(squared_error), federations={("alone", 4): fed}, parts=("name", "seed"), rounds=2,
+        noise=net.noise(2), reset_moments=True, init=init_snn, **how,
+    )  # fmt: skip
+    torch.testing.assert_close(history.theta, plain.theta, rtol=0, atol=0)
+    assert history.rounds == [2]
+    everybody, second = (fedstnn.learnt(history, "alone", client=k) for k in (None, 1))
+    assert everybody.mean.shape == (1, 2, 20) and everybody.inside.shape == (1, 2)
+    np.testing.assert_array_equal(everybody.std[:, 1], second.std)
+    out = predict(net, history.model("alone", 4, client=1), known["x_test"].float(), known["w_test"])
+    np.testing.assert_allclose(second.mean[0], out.mean(1), rtol=1e-5)
+
+
+def test_hundredths():
+    np.testing.assert_allclose(fedstnn.hundredths({"a": {"std": [0.1, 0.25]}})["a"]["std"], [10, 25])

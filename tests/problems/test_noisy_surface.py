@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fedlib.models.stochastic import SNN
 from fedlib.problems import noisy_surface
 from fedlib.problems.fedstnn import Learnt, quadrants, surface, surface_grid
 from fedlib.streams import stream
@@ -62,3 +63,11 @@ def test_two_slips_would_print_about_two():
     assert of["mean over aligned points"] == pytest.approx(0.02, rel=0.05)
     assert of["the same in percent (x 100)"] == 100 * of["mean over aligned points"]
     assert of["sum over one slice of 101 points"] == pytest.approx(101 * 0.02, rel=0.5)
+
+
+def test_answers_are_asked_for_on_the_whole_grid():
+    net = SNN(2, 3, 5)
+    known = noisy_surface.known(net, 0.1)
+    np.testing.assert_array_equal(known["x_test"], POINTS)
+    np.testing.assert_array_equal(known["f_test"][:, 0], F)
+    assert known["w_test"].shape == (len(F), *net.noise(20))
