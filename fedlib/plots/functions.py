@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
 from ..numerics.metrics import mean_sd
+from ..problems.function_study import Sweep
 from .style import CLIENTS, COLORS, band, log_axis, panels, percent, shards
 from .widgets import explore
 
@@ -78,8 +79,10 @@ def draw_curves(ax, z, truth, federated, alone, labels: bool = False) -> None:
     ax.set(xlabel="x", ylim=(truth.min() - 0.3 * spread, truth.max() + 0.3 * spread))
 
 
-def more_clients(blocks, w1: Mapping, federated: Mapping, alone: Mapping, central: Sequence[float]) -> Figure:
-    """Fig. 6: errors {K: [S, levels]} of K clients together and of the best one alone; w1 {K: [levels]}."""
+def more_clients(blocks, w1: Mapping[int, np.ndarray], sweep: Sweep) -> Figure:
+    """Fig. 6: errors of K clients together and of the best one alone at some numbers of blocks; w1 {K: [levels]}."""
+    federated = {K: sweep.errors("federated", K) for K in w1}
+    alone = {K: sweep.errors("isolated", K).min(-1) for K in w1}
     fig, axes = panels(1, 3, size=(2.6, 2.8))
     for K, style in zip(federated, ordered(len(federated)), strict=True):
         for ax, at, errors, ls in zip(
@@ -88,7 +91,7 @@ def more_clients(blocks, w1: Mapping, federated: Mapping, alone: Mapping, centra
             band(ax, at, errors[K], label=f"K = {K}", ls=ls, ms=4, **style)
     titles = ("federated", "best client alone", "federated")
     for ax, label, title in zip(axes[0], ("blocks per axis s",) * 2 + ("mean pairwise $W_1$",), titles, strict=True):
-        ax.axhline(np.mean(central), color=COLORS["centralised"], label="centralised")
+        ax.axhline(np.mean(sweep.errors("central")), color=COLORS["centralised"], label="centralised")
         log_axis(ax.xaxis)
         log_axis(ax.yaxis)
         ax.set(xlabel=label, title=title)

@@ -1,5 +1,6 @@
 """Sweeps over levels of heterogeneity: centralised, federated and isolated models of a function, and their errors."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +15,10 @@ from ..federated.heterogeneity import weight_divergence
 from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.stack import as_dict, predict
+from ..federated.train import train
+from ..models.networks import glorot_uniform
 from ..numerics.metrics import mean_sd
+from . import functions
 
 KINDS = ("central", "federated", "isolated")
 
@@ -93,6 +97,11 @@ class Sweep:
         (mean, sd), (centre, slack), alone = mean_sd(fed), mean_sd(central), alone.mean(0).min(1)
         return int(((mean + sd >= centre - slack) & (mean - sd <= alone)).sum()), len(alone)
 
+    def timing(self, net: nn.Module, n: int, steps: int) -> dict[str, float]:
+        """Models in the stack, seconds and ``gflops``, for a table and a result file."""
+        rate = self.gflops(net, n, steps)
+        return {"rows": len(self.history.theta), "seconds": round(self.seconds, 1), "gflops": round(rate, 1)}
+
     def gflops(self, net: nn.Module, n: int, steps: int) -> float:
         """Arithmetic rate of the training on n points, without counting tanh, Adam and averaging.
 
@@ -101,6 +110,29 @@ class Sweep:
         weights = sum(layer.weight.numel() for layer in net if isinstance(layer, nn.Linear))
         points = len(self.history.labels("seed")) * n * (1 + 2 * len(self.levels))  # all clients twice
         return 6 * weights * points * steps / self.seconds / 1e9
+
+
+def sweep(net: nn.Module, data, levels, seeds, rounds: int, kinds=KINDS, *, lr, common_init=True, **how) -> Sweep:
+    """Train all levels and seeds as one stack; errors are taken after the last round.
+
+    data: (pool, test) of x and f. levels, seeds, kinds: of ``federations``. how: local, optimizer, ..., see ``train``.
+    """
+    pool, test = data
+    start = time.perf_counter()
+    history = train(
+        net,
+        functions.loss,
+        pool,
+        federations(levels, seeds, len(pool["x"]), kinds, lr=lr, common_init=common_init),
+        init=glorot_uniform,
+        progress=True,
+        evaluate=functions.relative_error,
+        test=lambda key: test,
+        rounds=rounds,
+        evaluate_every=rounds,
+        **how,
+    )
+    return Sweep(levels, history, time.perf_counter() - start)
 
 
 def drift(net: nn.Module, federated: Sweep, central: Sweep) -> dict[str, np.ndarray]:

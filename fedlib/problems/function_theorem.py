@@ -40,3 +40,8 @@ def distances(
     )  # fmt: skip
     apart = [float((history.model(p) - history.model("central")).norm()) for p in cuts]
     return [*apart, divergence_bound(lr, max(norms), E, rounds)]
+
+
+def measure(pool: Mapping[str, Tensor], cuts: Mapping, steps: Sequence[int], rounds: Sequence[int]) -> np.ndarray:
+    """``distances`` of a training of its own for every E of steps and l of rounds: [E, l, (*cuts, bound)]."""
+    return np.array([[distances(pool, cuts, E, l) for l in rounds] for E in steps])

@@ -1,5 +1,7 @@
 """Pictures of notebook 04: they show what they are given, for any number of levels, and answer a slider in time."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -71,10 +73,11 @@ def test_pictures_of_levels_take_any_number_of_seeds_and_levels(seeds, levels):
         draw_functions.error_curves(ax, x, error, alone, error[:, 0])
 
     n = min(levels, 2)  # numbers of local steps
-    by_K = dict.fromkeys((2, 3, 4, 5), error)
+    of = {"federated": error, "isolated": error[..., None], "central": error[:, 0]}
+    sweep = SimpleNamespace(errors=lambda kind, K=None: of[kind])
     everything = [
         draw_functions.two_scales(2 * at, 1 / at, draw, "e"),
-        draw_functions.more_clients(at, {K: 1 / at for K in by_K}, by_K, by_K, error[:, 0]),
+        draw_functions.more_clients(at, {K: 1 / at for K in (2, 3, 4, 5)}, sweep),
         draw_functions.bound_panels(at, [2, 5][:n], {"2": error[:1].repeat(n, 0)}, np.ones((n, levels))),
     ]
     for fig in everything:

@@ -102,3 +102,19 @@ def test_rank_correlations_in_words():
     assert function_study.in_words(found) == "up 1.0, down -1.0"
     assert function_study.correlates(found) is False and function_study.correlates({"up": 0.8}) is True
     assert function_study.correlates({}) is None and "three levels" in function_study.in_words({})
+
+
+def test_a_sweep_is_a_training_of_its_federations(sweep):
+    """The same models as those of the plain training above, and a choice of kinds and starts."""
+    how = dict(lr=0.05, local=Local(2))
+    done = function_study.sweep(NET, functions.on_line(30, 50), LEVELS, SEEDS, 3, **how)
+    torch.testing.assert_close(done.history.theta, sweep.history.theta, rtol=0, atol=0)
+    assert done.levels is LEVELS and done.history.rounds == [3] and done.seconds > 0
+    own = function_study.sweep(NET, functions.on_line(30, 50), LEVELS, [1], 3, ["federated"], common_init=False, **how)
+    assert own.history.labels("kind") == ["federated"]
+    apart = own.history.model("federated", (2, 1), 1) - sweep.history.model("federated", (2, 1), 1)
+    assert apart.abs().max() > 0.01
+
+
+def test_timing_is_rounded(sweep):
+    assert sweep.timing(NET, 30, 10**7) == {"rows": 2 * (1 + 2 * 10), "seconds": 2.0, "gflops": 129.6}

@@ -66,3 +66,9 @@ def test_a_recorder_changes_nothing():
     function_theorem.recording(sgd(), norms).apply(theta, gradient, None, 0.1)
     sgd().apply(other, gradient, None, 0.1)
     assert norms == [5.0] and torch.equal(theta, other)
+
+
+def test_every_pair_of_steps_and_rounds_is_a_training():
+    found = function_theorem.measure(POOL, CUTS, [1, 3], [1, 2, 4])
+    assert found.shape == (2, 3, len(CUTS) + 1)
+    np.testing.assert_array_equal(found[1, 2], function_theorem.distances(POOL, CUTS, 3, 4))
