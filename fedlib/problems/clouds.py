@@ -57,6 +57,11 @@ def above(X: Measure, Y: Measure, run: FedWaD, p: float = 2) -> np.ndarray:
     return 100 * (run.bound / wasserstein(X, Y, p) - 1)
 
 
+def closes_in(gap: np.ndarray) -> bool:
+    """Whether a ``gap`` (%) [rounds] is never below 0, never rises, and ends below 1."""
+    return bool((gap > -1e-7).all() and (np.diff(gap) < 1e-7).all() and gap[-1] < 1)
+
+
 def gaussians(d: int, n: int, m: int) -> tuple[Measure, Measure]:
     """Clouds of n and m points in R^d, st.dev. 1 and 0.7, their means 4 sqrt(2) apart."""
     rng = stream(d, "gaussians")

@@ -18,6 +18,13 @@ def test_the_gap_is_that_of_the_bound():
     assert (values > 0).all()
 
 
+@pytest.mark.parametrize(
+    ("gap", "closes"), [([9, 3, 0.5], True), ([9, 3, 1.5], False), ([3, 9, 0.5], False), ([9, 3, -1], False)]
+)
+def test_a_gap_that_closes_is_no_gap_that_rises_or_stays(gap, closes):
+    assert clouds.closes_in(np.array(gap, float)) is closes
+
+
 def test_a_start_is_tight_and_in_the_middle():
     X, Y = clouds.gaussians(50, 300, 300)
     xi = clouds.tight_start(X, Y, 7)
