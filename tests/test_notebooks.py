@@ -47,6 +47,7 @@ def test_hygiene(path):
         assert len(cell.source.splitlines()) <= 40, f"{len(cell.source.splitlines())} lines: {cell.source[:60]}"
         kept = {"nbval-check-output", "keep_output"} & set(tags(cell))
         assert kept or not cell.outputs, f"outputs are stripped (make format): {cell.source[:60]}"
+        assert ".index(" not in cell.source, "results are found by their names, not by a position"
         assert "papermill" not in cell.metadata
     assert "widgets" not in notebook.metadata
     assert "papermill" not in notebook.metadata

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedlib.federated import batches, reference
+from fedlib.federated import batches, reference, work
 from fedlib.federated.batches import Local, blocks_of, participants
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import fedavg, isolated, ring
@@ -403,3 +403,11 @@ def test_clients_start_from_different_parameters_where_asked(problem):
         theta[3:], stack(net, [(0, k) for k in range(3)], fan_in_uniform).double(), rtol=0, atol=1e-6
     )
     assert (theta[3] - theta[4]).abs().max() > 0.1
+
+
+def test_padding_is_looked_at_once(problem, monkeypatch):
+    """Every row the first time that it works, not in every step: it costs two gradients."""
+    looked, check = [], work.check_padding_is_ignored
+    monkeypatch.setattr(work, "check_padding_is_ignored", lambda *a: looked.append(len(a[2]["w"])) or check(*a))
+    run(problem, [Federation(problem[3])], rounds=5, local=Local(3))
+    assert looked == [3]

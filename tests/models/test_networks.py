@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from fedlib.federated.stack import draw_parameters, stack
-from fedlib.models.networks import CartesianDeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
+from fedlib.models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
 from fedlib.models.stochastic import init_snn
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.problems.feddro import CNN
@@ -142,3 +142,12 @@ def test_initial_parameters_come_from_their_own_stream(init):
     one = draw_parameters(layer, init, torch_stream(0, "init"))
     torch.randn(7)
     torch.testing.assert_close(draw_parameters(layer, init, torch_stream(0, "init")), one, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kind", [DeepONet, CartesianDeepONet])
+def test_a_deeponet_has_one_bias_and_halves_that_fit(kind):
+    net = kind((6, 5, 4), (1, 5, 4))
+    assert net.bias.shape == (1,)
+    assert sum(p.numel() for p in net.parameters()) == (6 * 5 + 5 + 5 * 4 + 4) + (1 * 5 + 5 + 5 * 4 + 4) + 1
+    with pytest.raises(ValueError, match="branch ends with width 4, trunk with 3; they must be equal"):
+        kind((6, 5, 4), (1, 5, 3))

@@ -295,3 +295,13 @@ def test_labels_go_in_and_come_out():
     back, labels = split_labels(with_labels(x, y, 3, 10.0), 3)
     np.testing.assert_array_equal(back, x)
     np.testing.assert_array_equal(labels, y)
+
+
+def test_who_sends_what_to_whom_in_fedwad():
+    X, Y, wire = uniform(np.array([[0.0]])), uniform(np.array([[10.0]])), []
+    fedwad(X, Y, np.array([[4.0]]), 1, t=0.25, wire=wire)
+    said = [(m.sender, m.receiver, m.what, float(m.value.squeeze())) for m in wire]
+    for client, sent, eta, W in (("client 1", said[:3], 3.0, 3.0), ("client 2", said[3:], 5.5, 4.5)):
+        assert sent == [
+            ("server", client, "xi", 4.0), (client, "server", "eta", eta), (client, "server", "W(own, eta)", W),
+        ]  # fmt: skip

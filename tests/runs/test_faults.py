@@ -15,6 +15,7 @@ import torch
 
 from fedlib import Run
 from fedlib.__main__ import main
+from fedlib.runs import batch
 from fedlib.runs.outputs import is_done
 
 from .test_batch import LIGHT, command, project, result, write_notebook
@@ -70,7 +71,7 @@ def whole(project, *names):
 
 
 @pytest.mark.fault("survived")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
     process, workers, kernels, arguments, wait = batch_at_work
     process.send_signal(how)
@@ -126,20 +127,35 @@ def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, ca
 
 
 @pytest.mark.fault("survived")
-@pytest.mark.parametrize("damage", ["figure deleted", "figure changed", "notebook truncated", "notebook deleted"])
-def test_up_to_date_means_that_all_is_there_and_whole(project, damage, capsys):
+def test_up_to_date_means_that_all_is_there_and_whole(project, capsys):
     write_notebook(project[0], "sound", last="wait = ''" + FIGURES, code=LIGHT)
     assert command(project) == 0
     folder = project[1] / "quick/sound"
-    before = (folder / "early.png").read_bytes()
-    path = folder / ("early.png" if "figure" in damage else "sound.ipynb")
-    path.unlink() if "deleted" in damage else path.write_bytes(path.read_bytes()[:-10])
+    early, notebook = folder / "early.png", folder / "sound.ipynb"
+    before = early.read_bytes()
+    notebook.unlink()  # git does not keep it, and a clone is up to date all the same
     capsys.readouterr()
     assert command(project) == 0
-    kept = damage == "notebook deleted"  # git does not keep it, and a clone is up to date all the same
-    assert ("skipped  sound" in capsys.readouterr().out) is kept
-    assert (folder / "early.png").read_bytes() == before
-    whole(project, "sound")
+    assert "skipped  sound" in capsys.readouterr().out
+    for damage in (early.unlink, lambda: early.write_bytes(before[:-1]), lambda: notebook.write_bytes(b"{")):
+        damage()
+        assert command(project) == 0
+        assert "skipped  sound" not in capsys.readouterr().out
+        assert early.read_bytes() == before
+        whole(project, "sound")
+
+
+@pytest.mark.fault("survived")
+def test_ctrl_c_is_one_line(project, capsys, monkeypatch):
+    monkeypatch.setattr(batch, "together", interrupted)
+    assert command(project) == 130
+    assert capsys.readouterr().err == (
+        "\nfedlib: interrupted; what is done is kept, and the same command goes on from there\n"
+    )
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_svg_files_are_the_same_from_run_to_run(project):
@@ -232,7 +248,7 @@ def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, mon
 
 
 @pytest.mark.fault("survived")
-@pytest.mark.parametrize("victim", ["main", "worker", "kernel"])
+@pytest.mark.parametrize("victim", ["main", "kernel"])
 def test_the_processes_of_a_notebook_end_with_it(project, victim, tmp_path):
     """Seeds in processes of their own (joblib), at work for ten minutes when something above them is killed."""
     code = (
@@ -251,6 +267,6 @@ def test_the_processes_of_a_notebook_end_with_it(project, victim, tmp_path):
     below = main_.children(recursive=True)
     (worker,) = main_.children()
     (kernel,) = worker.children()
-    {"main": main_, "worker": worker, "kernel": kernel}[victim].kill()
+    {"main": main_, "kernel": kernel}[victim].kill()
     process.wait(30)
     assert gone(below)
