@@ -67,7 +67,8 @@ def test_levels_of_a_problem_share_their_scale(name):
 
 @pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
 def test_the_explorer_redraws_fast(name):
-    assert_redraws_fast(every_move(explorer({name: untrained(name)})))
+    limit = 0.1 if name == "allen_cahn_3" else 0.07  # seven panels, five of them maps
+    assert_redraws_fast(every_move(explorer({name: untrained(name)})), limit)
 
 
 def test_the_explorer_keeps_equation_and_level_together():

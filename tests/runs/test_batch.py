@@ -51,6 +51,10 @@ def write_notebook(folder, name, last="run.finish(mean=scale * stream(seed, 'x')
     nbformat.write(new_notebook(cells=cells, metadata=kernel), folder / f"{name}.ipynb")
 
 
+def write_light(folder, name, last="run.finish(mean=seed)"):
+    write_notebook(folder, name, last, LIGHT)
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     source = tmp_path / "notebooks"
@@ -74,8 +78,9 @@ def result(project, name="sound", profile="quick"):
 @pytest.mark.fault("survived")
 def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     source, figures, log = project
-    write_notebook(source, "broken", last="1 / 0")
-    write_notebook(source, "silent", last="pass")  # ends well, but leaves no result
+    write_light(source, "sound")
+    write_light(source, "broken", last="1 / 0")
+    write_light(source, "silent", last="pass")  # ends well, but leaves no result
     assert command(project) == 1
     out = capsys.readouterr().out
     assert "failed   broken" in out
@@ -86,8 +91,8 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     assert not (figures / "quick" / "broken").exists()
     assert log.read_text().split().count("sound") == 1
 
-    write_notebook(source, "broken")  # mended: only what is missing runs
-    write_notebook(source, "silent")
+    write_light(source, "broken")  # mended: only what is missing runs
+    write_light(source, "silent")
     assert command(project) == 0
     assert "skipped  sound" in capsys.readouterr().out
     assert sorted(log.read_text().split()) == ["broken", "broken", "silent", "silent", "sound"]
@@ -136,7 +141,8 @@ def test_an_edited_cell_is_a_custom_run_of_a_known_profile(project, capsys):
 
 @pytest.mark.fault("survived")
 def test_a_truncated_result_runs_again(project):
-    _, figures, log = project
+    source, figures, log = project
+    write_light(source, "sound")
     assert command(project) == 0
     first, path = result(project), figures / "quick" / "sound" / "result.json"
     path.write_text(path.read_text()[:100])
@@ -147,7 +153,8 @@ def test_a_truncated_result_runs_again(project):
 
 def test_names_may_be_short_or_paths(project, monkeypatch):
     source, _, log = project
-    write_notebook(source, "sounder")
+    write_light(source, "sound")
+    write_light(source, "sounder")
     monkeypatch.chdir(source.parent)
     names = ["sound", "sound.ipynb", "notebooks/sound.ipynb", str(source / "sound.ipynb"), "./notebooks/sound"]
     assert command(project, *names) == 0
@@ -206,14 +213,14 @@ def percents(text):
 
 
 def test_the_bar_starts_at_zero_and_is_full_only_after_success(project, capsys):
-    write_notebook(project[0], "silent", last="pass")  # all cells end well, but it leaves no result
+    write_light(project[0], "silent", last="pass")  # all cells end well, but it leaves no result
     assert command(project, "silent") == 1
     seen = percents(capsys.readouterr().err)
     assert seen[0] == 0
     assert max(seen) < 100
     (partial,) = (project[1] / "quick/.work/silent").glob("partial-*/silent.ipynb")
     assert worker.cells_done(partial) == 4
-    write_notebook(project[0], "silent")
+    write_light(project[0], "silent")
     assert command(project, "silent") == 0
     assert not partial.exists()
     seen = percents(capsys.readouterr().err)

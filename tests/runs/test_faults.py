@@ -18,7 +18,7 @@ from fedlib.__main__ import main
 from fedlib.runs import batch
 from fedlib.runs.outputs import is_done
 
-from .test_batch import LIGHT, command, project, result, write_notebook
+from .test_batch import command, project, result, write_light, write_notebook
 
 assert project  # a fixture
 
@@ -37,7 +37,7 @@ def batch_at_work(project, tmp_path):
     wait = tmp_path / "wait"
     wait.touch()
     for name in ("sound", "early"):
-        write_notebook(source, name, last=f"wait = {str(wait)!r}" + FIGURES, code=LIGHT)
+        write_light(source, name, last=f"wait = {str(wait)!r}" + FIGURES)
     arguments = ["run", "--source", str(source), "--figures", str(figures), "--jobs", "2"]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(
@@ -128,7 +128,7 @@ def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, ca
 
 @pytest.mark.fault("survived")
 def test_up_to_date_means_that_all_is_there_and_whole(project, capsys):
-    write_notebook(project[0], "sound", last="wait = ''" + FIGURES, code=LIGHT)
+    write_light(project[0], "sound", last="wait = ''" + FIGURES)
     assert command(project) == 0
     folder = project[1] / "quick/sound"
     early, notebook = folder / "early.png", folder / "sound.ipynb"
@@ -175,7 +175,7 @@ def test_svg_files_are_the_same_from_run_to_run(project):
 def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
     (project[1] / "quick").mkdir(parents=True)
     (project[1] / "quick/sound").write_text("mine")
-    write_notebook(project[0], "other", last="run.finish()", code=LIGHT)
+    write_light(project[0], "other", last="run.finish()")
     assert command(project) == 1
     out = capsys.readouterr().out
     assert f"a file is in the way: {project[1] / 'quick/sound'}" in out
@@ -187,7 +187,7 @@ def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
 @pytest.mark.fault("clear error")
 def test_a_full_disk_is_one_notebooks_failure(project):
     """Files may have 1500 bytes: the notebook itself cannot be written."""
-    write_notebook(project[0], "sound", last="run.finish()", code=LIGHT)
+    write_light(project[0], "sound", last="run.finish()")
     arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
     full = subprocess.run(
         [sys.executable, "-m", "fedlib", *arguments], capture_output=True, text=True, timeout=120,
@@ -202,8 +202,8 @@ def test_a_full_disk_is_one_notebooks_failure(project):
 
 @pytest.mark.fault("clear error")
 def test_a_time_limit_stops_one_notebook(project, capsys):
-    write_notebook(project[0], "slow", last="time.sleep(600)", code=LIGHT)
-    write_notebook(project[0], "sound", last="run.finish()", code=LIGHT)
+    write_light(project[0], "slow", last="time.sleep(600)")
+    write_light(project[0], "sound", last="run.finish()")
     assert command(project, "slow", "--limit", "4") == 1
     assert ": it took longer than the limit of 4 s (log: " in capsys.readouterr().out
     assert not [p for p in psutil.Process(os.getpid()).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
@@ -234,8 +234,8 @@ def test_every_number_of_a_result_is_looked_at(tmp_path, monkeypatch, value):
 
 def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, monkeypatch):
     code = "run.finish(threads=int(os.environ['OMP_NUM_THREADS']))"
-    write_notebook(project[0], "sound", last=code, code=LIGHT)
-    write_notebook(project[0], "other", last=code, code=LIGHT)
+    write_light(project[0], "sound", last=code)
+    write_light(project[0], "other", last=code)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert command(project, "sound") == 0
     assert result(project)["metrics"]["threads"] == 2
@@ -254,7 +254,7 @@ def test_the_processes_of_a_notebook_end_with_it(project, victim, tmp_path):
     code = (
         f"from joblib import Parallel, delayed\nParallel(2)(delayed(time.sleep)(600 + i) for i in range(2))\n{FIGURES}"
     )
-    write_notebook(project[0], "sound", last=code, code=LIGHT)
+    write_light(project[0], "sound", last=code)
     arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said)
