@@ -15,9 +15,9 @@ from .hashes import content_hash
 from .jobs import Job, Outcome, threads
 from .outputs import is_done
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, named, profile_parameters
-from .worker import cells_done
+from .worker import cells_done, words
 
-EVERY = 0.2  # s between two looks at the running processes
+EVERY = 0.5  # s between two looks at the running processes, and at megabytes of notebooks for the bar
 
 
 def run(
@@ -65,16 +65,19 @@ def together(work: Sequence[Job], jobs: int, limit: float | None) -> Iterator[Ou
     with bar(work) as show:
         try:
             while waiting or running:
-                for job in [job for job in running if job.ended()]:
-                    running.remove(job)
-                    yield show(job, job.outcome())
-                for job in running if limit else ():
-                    if time.time() - job.started > limit:
-                        job.stop()
-                        yield show(job, job.outcome(f"it took longer than the limit of {limit:g} s"))
+                for job in list(running):
+                    late = limit is not None and time.time() - job.started > limit
+                    if job.ended() or late:
+                        running.remove(job)
+                        yield show(job, job.outcome(f"it took longer than the limit of {limit:g} s" if late else ""))
                 while waiting and len(running) < jobs:
-                    running.append(waiting.pop(0))
-                    running[-1].start()
+                    job = waiting.pop(0)
+                    try:
+                        job.start()
+                        running.append(job)
+                    except OSError as error:  # its log cannot be written
+                        message = words(error, job.target)
+                        yield show(job, Outcome(job.notebook.stem, job.target, "failed", 0.0, message))
                 show()
                 time.sleep(EVERY)
         finally:

@@ -185,6 +185,17 @@ def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
 
 
 @pytest.mark.fault("clear error")
+def test_a_log_that_cannot_be_written_is_one_notebooks_failure(project, capsys):
+    write_light(project[0], "other")
+    (project[1] / "quick/.work").mkdir(parents=True)
+    (project[1] / "quick/.work/sound").write_text("mine")
+    assert command(project) == 1
+    out = capsys.readouterr().out
+    assert f"File exists: {project[1] / 'quick/.work/sound'}" in out
+    assert "done     other" in out
+
+
+@pytest.mark.fault("clear error")
 def test_a_full_disk_is_one_notebooks_failure(project):
     """Files may have 1500 bytes: the notebook itself cannot be written."""
     write_light(project[0], "sound", last="run.finish()")
@@ -205,7 +216,9 @@ def test_a_time_limit_stops_one_notebook(project, capsys):
     write_light(project[0], "slow", last="time.sleep(600)")
     write_light(project[0], "sound", last="run.finish()")
     assert command(project, "slow", "--limit", "4") == 1
-    assert ": it took longer than the limit of 4 s (log: " in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert ": it took longer than the limit of 4 s (log: " in out
+    assert out.count("failed   slow") == 1
     assert not [p for p in psutil.Process(os.getpid()).children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
     assert command(project, "sound", "--limit", "600") == 0
 
