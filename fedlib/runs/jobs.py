@@ -79,11 +79,10 @@ class Job:
         """How it went; why: it was stopped."""
         path = workshop(self.target) / f"outcome-{self.process.pid}.json"
         self.stop()
-        if path.exists():
+        if (code := self.process.wait()) == 0:  # else what is there may be of an older process with this number
             status, message = json.loads(path.read_text())
             path.unlink()
         else:
-            code = self.process.wait()
             killed = "killed, as the system does when memory runs out" if code == -9 else f"ended with status {code}"
             log = workshop(self.target) / "log"
             status = "failed"
@@ -93,7 +92,7 @@ class Job:
 
 def threads() -> int:
     """Per kernel: one, unless OMP_NUM_THREADS says more; part of a result's stamp, whatever else is left to run."""
-    return int(os.environ.get("OMP_NUM_THREADS", "1"))
+    return int(os.environ.get("OMP_NUM_THREADS") or 1)
 
 
 def kernel_environment() -> dict[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
+from filelock import FileLock, Timeout
 
 from ..files import write_atomically
 from .outputs import inventory, is_done, read_result
@@ -33,16 +34,14 @@ def partial_folder(target: Path, pid: int) -> Path:
 @contextlib.contextmanager
 def alone(target: Path) -> Iterator[None]:
     """The only run into this folder; ValueError where another one is at work and does not end within ``PATIENCE``."""
-    from filelock import FileLock, Timeout
-
     owner, lock = workshop(target) / "pid", FileLock(workshop(target) / "lock")
     try:
-        lock.acquire(timeout=PATIENCE)
+        held = lock.acquire(timeout=PATIENCE)
     except Timeout:
         raise ValueError(
             f"another run is at work on {target.name}, pid {owner.read_text()}; wait for its end, or stop it"
         ) from None
-    with lock:
+    with held:
         owner.write_text(str(os.getpid()))
         yield
 
