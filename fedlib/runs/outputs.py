@@ -32,9 +32,11 @@ def is_done(target: Path, stamp: str) -> bool:
     The executed notebook may be missing: git keeps it of no profile.
     """
     try:
-        result = read_result(target / "result.json")
-        there = inventory(target)
-        kept = {name: there.get(name) for name in result["outputs"] if name in there or not name.endswith(".ipynb")}
-        return result["stamp"] == stamp and kept == {name: result["outputs"][name] for name in kept}
+        result, there = read_result(target / "result.json"), inventory(target)
+        whole = [
+            there.get(name) == kept or (name.endswith(".ipynb") and name not in there)
+            for name, kept in result["outputs"].items()
+        ]
+        return result["stamp"] == stamp and all(whole)
     except (OSError, ValueError, KeyError):
         return False
