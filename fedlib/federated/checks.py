@@ -28,7 +28,7 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
 
 def check_constants(names, constants, where: str = "a batch") -> None:
     """Constants come with every batch, and with every test, so their names must be free there."""
-    if taken := sorted({*names, "w", "noise"} & {*(constants or {})}):
+    if taken := sorted({*names} & {*(constants or {})}):
         raise ValueError(f"constants has {taken[0]!r}, which {where} has already; rename yours")
 
 

@@ -103,7 +103,7 @@ def play(
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
     check_noise(pool, noise)
-    check_constants(pool, constants)
+    check_constants({*pool, "w", "noise"}, constants)
     device = device_of(device)
     rows, home = rows_of(federations, local, device), home_columns(net, personal).to(device)
     gradient = client_gradient(net, knowing(loss, on(constants, device, dtype)))

@@ -67,6 +67,8 @@ def test_constants_come_with_every_batch(problem):
     assert torch.equal(one.theta, train(net, loss, pool, [Federation(shards)], rounds=2, local=Local(2)).theta)
     with pytest.raises(ValueError, match="constants has 'x', which a batch has already; rename yours"):
         train(net, loss, pool, [Federation(shards)], rounds=1, local=Local(1), constants={"x": pool["x"]})
+    with pytest.raises(ValueError, match="constants has 'w', which a batch has already; rename yours"):
+        train(net, loss, pool, [Federation(shards)], rounds=1, local=Local(1), constants={"w": pool["x"]})
     with pytest.raises(ValueError, match="constants has 't', which the test has already; rename yours"):
         train(
             net, scaled, pool, [Federation(shards)], rounds=1, local=Local(1), test={"t": pool["x"][None]},
