@@ -40,13 +40,13 @@ def ways(K: int, compiled: bool = True) -> dict:
     """The same round of FedAvg-Adam (STEPS local steps of BATCH points), done in each way."""
     net, pool, fed = setting(K)
 
-    def engine(compile):
+    def engine(backend):
         return lambda: train(
-            net, squared_error, pool, [fed], rounds=1, local=Local(STEPS, "steps", BATCH), compile=compile
+            net, squared_error, pool, [fed], rounds=1, local=Local(STEPS, "steps", BATCH), backend=backend
         )
 
     plain = lambda: fedavg_adam(net, squared_error, pool, fed, rounds=1, local=Local(STEPS, batch_size=BATCH))  # noqa: E731
-    return {"plain": plain, "eager": engine(False)} | ({"compiled": engine(True)} if compiled else {})
+    return {"plain": plain, "eager": engine("eager")} | ({"compiled": engine("inductor")} if compiled else {})
 
 
 def best_ms(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, float]:

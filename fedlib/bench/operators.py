@@ -9,12 +9,12 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 
+from ..federated.backends import knowing
 from ..federated.batches import Local
 from ..federated.federation import Federation
 from ..federated.mixing import isolated
 from ..federated.reference import fedavg_adam
 from ..federated.train import train
-from ..federated.work import knowing
 from ..models.networks import CartesianDeepONet, glorot_normal
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..problems.operators import learn_antiderivative, operator_loss
@@ -35,10 +35,10 @@ def setting(levels=(TERMS,), seeds: int = 1):
     return operator, operator.pairs(np.concatenate(draws)), feds
 
 
-def engine(rounds: int, setting, compile: bool):
+def engine(rounds: int, setting, backend: str):
     operator, pool, feds = setting
     net = CartesianDeepONet(operator.branch, operator.trunk)
-    options = dict(rounds=rounds, local=Local(E), init=glorot_normal, compile=compile, constants=operator.constants())
+    options = dict(rounds=rounds, local=Local(E), init=glorot_normal, backend=backend, constants=operator.constants())
     return lambda: train(net, operator_loss, pool, feds, **options).model(0)
 
 
@@ -51,8 +51,8 @@ def ways(rounds: int, compiled: bool = True) -> dict:
     def plain():
         return fedavg_adam(net, loss, pool, feds[0], rounds=rounds, local=local, init=glorot_normal)
 
-    found = {"plain loop": plain, "eager": engine(rounds, one, False)}
-    found |= {"compiled": engine(rounds, one, True)} if compiled else {}
+    found = {"plain loop": plain, "eager": engine(rounds, one, "eager")}
+    found |= {"compiled": engine(rounds, one, "inductor")} if compiled else {}
     return found | ({"DeepXDE": deepxde_way(rounds, operator, pool, feds[0])} if find_spec("deepxde") else {})
 
 
@@ -73,7 +73,7 @@ def figure_ways(rounds: int) -> dict:
     """The stack of Fig. 12: ten levels and five seeds, federated and isolated."""
     operator, pool, feds = setting(range(1, TERMS + 1), SEEDS)
     feds = feds + [Federation(f.shards, mixing=isolated, seed=f.seed) for f in feds]
-    return {"compiled, whole figure": engine(rounds, (operator, pool, feds), True)}
+    return {"compiled, whole figure": engine(rounds, (operator, pool, feds), "inductor")}
 
 
 def time_rounds(rounds: int, repetitions: int) -> dict:

@@ -44,12 +44,12 @@ def ways(rounds: int, compiled: bool = True) -> dict:
     def nested():
         return fedavg_adam(net, nested_autograd_loss, pool, fed, rounds=rounds, local=Local(E), init=glorot_uniform)
 
-    def jets(compile):
-        settings = dict(rounds=rounds, local=Local(E), init=glorot_uniform, compile=compile)
+    def jets(backend):
+        settings = dict(rounds=rounds, local=Local(E), init=glorot_uniform, backend=backend)
         return lambda: train(net, loss, pool, [fed], **settings).model(0)
 
-    found = {"nested autograd": nested, "jets, eager": jets(False)}
-    found |= {"jets, compiled": jets(True)} if compiled else {}
+    found = {"nested autograd": nested, "jets, eager": jets("eager")}
+    found |= {"jets, compiled": jets("inductor")} if compiled else {}
     return found | ({"DeepXDE": deepxde_way(rounds, pool, fed)} if find_spec("deepxde") else {})
 
 

@@ -49,10 +49,10 @@ def sweep(levels=LEVELS, seeds: int = SEEDS) -> list[Federation]:
     return feds
 
 
-def engine(federations, rounds, compile):
+def engine(federations, rounds, backend):
     net = mlp(WIDTHS, nn.Tanh)
     return train(
-        net, squared_error, pool(), federations, rounds=rounds, local=Local(E), init=glorot_uniform, compile=compile
+        net, squared_error, pool(), federations, rounds=rounds, local=Local(E), init=glorot_uniform, backend=backend
     )
 
 
@@ -79,9 +79,9 @@ def measure(repetitions: int = 5, rounds: int = 200) -> dict:
     plain = dict(rounds=rounds, local=Local(E), init=glorot_uniform)
     ways = {
         "plain": lambda: fedavg_adam(mlp(WIDTHS, nn.Tanh), squared_error, pool(), *pair, **plain),
-        "eager": lambda: engine(pair, rounds, False),
-        "compiled": lambda: engine(pair, rounds, True),
-        "sweep, compiled": lambda: engine(everything, few, True),
+        "eager": lambda: engine(pair, rounds, "eager"),
+        "compiled": lambda: engine(pair, rounds, "inductor"),
+        "sweep, compiled": lambda: engine(everything, few, "inductor"),
     }
     if find_spec("deepxde"):
         two, (one,), (union,) = (deepxde_models(s) for s in (halves, halves[:1], [np.arange(N)]))

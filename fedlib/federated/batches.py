@@ -81,6 +81,7 @@ def noise_stream(seed: int, client: int, round: int, n: int, local: Local, shape
 
 # measured on a core: 20 to 60 models of 1e4 parameters with 100 points each; an accelerator wants all it can hold
 POINTS_PER_BLOCK = {"cpu": 2**12, "cuda": 2**22}
+NUMBERS_AT_ONCE = 2**22  # of noise: 16 MB in float32
 
 
 def weigh(where: np.ndarray, dtype, device) -> tuple[Tensor, Tensor]:
@@ -113,8 +114,33 @@ def full_batch(pool, federations, who, dtype) -> dict[str, Tensor]:
     return gather(pool, *weigh(pad([np.asarray(federations[f].shards[k]) for f, k in who]), dtype, device_of(pool)))
 
 
-def mini_batches(pool, federations, who, steps, r, local, dtype):
-    """(n, batch) of every local step: the first n rows of ``who`` are still at work; ``steps`` is descending."""
+class Segment(NamedTuple):
+    """Consecutive local steps of the first n rows of a block, those that are still at work.
+
+    fixed: tensors [n, B, ...] of a batch that all these steps share. drawn: tensors [steps, n, B, ...], one for each
+    step; where they have "at", the batch is the pool's points with these numbers.
+    """
+
+    n: int
+    steps: int
+    fixed: dict[str, Tensor]
+    drawn: dict[str, Tensor]
+
+
+def batch_of(pool, fixed, drawn) -> dict[str, Tensor]:
+    """The rows' batch [n, B, ...] of one step: drawn is a segment's, without its first axis."""
+    looked = gather(pool, drawn["at"], drawn["w"]) if "at" in drawn else fixed
+    return looked | ({"noise": drawn["noise"]} if "noise" in drawn else {})
+
+
+def each_batch(pool, segment: Segment):
+    """The batches of its steps, one after the other."""
+    for s in range(segment.steps):
+        yield batch_of(pool, segment.fixed, {name: value[s] for name, value in segment.drawn.items()})
+
+
+def segments_of(pool, federations, who, steps, r, local, dtype):
+    """Mini-batches of all local steps of rows ``who`` = (f, k), as segments; ``steps`` [n] falls."""
     points = []
     for f, k in who:
         shard = np.asarray(federations[f].shards[k])
@@ -124,8 +150,7 @@ def mini_batches(pool, federations, who, steps, r, local, dtype):
     for start, stop in zip([0, *levels], levels, strict=False):
         n = int((steps >= stop).sum())
         where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device_of(pool))
-        for at, w in zip(where, weight, strict=True):
-            yield n, gather(pool, at, w)
+        yield Segment(n, int(stop - start), {}, {"at": where, "w": weight})
 
 
 def blocks_of(points: np.ndarray, limit: int) -> list[slice]:
@@ -147,17 +172,23 @@ def blocks_of(points: np.ndarray, limit: int) -> list[slice]:
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(points)], strict=True)]
 
 
-def with_noise(work, federations, who, r, local, shape, dtype):
-    """Every local step's (n, batch) with fresh standard normal batch["noise"] [n, B, *shape].
+def with_noise(segments, federations, who, r, local, shape, dtype):
+    """Segments with fresh standard normal "noise" [steps, n, B, *shape], cut so that this stays small.
 
     Row by row from the client's own stream, and as many numbers as the row's own batch size asks for: who else is
     in the stack changes nobody's noise. Padding repeats the first point's, so that a loss stays finite on it (without
-    noise a sample variance is 0). One draw per row and step, so that a long round needs no memory.
+    noise a sample variance is 0).
     """
     draws = [noise_stream(federations[f].seed, k, r, len(federations[f].shards[k]), local, shape) for f, k in who]
-    for n, batch in work:
-        noise = np.empty((*batch["w"].shape, *shape), np.float32)
-        for row, draw in zip(noise, draws[:n], strict=True):
-            own = next(draw)
-            row[: len(own)], row[len(own) :] = own, own[0]
-        yield n, batch | {"noise": torch.as_tensor(noise, dtype=dtype, device=batch["w"].device)}
+    for n, steps, fixed, drawn in segments:
+        one = (*(fixed or drawn)["w"].shape[-2:], *shape)
+        at_once = max(1, NUMBERS_AT_ONCE // int(np.prod(one)))
+        for first in range(0, steps, at_once):
+            some = slice(first, min(first + at_once, steps))
+            noise = np.empty((some.stop - first, *one), np.float32)
+            for step in noise:
+                for row, draw in zip(step, draws[:n], strict=True):
+                    own = next(draw)
+                    row[: len(own)], row[len(own) :] = own, own[0]
+            noise = torch.as_tensor(noise, dtype=dtype, device=(fixed or drawn)["w"].device)
+            yield Segment(n, len(noise), fixed, {k: v[some] for k, v in drawn.items()} | {"noise": noise})

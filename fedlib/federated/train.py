@@ -49,7 +49,7 @@ def train(
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
         checkpoint: keeps the state every two minutes and at the end; a training that finds its own goes on from there.
         device: "cpu", "cuda", ..., or "auto", an accelerator where there is one. progress: a bar while it runs.
-        constants, and how (optimizer, noise, personal, compile, ...): see ``play``.
+        constants, and how (optimizer, noise, personal, backend, ...): see ``play``.
 
     Raises:
         ValueError: unusable arguments or checkpoint, before any training.

@@ -1,15 +1,14 @@
 """The local work of a round: all clients of a stack take their steps at once, block by block."""
 
 from collections.abc import Callable, Mapping
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad_and_value, vmap
 
-from .batches import POINTS_PER_BLOCK, Local, blocks_of, full_batch, mini_batches, with_noise
+from .backends import flat
+from .batches import POINTS_PER_BLOCK, Local, Segment, blocks_of, each_batch, full_batch, segments_of, with_noise
 from .checks import check_padding_is_ignored, raise_if_diverged
 from .optimizers import Optimizer
 from .stack import Rows, as_dict
@@ -26,7 +25,7 @@ class Work(NamedTuple):
     noise: tuple[int, ...] | None
     optimizer: Optimizer
     gradient: Callable
-    step: Callable
+    steps: Callable
     dtype: torch.dtype
     first: np.ndarray  # [M], of the list of all clients: loss before the first step of all, NaN before that
 
@@ -69,14 +68,14 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
         view = slice(own[0], own[-1] + 1) if neighbours else torch.as_tensor(own, device=theta.device)
         th, st = theta[view], {k: v[view] for k, v in state.items()}
         if local.batch_size is None:
-            batches = repeat((len(own), full(work, todo, b)), local.updates)
+            segments = [Segment(len(own), local.updates, full(work, todo, b), {})]
         else:
-            batches = mini_batches(pool, federations, who, S, r, local, dtype)
+            segments = segments_of(pool, federations, who, S, r, local, dtype)
         if noise is not None:
-            batches = with_noise(batches, federations, who, r, local, noise, dtype)
+            segments = with_noise(segments, federations, who, r, local, noise, dtype)
         me = rows.inside[own]
         new = np.isnan(work.first[me])
-        losses = steps(work, th, st, lr[view], batches, S, check=rows.padded(own) and new.any())
+        losses = steps(work, th, st, lr[view], segments, S, check=rows.padded(own) and new.any())
         raise_if_diverged(losses, th, S, who, federations, r)
         if not neighbours:  # indexing made copies
             theta[view] = th
@@ -87,19 +86,21 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
     return means
 
 
-def steps(work: Work, theta, state, lr, batches, counts: np.ndarray, check: bool) -> Tensor:
+def steps(work: Work, theta, state, lr, segments, counts: np.ndarray, check: bool) -> Tensor:
     """The local steps of one block, in place; counts [n] falls, so the rows still at work are the first ones.
 
     check: see that the first batch with padding is not trained on it.
 
     Returns the losses [S, n] before each step, 0 after a row's last.
     """
-    losses = theta.new_zeros(counts[0], len(theta))
-    for s, (n, batch) in enumerate(batches):
-        at_work = theta[:n], {k: v[:n] for k, v in state.items()}, lr[:n]
+    losses, s = theta.new_zeros(counts[0], len(theta)), 0
+    for segment in segments:
+        n, at_work = segment.n, (theta[: segment.n], {k: v[: segment.n] for k, v in state.items()}, lr[: segment.n])
         if check:
-            check = not check_padding_is_ignored(work.gradient, as_dict(work.net, at_work[0]), batch)
-        losses[s, :n] = work.step(work.gradient, work.net, work.optimizer, *at_work, batch)
+            params, batches = as_dict(work.net, at_work[0]), each_batch(work.pool, segment)
+            check = not any(check_padding_is_ignored(work.gradient, params, batch) for batch in batches)
+        losses[s : s + segment.steps, :n] = work.steps(*at_work, work.pool, segment)
+        s += segment.steps
     return losses
 
 
@@ -120,25 +121,3 @@ def full_gradient(work: Work, theta: Tensor, todo: Todo) -> Tensor:
         at = torch.as_tensor(own, device=theta.device)
         g[at] = flat(work.gradient(as_dict(work.net, theta[at]), full(work, todo, b))[0])
     return g
-
-
-def knowing(loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
-    """The loss with constants in every batch, as the plain loops need it."""
-    return lambda predict, batch: loss(predict, {**batch, **constants})
-
-
-def client_gradient(net: nn.Module, loss: Callable) -> Callable:
-    """(parameters of n models, batch of n clients) -> (gradients, losses [n])."""
-    return vmap(grad_and_value(lambda params, batch: loss(lambda *x: functional_call(net, params, x), batch)))
-
-
-def local_step(client_gradient, net, optimizer, theta, state, lr, batch) -> Tensor:
-    """One optimiser step of all rows, in place. Returns the rows' losses before the step."""
-    gradient, losses = client_gradient(as_dict(net, theta), batch)
-    optimizer.apply(theta, flat(gradient), state, lr)
-    return losses
-
-
-def flat(gradient: Mapping[str, Tensor]) -> Tensor:
-    """Named tensors [n, ...] as rows [n, P]."""
-    return torch.cat([g.reshape(len(g), -1) for g in gradient.values()], dim=1)

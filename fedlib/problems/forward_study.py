@@ -112,11 +112,9 @@ def solution_error(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def study(
     problem: Problem, levels: Sequence[int], seeds: Sequence[int], kinds: Sequence[str] = KINDS,
-    *, rounds: int, lr: float = 1e-3, share: bool = True, evaluations: int = 1, compile: bool = False, **how,
+    *, rounds: int, lr: float = 1e-3, share: bool = True, evaluations: int = 1, **how,
 ) -> History:  # fmt: skip
     """Train all levels of a problem for some seeds as one stack. share: of ``layout``. how: of ``train``."""
-    if compile:
-        torch.compiler.reset()  # or the shapes of the last problem would make this one's dynamic: slower
     pool, _, shards = forward.layout(problem, levels, share)
     cases = federations(problem, shards, seeds, kinds, lr=lr)
     return train(
@@ -130,7 +128,6 @@ def study(
         evaluate=solution_error,
         test=test_set(problem, len(cases)),
         evaluate_every=max(1, rounds // evaluations),
-        compile=compile,
         **how,
     )
 

@@ -187,7 +187,7 @@ def test_losses_are_nan_where_a_client_was_absent(problem):
 
 def test_compiled_step_equals_the_eager_one(problem):
     fed = [Federation(problem[3], fraction=0.67)]
-    eager, compiled = (run(problem, fed, local=LOCAL["epochs"], compile=c).theta for c in (False, True))
+    eager, compiled = (run(problem, fed, local=LOCAL["epochs"], backend=b).theta for b in ("eager", "inductor"))
     torch.testing.assert_close(eager, compiled, rtol=0, atol=1e-10)
 
 

@@ -141,8 +141,8 @@ def test_a_stack_of_networks_under_vmap():
             torch.testing.assert_close(g[i], a, **EXACT)
 
 
-@pytest.mark.parametrize("compile", [False, True])
-def test_the_engine_trains_through_jets(compile):
+@pytest.mark.parametrize("backend", ["eager", "inductor", "xla"])
+def test_the_engine_trains_through_jets(backend):
     """Two clients fit -u'' = sin: eager, compiled and a plain loop with nested autograd end at the same weights."""
     x = torch.linspace(0, math.pi, 8, dtype=torch.float64)[:, None]
     net = JetNet(mlp((1, 5, 5, 1), nn.Tanh).double(), "x", ("xx",))
@@ -152,7 +152,7 @@ def test_the_engine_trains_through_jets(compile):
         return (batch["w"] * (predict(batch["x"])["xx"] + batch["x"].sin()).squeeze(1) ** 2).sum()
 
     settings = dict(rounds=3, local=Local(2), init=glorot_uniform, dtype=torch.float64)
-    stack = train(net, loss, {"x": x}, [Federation(shards, lr=0.01)], compile=compile, **settings)
+    stack = train(net, loss, {"x": x}, [Federation(shards, lr=0.01)], backend=backend, **settings)
     start = draw_parameters(net, glorot_uniform, torch_stream(0, "init"))
     clients = [load(mlp((1, 5, 5, 1), nn.Tanh).double(), start) for _ in shards]
     optimizers = [torch.optim.Adam(c.parameters(), 0.01) for c in clients]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.federated.backends import knowing
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.train import train
-from fedlib.federated.work import knowing
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics.spaces import chebyshev_draws
 from fedlib.problems import operators

@@ -6,12 +6,12 @@ import torch
 from numpy.polynomial import chebyshev as C
 
 from fedlib.federated import reference
+from fedlib.federated.backends import knowing
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import isolated
 from fedlib.federated.stack import as_dict, load, stack
 from fedlib.federated.train import train
-from fedlib.federated.work import knowing
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions

@@ -18,7 +18,7 @@ from fedlib.runs.verdicts import paper_numbers
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-3] not in ("quick", "custom"))
 NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
-HOW = {"processes", "compile", "device"}
+HOW = {"processes", "backend", "device"}
 """Parameters that say how a run is computed, not what."""
 UNUSED = "of problems that this profile does not run"
 OLD = {

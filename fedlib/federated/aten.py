@@ -1,0 +1,127 @@
+"""What torch's operations mean for arrays of JAX: those that steps of networks, losses and optimisers come down to.
+
+The kind of number of a result is not looked after here, see ``xla.of_the_kind``.
+"""
+
+import operator
+from collections.abc import Callable
+from itertools import accumulate
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+SAME = [
+    "abs",
+    "sqrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "sinh",
+    "cosh",
+    "sign",
+    "floor",
+    "ceil",
+]
+SAME += ["maximum", "minimum"]
+
+
+def meaning(target) -> Callable:
+    """The function of arrays for a node's target; NotImplementedError where there is none."""
+    name = target.__name__.split(".")[0]
+    if target is operator.getitem:
+        return target
+    if name not in TABLE:
+        raise NotImplementedError(
+            f"{target}, which the loss, the network or the optimiser uses, has no meaning in fedlib/federated/aten.py; "
+            "train with backend='eager', or add it there with its test"
+        )
+    return TABLE[name]
+
+
+def expand(x, shape):
+    """-1 keeps a length; new axes come first."""
+    old = (1,) * (len(shape) - x.ndim) + x.shape
+    return jnp.broadcast_to(x, [o if s == -1 else s for o, s in zip(old, shape, strict=True)])
+
+
+def cut(x, axis=0, start=0, stop=None, step=1):
+    """A slice of one axis."""
+    return lax.slice_in_dim(x, *slice(start, stop, step).indices(x.shape[axis]), axis)
+
+
+def scattered(x, part, axis, where):
+    """x with another part of one axis."""
+    return x.at[(slice(None),) * (axis % x.ndim) + (where,)].set(part)
+
+
+def split(x, sizes, axis=0):
+    """Pieces of these sizes, or of this size."""
+    sizes = [sizes] * (x.shape[axis] // sizes) if isinstance(sizes, int) else sizes
+    ends = accumulate(sizes)
+    return [lax.slice_in_dim(x, b - n, b, axis=axis) for n, b in zip(sizes, ends, strict=True)]
+
+
+def over(reduce: Callable) -> Callable:
+    """A reduction over some axes; over all of them, if none is named."""
+    return lambda x, axes=None, keep=False, **kind: reduce(x, axis=tuple(axes) if axes else None, keepdims=keep)
+
+
+TABLE = {name: getattr(jnp, name) for name in SAME} | {
+    "neg": operator.neg,
+    "add": lambda a, b, alpha=1: a + (b if alpha == 1 else alpha * b),
+    "sub": lambda a, b, alpha=1: a - (b if alpha == 1 else alpha * b),
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "pow": operator.pow,
+    "reciprocal": lambda x: 1 / x,
+    "rsqrt": lax.rsqrt,
+    "sigmoid": jax.nn.sigmoid,
+    "relu": jax.nn.relu,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "le": operator.le,
+    "lt": operator.lt,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "where": jnp.where,
+    "bmm": jnp.matmul,
+    "mm": jnp.matmul,
+    "sum": over(jnp.sum),
+    "mean": over(jnp.mean),
+    "amax": over(jnp.max),
+    "amin": over(jnp.min),
+    "clone": lambda x, **layout: x,
+    "alias": lambda x: x,
+    "detach": lambda x: x,
+    "lift_fresh_copy": lambda x: x,
+    "_to_copy": lambda x, **kind: jnp.asarray(x),
+    "view": jnp.reshape,
+    "_unsafe_view": jnp.reshape,
+    "permute": jnp.transpose,
+    "expand": expand,
+    "unsqueeze": jnp.expand_dims,
+    "squeeze": lambda x, axes: x.reshape([n for i, n in enumerate(x.shape) if n > 1 or i not in within(x, axes)]),
+    "select": lambda x, axis, i: lax.index_in_dim(x, i, axis, keepdims=False),
+    "slice": cut,
+    "select_scatter": scattered,
+    "slice_scatter": lambda x, part, axis=0, a=None, b=None, step=1: scattered(x, part, axis, slice(a, b, step)),
+    "cat": jnp.concatenate,
+    "split": split,
+    "split_with_sizes": split,
+    "index_select": lambda x, axis, i: jnp.take(x, i, axis=axis, mode="clip"),
+    "full": lambda shape, value, **kind: jnp.full(shape, value),
+    "full_like": lambda x, value, **kind: jnp.full(x.shape, value),
+    "scalar_tensor": lambda value, **kind: jnp.asarray(value),
+    "arange": lambda start, stop, step=1, **kind: jnp.arange(start, stop, step),
+}
+
+
+def within(x, axes) -> list[int]:
+    """Axes counted from the front."""
+    return [axis % x.ndim for axis in ([axes] if isinstance(axes, int) else axes)]

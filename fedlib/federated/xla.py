@@ -1,0 +1,121 @@
+"""The local steps of a block as one program of XLA: the unchanged torch network, loss and optimiser, by way of JAX.
+
+torch writes down which operations one step of all rows is (``make_fx``: forward, backward and optimiser, batched); each
+of them has its meaning in ``aten``; a loop over the steps around them is compiled, once per shape, in about a second.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch._decomp import core_aten_decompositions
+from torch.func import functionalize
+from torch.fx import GraphModule, map_arg
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_leaves, tree_map
+
+from .backends import client_gradient, stepping
+from .batches import Segment, batch_of
+from .optimizers import Optimizer
+
+
+def xla(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Callable:
+    """A segment's steps as one compiled loop.
+
+    Raises:
+        NotImplementedError: a step uses an operation that ``aten`` does not know.
+    """
+    jax = import_jax()
+    step, programs = stepping(net, client_gradient(net, loss), optimizer), {}
+
+    def run(theta, state, lr, pool, segment: Segment) -> Tensor:
+        carried, fixed = tree_leaves((theta, state)), tree_leaves((lr, pool, segment.fixed))
+        drawn = tree_leaves(segment.drawn)
+        key = tuple((x.shape, x.dtype) for x in (*carried, *fixed, *drawn))
+        with jax.enable_x64(True):  # 64-bit numbers are what they are; it makes nothing of 32 bits wider
+            if key not in programs:
+                first = {name: value[0] for name, value in segment.drawn.items()}
+                programs[key] = program(step, (theta, state, lr, pool, segment.fixed, first))
+            compiled, known = programs[key]
+            after, losses = compiled(*tree_map(to_jax, (known, carried, fixed, drawn)), segment.steps)
+        for old, new in zip(carried, after, strict=True):
+            old.copy_(torch.from_dlpack(new))
+        return torch.from_dlpack(losses)
+
+    return run
+
+
+def program(step: Callable, example: tuple) -> tuple[Callable, list[Tensor]]:
+    """The compiled loop over the steps of a segment, and the tensors that the loss knew already, its first argument."""
+    import jax
+
+    graph = written_down(step, example)
+    known = [getattr(graph, node.target).detach() for node in graph.graph.find_nodes(op="get_attr")]
+    pure = as_jax(graph)
+
+    def loop(known, carried, fixed, drawn, steps):
+        def body(carried, drawn):
+            *carried, losses = pure(known, [*carried, *fixed, *drawn])
+            return carried, losses
+
+        return jax.lax.scan(body, carried, drawn, length=steps)
+
+    return jax.jit(loop, static_argnums=4), known
+
+
+def written_down(step: Callable, example: tuple) -> GraphModule:
+    """One step without side effects, as operations: (theta, state, lr, pool, fixed, drawn) -> theta, state, losses."""
+
+    def pure(theta, state, lr, pool, fixed, drawn):
+        theta, state = theta.clone(), {name: value.clone() for name, value in state.items()}
+        losses = step(theta, state, lr, batch_of(pool, fixed, drawn))
+        return theta, state, losses
+
+    graph = make_fx(functionalize(pure), decomposition_table=core_aten_decompositions())(*example)
+    graph.graph.eliminate_dead_code()  # no argument goes, used or not
+    return graph
+
+
+def as_jax(graph: GraphModule) -> Callable:
+    """The function of arrays that a graph is: (what it knows, its arguments) -> results, all of them lists."""
+    from .aten import meaning
+
+    nodes = list(graph.graph.nodes)
+    operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
+
+    def function(known, given):
+        sources, values = {"get_attr": iter(known), "placeholder": iter(given)}, {}
+        for node in nodes[:-1]:
+            if node.op in sources:
+                values[node] = next(sources[node.op])
+            else:
+                found = operations[node](*map_arg(node.args, values.get), **map_arg(node.kwargs, values.get))
+                values[node] = of_the_kind(node, found)
+        return [values[node] for node in nodes[-1].args[0]]
+
+    return function
+
+
+def of_the_kind(node, found):
+    """A result with the kind of number that it has in torch, whose rules for mixed kinds differ."""
+    said = node.meta.get("tensor_meta")
+    return found.astype(str(said.dtype).removeprefix("torch.")) if hasattr(said, "dtype") else found
+
+
+def to_jax(x: Tensor):
+    """The same numbers as an array of JAX, without a copy where memory allows."""
+    import jax.numpy as jnp
+
+    return jnp.from_dlpack(x.detach().contiguous())
+
+
+def import_jax():
+    """JAX, with as many threads as torch has: its own default is a thread per core."""
+    if torch.get_num_threads() == 1 and "jax" not in sys.modules:
+        flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+    import jax
+
+    return jax
