@@ -1,11 +1,13 @@
 """How the local steps of a block are computed: eagerly, by torch's compiler, or by XLA.
 
-A backend is a function (net, loss, optimizer) -> run, and run(theta, state, lr, pool, segment) takes all steps of a
-segment, in place in theta [n, P] and the optimiser's state, with rates lr [n, 1]. It returns the losses [S, n] before
-each step. They differ in rounding and in speed, and in nothing else.
+A backend is a function (net, loss, optimizer, ahead) -> run, and run(theta, state, lr, pool, segment) takes all steps
+of a segment, in place in theta [n, P] and the optimiser's state, with rates lr [n, 1]. It returns the losses [S, n]
+before each step. They differ in rounding and in speed, and in nothing else.
 """
 
 from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,33 +18,37 @@ from .optimizers import Optimizer
 from .stack import as_dict
 
 
-def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Callable:
+class Ahead(NamedTuple):
+    """What a training has before it, as far as anybody knows: rounds, and blocks in each of them.
+
+    varied: others take part in other rounds, so that the shapes of the blocks change.
+    """
+
+    rounds: int = 1000
+    blocks: int = 1
+    varied: bool = False
+
+
+def eager(net: nn.Module, loss: Callable, optimizer: Optimizer, ahead: Ahead) -> Callable:
     """Step by step. One ordinary backward pass of the summed losses: rows are independent, so it is every row's own
     gradient, without what ``vmap(grad)`` costs."""
     return one_by_one(stepping(net, summed_gradient(net, loss), optimizer))
 
 
-def inductor(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Callable:
-    """Step by step, each one a program of ``torch.compile``: tens of seconds per shape, then a multiple of eager."""
+def inductor(net: nn.Module, loss: Callable, optimizer: Optimizer, ahead: Ahead) -> Callable:
+    """Step by step, each one a program of ``torch.compile``: some ten seconds per shape, and a C++ compiler."""
     torch.compiler.reset()  # or the shapes of the last training would make this one's dynamic: slower
     return one_by_one(torch.compile(stepping(net, client_gradient(net, loss), optimizer)))
 
 
-def xla(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Callable:
+def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, ahead: Ahead) -> Callable:
     """All steps as one program of XLA, see ``xla``: a second or two per shape."""
     from .xla import xla as by_xla
 
-    return by_xla(net, loss, optimizer)
+    return by_xla(net, loss, optimizer, ahead.varied)
 
 
-BACKENDS = {"auto": eager, "eager": eager, "inductor": inductor, "xla": xla}
-
-
-def backend_of(name: str) -> Callable:
-    """The backend of a name."""
-    if name not in BACKENDS:
-        raise ValueError(f"backend = {name!r}: expected one of {', '.join(BACKENDS)}")
-    return BACKENDS[name]
+BACKENDS = {"eager": eager, "inductor": inductor, "xla": xla}
 
 
 def one_by_one(step: Callable) -> Callable:
@@ -67,7 +73,12 @@ def stepping(net: nn.Module, gradient: Callable, optimizer: Optimizer) -> Callab
 
 def knowing(loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
     """The loss with constants in every batch, as the plain loops need it."""
-    return lambda predict, batch: loss(predict, {**batch, **constants})
+
+    @wraps(loss)
+    def known(predict, batch):
+        return loss(predict, {**batch, **constants})
+
+    return known
 
 
 def of_one(net: nn.Module, loss: Callable) -> Callable:

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
-from .backends import backend_of, knowing, summed_gradient
-from .batches import Local, participants
+from .backends import Ahead, knowing, summed_gradient
+from .batches import POINTS_PER_BLOCK, Local, participants
 from .checks import check_constants, check_noise
+from .choice import backend_of
 from .federation import Federation
 from .mixing import takes_round
 from .optimizers import Optimizer, adam, restarted
@@ -88,6 +89,7 @@ def play(
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     state: State | None = None,
+    rounds: int | None = None,
 ) -> Iterator[Round]:
     """Rounds without end, one for each ``next``: for who wants to look, pause and step.
 
@@ -99,8 +101,8 @@ def play(
         personal: names of parameters that stay at the clients and are never mixed.
         init: draws a row's start, see ``stack.draw_parameters``.
         constants: tensors that all clients share (residual points, say); they come with every batch and every test.
-        backend: "eager", "inductor" or "xla", see ``backends``.
-        state: go on from here, as a ``Round`` left it.
+        backend: "eager", "inductor" or "xla", see ``backends``; or "auto", the fastest of them here, see ``choice``.
+        state: go on from here, as a ``Round`` left it. rounds: how many you will want, if you know; "auto" asks.
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
     check_noise(pool, noise)
@@ -108,7 +110,8 @@ def play(
     device = device_of(device)
     rows, home = rows_of(federations, local, device), home_columns(net, personal).to(device)
     optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
-    steps = backend_of(backend)(net, loss, optimizer)
+    blocks, varied = 1 + rows.points.sum() // POINTS_PER_BLOCK["cpu"], any(fed.fraction != 1 for fed in federations)
+    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
     first = np.full(len(rows.clients), np.nan)
     gradient = summed_gradient(net, loss)
     work = Work(net, on(pool, device, dtype), federations, rows, local, noise, optimizer, gradient, steps, dtype, first)

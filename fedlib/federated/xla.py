@@ -8,43 +8,86 @@ import os
 import sys
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch._decomp import core_aten_decompositions
 from torch.func import functionalize
 from torch.fx import GraphModule, map_arg
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.weak import WeakIdKeyDictionary
 
 from .backends import client_gradient, stepping
 from .batches import Segment, batch_of
 from .optimizers import Optimizer
 
 
-def xla(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Callable:
+def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = False) -> Callable:
     """A segment's steps as one compiled loop.
+
+    varied: rows and points are filled up to rounder numbers, for a program is compiled for every shape.
 
     Raises:
         NotImplementedError: a step uses an operation that ``aten`` does not know.
     """
     jax = import_jax()
-    step, programs = stepping(net, client_gradient(net, loss), optimizer), {}
+    step, programs, held = stepping(net, client_gradient(net, loss), optimizer), {}, WeakIdKeyDictionary()
+
+    def kept(x: Tensor):
+        """An array of a tensor that comes again in every round and does not change."""
+        if x not in held:
+            held[x] = jax.numpy.asarray(x.numpy())
+        return held[x]
 
     def run(theta, state, lr, pool, segment: Segment) -> Tensor:
-        carried, fixed = tree_leaves((theta, state)), tree_leaves((lr, pool, segment.fixed))
-        drawn = tree_leaves(segment.drawn)
+        if varied and (other := filled(theta, state, lr, segment)):
+            losses = run(*other[:3], pool, other[3])
+            for old, new in zip((theta, *state.values()), (other[0], *other[1].values()), strict=True):
+                old.copy_(new[: len(old)])
+            return losses[:, : segment.n]
+        carried, drawn = [theta, *state.values()], [*segment.drawn.values()]
+        fixed = [*pool.values(), *segment.fixed.values()]
         key = tuple((x.shape, x.dtype) for x in (*carried, *fixed, *drawn))
         with jax.enable_x64(True):  # 64-bit numbers are what they are; it makes nothing of 32 bits wider
             if key not in programs:
                 first = {name: value[0] for name, value in segment.drawn.items()}
                 programs[key] = program(step, (theta, state, lr, pool, segment.fixed, first))
             compiled, known = programs[key]
-            after, losses = compiled(*tree_map(to_jax, (known, carried, fixed, drawn)), segment.steps)
+            arrays = [[kept(x) for x in known], [x.numpy() for x in carried], [lr.numpy(), *map(kept, fixed)]]
+            after, losses = compiled(*arrays, [x.numpy() for x in drawn], segment.steps)
         for old, new in zip(carried, after, strict=True):
-            old.copy_(torch.from_dlpack(new))
-        return torch.from_dlpack(losses)
+            np.copyto(old.numpy(), new)
+        return torch.from_numpy(np.array(losses))
 
     return run
+
+
+def filled(theta, state, lr, segment: Segment) -> tuple | None:
+    """The same with up to an eighth more rows, copies of the first, and points, which weigh nothing; None if round."""
+    n, B = (segment.fixed or segment.drawn)["w"].shape[-2:]
+    rows, points = rounder(n), rounder(B)
+    if (rows, points) == (n, B):
+        return None
+
+    def grown(x: Tensor, axis: int, size: int) -> Tensor:
+        first = x.narrow(axis, 0, 1)
+        return torch.cat([x, first.repeat_interleave(size - x.shape[axis], axis)], axis)
+
+    def batch(given, axis):
+        found = {name: grown(grown(x, axis, rows), axis + 1, points) for name, x in given.items()}
+        if "w" in found:
+            found["w"][..., B:] = 0
+        return found
+
+    theta, lr, *kept = (grown(x, 0, rows) for x in (theta, lr, *state.values()))
+    segment = Segment(rows, segment.steps, batch(segment.fixed, 0), batch(segment.drawn, 1))
+    return theta, dict(zip(state, kept, strict=True)), lr, segment
+
+
+def rounder(n: int) -> int:
+    """n, or the next number with four leading binary digits: at most an eighth more."""
+    unit = 1 << max(0, n.bit_length() - 4)
+    return -(-n // unit) * unit
 
 
 def program(step: Callable, example: tuple) -> tuple[Callable, list[Tensor]]:
@@ -102,13 +145,6 @@ def of_the_kind(node, found):
     """A result with the kind of number that it has in torch, whose rules for mixed kinds differ."""
     said = node.meta.get("tensor_meta")
     return found.astype(str(said.dtype).removeprefix("torch.")) if hasattr(said, "dtype") else found
-
-
-def to_jax(x: Tensor):
-    """The same numbers as an array of JAX, without a copy where memory allows."""
-    import jax.numpy as jnp
-
-    return jnp.from_dlpack(x.detach().contiguous())
 
 
 def import_jax():
