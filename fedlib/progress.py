@@ -2,20 +2,27 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tqdm import tqdm
 
 DELAY, EVERY = 1.0, 0.25  # s: a shorter training shows none; between two drawings
 
 
-def rounds_of(start: int, stop: int, show: bool) -> Iterator[int]:
+def rounds_of(start: int, stop: int, show: bool | Callable[[int], None]) -> Iterator[int]:
     """range(start, stop), with a bar if ``show``: a line of the terminal, or an HTML bar in a notebook.
 
-    It goes away at the end, so that ten trainings of a notebook leave nothing between the reader and their figures.
-    Nothing is drawn in a batch run, under nbval or into a file. (tqdm has a notebook bar, but leaves it at 0 %.)
+    A function in its place is told after each round how many are done.
+
+    The bar goes away at the end, so that ten trainings of a notebook leave nothing between the reader and their
+    figures. Nothing is drawn in a batch run, under nbval or into a file. (tqdm has a notebook bar, but leaves it at
+    0 %.)
     """
-    if not show or {"FEDLIB_OUTPUT", "FEDLIB_QUIET"} & {*os.environ}:
+    if callable(show):
+        for r in range(start, stop):
+            yield r
+            show(r + 1)
+    elif not show or {"FEDLIB_OUTPUT", "FEDLIB_QUIET"} & {*os.environ}:
         yield from range(start, stop)
     elif not (display := notebook_display()):
         yield from tqdm(range(start, stop), "rounds", stop, leave=False, disable=None, delay=DELAY, initial=start)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from .federation import Federation
 from .history import History
 from .rounds import Round, State, device_of, on, play
 from .stack import as_dict, rows_of
+from .workers import shared_out, side_by_side
 
 
 def train(
@@ -30,8 +32,9 @@ def train(
     test: Mapping[str, Tensor] | Callable[[Hashable], Mapping[str, Tensor]] | None = None,
     evaluate_every: int = 1,
     parts: Sequence[str] | None = None,
-    progress: bool = False,
+    progress: bool | Callable[[int], None] = False,
     checkpoint: checkpoints.Checkpoint | None = None,
+    workers: int = 1,
     constants: Mapping[str, Tensor] | None = None,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
@@ -48,23 +51,48 @@ def train(
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
         checkpoint: keeps the state every two minutes and at the end; a training that finds its own goes on from there.
-        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one. progress: a bar while it runs.
+        workers: processes that share out the federations, see ``workers``. They take seconds to start, and functions
+            work there on copies of what they know: for long trainings.
+        device: "cpu", "cuda", ..., or "auto", an accelerator where there is one.
+        progress: a bar while it runs, or a function that is told how many rounds are done.
         constants, and how (optimizer, noise, personal, backend, ...): see ``play``.
 
     Raises:
         ValueError: unusable arguments or checkpoint, before any training.
         FloatingPointError: a loss became non-finite; names federation, client, round and step.
+        RuntimeError: a worker process was killed.
     """
-    federations, device, state = checked_keys(federations, parts), device_of(device), None
+    federations, device = checked_keys(federations, parts), device_of(device)
     test = tests_of(test, federations)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
-    test, constants = on(test, device, dtype), on(constants, device, dtype)
+    shares = shared_out(list(federations.values()), local, workers)
+    trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
+    result, first = trained(
+        federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
+        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, **how,
+    )  # fmt: skip
+    warn_if_nothing_learnt(result, first)
+    return result
+
+
+def one_stack(
+    federations: Mapping[Hashable, Federation], test: Mapping[str, Tensor], checkpoint: checkpoints.Checkpoint | None,
+    progress: bool | Callable, *, net, loss, pool, rounds, local, parts, evaluate, evaluate_every, constants, device,
+    dtype, **how,
+) -> tuple[History, np.ndarray]:  # fmt: skip
+    """``train`` in this process, with checked arguments.
+
+    Returns:
+        its history, and every client's loss before its first step [M]: NaN if that was before a checkpoint.
+    """
+    test, constants, state = on(test, device, dtype), on(constants, device, dtype), None
     result, due = History.empty(federations, parts, rounds), {*range(evaluate_every, rounds, evaluate_every), rounds}
     if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*found)
+    first = np.full(result.losses.shape[1], np.nan)
     if state is None or state.round < rounds:
         how |= dict(local=local, constants=constants, device=device, dtype=dtype)
-        played = play(net, loss, pool, federations, state=state, **how)
+        played = play(net, loss, pool, federations, state=state, rounds=rounds, **how)
         saved_at = time.monotonic()
         for r in rounds_of(start := state.round if state else 0, rounds, progress):
             done = next(played)
@@ -75,9 +103,9 @@ def train(
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
         if not start:
-            warn_if_nothing_learnt(result, done.first)
+            first = done.first
     result.theta = state.theta[rows_of(list(federations.values()), local, device).outside].cpu()
-    return result
+    return result, first
 
 
 def record(result: History, done: Round, net, evaluate, test, constants, chunk: int = 64) -> None:
