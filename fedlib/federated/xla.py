@@ -21,11 +21,14 @@ from .backends import client_gradient, stepping
 from .batches import Segment, batch_of
 from .optimizers import Optimizer
 
+ROWS = 8  # at a time, where shapes vary
+
 
 def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = False) -> Callable:
     """A segment's steps as one compiled loop.
 
-    varied: rows and points are filled up to rounder numbers, for a program is compiled for every shape.
+    varied: other shapes in every round. A program is compiled for every shape, so rows then go eight at a time, filled
+    up where there are fewer.
 
     Raises:
         NotImplementedError: a step uses an operation that ``aten`` does not know.
@@ -40,11 +43,19 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
         return held[x]
 
     def run(theta, state, lr, pool, segment: Segment) -> Tensor:
-        if varied and (other := filled(theta, state, lr, segment)):
-            losses = run(*other[:3], pool, other[3])
-            for old, new in zip((theta, *state.values()), (other[0], *other[1].values()), strict=True):
-                old.copy_(new[: len(old)])
-            return losses[:, : segment.n]
+        if not varied:
+            return at_once(theta, state, lr, pool, segment)
+        losses = []
+        for rows in torch.arange(segment.n).split(ROWS):
+            a, b = int(rows[0]), int(rows[-1]) + 1
+            own = theta[a:b], {name: value[a:b] for name, value in state.items()}
+            more = filled(*own, lr[a:b], part(segment, a, b))
+            losses.append(at_once(*more[:3], pool, more[3])[:, : b - a])
+            for old, new in zip((own[0], *own[1].values()), (more[0], *more[1].values()), strict=True):
+                old.copy_(new[: b - a])
+        return torch.cat(losses, 1)
+
+    def at_once(theta, state, lr, pool, segment: Segment) -> Tensor:
         carried, drawn = [theta, *state.values()], [*segment.drawn.values()]
         fixed = [*pool.values(), *segment.fixed.values()]
         key = tuple((x.shape, x.dtype) for x in (*carried, *fixed, *drawn))
@@ -62,16 +73,19 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
     return run
 
 
-def filled(theta, state, lr, segment: Segment) -> tuple | None:
-    """The same with up to an eighth more rows, copies of the first, and points, which weigh nothing; None if round."""
+def part(segment: Segment, a: int, b: int) -> Segment:
+    """Of the rows a..b-1 only."""
+    fixed = {name: value[a:b] for name, value in segment.fixed.items()}
+    return Segment(b - a, segment.steps, fixed, {name: value[:, a:b] for name, value in segment.drawn.items()})
+
+
+def filled(theta, state, lr, segment: Segment) -> tuple:
+    """The same with more rows, copies of the first, and more points, which weigh nothing, to rounder numbers."""
     n, B = (segment.fixed or segment.drawn)["w"].shape[-2:]
-    rows, points = rounder(n), rounder(B)
-    if (rows, points) == (n, B):
-        return None
+    rows, points = rounder(n, 1), rounder(B, 4)
 
     def grown(x: Tensor, axis: int, size: int) -> Tensor:
-        first = x.narrow(axis, 0, 1)
-        return torch.cat([x, first.repeat_interleave(size - x.shape[axis], axis)], axis)
+        return torch.cat([x, x.narrow(axis, 0, 1).repeat_interleave(size - x.shape[axis], axis)], axis)
 
     def batch(given, axis):
         found = {name: grown(grown(x, axis, rows), axis + 1, points) for name, x in given.items()}
@@ -84,9 +98,9 @@ def filled(theta, state, lr, segment: Segment) -> tuple | None:
     return theta, dict(zip(state, kept, strict=True)), lr, segment
 
 
-def rounder(n: int) -> int:
-    """n, or the next number with four leading binary digits: at most an eighth more."""
-    unit = 1 << max(0, n.bit_length() - 4)
+def rounder(n: int, digits: int) -> int:
+    """n, or the next number of which only so many leading binary digits are not 0."""
+    unit = 1 << max(0, (n - 1).bit_length() - digits)
     return -(-n // unit) * unit
 
 
