@@ -21,7 +21,7 @@ from .batches import Segment
 
 SPEEDS = Path(pooch.os_cache("fedlib")) / "speeds.json"  # seconds per step, by training and backend
 FEW = 200  # steps that nobody measures
-COMPILING = {"eager": 0, "xla": 1, "inductor": 20}  # s, about; a compiler is tried where three times this lies ahead
+COMPILING = {"eager": 0, "xla": 3, "inductor": 20}  # s, with imports; tried where thrice as much lies ahead
 
 
 def backend_of(name: str, net, loss: Callable, optimizer, ahead: Ahead) -> Callable:
@@ -58,7 +58,7 @@ def choose(training: tuple, example: tuple) -> Callable:
     speeds = {name: s for name, s in remembered().get(key, {}).items() if is_here(name)}
 
     def compiling(name):
-        return COMPILING[name] * (4 if training[-1].varied else 1)
+        return COMPILING[name] * (3 if training[-1].varied else 1)
 
     def total(name):
         return compiling(name) + steps * speeds[name]
