@@ -26,7 +26,7 @@ def environment() -> dict:
     """Versions and hardware of this process."""
     names = [line.split(":")[1].strip() for line in _read("/proc/cpuinfo").splitlines() if "model name" in line]
     cpu = names[0] if names else platform.processor()
-    packages = ("fedlib", "torch", "numpy", "scipy", "POT", "matplotlib", "papermill")
+    packages = ("fedlib", "torch", "jax", "numpy", "scipy", "POT", "matplotlib", "papermill")
     return {
         "versions": {"python": platform.python_version()} | {p: version(p) for p in packages},
         "hardware": {
