@@ -69,8 +69,14 @@ draws: setup  ## every notebook with all draws of parameters in tests/draws (mak
 lab: setup  ## open JupyterLab on the notebooks
 	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
 
-bench: setup  ## measure the engine against a plain PyTorch loop (JSON)
-	$(PY) -m fedlib bench
+bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
+	.venv/bench/bin/python -m fedlib bench
+
+# The peers have an environment of their own, for Flower wants older packages; all else it sees is the project's.
+.venv/bench/ready: .venv/ready pyproject.toml
+	$(PY) -m venv --clear .venv/bench
+	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/bench/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
+	.venv/bench/bin/python -m pip install -q -e '.[bench]' && touch $@ || echo "some peers cannot be had: they are left out"
 
 format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .

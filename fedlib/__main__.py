@@ -2,23 +2,14 @@
 
 import argparse
 import ast
-import json
 import signal
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import yaml
 
 from .runs import batch, profiles
 from .runs.report import report as report_of
-
-BENCHMARKS = {
-    "pendulum": (".bench.common", "bench"),
-    "sweep": (".bench.sweep", "bench_sweep"),
-    "pinn": (".bench.pinn", "bench_pinn"),
-    "operators": (".bench.operators", "bench_operators"),
-}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,14 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     report.add_argument("--profile", default="paper")
-    for command in (run, report):
-        command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
     for command in (run, defaults):
         command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
-    bench = commands.add_parser("bench", help="time the engine against plain loops and DeepXDE; prints JSON")
-    bench.add_argument("what", nargs="?", default="pendulum", choices=BENCHMARKS, help="default: pendulum")
-    bench.add_argument("--quick", action="store_true", help="fewer repetitions")
+    bench = commands.add_parser("bench", help="time the engine beside what else one would take; writes JSON and figure")
+    bench.add_argument("--quick", action="store_true", help="three problems without torch.compile, in two minutes")
+    for command in (run, report, bench):
+        command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     given = parser.parse_args(arguments)
 
     if given.command == "defaults":
@@ -47,8 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
             print(profiles.write_defaults(path))
         return 0
     if given.command == "bench":
-        module, function = BENCHMARKS[given.what]
-        print(json.dumps(getattr(import_module(module, "fedlib"), function)(given.quick), indent=1))
+        from .bench.side_by_side import run as measure  # and with it every peer that is there
+
+        path = measure(given.quick, given.figures)
+        print("Numbers and figure:", path, path.with_suffix(".png"))
         return 0
     try:
         if given.command == "report":

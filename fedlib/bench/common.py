@@ -1,52 +1,27 @@
-"""Speed and memory of the engine against a plain PyTorch loop over clients, in one run on one thread."""
+"""How things are measured: in turns, on one thread, the best of several; and what the machine could do at most."""
 
 import contextlib
-import io
 import multiprocessing
 import os
+import re
 import resource
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from unittest.mock import patch
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from ..federated.batches import Local
-from ..federated.federation import Federation
-from ..federated.partitions import deal
-from ..federated.reference import fedavg_adam
-from ..federated.train import train
-from ..models.networks import DeepONet
-from ..problems.pendulum import pendulum_triplets
+from ..federated.backends import knowing
+from ..federated.batches import n_steps
+from ..federated.reference import client_batches
+from ..federated.stack import stack
 from ..runs.jobs import kernel_environment
 from ..runs.results import environment
-from ..streams import stream
-
-N, M_SENSORS, BATCH, STEPS = 10_000, 100, 64, 100
-
-
-def squared_error(predict, batch):
-    """(1/n) sum (G(u)(y) - s)^2."""
-    return (batch["w"] * (predict(batch["u"], batch["y"]) - batch["s"]) ** 2).sum()
-
-
-def setting(K: int):
-    """The pendulum DeepONet with K clients: net, pool, federation."""
-    pool = {k: v.float() for k, v in pendulum_triplets(N, M_SENSORS, 0.2, stream(0, "train")).items()}
-    return DeepONet((M_SENSORS, 50, 50), (1, 50, 50)), pool, Federation(deal(N, K, stream(0, "deal")))
-
-
-def ways(K: int, compiled: bool = True) -> dict:
-    """The same round of FedAvg-Adam (STEPS local steps of BATCH points), done in each way."""
-    net, pool, fed = setting(K)
-
-    def engine(backend):
-        return lambda: train(
-            net, squared_error, pool, [fed], rounds=1, local=Local(STEPS, "steps", BATCH), backend=backend
-        )
-
-    plain = lambda: fedavg_adam(net, squared_error, pool, fed, rounds=1, local=Local(STEPS, batch_size=BATCH))  # noqa: E731
-    return {"plain": plain, "eager": engine("eager")} | ({"compiled": engine("inductor")} if compiled else {})
+from .problems import PROBLEMS, Problem
+from .ways import ways_of
 
 
 def best_ms(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
@@ -57,34 +32,15 @@ def best_ms(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(repetitions):
         for name, way in ways.items():
-            start = time.perf_counter()
-            way()
-            best[name] = min(best[name], 1e3 * (time.perf_counter() - start))
+            best[name] = min(best[name], 1e3 * seconds_of(way))
     return best
 
 
-def per_round(ways: Mapping[str, Callable[[], object]], rounds: int, repetitions: int) -> dict:
-    """Each way, which runs ``rounds`` rounds, in ms per round; ratios to DeepXDE or, without it, to the first way."""
-    best = {name: ms / rounds for name, ms in best_ms(ways, repetitions).items()}
-    slow = "DeepXDE" if "DeepXDE" in best else next(iter(best))
-    return {
-        "ms_per_round": {name: round(ms, 2) for name, ms in best.items()},
-        "ratio": {f"{slow} / {name}": round(best[slow] / best[name], 2) for name in best if name != slow},
-    }
-
-
-def time_ways(K: int, repetitions: int) -> dict:
-    """Each way in ms per local step of all K clients."""
-    ms = {name: best / STEPS for name, best in best_ms(ways(K), repetitions).items()}
-    ratio = {f"plain / {name}": round(ms["plain"] / ms[name], 2) for name in ("eager", "compiled")}
-    return {"clients": K, "ms_per_step": {k: round(v, 3) for k, v in ms.items()}} | ratio
-
-
-def peak_memory(K: int) -> dict:
-    """Peak resident memory (GiB) of a process that runs one eager round with K clients."""
-    torch.set_num_threads(1)
-    ways(K, compiled=False)["eager"]()
-    return {"clients": K, "peak_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3)}
+def seconds_of(function: Callable, *arguments) -> float:
+    """Wall time of a call."""
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
 
 
 def in_own_process(function, *arguments):
@@ -94,45 +50,120 @@ def in_own_process(function, *arguments):
         return pool.apply(function, arguments)
 
 
-def deepxde_rounds(models, rounds: int, E: int) -> None:
-    """FedAvg as FedSciML's authors run it: ``train`` of every client's DeepXDE model, then the mean of all weights."""
-    for _ in range(rounds):
-        for model in models:
-            model.train(iterations=E, display_every=10**9, verbose=0)
-        states = [model.net.state_dict() for model in models]
-        mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
-        for model in models:
-            model.net.load_state_dict(mean)
-
-
-def deepxde_federation(models, rounds: int, E: int) -> Callable[[], torch.Tensor]:
-    """``deepxde_rounds`` as a way to time; it returns the federated weights [P]."""
-
-    def run():
-        deepxde_rounds(models, rounds, E)
-        return torch.nn.utils.parameters_to_vector(models[0].net.parameters()).detach()
-
-    return run
-
-
-def import_deepxde():
-    """DeepXDE (optional extra ``deepxde``) with its PyTorch backend; it announces itself on stderr."""
-    os.environ.setdefault("DDE_BACKEND", "pytorch")
-    with contextlib.redirect_stderr(io.StringIO()):
-        import deepxde
-    return deepxde
-
-
 def one_thread(task: str) -> dict:
     """What was timed, and on what; the fresh processes that do the timing have one thread."""
     info = environment()
     info["hardware"]["threads"] = 1
-    return info | {"task": task}
+    for peer in ("jax", "optax", "deepxde", "flwr"):
+        with contextlib.suppress(PackageNotFoundError):
+            info["versions"][peer] = version(peer)
+    return info | {"task": task, "began": datetime.now(UTC).isoformat("T", "seconds"), "load": load()}
 
 
-def bench(quick: bool = False) -> dict:
-    """All measurements, with the hardware they were made on."""
-    repetitions = 2 if quick else 5
-    speed = [in_own_process(time_ways, K, repetitions) for K in ((2, 20) if quick else (2, 20, 100))]
-    task = f"DeepONet {M_SENSORS}-50-50 / 1-50-50, one round of {STEPS} Adam steps, batch {BATCH}, float32"
-    return one_thread(task) | {"speed": speed, "memory": in_own_process(peak_memory, 1000)}
+def load() -> float:
+    """How many processes wanted to run in the last minute, on average: ours is one of them."""
+    return round(os.getloadavg()[0], 1)
+
+
+def machine() -> str:
+    """The kind of machine as a file's name: "amd-epyc-1-thread"."""
+    cpu = environment()["hardware"]["cpu"]
+    return re.sub(r"[^a-z0-9]+", "-", cpu.lower().replace("(r)", "").replace("(tm)", "")).strip("-") + "-1-thread"
+
+
+def flops(problem: Problem) -> int:
+    """Floating-point operations of the matrix products of a round: forward and backward, all clients, all steps."""
+    loss, of_batch, total = knowing(problem.loss, problem.constants), {}, 0
+    for fed, k in problem.clients:
+        n, local = len(fed.shards[k]), problem.local
+        if n not in of_batch:
+            batch = next(client_batches(problem.pool, fed, k, 0, local, problem.noise))
+            with FlopCounterMode(display=False) as counter:
+                loss(problem.net, batch).backward()
+            of_batch[n] = counter.get_total_flops()
+        total += of_batch[n] * n_steps(n, local)
+    problem.net.zero_grad()
+    return total
+
+
+def products(problem: Problem) -> list[tuple[Callable, int]]:
+    """(a matrix product, its floating-point operations): the problem's own shape for 16 clients, and a large one."""
+    shapes = ((16, *problem.product), (1, 1024, 1024, 1024))
+    pairs = [(torch.randn(b, n, i), torch.randn(b, i, o), 2 * b * n * i * o) for b, n, i, o in shapes]
+    return [(lambda x=x, y=y, out=x @ y: torch.bmm(x, y, out=out), count) for x, y, count in pairs]
+
+
+SAME = 1e-2
+"""How far a way may end from the plain loop, as a share of the way that this has gone: rounding, no other algorithm."""
+
+
+def cpu_seconds_of(function: Callable, *arguments) -> float:
+    """Time that the process computed during a call: what others do on the machine hardly changes it."""
+    start = time.process_time()
+    function(*arguments)
+    return time.process_time() - start
+
+
+def take_turns(problem: Problem, ways: Mapping[str, Callable], turns: int, seconds: float) -> dict:
+    """CPU time of every way in turn, each for about so many seconds (a round at least); the best turn counts.
+
+    Raises:
+        ArithmeticError: after two rounds a way has other models than the first one, the plain loop.
+    """
+    torch.set_num_threads(1)
+    start = stack(problem.net, [(fed.seed,) for fed, _ in problem.clients], problem.init)
+    runs, found, share, expected = {}, {}, {}, None
+    for name, way in ways.items():
+        began = time.perf_counter()
+        runs[name] = way(problem)
+        runs[name](1)
+        first = time.perf_counter() - began
+        models = runs[name](1)
+        expected = models if expected is None else expected
+        gap, share[name] = models - expected[: len(models)], len(models) / len(expected)
+        if not gap.norm() < SAME * (expected - start)[: len(models)].norm():
+            raise ArithmeticError(f"{problem.name}: {name} ends {gap.abs().max():.1e} from the plain loop's weights")
+        found[name] = {"first_round_s": round(first, 2), "largest_difference": float(f"{gap.abs().max():.1e}")}
+    rounds = {name: max(1, round(seconds / cpu_seconds_of(run, 1))) for name, run in runs.items()}
+    best, rate, matrices = dict.fromkeys(ways, float("inf")), 0.0, products(problem)
+    for _ in range(turns):
+        for name, run in runs.items():
+            best[name] = min(best[name], 1e3 * cpu_seconds_of(run, rounds[name]) / rounds[name] / share[name])
+        rate = max(rate, *(count / cpu_seconds_of(product) for product, count in matrices for _ in range(20)))
+    return report(problem, best, rate, found)
+
+
+def report(problem: Problem, ms: Mapping[str, float], rate: float, found: Mapping[str, dict]) -> dict:
+    """The numbers of one problem; rate: floating-point operations per second of the fastest matrix product."""
+    clients, count = problem.clients, flops(problem)
+    steps = sum(n_steps(len(fed.shards[k]), problem.local) for fed, k in clients)
+    limit, plain = 1e3 * count / rate, next(iter(ms.values()))
+    ways = {
+        name: {
+            "ms_per_round": float(f"{t:.4g}"),
+            "us_per_client_step": float(f"{1e3 * t / steps:.4g}"),
+            "times_plain": float(f"{plain / t:.3g}"),
+            "share_of_limit": float(f"{limit / t:.2g}"),
+            **found[name],
+        }
+        for name, t in ms.items()
+    }
+    numbers = {"gflop_per_round": float(f"{count / 1e9:.3g}"), "matrix_gflop_per_s": round(rate / 1e9, 1)}
+    limits = {"limit_ms": float(f"{limit:.3g}"), "limit_times_plain": float(f"{plain / limit:.3g}")}
+    return {"clients": len(clients), "client_steps": steps} | numbers | limits | {"ways": ways}
+
+
+def time_problem(name: str, arguments: tuple, quick: bool, turns: int, seconds: float) -> dict:
+    """One problem, in one go: a fresh process can be given this function."""
+    problem = PROBLEMS[name](*arguments)
+    return {"problem": name} | take_turns(problem, ways_of(problem, not quick), turns, seconds)
+
+
+def peak_memory(name: str, arguments: tuple, way: str | None) -> float:
+    """Peak resident memory (MiB) of a process that plays two rounds in one way; None: that imports all, and waits."""
+    torch.set_num_threads(1)
+    problem = PROBLEMS[name](*arguments)
+    ways = ways_of(problem)
+    if way:
+        ways[way](problem)(2)
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
