@@ -99,7 +99,7 @@ def experiment(
 def curves(histories: Sequence[History], name: str) -> dict[tuple[str, int], np.ndarray]:
     """A metric during training: {(kind, level): [seeds, V, ...]} in the order of ``KINDS``; all clients hold the same.
 
-    histories: with the keys of ``federations``, each seed in one of them.
+    histories: with the keys of ``federations``, each model in one of them.
     """
     found = {}
     for history in histories:

@@ -1,7 +1,6 @@
 """The study of a forward problem: its levels, from clients that differ most to clients that hardly differ."""
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import product
 from typing import NamedTuple
 
@@ -132,32 +131,22 @@ def study(
     )
 
 
-def parts(problem: Problem, seeds: Sequence[int], apart: bool) -> list[tuple[Sequence[int], Sequence[str]]]:
-    """(seeds, kinds) of each stack: small ones train together, those of the plane by seed and kind if ``apart``.
-
-    So the work is shared out evenly, and nothing is padded.
-    """
-    if apart and len(problem.coordinates) > 1:
-        return [([seed], [kind]) for seed, kind in product(seeds, KINDS)]
-    return [(seeds, KINDS)]
-
-
-def errors(problem: Problem, histories: Sequence[History], w1: Mapping[int, float]) -> xarray.DataArray:
+def errors(problem: Problem, history: History, w1: Mapping[int, float]) -> xarray.DataArray:
     """Relative L2 error (%) with axes round, kind, n, seed.
 
     Of a federation, whose clients all hold the same model, the first one counts; of isolated clients the mean. A
     centralised model that all levels share stands at all of them.
 
-    histories: trained apart, each some of the cases. w1: level -> distance of the clients, a coordinate along n.
+    w1: level -> distance of the clients, a coordinate along n.
     """
-    found = reduce(xarray.DataArray.combine_first, (history.of("error") for history in histories))
+    found = history.of("error")
     error = found.mean("client").where(found.kind == "isolated", found.sel(client=0, drop=True))
     return error.fillna(error.isel(n=0)).assign_coords(w1=("n", [w1[n] for n in error.n.values])).rename(problem.name)
 
 
-def trained(histories: Sequence[History]) -> dict[Case, Tensor]:
+def trained(history: History) -> dict[Case, Tensor]:
     """Case -> parameters [K, P] of its models: of each isolated client, else the one that all hold (K = 1)."""
-    models = {case: history.models(*case) for history in histories for case in history.rows}
+    models = {case: history.models(*case) for case in history.rows}
     models = {case: theta if case.kind == "isolated" else theta[:1] for case, theta in models.items()}
     coarsest = min(case.n for case in models)
     for case in [case for case in models if case.kind == "federated"]:

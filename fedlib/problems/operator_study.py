@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import torch
-import xarray
 from torch import Tensor
 
 from ..federated import mixing
@@ -100,13 +99,13 @@ def tested(history: History, problem: Operator, tests: Mapping[int, np.ndarray])
     return replace(history, metrics=history.metrics | {"whole": e})
 
 
-def errors(histories: Sequence[History], levels: Sequence[int], union: Sequence[int]) -> dict:
+def errors(history: History, levels: Sequence[int], union: Sequence[int]) -> dict:
     """At the end, on the whole grid (%): "levels" as given, "isolated" [S, levels, K], "federated" [S, levels],
     "centralised" {n of union: [S]}.
 
-    histories: ``tested``, with other seeds each.
+    history: ``tested``.
     """
-    e = xarray.concat([h.last("whole") for h in histories], "seed").transpose("kind", "seed", "n", "client")
+    e = history.last("whole").transpose("kind", "seed", "n", "client")
     return {
         "levels": levels,
         "isolated": e.sel(kind="isolated", n=levels).values,
@@ -124,27 +123,25 @@ def metrics(errors: Mapping[str, Mapping]) -> dict[str, dict]:
     }
 
 
-def federated_errors(histories: Sequence[History], levels: Sequence[int]) -> np.ndarray:
+def federated_errors(history: History, levels: Sequence[int]) -> np.ndarray:
     """Errors (%) of the federations at the end, on the whole grid [S, levels]."""
-    e = xarray.concat([h.last("whole", kind="federated", client=0) for h in histories], "seed")
-    return e.sel(n=levels).transpose("seed", "n").values
+    return history.last("whole", kind="federated", client=0).sel(n=levels).transpose("seed", "n").values
 
 
-def curves(histories: Sequence[History], levels: Sequence[int]) -> dict[int, np.ndarray]:
+def curves(history: History, levels: Sequence[int]) -> dict[int, np.ndarray]:
     """Federated errors (%) during training on the points of the loss, mean over seeds: {n: [V]}."""
-    e = xarray.concat([h.of("e", kind="federated", client=0) for h in histories], "seed").mean("seed")
+    e = history.of("e", kind="federated", client=0).mean("seed")
     return {n: e.sel(n=n).values for n in levels}
 
 
-def divergence(problem: Operator, histories: Sequence[History], kind: str, levels: Sequence[int]) -> dict:
+def divergence(problem: Operator, history: History, kind: str, levels: Sequence[int]) -> dict:
     """Relative weight divergence of a kind of model from the centralised one: "branch, matrix 1" -> [S, levels]."""
     net, found = problem.net(), {}
-    for history in histories:
-        for s, n in product(history.labels("seed"), levels):
-            pair = (as_dict(net, history.model(k, n, s)) for k in (kind, "centralised"))
-            for key, value in weight_divergence(*pair).items():
-                part, i, _ = key.split(".")
-                found.setdefault(f"{part}, matrix {int(i) // 2 + 1}", []).append(float(value))
+    for s, n in product(history.labels("seed"), levels):
+        pair = (as_dict(net, history.model(k, n, s)) for k in (kind, "centralised"))
+        for key, value in weight_divergence(*pair).items():
+            part, i, _ = key.split(".")
+            found.setdefault(f"{part}, matrix {int(i) // 2 + 1}", []).append(float(value))
     return {matrix: np.reshape(values, (-1, len(levels))) for matrix, values in found.items()}
 
 

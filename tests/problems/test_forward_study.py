@@ -51,8 +51,8 @@ def test_one_centralised_model_serves_all_levels_with_the_same_points():
 def test_errors_are_those_of_the_models(trained):
     problem, levels, history = trained
     distances = {n: forward_study.heterogeneity(problem, n) for n in levels}
-    errors = forward_study.errors(problem, [history], distances)
-    models = forward_study.trained([history])
+    errors = forward_study.errors(problem, history, distances)
+    models = forward_study.trained(history)
     assert errors.name == problem.name
     np.testing.assert_array_equal(errors.w1, list(distances.values()))
     assert set(models) == {Case(kind, n, seed) for kind in KINDS for n in levels for seed in (3, 1)}
@@ -65,22 +65,9 @@ def test_errors_are_those_of_the_models(trained):
     assert torch.equal(label["isolated client 2"], models["isolated", levels[1], 3][1])
 
 
-def test_trainings_apart_are_one_study(trained):
-    problem, levels, history = trained
-    apart = [study(problem, levels, [seed], [kind]) for seed in (3, 1) for kind in KINDS]
-    assert forward_study.parts(problem, (3, 1), apart=False) == [((3, 1), KINDS)]
-    assert len(forward_study.parts(problem, (3, 1), apart=True)) == (1 if problem.cut == 1 else len(apart))
-    distances = dict.fromkeys(levels, 0.0)
-    a, b = (forward_study.errors(problem, of, distances) for of in ([history], apart))
-    np.testing.assert_allclose(a.sel(kind=b.kind, n=b.n, seed=b.seed).values, b.values, rtol=1e-5)
-    models = forward_study.trained(apart)
-    for case, theta in forward_study.trained([history]).items():
-        torch.testing.assert_close(models[case], theta, rtol=1e-4, atol=1e-6)
-
-
 def test_divergence_is_that_of_the_weight_matrices(trained):
     problem, levels, history = trained
-    models = forward_study.trained([history])
+    models = forward_study.trained(history)
     distances = {n: 1 / n for n in levels}
     values = forward_study.divergence(problem, models, distances)
     assert values.sizes == {"seed": 2, "n": 2, "matrix": 4}

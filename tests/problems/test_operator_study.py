@@ -28,8 +28,8 @@ def trained(seeds, *plan):
 
 
 @pytest.fixture(scope="module")
-def histories():
-    return [trained([3]), trained([1])]
+def history():
+    return trained([3, 1])
 
 
 def test_terms_that_two_clients_know():
@@ -68,18 +68,17 @@ def test_what_is_trained_at_which_level():
     assert list(only) == [("federated", 5, 0), ("federated", 6, 0)]
 
 
-def test_errors_on_the_whole_grid_are_those_of_the_last_models(histories):
+def test_errors_on_the_whole_grid_are_those_of_the_last_models(history):
     """For the antiderivative the points of the loss are the whole grid: the recorded errors are the same."""
-    for history in histories:
-        whole, e = history.of("whole"), history.of("e")
-        assert np.isnan(whole.isel(round=0)).all()
-        np.testing.assert_allclose(whole.isel(round=-1), e.isel(round=-1), rtol=1e-5)
+    whole, e = history.of("whole"), history.of("e")
+    assert np.isnan(whole.isel(round=0)).all()
+    np.testing.assert_allclose(whole.isel(round=-1), e.isel(round=-1), rtol=1e-5)
 
 
-def test_errors_have_seeds_levels_and_clients(histories):
-    e = study.errors(histories, [2, 5], [5, 10])
+def test_errors_have_seeds_levels_and_clients(history):
+    e = study.errors(history, [2, 5], [5, 10])
     assert e["levels"] == [2, 5] and e["isolated"].shape == (2, 2, 2) and e["federated"].shape == (2, 2)
-    first, second = (h.last("whole", seed=s) for h, s in zip(histories, (3, 1), strict=True))
+    first, second = (history.last("whole", seed=s) for s in (3, 1))
     assert e["isolated"][1, 0, 1] == second.sel(kind="isolated", n=2, client=1)
     assert e["federated"][0, 1] == first.sel(kind="federated", n=5, client=0)
     assert list(e["centralised"]) == [5, 10]
@@ -88,28 +87,28 @@ def test_errors_have_seeds_levels_and_clients(histories):
     np.testing.assert_array_equal(kept["centralised_percent"]["antiderivative"][:, 1], e["centralised"][10])
     assert kept["levels"] == {"antiderivative": [2, 5]}
     assert kept["error_percent"]["antiderivative"] == {kind: e[kind] for kind in ("isolated", "federated")}
-    np.testing.assert_array_equal(study.federated_errors(histories, [5, 2]), e["federated"][:, ::-1])
-    curves = study.curves(histories, [5])
-    means = [h.of("e", kind="federated", n=5, client=0).values[:, 0] for h in histories]
-    np.testing.assert_allclose(curves[5], np.mean(means, 0), rtol=1e-6)
+    np.testing.assert_array_equal(study.federated_errors(history, [5, 2]), e["federated"][:, ::-1])
+    curves = study.curves(history, [5])
+    of_seeds = [history.of("e", kind="federated", n=5, seed=s, client=0).values for s in (3, 1)]
+    np.testing.assert_allclose(curves[5], np.mean(of_seeds, 0), rtol=1e-6)
 
 
-def test_divergence_by_matrix(histories):
-    found = study.divergence(LINE, histories, "federated", [5, 10])
+def test_divergence_by_matrix(history):
+    found = study.divergence(LINE, history, "federated", [5, 10])
     names = ["branch, matrix 1", "branch, matrix 2", "trunk, matrix 1", "trunk, matrix 2"]
     assert list(found) == names and {values.shape for values in found.values()} == {(2, 2)}
-    one, central = (as_dict(LINE.net(), histories[1].model(k, 10, 1)) for k in ("federated", "centralised"))
+    one, central = (as_dict(LINE.net(), history.model(k, 10, 1)) for k in ("federated", "centralised"))
     expected = list(weight_divergence(one, central).values())
     assert [values[1, 1] for values in found.values()] == pytest.approx([float(v) for v in expected])
-    apart = study.divergence(LINE, histories, "independent", [5])
+    apart = study.divergence(LINE, history, "independent", [5])
     assert all((apart[name][:, 0] > found[name][:, 0]).all() for name in names)
     assert study.changes({"a": [[1, 5, 2], [3, 5, 2]]}) == {"a": 1.0}
 
 
-def test_models_and_their_maps(histories):
-    rows = study.models(histories[0], 5, 3)
+def test_models_and_their_maps(history):
+    rows = study.models(history, 5, 3)
     assert list(rows) == ["federated", "isolated 1", "isolated 2"]
-    assert (rows["isolated 2"] == histories[0].model("isolated", 5, 3, client=1)).all()
+    assert (rows["isolated 2"] == history.model("isolated", 5, 3, client=1)).all()
     problem, c = operators.learn_burgers(), study.draws("forward", 10, 1, 0)
     net = problem.net()
     theta = torch.nn.utils.parameters_to_vector(net.parameters()).detach()

@@ -18,8 +18,8 @@ from fedlib.runs.verdicts import paper_numbers
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-3] not in ("quick", "custom"))
 NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
-HOW = {"processes", "backend", "device"}
-"""Parameters that say how a run is computed, not what."""
+HOW = {"workers", "backend", "device", "processes", "compile"}
+"""Parameters that say how a run is computed, not what; the last two are gone, but older results have them."""
 UNUSED = "of problems that this profile does not run"
 OLD = {
     "paper/01_pendulum": ("run when one more learning rate was tried", {"lrs_sgd"}),
