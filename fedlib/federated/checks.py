@@ -9,6 +9,7 @@ import torch
 from .batches import UNITS
 from .checkpoints import Checkpoint
 from .history import labels_of, parts_of
+from .shards import Shards, points_of
 
 ROUNDS_TO_LEARN = 20  # in fewer rounds a loss may well rise
 
@@ -76,8 +77,8 @@ def check_federation(fed, N: int) -> None:
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
     if not callable(fed.decay) and not (isinstance(fed.decay, (int, float)) and 0 < fed.decay <= 1):
         raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
-    for k, shard in enumerate(fed.shards):
-        shard = np.asarray(shard)
+    for k in suspects(fed.shards, N):
+        shard = np.asarray(fed.shards[k])
         if shard.size == 0:
             raise ValueError(f"{fed.name}: client {k} is empty; use fewer clients or another partition")
         if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
@@ -87,6 +88,18 @@ def check_federation(fed, N: int) -> None:
             )
         if shard.min() < 0 or shard.max() >= N:
             raise ValueError(f"{fed.name}: client {k} owns point {shard.max()} or {shard.min()}, outside 0..{N - 1}")
+
+
+def suspects(shards, N: int) -> Sequence[int]:
+    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
+    if not isinstance(shards, Shards):
+        return range(len(shards))
+    points = points_of(shards)
+    if points.ndim != 1 or not np.issubdtype(points.dtype, np.integer):
+        return [0]
+    outside = np.flatnonzero((points < 0) | (points >= N))[:1]
+    owner = np.searchsorted(shards.offsets - shards.offsets[0], outside, side="right") - 1
+    return [*np.flatnonzero(np.diff(shards.offsets) == 0)[:1], *owner]
 
 
 def check_noise(pool, noise) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from .mixing import fedavg, isolated
 from .server import Server
+from .shards import Shards, points_of, sizes_of
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Federation:
     """K clients that talk to each other: who owns which points, and how they communicate.
 
     Args:
-        shards: K index arrays into the pool of points.
+        shards: K index arrays into the pool of points; see ``shards.Shards`` for very many clients.
         mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``; a rule with a third argument gets the round.
         server: what the server does with the mixed models, see ``server``; None keeps them as they are.
         fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
@@ -39,10 +41,15 @@ class Federation:
     seed: int = 0
     name: str = "federation"
 
-    @property
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Points of each client, n_k [K]."""
+        return sizes_of(self.shards)
+
+    @cached_property
     def p(self) -> np.ndarray:
         """Aggregation weights [K], sum 1."""
-        n = np.array([len(s) if self.weights == "size" else 1 for s in self.shards], float)
+        n = self.sizes.astype(float) if self.weights == "size" else np.ones(len(self.shards))
         return n / n.sum()
 
     def rate(self, r: int) -> float:
@@ -55,7 +62,7 @@ class Federation:
 
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
     """One model that sees the union of all shards: a point that several clients share counts once."""
-    return Federation([np.unique(np.concatenate(shards))], mixing=isolated, **settings)
+    return Federation([np.unique(points_of(shards))], mixing=isolated, **settings)
 
 
 def slices_of(federations: Iterable[Federation]) -> list[slice]:
@@ -75,4 +82,10 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
         offsets[key], n = n, n + len(next(iter(pool.values())))
     names = next(iter(pools.values()))
     joint = {name: torch.cat([pool[name] for pool in pools.values()]) for name in names}
-    return joint, lambda key, shards: [offsets[key] + np.asarray(shard) for shard in shards]
+
+    def at(key, shards):
+        if isinstance(shards, Shards):
+            return Shards(offsets[key] + shards.order, shards.offsets)
+        return [offsets[key] + np.asarray(shard) for shard in shards]
+
+    return joint, at

@@ -2,7 +2,8 @@
 
 Every rule takes the clients' weights p [K] (sum 1) and who took part (bool [K]) and returns A. Row i says
 what client i holds after the exchange. A rule with a third argument also gets the round, so that a topology may change
-over time.
+over time. A rule whose rows are all equal may return one of them as ``np.broadcast_to(row, (K, K))``: a million clients
+are then no matrix with 10^12 entries.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ def fedavg(p: np.ndarray, active: np.ndarray) -> np.ndarray:
     (McMahan et al. 2017. Fed-DeepONet's Eq. 8 sums over all C clients although only A_k took part.)
     """
     weights = np.where(active, p, 0.0)
-    return np.tile(weights / weights.sum(), (len(p), 1))
+    return np.broadcast_to(weights / weights.sum(), (len(p), len(p)))
 
 
 def isolated(p: np.ndarray, active: np.ndarray) -> np.ndarray:
@@ -42,9 +43,10 @@ def ring(p: np.ndarray, active: np.ndarray) -> np.ndarray:
 
 def check_stochastic(A: np.ndarray, K: int, who: str) -> np.ndarray:
     """A itself if it is a K x K row-stochastic matrix; a ValueError that says what is wrong otherwise."""
-    A = np.asarray(A, float)
+    A = np.asarray(A)
     if A.shape != (K, K):
         raise ValueError(f"{who}: the mixing matrix has shape {A.shape}, expected {(K, K)} for {K} clients")
+    A = np.asarray(A[:1] if A.strides[0] == 0 else A, float)  # a row that was broadcast is looked at once
     sums = A.sum(1)
     if not (np.all(A >= -1e-12) and np.allclose(sums, 1, atol=1e-9)):
         bad = int(np.argmax(np.where(np.isfinite(sums), np.abs(sums - 1) + 1e3 * (A < -1e-12).any(1), np.inf)))
@@ -52,7 +54,12 @@ def check_stochastic(A: np.ndarray, K: int, who: str) -> np.ndarray:
             f"{who}: the mixing matrix is not row-stochastic: row {bad} is {A[bad]} with sum {sums[bad]:.6g}; "
             "entries must be >= 0 and rows must sum to 1 (divide each row by its sum)"
         )
-    return A
+    return np.broadcast_to(A, (K, K))
+
+
+def distinct_rows(A: np.ndarray) -> np.ndarray:
+    """Rows of a mixing matrix that differ: [1, K] if all clients receive the same, else A itself."""
+    return A[:1] if A.strides[0] == 0 or (A[0] == A).all() else A
 
 
 @cache

@@ -1,17 +1,22 @@
 """Who gets which points: every rule returns one index array per client, a disjoint cover of 0..N-1."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.stats import qmc
 
+from .shards import Shards
 
-def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> list[np.ndarray]:
+
+def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> Shards:
     """Shuffle 0..n_points-1 and deal it to n_clients without repetition; sizes differ by at most 1.
 
     (Fed-DeepONet, Section 4: N / C triplets for each client.)
     """
     if not 1 <= n_clients <= n_points:
         raise ValueError(f"{n_clients} clients cannot share {n_points} points; use 1 to {n_points} clients")
-    return np.array_split(rng.permutation(n_points), n_clients)
+    size, rest = divmod(n_points, n_clients)
+    return Shards.of_sizes(rng.permutation(n_points), size + (np.arange(n_clients) < rest))
 
 
 def sorted_shards(
@@ -43,7 +48,7 @@ def sorted_shards(
     return [np.concatenate([blocks[i] for i in own]) for own in np.split(rng.permutation(n_shards), n_clients)]
 
 
-def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> list[np.ndarray]:
+def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> Shards:
     """Label skew: of every class, client k gets the share q_k, q ~ Dirichlet(alpha, ..., alpha) (Hsu et al. 2019).
 
     Small alpha: few labels per client; large alpha: a random deal. Clients differ in size.
@@ -61,7 +66,7 @@ def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.G
     return owned(owner, n_clients)
 
 
-def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
+def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[Sequence, np.ndarray]:
     """Deal as ``deal``, and let every client choose one of two input distributions at random.
 
     Client c's points come from source 0 (indices 0..n-1) or source 1 (indices n..2n-1) of a pool with both,
@@ -104,7 +109,7 @@ def focused(
     return shards
 
 
-def index_rule(n_points: int, n_clients: int, pieces: int) -> list[np.ndarray]:
+def index_rule(n_points: int, n_clients: int, pieces: int) -> Shards:
     """Sorted points in p K pieces of q = N div (p K); piece i K + j goes to client j, i = 0..p-1.
 
     The N mod (p K) last points are dealt one by one to clients 0, 1, ... (FedSciML, Section 2.2.2; authors' code.)
@@ -117,7 +122,7 @@ def index_rule(n_points: int, n_clients: int, pieces: int) -> list[np.ndarray]:
         )
     owner = np.arange(n_points) // q % n_clients
     owner[n_points - rest :] = np.arange(rest) % n_clients
-    return [np.flatnonzero(owner == k) for k in range(n_clients)]
+    return owned(owner, n_clients)
 
 
 def _blocks(x: np.ndarray, low: float, high: float, n: int) -> np.ndarray:
@@ -127,7 +132,7 @@ def _blocks(x: np.ndarray, low: float, high: float, n: int) -> np.ndarray:
     return np.minimum((n * (x - low) / (high - low)).astype(int), n - 1)
 
 
-def slices(x: np.ndarray, low: float, high: float, n_clients: int, pieces: int) -> list[np.ndarray]:
+def slices(x: np.ndarray, low: float, high: float, n_clients: int, pieces: int) -> Shards:
     """Equal slabs in x: slab i K + j of p K goes to client j (FedSciML, Fig. 2B).
 
     Args:
@@ -142,14 +147,14 @@ def checkerboard(x: np.ndarray, y: np.ndarray, domain: tuple[float, float], n_cl
     return owned((i + j) % n_clients, n_clients)
 
 
-def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
+def owned(owner: np.ndarray, n_clients: int) -> Shards:
     """Owner of each point [N] -> one index array per client; refuses a client without points."""
-    shards = [np.flatnonzero(owner == k) for k in range(n_clients)]
-    if empty := [k for k, shard in enumerate(shards) if not len(shard)]:
+    sizes = np.bincount(owner, minlength=n_clients)
+    if not sizes.all():
         raise ValueError(
-            f"client {empty[0]} of {n_clients} gets no point; use more blocks, more points or fewer clients"
+            f"client {np.argmin(sizes)} of {n_clients} gets no point; use more blocks, more points or fewer clients"
         )
-    return shards
+    return Shards.of_sizes(np.argsort(owner, kind="stable"), sizes)
 
 
 def hammersley(m: int) -> np.ndarray:
