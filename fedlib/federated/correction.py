@@ -21,7 +21,7 @@ def corrected(inner: Optimizer | None = None) -> Optimizer:
 
     return around(
         inner or sgd(),
-        extra=["gbar - g_c"],
+        passing=["gbar - g_c"],
         start=start,
         gradient=lambda theta, g, state: g + state["gbar - g_c"],
         sent=1,

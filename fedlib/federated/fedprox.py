@@ -19,7 +19,7 @@ def fedprox(mu: float, inner: Optimizer | None = None) -> Optimizer:
         raise ValueError(f"mu = {mu!r}: expected a number >= 0; a negative spring pushes the clients apart")
     return around(
         inner or sgd(),
-        extra=["w^t"],
+        passing=["w^t"],
         start=lambda w, state, wire: state["w^t"].copy_(w),
         gradient=lambda w, g, state: g + mu * (w - state["w^t"]),
     )

@@ -15,15 +15,18 @@ from .federation import slices_of
 class History:
     """The models after the last round, and what was recorded on the way. M rows, R rounds, V evaluations.
 
-    theta [M, P]: parameters, a row per client. rows: key of a federation -> its slice. parts: names of a key's parts.
-    losses [R, M]: mean over the round's local steps, NaN where a row did not take part.
+    rows: key of a federation -> its slice of the M clients. parts: names of a key's parts.
+    distinct [D, P]: the different models; source [M]: which of them each client has.
+    shape: (R, M). worked: (numbers [n] of those who took part, their losses [n] in each round) for rounds in a row.
     rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...].
     """
 
-    theta: Tensor
     rows: Mapping[Hashable, slice]
     parts: Sequence[str]
-    losses: np.ndarray
+    shape: tuple[int, int]
+    distinct: Tensor = field(default_factory=lambda: torch.empty(0))
+    source: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
+    worked: list[tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -32,15 +35,47 @@ class History:
         """For so many rounds, before the first one."""
         rows = dict(zip(federations, slices_of(federations.values()), strict=True))
         M = sum(len(fed.shards) for fed in federations.values())
-        return cls(torch.empty(0), rows, parts_of(federations, parts), np.full((rounds, M), np.nan))
+        return cls(rows, parts_of(federations, parts), (rounds, M))
+
+    @classmethod
+    def dense(
+        cls, theta: Tensor, rows: Mapping, parts: Sequence[str], losses: np.ndarray, rounds, metrics
+    ) -> "History":
+        """From a row of theta [M, P] and of losses [R, M] for each client."""
+        M = losses.shape[1]
+        return cls(rows, parts, losses.shape, theta, torch.arange(M), [(np.arange(M), [*losses])], rounds, metrics)
+
+    @property
+    def theta(self) -> Tensor:
+        """Parameters [M, P], a row per client."""
+        return self.distinct[self.source]
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Losses [R, M]: mean over the round's local steps, NaN where a client did not take part."""
+        losses, r = np.full(self.shape, np.nan), 0
+        for who, rounds in self.worked:
+            losses[r : r + len(rounds), who] = rounds
+            r += len(rounds)
+        return losses
+
+    def add(self, who: np.ndarray, loss: np.ndarray) -> None:
+        """The losses of a round; it costs nothing for clients who did not take part."""
+        if not self.worked or who is not self.worked[-1][0]:
+            self.worked.append((who, []))
+        self.worked[-1][1].append(loss)
+
+    def keep(self, state) -> None:
+        """The models of a ``rounds.State``."""
+        self.distinct, self.source = (x.cpu() for x in state.distinct())
 
     def models(self, *key) -> Tensor:
         """Parameters [K, P] of all clients of a federation: ``models("federated", 5, 0)``."""
-        return self.theta[self.rows[found(key, self.rows, self.parts)]]
+        return self.distinct[self.source[self.rows[found(key, self.rows, self.parts)]]]
 
     def model(self, *key, client: int = 0) -> Tensor:
         """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
-        return self.models(*key)[client]
+        return self.distinct[self.source[self.rows[found(key, self.rows, self.parts)]][client]]
 
     def labels(self, part: str) -> list:
         """The labels of a part, in the order of the keys."""

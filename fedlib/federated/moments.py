@@ -38,4 +38,4 @@ def averaged_moments(inner: Optimizer | None = None) -> Optimizer:
         for name in kept:
             state[name].copy_(wire.mix(state[name]))
 
-    return around(inner, finish=finish, sent=len(vectors))
+    return around(inner, finish=finish, sent=len(vectors))._replace(shared=tuple(kept))

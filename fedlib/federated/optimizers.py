@@ -15,9 +15,13 @@ from torch import Tensor
 class Optimizer(NamedTuple):
     """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place.
 
-    Three more for algorithms whose clients do something at the ends of a round, too, with a ``rounds.Wire`` at hand:
+    Two more for algorithms whose clients do something at the ends of a round, too, with a ``rounds.Wire`` at hand:
     start(theta, state, wire): before the first local step. finish(theta, state, wire): after the last one, before theta
-    is mixed. reset(theta, state) -> state: what ``reset_moments`` means; ``init`` where it is None.
+    is mixed.
+
+    A client keeps its rows of the state from round to round. Names of what is kept in another way: passing, what no
+    round leaves to the next. shared: the same for all clients with the same model, whether they take part or not; kept
+    and handed out with it. lasting: what ``reset_moments`` leaves alone.
 
     sent: vectors of P numbers that a client sends up in a round: theta, and what start and finish mix.
     exchanges: how often it then waits for an answer.
@@ -27,9 +31,11 @@ class Optimizer(NamedTuple):
     apply: Callable[[Tensor, Tensor, dict[str, Tensor], Tensor], None]
     start: Callable | None = None
     finish: Callable | None = None
-    reset: Callable | None = None
     sent: int = 1
     exchanges: int = 1
+    passing: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
 
 
 def sgd(momentum: float = 0.0) -> Optimizer:
@@ -67,7 +73,9 @@ def adam(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimiz
 def around(
     inner: Optimizer,
     *,
-    extra: Sequence[str] = (),
+    own: Sequence[str] = (),
+    shared: Sequence[str] = (),
+    passing: Sequence[str] = (),
     gradient: Callable[[Tensor, Tensor, dict[str, Tensor]], Tensor] | None = None,
     start: Callable | None = None,
     finish: Callable | None = None,
@@ -76,26 +84,28 @@ def around(
 ) -> Optimizer:
     """``inner`` with another gradient: what a rule changes at the clients. Rules go around each other.
 
-    extra: names of the rule's own state [M, P], 0 at first; ``reset_moments`` leaves it alone. gradient(theta, g,
-    state): what inner takes for g. start, finish: the rule's own, before those of inner. sent, exchanges: on top.
+    own, shared, passing: names of the rule's state [n, P], 0 at first: what each client keeps, what goes with a model,
+    what is gone after a round; ``reset_moments`` leaves it alone. gradient(theta, g, state): what inner takes for g.
+    start, finish: the rule's own, before those of inner. sent, exchanges: on top.
     """
 
     def init(theta):
-        return inner.init(theta) | {name: torch.zeros_like(theta) for name in extra}
+        return inner.init(theta) | {name: torch.zeros_like(theta) for name in (*own, *shared, *passing)}
 
     def apply(theta, g, state, lr):
         inner.apply(theta, gradient(theta, g, state) if gradient else g, state, lr)
 
-    def reset(theta, state):
-        return state | restarted(inner, theta, state)
-
-    start, finish = in_turn(start, inner.start), in_turn(finish, inner.finish)
-    return Optimizer(init, apply, start, finish, reset, inner.sent + sent, inner.exchanges + exchanges)
-
-
-def restarted(optimizer: Optimizer, theta: Tensor, state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The state after ``reset_moments``."""
-    return optimizer.reset(theta, state) if optimizer.reset else optimizer.init(theta)
+    return Optimizer(
+        init,
+        apply,
+        in_turn(start, inner.start),
+        in_turn(finish, inner.finish),
+        inner.sent + sent,
+        inner.exchanges + exchanges,
+        (*inner.passing, *passing),
+        (*inner.shared, *shared),
+        (*inner.lasting, *own, *shared),
+    )
 
 
 def in_turn(*functions: Callable | None) -> Callable | None:

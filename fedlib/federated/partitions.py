@@ -1,7 +1,5 @@
 """Who gets which points: every rule returns one index array per client, a disjoint cover of 0..N-1."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.stats import qmc
 
@@ -48,7 +46,7 @@ def sorted_shards(
     return [np.concatenate([blocks[i] for i in own]) for own in np.split(rng.permutation(n_shards), n_clients)]
 
 
-def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> Shards:
+def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> list[np.ndarray]:
     """Label skew: of every class, client k gets the share q_k, q ~ Dirichlet(alpha, ..., alpha) (Hsu et al. 2019).
 
     Small alpha: few labels per client; large alpha: a random deal. Clients differ in size.
@@ -66,7 +64,7 @@ def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.G
     return owned(owner, n_clients)
 
 
-def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[Sequence, np.ndarray]:
+def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
     """Deal as ``deal``, and let every client choose one of two input distributions at random.
 
     Client c's points come from source 0 (indices 0..n-1) or source 1 (indices n..2n-1) of a pool with both,
@@ -109,7 +107,7 @@ def focused(
     return shards
 
 
-def index_rule(n_points: int, n_clients: int, pieces: int) -> Shards:
+def index_rule(n_points: int, n_clients: int, pieces: int) -> list[np.ndarray]:
     """Sorted points in p K pieces of q = N div (p K); piece i K + j goes to client j, i = 0..p-1.
 
     The N mod (p K) last points are dealt one by one to clients 0, 1, ... (FedSciML, Section 2.2.2; authors' code.)
@@ -122,7 +120,7 @@ def index_rule(n_points: int, n_clients: int, pieces: int) -> Shards:
         )
     owner = np.arange(n_points) // q % n_clients
     owner[n_points - rest :] = np.arange(rest) % n_clients
-    return owned(owner, n_clients)
+    return [np.flatnonzero(owner == k) for k in range(n_clients)]
 
 
 def _blocks(x: np.ndarray, low: float, high: float, n: int) -> np.ndarray:
@@ -132,7 +130,7 @@ def _blocks(x: np.ndarray, low: float, high: float, n: int) -> np.ndarray:
     return np.minimum((n * (x - low) / (high - low)).astype(int), n - 1)
 
 
-def slices(x: np.ndarray, low: float, high: float, n_clients: int, pieces: int) -> Shards:
+def slices(x: np.ndarray, low: float, high: float, n_clients: int, pieces: int) -> list[np.ndarray]:
     """Equal slabs in x: slab i K + j of p K goes to client j (FedSciML, Fig. 2B).
 
     Args:
@@ -147,14 +145,14 @@ def checkerboard(x: np.ndarray, y: np.ndarray, domain: tuple[float, float], n_cl
     return owned((i + j) % n_clients, n_clients)
 
 
-def owned(owner: np.ndarray, n_clients: int) -> Shards:
+def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
     """Owner of each point [N] -> one index array per client; refuses a client without points."""
-    sizes = np.bincount(owner, minlength=n_clients)
-    if not sizes.all():
+    shards = [np.flatnonzero(owner == k) for k in range(n_clients)]
+    if empty := [k for k, shard in enumerate(shards) if not len(shard)]:
         raise ValueError(
-            f"client {np.argmin(sizes)} of {n_clients} gets no point; use more blocks, more points or fewer clients"
+            f"client {empty[0]} of {n_clients} gets no point; use more blocks, more points or fewer clients"
         )
-    return Shards.of_sizes(np.argsort(owner, kind="stable"), sizes)
+    return shards
 
 
 def hammersley(m: int) -> np.ndarray:

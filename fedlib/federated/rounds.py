@@ -7,6 +7,7 @@ The same algorithms as plain loops stand in ``reference``.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,55 +19,100 @@ from .backends import Ahead, knowing, summed_gradient
 from .batches import POINTS_PER_BLOCK, Local, participants
 from .checks import check_constants, check_noise
 from .choice import backend_of
+from .exchange import Exchange, exchange, matrices, needs_everyone, sources_of
 from .federation import Federation
+from .kept import put_back, split_state, spread_out, taken
 from .mixing import takes_round
-from .optimizers import Optimizer, adam, restarted
-from .stack import Exchange, exchange, home_columns, rows_of, stack
+from .optimizers import Optimizer, adam
+from .stack import home_columns, rows_of, stack
 from .work import Todo, Work, full_gradient, local_work, todo
 
 
 class State(NamedTuple):
-    """All that the coming rounds depend on: the next one's number, the models [M, P] as rows stand inside, and what the
-    optimisers and the servers keep."""
+    """All that the coming rounds depend on.
+
+    round: the next one's number. theta [D, P]: the distinct models; source [M]: which of them each client has, in the
+    list of all. optimizer: what optimisers keep, rows of clients [M, ...] (see ``Rows.place``) or of models [D, ...];
+    server: what the servers keep. personal [M, H]: the clients' own values in the columns [H] that are never mixed.
+    """
 
     round: int
     theta: Tensor
     optimizer: dict[str, Tensor]
     server: list[dict[str, Tensor]]
+    source: Tensor
+    columns: Tensor
+    personal: Tensor
+
+    def models(self, clients: Tensor | slice = slice(None)) -> Tensor:
+        """The models [n, P] of some clients, or of all; a new tensor."""
+        x = self.theta[self.source[clients]]
+        if len(self.columns):
+            x[:, self.columns] = taken(self.personal, clients, x.device)
+        return x
+
+    def distinct(self) -> tuple[Tensor, Tensor]:
+        """The different models, and which of them each client has; with own values no two have the same."""
+        if not len(self.columns):
+            return self.theta, self.source
+        return self.models(), torch.arange(len(self.source), device=self.source.device)
 
 
 class Round(NamedTuple):
-    """A round that was played. Look at its models before the next one, which works in their place.
+    """A round that was played. Look at it before the next one, which works in place in what clients keep.
 
-    number: 0, 1, ... losses [M]: of the list of all clients, mean over the local steps, NaN for who did not take part.
+    number: 0, 1, ... clients [n]: numbers of those who took part; loss [n]: theirs, mean over the local steps.
     first [M]: loss before a client's first step of all, or since a checkpoint; NaN for who has not worked.
-    before, after [M, P], distinct [D, P]: the clients' models before and after the exchange, and the different ones.
+    at_hand: their numbers, and those of idle clients that the exchange needed; x [.., P]: their models before it.
+    began, state: before the round and after it.
     """
 
     number: int
-    losses: np.ndarray
+    clients: np.ndarray
+    loss: np.ndarray
     first: np.ndarray
-    before: Tensor
-    after: Tensor
-    distinct: Tensor
-    exchange: Exchange
-    outside: Tensor
+    at_hand: Tensor
+    x: Tensor
+    began: State
     state: State
 
+    @property
+    def losses(self) -> np.ndarray:
+        """Of the list of all clients [M], NaN for who did not take part."""
+        losses = np.full(len(self.first), np.nan)
+        losses[self.clients] = self.loss
+        return losses
+
+    @property
+    def before(self) -> Tensor:
+        """The models [M, P] before the exchange, in the order of the list of all clients."""
+        return self.began.models().index_copy(0, self.at_hand, self.x)
+
+    @property
+    def after(self) -> Tensor:
+        """The models [M, P] after the exchange."""
+        return self.state.models()
+
+    @property
+    def distinct(self) -> Tensor:
+        """The different models [D, P] after the exchange."""
+        return self.state.theta
+
     def models(self, which: str = "after") -> Tensor:
-        """The models [M, P] "before" or "after" the exchange, in the order of the list of all clients."""
-        return getattr(self, which)[self.outside]
+        """The models [M, P] "before" or "after" the exchange."""
+        return getattr(self, which)
 
 
 class Wire(NamedTuple):
-    """What an optimiser's ``start`` and ``finish`` have at hand. [M, ...] are rows as they stand inside.
+    """What an optimiser's ``start`` and ``finish`` have at hand. [n, ...] are the clients at hand, see ``work.Todo``.
 
-    mix: x [M, P] -> A x, the round's own exchange. mean: the same, as if all clients took part. gradient: () -> [M, P],
-    each client's over all its points. active [M, 1]: who takes part. steps [M, 1]: of the round.
+    mix: x [n, P] -> A x, the round's own exchange. mean: (new, old, mean) [n, P] -> what mix of the new values would be
+    if all clients took part; mean was that of the old ones, which the others still have. gradient: () -> [n, P], each
+    client's over all its points. active [n, 1]: who takes part. steps [n, 1]: of the round.
     """
 
-    mix: Callable[[Tensor], Tensor]
-    mean: Callable[[Tensor], Tensor]
+    mix: Exchange
+    mean: Callable[[Tensor, Tensor, Tensor], Tensor]
     gradient: Callable[[], Tensor]
     active: Tensor
     steps: Tensor
@@ -108,77 +154,138 @@ def play(
     check_noise(pool, noise)
     check_constants({*pool, "w", "noise"}, constants)
     device = device_of(device)
-    rows, home = rows_of(federations, local, device), home_columns(net, personal).to(device)
+    rows, home = rows_of(federations), home_columns(net, personal).to(device)
     optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
-    blocks, varied = 1 + rows.points.sum() // POINTS_PER_BLOCK["cpu"], any(fed.fraction != 1 for fed in federations)
-    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
-    first = np.full(len(rows.clients), np.nan)
-    gradient = summed_gradient(net, loss)
-    work = Work(net, on(pool, device, dtype), federations, rows, local, noise, optimizer, gradient, steps, dtype, first)
-    if state is None:
-        keys = [(federations[f].seed, *(() if federations[f].common_init else (k,))) for f, k in rows.clients]
-        theta = stack(net, keys, init).to(device, dtype)
-        state = State(0, theta, optimizer.init(theta), [])
-    varies, by_server, active = any(takes_round(fed.mixing) for fed in federations), servers(federations), None
+    points = np.minimum(rows.sizes, local.batch_size or rows.sizes).sum()
+    blocks, everyone = 1 + points // POINTS_PER_BLOCK["cpu"], all(fed.fraction == 1 for fed in federations)
+    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), not everyone))
+    first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)
+    pool, sources = on(pool, device, dtype), lru_cache(2)(partial(sources_of, rows.starts, torch.device(device)))
+    work = Work(
+        net,
+        pool,
+        federations,
+        rows,
+        home,
+        sources,
+        local,
+        noise,
+        optimizer,
+        reset_moments,
+        gradient,
+        steps,
+        dtype,
+        first,
+    )
+    state = state or beginning(work, init)
+    varies, decays = (any(x) for x in zip(*((takes_round(f.mixing), f.decay != 1) for f in federations), strict=True))
+    here = None
     while True:
-        here = [participants(fed.seed, state.round, len(fed.shards), fed.fraction) for fed in federations]
-        others = active is None or not np.array_equal(np.concatenate(here), active)
-        if others:
-            active = np.concatenate(here)
-            blocks = todo(work, active)
+        r, others = state.round, here is None
+        if others or not everyone:
+            drawn = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
+            others = others or not np.array_equal(np.concatenate(drawn), np.concatenate(here))
+            here = drawn
         if others or varies:
-            mixed = exchange(federations, here, state.round, rows, home, dtype)
-            served = [(s, *mixed.places([rows.slices[f] for f in own], rows.outside)) for s, own in by_server.items()]
-        done = one_round(work, state, blocks, mixed, served, reset_moments)
+            found = matrices(federations, here, r)
+        if others:
+            own = todo(work, here, [*map(needs_everyone, federations, found, here)])
+        if others or varies:
+            mixed, served = exchange(work, found, own), served_by(work, found)
+        if others or decays:
+            lr = torch.tensor([[fed.rate(r)] for fed in federations], dtype=dtype, device=device)[own.owner]
+        done = one_round(work, state, own, mixed, served, lr)
         yield done
         state = done.state
 
 
-def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, served: list, reset_moments: bool) -> Round:
-    """Local work, exchange, server. served: (server, its rows of the distinct models, a row inside that holds each)."""
-    r, theta, kept, at_server = state
-    rows, optimizer = work.rows, work.optimizer
-    rates = torch.tensor([[fed.rate(r)] for fed in work.federations], dtype=work.dtype, device=theta.device)
-    lr = rates[rows.owner]
-    if reset_moments:
-        kept = restarted(optimizer, theta, kept)
-    wire = wire_of(work, theta, todo, mixed, r) if optimizer.start or optimizer.finish else None
-    began = [theta[held] for *_, held in served]  # copies
+def beginning(work: Work, init: Callable) -> State:
+    """The state before round 0."""
+    own = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
+    keys = [(fed.seed, *key) for fed, keys in zip(work.federations, own, strict=True) for key in keys]
+    theta, source = stack(work.net, keys, init).to(work.home.device, work.dtype), work.sources(tuple(map(len, own)))
+    own, shared = split_state(work.optimizer, work.optimizer.init(theta), work.reset_moments)
+    stored = source[torch.as_tensor(np.argsort(work.rows.place), device=source.device)]
+    personal = spread_out({"": theta[:, work.home]}, source)[""]
+    return State(0, theta, spread_out(own, stored) | shared, [], source, work.home, personal)
+
+
+def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, served: list, lr: Tensor) -> Round:
+    """Local work, exchange, server. served: of ``served_by``. lr [n, 1]."""
+    r, x, optimizer = state.round, state.models(todo.clients), work.optimizer
+    kept = at_hand(work, state, x, todo)
+    wire = wire_of(work, x, todo, mixed, r) if optimizer.start or optimizer.finish else None
     if optimizer.start:
-        optimizer.start(theta, kept, wire)
-    losses = local_work(work, theta, kept, lr, r, todo)
+        optimizer.start(x, kept, wire)
+    loss = local_work(work, x, kept, lr, r, todo)
     if optimizer.finish:
-        optimizer.finish(theta, kept, wire)
-    distinct = torch.sparse.mm(mixed.U, theta)
-    at_server = at_server or [server.init(before) for (server, *_), before in zip(served, began, strict=True)]
+        optimizer.finish(x, kept, wire)
+    theta = torch.sparse.mm(mixed.U, x)
+    began = [state.models(clients) for *_, clients in served]
+    at_server = state.server or [server.init(before) for (server, *_), before in zip(served, began, strict=True)]
     for (server, own, _), before, its in zip(served, began, at_server, strict=True):
-        distinct[own] = server.apply(before, distinct[own], its, r)
-    after = mixed.handed_out(distinct, theta)
-    return Round(
-        r, losses, work.first, theta, after, distinct, mixed, rows.outside, State(r + 1, after, kept, at_server)
-    )
+        theta[own] = server.apply(before, theta[own], its, r)
+    if len(state.columns):
+        put_back(state.personal, todo.clients, x[:, state.columns])
+    after = State(r + 1, theta, left(work, state, kept, todo, mixed), at_server, mixed.source, *state[-2:])
+    return Round(r, todo.numbers, loss, work.first, todo.clients, x, state, after)
 
 
-def wire_of(work: Work, theta: Tensor, todo: Todo, mixed: Exchange, r: int) -> Wire:
-    """The round's wire."""
-
-    def mean(x):
-        if todo.active.all():
-            return mixed(x)
-        everyone = [np.ones(len(fed.shards), bool) for fed in work.federations]
-        return exchange(work.federations, everyone, r, work.rows, mixed.home, work.dtype)(x)
-
-    active, steps = (torch.as_tensor(v, device=theta.device)[:, None] for v in (todo.active, work.rows.steps))
-    return Wire(mixed, mean, lambda: full_gradient(work, theta, todo), active, steps)
+def at_hand(work: Work, state: State, x: Tensor, todo: Todo) -> dict[str, Tensor]:
+    """The optimisers' state [n, ...] of the clients at hand: what they keep, what goes with their models, or anew."""
+    optimizer = work.optimizer
+    kept = {
+        name: v[state.source[todo.clients]] if name in optimizer.shared else taken(v, todo.places, x.device)
+        for name, v in state.optimizer.items()
+    }
+    return (optimizer.init(x) if work.reset_moments or optimizer.passing else {}) | kept
 
 
-def servers(federations: Sequence[Federation]) -> dict:
-    """Server -> numbers of the federations that have it; they are served at once."""
+def left(work: Work, state: State, kept: Mapping[str, Tensor], todo: Todo, mixed: Exchange) -> dict[str, Tensor]:
+    """What the optimisers leave of it to the next round: rows of clients in their places, rows of models anew."""
     found = {}
-    for f, fed in enumerate(federations):
-        if fed.server is not None:
-            found.setdefault(fed.server, []).append(f)
+    for name, v in state.optimizer.items():
+        if name in work.optimizer.shared:
+            found[name] = v.new_zeros(mixed.U.shape[0], *v.shape[1:]).index_copy_(0, mixed.spread, kept[name])
+        else:
+            found[name] = put_back(v, todo.places, kept[name])
     return found
+
+
+def wire_of(work: Work, x: Tensor, todo: Todo, mixed: Exchange, r: int) -> Wire:
+    """The round's wire."""
+    n, working = len(x), len(todo.numbers)
+
+    def mean(new, old, mean_of_old):
+        if n == len(work.rows.sizes):
+            return mixed(new) if n == working else of_all()(new)
+        away = np.array([len(own) < K for (own, _), K in zip(todo.clients_of, np.diff(work.rows.starts), strict=True)])
+        away = torch.as_tensor(away[todo.owner], dtype=work.dtype, device=x.device)[:, None]
+        return away * mean_of_old + of_all()(new - away * old)
+
+    def of_all():
+        all_work = [np.ones(len(fed.shards), bool) for fed in work.federations]
+        return exchange(work, matrices(work.federations, all_work, r), todo)
+
+    active = torch.arange(n, device=x.device)[:, None] < working
+    steps = torch.as_tensor(np.append(todo.steps, np.ones(n - working, int)), device=x.device)[:, None]
+    return Wire(mixed, mean, lambda: full_gradient(work, x, todo), active, steps)
+
+
+def served_by(work: Work, found: Sequence[np.ndarray]) -> list:
+    """For each server: the rows of the distinct models that it serves, all at once, and a client that has each of them.
+
+    found: the mixing ``matrices``.
+    """
+    rows, by_server = np.cumsum([0, *map(len, found)]), {}
+    for f, fed in enumerate(work.federations):
+        if fed.server is not None:
+            own, clients = np.arange(rows[f], rows[f + 1]), np.arange(*work.rows.starts[f : f + 2])
+            by_server.setdefault(fed.server, []).append((own, clients[-len(own) :]))
+    return [
+        (server, *(torch.as_tensor(np.concatenate(part), device=work.home.device) for part in zip(*parts, strict=True)))
+        for server, parts in by_server.items()
+    ]
 
 
 def device_of(name: str) -> str:

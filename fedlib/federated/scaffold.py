@@ -18,15 +18,15 @@ def scaffold(inner: Optimizer | None = None) -> Optimizer:
     Source: Karimireddy et al. 2020 (SCAFFOLD), Algorithm 1.
     """
 
-    def start(x, state, wire):
-        state["sum g_i"].zero_()
-
     def gradient(y, g, state):
         state["sum g_i"].add_(g)
         return g - state["c_i"] + state["c"]
 
     def finish(y, state, wire):
-        c_i = state["c_i"].copy_(torch.where(wire.active, state["sum g_i"] / wire.steps, state["c_i"]))
-        state["c"].copy_(wire.mean(c_i))
+        c_i = torch.where(wire.active, state["sum g_i"] / wire.steps, state["c_i"])
+        c_i[:, wire.mix.home] = 0  # personal parameters are never mixed: nothing to correct
+        state["c"].copy_(wire.mean(c_i, state["c_i"], state["c"]))
+        state["c_i"].copy_(c_i)
 
-    return around(inner or sgd(), extra=["c_i", "c", "sum g_i"], start=start, gradient=gradient, finish=finish, sent=1)
+    kept = dict(own=["c_i"], shared=["c"], passing=["sum g_i"])
+    return around(inner or sgd(), **kept, gradient=gradient, finish=finish, sent=1)

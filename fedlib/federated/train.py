@@ -16,7 +16,7 @@ from .checks import check_experiment, checked_keys, warn_if_nothing_learnt
 from .federation import Federation
 from .history import History
 from .rounds import Round, State, device_of, on, play
-from .stack import as_dict, rows_of
+from .stack import as_dict
 from .workers import shared_out, side_by_side
 
 
@@ -89,14 +89,15 @@ def one_stack(
     result, due = History.empty(federations, parts, rounds), {*range(evaluate_every, rounds, evaluate_every), rounds}
     if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*found)
-    first = np.full(result.losses.shape[1], np.nan)
+    first = np.full(result.shape[1], np.nan)
     if state is None or state.round < rounds:
         how |= dict(local=local, constants=constants, device=device, dtype=dtype)
         played = play(net, loss, pool, federations, state=state, rounds=rounds, **how)
         saved_at = time.monotonic()
         for r in rounds_of(start := state.round if state else 0, rounds, progress):
             done = next(played)
-            state, result.losses[r] = done.state, done.losses
+            state = done.state
+            result.add(done.clients, done.loss)
             if evaluate is not None and r + 1 in due:
                 record(result, done, net, evaluate, test, constants)
             if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
@@ -104,18 +105,15 @@ def one_stack(
                 saved_at = time.monotonic()
         if not start:
             first = done.first
-    result.theta = state.theta[rows_of(list(federations.values()), local, device).outside].cpu()
+    result.keep(state)
     return result, first
 
 
 def record(result: History, done: Round, net, evaluate, test, constants, chunk: int = 64) -> None:
     """Evaluate every distinct model once and append the metrics of all rows."""
-    models, source = done.distinct, done.exchange.source
-    if len(done.exchange.home):  # then no two clients hold the same
-        models, source = done.models(), torch.arange(len(done.after), device=done.after.device)
-    owner = torch.zeros(len(models), dtype=torch.long, device=models.device)
-    for f, here in enumerate(result.rows.values()):
-        owner[source[here]] = f
+    models, source = done.state.distinct()
+    first = source[[own.start for own in result.rows.values()]]
+    owner = torch.searchsorted(first, torch.arange(len(models), device=models.device), right=True) - 1
 
     def one(params, own):
         return evaluate(lambda *x: functional_call(net, params, x), {**own, **constants})

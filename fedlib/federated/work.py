@@ -1,6 +1,6 @@
 """The local work of a round: all clients of a stack take their steps at once, block by block."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +8,17 @@ import torch
 from torch import Tensor, nn
 
 from .backends import flat
-from .batches import POINTS_PER_BLOCK, Local, Segment, blocks_of, each_batch, full_batch, segments_of, with_noise
+from .batches import (
+    POINTS_PER_BLOCK,
+    Local,
+    Segment,
+    blocks_of,
+    each_batch,
+    full_batch,
+    n_steps,
+    segments_of,
+    with_noise,
+)
 from .checks import check_padding_is_ignored, raise_if_diverged
 from .optimizers import Optimizer
 from .stack import Rows, as_dict
@@ -21,9 +31,12 @@ class Work(NamedTuple):
     pool: Mapping[str, Tensor]
     federations: list
     rows: Rows
+    home: Tensor  # [H], columns of theta that stay at the clients
+    sources: Callable  # see ``exchange.sources_of``, for these rows
     local: Local
     noise: tuple[int, ...] | None
     optimizer: Optimizer
+    reset_moments: bool
     gradient: Callable
     steps: Callable
     dtype: torch.dtype
@@ -31,59 +44,89 @@ class Work(NamedTuple):
 
 
 class Todo(NamedTuple):
-    """Who works. active [M] (rows inside); blocks: their rows, cut for the cache; whole: each block's full batch."""
+    """The n clients at hand in a round: first who works, in order of falling work, then who only takes part in the
+    exchange.
 
-    active: np.ndarray
-    blocks: list[np.ndarray]
+    clients [n]: their numbers in the list of all; numbers: the same of those who work. places [n]: see ``Rows``, or
+    slice(None) if all work. owner [n]: the federation of each. clients_of: for each federation, which of the n are its
+    clients, and their numbers there. who: (federation, number there) of those who work; steps, points, sizes: of their
+    rounds, batches, and shards. blocks: their rows, cut for the cache; whole: each block's full batch, if it was made.
+    """
+
+    clients: Tensor
+    numbers: np.ndarray
+    places: Tensor | slice
+    clients_of: list[tuple[np.ndarray, np.ndarray]]
+    owner: np.ndarray
+    who: list[tuple[int, int]]
+    steps: np.ndarray
+    points: np.ndarray
+    sizes: np.ndarray
+    blocks: list[slice]
     whole: list
 
+    def padded(self, block: slice) -> bool:
+        """Whether batches of a block can hold padding: of ragged clients, or the short last one of a pass."""
+        points = self.points[block]
+        return bool((points != points[0]).any() or (self.sizes[block] % points).any())
 
-def todo(work: Work, active: np.ndarray) -> Todo:
-    """The blocks of the active clients, bool [M] of the list of all clients."""
-    inside = active[work.rows.inside]
-    order = np.flatnonzero(inside)
-    limit = POINTS_PER_BLOCK.get(work.rows.outside.device.type, POINTS_PER_BLOCK["cuda"])
-    cut = [order[b] for b in blocks_of(work.rows.points[order], limit)]
-    return Todo(inside, cut, [None] * len(cut))
+
+def todo(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) -> Todo:
+    """active: who works, bool [K] for each federation. everyone: whether its idle clients are needed, too."""
+    rows, local, device = work.rows, work.local, work.home.device
+    starts = rows.starts[:-1]
+    at_work = np.concatenate([start + np.flatnonzero(here) for start, here in zip(starts, active, strict=True)])
+    at_work = at_work[np.argsort(rows.place[at_work])]
+    idle = [start + np.flatnonzero(~here) for start, here, all_ in zip(starts, active, everyone, strict=True) if all_]
+    clients = np.concatenate([at_work, *idle])
+    owner = np.searchsorted(starts, clients, side="right") - 1
+    order = np.argsort(owner, kind="stable")
+    groups = np.split(order, np.searchsorted(owner[order], np.arange(1, len(starts))))
+    clients_of = [(own, clients[own] - start) for own, start in zip(groups, starts, strict=True)]
+    sizes = rows.sizes[at_work]
+    points = np.minimum(sizes, local.batch_size or sizes)
+    blocks = blocks_of(points, POINTS_PER_BLOCK.get(device.type, POINTS_PER_BLOCK["cuda"]))
+    whole = len(at_work) == len(rows.sizes)
+    return Todo(
+        torch.as_tensor(clients, device=device),
+        at_work,
+        slice(None) if whole else torch.as_tensor(rows.place[clients]),
+        clients_of,
+        owner,
+        list(zip(owner.tolist(), (at_work - starts[owner[: len(at_work)]]).tolist(), strict=False)),
+        np.broadcast_to(n_steps(sizes, local), sizes.shape),
+        points,
+        sizes,
+        blocks,
+        [None] * len(blocks),
+    )
 
 
 def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tensor, r: int, todo: Todo) -> np.ndarray:
-    """All local steps of round r, in place in theta [M, P] and the optimisers' state; lr [M, 1].
+    """All local steps of round r, in place in theta [n, P] and the optimisers' state of the clients at hand; lr [n, 1].
 
     Returns:
-        losses [M], of the list of all clients: mean over the steps, NaN for who did not work.
+        losses of those who worked: mean over their steps.
     """
-    pool, federations, rows, local, noise, dtype = (
-        work.pool,
-        work.federations,
-        work.rows,
-        work.local,
-        work.noise,
-        work.dtype,
-    )
-    means = np.full(len(rows.clients), np.nan)
-    for b, own in enumerate(todo.blocks):
-        who, S = [rows.clients[i] for i in own], rows.steps[own]
-        neighbours = own[-1] - own[0] + 1 == len(own)
-        view = slice(own[0], own[-1] + 1) if neighbours else torch.as_tensor(own, device=theta.device)
-        th, st = theta[view], {k: v[view] for k, v in state.items()}
+    pool, federations, local, noise, dtype = work.pool, work.federations, work.local, work.noise, work.dtype
+    means = []
+    for b, block in enumerate(todo.blocks):
+        who, S = todo.who[block], todo.steps[block]
+        th, st = theta[block], {k: v[block] for k, v in state.items()}
         if local.batch_size is None:
-            segments = [Segment(len(own), local.updates, full(work, todo, b), {})]
+            segments = [Segment(len(who), local.updates, full(work, todo, b), {})]
         else:
             segments = segments_of(pool, federations, who, S, r, local, dtype)
         if noise is not None:
             segments = with_noise(segments, federations, who, r, local, noise, dtype)
-        me = rows.inside[own]
+        me = todo.numbers[block]
         new = np.isnan(work.first[me])
-        losses = steps(work, th, st, lr[view], segments, S, check=rows.padded(own) and new.any())
+        losses = steps(work, th, st, lr[block], segments, S, check=new.any() and todo.padded(block))
         raise_if_diverged(losses, th, S, who, federations, r)
-        if not neighbours:  # indexing made copies
-            theta[view] = th
-            for k in st:
-                state[k][view] = st[k]
         losses = losses.cpu()
-        means[me], work.first[me[new]] = losses.sum(0).numpy() / S, losses.numpy()[0][new]
-    return means
+        work.first[me[new]] = losses[0].numpy()[new]
+        means.append(losses.sum(0).numpy() / S)
+    return np.concatenate(means)
 
 
 def steps(work: Work, theta, state, lr, segments, counts: np.ndarray, check: bool) -> Tensor:
@@ -107,17 +150,15 @@ def steps(work: Work, theta, state, lr, segments, counts: np.ndarray, check: boo
 def full(work: Work, todo: Todo, b: int) -> dict[str, Tensor]:
     """All points of every client of a block; made once."""
     if todo.whole[b] is None:
-        who = [work.rows.clients[i] for i in todo.blocks[b]]
-        todo.whole[b] = full_batch(work.pool, work.federations, who, work.dtype)
+        todo.whole[b] = full_batch(work.pool, work.federations, todo.who[todo.blocks[b]], work.dtype)
     return todo.whole[b]
 
 
 def full_gradient(work: Work, theta: Tensor, todo: Todo) -> Tensor:
-    """Gradient [M, P] of every active client's loss over all its points; 0 for the others."""
+    """Gradient [n, P] of every active client's loss over all its points; 0 for the others."""
     if work.noise is not None:
         raise ValueError("this optimiser asks for the gradient over all points, which a loss with noise does not have")
     g = torch.zeros_like(theta)
-    for b, own in enumerate(todo.blocks):
-        at = torch.as_tensor(own, device=theta.device)
-        g[at] = flat(work.gradient(as_dict(work.net, theta[at]), full(work, todo, b))[0])
+    for b, block in enumerate(todo.blocks):
+        g[block] = flat(work.gradient(as_dict(work.net, theta[block]), full(work, todo, b))[0])
     return g

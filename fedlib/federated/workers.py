@@ -18,7 +18,7 @@ from ..progress import rounds_of
 from .batches import Local, n_steps
 from .checkpoints import Checkpoint
 from .federation import Federation, slices_of
-from .history import History
+from .history import History, parts_of
 
 EVERY = 0.2  # s between two looks at how far they are
 
@@ -79,7 +79,7 @@ def side_by_side(
         except BaseException as error:
             executor.shutdown(kill_workers=True)
             raise explained(error, n) from error.__cause__
-    return merged(found, shares, federations, rounds, settings["parts"])
+    return merged(found, shares, federations, settings["parts"])
 
 
 def explained(error: BaseException, n: int) -> BaseException:
@@ -133,15 +133,17 @@ def part_of(checkpoint: Checkpoint, i: int, n: int) -> Checkpoint:
     return checkpoint._replace(path=path.with_name(f"{path.stem}-part{i + 1}of{n}{path.suffix}"))
 
 
-def merged(found, shares, federations: Mapping, rounds: int, names) -> tuple[History, np.ndarray]:
+def merged(found, shares, federations: Mapping, names) -> tuple[History, np.ndarray]:
     """The parts' histories, and losses before the first step [M], as if they had been one stack."""
-    result, slices = History.empty(federations, names, rounds), slices_of(federations.values())
+    slices = slices_of(federations.values())
     stood = [np.arange(slices[f].start, slices[f].stop) for own in shares for f in own]
     order = np.argsort(np.concatenate(stood))
     histories, first = zip(*found, strict=True)
-    result.theta = torch.cat([h.theta for h in histories])[order]
-    result.losses = np.concatenate([h.losses for h in histories], axis=1)[:, order]
-    result.rounds = histories[0].rounds
-    for name in histories[0].metrics:
-        result.metrics[name] = np.concatenate([h.metrics[name] for h in histories], axis=1)[:, order]
+    theta = torch.cat([h.theta for h in histories])[order]
+    losses = np.concatenate([h.losses for h in histories], axis=1)[:, order]
+    metrics = {
+        name: np.concatenate([h.metrics[name] for h in histories], axis=1)[:, order] for name in histories[0].metrics
+    }
+    rows = dict(zip(federations, slices, strict=True))
+    result = History.dense(theta, rows, parts_of(federations, names), losses, histories[0].rounds, metrics)
     return result, np.concatenate(first)[order]

@@ -82,7 +82,7 @@ def test_nothing_is_pinned_to_the_cpu(problem, monkeypatch, local):
     net, loss, pool, shards = problem
     monkeypatch.setattr(work, "raise_if_diverged", lambda *_: None)  # these look at numbers
     monkeypatch.setattr(work, "check_padding_is_ignored", lambda *_: None)
-    monkeypatch.setattr(torch.Tensor, "cpu", lambda t: torch.zeros(t.shape))
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda t: torch.zeros(t.shape, dtype=t.dtype))
     monkeypatch.setattr(torch.Tensor, "coalesce", lambda t: t)  # there is no sparse tensor without numbers
     monkeypatch.setattr(torch.sparse, "mm", torch.mm)
     monkeypatch.setattr(torch, "sparse_coo_tensor", lambda *a, device, **_: torch.zeros(a[2], device=device))

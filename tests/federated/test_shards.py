@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from fedlib import Federation, Local, centralised, join, train
 from fedlib.federated.checks import check_federation
-from fedlib.federated.partitions import owned
+from fedlib.federated.partitions import deal
 from fedlib.federated.shards import Shards, points_of, sizes_of
+from fedlib.streams import stream
 
 
 @st.composite
@@ -50,11 +51,12 @@ def test_a_federation_of_shards_is_that_of_the_list(cut):
         np.testing.assert_array_equal(mine, theirs)
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
-def test_owned_points_stand_in_their_order(owner):
-    owner = np.array([*owner, *range(5)])
-    for k, own in enumerate(owned(owner, 5)):
-        np.testing.assert_array_equal(own, np.flatnonzero(owner == k))
+@given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 3))
+def test_dealt_shards_are_those_of_array_split(n, K, seed):
+    K = min(n, K)
+    expected = np.array_split(stream(seed, "deal").permutation(n), K)
+    for mine, theirs in zip(deal(n, K, stream(seed, "deal")), expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_training_on_shards_is_training_on_the_list(problem):

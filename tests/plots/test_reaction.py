@@ -71,7 +71,7 @@ def test_fields_are_found_by_level_and_model():
     keys = [("federated", 2, 1), ("isolated", 2, 1), ("centralised", None, 1)]
     rows = dict(zip(keys, (slice(0, 2), slice(2, 4), slice(4, 5)), strict=True))
     values = np.arange(3 * 5 * 4.0).reshape(3, 5, 4)
-    history = History(None, rows, ("kind", "n", "seed"), np.zeros((6, 5)), [2, 4, 6], {"u": values, "k": -values})
+    history = History.dense(None, rows, ("kind", "n", "seed"), np.zeros((6, 5)), [2, 4, 6], {"u": values, "k": -values})
     found = trained_fields(history, 1)
     assert list(found) == [2]
     at = {"isolated client 1": 2, "isolated client 2": 3, "federated": 0, "centralised": 4}

@@ -28,7 +28,7 @@ def test_readings_are_those_of_the_models(displaced):
     losses = np.array([[1.0, 3.0, 5.0, 5.0]])
     metrics = {"accuracy": np.array([[0.25, 0.25, 0.5, 0.5]], np.float32)}
     keys = {("a", 0.5): slice(0, 2), ("b", 2.0): slice(2, 4)}
-    history = History(theta, keys, ("way", "level"), losses, [1], metrics)
+    history = History.dense(theta, keys, ("way", "level"), losses, [1], metrics)
     x = np.zeros((2, 4, 784), np.float32)
     found = readings(net, history, {0.5: {"own": x}, 2.0: {"own": x[:1]}}, torch.tensor([3, 3, 7, 3, 0]))
     assert list(found) == ["a, 0.5", "b, 2"]
