@@ -72,6 +72,12 @@ def over(reduce: Callable) -> Callable:
     return lambda x, axes=None, keep=False, **kind: reduce(x, axis=tuple(axes) if axes else None, keepdims=keep)
 
 
+def var_mean(x, axes=None, correction=1, keepdim=False):
+    """Both, over some axes."""
+    axes = tuple(axes) if axes else None
+    return jnp.var(x, axes, ddof=correction, keepdims=keepdim), jnp.mean(x, axes, keepdims=keepdim)
+
+
 TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "neg": operator.neg,
     "add": lambda a, b, alpha=1: a + (b if alpha == 1 else alpha * b),
@@ -94,6 +100,7 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "mm": jnp.matmul,
     "sum": over(jnp.sum),
     "mean": over(jnp.mean),
+    "var_mean": var_mean,
     "amax": over(jnp.max),
     "amin": over(jnp.min),
     "clone": lambda x, **layout: x,

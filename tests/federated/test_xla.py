@@ -146,9 +146,18 @@ def test_operations_mean_what_they_mean_in_torch(case):
 
 
 def test_every_meaning_is_tested():
-    same = {"clone", "alias", "detach", "lift_fresh_copy", "_unsafe_view", "split", "split_with_sizes"}
+    same = {"var_mean", "clone", "alias", "detach", "lift_fresh_copy", "_unsafe_view", "split", "split_with_sizes"}
     tested = {getattr(target, "overloadpacket", target).__name__ for target, *_ in CASES}
     assert set(aten.TABLE) - same == tested
+
+
+def test_variance_and_mean():
+    jax = xla.import_jax()
+    with jax.enable_x64(True):
+        for how in ({}, {"correction": 0}, {"keepdim": True}):
+            found = aten.TABLE["var_mean"](x.numpy(), [1, 2], **how)
+            for one, other in zip(found, ops.var_mean.correction(x, [1, 2], **{"correction": 1} | how), strict=True):
+                np.testing.assert_allclose(one, other.numpy(), rtol=1e-12)
 
 
 def test_pieces_of_an_axis():
