@@ -45,7 +45,7 @@ def matrices(federations: Sequence, active: Sequence[np.ndarray], r: int) -> lis
 
 def needs_everyone(fed, A: np.ndarray, here: np.ndarray) -> bool:
     """Whether a round of a federation is about its idle clients, too."""
-    return len(A) > 1 or takes_round(fed.mixing) or bool((A[0] != 0)[~here].any())
+    return len(A) > 1 or takes_round(fed.mixing) or bool(((A[0] != 0) > here).any())
 
 
 def exchange(work, found: Sequence[np.ndarray], todo) -> Exchange:

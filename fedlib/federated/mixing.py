@@ -19,7 +19,8 @@ def fedavg(p: np.ndarray, active: np.ndarray) -> np.ndarray:
     (McMahan et al. 2017. Fed-DeepONet's Eq. 8 sums over all C clients although only A_k took part.)
     """
     weights = np.where(active, p, 0.0)
-    return np.broadcast_to(weights / weights.sum(), (len(p), len(p)))
+    weights /= weights.sum()
+    return np.broadcast_to(weights, (len(p), len(p)))
 
 
 def isolated(p: np.ndarray, active: np.ndarray) -> np.ndarray:

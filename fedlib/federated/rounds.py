@@ -184,7 +184,7 @@ def play(
         r, others = state.round, here is None
         if others or not everyone:
             drawn = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
-            others = others or not np.array_equal(np.concatenate(drawn), np.concatenate(here))
+            others = others or not all(map(np.array_equal, drawn, here))
             here = drawn
         if others or varies:
             found = matrices(federations, here, r)

@@ -1,0 +1,156 @@
+"""Very many clients: idle ones cost nothing, and what clients keep may lie in a file. Nothing here is timed."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from fedlib import Federation, Local, play, train
+from fedlib.federated import kept
+from fedlib.federated.correction import corrected
+from fedlib.federated.fedopt import fedadam
+from fedlib.federated.fedprox import fedprox
+from fedlib.federated.mixing import check_stochastic, fedavg, isolated, ring
+from fedlib.federated.moments import averaged_moments
+from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.scaffold import scaffold
+from fedlib.federated.shards import Shards
+from fedlib.models.networks import mlp
+
+from ..conftest import squared_error
+
+RULES = {
+    "sgd": sgd(),
+    "adam": adam(),
+    "momentum": sgd(0.9),
+    "scaffold": scaffold(adam()),
+    "fedprox": fedprox(0.1),
+    "corrected": corrected(),
+    "averaged": averaged_moments(),
+}
+
+
+def many(K: int, active: int = 10, **settings):
+    """K clients with 2 of 10^5 points each, ``active`` in a round: what ``play`` and ``train`` are given."""
+    x = torch.linspace(-1, 1, 10**5)[:, None]
+    shards = Shards(np.resize(np.random.default_rng(0).permutation(10**5), 2 * K), np.arange(0, 2 * K + 1, 2))
+    fed = Federation(shards, fraction=active / K, lr=0.1, **settings)
+    return mlp((1, 5, 1), torch.nn.Tanh), squared_error, {"x": x, "y": torch.sin(3 * x[:, 0])}, [fed]
+
+
+class Made(TorchDispatchMode):
+    """numbers: of all tensors that operations made."""
+
+    def __init__(self):
+        super().__init__()
+        self.numbers = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        new = isinstance(out, torch.Tensor) and func._schema.returns[0].alias_info is None  # no view, not in place
+        self.numbers += out.numel() if new else 0
+        return out
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_round_makes_no_more_numbers_for_more_idle_clients(rule, reset):
+    counts = []
+    for K in (100, 10_000):
+        played = play(
+            *many(K, server=fedadam(0.1)), local=Local(2), optimizer=RULES[rule], reset_moments=reset, backend="eager"
+        )
+        next(played)
+        with Made() as made:
+            next(played)
+        counts.append(made.numbers)
+    assert counts[0] == counts[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "reset", "own"),
+    [
+        ("sgd", False, set()),
+        ("adam", True, set()),
+        ("fedprox", False, set()),
+        ("corrected", False, set()),
+        ("averaged", False, set()),
+        ("adam", False, {"m", "v", "t"}),
+        ("scaffold", True, {"c_i"}),
+    ],
+)
+def test_what_clients_keep(rule, reset, own):
+    """A row each where an algorithm needs it; else one of all clients, as the model is."""
+    K = 1000
+    done = next(play(*many(K), local=Local(1), optimizer=RULES[rule], reset_moments=reset, backend="eager"))
+    assert len(done.state.theta) == len(done.distinct) == 1
+    rows = {name: len(value) for name, value in done.state.optimizer.items()}
+    assert {name for name, n in rows.items() if n == K} == own
+    assert all(rows[name] == 1 for name in set(rows) - own)
+    assert len(done.loss) == len(done.at_hand) == 10
+    assert done.losses.shape == (K,) and done.models().shape == done.models("before").shape == (K, done.x.shape[1])
+
+
+def test_a_hundred_thousand_clients():
+    """One full-batch step each is a step with the mean gradient of those ten who are there."""
+    net, loss, pool, (fed,) = many(100_000)
+    history = train(net, loss, pool, [fed], rounds=3, local=Local(1), optimizer=sgd(), backend="eager")
+    assert sum(len(who) * len(rounds) for who, rounds in history.worked) == 30
+    assert len(history.distinct) == 1
+    first = next(play(net, loss, pool, [fed], local=Local(1), optimizer=sgd(), backend="eager"))
+    points = np.concatenate([fed.shards[k] for k in first.clients])
+    start = first.began.models(slice(0, 1))[0]
+    torch.nn.utils.vector_to_parameters(start, net.parameters())
+    weight = torch.full((len(points),), 1 / len(points))
+    loss(net, {name: value[points] for name, value in pool.items()} | {"w": weight}).backward()
+    g = torch.nn.utils.parameters_to_vector(p.grad for p in net.parameters())
+    torch.testing.assert_close(first.distinct[0], start - 0.1 * g, rtol=0, atol=1e-6)
+    torch.testing.assert_close(history.model(0, client=99_999), history.distinct[0], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "personal"), [(r, p) for r in RULES for p in (False, True) if (r, p) != ("averaged", True)]
+)
+def test_what_lies_in_a_file_is_what_lies_in_memory(problem, monkeypatch, rule, personal):
+    net, loss, pool, shards = problem
+    feds = [Federation(shards, fraction=0.67, lr=0.02), Federation(shards, mixing=ring, common_init=False, seed=1)]
+    how = dict(rounds=4, local=Local(2, "epochs", 4), optimizer=RULES[rule], dtype=torch.float64, backend="eager")
+    how["personal"] = [next(net.named_parameters())[0]] if personal else []
+    files, zeros = [], kept.zeros_in_a_file
+    monkeypatch.setattr(kept, "zeros_in_a_file", lambda *a: files.append(a[1].shape[1:]) or zeros(*a))
+    inside = train(net, loss, pool, feds, **how)
+    assert not files
+    monkeypatch.setattr(kept, "IN_MEMORY", 0)
+    outside = train(net, loss, pool, feds, **how)
+    assert torch.equal(inside.theta, outside.theta)
+    np.testing.assert_array_equal(inside.losses, outside.losses)
+    assert len(files) == {"adam": 3, "momentum": 1, "scaffold": 4}.get(rule, 0) + personal
+
+
+def test_a_broadcast_row_is_the_whole_matrix(problem):
+    net, loss, pool, shards = problem
+    p, active = Federation(shards).p, np.array([True, False, True])
+    assert fedavg(p, active).strides[0] == 0
+    feds = [
+        Federation(shards, fraction=0.67, mixing=rule, server=fedadam(0.02))
+        for rule in (fedavg, lambda p, active: np.array(fedavg(p, active)))
+    ]
+    how = dict(rounds=4, local=Local(2), dtype=torch.float64, backend="eager")
+    one, other = (train(net, loss, pool, [fed], **how).theta for fed in feds)
+    assert torch.equal(one, other)
+    with pytest.raises(ValueError, match=r"row 0 is .* with sum 0\.6"):
+        check_stochastic(np.broadcast_to(np.full(3, 0.2), (3, 3)), 3, "test")
+
+
+@pytest.mark.parametrize("rule", [lambda p, a: np.tile(p, (3, 1)), ring, isolated, lambda p, a, r: fedavg(p, a)])
+def test_models_of_idle_clients_count_where_a_rule_says_so(problem, rule):
+    """after = A before, whoever took part: with p for all, who is absent brings the model that it has."""
+    net, loss, pool, shards = problem
+    fed = Federation(shards, fraction=0.34, mixing=rule, common_init=False, lr=0.1)
+    for done in islice(play(net, loss, pool, [fed], local=Local(2), dtype=torch.float64, backend="eager"), 4):
+        here = np.isfinite(done.losses)
+        A = rule(fed.p, here, done.number) if rule.__code__.co_argcount == 3 else rule(fed.p, here)
+        torch.testing.assert_close(done.after, torch.tensor(np.array(A)) @ done.before, rtol=0, atol=1e-12)
+        assert torch.equal(done.before[~here], done.began.models()[~here])
