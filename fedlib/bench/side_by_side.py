@@ -39,7 +39,7 @@ def bench(quick: bool = False) -> dict:
     result["problems"] = []
     with TemporaryDirectory() as cold, patch.dict(os.environ, dict.fromkeys(CACHES, cold)):  # nothing is remembered
         for name, *arguments in QUICK if quick else CASES:
-            turns, seconds = (3, 0.1) if quick else (4, 0.3)
+            turns, seconds = (3, 0.1) if quick else (4, 0.25)
             result["problems"].append(in_own_process(time_problem, name, tuple(arguments), quick, turns, seconds))
             say(summary(result["problems"][-1]))
     if not quick:

@@ -56,10 +56,14 @@ def rounds_of(problem: Problem, fed: Federation) -> Iterator[Tensor]:
         yield models
 
 
+ROUNDS = 2000
+"""What "auto" is told to lie ahead; FedSciML's trainings have 1000 to 10 000 rounds."""
+
+
 def engine(problem: Problem, backend: str) -> Run:
     """The library's rounds."""
     same = ("net", "loss", "pool", "federations", "local", "init", "constants", "noise", "reset_moments")
-    played = play(**{name: getattr(problem, name) for name in same}, backend=backend)
+    played = play(**{name: getattr(problem, name) for name in same}, backend=backend, rounds=ROUNDS)
 
     def run(n):
         for _ in range(n):
