@@ -11,6 +11,11 @@ def relative_l2(prediction: Tensor, truth: Tensor) -> Tensor:
     return (truth - prediction).norm(dim=-1) / truth.norm(dim=-1)
 
 
+def percent(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """Relative L2 error of all numbers together, in %."""
+    return 100 * np.linalg.norm(prediction - truth) / np.linalg.norm(truth)
+
+
 def mean_sd(values: Sequence, axis: int | str = 0) -> tuple:
     """Mean and st.dev. over an axis (seeds): sd^2 = sum (v - mean)^2 / (n - 1).
 

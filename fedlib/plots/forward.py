@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
+from ..numerics.metrics import percent
 from ..problems.forward import Problem, solve
 from ..problems.forward_study import heterogeneity
-from .style import CLIENTS, COLORS, growth, owners, panels, percent
+from .style import CLIENTS, COLORS, growth, owners, panels
 from .widgets import explore
 
 

@@ -9,9 +9,9 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
-from ..numerics.metrics import mean_sd
+from ..numerics.metrics import mean_sd, percent
 from ..problems.function_study import Sweep
-from .style import CLIENTS, COLORS, band, log_axis, panels, percent, shards
+from .style import CLIENTS, COLORS, band, log_axis, panels, shards
 from .widgets import explore
 
 

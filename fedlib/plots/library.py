@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.func import jvp
 
 from ..federated.stack import predict
-from ..numerics.metrics import mean_sd
+from ..numerics.metrics import mean_sd, percent
 from ..numerics.solutions import pendulum
 from ..problems.pendulum import SUBSTEPS, with_stiffness
 from .pendulum import INPUT_CONTROLS, idle_inputs, pendulum_input
-from .style import COLORS, around, band, log_axis, panels, percent, shards
+from .style import COLORS, around, band, log_axis, panels, shards
 from .widgets import explore
 
 

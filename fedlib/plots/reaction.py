@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.history import History
+from ..numerics.metrics import percent
 from ..numerics.solutions import reaction_rate
 from ..problems.reaction import KINDS, weak
 from .inverse import MARKERS, blues
-from .style import CLIENTS, COLORS, band, log_axis, panels, percent
+from .style import CLIENTS, COLORS, band, log_axis, panels
 from .widgets import explore
 
 

@@ -96,11 +96,6 @@ LOG_DIGITS = {5: (1, 2, 5), 3: (1, 2, 3, 5), 1.5: range(1, 10), 0: np.arange(1, 
 """Which digits get a tick on a logarithmic axis that spans more than a factor."""
 
 
-def percent(prediction: np.ndarray, truth: np.ndarray) -> float:
-    """Relative L2 error in %, for a legend or a title."""
-    return 100 * np.linalg.norm(prediction - truth) / np.linalg.norm(truth)
-
-
 def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
     """What each client owns: the values of its points as a strip, one row per client."""
     for k, own in enumerate(values):

@@ -6,10 +6,11 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..numerics.metrics import percent
 from ..problems.flow_study import GAINS
 from ..problems.wake import NX, NY, Wake
 from .inverse import coefficient_limits, label
-from .style import CLIENTS, COLORS, panels, percent
+from .style import CLIENTS, COLORS, panels
 from .widgets import explore
 
 EXTENT = (1, 8, -2, 2)  # the wake's window, diameters

@@ -19,7 +19,7 @@ from ..federated.rounds import on
 from ..federated.stack import as_dict, predict
 from ..models.jets import Jet, JetNet, closed, function_jet, product, product_rule
 from ..models.networks import mlp
-from ..numerics.metrics import relative_l2
+from ..numerics.metrics import percent, relative_l2
 from ..numerics.solutions import DIFFUSION, reaction_rate, source, steady_reaction
 from .forward import VALUE_ONLY, per_client
 
@@ -159,10 +159,9 @@ def k_errors(history: History, truth: Mapping[str, np.ndarray]) -> dict[str, flo
 
     truth: {"u" [n], "k" [n]} at the points of ``reaction_test``.
     """
-    found, norm = history.last("k", kind="centralised", client=0).values, np.linalg.norm
+    found = history.last("k", kind="centralised", client=0).values
     where = {"u large": ~weak(truth["u"]), "u small": weak(truth["u"])}
-    errors = {size: [norm((k - truth["k"])[at]) / norm(truth["k"][at]) for k in found] for size, at in where.items()}
-    return {size: float(np.mean(100 * np.array(e))) for size, e in errors.items()}
+    return {size: float(np.mean([percent(k[at], truth["k"][at]) for k in found])) for size, at in where.items()}
 
 
 def share_of_ends(history: History, interior: int) -> list[float]:

@@ -10,7 +10,7 @@ import torch
 import xarray
 
 from fedlib.files import ROOT
-from fedlib.numerics.metrics import mean_sd, plus_minus, relative_l2
+from fedlib.numerics.metrics import mean_sd, percent, plus_minus, relative_l2
 from fedlib.streams import stream
 
 
@@ -71,3 +71,10 @@ def test_relative_l2_is_free_of_scale():
     truth, error = torch.tensor([[3.0, 4.0], [0.0, 2.0]]), torch.tensor([[0.3, -0.4], [1.0, 0.0]])
     torch.testing.assert_close(relative_l2(truth + error, truth), torch.tensor([0.1, 0.5]))
     torch.testing.assert_close(relative_l2(7 * (truth + error), 7 * truth), torch.tensor([0.1, 0.5]))
+
+
+def test_percent_is_relative_l2_of_all_numbers():
+    truth, prediction = np.array([[3.0, 0.0], [0.0, 4.0]]), np.array([[3.0, 1.0], [0.0, 4.0]])
+    assert percent(prediction, truth) == pytest.approx(20)
+    one = relative_l2(torch.as_tensor(prediction.ravel()), torch.as_tensor(truth.ravel()))
+    assert percent(prediction, truth) == pytest.approx(100 * one.item())
