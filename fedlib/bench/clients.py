@@ -54,15 +54,16 @@ def bench_clients(quick: bool = False) -> dict:
 
     ratio: the largest of each against 10^3 clients, for clients who keep nothing. quick: 10^3 and 10^6 of these only.
     """
-    counts, rounds, turns = ([10**3, 10**6], 20, 1) if quick else ([10**n for n in range(2, 7)], 50, 3)
+    counts, rounds = ([10**3, 10**6], 20) if quick else ([10**n for n in range(2, 7)], 50)
+    turns = {"nothing": 1} if quick else {"nothing": 3, "Adam moments": 1}
     found = {}
-    for keeping in list(KEEPING)[: 1 if quick else None]:
+    for keeping, n in turns.items():
         best = {K: {} for K in counts}
-        for _ in range(turns):
+        for _ in range(n):
             for K in counts:
                 for name, value in in_own_process(measure, K, keeping, rounds).items():
                     best[K][name] = min(value, best[K].get(name, value))
-        found[keeping] = [{name: round(float(value), 2) for name, value in one.items()} for one in best.values()]
+        found[keeping] = [{name: round(value, 2) for name, value in one.items()} for one in best.values()]
     first, *more = [one for one in found["nothing"] if one["clients"] >= 10**3]
     ratio = {name: round(max(one[name] for one in more) / first[name], 2) for name in ("ms_per_round", "peak_MiB")}
     task = f"{ACTIVE} of K clients a round, 1-32-32-1 (tanh), {POINTS} points each, 10 full-batch steps, float32, eager"
