@@ -64,7 +64,7 @@ def test_every_spread_over_seeds_comes_from_here():
         for path, source in sources.items()
         if re.search(r"\bnp\.(std|var)\b|ddof=|\.(std|var)\(['\"]", source)
     ]
-    assert found == ["metrics.py"]
+    assert sorted(found) == ["aten.py", "metrics.py"]  # the former translates what torch was asked for
 
 
 def test_relative_l2_is_free_of_scale():
