@@ -66,7 +66,7 @@ class History:
         self.worked[-1][1].append(loss)
 
     def keep(self, state) -> None:
-        """The models of a ``rounds.State``."""
+        """The models of a ``states.State``."""
         self.distinct, self.source = (x.cpu() for x in state.distinct())
 
     def models(self, *key) -> Tensor:

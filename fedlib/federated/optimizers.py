@@ -15,7 +15,7 @@ from torch import Tensor
 class Optimizer(NamedTuple):
     """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place.
 
-    Two more for algorithms whose clients do something at the ends of a round, too, with a ``rounds.Wire`` at hand:
+    Two more for algorithms whose clients do something at the ends of a round, too, with a ``wire.Wire`` at hand:
     start(theta, state, wire): before the first local step. finish(theta, state, wire): after the last one, before theta
     is mixed.
 

@@ -1,14 +1,13 @@
 """The engine: a federation is a stack of models, and communication is a matrix.
 
-Row r of theta [M, P] is one model. Local work: all active rows take an optimiser step at once, by
-``vmap(grad_and_value(loss))`` with a loss written for ONE client. Communication: theta <- A theta. A whole
-figure (levels x seeds x {centralised, isolated, federated}) is a mapping key -> ``Federation`` and trains as ONE stack.
+Row r of theta [M, P] is one model. Local work: all active rows take an optimiser step at once, with a loss written for
+ONE client, see ``backends``. Communication: theta <- A theta, see ``exchange``. Only distinct models are held, and of an
+idle client only what an algorithm keeps, see ``states``. A whole figure (levels x seeds x {centralised, isolated, federated}) is a mapping key -> ``Federation`` and trains as ONE stack.
 The same algorithms as plain loops stand in ``reference``.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,98 +23,11 @@ from .federation import Federation
 from .kept import put_back, split_state, spread_out, taken
 from .mixing import takes_round
 from .optimizers import Optimizer, adam
+from .server import served_by
 from .stack import home_columns, rows_of, stack
-from .work import Todo, Work, full_gradient, local_work, todo
-
-
-class State(NamedTuple):
-    """All that the coming rounds depend on.
-
-    round: the next one's number. theta [D, P]: the distinct models; source [M]: which of them each client has, in the
-    list of all. optimizer: what optimisers keep, rows of clients [M, ...] (see ``Rows.place``) or of models [D, ...];
-    server: what the servers keep. personal [M, H]: the clients' own values in the columns [H] that are never mixed.
-    """
-
-    round: int
-    theta: Tensor
-    optimizer: dict[str, Tensor]
-    server: list[dict[str, Tensor]]
-    source: Tensor
-    columns: Tensor
-    personal: Tensor
-
-    def models(self, clients: Tensor | slice = slice(None)) -> Tensor:
-        """The models [n, P] of some clients, or of all; a new tensor."""
-        x = self.theta[self.source[clients]]
-        if len(self.columns):
-            x[:, self.columns] = taken(self.personal, clients, x.device)
-        return x
-
-    def distinct(self) -> tuple[Tensor, Tensor]:
-        """The different models, and which of them each client has; with own values no two have the same."""
-        if not len(self.columns):
-            return self.theta, self.source
-        return self.models(), torch.arange(len(self.source), device=self.source.device)
-
-
-class Round(NamedTuple):
-    """A round that was played. Look at it before the next one, which works in place in what clients keep.
-
-    number: 0, 1, ... clients [n]: numbers of those who took part; loss [n]: theirs, mean over the local steps.
-    first [M]: loss before a client's first step of all, or since a checkpoint; NaN for who has not worked.
-    at_hand: their numbers, and those of idle clients that the exchange needed; x [.., P]: their models before it.
-    began, state: before the round and after it.
-    """
-
-    number: int
-    clients: np.ndarray
-    loss: np.ndarray
-    first: np.ndarray
-    at_hand: Tensor
-    x: Tensor
-    began: State
-    state: State
-
-    @property
-    def losses(self) -> np.ndarray:
-        """Of the list of all clients [M], NaN for who did not take part."""
-        losses = np.full(len(self.first), np.nan)
-        losses[self.clients] = self.loss
-        return losses
-
-    @property
-    def before(self) -> Tensor:
-        """The models [M, P] before the exchange, in the order of the list of all clients."""
-        return self.began.models().index_copy(0, self.at_hand, self.x)
-
-    @property
-    def after(self) -> Tensor:
-        """The models [M, P] after the exchange."""
-        return self.state.models()
-
-    @property
-    def distinct(self) -> Tensor:
-        """The different models [D, P] after the exchange."""
-        return self.state.theta
-
-    def models(self, which: str = "after") -> Tensor:
-        """The models [M, P] "before" or "after" the exchange."""
-        return getattr(self, which)
-
-
-class Wire(NamedTuple):
-    """What an optimiser's ``start`` and ``finish`` have at hand. [n, ...] are the clients at hand, see ``work.Todo``.
-
-    mix: x [n, P] -> A x, the round's own exchange. mean: (new, old, mean) [n, P] -> what mix of the new values would be
-    if all clients took part; mean was that of the old ones, which the others still have. gradient: () -> [n, P], each
-    client's over all its points. active [n, 1]: who takes part. steps [n, 1]: of the round.
-    """
-
-    mix: Exchange
-    mean: Callable[[Tensor, Tensor, Tensor], Tensor]
-    gradient: Callable[[], Tensor]
-    active: Tensor
-    steps: Tensor
+from .states import Round, State
+from .wire import wire_of
+from .work import Todo, Work, local_work, todo
 
 
 def play(
@@ -162,21 +74,9 @@ def play(
     first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)
     pool, sources = on(pool, device, dtype), lru_cache(2)(partial(sources_of, rows.starts, torch.device(device)))
     work = Work(
-        net,
-        pool,
-        federations,
-        rows,
-        home,
-        sources,
-        local,
-        noise,
-        optimizer,
-        reset_moments,
-        gradient,
-        steps,
-        dtype,
+        net, pool, federations, rows, home, sources, local, noise, optimizer, reset_moments, gradient, steps, dtype,
         first,
-    )
+    )  # fmt: skip
     state = state or beginning(work, init)
     varies, decays = (any(x) for x in zip(*((takes_round(f.mixing), f.decay != 1) for f in federations), strict=True))
     here = None
@@ -250,42 +150,6 @@ def left(work: Work, state: State, kept: Mapping[str, Tensor], todo: Todo, mixed
         else:
             found[name] = put_back(v, todo.places, kept[name])
     return found
-
-
-def wire_of(work: Work, x: Tensor, todo: Todo, mixed: Exchange, r: int) -> Wire:
-    """The round's wire."""
-    n, working = len(x), len(todo.numbers)
-
-    def mean(new, old, mean_of_old):
-        if n == len(work.rows.sizes):
-            return mixed(new) if n == working else of_all()(new)
-        away = np.array([len(own) < K for (own, _), K in zip(todo.clients_of, np.diff(work.rows.starts), strict=True)])
-        away = torch.as_tensor(away[todo.owner], dtype=work.dtype, device=x.device)[:, None]
-        return away * mean_of_old + of_all()(new - away * old)
-
-    def of_all():
-        all_work = [np.ones(len(fed.shards), bool) for fed in work.federations]
-        return exchange(work, matrices(work.federations, all_work, r), todo)
-
-    active = torch.arange(n, device=x.device)[:, None] < working
-    steps = torch.as_tensor(np.append(todo.steps, np.ones(n - working, int)), device=x.device)[:, None]
-    return Wire(mixed, mean, lambda: full_gradient(work, x, todo), active, steps)
-
-
-def served_by(work: Work, found: Sequence[np.ndarray]) -> list:
-    """For each server: the rows of the distinct models that it serves, all at once, and a client that has each of them.
-
-    found: the mixing ``matrices``.
-    """
-    rows, by_server = np.cumsum([0, *map(len, found)]), {}
-    for f, fed in enumerate(work.federations):
-        if fed.server is not None:
-            own, clients = np.arange(rows[f], rows[f + 1]), np.arange(*work.rows.starts[f : f + 2])
-            by_server.setdefault(fed.server, []).append((own, clients[-len(own) :]))
-    return [
-        (server, *(torch.as_tensor(np.concatenate(part), device=work.home.device) for part in zip(*parts, strict=True)))
-        for server, parts in by_server.items()
-    ]
 
 
 def device_of(name: str) -> str:

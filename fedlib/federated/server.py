@@ -5,9 +5,11 @@
 per row and serves all federations of a stack that have it at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor
 
 
@@ -17,3 +19,19 @@ class Server(NamedTuple):
 
     init: Callable[[Tensor], dict[str, Tensor]]
     apply: Callable[[Tensor, Tensor, dict[str, Tensor], int], Tensor]
+
+
+def served_by(work, found: Sequence[np.ndarray]) -> list:
+    """For each server: the rows of the distinct models that it serves, all at once, and a client that has each of them.
+
+    work: of the module ``work``. found: the mixing ``matrices``.
+    """
+    rows, by_server = np.cumsum([0, *map(len, found)]), {}
+    for f, fed in enumerate(work.federations):
+        if fed.server is not None:
+            own, clients = np.arange(rows[f], rows[f + 1]), np.arange(*work.rows.starts[f : f + 2])
+            by_server.setdefault(fed.server, []).append((own, clients[-len(own) :]))
+    return [
+        (server, *(torch.as_tensor(np.concatenate(part), device=work.home.device) for part in zip(*parts, strict=True)))
+        for server, parts in by_server.items()
+    ]

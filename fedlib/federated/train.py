@@ -15,8 +15,9 @@ from .batches import Local
 from .checks import check_experiment, checked_keys, warn_if_nothing_learnt
 from .federation import Federation
 from .history import History
-from .rounds import Round, State, device_of, on, play
+from .rounds import device_of, on, play
 from .stack import as_dict
+from .states import Round, State
 from .workers import shared_out, side_by_side
 
 
