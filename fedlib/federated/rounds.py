@@ -1,9 +1,10 @@
 """The engine: a federation is a stack of models, and communication is a matrix.
 
 Row r of theta [M, P] is one model. Local work: all active rows take an optimiser step at once, with a loss written for
-ONE client, see ``backends``. Communication: theta <- A theta, see ``exchange``. Only distinct models are held, and of an
-idle client only what an algorithm keeps, see ``states``. A whole figure (levels x seeds x {centralised, isolated, federated}) is a mapping key -> ``Federation`` and trains as ONE stack.
-The same algorithms as plain loops stand in ``reference``.
+ONE client, see ``backends``. Communication: theta <- A theta, see ``exchange``. Only distinct models are held, and of
+an idle client only what an algorithm keeps, see ``states``. A whole figure (levels x seeds x {centralised, isolated,
+federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same algorithms as plain loops stand in
+``reference``.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
