@@ -23,7 +23,7 @@ LOOKS = {
 
 TITLES = {
     "line": "a function on the line",
-    "pendulum": "pendulum DeepONet, mini-batches",
+    "pendulum": "pendulum DeepONet",
     "sweep": "sweep of notebook 04, 385 models",
     "Helmholtz": "Helmholtz PINN, 2 clients",
     "antiderivative": "antiderivative, 2 clients",
@@ -75,7 +75,8 @@ def bars(ax, cases: list[Mapping]) -> None:
     places = range(len(ways))[::-1]
     ax.axvline(1, color=COLORS["truth"], lw=0.8)
     drawn = ax.barh(places, ratios, color=[LOOKS[way]["color"] for way in ways])
-    ax.bar_label(drawn, [f"{ratio:.3g} ×" for ratio in ratios], padding=2, fontsize=7)
+    readable = {"fontsize": 7, "bbox": {"fc": "w", "ec": "none", "pad": 0.3}}
+    ax.bar_label(drawn, [f"{ratio:.3g} ×" for ratio in ratios], padding=2, **readable)
     ax.axvline(case["limit_times_plain"], ls=":", color="0.3", zorder=0, label=LIMIT)
     ax.set_yticks(places, [SHORT.get(way, way) for way in ways])
     ends = min(0.5, *ratios) / 1.5, 3 * max(case["limit_times_plain"], *ratios)
