@@ -42,6 +42,7 @@ def experiment(problem, workers, feds=None, **changes):
     scale = {"fed": 1.0, "ring": 2.0, "alone": 3.0, "central": 4.0}  # a test of its own for each
     settings = dict(
         rounds=5, local=Local(2, "steps", 4), evaluate_every=2, dtype=torch.float64, parts=("kind", "seed"),
+        backend="eager",
         evaluate=lambda predict, own: {"u": predict(own["x"])[:, 0], "mean": predict(own["x"]).mean()},
         test=lambda key: {"x": pool["x"][:3] * scale[key[0]]},
     )  # fmt: skip
