@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     for command in (run, defaults):
         command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     bench = commands.add_parser("bench", help="time the engine beside what else one would take; writes JSON and figure")
-    bench.add_argument("--quick", action="store_true", help="three problems without torch.compile, in two minutes")
+    bench.add_argument("--quick", action="store_true", help="two and twenty clients, without torch.compile")
     for command in (run, report, bench):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     given = parser.parse_args(arguments)

@@ -24,14 +24,14 @@ CASES = [
     ("line", 2), ("line", 20), ("line", 384), ("pendulum", 2), ("pendulum", 20), ("pendulum", 100),
     ("sweep",), ("Helmholtz",), ("antiderivative",), ("stochastic",),
 ]  # fmt: skip
-QUICK = [("line", 2), ("line", 20), ("Helmholtz",)]
+QUICK = [("line", 2), ("line", 20)]
 MEMORY = ("line", 384)
 CACHES = ("XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR")
 """Where "auto" and torch's compiler remember: a first run is what is measured."""
 
 
 def bench(quick: bool = False) -> dict:
-    """All measurements. quick: three problems, without torch's compiler and without memory."""
+    """All measurements. quick: the line with few clients, without torch's compiler and without memory."""
     for name in (name for name, peer in PEERS.items() if not installed(peer)):
         say(f"{name} is not installed and is left out (`make bench` installs it, pip by the extra `bench`)")
     started = time.time()
