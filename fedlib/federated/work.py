@@ -109,7 +109,7 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
         losses of those who worked: mean over their steps.
     """
     pool, federations, local, noise, dtype = work.pool, work.federations, work.local, work.noise, work.dtype
-    means = []
+    found = []
     for b, block in enumerate(todo.blocks):
         who, S = todo.who[block], todo.steps[block]
         th, st = theta[block], {k: v[block] for k, v in state.items()}
@@ -119,14 +119,17 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
             segments = segments_of(pool, federations, who, S, r, local, dtype)
         if noise is not None:
             segments = with_noise(segments, federations, who, r, local, noise, dtype)
-        me = todo.numbers[block]
-        new = np.isnan(work.first[me])
+        new = np.isnan(work.first[todo.numbers[block]])
         losses = steps(work, th, st, lr[block], segments, S, check=new.any() and todo.padded(block))
-        raise_if_diverged(losses, th, S, who, federations, r)
-        losses = losses.cpu()
-        work.first[me[new]] = losses[0].numpy()[new]
-        means.append(losses.sum(0).numpy() / S)
-    return np.concatenate(means)
+        found.append((losses, torch.stack([losses.sum(0), losses[0], th.sum(1)])))
+    # once a round the processor waits for the device, however many blocks there are
+    sums, begun, ended = torch.cat([numbers for _, numbers in found], 1).cpu().numpy()
+    if not np.isfinite([sums, ended]).all():  # or very large
+        for (losses, _), block in zip(found, todo.blocks, strict=True):
+            raise_if_diverged(losses, theta[block], todo.steps[block], todo.who[block], federations, r)
+    new = np.isnan(work.first[todo.numbers])
+    work.first[todo.numbers[new]] = begun[new]
+    return sums / todo.steps
 
 
 def steps(work: Work, theta, state, lr, segments, counts: np.ndarray, check: bool) -> Tensor:

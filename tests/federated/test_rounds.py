@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fedlib import Federation, Local, play, train
-from fedlib.federated import work
+from fedlib.federated import batches, work
 from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.rounds import device_of
 
@@ -96,6 +96,22 @@ def test_nothing_is_pinned_to_the_cpu(problem, monkeypatch, local):
         evaluate=lambda predict, test: {"u": predict(test["x"])}, test={"x": pool["x"].expand(2, *pool["x"].shape)},
     )  # fmt: skip
     assert history.theta.shape == (6, sum(p.numel() for p in net.parameters()))
+
+
+@pytest.mark.parametrize("backend", ["eager", "xla"])
+def test_the_processor_waits_for_the_device_once_a_round(problem, monkeypatch, backend):
+    """However many blocks, steps and clients there are; the first round also looks at padding."""
+    net, loss, pool, shards = problem
+    waits, cpu, item = [], torch.Tensor.cpu, torch.Tensor.item
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda x: waits.append(x.shape) or cpu(x))
+    monkeypatch.setattr(torch.Tensor, "item", lambda x: waits.append(x.shape) or item(x))
+    monkeypatch.setattr(torch.Tensor, "__bool__", lambda x: waits.append(x.shape) or item(x))
+    monkeypatch.setitem(batches.POINTS_PER_BLOCK, "cpu", 1)
+    played = play(net, loss, pool, [Federation(shards)] * 2, local=Local(3), backend=backend)
+    next(played)
+    waits.clear()
+    next(played)
+    assert waits == [(3, 2 * len(shards))]
 
 
 def test_auto_takes_an_accelerator_where_there_is_one(monkeypatch):
