@@ -21,6 +21,11 @@ def squared_error(predict, batch):
     return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
 
 
+@pytest.fixture(autouse=True)
+def measured_from_200_steps_on(monkeypatch):
+    monkeypatch.setattr(choice, "FEW", 200)
+
+
 def trained(rounds=50, loss=squared_error, backend="auto", **how):
     net = mlp((1, 4, 1), nn.Tanh)
     return train(net, loss, POOL, [Federation(SHARDS)], rounds=rounds, local=Local(5), backend=backend, **how)
