@@ -21,7 +21,7 @@ from .batches import Segment
 
 SPEEDS = Path(pooch.os_cache("fedlib")) / "speeds.json"  # seconds per step, by training and backend
 FEW = 200  # steps that nobody measures
-COMPILING = {"eager": 0, "xla": 3, "inductor": 20}  # s, with imports; tried where thrice as much lies ahead
+COMPILING = {"eager": 0, "xla": 3, "inductor": 20}  # s, with imports; tried where twice as much lies ahead
 
 
 def backend_of(name: str, net, loss: Callable, optimizer, ahead: Ahead) -> Callable:
@@ -64,7 +64,7 @@ def choose(training: tuple, example: tuple) -> Callable:
         return compiling(name) + steps * speeds[name]
 
     for name in filter(is_here, COMPILING):
-        if name not in speeds and all(total(other) > 3 * compiling(name) for other in speeds):
+        if name not in speeds and all(total(other) > 2 * compiling(name) for other in speeds):
             runs[name] = BACKENDS[name](*training)
             try:
                 speeds[name] = seconds(runs[name], example)
