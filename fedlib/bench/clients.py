@@ -1,6 +1,5 @@
 """A million clients: time and memory of a federation with 100 active clients in a round, and ever more idle ones."""
 
-import resource
 import time
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..federated.optimizers import adam, sgd
 from ..federated.rounds import play
 from ..federated.shards import Shards
 from ..models.networks import mlp
-from .common import in_own_process, one_thread
+from .common import in_own_process, one_thread, peak_MiB
 
 ACTIVE, POINTS, N = 100, 4, 10**6  # clients in a round, points of each; points in the pool
 KEEPING = {"nothing": sgd, "Adam moments": adam}  # by each client, from round to round; 9 GB of 10^6, in files
@@ -45,8 +44,7 @@ def measure(K: int, keeping: str, rounds: int) -> dict:
         began = time.perf_counter()
         next(played)
         times.append(1e3 * (time.perf_counter() - began))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    return {"clients": K, "ms_per_round": min(times), "start_s": start, "peak_MiB": peak}
+    return {"clients": K, "ms_per_round": min(times), "start_s": start, "peak_MiB": peak_MiB()}
 
 
 def bench_clients(quick: bool = False) -> dict:
