@@ -73,8 +73,3 @@ def sources_of(starts: np.ndarray, device, models: Sequence[int]) -> Tensor:
     rows, sizes = np.cumsum([0, *models]), np.diff(starts)
     each = [np.full(K, row) if n == 1 else row + np.arange(K) for n, row, K in zip(models, rows, sizes, strict=False)]
     return torch.as_tensor(np.concatenate(each), device=device)
-
-
-def ranges_of(source: Tensor, starts: np.ndarray) -> np.ndarray:
-    """Where the distinct models of each federation begin [F + 1], the reverse of ``sources_of``."""
-    return np.append(source[torch.as_tensor(starts[:-1], device=source.device)].cpu().numpy(), int(source[-1]) + 1)
