@@ -7,6 +7,7 @@ import re
 import resource
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,18 +26,6 @@ from .problems import PROBLEMS, Problem
 from .ways import ways_of
 
 
-def best_ms(ways: Mapping[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
-    """Best wall time of each way in ms on one thread; the ways take turns, after one go each to warm up and compile."""
-    torch.set_num_threads(1)
-    for way in ways.values():
-        way()
-    best = dict.fromkeys(ways, float("inf"))
-    for _ in range(repetitions):
-        for name, way in ways.items():
-            best[name] = min(best[name], 1e3 * seconds_of(way))
-    return best
-
-
 def seconds_of(function: Callable, *arguments) -> float:
     """Wall time of a call."""
     start = time.perf_counter()
@@ -45,10 +34,11 @@ def seconds_of(function: Callable, *arguments) -> float:
 
 
 def in_own_process(function, *arguments):
-    """A fresh process with one thread: no other measurement's compiled code, memory or warm cache."""
-    settings = kernel_environment() | {"OMP_NUM_THREADS": "1"}
-    with patch.dict(os.environ, settings), multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
+    """A fresh process with one thread: no other measurement's compiled code, memory or warm cache. It may have
+    processes of its own."""
+    settings, spawn = kernel_environment() | {"OMP_NUM_THREADS": "1"}, multiprocessing.get_context("spawn")
+    with patch.dict(os.environ, settings), ProcessPoolExecutor(1, spawn) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 def one_thread(task: str) -> dict:

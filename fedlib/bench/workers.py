@@ -1,17 +1,11 @@
 """``train(workers=n)`` on the sweep of notebook 04: 195 federations shared out among processes of one thread."""
 
-import multiprocessing
-import os
-from concurrent.futures import ProcessPoolExecutor
-from unittest.mock import patch
-
 import numpy as np
 import psutil
 from joblib.externals.loky import get_reusable_executor
 
 from ..federated.train import train
-from ..runs.jobs import kernel_environment
-from .common import load, one_thread, seconds_of
+from .common import in_own_process, load, one_thread, seconds_of
 from .problems import sweep
 
 
@@ -58,8 +52,7 @@ def bench_workers(quick: bool = False) -> dict:
     """One and two workers, eagerly and by XLA, each in a fresh process; quick: eagerly, one short turn."""
     task = "the sweep of notebook 04, 385 models 1-64-64-64-1, 5 full-batch Adam steps a round, float32"
     rounds, turns = (4, 1) if quick else (20, 3)
-    found, alone = one_thread(task), kernel_environment() | {"OMP_NUM_THREADS": "1"}
+    found = one_thread(task)
     for backend in ("eager",) if quick else ("eager", "xla"):
-        with patch.dict(os.environ, alone), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            found[backend] = pool.submit(measure, backend, (1, 2), rounds, turns).result()
+        found[backend] = in_own_process(measure, backend, (1, 2), rounds, turns)
     return found
