@@ -8,7 +8,7 @@ from fedlib.plots.reaction import data_view, draw_reaction, errors_and_divergenc
 from fedlib.plots.style import CLIENTS, COLORS
 from fedlib.problems import reaction
 
-from ..conftest import assert_redraws_fast, every_move
+from ..conftest import assert_redraws_fast, assert_starts_at_and_follows, every_move
 
 
 def rates(V=20):
@@ -46,12 +46,7 @@ def test_the_explorer_redraws_quickly():
 
 
 def test_the_explorer_starts_midway_and_follows_its_sliders():
-    box = reaction_explorer(*rates(4))
-    picture = box.children[-1]
-    before = picture.value
-    assert "after round 75" in picture.alt
-    box.children[1].value = box.children[1].options[0]
-    assert "after round 75" not in picture.alt and picture.value != before
+    assert_starts_at_and_follows(reaction_explorer(*rates(4)), "after round 75")
 
 
 def test_the_data_view_shows_who_observes_u_and_both_k():
