@@ -27,7 +27,7 @@ def trajectories(
     Args:
         t [m] (s); truth [n, m]; predictions: label -> [n, m], label a key of COLORS; titles: n panel titles.
     """
-    fig, axes = panels(1, len(truth), size=(2.6, 2.3))
+    fig, axes = panels(1, len(truth), size=(2.8, 2.4))
     for i, ax in enumerate(axes[0]):
         ax.plot(t, truth[i], color=COLORS["truth"], label="true")
         for label, x in predictions.items():
@@ -83,12 +83,16 @@ def draw_training(curves: Mapping[str, tuple[xarray.DataArray, xarray.DataArray]
 
 
 class Table(NamedTuple):
-    """A table's errors (%) at x: printed [len(x)], or NaN where none is; ours by label [S, len(x)]."""
+    """A table's errors (%) at x: printed [len(x)], or NaN where none is; ours by label [S, len(x)].
+
+    levels: label -> errors [S] of models that have no x, such as a centralised one.
+    """
 
     xlabel: str
     x: Sequence[float]
     printed: Sequence[float]
     ours: Mapping[str, np.ndarray]
+    levels: Mapping[str, np.ndarray] = {}
 
 
 def draw_tables(tables: Mapping[str, Table]) -> Figure:
@@ -98,10 +102,13 @@ def draw_tables(tables: Mapping[str, Table]) -> Figure:
         printed = [table.printed] + [None] * len(table.ours)  # once is enough
         for (label, values), color, paper in zip(table.ours.items(), ("federated", "other"), printed, strict=False):
             paper_and_ours(ax, table.x, paper, values, label, color)
+        for (label, values), dash in zip(table.levels.items(), cycle(("--", ":"))):
+            ax.axhline(np.mean(values), color=COLORS["centralised"], ls=dash, label=label)
         ax.set(xlabel=table.xlabel, title=title)
-        ax.legend()
         ax.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("mean error e (%)")
+    names = {label: handle for ax in axes[0] for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    fig.legend(names.values(), names, loc="outside upper center", ncols=3)
     return fig
 
 

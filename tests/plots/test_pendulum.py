@@ -48,12 +48,16 @@ def test_training_shows_loss_and_error_of_every_curve():
 def test_tables_show_printed_values_once():
     ours = {"epochs": np.array([[1.0, 2.0], [3.0, 2.0]]), "steps": np.array([[4.0, 4.0], [4.0, 4.0]])}
     tables = {
-        "Table 1": draw.Table("C", [10, 20], [1.5, np.nan], ours),
-        "Table 2": draw.Table("a", [1], [2], {"o": [[3]]}),
+        "Table 1": draw.Table("C", [10, 20], [1.5, np.nan], ours, {"centralised": np.array([1.0, 2.0])}),
+        "Table 2": draw.Table("a", [1], [2], {"steps": [[3]]}),
     }
-    left, right = draw.draw_tables(tables).axes
-    assert [text.get_text() for text in left.get_legend().get_texts()] == ["paper", "epochs", "steps"]
-    assert [text.get_text() for text in right.get_legend().get_texts()] == ["paper", "o"]
+    fig = draw.draw_tables(tables)
+    left, right = fig.axes
+    names = [text.get_text() for text in fig.legends[0].get_texts()]
+    assert sorted(names) == ["centralised", "epochs", "paper", "steps"]
+    assert [line.get_label() for line in right.get_lines() if line.get_marker() == "s"] == ["paper"]
+    (level,) = (line for line in left.get_lines() if line.get_label() == "centralised")
+    assert set(level.get_ydata()) == {1.5}
     points = [line.get_xydata().tolist() for line in left.get_lines() if line.get_marker() == "o"]
     assert points == [[[10, 2], [20, 2]], [[10, 4], [20, 4]]]
     assert (left.get_xlabel(), left.get_title(), left.get_ylim()[0]) == ("C", "Table 1", 0)
