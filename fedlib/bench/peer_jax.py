@@ -143,7 +143,7 @@ def drawn(problem: Problem, clients, r: int) -> dict[str, np.ndarray]:
         at.append(np.where(chosen < 0, -1, fed.shards[k][chosen]))
         if problem.noise:
             draw = noise_stream(fed.seed, k, r, len(fed.shards[k]), problem.local, problem.noise)
-            noise.append([next(draw) for _ in chosen])
+            noise.append(draw(len(chosen)))
     at = np.stack(at)
     weight = (at >= 0) / (at >= 0).sum(-1, keepdims=True)
     found = {"at": np.maximum(at, 0).astype(np.int32), "w": weight.astype(np.float32)}

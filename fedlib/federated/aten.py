@@ -96,6 +96,7 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "ge": operator.ge,
     "gt": operator.gt,
     "where": jnp.where,
+    "clamp": lambda x, low=None, high=None: jnp.clip(x, low, high),
     "bmm": jnp.matmul,
     "mm": jnp.matmul,
     "sum": over(jnp.sum),

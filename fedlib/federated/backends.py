@@ -21,7 +21,7 @@ from .stack import as_dict
 class Ahead(NamedTuple):
     """What a training has before it, as far as anybody knows: rounds, and blocks in each of them.
 
-    varied: others take part in other rounds, so that the shapes of the blocks change.
+    varied: others take part in other rounds, and the shapes of the blocks change with them.
     """
 
     rounds: int = 1000

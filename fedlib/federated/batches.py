@@ -4,7 +4,8 @@ The plain loops and the engine both read ``participants`` and ``batches``, so th
 are padded, and padding weighs nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +20,22 @@ UNITS = ("steps", "epochs")
 class Local(NamedTuple):
     """Local work of a round: K ``updates``, counted in optimiser "steps" or in "epochs" (passes over the data).
 
-    batch_size None is full batch: a pass is then one step.
+    batch_size None is full batch: a pass is then one step. replacement: every point of every batch is drawn from all
+    of the client's, so that a batch may be larger than they are. frozen: a point keeps its noise over the steps of a
+    round, if there is noise.
     """
 
     updates: int
     unit: str = "steps"
     batch_size: int | None = None
+    replacement: bool = False
+    frozen: bool = False
+
+    def points(self, n):
+        """Points of a batch of a client with n of them; n may be an array."""
+        if self.batch_size is None:
+            return n
+        return np.full_like(n, self.batch_size) if self.replacement else np.minimum(n, self.batch_size)
 
 
 def participants(seed: int, round: int, K: int, fraction: float | tuple[float, float]) -> np.ndarray:
@@ -59,12 +70,14 @@ def batches(seed: int, client: int, round: int, n: int, local: Local) -> np.ndar
     "steps" takes the first ``updates`` of that sequence.
 
     Returns:
-        int64 [S, min(batch_size, n)], -1 where the last batch of a pass is short.
+        int64 [S, ``local.points(n)``], -1 where the last batch of a pass is short.
     """
     if local.batch_size is None:
         return np.tile(np.arange(n), (local.updates, 1))
-    size = min(local.batch_size, n)
-    per_pass, S = -(-n // size), n_steps(n, local)
+    size, S = int(local.points(n)), n_steps(n, local)
+    if local.replacement:
+        return stream(seed, "batches", client, round).integers(n, size=(S, size))
+    per_pass = -(-n // size)
     passes = -(-S // per_pass)
     order = np.full((passes, per_pass * size), -1)
     shuffled = np.tile(np.arange(n), (passes, 1))
@@ -72,11 +85,17 @@ def batches(seed: int, client: int, round: int, n: int, local: Local) -> np.ndar
     return order.reshape(passes * per_pass, size)[:S]
 
 
-def noise_stream(seed: int, client: int, round: int, n: int, local: Local, shape: tuple[int, ...]):
-    """Endless standard normal numbers of one client in one round: float32 [min(batch_size, n), *shape] per step."""
-    rng, size = stream(seed, "noise", client, round), min(local.batch_size or n, n)
-    while True:
-        yield rng.standard_normal((size, *shape), np.float32)
+def noise_stream(seed: int, client: int, round: int, n: int, local: Local, shape: tuple[int, ...]) -> Callable:
+    """Standard normal numbers of one client in one round, for its next steps: steps -> float32 [steps, B, *shape].
+
+    B = ``local.points(n)``. Fresh ones in every step, or, ``local.frozen``, those that each of its n points got before
+    the first. In which portions they are asked for changes nothing.
+    """
+    rng = stream(seed, "noise", client, round)
+    if not local.frozen:
+        return lambda steps: rng.standard_normal((steps, int(local.points(n)), *shape), np.float32)
+    of_points, where = rng.standard_normal((n, *shape), np.float32), iter(batches(seed, client, round, n, local))
+    return lambda steps: of_points[np.stack([*islice(where, steps)])]
 
 
 # measured on a core: 20 to 60 models of 1e4 parameters with 100 points each; an accelerator wants all it can hold
@@ -186,9 +205,9 @@ def with_noise(segments, federations, who, r, local, shape, dtype):
         for first in range(0, steps, at_once):
             some = slice(first, min(first + at_once, steps))
             noise = np.empty((some.stop - first, *one), np.float32)
-            for step in noise:
-                for row, draw in zip(step, draws[:n], strict=True):
-                    own = next(draw)
-                    row[: len(own)], row[len(own) :] = own, own[0]
+            for row, draw in zip(noise.swapaxes(0, 1), draws[:n], strict=True):
+                own = draw(len(noise))
+                B = own.shape[1]
+                row[:, :B], row[:, B:] = own, own[:, :1]
             noise = torch.as_tensor(noise, dtype=dtype, device=(fixed or drawn)["w"].device)
             yield Segment(n, len(noise), fixed, {k: v[some] for k, v in drawn.items()} | {"noise": noise})

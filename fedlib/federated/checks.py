@@ -48,6 +48,8 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, che
             raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
     if local.unit not in UNITS:
         raise ValueError(f"unit = {local.unit!r}: expected one of {UNITS}")
+    if local.replacement and local.batch_size is None:
+        raise ValueError("replacement needs a batch_size: how many points are drawn for a batch")
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         raise ValueError(f"checkpoint = {checkpoint!r}: expected Checkpoint(path, key), or run.checkpoint(name)")
     for name, value in (test or {}).items():

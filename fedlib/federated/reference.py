@@ -27,7 +27,7 @@ def client_batches(pool, fed, c, r, local, noise=None):
         points = torch.as_tensor(np.asarray(fed.shards[c])[at[at >= 0]])
         n, dtype = len(points), next(iter(pool.values())).dtype
         batch = {k: v[points] for k, v in pool.items()} | {"w": torch.full((n,), 1 / n, dtype=dtype)}
-        yield batch | ({"noise": torch.as_tensor(next(fresh)[:n], dtype=dtype)} if fresh else {})
+        yield batch | ({"noise": torch.as_tensor(fresh(1)[0, :n], dtype=dtype)} if fresh else {})
 
 
 def local_updates(net, optimizer, loss, points):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
 from .backends import Ahead, knowing, summed_gradient
-from .batches import POINTS_PER_BLOCK, Local, participants
+from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
 from .checks import check_constants, check_noise
 from .choice import backend_of
 from .exchange import Exchange, exchange, matrices, needs_everyone, sources_of
@@ -69,9 +69,12 @@ def play(
     device = device_of(device)
     rows, home = rows_of(federations), home_columns(net, personal).to(device)
     optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
-    points = np.minimum(rows.sizes, local.batch_size or rows.sizes).sum()
-    blocks, everyone = 1 + points // POINTS_PER_BLOCK["cpu"], all(fed.fraction == 1 for fed in federations)
-    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), not everyone))
+    blocks, everyone = (
+        1 + local.points(rows.sizes).sum() // POINTS_PER_BLOCK["cpu"],
+        all(fed.fraction == 1 for fed in federations),
+    )
+    varied = not everyone and not as_many_in_every_round(federations, rows.sizes, local)
+    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
     first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)
     pool, sources = on(pool, device, dtype), lru_cache(2)(partial(sources_of, rows.starts, torch.device(device)))
     work = Work(
@@ -98,6 +101,12 @@ def play(
         done = one_round(work, state, own, mixed, served, lr)
         yield done
         state = done.state
+
+
+def as_many_in_every_round(federations: Sequence[Federation], sizes: np.ndarray, local: Local) -> bool:
+    """Whether the work of a round looks the same, whoever takes part: so many clients, alike in points and steps."""
+    alike = not np.ptp(local.points(sizes)) and not np.ptp(n_steps(sizes, local))
+    return alike and not any(isinstance(fed.fraction, tuple) for fed in federations)
 
 
 def beginning(work: Work, init: Callable) -> State:

@@ -65,10 +65,10 @@ class Todo(NamedTuple):
     blocks: list[slice]
     whole: list
 
-    def padded(self, block: slice) -> bool:
+    def padded(self, block: slice, local: Local) -> bool:
         """Whether batches of a block can hold padding: of ragged clients, or the short last one of a pass."""
         points = self.points[block]
-        return bool((points != points[0]).any() or (self.sizes[block] % points).any())
+        return bool((points != points[0]).any() or (not local.replacement and (self.sizes[block] % points).any()))
 
 
 def todo(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) -> Todo:
@@ -84,7 +84,7 @@ def todo(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) -> 
     groups = np.split(order, np.searchsorted(owner[order], np.arange(1, len(starts))))
     clients_of = [(own, clients[own] - start) for own, start in zip(groups, starts, strict=True)]
     sizes = rows.sizes[at_work]
-    points = np.minimum(sizes, local.batch_size or sizes)
+    points = local.points(sizes)
     blocks = blocks_of(points, POINTS_PER_BLOCK.get(device.type, POINTS_PER_BLOCK["cuda"]))
     whole = len(at_work) == len(rows.sizes)
     return Todo(
@@ -120,7 +120,7 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
         if noise is not None:
             segments = with_noise(segments, federations, who, r, local, noise, dtype)
         new = np.isnan(work.first[todo.numbers[block]])
-        losses = steps(work, th, st, lr[block], segments, S, check=new.any() and todo.padded(block))
+        losses = steps(work, th, st, lr[block], segments, S, check=new.any() and todo.padded(block, local))
         found.append((losses, torch.stack([losses.sum(0), losses[0], th.sum(1)])))
     # once a round the processor waits for the device, however many blocks there are
     sums, begun, ended = torch.cat([numbers for _, numbers in found], 1).cpu().numpy()

@@ -43,7 +43,7 @@ def shared_out(federations: Sequence[Federation], local: Local, workers: int) ->
 def work_of(fed: Federation, local: Local) -> float:
     """Steps x points of a round."""
     sizes = [len(shard) for shard in fed.shards]
-    return sum(n_steps(n, local) * min(n, local.batch_size or n) for n in sizes) * float(np.mean(fed.fraction))
+    return sum(n_steps(n, local) * int(local.points(n)) for n in sizes) * float(np.mean(fed.fraction))
 
 
 def side_by_side(

@@ -41,6 +41,16 @@ def test_steps_are_the_first_batches_of_the_same_sequence():
     np.testing.assert_array_equal(batches(0, 1, 0, 50, Local(9, "steps", 16)), epochs[:9])
 
 
+def test_with_replacement_every_point_of_every_batch_is_drawn_from_all():
+    """A batch may be larger than the client; each of 5 points has a share of 1/5, and pairs are independent."""
+    local = Local(4000, "steps", 8, replacement=True)
+    at = batches(0, 1, 0, 5, local)
+    assert at.shape == (4000, local.points(5)) == (4000, 8)
+    np.testing.assert_allclose(np.bincount(at.ravel()) / at.size, 0.2, atol=4 * (0.16 / at.size) ** 0.5)
+    assert abs((at[:, 0] == at[:, 1]).mean() - 0.2) < 4 * (0.16 / 4000) ** 0.5
+    np.testing.assert_array_equal(local.points(np.array([3, 90])), [8, 8])
+
+
 def test_full_batch_is_everything_in_order():
     np.testing.assert_array_equal(batches(0, 1, 0, 5, Local(3, "epochs")), np.tile(np.arange(5), (3, 1)))
 

@@ -1,14 +1,20 @@
-"""Fresh noise and the decay of the learning rate in the engine."""
+"""Fresh and frozen noise, and the decay of the learning rate in the engine."""
+
+from copy import deepcopy
 
 import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.batches import Local
+from fedlib.federated import reference
+from fedlib.federated.batches import Local, participants
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated
 from fedlib.federated.optimizers import sgd
+from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
+from fedlib.models.networks import fan_in_uniform
+from fedlib.streams import torch_stream
 
 from ..conftest import squared_error
 
@@ -49,6 +55,46 @@ def test_every_local_step_has_noise_of_its_own(problem):
     """With frozen noise two steps without movement would see the same loss."""
     one, two = (run(problem, [Federation(problem[3], lr=1e-12)], rounds=1, local=Local(k)).losses for k in (1, 2))
     assert (np.abs(2 * two - 2 * one) > 1e-3).all()
+
+
+@pytest.mark.parametrize("local", [Local(6, frozen=True), Local(6, "steps", 5, replacement=True, frozen=True)])
+def test_a_frozen_point_keeps_its_noise_over_the_steps_of_a_round_only(problem, local):
+    """Seen through the loss: the noise of a point, found by its position, is one number in all steps of a round."""
+    pool = problem[2] | {"at": torch.arange(len(problem[2]["y"]), dtype=torch.float64)}
+    seen = []
+
+    def loss(predict, batch):
+        seen.append((batch["at"], batch["noise"][:, 0]))
+        return 0 * predict(batch["x"]).sum()
+
+    fed = Federation(problem[3][:1], mixing=isolated)
+    for batch in (b for r in range(2) for b in reference.client_batches(pool, fed, 0, r, local, (1,))):
+        loss(lambda x: x, batch)
+    for half in (seen[:6], seen[6:]):
+        pairs = {(int(i), float(e)) for at, noise in half for i, e in zip(at, noise, strict=True)}
+        assert len(pairs) == len({i for i, _ in pairs}) > 3
+    assert not {float(e) for e in torch.cat([e for _, e in seen[:6]])} & {float(e) for _, n in seen[6:] for e in n}
+
+
+@pytest.mark.parametrize("local", [Local(3, frozen=True), Local(4, "steps", 30, True, True)])
+def test_frozen_noise_and_replacement_are_the_same_in_loop_and_stack(problem, local):
+    """Ragged clients, partial participation, batches larger than a client."""
+    net, _, pool, shards = problem
+    fed = Federation(shards, fraction=0.67, seed=1, lr=0.01)
+    theta = draw_parameters(net, fan_in_uniform, torch_stream(1, "init"))
+    for r in range(3):
+        here = np.flatnonzero(participants(1, r, len(shards), 0.67))
+        clients = [load(deepcopy(net), theta) for _ in here]
+        for c, own in zip(here, clients, strict=True):
+            points = reference.client_batches(pool, fed, c, r, local, (2,))
+            reference.local_updates(own, torch.optim.SGD(own.parameters(), 0.01), noisy_error, points)
+        theta = reference.average(clients, fed.p[here])
+    assert (run(problem, [fed], local=local, optimizer=sgd()).model(0) - theta).abs().max() < 1e-12
+
+
+def test_replacement_needs_a_size(problem):
+    with pytest.raises(ValueError, match="how many points"):
+        run(problem, [Federation(problem[3])], local=Local(1, replacement=True))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -116,6 +116,7 @@ CASES = [
     *((getattr(ops, name), y) for name in aten.SAME if name not in ("maximum", "minimum")),
     (ops.maximum, x, y), (ops.minimum, x, y), (ops.pow.Tensor_Scalar, x, 3), (ops.pow.Tensor_Tensor, y, x),
     (ops.reciprocal, x), (ops.rsqrt, y), (ops.sigmoid, x), (ops.relu, x), (ops.where.self, x > 0, x, y),
+    (ops.clamp, x, 0.1), (ops.clamp, x, None, 0.5), (ops.clamp, x, -0.1, 0.1),
     *((getattr(ops, name).Scalar, x, 0.1) for name in ("eq", "ne", "le", "lt", "ge", "gt")),
     (ops.bmm, x, x.mT), (ops.mm, x[0], x[1].T), (ops.sum.dim_IntList, x, [0, 2]), (ops.sum.dim_IntList, x, [-1], True),
     (ops.sum.default, x), (ops.mean.dim, x, [1]), (ops.amax, x, [1], True), (ops.amin, x, [0]),
