@@ -16,21 +16,23 @@ from ..streams import torch_stream
 
 
 def curve(x: np.ndarray) -> np.ndarray:
-    """f(x) = sin x on [0, 2 pi]. Section 5.1's setting with a function of ours, see notebook 08."""
+    """f(x) = sin x on [0, 2 pi] (FedStNN, Section 5.1)."""
     return np.sin(x)
 
 
 def curve_grid(n: int = 10_000) -> np.ndarray:
-    """The n points 2 pi i / n, i = 0..n-1, of [0, 2 pi): 2 pi itself has no place in ten groups of n / 10."""
+    """The n points 2 pi i / n, i = 0..n-1, of [0, 2 pi); the paper's 2e-4 pi i. 2 pi itself is in none of its groups."""
     return 2 * np.pi * np.arange(n) / n
 
 
 def surface(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """f = a(x) + 1.15 cos(pi y) on [-1, 1]^2, a = sin(pi x) left and sin(2 pi x) right of a kink at x = 0.
+    """f(x, y) = a(x) + b(y) on [-1, 1]^2 (FedStNN, Eq. 40, whose four cases are this sum).
 
-    Continuous, separable, variance 1.06 on the grid, like Eq. 40 of Section 5.2; a function of ours, see notebook 08.
+    a = x^2, b = y^2 where x, y >= 0; a = sin(2 pi x), b = cos(2 pi y) - 1 where they are below. Continuous, from -3 to
+    2; at x = 0 the slope of a falls from 2 pi to 0.
     """
-    return np.where(x < 0, np.sin(np.pi * x), np.sin(2 * np.pi * x)) + 1.15 * np.cos(np.pi * y)
+    a = np.where(x >= 0, x**2, np.sin(2 * np.pi * x))
+    return a + np.where(y >= 0, y**2, np.cos(2 * np.pi * y) - 1)
 
 
 def surface_grid(n: int = 101) -> np.ndarray:
@@ -40,9 +42,12 @@ def surface_grid(n: int = 101) -> np.ndarray:
 
 
 def quadrants(points: np.ndarray) -> list[np.ndarray]:
-    """Indices of the points [N, 2] in the closed quadrants (-,-), (-,+), (+,-), (+,+); axes belong to two or four."""
-    (x, y), signs = points.T, (-1, 1)
-    return [np.flatnonzero((a * x >= 0) & (b * y >= 0)) for a in signs for b in signs]
+    """Indices of the points [N, 2] in the closed quadrants I, II, III, IV; points of the axes belong to two or four.
+
+    Eq. 40 prints closed squares; the authors' code gives the axes to the side with x >= 0 or y >= 0.
+    """
+    (x, y), signs = points.T, [(1, 1), (-1, 1), (-1, -1), (1, -1)]
+    return [np.flatnonzero((a * x >= 0) & (b * y >= 0)) for a, b in signs]
 
 
 class Learnt(NamedTuple):
@@ -74,7 +79,16 @@ def evaluate(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {"mean": mean, "std": std, "path": out[:, 0], "inside": inside}
 
 
-def fit(net: SNN, score: Callable, paths: int, federations: Mapping, rounds: int, known: Mapping, **how) -> History:
+def fit(
+    net: SNN,
+    score: Callable,
+    paths: int,
+    federations: Mapping,
+    rounds: int,
+    known: Mapping,
+    evaluate: Callable = evaluate,
+    **how,
+) -> History:
     """Train a stack of networks by a score of so many paths per point, and let the last ones answer.
 
     federations: (name, seed) -> Federation. known: ``test_points``. how: pool, local, device, ..., see ``train``.

@@ -19,17 +19,17 @@ SLICES = {"x = -0.64": (0, -0.64), "y = 0.96": (1, 0.96)}
 """The paper's: name -> (which coordinate is fixed, and where)."""
 
 
-def observe(clients: int, sigma: float, seeds: Sequence[int]) -> tuple[np.ndarray, Data]:
+def observe(clients: int, sigma: float, seeds: Sequence[int], other: int = 10) -> tuple[np.ndarray, Data]:
     """Observations z = f + sigma e [S, N] on the grid, and all seeds in one pool: its keys are the seeds.
 
-    A client owns 100 points of its quadrant and 10 in total of the rest.
+    A client owns 100 points of its quadrant and ``other`` in total of the rest (10 in the text, 20 in the authors' code).
     """
     points, shards = surface_grid(), {}
     z = np.stack([stream(s, "noise of the surface").standard_normal(len(points)) for s in seeds])
     z = surface(*points.T) + sigma * z
     pools = {s: {"x": torch.as_tensor(points), "y": torch.as_tensor(own)} for s, own in zip(seeds, z, strict=True)}
     for s in seeds:
-        shards[s] = focused(quadrants(points), len(points), clients, 100, 10, stream(s, "non-iid 2d"))
+        shards[s] = focused(quadrants(points), len(points), clients, 100, other, stream(s, "non-iid 2d"))
     return z, Data(shards, *join(pools))
 
 

@@ -14,18 +14,38 @@ from fedlib.problems import fedstnn, letters
 from fedlib.streams import stream
 
 
+def test_surface_is_the_printed_one():
+    """Eq. 40, case by case, on the closed quadrants I, II, III, IV."""
+    cases = [
+        lambda x, y: x**2 + y**2,
+        lambda x, y: np.sin(2 * np.pi * x) + y**2,
+        lambda x, y: np.sin(2 * np.pi * x) + np.cos(2 * np.pi * y) - 1,
+        lambda x, y: np.cos(2 * np.pi * y) + x**2 - 1,
+    ]
+    points = fedstnn.surface_grid()
+    for own, case, sign in zip(fedstnn.quadrants(points), cases, [(1, 1), (-1, 1), (-1, -1), (1, -1)], strict=True):
+        assert (points[own] * sign >= 0).all()
+        np.testing.assert_allclose(fedstnn.surface(*points[own].T), case(*points[own].T), atol=1e-12)
+
+
 def test_surface_is_continuous_and_has_its_variance():
-    """Property 13: kink, but no jump, at x = 0; variance on the grid from sums of sin^2 and cos^2."""
+    """Property 13: kinks, but no jump, on the axes; range; variance on the grid as that of a plus that of b."""
     t, e = np.linspace(-1, 1, 41), 1e-13
     assert np.abs(fedstnn.surface(0 * t + e, t) - fedstnn.surface(0 * t - e, t)).max() < 1e-11
     assert np.abs(fedstnn.surface(t, 0 * t + e) - fedstnn.surface(t, 0 * t - e)).max() < 1e-11
     slopes = [(fedstnn.surface(s * 1e-6, 0.3) - fedstnn.surface(0.0, 0.3)) / (s * 1e-6) for s in (-1, 1)]
-    np.testing.assert_allclose(slopes, [np.pi, 2 * np.pi], rtol=1e-5)
-    mean_a, mean_b = -1 / np.tan(np.pi / 100) / 101, -1.15 / 101
-    variance = 50 / 101 - mean_a**2 + 1.15**2 * 51 / 101 - mean_b**2
+    np.testing.assert_allclose(slopes, [2 * np.pi, 0], atol=1e-5)
+    slopes = [(fedstnn.surface(0.3, s * 1e-6) - fedstnn.surface(0.3, 0.0)) / (s * 1e-6) for s in (-1, 1)]
+    np.testing.assert_allclose(slopes, 0, atol=1e-4)
     z = fedstnn.surface(*fedstnn.surface_grid().T)
-    np.testing.assert_allclose(z.var(), variance, rtol=1e-12)
-    assert abs(z.var() - 1.0636) < 2e-3  # that of the paper's Eq. 40
+    assert fedstnn.surface(-0.25, -0.5) == pytest.approx(-3) and fedstnn.surface(1.0, 1.0) == 2
+    assert -3 < z.min() < -2.99 and z.max() == 2  # the grid has no point at x = -0.25
+    # sums over t = i / 50: t^2 and t^4 by Faulhaber, sin^2 = 25, cos = 0, cos^2 = 25 over 50 points of a period
+    sum2, sum4 = 50 * 51 * 101 / 6 / 50**2, 50 * 51 * 101 * (3 * 50**2 + 3 * 50 - 1) / 30 / 50**4
+    var_a = (25 + sum4) / 101 - (sum2 / 101) ** 2
+    var_b = (25 + 50 + sum4) / 101 - ((sum2 - 50) / 101) ** 2  # (cos - 1)^2 sums to 25 - 0 + 50
+    np.testing.assert_allclose(z.var(), var_a + var_b, rtol=1e-12)
+    assert abs(z.var() - 1.0636) < 1e-3
 
 
 def test_partitions_of_the_three_experiments():

@@ -31,6 +31,14 @@ def test_data_and_federations(observed):
     np.testing.assert_array_equal(feds["central", 1].shards[0], np.unique(np.concatenate(feds["federated", 1].shards)))
 
 
+def test_points_of_other_quadrants():
+    """As printed 10 of a client's points, in the authors' code 20; the noise does not depend on it."""
+    z, data = noisy_surface.observe(8, 0.1, [3], other=20)
+    np.testing.assert_array_equal(z, noisy_surface.observe(8, 0.1, [3])[0])
+    assert [len(shard) for shard in data.shards[3]] == [120] * 8
+    assert np.isin(data.shards[3][2], quadrants(POINTS)[1]).sum() == 100
+
+
 def test_a_model_that_is_right_in_one_quadrant_only(observed):
     z, _ = observed
     where = quadrants(POINTS)[0]
