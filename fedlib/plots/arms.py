@@ -1,0 +1,122 @@
+"""Pictures of three ways to train FedStNN: their bands, and whether these know the noise."""
+
+from collections.abc import Mapping
+
+import ipywidgets
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from ..federated.stack import predict
+from ..problems.arms_study import POINTS
+from ..problems.fedstnn import Learnt, curve, surface_grid
+from ..problems.noisy_curve import Data, grid, inputs
+from ..streams import torch_stream
+from .stochastic import uncertainty
+from .style import COLORS, band, log_axis, panels
+from .widgets import explore
+
+ARMS = {"as printed": ("other", "s"), "as coded": ("isolated", "^"), "as it should be": ("centralised", "o")}
+"""Colour and marker of each."""
+
+
+PATHS = {"frozen paths": ("isolated", "^"), "fresh paths": ("other", "s")}
+
+
+def client_view(data: Data, sigma: float, client: int) -> Figure:
+    """What one client of the first seed observes, and f."""
+    seed, shards = next(iter(data.shards.items()))
+    (own,) = data.at((sigma, seed), shards[POINTS][client - 1 : client])
+    x = np.pi * (data.pool["x"][own, 0].numpy() + 1)
+    fig, ((ax,),) = panels(1, 1, size=(5.2, 2.4))
+    ax.plot(x, data.pool["y"][own].numpy(), ".", ms=5, color=COLORS["isolated"], label=f"client {client}")
+    ax.plot(grid(), curve(grid()), color=COLORS["truth"], lw=1, label="f")
+    ax.set(xlabel="x", ylabel="y")
+    ax.legend(loc="upper right")
+    return fig
+
+
+def against_sigma(ax, spreads: Mapping[str, Mapping[float, np.ndarray]], looks: Mapping[str, tuple]) -> None:
+    """Learnt std over the data's sigma: name -> sigma -> [S], with the diagonal."""
+    for name, of in spreads.items():
+        color, marker = looks[name]
+        band(ax, list(of), np.stack(list(of.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2.5)
+    sigmas = list(next(iter(spreads.values())))
+    ax.plot(sigmas, sigmas, "--", color=COLORS["truth"], lw=1, label="truth")
+    for axis in (ax.xaxis, ax.yaxis):
+        log_axis(axis)
+    ax.set(xlabel=r"$\sigma$ of the data", ylabel="learnt std (RMS over x)")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+
+
+def sigma_view(spreads: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figure:
+    """One panel of ``against_sigma``: arms, or frozen against fresh paths."""
+    fig, ((ax,),) = panels(1, 1, size=(4.6, 3.4))
+    against_sigma(ax, spreads, ARMS if set(spreads) <= set(ARMS) else PATHS)
+    ax.set_title(title)
+    return fig
+
+
+def arms_view(shown: Mapping[str, Learnt], sigma: float) -> Figure:
+    """The curve as each arm knows it in the first seed, with its band and the true one."""
+    fig, axes = panels(1, len(shown), size=(2.75, 2.6), sharey=True)
+    for ax, (name, found) in zip(axes[0], shown.items(), strict=True):
+        uncertainty(ax, grid(), curve(grid()), sigma, found.mean[0], found.std[0], found.path[0], ARMS[name][0])
+        ax.set(title=name, xlabel="x")
+    axes[0, 0].set_ylabel("y")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    return fig
+
+
+def surface_view(shown: Mapping[str, Learnt], truth: np.ndarray, sigma: float) -> Figure:
+    """Above the error of each arm's mean on the surface, below its spread, in units of sigma, in the first seed."""
+    fig, axes = panels(2, len(shown), size=(2.75, 2.4), sharex=True, sharey=True)
+    n = round(len(surface_grid()) ** 0.5)
+    for column, (name, found) in zip(axes.T, shown.items(), strict=True):
+        rows = [
+            (name, found.mean[0] - truth, "error of the mean", dict(cmap="PuOr", vmin=-3, vmax=3)),
+            ("", found.std[0], "std", dict(vmin=0, vmax=3)),
+        ]
+        for ax, (title, values, what, colours) in zip(column, rows, strict=True):
+            image = ax.imshow(values.reshape(n, n).T / sigma, origin="lower", extent=(-1, 1, -1, 1), **colours)
+            ax.set(title=title, xlabel="x", ylabel="y")
+            ax.label_outer()
+            fig.colorbar(image, ax=ax, label=rf"{what} / $\sigma$")
+    return fig
+
+
+def draw_arm(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], arm: str, sigma: float, paths=30) -> Figure:
+    """What an arm learnt at a noise of the data: paths, their band, the true one; right its std over x.
+
+    models: (arm, sigma) -> (network, row [P]). paths: at each of 100 points.
+    """
+    if (arm, sigma) not in models:
+        raise ValueError(f"no model was trained {arm!r} at sigma = {sigma:g}; choose another pair")
+    net, row = models[arm, sigma]
+    x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+    w = torch.randn(100, *net.noise(paths), generator=torch_stream(0, "widget"))
+    out = predict(net, row, inputs(x).float(), w).numpy()
+    mean, std, color = out.mean(1), out.std(1, ddof=1), ARMS[arm][0]
+    most = max(s for _, s in models)
+    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
+    uncertainty(left, x, curve(x), sigma, mean, std, out[:, 0], color)
+    left.set(xlabel="x", ylabel="y", title=f"{arm}, {paths} paths", ylim=(-1 - 3 * most, 1 + 4 * most))
+    left.legend(ncols=2, fontsize=7, loc="upper right")
+    right.plot(x, std, color=COLORS[color], lw=2, label=f"learnt: {np.sqrt((std**2).mean()):.3f} (RMS)")
+    right.axhline(sigma, color=COLORS["truth"], ls="--", lw=1, label=rf"true $\sigma$ = {sigma:g}")
+    right.set(xlabel="x", ylabel="std of the paths", ylim=(0, 1.6 * most))
+    right.legend(loc="upper right")
+    return fig
+
+
+def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.VBox:
+    """The widget of notebook 08b: arm, noise of the data, number of paths."""
+    names, sigmas = (list(dict.fromkeys(key[i] for key in models)) for i in (0, 1))
+    return explore(
+        lambda **values: draw_arm(models, **values),
+        "left what an arm learnt with its band and the true one, right its spread against the noise",
+        arm=ipywidgets.Dropdown(options=names),
+        sigma=ipywidgets.SelectionSlider(options=sorted(sigmas)),
+        paths=ipywidgets.IntSlider(30, min=2, max=200),
+    )

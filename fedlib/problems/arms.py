@@ -1,0 +1,104 @@
+"""Three ways to train FedStNN: as the paper prints it, as its authors coded it, and as it should be.
+
+What each of them changes is an ``Arm``. The items of the second are read from the authors' notebooks.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ..federated.batches import Local
+from ..federated.history import History
+from ..federated.optimizers import Optimizer, adam, sgd
+from ..federated.train import train
+from ..models.coded import MOMENTUM, Coded, coded_error, is_statistic
+from ..models.networks import fan_in_uniform
+from ..models.scores import energy_score, local_loss, squared_error
+from ..models.stochastic import SNN, init_snn
+from .fedstnn import evaluate
+
+
+class Arm(NamedTuple):
+    """A network, its loss for one client and its training: paths per point, local work, learning rate lr decay^r."""
+
+    net: nn.Module
+    loss: Callable
+    init: Callable
+    optimizer: Optimizer
+    paths: int
+    local: Local
+    lr: float
+    decay: float = 1.0
+
+    @property
+    def common(self) -> dict[str, float]:
+        """What its federations have in common."""
+        return dict(lr=self.lr, decay=self.decay)
+
+
+def printed(d: int, L: int, H: int, steps: int, batch: int, lr: float, decay: float = 1.0) -> Arm:
+    """SGD, one fresh path for every point and step, a diffusion g(u_n), the squared error (Sections 3 and 4).
+
+    The gradient is the exact one: the printed index of Z trains no differently (notebook 08). The rate is free.
+    """
+    net = SNN(d, L, H)
+    return Arm(net, local_loss(squared_error), init_snn, sgd(), 1, Local(steps, "steps", batch), lr, decay)
+
+
+def coded(d: int, L: int, H: int, steps: int, batch: int, gradient: str, frozen: bool = True, lr: float = 1e-4) -> Arm:
+    """Frozen paths, Adam with weight decay, g a normalised network of the state, costates of wrong blocks.
+
+    gradient: see ``coded.PAIRINGS``. frozen: False draws fresh paths in every step, which the authors do not.
+    """
+    net, local = Coded(d, L, H, gradient=gradient), Local(steps, "steps", batch, replacement=True, frozen=frozen)
+    return Arm(net, coded_error, fan_in_uniform, decaying(net), 1, local, lr)
+
+
+def proper(d: int, L: int, H: int, steps: int, batch: int, lr: float, decay: float, paths: int = 2) -> Arm:
+    """Fresh paths, the exact gradient, the energy score of two paths, Adam with a rate that falls over the rounds."""
+    net = SNN(d, L, H)
+    return Arm(net, local_loss(energy_score), init_snn, adam(), paths, Local(steps, "steps", batch), lr, decay)
+
+
+def decaying(net: Coded, weight_decay: float = 1e-8) -> Optimizer:
+    """torch's Adam with weight decay (in the gradient), and the update of running statistics that torch makes."""
+    inner, statistic = adam(), is_statistic(net)
+
+    def apply(theta, g, state, lr):
+        on = statistic.to(theta.device)
+        inner.apply(theta, torch.where(on, 0.0, g + weight_decay * theta), state, lr)
+        theta.sub_(torch.where(on, MOMENTUM * g, 0.0))
+
+    return inner._replace(apply=apply)
+
+
+def fit(
+    arm: Arm, pool: Mapping[str, Tensor], federations: Mapping, rounds: int, known: Mapping, **how
+) -> tuple[History, float]:
+    """Train federations (name, seed) -> Federation of one arm as one stack.
+
+    known: ``fedstnn.test_points``. Returns its history, with ``fedstnn.evaluate`` after the last round, and seconds.
+    """
+    start = time.perf_counter()
+    history = train(
+        arm.net,
+        arm.loss,
+        pool,
+        federations,
+        parts=("name", "seed"),
+        rounds=rounds,
+        local=arm.local,
+        optimizer=arm.optimizer,
+        reset_moments=True,
+        init=arm.init,
+        noise=arm.net.noise(arm.paths),
+        constants=known,
+        evaluate=evaluate,
+        evaluate_every=rounds,
+        progress=True,
+        **how,
+    )
+    return history, time.perf_counter() - start
