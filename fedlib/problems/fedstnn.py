@@ -21,7 +21,7 @@ def curve(x: np.ndarray) -> np.ndarray:
 
 
 def curve_grid(n: int = 10_000) -> np.ndarray:
-    """The n points 2 pi i / n, i = 0..n-1, of [0, 2 pi); the paper's 2e-4 pi i. 2 pi itself is in none of its groups."""
+    """The n points 2 pi i / n, i = 0..n-1, of [0, 2 pi); the paper's 2e-4 pi i. None of its groups owns 2 pi."""
     return 2 * np.pi * np.arange(n) / n
 
 
