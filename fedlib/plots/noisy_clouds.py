@@ -85,9 +85,10 @@ def residuals(shown: Mapping[str, tuple[np.ndarray, np.ndarray]], sigma: float) 
     fig, (axes,) = panels(1, len(shown), size=(3.8, 2.6), sharex=True, sharey=True)
     bins = np.linspace(-5 * sigma, 5 * sigma, 61)
     for ax, (title, (sampled, observed)) in zip(axes, shown.items(), strict=True):
+        inside = [np.clip(values, bins[0], bins[-1]) for values in (observed, sampled)]  # the ends hold all beyond
         how = dict(bins=bins, density=True)
-        ax.hist(observed, color=CLOUDS["observed"], alpha=0.4, label="observations - f", **how)
-        ax.hist(sampled, histtype="step", lw=1.8, color=CLOUDS["sampled"], label="predictions - f", **how)
+        ax.hist(inside[0], color=CLOUDS["observed"], alpha=0.4, label="observations - f", **how)
+        ax.hist(inside[1], histtype="step", lw=1.8, color=CLOUDS["sampled"], label="predictions - f", **how)
         ax.plot(bins, norm.pdf(bins, scale=sigma), "--", color=COLORS["truth"], lw=1, label=r"N(0, $\sigma^2$)")
         ax.set(title=title, xlabel="residual")
     axes[0].set_ylabel("density")

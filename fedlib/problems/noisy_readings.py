@@ -26,7 +26,9 @@ def all_pairs(p: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 def aligned(p: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Mean of (p_i - z_i)^2 over i: [..., n], [..., n] -> [...]."""
+    """Mean of (p_i - z_i)^2 over i: [..., n], [..., n] -> [...]; other pairs of shapes would broadcast."""
+    if p.shape != z.shape:
+        raise ValueError(f"predictions of shape {p.shape}, observations {z.shape}: (n, 1) - (n,) would broadcast")
     return ((p - z) ** 2).mean(-1)
 
 
@@ -53,8 +55,17 @@ def readings(path: np.ndarray, observed: np.ndarray, sigma: float) -> dict[str, 
         "aligned, summed over one slice of 101 points": 101 * aligned(p[:, line], z[:, line]),
         "(n, 1) - (n,) broadcast to all pairs, whole grid": all_pairs(p, z),
         "(n, 1) - (n,) broadcast to all pairs, 50 points": all_pairs(p50, z50).ravel(),
-        "2 Var f + 2 sigma^2: all pairs of any good model": np.array([2 * f.var() + 2 * sigma**2]),
+        "all pairs of any good model, whole grid": np.array([pairs_of(len(f), f, sigma)]),
+        "all pairs of any good model, 50 points": np.array([pairs_of(50, f, sigma)]),
     }
+
+
+def pairs_of(m: int, f: np.ndarray, sigma: float) -> float:
+    """What ``all_pairs`` of m random points is expected to be for p = f + noise and z = f + noise of st.dev. sigma.
+
+    2 sigma^2, and for the share 1 - 1/m of pairs that are not aligned also 2 Var f, which is drawn without repetition.
+    """
+    return 2 * sigma**2 + (1 - 1 / m) * 2 * f.var(ddof=1)
 
 
 def likeness(path: np.ndarray, observed: np.ndarray, f: np.ndarray) -> dict[str, np.ndarray]:

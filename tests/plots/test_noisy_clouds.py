@@ -65,6 +65,8 @@ def test_residuals_are_densities():
     left, right = fig.axes
     areas = [sum(p.get_height() * p.get_width() for p in ax.patches[:60]) for ax in (left, right)]
     assert areas == pytest.approx([1, 1])
+    wide = noisy_clouds.residuals({"a": (Z - F, Z - F), "b": (0 * F + 9, Z - F)}, 0.1).axes[1]
+    assert wide.patches[-1].get_xy()[:, 1].max() == pytest.approx(60)  # what is beyond stands at the end, in a bin 1/60
     (law,) = left.lines
     assert law.get_ydata().max() == pytest.approx(1 / (0.1 * np.sqrt(2 * np.pi)))
     assert [ax.get_title() for ax in (left, right)] == ["5.1", "5.2"]

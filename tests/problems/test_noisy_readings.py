@@ -28,17 +28,31 @@ def test_all_pairs_are_the_mean_over_both_indices():
 def test_only_a_broadcast_or_a_sum_makes_two_out_of_a_perfect_model(perfect):
     of = noisy_readings.readings(*perfect, 0.1)
     assert {name: values.shape for name, values in of.items() if "50 points" in name} == {
-        name: (400,) for name in of if "50 points" in name
+        name: (400,) if "good model" not in name else (1,) for name in of if "50 points" in name
     }
     means = {name: values.mean() for name, values in of.items()}
-    theory = means.pop("2 Var f + 2 sigma^2: all pairs of any good model")
-    assert theory == pytest.approx(2 * 1.0636 + 0.02, abs=1e-3)
+    assert means["all pairs of any good model, whole grid"] == pytest.approx(2 * F.var() + 0.02)
+    assert 2 * F.var() == pytest.approx(2 * 1.0636, abs=1e-3)
     for where in ("whole grid", "50 points"):
+        theory = means[f"all pairs of any good model, {where}"]
         assert means[f"aligned, {where}"] == pytest.approx(0.02, rel=0.05)
         assert means[f"(n, 1) - (n,) broadcast to all pairs, {where}"] == pytest.approx(theory, rel=0.05)
         assert means[f"zero everywhere, {where}"] == pytest.approx((F**2).mean() + 0.01, rel=0.05)
     assert means["aligned, whole grid, in percent (x 100)"] == pytest.approx(100 * means["aligned, whole grid"])
     assert means["aligned, summed over one slice of 101 points"] == pytest.approx(101 * 0.02, rel=0.3)
+
+
+def test_theory_of_pairs_of_few_points():
+    """Against all 3 subsets of 2 of 3 points, by hand; without noise."""
+    f, subsets = np.array([0.0, 1.0, 5.0]), ([0, 1], [0, 2], [1, 2])
+    by_hand = np.mean([noisy_readings.all_pairs(f[s], f[s]) for s in subsets])
+    assert noisy_readings.pairs_of(2, f, 0) == pytest.approx(by_hand) == pytest.approx((1 + 25 + 16) / 6)
+
+
+def test_shapes_that_would_broadcast_are_refused():
+    for p, z in ((np.ones((50, 1)), np.ones(50)), (np.ones((1, 9)), np.ones((5, 9)))):
+        with pytest.raises(ValueError, match="would broadcast"):
+            noisy_readings.aligned(p, z)
 
 
 def test_draws_of_points_have_no_repetition():
