@@ -1,20 +1,24 @@
 """A picture of three letters, pixel by pixel (FedStNN, Section 5.3)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..federated.federation import Federation, centralised
-from ..federated.mixing import isolated
-
-SHAPE = 40, 120  # pixels of the picture: rows, columns; a letter in each third
+SHAPE = 40, 120  # pixels of our picture: rows, columns; a letter in each third
+PAPER_SHAPE = 253, 501  # of the authors' picture, as their code has it
 
 
-def letters() -> np.ndarray:
-    """The picture: F, S and U, white 1 on black 0, bool [40, 120], drawn from bars and rings (no font)."""
-    r, c = np.mgrid[: SHAPE[0], : SHAPE[1]] + 0.5
+def letters(shape: tuple[int, int] = SHAPE) -> np.ndarray:
+    """The picture: F, S and U, white 1 on black 0, bool [rows, columns], drawn from bars and rings (no font).
+
+    The strokes are defined on an area of 40 x 120. A pixel is white where its centre is, so any size has the same
+    letters, stretched to it.
+    """
+    r, c = ((np.mgrid[: shape[0], : shape[1]].T + 0.5) * np.divide(SHAPE, shape)).T  # centres of the pixels
 
     def bar(top, bottom, left, right):
         return (top <= r) & (r < bottom) & (left <= c) & (c < right)
@@ -30,19 +34,22 @@ def letters() -> np.ndarray:
     return F | upper | lower | U
 
 
-THICK = 7.5  # of the strokes, in pixels
+THICK = 7.5  # of the strokes, on the area of 40 x 120
 
 
-def thirds() -> list[np.ndarray]:
+def thirds(shape: tuple[int, int] = SHAPE) -> list[np.ndarray]:
     """Pixel numbers (row by row) of the left, middle and right third of the picture."""
-    third = np.broadcast_to(3 * np.arange(SHAPE[1]) // SHAPE[1], SHAPE).ravel()
+    third = np.broadcast_to(3 * np.arange(shape[1]) // shape[1], shape).ravel()
     return [np.flatnonzero(third == i) for i in range(3)]
 
 
-def pixels() -> Tensor:
-    """Coordinates of all pixels [4800, 2]: row in [-1, 1], column in [-3, 3], so that a pixel is about a square."""
-    r, c = np.mgrid[: SHAPE[0], : SHAPE[1]]
-    scale = [2 * r / (SHAPE[0] - 1) - 1, 6 * c / (SHAPE[1] - 1) - 3]
+def pixels(shape: tuple[int, int] = SHAPE) -> Tensor:
+    """Coordinates of all n pixels [n, 2]: row in [-1, 1], column in [-columns / rows, columns / rows].
+
+    So a pixel is about a square for the network.
+    """
+    r, c = np.mgrid[: shape[0], : shape[1]]
+    scale = [2 * r / (shape[0] - 1) - 1, (2 * c / (shape[1] - 1) - 1) * shape[1] / shape[0]]
     return torch.as_tensor(np.stack(scale, -1).reshape(-1, 2))
 
 
@@ -54,37 +61,56 @@ def psi(scores: Tensor, xi: int) -> Tensor:
 
 
 def iou(a: Tensor, b: Tensor) -> Tensor:
-    """Intersection over union of two sets of white pixels, bool [..., n] -> [...]."""
-    return (a & b).sum(-1) / (a | b).sum(-1)
+    """Intersection over union of two sets of white pixels, bool [..., n] -> [...]; 1 where both are empty."""
+    union = (a | b).sum(-1)
+    return torch.where(union > 0, (a & b).sum(-1) / union.clamp(min=1), 1.0)
 
 
-def drawn(scores: Tensor | np.ndarray) -> Tensor:
-    """``psi`` of scores [..., 4800], with as many white pixels as the picture has: bool [..., 4800]."""
-    return psi(torch.as_tensor(scores), int(letters().sum()))
+@dataclass(frozen=True)
+class Picture:
+    """What the clients learn, and how right a drawing of it is. n pixels, row by row, Xi of them white.
 
-
-def ious(scores: Tensor | np.ndarray) -> np.ndarray:
-    """IoU of F, S and U, each in its third, of what scores [..., 4800] draw: [..., 3]."""
-    picture, truth = drawn(scores), torch.as_tensor(letters().ravel())
-    return torch.stack([iou(picture[..., t], truth[t]) for t in thirds()], -1).numpy()
-
-
-def accuracy(scores: Tensor | np.ndarray) -> np.ndarray:
-    """Share of right pixels of what scores [..., 4800] draw; a black picture has 1 - Xi / 4800."""
-    return (drawn(scores) == torch.as_tensor(letters().ravel())).float().mean(-1).numpy()
-
-
-def federations(shards: Mapping[int, Sequence[np.ndarray]], fraction: float, **common) -> dict[tuple, Federation]:
-    """(name, seed) -> Federation: all clients; each of them alone; one model with the pixels of all.
-
-    shards: seed -> pixels of each client. fraction: of the clients in a round. common: settings of all.
+    white: bool [rows, columns]. names: what the thirds show.
     """
-    feds = {}
-    for seed, own in shards.items():
-        feds["federation", seed] = Federation(own, fraction=fraction, seed=seed, **common)
-        feds["alone", seed] = Federation(own, mixing=isolated, seed=seed, **common)
-        feds["central", seed] = centralised(own, seed=seed, **common)
-    return feds
+
+    white: np.ndarray
+    names: Sequence[str] = ("F", "S", "U")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.white.shape
+
+    @cached_property
+    def truth(self) -> Tensor:
+        """C_ij of the paper: bool [n], white True."""
+        return torch.as_tensor(self.white.ravel())
+
+    @cached_property
+    def xi(self) -> int:
+        """Number of white pixels."""
+        return int(self.white.sum())
+
+    @cached_property
+    def thirds(self) -> list[np.ndarray]:
+        return thirds(self.shape)
+
+    def drawn(self, scores: Tensor | np.ndarray) -> Tensor:
+        """``psi`` of scores [..., n], with as many white pixels as the picture has: bool [..., n]."""
+        return psi(torch.as_tensor(scores), self.xi)
+
+    def ious(self, scores: Tensor | np.ndarray) -> np.ndarray:
+        """IoU of each letter, each in its third, of what scores [..., n] draw: [..., 3]."""
+        picture = self.drawn(scores)
+        return torch.stack([iou(picture[..., t], self.truth[t]) for t in self.thirds], -1).numpy()
+
+    def accuracy(self, scores: Tensor | np.ndarray) -> np.ndarray:
+        """1 - J / n, the share of right pixels of what scores [..., n] draw; a black picture has 1 - Xi / n."""
+        return 1 - objective(scores, self.truth) / len(self.truth)
+
+
+def objective(scores: Tensor | np.ndarray, truth: Tensor) -> np.ndarray:
+    """J = sum_ij |Psi(S(u; (i, j))) - C_ij|^2 (FedStNN, Eq. 41) of scores [..., n]: how many pixels are wrong [...]."""
+    return (psi(torch.as_tensor(scores), int(truth.sum())) ^ truth).sum(-1).numpy()
 
 
 def evaluate(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:

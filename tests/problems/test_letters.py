@@ -1,16 +1,20 @@
-"""The picture of three letters, and its pixels of a given number."""
+"""The picture of three letters at any size, its pixels of a given number, and how right a drawing of it is."""
 
 import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.mixing import isolated
 from fedlib.problems import letters
 from fedlib.streams import torch_stream
 
 
 def normal(*shape, key=0, dtype=torch.float64):
     return torch.randn(*shape, generator=torch_stream(0, "test", key), dtype=torch.float64).to(dtype)
+
+
+@pytest.fixture
+def picture():
+    return letters.Picture(letters.letters())
 
 
 def test_psi_has_exactly_xi_white_pixels():
@@ -25,36 +29,73 @@ def test_psi_has_exactly_xi_white_pixels():
         letters.psi(torch.zeros(4), 5)
 
 
-def test_picture_has_a_letter_in_every_third():
-    picture, xy = torch.as_tensor(letters.letters().ravel()), letters.pixels()
-    assert picture.shape == (4800,) and xy.shape == (4800, 2)
-    assert all(300 < picture[t].sum() < 600 for t in letters.thirds())
+def test_picture_has_a_letter_in_every_third(picture):
+    xy = letters.pixels()
+    assert picture.truth.shape == (4800,) and xy.shape == (4800, 2) and picture.xi == 1312
+    assert all(300 < picture.truth[t].sum() < 600 for t in picture.thirds)
     assert xy.min(0).values.tolist() == [-1, -3] and xy.max(0).values.tolist() == [1, 3]
-    assert letters.iou(picture, picture) == 1 and letters.iou(picture, ~picture) == 0
+    assert letters.iou(picture.truth, picture.truth) == 1 and letters.iou(picture.truth, ~picture.truth) == 0
 
 
-def test_scores_are_judged_by_what_they_draw():
-    truth = torch.as_tensor(letters.letters().ravel())
+@pytest.mark.parametrize("factor", [3, 5])
+def test_a_finer_picture_has_the_same_centres(factor):
+    """An odd factor puts a pixel's centre where the coarse one's was: there both pictures agree exactly."""
+    fine = letters.letters((40 * factor, 120 * factor))
+    np.testing.assert_array_equal(fine[factor // 2 :: factor, factor // 2 :: factor], letters.letters())
+
+
+def test_letters_of_the_authors_size_differ_at_the_edges_only():
+    """Stretched to 253 x 501: away from edges each pixel has the colour of its place at 40 x 120."""
+    coarse, fine = letters.letters(), letters.letters(letters.PAPER_SHAPE)
+    assert fine.shape == (253, 501) and abs(fine.mean() - coarse.mean()) < 0.01
+    i, j = np.mgrid[:253, :501]
+    nearest = coarse[(i + 0.5).astype(int) * 40 // 253, (j + 0.5).astype(int) * 120 // 501]
+    padded = np.pad(coarse, 1, mode="edge")
+    around = np.stack([padded[a : a + 40, b : b + 120] for a in range(3) for b in range(3)])
+    plain = (around.all(0) | ~around.any(0))[(i + 0.5).astype(int) * 40 // 253, (j + 0.5).astype(int) * 120 // 501]
+    assert (fine == nearest)[plain].all() and 0.5 < plain.mean() < 1
+    assert [len(t) for t in letters.thirds((253, 501))] == [253 * 167] * 3
+
+
+def test_pixels_of_any_size_are_square():
+    xy = letters.pixels((20, 90)).reshape(20, 90, 2)
+    assert xy[0, 0].tolist() == [-1, -4.5] and xy[-1, -1].tolist() == [1, 4.5]
+    assert (xy[..., 0] == xy[:, :1, 0]).all() and (xy[..., 1] == xy[:1, :, 1]).all()
+
+
+def test_scores_are_judged_by_what_they_draw(picture):
+    truth, thirds = picture.truth, picture.thirds
     flipped = truth.clone()
-    flipped[letters.thirds()[1]] = False  # no S: psi has to find as many white pixels elsewhere
+    flipped[thirds[1]] = False  # no S: psi has to find as many white pixels elsewhere
     scores = torch.stack([truth.double(), flipped.double() - 1e-3 * torch.arange(4800), normal(4800) + 100 * truth])
-    assert (letters.drawn(scores).sum(-1) == truth.sum()).all()
-    np.testing.assert_array_equal(letters.ious(scores)[[0, 2]], 1)
-    np.testing.assert_array_equal(letters.accuracy(scores)[[0, 2]], 1)
-    picture = letters.drawn(scores)[1]
-    both, any_of = ((picture & truth)[letters.thirds()[1]].sum(), (picture | truth)[letters.thirds()[1]].sum())
-    assert letters.ious(scores)[1, 1] == pytest.approx((both / any_of).item()) and letters.ious(scores)[1, 1] < 0.7
-    assert letters.accuracy(scores)[1] == pytest.approx(1 - (picture ^ truth).sum().item() / 4800)
+    assert (picture.drawn(scores).sum(-1) == truth.sum()).all()
+    np.testing.assert_array_equal(picture.ious(scores)[[0, 2]], 1)
+    np.testing.assert_array_equal(picture.accuracy(scores)[[0, 2]], 1)
+    drawn = picture.drawn(scores)[1]
+    both, any_of = ((drawn & truth)[thirds[1]].sum(), (drawn | truth)[thirds[1]].sum())
+    assert picture.ious(scores)[1, 1] == pytest.approx((both / any_of).item()) and picture.ious(scores)[1, 1] < 0.7
+    assert picture.accuracy(scores)[1] == pytest.approx(1 - (drawn ^ truth).sum().item() / 4800)
 
 
-def test_three_federations_for_each_seed():
-    shards = {s: [np.arange(5), np.arange(3, 9)] for s in (2, 0)}
-    feds = letters.federations(shards, 0.5, lr=0.02)
-    assert list(feds) == [(name, s) for s in (2, 0) for name in ("federation", "alone", "central")]
-    assert [feds[name, 2].fraction for name in ("federation", "alone", "central")] == [0.5, 1, 1]
-    assert feds["alone", 0].mixing is isolated and {fed.lr for fed in feds.values()} == {0.02}
-    np.testing.assert_array_equal(feds["central", 2].shards[0], np.arange(9))
-    assert all(fed.seed == seed for (_, seed), fed in feds.items())
+def test_the_objective_counts_wrong_pixels(picture):
+    """Eq. 41, as a sum of squares; as many are white by mistake as black, so it is even."""
+    scores = normal(5, 4800)
+    by_squares = [((picture.drawn(s).double() - picture.truth.double()) ** 2).sum().item() for s in scores]
+    found = letters.objective(scores, picture.truth)
+    np.testing.assert_array_equal(found, by_squares)
+    assert (found % 2 == 0).all() and (found > 0).all()
+    np.testing.assert_allclose(picture.accuracy(scores), 1 - found / 4800, rtol=1e-15)
+    assert letters.objective(-picture.truth.double(), picture.truth) == 2 * picture.xi  # the worst one
+
+
+def test_an_empty_third_has_an_iou():
+    """A reader's picture may have one: 1 where nothing is drawn there, 0 where something is."""
+    white = np.zeros((2, 6), bool)
+    white[0, :2] = True  # the left third
+    picture = letters.Picture(white, ("left", "middle", "right"))
+    assert picture.ious(picture.truth.double()).tolist() == [1, 1, 1]
+    assert picture.ious(-picture.truth.double()).tolist()[0] == 0
+    assert 0 in picture.ious(-picture.truth.double() - 1e-3 * torch.arange(12)).tolist()[1:]
 
 
 def test_one_path_is_looked_at():
