@@ -22,6 +22,9 @@ from . import pendulum
 GRID = ROOT / "data" / "pendulum_grid.json"
 """Made by tools/pendulum_grid.py."""
 
+STEPS = ROOT / "data" / "pendulum_steps.json"
+"""Test errors of the best setting; made by tools/pendulum_steps.py."""
+
 OPTIMIZERS = {"Adam": adam, "SGD": sgd}
 
 
@@ -107,6 +110,11 @@ def load(path: Path = GRID) -> list[Tried]:
     return [Tried(**fields) for fields in json.loads(path.read_text())]
 
 
+def test_errors(path: Path = STEPS) -> dict[str, dict]:
+    """\"C=20", "alpha=0.5", ... -> "mean" and "sd" over 100 test trajectories [S], "unseen" [S, 3]; all in %."""
+    return json.loads(path.read_text())["error_percent"]
+
+
 def where(tried: Iterable[Tried], **chosen) -> list[Tried]:
     """Those with these values, e.g. optimizer="Adam", clients=[20]."""
     return [t for t in tried if all(getattr(t, name) == value for name, value in chosen.items())]
@@ -117,9 +125,14 @@ def best(tried: Iterable[Tried]) -> Tried:
     return min(tried, key=Tried.mean)
 
 
+def rate(lr: float) -> str:
+    """A learning rate in thousandths, 6e-3."""
+    return f"{1000 * lr:g}e-3"
+
+
 def by_rate(tried: Iterable[Tried], shown: Callable[[Tried], str]) -> list[list[str]]:
     """Rows of a table: a row per rate, a column per decay; the first row is the header. "-": not tried."""
     found = {(t.lr, t.decay): t for t in tried}
     lrs, decays = (sorted({key[j] for key in found}, reverse=bool(j)) for j in (0, 1))
-    rows = [[f"{lr:g}", *(shown(found[lr, d]) if (lr, d) in found else "-" for d in decays)] for lr in lrs]
+    rows = [[rate(lr), *(shown(found[lr, d]) if (lr, d) in found else "-" for d in decays)] for lr in lrs]
     return [["rate", *(f"x {d:g} per round" for d in decays)], *rows]

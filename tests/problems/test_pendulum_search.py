@@ -1,5 +1,6 @@
 """The search for settings: validation data of their own, one stack like single trainings, and a law about sums."""
 
+import json
 from dataclasses import replace
 from functools import partial
 
@@ -74,7 +75,7 @@ def test_a_grid_as_a_table_has_a_row_per_rate():
     grid = [tried(0.01, 1.0), tried(0.001, 0.5), tried(0.01, 0.5)]
     rows = pendulum_search.by_rate(grid, lambda t: f"{t.lr}:{t.decay}")
     assert rows[0] == ["rate", "x 1 per round", "x 0.5 per round"]
-    assert rows[1:] == [["0.001", "-", "0.001:0.5"], ["0.01", "0.01:1.0", "0.01:0.5"]]
+    assert rows[1:] == [["1e-3", "-", "0.001:0.5"], ["10e-3", "0.01:1.0", "0.01:0.5"]]
 
 
 @pytest.mark.parametrize(
@@ -105,3 +106,14 @@ def test_the_committed_grid_was_made_on_seeds_of_its_own():
 
 def replace_error(t):
     return str(replace(t, error=None))
+
+
+def test_the_committed_test_errors_are_of_the_best_setting():
+    stored = json.loads(pendulum_search.STEPS.read_text())
+    chosen = pendulum_search.best(pendulum_search.where(pendulum_search.load(), clients=[10, 20, 50]))
+    for name in ("optimizer", "batch_size", "reset_moments", "lr", "decay", "updates"):
+        assert stored["setting"][name] == getattr(chosen, name)
+    assert not set(stored["seeds"]) & {s for t in pendulum_search.load() for s in t.seeds}
+    for row in pendulum_search.test_errors().values():
+        assert np.shape(row["mean"]) == np.shape(row["sd"]) == (5,)
+        assert np.shape(row["unseen"]) == (5, 3)
