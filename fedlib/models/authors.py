@@ -4,6 +4,7 @@ The files are in github.com/TonyTangTT/FedStNN, which has no licence. Put them i
 that has them in the environment variable FEDLIB_DATA.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -16,19 +17,26 @@ from .coded import Coded
 
 
 class Source(NamedTuple):
-    """A file, its SHA-256, and the widths d, L, H of its network."""
+    """A file, its SHA-256, the widths d, L, H of its network, and what its inputs run over."""
 
     file: str
     sha256: str
     widths: tuple[int, int, int]
+    domain: tuple[float, float]
 
 
 SOURCES = {
     "5.1": Source(
-        "FedSNN_1D_global.pth", "c04b3c2ce84862043e8d9882daa2161e9d1ec00d9c0927628ede2446d0db3933", (1, 8, 16)
+        "FedSNN_1D_global.pth",
+        "c04b3c2ce84862043e8d9882daa2161e9d1ec00d9c0927628ede2446d0db3933",
+        (1, 8, 16),
+        (0, 2 * math.pi),
     ),
     "5.2": Source(
-        "FedSNN_2D_Function.pth", "3a4f406a713451d328522e40a4c31c6d379f83e905668c33ebccae2d6fe1ae9b", (2, 16, 32)
+        "FedSNN_2D_Function.pth",
+        "3a4f406a713451d328522e40a4c31c6d379f83e905668c33ebccae2d6fe1ae9b",
+        (2, 16, 32),
+        (-1, 1),
     ),
 }
 
@@ -46,7 +54,7 @@ def load_authors(section: str, folder: str | Path | None = None) -> tuple[Coded,
         path = fetch(f"fedstnn/{source.file}", sha256=source.sha256, folder=folder)
     except Unavailable:
         return None
-    net = Coded(*source.widths)
+    net = Coded(*source.widths, domain=source.domain)
     return net, as_row(net, torch.load(path, map_location="cpu", weights_only=True))
 
 

@@ -52,13 +52,14 @@ class Coded(nn.Module):
         d, L, H, N: widths of input, state and hidden layer; number of blocks.
         gradient: of the squared error: one of PAIRINGS, or "autograd".
         running: normalise by the running statistics. The authors never do, also when they predict.
+        domain: interval that inputs in [-1, 1] stand for. The authors do not scale them: (0, 2 pi) in 5.1.
     """
 
-    def __init__(self, d: int, L: int, H: int, N: int = 4, gradient: str = "coded 1D", running: bool = False):
+    def __init__(self, d: int, L: int, H: int, N: int = 4, gradient: str = "coded 1D", running=False, domain=(-1, 1)):
         super().__init__()
         if gradient not in ("autograd", *PAIRINGS):
             raise ValueError(f"gradient = {gradient!r}: expected 'autograd' or one of {', '.join(PAIRINGS)}")
-        self.widths, self.gradient, self.running = (d, L, H, N), gradient, running
+        self.widths, self.gradient, self.running, self.domain = (d, L, H, N), gradient, running, domain
         self.L, self.N, self.h = L, N, 1 / N
         self.lift, self.read = nn.Linear(d, L), nn.Linear(L, 1)
         self.drift, self.spread = (nn.ModuleList(two_layers(L, H) for _ in range(N)) for _ in "fg")
@@ -77,9 +78,14 @@ class Coded(nn.Module):
         normal = self.norm[n](X, None if self.running else weight)
         return torch.sigmoid(relu_network(normal, *weights(self.spread[n])))
 
+    def lifted(self, x: Tensor) -> Tensor:
+        """The first state of points x [B, d]: [B, 1, L]."""
+        a, b = self.domain
+        return self.lift(a + (b - a) * (x + 1) / 2)[:, None]
+
     def path(self, x: Tensor, w: Tensor, weight: Tensor) -> list[Tensor]:
         """The states X_0, ..., X_N of every path: x [B, d], w [B, N, M, L] -> N + 1 of [B, M, L]."""
-        X = [self.lift(x)[:, None].expand(len(x), *w.shape[-2:])]
+        X = [self.lifted(x).expand(len(x), *w.shape[-2:])]
         for n in range(self.N):
             X.append(X[n] + self.h * self.f(X[n], n) + self.h**0.5 * self.g(X[n], n, weight) * w[:, n])
         return X
@@ -102,7 +108,7 @@ class Coded(nn.Module):
             return Phi + towards - towards.detach()
         X = [state.detach() for state in X]
         Y, Z = self.costates(X, w, weight, (2 * weight / out.shape[1])[:, None] * (out - y[:, None]).detach())
-        H = (Y[0] * self.lift(x)[:, None]).sum() + (Y[-1] * self.read(X[-1])[..., 0]).sum()
+        H = (Y[0] * self.lifted(x)).sum() + (Y[-1] * self.read(X[-1])[..., 0]).sum()
         for n in range(self.N):
             i, j = PAIRINGS[self.gradient](n, self.N)
             H = H + self.h * self.hamiltonian(X[n], n, Y[min(i, self.N)], Z[j], weight)

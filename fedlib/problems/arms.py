@@ -48,12 +48,16 @@ def printed(d: int, L: int, H: int, steps: int, batch: int, lr: float, decay: fl
     return Arm(net, local_loss(squared_error), init_snn, sgd(), 1, Local(steps, "steps", batch), lr, decay)
 
 
-def coded(d: int, L: int, H: int, steps: int, batch: int, gradient: str, frozen: bool = True, lr: float = 1e-4) -> Arm:
+def coded(
+    d: int, L: int, H: int, steps: int, batch: int, gradient: str, frozen=True, lr: float = 1e-4, domain=(-1, 1)
+) -> Arm:
     """Frozen paths, Adam with weight decay, g a normalised network of the state, costates of wrong blocks.
 
-    gradient: see ``coded.PAIRINGS``. frozen: False draws fresh paths in every step, which the authors do not.
+    gradient, domain: see ``coded``; the authors do not scale their inputs. frozen: False draws fresh paths in every
+    step, which the authors do not.
     """
-    net, local = Coded(d, L, H, gradient=gradient), Local(steps, "steps", batch, replacement=True, frozen=frozen)
+    net = Coded(d, L, H, gradient=gradient, domain=domain)
+    local = Local(steps, "steps", batch, replacement=True, frozen=frozen)
     return Arm(net, coded_error, fan_in_uniform, decaying(net), 1, local, lr)
 
 

@@ -131,7 +131,7 @@ def start_of(net: nn.Module, init) -> Tensor:
 
 def normalised(net: Coded, rows: Tensor, known: Mapping[str, Tensor], running: bool) -> np.ndarray:
     """RMSE on the grid of models [K, P] by their running statistics or by those of the points asked for: [K]."""
-    net = Coded(*net.widths, gradient=net.gradient, running=running)
+    net = Coded(*net.widths, running=running, domain=net.domain)
     x, f, w = (known[name].float() for name in ("x_test", "f_test", "w_test"))
     return np.array([float((predict(net, row, x, w).mean(1) - f[:, 0]).square().mean().sqrt()) for row in rows])
 

@@ -136,3 +136,20 @@ def test_the_authors_files(tmp_path, monkeypatch):
     torch.save(their_state(1, 8, 16), tmp_path / authors.SOURCES["5.1"].file)
     with pytest.raises(ValueError, match="damaged or another file"):
         authors.load_authors("5.1", tmp_path)
+
+
+def test_inputs_are_not_scaled():
+    """A network of a domain sees the points that its inputs stand for, also in its gradient."""
+    plain, domain = Coded(1, 4, 6, gradient="exact").double(), (0, 2 * np.pi)
+    other = Coded(1, 4, 6, gradient="exact", domain=domain).double()
+    params = as_dict(plain, stack(plain, [(0,)], fan_in_uniform)[0].double())
+    x, w, y = normal(5, 1), normal(5, *plain.noise(1), key=2), normal(5, key=1)
+    weight = torch.full((5,), 0.2, dtype=torch.float64)
+    for asked in ((w,), (w, y, weight)):
+        a, b = (functional_call(n, params, (at, *asked)) for n, at in ((plain, np.pi * (x + 1)), (other, x)))
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    g = [
+        grad(lambda p, n=n, at=at: functional_call(n, p, (at, w, y, weight)))(params)
+        for n, at in ((plain, np.pi * (x + 1)), (other, x))
+    ]
+    np.testing.assert_allclose(g[0]["lift.weight"], g[1]["lift.weight"], rtol=1e-12)
