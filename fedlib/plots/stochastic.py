@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from ..federated.stack import predict
 from ..problems.fedstnn import Learnt, curve, surface, surface_grid
 from ..problems.noisy_curve import Data, Setting, grid, growing_sigma, seen
-from ..problems.noisy_surface import SLICES, on_slice
 from ..streams import torch_stream
 from .style import CLIENTS, COLORS, band, log_axis, panels, shards
 from .widgets import explore
@@ -85,16 +84,6 @@ def curves_view(shown: Mapping[str, Learnt], sigma: float) -> Figure:
     """``bands`` of models of the curve: title -> ``Learnt``."""
     x = grid()
     return bands({title: ("x", x, curve(x), found) for title, found in shown.items()}, sigma, "y")
-
-
-def slices_view(found: Learnt, sigma: float) -> Figure:
-    """``bands`` of a model of the surface on the paper's two slices."""
-    points, shown = surface_grid(), {}
-    for name, (axis, _) in SLICES.items():
-        where = on_slice(name)
-        truth = surface(*points[where].T)
-        shown[f"slice {name}"] = "yx"[axis], points[where, 1 - axis], truth, found.at(where)
-    return bands(shown, sigma, "f")
 
 
 def alone_view(setting: Setting, found: Learnt) -> Figure:

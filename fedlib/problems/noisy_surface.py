@@ -22,7 +22,7 @@ SLICES = {"x = -0.64": (0, -0.64), "y = 0.96": (1, 0.96)}
 def observe(clients: int, sigma: float, seeds: Sequence[int], other: int = 10) -> tuple[np.ndarray, Data]:
     """Observations z = f + sigma e [S, N] on the grid, and all seeds in one pool: its keys are the seeds.
 
-    A client owns 100 points of its quadrant and ``other`` in total of the rest (10 in the text, 20 in the authors' code).
+    A client owns 100 points of its quadrant and ``other`` in total of the rest: 10 in the text, 20 as coded.
     """
     points, shards = surface_grid(), {}
     z = np.stack([stream(s, "noise of the surface").standard_normal(len(points)) for s in seeds])
@@ -87,18 +87,3 @@ def report(history: History, z: np.ndarray, sigma: float, clients: int) -> dict[
         rows[f"client {k + 1} alone, own quadrant"] = judged(alone, z, sigma, own)
         rows[f"client {k + 1} alone, elsewhere"] = judged(alone, z, sigma, outside)
     return rows
-
-
-def misread(path: np.ndarray, observed: np.ndarray, sigma: float) -> dict[str, float]:
-    """What an "MSE" of a path against observations, each [N] on the grid, could mean: reading -> value."""
-    gaps, f = path - observed, surface(*surface_grid().T)
-    return {
-        "zero everywhere": (observed**2).mean(),
-        "mean over aligned points": (gaps**2).mean(),
-        "the same in percent (x 100)": 100 * (gaps**2).mean(),
-        "sum over one slice of 101 points": (gaps[on_slice("x = -0.64")] ** 2).sum(),
-        "(n, 1) - (n,) broadcast to all pairs": (path.astype(float) ** 2).mean()
-        + (observed**2).mean()
-        - 2 * path.mean() * observed.mean(),
-        "2 Var f + 2 sigma^2, any good model, all pairs": 2 * f.var() + 2 * sigma**2,
-    }

@@ -7,7 +7,7 @@ import torch
 from fedlib.federated.stack import predict, stack
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.plots import stochastic as draw_stochastic
-from fedlib.problems import fedstnn, noisy_curve
+from fedlib.problems import noisy_curve
 from fedlib.problems.fedstnn import Learnt
 from fedlib.runs.pages import png
 from fedlib.streams import stream, torch_stream
@@ -145,19 +145,6 @@ def test_bands_draw_the_first_seed():
     (band,) = left.collections
     np.testing.assert_allclose(band.get_paths()[0].vertices[:, 1].max(), (found.mean[0] + 2 * found.std[0]).max())
     assert (left.get_xlabel(), right.get_xlabel(), right.get_title()) == ("x", "y", "two")
-
-
-def test_slices_go_along_the_other_coordinate():
-    points, found = fedstnn.surface_grid(), learnt(101 * 101)
-    fig = draw_stochastic.slices_view(found, 0.1)
-    for ax, (name, label, fixed) in zip(fig.axes, (("x = -0.64", "y", 0), ("y = 0.96", "x", 1)), strict=True):
-        assert (ax.get_title(), ax.get_xlabel()) == (f"slice {name}", label)
-        shown = {line.get_label(): line for line in ax.lines}
-        along, here = shown["true f"].get_xdata(), np.isclose(points[:, fixed], float(name.split()[-1]))
-        at = points[here].T
-        np.testing.assert_array_equal(along, at[1 - fixed])
-        np.testing.assert_allclose(shown["true f"].get_ydata(), fedstnn.surface(*at), rtol=1e-12)
-        np.testing.assert_array_equal(shown["learnt mean"].get_ydata(), found.mean[0, here])
 
 
 def test_surface_maps_share_one_scale_of_colours():

@@ -22,8 +22,16 @@ def metrics():
         },
         "two_d": {
             "federated, whole grid": row(0.05, 0.12),
+            "federated, slice x = -0.64": row(0.07, band=0.8),
+            "federated, slice y = 0.96": row(0.07, band=0.7),
             "client 1 alone, own quadrant": row(0.01),
             "client 1 alone, elsewhere": row(0.6),
+            "client 2 alone, own quadrant": row(0.02),
+            "client 2 alone, elsewhere": row(0.5),
+        },
+        "likeness": {
+            "5.1": {"st.dev. of sampled": [1], "W1": [1]},
+            "5.2": {"st.dev. of sampled": [0.1, 0.3], "W1": [0.02, 0.04]},
         },
         "trained": {"a": row(0.1), "b": row(0.12), "common": row(0.1), "own": row(0.3)},
         "alone_rmse": {"own": np.full((2, 5), 0.02), "elsewhere": np.full((2, 5), 0.4)},
@@ -38,7 +46,11 @@ def test_numbers_are_means_over_seeds(metrics):
     n = noisy_study.numbers(metrics)
     assert n[:4] == pytest.approx((0.03, 0.1, 0.95, 0.9))
     assert (n.rmse_60, n.std_squared, n.coverage_squared, n.in_band_squared) == pytest.approx((0.04, 0.01, 0.2, 0.99))
-    assert (n.rmse_surface, n.std_surface, n.elsewhere) == pytest.approx((0.05, 0.12, 0.4))
+    assert (n.std_60, n.residual, n.w1) == pytest.approx((0.1, 0.2, 0.03))
+    assert (n.rmse_surface, n.std_surface, n.coverage_surface) == pytest.approx((0.05, 0.12, 0.95))
+    assert (n.in_band_surface, n.at_home_surface, n.elsewhere_surface) == pytest.approx((0.7, 0.02, 0.5))
+    assert n.elsewhere == pytest.approx(0.4)
+    np.testing.assert_allclose(n.whole**2, np.full((2, 5), 0.1 * 0.02**2 + 0.9 * 0.4**2))
     assert (n.index, n.starts) == pytest.approx((1.2, 3))
     np.testing.assert_allclose(n.spreads, [0.06, 0.4])
 

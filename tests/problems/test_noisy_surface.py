@@ -60,19 +60,6 @@ def test_slices_are_lines_of_the_grid():
         np.testing.assert_allclose(at[:, 1 - axis], np.linspace(-1, 1, 101))
 
 
-def test_two_slips_would_print_about_two():
-    """The broadcast mean, by all pairs; and its value for a perfect model is that of the last line."""
-    path, z = (F + 0.1 * stream(0, name).standard_normal(len(F)) for name in ("path", "observations"))
-    of = noisy_surface.misread(path, z, 0.1)
-    some = slice(0, None, 7)
-    pairs = ((path[:, None][some] - z[some]) ** 2).mean()
-    assert of["(n, 1) - (n,) broadcast to all pairs"] == pytest.approx(pairs, rel=0.01)
-    assert of["2 Var f + 2 sigma^2, any good model, all pairs"] == pytest.approx(pairs, rel=0.02)
-    assert of["mean over aligned points"] == pytest.approx(0.02, rel=0.05)
-    assert of["the same in percent (x 100)"] == 100 * of["mean over aligned points"]
-    assert of["sum over one slice of 101 points"] == pytest.approx(101 * 0.02, rel=0.5)
-
-
 def test_answers_are_asked_for_on_the_whole_grid():
     net = SNN(2, 3, 5)
     known = noisy_surface.known(net, 0.1)
