@@ -22,9 +22,6 @@ from . import pendulum
 GRID = ROOT / "data" / "pendulum_grid.json"
 """Made by tools/pendulum_grid.py."""
 
-STEPS = ROOT / "data" / "pendulum_steps.json"
-"""Test errors of the best setting; made by tools/pendulum_steps.py."""
-
 OPTIMIZERS = {"Adam": adam, "SGD": sgd}
 
 
@@ -108,11 +105,6 @@ def save(tried: Iterable[Tried], path: Path = GRID) -> None:
 def load(path: Path = GRID) -> list[Tried]:
     """All settings that were tried."""
     return [Tried(**fields) for fields in json.loads(path.read_text())]
-
-
-def test_errors(path: Path = STEPS) -> dict[str, dict]:
-    """\"C=20", "alpha=0.5", ... -> "mean" and "sd" over 100 test trajectories [S], "unseen" [S, 3]; all in %."""
-    return json.loads(path.read_text())["error_percent"]
 
 
 def where(tried: Iterable[Tried], **chosen) -> list[Tried]:

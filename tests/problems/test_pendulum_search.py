@@ -1,6 +1,5 @@
 """The search for settings: validation data of their own, one stack like single trainings, and a law about sums."""
 
-import json
 from dataclasses import replace
 from functools import partial
 
@@ -106,14 +105,3 @@ def test_the_committed_grid_was_made_on_seeds_of_its_own():
 
 def replace_error(t):
     return str(replace(t, error=None))
-
-
-def test_the_committed_test_errors_are_of_the_best_setting():
-    stored = json.loads(pendulum_search.STEPS.read_text())
-    chosen = pendulum_search.best(pendulum_search.where(pendulum_search.load(), clients=[10, 20, 50]))
-    for name in ("optimizer", "batch_size", "reset_moments", "lr", "decay", "updates"):
-        assert stored["setting"][name] == getattr(chosen, name)
-    assert not set(stored["seeds"]) & {s for t in pendulum_search.load() for s in t.seeds}
-    for row in pendulum_search.test_errors().values():
-        assert np.shape(row["mean"]) == np.shape(row["sd"]) == (5,)
-        assert np.shape(row["unseen"]) == (5, 3)

@@ -22,7 +22,6 @@ HOW = {"workers", "backend", "device", "processes", "compile"}
 """Parameters that say how a run is computed, not what; the last two are gone, but older results have them."""
 UNUSED = "of problems that this profile does not run"
 OLD = {
-    "paper/01_pendulum": ("run when one more learning rate was tried", {"lrs_sgd"}),
     "paper/05_pinn_forward": (UNUSED, {
         "levels", "rounds", "allen_cahn_times", "allen_cahn_lines", "allen_cahn_k", "allen_cahn_d",
         "allen_cahn_initial", "allen_cahn_boundary",
