@@ -1,6 +1,6 @@
 """What a run of the three arms says: its claims and checked facts, from its metrics."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,18 +13,19 @@ def off_the_noise(spreads: Mapping[str, Sequence[float]]) -> float:
     return max(abs(np.mean(v) / float(sigma) - 1) for sigma, v in spreads.items())
 
 
-def claims(metrics: Mapping, sigma: float) -> Iterator[tuple[str, bool, str]]:
-    """(id, whether it holds, numbers) of every claim that a run of notebook 08b judges."""
-    for arm, id in (("as printed", "printed"), ("as coded", "coded"), ("as it should be", "proper")):
+def claims(metrics: Mapping, sigma: float) -> dict[str, tuple[bool, str]]:
+    """Claim -> whether it holds, and the numbers."""
+    found = {}
+    for arm, name in (("as printed", "printed"), ("as coded", "coded"), ("as it should be", "proper")):
         off = off_the_noise(metrics["spreads"][arm])
-        yield f"fedstnn.arms.{id}", off < 0.25, f"off by up to {off:.0%}"
+        found[f"arms.{name}"] = off < 0.25, f"off by up to {off:.0%}"
     for part, section in (("one_d", "51"), ("two_d", "52")):
         path = np.mean(metrics[part]["as coded"]["a path against f"])
-        yield f"fedstnn.target.coded.{section}", path <= PRINTED[part], f"{path:.4f} against {PRINTED[part]}"
+        found[f"target.coded.{section}"] = bool(path <= PRINTED[part]), f"{path:.4f} against {PRINTED[part]}"
     row = {name: np.mean(v) for name, v in metrics["two_d"]["as it should be"].items()}
     words = f"RMSE {row['RMSE']:.3f}, std {row['std']:.3f}, coverage {row['coverage']:.1%}"
     right = row["RMSE"] < 0.6 * sigma and 0.9 < row["std"] / sigma < 1.1 and row["coverage"] > 0.9
-    yield "fedstnn.target.proper.52", right, words
+    return found | {"target.proper.52": (bool(right), words)}
 
 
 def facts(metrics: Mapping, sigma: float) -> dict[str, object]:

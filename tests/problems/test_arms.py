@@ -160,9 +160,9 @@ def metrics(spread):
 
 def test_claims_and_facts():
     spread = {"as printed": 0.05, "as coded": 0.126, "as it should be": 0.11}
-    found = {id: holds for id, holds, _ in arms_claims.claims(metrics(spread), 0.1)}
-    assert [found[f"fedstnn.arms.{arm}"] for arm in ("printed", "coded", "proper")] == [False, False, True]
-    assert found["fedstnn.target.coded.51"] and found["fedstnn.target.coded.52"] and found["fedstnn.target.proper.52"]
+    found = {name: holds for name, (holds, _) in arms_claims.claims(metrics(spread), 0.1).items()}
+    assert [found[f"arms.{arm}"] for arm in ("printed", "coded", "proper")] == [False, False, True]
+    assert found["target.coded.51"] and found["target.coded.52"] and found["target.proper.52"]
     facts = arms_claims.facts(metrics(spread), 0.1)
     assert list(facts.values())[:3] == [True, True, "as it should be"]
     assert facts["the arm with the best coverage"] != "as printed"
