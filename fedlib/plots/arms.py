@@ -96,8 +96,8 @@ def draw_arm(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], arm: 
     net, row = models[arm, sigma]
     x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
     w = torch.randn(100, *net.noise(paths), generator=torch_stream(0, "widget"))
-    out = predict(net, row, inputs(x).float(), w).numpy()
-    mean, std, color = out.mean(1), out.std(1, ddof=1), ARMS[arm][0]
+    out, color = predict(net, row, inputs(x).float(), w), ARMS[arm][0]
+    std, mean = (v.numpy() for v in torch.std_mean(out, 1))
     most = max(s for _, s in models)
     fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
     uncertainty(left, x, curve(x), sigma, mean, std, out[:, 0], color)

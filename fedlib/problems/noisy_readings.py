@@ -65,7 +65,7 @@ def pairs_of(m: int, f: np.ndarray, sigma: float) -> float:
 
     2 sigma^2, and for the share 1 - 1/m of pairs that are not aligned also 2 Var f, which is drawn without repetition.
     """
-    return 2 * sigma**2 + (1 - 1 / m) * 2 * f.var(ddof=1)
+    return 2 * sigma**2 + (1 - 1 / m) * 2 * f.var() * len(f) / (len(f) - 1)
 
 
 def likeness(path: np.ndarray, observed: np.ndarray, f: np.ndarray) -> dict[str, np.ndarray]:
