@@ -69,10 +69,8 @@ def play(
     device = device_of(device)
     rows, home = rows_of(federations), home_columns(net, personal).to(device)
     optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
-    blocks, everyone = (
-        1 + local.points(rows.sizes).sum() // POINTS_PER_BLOCK["cpu"],
-        all(fed.fraction == 1 for fed in federations),
-    )
+    blocks = 1 + local.points(rows.sizes).sum() // POINTS_PER_BLOCK["cpu"]
+    everyone = all(fed.fraction == 1 for fed in federations)
     varied = not everyone and not as_many_in_every_round(federations, rows.sizes, local)
     steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
     first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)

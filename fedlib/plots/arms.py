@@ -13,7 +13,7 @@ from ..problems.arms_study import POINTS
 from ..problems.fedstnn import Learnt, curve, surface_grid
 from ..problems.noisy_curve import Data, grid, inputs
 from ..streams import torch_stream
-from .stochastic import uncertainty
+from .stochastic import band_and_spread, uncertainty
 from .style import COLORS, band, log_axis, panels
 from .widgets import explore
 
@@ -96,18 +96,9 @@ def draw_arm(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], arm: 
     net, row = models[arm, sigma]
     x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
     w = torch.randn(100, *net.noise(paths), generator=torch_stream(0, "widget"))
-    out, color = predict(net, row, inputs(x).float(), w), ARMS[arm][0]
-    std, mean = (v.numpy() for v in torch.std_mean(out, 1))
-    most = max(s for _, s in models)
-    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
-    uncertainty(left, x, curve(x), sigma, mean, std, out[:, 0], color)
-    left.set(xlabel="x", ylabel="y", title=f"{arm}, {paths} paths", ylim=(-1 - 3 * most, 1 + 4 * most))
-    left.legend(ncols=2, fontsize=7, loc="upper right")
-    right.plot(x, std, color=COLORS[color], lw=2, label=f"learnt: {np.sqrt((std**2).mean()):.3f} (RMS)")
-    right.axhline(sigma, color=COLORS["truth"], ls="--", lw=1, label=rf"true $\sigma$ = {sigma:g}")
-    right.set(xlabel="x", ylabel="std of the paths", ylim=(0, 1.6 * most))
-    right.legend(loc="upper right")
-    return fig
+    out = predict(net, row, inputs(x).float(), w)
+    title, most = f"{arm}, {paths} paths", max(s for _, s in models)
+    return band_and_spread(x, out, sigma, most, title, ARMS[arm][0], out[:, 0])
 
 
 def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.VBox:

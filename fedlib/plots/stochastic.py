@@ -155,15 +155,23 @@ def draw_band(
     x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
     w = torch.randn(100, *net.noise(paths), generator=torch_stream(seed, "widget"))
     out = predict(net, models[loss, sigma], torch.as_tensor(x / np.pi - 1)[:, None].float(), w)
-    std, mean = (v.numpy() for v in torch.std_mean(out, -1))
-    most = max(s for _, s in models)  # limits are those of all models: a move changes what is seen, not the scale
-    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
+    fig = band_and_spread(x, out, sigma, max(s for _, s in models), f"{loss}, {paths} paths", "centralised")
     dots = out[:, :SHOWN]
-    left.plot(np.repeat(x, dots.shape[1]), dots.ravel(), ".", ms=1.5, color=COLORS["light"])
-    uncertainty(left, x, curve(x), sigma, mean, std, color="centralised")
-    left.set(xlabel="x", ylabel="y", title=f"{loss}, {paths} paths", ylim=(-1 - 3 * most, 1 + 4 * most))
+    fig.axes[0].plot(np.repeat(x, dots.shape[1]), dots.ravel(), ".", ms=1.5, color=COLORS["light"], zorder=1.5)
+    return fig
+
+
+def band_and_spread(x: np.ndarray, out: Tensor, sigma: float, most: float, title: str, color: str, dots=None) -> Figure:
+    """Left the band of paths out [n, M] of the curve and the true one, right their std over x and the noise.
+
+    most: the loudest noise of all models: limits are theirs, so that a move changes what is seen and not the scale.
+    """
+    std, mean = (v.numpy() for v in torch.std_mean(out, -1))
+    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
+    uncertainty(left, x, curve(x), sigma, mean, std, dots, color)
+    left.set(xlabel="x", ylabel="y", title=title, ylim=(-1 - 3 * most, 1 + 4 * most))
     left.legend(ncols=2, fontsize=7, loc="upper right")
-    right.plot(x, std, color=COLORS["centralised"], label=f"learnt: {np.sqrt((std**2).mean()):.3f} (RMS)")
+    right.plot(x, std, color=COLORS[color], label=f"learnt: {np.sqrt((std**2).mean()):.3f} (RMS)")
     right.axhline(sigma, color=COLORS["truth"], ls="--", lw=1, label=rf"true $\sigma$ = {sigma:g}")
     right.set(xlabel="x", ylabel="std of the paths", ylim=(0, 1.6 * most))
     right.legend(loc="upper right")
