@@ -60,6 +60,22 @@ def mean_pairwise_w1(clouds: Sequence[np.ndarray], printed: bool = False) -> flo
     return mean * K / (2 * (K - 2)) if K > 2 else float("inf")
 
 
+def debiased_w1(clouds: Sequence[np.ndarray]) -> float:
+    """Mean pairwise W1 without what finite clouds add: zero in the mean if all clients draw from one distribution.
+
+    Two clouds of n points from one distribution are apart, in many dimensions far apart. So every cloud is halved
+    (every second point, their order must be random), and from W1(a_1, b_2), halves of two clients, the mean of
+    W1(a_1, a_2) and W1(b_1, b_2) is taken off: all of them compare as many points. May be slightly negative.
+    """
+    if small := [len(c) for c in clouds if len(c) < 2]:
+        raise ValueError(f"a cloud of {small[0]} point has no halves; de-biased W1 needs at least 2 for each client")
+    halves = [(c[: len(c) // 2 * 2 : 2], c[1::2]) for c in clouds]
+    own = [w1(*half) for half in halves]
+    return float(
+        np.mean([w1(a[0], b[1]) - (x + y) / 2 for (a, x), (b, y) in combinations(zip(halves, own, strict=True), 2)])
+    )
+
+
 def weight_divergence(federated: Mapping[str, Tensor], central: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Relative weight divergence |W_fed - W_central| / |W_central| of every weight matrix (Frobenius norms).
 

@@ -14,8 +14,11 @@ from .widgets import explore
 ALGORITHMS = {
     "Algorithm 1": {"color": COLORS["other"], "lw": 2.5},
     "Algorithm 2": {"color": COLORS["federated"]},
-    "moments kept": {"color": COLORS["light"], "ls": ":", "lw": 2.5},
+    "Algorithm 1, passes": {"color": COLORS["other"], "ls": ":", "lw": 2.5, "marker": "s"},
+    "Algorithm 2, passes": {"color": COLORS["federated"], "ls": ":", "marker": "s"},
+    "moments kept": {"color": COLORS["light"], "ls": "--", "lw": 2.5},
 }
+"""K steps in each round, if not said to be passes over the client's data."""
 
 
 LEVELS = {"shards": "shards per client $n_{shards}/C$", "fields": r"difference $\Delta$ of length scales (s)"}
@@ -38,38 +41,56 @@ def draw_shards(targets: Mapping[str, Sequence[np.ndarray]], height: float = 2.4
     return fig
 
 
-def draw_fields(draws: Mapping[float, np.ndarray]) -> Figure:
+def draw_fields(draws: Mapping[float, np.ndarray], columns: int = 5) -> Figure:
     """Torques over [0, 1] s: length scale -> draws [n, m] (rad/s^2), a panel each."""
-    fig, axes = panels(1, len(draws), size=(2.1, 2.0), sharey=True)
-    for ax, (scale, torques) in zip(axes[0], draws.items(), strict=True):
+    rows = -(-len(draws) // columns)
+    fig, axes = panels(rows, min(len(draws), columns), size=(1.9, 1.8), sharex=True, sharey=True)
+    for ax, (scale, torques) in zip(axes.flat, draws.items(), strict=False):
         for k, u in enumerate(torques):
             ax.plot(np.linspace(0, 1, len(u)), u, color=CLIENTS[k % len(CLIENTS)], lw=1.5)
-        ax.set(xlabel="t (s)", title=f"l = {scale:.1f}", xticks=[0, 0.5, 1])
-    axes[0, 0].set_ylabel("torque u (rad/s$^2$)")
+        ax.set(title=f"l = {scale:.1f}", xticks=[0, 0.5, 1])
+    for ax in axes.flat[len(draws) :]:
+        ax.axis("off")
+    for ax in axes.flat[max(0, len(draws) - axes.shape[1]) : len(draws)]:
+        ax.tick_params(labelbottom=True)
+        ax.set_xlabel("t (s)")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("torque (rad/s$^2$)")
     return fig
 
 
-def draw_distances(W1: Mapping[str, xarray.DataArray]) -> Figure:
-    """Distance between clients against the level: kind of LEVELS -> [what, seed, level], a panel each."""
+def draw_distances(W1: Mapping[str, xarray.DataArray], exact: np.ndarray) -> Figure:
+    """Distance between clients against the level: kind of LEVELS -> [what, seed, level], a panel each.
+
+    exact: W2 between the torques of two fields [seed, level], for the kind "fields".
+    """
     fig, axes = panels(1, len(W1))
     for ax, (kind, values) in zip(axes[0], W1.items(), strict=True):
         for what, color in (("s", "federated"), ("(u, y, s)", "other")):
-            band(ax, values.level, values.sel(what=what).values, COLORS[color], f"of {what}", ms=4, lw=2)
-        ax.set(xlabel=LEVELS[kind], ylabel="mean pairwise $W_1$")
-        log_axis(ax.yaxis)
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+            note = ", without the bias of finite samples" * (what != "s")
+            band(ax, values.level, values.sel(what=what).values, COLORS[color], f"$W_1$ of {what}{note}", ms=4, lw=2)
+        if kind == "fields":
+            band(ax, values.level, exact, COLORS["truth"], "$W_2$ of u, exact", ls="--", marker="", lw=1.5)
+        ax.set(xlabel=LEVELS[kind], ylabel="distance of two clients", ylim=(0, None))
+        ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+        if values.min() < 0:
+            ax.set_ylim(bottom=1.3 * float(values.min()))
+    fig.legend(*axes[0, -1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
-def draw_errors(views: Mapping[str, Mapping], kind: str) -> Figure:
+def draw_errors(views: Mapping[str, Mapping], kind: str, columns: int = 2) -> Figure:
     """Errors (%) against the level: title -> algorithm -> level -> [S], a panel each; kind of LEVELS."""
-    fig, axes = panels(1, len(views), sharey=True)
-    for ax, (title, errors) in zip(axes[0], views.items(), strict=True):
+    fig, axes = panels(-(-len(views) // columns), columns, sharex=True, sharey=True)
+    for ax, (title, errors) in zip(axes.flat, views.items(), strict=True):
         for algorithm in [name for name in ALGORITHMS if name in errors]:
             line(ax, errors[algorithm], errors[algorithm].values(), algorithm)
-        ax.set(xlabel=LEVELS[kind], title=title)
+        ax.set(title=title)
     log_axis(axes[0, 0].yaxis)
-    axes[0, 0].set_ylabel("mean error e (%)")
+    for ax in axes[-1]:
+        ax.set_xlabel(LEVELS[kind])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("mean error e (%)")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
@@ -99,23 +120,35 @@ def draw_against_distance(errors: Mapping[str, Mapping], W1: Mapping[str, xarray
     return fig
 
 
-def draw_rates(rates: Mapping[str, Mapping[float, np.ndarray]], few: int, weights: Mapping[str, np.ndarray], C: int):
-    """Left the errors (%) at the fewest shards per client, right those with unequal blocks.
+RATES = {
+    "Algorithm 1": {"color": COLORS["other"], "lw": 2.5},
+    "Algorithm 2": {"color": COLORS["federated"]},
+    "Algorithm 2, falling rate": {"color": COLORS["federated"], "ls": "--", "marker": "s"},
+}
+"""Curves of ``draw_rates``."""
+
+
+def draw_rates(
+    rates: Mapping[int, Mapping[str, Mapping[float, np.ndarray]]], weights: Mapping[str, np.ndarray], C: int
+):
+    """Errors (%) against the learning rate, a panel for each number of shards; right those with unequal blocks.
 
     Args:
-        rates: algorithm -> learning rate -> [S], of local SGD and of local Adam. few: shards per client.
+        rates: shards per client -> curve of RATES -> first learning rate -> [S].
         weights: name of the weights of the average -> [S]. C: clients.
     """
-    fig, ((left, right),) = panels(1, 2)
-    for algorithm, name in (("Algorithm 1", "SGD"), ("Algorithm 2", "Adam")):
-        line(left, rates[algorithm], rates[algorithm].values(), algorithm, label=f"local {name}")
-    left.set(xlabel="learning rate", ylabel="mean error e (%)", xscale="log", title=per_client(few))
-    left.set_ylim(0, 1.5 * left.get_ylim()[1])  # room for the legend
-    left.legend(loc="upper left")
+    fig, (axes,) = panels(1, len(rates) + 1)
+    for ax, (level, curves) in zip(axes, rates.items(), strict=False):
+        for name in [name for name in RATES if name in curves]:
+            line(ax, curves[name], curves[name].values(), "Algorithm 2", label=name, **RATES[name])
+        ax.set(xlabel="learning rate in the first round", xscale="log", title=per_client(level))
+        log_axis(ax.yaxis)
+    axes[0].set_ylabel("mean error e (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     height, spread = np.transpose([mean_sd(values) for values in weights.values()])
     error = spread if len(next(iter(weights.values()))) > 1 else None
-    right.bar(list(weights), height, yerr=error, color=[COLORS["federated"], COLORS["light"]], capsize=4)
-    right.set(ylabel="mean error e (%)", title=f"weights for block sizes 1 : 2 : ... : {C}")
+    axes[-1].bar(list(weights), height, yerr=error, color=[COLORS["federated"], COLORS["light"]], capsize=4)
+    axes[-1].set(ylabel="mean error e (%)", title=f"weights for block sizes 1 : 2 : ... : {C}")
     return fig
 
 

@@ -69,15 +69,19 @@ def random_tests(n: int, m: int, length_scale: float, seed: int, k: float | np.n
     return pendulum_trajectories(grf(half_steps(m), n, length_scale, stream(seed, "test")), k)
 
 
-def unseen_tests(m: int, stiffness: Sequence[float] = (1.0,)) -> dict[str, Tensor]:
-    """Trajectories of the inputs outside the training distribution, each with every stiffness in turn."""
+def unseen_tests(m: int, stiffness: Sequence[float] | np.ndarray = (1.0,)) -> dict[str, Tensor]:
+    """Trajectories of the 3 inputs outside the training distribution, with n stiffnesses [n] or own ones [3, n]."""
     u = np.stack([f(half_steps(m)) for f in OUT_OF_DISTRIBUTION.values()])
-    return pendulum_trajectories(np.repeat(u, len(stiffness), axis=0), np.tile(stiffness, len(u)))
+    k = np.broadcast_to(stiffness, (len(u), np.shape(stiffness)[-1]))
+    return pendulum_trajectories(np.repeat(u, k.shape[1], axis=0), k.ravel())
 
 
-def both_tests(random: Mapping[str, Tensor], unseen: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What ``errors`` is tested on: "GRF u", "GRF x1", "unseen u", "unseen x1"."""
-    return {f"{name} {k}": own[k] for name, own in (("GRF", random), ("unseen", unseen)) for k in ("u", "x1")}
+def both_tests(
+    random: Mapping[str, Tensor], unseen: Mapping[str, Tensor], **more: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """What ``errors`` is tested on: "GRF u", "GRF x1", "unseen u", "unseen x1", and the same for each set of more."""
+    sets = {"GRF": random, "unseen": unseen, **more}
+    return {f"{name} {k}": own[k] for name, own in sets.items() for k in ("u", "x1")}
 
 
 def loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
@@ -86,9 +90,9 @@ def loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
 
 
 def relative(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Relative L2 error of every trajectory of ``both_tests``, at the times test["times"] [m, 1]."""
-    x = {name: predict(test[f"{name} u"][:, None], test["times"]) for name in ("GRF", "unseen")}
-    return {name: relative_l2(x[name], test[f"{name} x1"]) for name in x}
+    """Relative L2 error of every trajectory of each set of ``both_tests``, at the times test["times"] [m, 1]."""
+    names = [key.removesuffix(" u") for key in test if key.endswith(" u")]
+    return {n: relative_l2(predict(test[f"{n} u"][:, None], test["times"]), test[f"{n} x1"]) for n in names}
 
 
 def errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:

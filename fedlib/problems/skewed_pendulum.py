@@ -9,8 +9,9 @@ import xarray
 from torch import Tensor
 
 from ..federated.federation import Federation, join
-from ..federated.heterogeneity import mean_pairwise_w1
+from ..federated.heterogeneity import debiased_w1, mean_pairwise_w1
 from ..federated.partitions import pick_sources, sorted_shards
+from ..numerics.spaces import grf_basis
 from ..streams import stream
 from .pendulum import pendulum_triplets
 
@@ -87,16 +88,33 @@ def skewed(n: int, m: int, length_scale: float, deltas: Sequence[float], clients
 
 
 def distances(data: Skewed, kind: str, levels: Sequence[float], seeds: Sequence[int], points: int) -> xarray.DataArray:
-    """Mean pairwise W1 of the clients' targets "s" and of their samples "(u, y, s)" [what, seed, level]."""
+    """Mean pairwise W1 of the clients' targets "s" and, de-biased, of their samples "(u, y, s)" [what, seed, level]."""
     found = [
-        [[mean_pairwise_w1(clouds(level, seed)) for level in levels] for seed in seeds]
-        for clouds in (
-            lambda level, seed: data.targets(kind, level, seed),
-            lambda level, seed: data.samples(kind, level, seed, points),
-        )
+        [[mean_pairwise_w1(data.targets(kind, level, seed)) for level in levels] for seed in seeds],
+        [[debiased_w1(data.samples(kind, level, seed, points)) for level in levels] for seed in seeds],
     ]
     coords = {"what": ["s", "(u, y, s)"], "seed": list(seeds), "level": list(levels)}
     return xarray.DataArray(found, coords, list(coords))
+
+
+def torque_distance(l1: float, l2: float, m: int) -> float:
+    """Exact W2 between the torques of GRF(l1) and GRF(l2) in L2(0, 1), rad/s^2; at least W1. m: sensors.
+
+    Both are Gaussian: W2^2 = tr A + tr B - 2 |a^T b|_* with covariances A = a a^T, B = b b^T and the nuclear norm.
+    (POT takes the root of A, which is singular for a smooth field, and gives nan.)
+    """
+    a, b = (grf_basis(np.linspace(0, 1, m), l) / m**0.5 for l in (l1, l2))
+    squared = (a**2).sum() + (b**2).sum() - 2 * np.linalg.norm(a.T @ b, "nuc")
+    return float(max(squared, 0.0) ** 0.5)
+
+
+def torque_distances(data: Skewed, deltas: Sequence[float], seeds: Sequence[int]) -> np.ndarray:
+    """Mean ``torque_distance`` over the pairs of clients [seed, level]: pairs of one field have none."""
+    m, l = data.pool["u"].shape[1], data.length_scale
+    apart = [torque_distance(l, l + delta, m) for delta in deltas]
+    second = np.array([data.sources(seed)[1].sum() for seed in seeds])
+    pairs = second * (data.clients - second) / (data.clients * (data.clients - 1) / 2)
+    return np.outer(pairs, apart)
 
 
 def levels_of(errors: Mapping[str, Mapping[str, np.ndarray]], kind: str) -> dict[str, dict[float, np.ndarray]]:

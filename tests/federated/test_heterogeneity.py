@@ -12,6 +12,7 @@ from torch.func import functional_call
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.heterogeneity import (
+    debiased_w1,
     divergence_bound,
     hidden_parameter_floor,
     mean_pairwise_w1,
@@ -64,6 +65,18 @@ def test_clouds_of_two_dimensions_or_without_points_are_refused():
         w1(np.zeros((0, 2)), np.zeros((3, 2)))
     with pytest.raises(ValueError, match="at least 2"):
         mean_pairwise_w1([np.zeros(3)])
+
+
+def test_debiased_w1_is_zero_for_one_distribution_and_the_shift_between_two():
+    """In ten dimensions two clouds of 20 points of one distribution are far apart; of that nothing is left."""
+    rng = stream(0, "clouds")
+    clouds = [[rng.normal(size=(40, 10)) for _ in range(4)] for _ in range(30)]
+    same, biased = (np.mean([f(of) for of in clouds]) for f in (debiased_w1, mean_pairwise_w1))
+    assert abs(same) < 0.06 < 2 < biased
+    far = [[a, b + 30.0 / 10**0.5] for a, b, *_ in clouds]  # W1 of far clouds is nearly the distance of their means
+    assert np.mean([debiased_w1(of) for of in far]) == pytest.approx(30 - 3, abs=0.6)  # less half a self-distance each
+    with pytest.raises(ValueError, match="a cloud of 1 point has no halves"):
+        debiased_w1([np.zeros((3, 2)), np.zeros((1, 2))])
 
 
 def w1_of_pieces(x, p, K=2):

@@ -72,6 +72,9 @@ def test_fields_are_drawn_over_a_second():
     np.testing.assert_allclose(t, np.arange(11) / 10)
     np.testing.assert_array_equal(u, draws[0.2][1])
     assert len(fig.axes[1].get_lines()) == 6
+    many = draw.draw_fields({l: np.ones((1, 5)) for l in range(7)})
+    assert [ax.get_title() for ax in many.axes if ax.axison] == [f"l = {l}.0" for l in range(7)]
+    assert [ax.get_xlabel() for ax in many.axes] == ["", "", *["t (s)"] * 5, "", "", ""]
 
 
 @pytest.fixture
@@ -82,22 +85,29 @@ def W1():
 
 
 def test_distances_are_means_over_the_seeds(W1):
-    (ax,) = draw.draw_distances({"shards": W1}).axes
-    assert lines(ax) == {"of s": [[1, 5], [5, 2]], "of (u, y, s)": [[1, 7], [5, 8]]}
-    assert ax.get_xlabel() == draw.LEVELS["shards"]
+    left, right = draw.draw_distances({"shards": W1, "fields": W1 - 8}, np.array([[1.0, 2.0], [3.0, 4.0]])).axes
+    samples = "$W_1$ of (u, y, s), without the bias of finite samples"
+    drawn = {name: points for name, points in lines(left).items() if not name.startswith("_")}
+    assert drawn == {"$W_1$ of s": [[1, 5], [5, 2]], samples: [[1, 7], [5, 8]]}
+    assert left.get_xlabel() == draw.LEVELS["shards"]
+    assert left.get_ylim()[0] == 0
+    assert lines(right)["$W_2$ of u, exact"] == [[1, 2], [5, 3]]
+    assert right.get_ylim()[0] < -7  # de-biased distances may be negative
 
 
-def test_errors_are_means_over_the_seeds_and_moments_are_dotted(errors):
-    fig = draw.draw_errors({"inside": errors, "outside": {"Algorithm 2": errors["Algorithm 2"]}}, "fields")
+def test_errors_are_means_over_the_seeds_and_moments_are_dashed(errors):
+    views = {"inside": errors, "outside": {"Algorithm 2": errors["Algorithm 2"]}, "third": errors, "last": errors}
+    fig = draw.draw_errors(views, "fields")
     assert lines(fig.axes[0]) == {
         "Algorithm 1": [[1, 9], [5, 7.5]],
         "Algorithm 2": [[1, 5], [5, 2]],
         "moments kept": [[5, 2]],
     }
-    assert [text.get_text() for text in fig.legends[0].get_texts()] == list(draw.ALGORITHMS)
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == [*list(errors)[1::-1], "moments kept"]
     assert lines(fig.axes[1]) == {"Algorithm 2": [[1, 5], [5, 2]]}
-    assert fig.axes[0].get_lines()[2].get_linestyle() == ":"
-    assert [ax.get_title() for ax in fig.axes] == ["inside", "outside"]
+    assert fig.axes[0].get_lines()[2].get_linestyle() == "--"
+    assert [ax.get_title() for ax in fig.axes] == list(views)
+    assert [ax.get_xlabel() for ax in fig.axes] == ["", "", *[draw.LEVELS["fields"]] * 2]
 
 
 def test_errors_against_distance_are_sorted_by_it(errors, W1):
@@ -111,10 +121,11 @@ def test_errors_against_distance_are_sorted_by_it(errors, W1):
 @pytest.mark.parametrize("S", [1, 2])
 def test_rates_and_weights(errors, S):
     weights = {"p = n/N": np.array([1.0, 3.0])[:S], "p = 1/C": np.array([4.0, 4.0])[:S]}
-    fig = draw.draw_rates(errors, 1, weights, 20)
-    left, right = fig.axes
-    assert lines(left) == {"local SGD": [[1, 9], [5, 7.5]], "local Adam": [[1, 5], [5, 2]]}
-    assert left.get_title() == "1 shard per client"
+    curves = {"Algorithm 2, falling rate": errors["Algorithm 2"], "Algorithm 1": errors["Algorithm 1"]}
+    fig = draw.draw_rates({1: curves, 2: curves}, weights, 20)
+    left, middle, right = fig.axes
+    assert lines(left) == {"Algorithm 1": [[1, 9], [5, 7.5]], "Algorithm 2, falling rate": [[1, 5], [5, 2]]}
+    assert [left.get_title(), middle.get_title()] == ["1 shard per client", "2 shards per client"]
     assert [bar.get_height() for bar in right.patches] == [[1, 4], [2, 4]][S - 1]
     assert len(right.collections) == S - 1  # st.dev. of several seeds only
     assert right.get_title().endswith(": 20")

@@ -59,6 +59,8 @@ def test_tests_are_trajectories_of_random_and_of_unseen_inputs():
     test = both_tests(random, unseen)
     assert set(test) == {"GRF u", "GRF x1", "unseen u", "unseen x1"}
     assert test["unseen x1"] is unseen["x1"]
+    third = both_tests(random, unseen, second=unseen)
+    assert third.items() >= test.items() and third["second u"] is unseen["u"]
 
 
 def test_the_loss_is_the_mean_square():
@@ -76,3 +78,6 @@ def test_errors_are_relative_and_in_percent():
     for name in ("GRF", "unseen"):
         np.testing.assert_allclose(found[name], [10, 50], rtol=1e-5)
         np.testing.assert_allclose(mean[name], 30, rtol=1e-5)
+    more = mean_errors(lambda u, y: u[:, 0], test | {"times": None, "second u": x, "second x1": 2 * x})
+    assert list(more) == ["GRF", "unseen", "second"]
+    np.testing.assert_allclose(more["second"], 50, rtol=1e-5)

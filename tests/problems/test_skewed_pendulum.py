@@ -1,14 +1,16 @@
 """Who owns what under label-sorted shards and two random fields, and how far apart that is."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
+import ot
 import pytest
 import torch
 
-from fedlib.federated.heterogeneity import mean_pairwise_w1
+from fedlib.federated.heterogeneity import debiased_w1, mean_pairwise_w1
+from fedlib.numerics.spaces import gaussian_kernel
 from fedlib.problems.pendulum import pendulum_triplets
-from fedlib.problems.skewed_pendulum import distances, levels_of, skewed
+from fedlib.problems.skewed_pendulum import distances, levels_of, skewed, torque_distance, torque_distances
 from fedlib.streams import stream
 
 SEEDS, LEVEL = [3, 1], 0.2
@@ -64,8 +66,27 @@ def test_samples_are_those_of_the_client_with_u_as_a_function(data):
 def test_distances_are_those_between_the_clients(data):
     found = distances(data, "shards", [1, 12], SEEDS, 6)
     assert found.sel(what="s", seed=1, level=12).item() == mean_pairwise_w1(data.targets("shards", 12, 1))
-    assert found.sel(what="(u, y, s)", seed=3, level=1).item() == mean_pairwise_w1(data.samples("shards", 1, 3, 6))
+    assert found.sel(what="(u, y, s)", seed=3, level=1).item() == debiased_w1(data.samples("shards", 1, 3, 6))
     assert (found.sel(what="s", level=12) < found.sel(what="s", level=1)).all()
+
+
+def test_distance_of_two_random_fields_is_that_of_pot_where_pot_has_one():
+    """POT's closed form takes the root of a covariance: with five sensors it is regular enough."""
+    t = np.linspace(0, 1, 5)
+    A, B = (gaussian_kernel(t, t, l) / 5 for l in (0.2, 0.7))
+    expected = ot.gaussian.bures_wasserstein_distance(np.zeros(5), np.zeros(5), A, B)
+    assert torque_distance(0.2, 0.7, 5) == pytest.approx(expected, rel=1e-9)
+    assert torque_distance(0.2, 0.7, 5) == pytest.approx(torque_distance(0.7, 0.2, 5), rel=1e-9)
+    assert torque_distance(0.3, 0.3, 50) == pytest.approx(0, abs=1e-6)
+    longest = [torque_distance(0.2, l, 50) for l in (0.5, 1.0, 4.0)]
+    assert (np.diff(longest) > 0).all()
+
+
+def test_only_pairs_of_different_fields_are_apart(data):
+    found = torque_distances(data, [0.0, 1.0], SEEDS)
+    second = data.sources(1)[1]
+    share = np.mean([a != b for a, b in combinations(second, 2)])
+    np.testing.assert_allclose(found[1], [0, share * torque_distance(LEVEL, LEVEL + 1, 8)], atol=1e-6)
 
 
 def test_federations_own_what_their_case_says(data):
