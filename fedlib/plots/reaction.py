@@ -12,8 +12,7 @@ from ..federated.history import History
 from ..numerics.metrics import percent
 from ..numerics.solutions import reaction_rate
 from ..problems.reaction import KINDS, weak
-from .inverse import MARKERS, blues
-from .style import CLIENTS, COLORS, band, log_axis, panels
+from .style import CLIENTS, COLORS, panels
 from .widgets import explore
 
 
@@ -38,30 +37,6 @@ def data_view(
         ax.fill_between(x, 0, 1, where=weak(truth["u"]), label=label, **of_panel)
         ax.set(xlabel="x", ylabel=name)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=3)
-    return fig
-
-
-def errors_and_divergence(w: Sequence[float], errors: Mapping, divergence: Mapping[str, np.ndarray]) -> Figure:
-    """Errors of u and k against W1, and how far the weights are from the centralised ones (FedSciML, Fig. 11).
-
-    Args:
-        w [levels], rising. errors: kind of model -> name -> [seeds, levels] (%). divergence: name -> [seeds, levels,
-            layers].
-    """
-    fig, axes = panels(2, len(divergence), size=(3.8, 2.2))
-    for column, name in zip(axes.T, divergence, strict=True):
-        for kind, marker in zip(errors, "sod", strict=True):
-            band(column[0], w, errors[kind][name], COLORS[kind], kind, marker=marker, ms=4)
-        layers = np.moveaxis(np.maximum(divergence[name], 1e-6), -1, 0)
-        for j, (values, color) in enumerate(zip(layers, blues(len(layers)), strict=True)):
-            band(column[1], w, values, color, f"layer {j + 1}", marker=MARKERS[j % 5], ms=4)
-        column[0].set(ylabel="error (%)", title=name)
-        column[1].set(xlabel="$W_1$", ylabel="weight divergence", title=f"network for {name}")
-    for ax in axes.ravel():
-        log_axis(ax.xaxis)
-        log_axis(ax.yaxis)
-    for ax in axes[:, -1]:
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return fig
 
 

@@ -115,10 +115,16 @@ def wake_view(
 
 
 def trained_flows(
-    rounds: Sequence[int], C: Mapping[tuple, np.ndarray], p: Mapping[tuple, np.ndarray], seeds: Sequence[int]
-) -> dict[str, dict]:
-    """What ``draw_flow`` takes, of every model and seed: C: model -> [seeds, V, 2], p: model -> [seeds, V, ny nx]."""
-    found = {}
+    rounds: Sequence[int], C: Mapping[tuple, np.ndarray], p: Mapping[tuple, np.ndarray], seeds: Sequence[int],
+    most: int = 100,
+) -> dict[str, dict]:  # fmt: skip
+    """What ``draw_flow`` takes, of every model and seed: C: model -> [seeds, V, 2], p: model -> [seeds, V, ny nx].
+
+    At most so many of the V moments, always the last one. p of one moment only, [seeds, 1, ny nx]: that at the end.
+    """
+    found, some = {}, range(len(rounds) - 1, -1, -max(1, -(-len(rounds) // most)))[::-1]
+    rounds, C = [rounds[v] for v in some], {model: c[:, some] for model, c in C.items()}
+    p = {model: of_p if of_p.shape[1] == 1 else of_p[:, some] for model, of_p in p.items()}
     for model in C:
         name = f"federated, {label(*model)}" if model[0] in GAINS else f"{label(*model)} observations"
         for s, of_C, of_p in zip(seeds, C[model], p[model], strict=False):
@@ -135,6 +141,7 @@ def draw_flow(models: Mapping[str, Mapping], truth: np.ndarray, values, model: s
     limits = coefficient_limits([m["C"][None] for m in models.values()], values)
     m = models[model]
     p = m["p"].reshape(-1, *truth.shape)
+    p = p if len(p) > 1 else np.broadcast_to(p, (len(m["rounds"]), *truth.shape))
     return wake_view(m["rounds"], m["C"], p, truth, values, range(len(m["rounds"]))[at], limits, model)
 
 

@@ -1,4 +1,4 @@
-"""A study of the inverse flow problem: what is trained as one stack, and how long until the coefficients are found.
+"""A study of the inverse flow problem: what is trained as one stack, and what it finds.
 
 A model is called by its kind and level, ("federated", 10): federations of two clients by the number of subdomains,
 those with one client by the number of observations.
@@ -13,7 +13,11 @@ from torch import Tensor
 from ..federated.federation import Federation, join
 from ..federated.history import History
 from ..federated.mixing import isolated
+from ..federated.rounds import on
+from ..federated.stack import predict
 from .flow import TRUTH, navier_stokes_loss, navier_stokes_net, residual_points, slabs, wake_errors, wake_test
+from .flow_times import TOLERANCES, reached, settled, thousands
+from .forward import VALUE_ONLY
 from .wake import Wake
 
 KINDS = ("federated", "centralised", "many", "summed")  # the order in which figures and tables name the models
@@ -40,6 +44,11 @@ def with_gain(predict: Callable, gain: float | Tensor) -> Callable:
 def gained_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
     """``navier_stokes_loss`` of ONE client whose points all carry the gain of its C, batch["gain"] [n]."""
     return navier_stokes_loss(with_gain(predict, batch["w"] @ batch["gain"]), batch)
+
+
+def gained_coefficients(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """C [2] of ONE model whose C has the gain test["gain"]: so little that every round can be recorded."""
+    return {"C": with_gain(predict, test["gain"])(test["x"][:1], VALUE_ONLY)[1]}
 
 
 def gained_errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -81,17 +90,20 @@ def federations(
 
 
 def experiment(
-    wake: Wake, widths: Sequence[int], residual: Sequence[int], pool: Mapping, cases: Mapping, stride: int = 4
-) -> dict:
+    wake: Wake, widths: Sequence[int], residual: Sequence[int], pool: Mapping, cases: Mapping, stride: int = 4,
+    fields: bool = True,
+) -> dict:  # fmt: skip
     """Arguments of ``train`` for ``federations``: net, loss, constants, evaluation on every stride-th grid point, ...
 
     Args:
         widths: of ``navier_stokes_net``. residual: arguments of ``residual_points``.
+        fields: record pressure and errors beside C; without them only C, for long trainings with every round recorded.
     """
     gain = torch.tensor([GAINS.get(kind, 1.0) for kind, *_ in cases])
     return {
         "net": navier_stokes_net(widths), "loss": gained_loss, "pool": pool, "federations": cases,
-        "parts": ("kind", "n", "seed"), "constants": {"points": residual_points(*residual)}, "evaluate": gained_errors,
+        "parts": ("kind", "n", "seed"), "constants": {"points": residual_points(*residual)},
+        "evaluate": gained_errors if fields else gained_coefficients,
         "test": wake_test(wake, len(cases), stride) | {"gain": gain},
     }  # fmt: skip
 
@@ -109,35 +121,45 @@ def curves(histories: Sequence[History], name: str) -> dict[tuple[str, int], np.
     return {key: np.stack(found[key]) for key in sorted(found, key=lambda key: KINDS.index(key[0]))}
 
 
-def final_errors(histories: Sequence[History]) -> dict[tuple[str, int], np.ndarray]:
-    """Errors (%) at the end of C1, C2, velocity and pressure: {(kind, level): [seeds, 4]}."""
-    C, u, p = (curves(histories, name) for name in ("C", "error_u", "error_p"))
-    return {m: np.c_[100 * np.abs(C[m][:, -1] / np.array(TRUTH) - 1), u[m][:, -1], p[m][:, -1]] for m in C}
+def final_fields(
+    histories: Sequence[History], wake: Wake, widths: Sequence[int], stride: int = 4
+) -> dict[tuple[str, int], dict[str, np.ndarray]]:
+    """What the models answer after the last round on every stride-th grid point: (kind, level) -> name -> [seeds, ...].
 
-
-def metrics(histories: Sequence[History]) -> dict[str, object]:
-    """What a result file keeps: C and the errors (%) at the end, and C during training, of every model."""
-    C, *errors = (
-        {f"{kind} {n}": v for (kind, n), v in curves(histories, m).items()} for m in ("C", "error_u", "error_p")
-    )
-    return {
-        "coefficients": {name: c[:, -1] for name, c in C.items()},
-        "error_percent": {name: {m: e[name][:, -1] for m, e in zip("up", errors, strict=True)} for name in C},
-        "recorded_every": histories[0].rounds[0],
-        "C1_C2_every_tenth_record": {name: c[:, ::10].round(6) for name, c in C.items()},
-    }
-
-
-def settled(rounds: Sequence[int], C: np.ndarray, tolerances: Sequence[float]) -> np.ndarray:
-    """First recorded round from which on C stays within each tolerance (%) of the truth, or inf (FedSciML, Table 2).
-
-    Args:
-        rounds [V]; C [..., V, 2]; tolerances [T].
-
-    Returns:
-        [..., 2, T].
+    Names and units are those of ``wake_errors``. Models know no metrics, so it needs none to be recorded.
     """
-    outside = 100 * np.abs(C / np.array(TRUTH) - 1)[..., None] > np.array(tolerances)
-    last = len(rounds) - 1 - np.argmax(outside[..., ::-1, :, :], -3)  # where it was outside last
-    first = np.where(outside.any(-3), last + 1, 0)
-    return np.append(np.asarray(rounds, float), np.inf)[first]
+    net, found = navier_stokes_net(widths), {}
+    for history in histories:
+        for kind, n, seed in history.rows:
+            row = history.model(kind, n, seed)
+            test = {name: v[0] for name, v in on(wake_test(wake, 1, stride), dtype=row.dtype).items()}
+            test["gain"] = torch.tensor(GAINS.get(kind, 1.0), dtype=row.dtype)
+            with torch.no_grad():
+                said = gained_errors(lambda *x, row=row: predict(net, row, *x), test)
+            found.setdefault((kind, n), []).append({name: v.numpy() for name, v in said.items()})
+    ordered = sorted(found, key=lambda key: KINDS.index(key[0]))
+    return {key: {name: np.stack([one[name] for one in found[key]]) for name in said} for key in ordered}
+
+
+def final_errors(fields: Mapping[tuple, Mapping[str, np.ndarray]]) -> dict[tuple[str, int], np.ndarray]:
+    """Errors (%) at the end of C1, C2, velocity and pressure, of ``final_fields``: {(kind, level): [seeds, 4]}."""
+    return {m: np.c_[100 * np.abs(f["C"] / np.array(TRUTH) - 1), f["error_u"], f["error_p"]] for m, f in fields.items()}
+
+
+def metrics(histories: Sequence[History], fields: Mapping[tuple, Mapping[str, np.ndarray]]) -> dict[str, object]:
+    """What a result file keeps of every model: C and errors (%) at the end, when C came close, and 400 records of C.
+
+    fields: of ``final_fields``. Times in thousands of rounds, [seeds][C1, C2][TOLERANCES], None for never.
+    """
+    rounds, C = histories[0].rounds, {f"{kind} {n}": c for (kind, n), c in curves(histories, "C").items()}
+    named, some = {f"{kind} {n}": f for (kind, n), f in fields.items()}, max(1, len(rounds) // 400)
+    thinned = {name: c[:, some - 1 :: some] for name, c in C.items()}
+
+    return {
+        "coefficients": {name: f["C"] for name, f in named.items()},
+        "error_percent": {name: {"u": f["error_u"], "p": f["error_p"]} for name, f in named.items()},
+        "reached_thousand": {name: thousands(reached(rounds, c, TOLERANCES)) for name, c in C.items()},
+        "stays_thousand": {name: thousands(settled(rounds, c, TOLERANCES)) for name, c in C.items()},
+        "recorded_every": rounds[0] * some,
+        "C1_C2_every_tenth_record": {name: c[:, ::10].round(6) for name, c in thinned.items()},
+    }

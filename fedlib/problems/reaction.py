@@ -76,9 +76,10 @@ def reaction_data(levels: Sequence[int], n: int = 24, version: str = "paper", cl
     return pool, {level: index_rule(n, clients, per_client(level, clients)) for level in levels}
 
 
-def reaction_points(interior: int = 8) -> np.ndarray:
-    """The residual points that every client has, equispaced with both ends [interior + 2, 1]."""
-    return np.linspace(0, 1, interior + 2)[:, None]
+def reaction_points(interior: int = 8, ends: bool = True) -> np.ndarray:
+    """The residual points that every client has, equispaced: i / (interior + 1) inside, and the two ends [n, 1]."""
+    points = np.linspace(0, 1, interior + 2)[:, None]
+    return points if ends else points[1:-1]
 
 
 def reaction_test(copies: int, version: str = "paper", n: int = 1001) -> dict[str, Tensor]:
@@ -97,27 +98,33 @@ def reaction_errors(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }  # fmt: skip
 
 
-def federations(shards: Mapping[int, Sequence[np.ndarray]], points: int, seeds: Sequence[int], **settings) -> dict:
+def federations(
+    shards: Mapping[int, Sequence[np.ndarray]], points: int, seeds: Sequence[int], alone: bool = True, **settings
+) -> dict:
     """{(kind, level, seed): Federation}: at each level the federation and its clients alone, and one model of all.
 
     Args:
-        shards: level -> index array of each client. points: number of observations. settings: of every ``Federation``.
+        shards: level -> index array of each client. points: number of observations. alone: train clients alone, too.
+        settings: of every ``Federation``.
     """
     cases = {}
     for s in seeds:
         for n, own in shards.items():
             cases["federated", n, s] = Federation(own, name=f"{n} pieces", seed=s, **settings)
-            cases["isolated", n, s] = Federation(own, mixing=isolated, name=f"{n} pieces alone", seed=s, **settings)
-        alone = Federation([np.arange(points)], mixing=isolated, name="centralised", seed=s, **settings)
-        cases["centralised", None, s] = alone
+            if alone:
+                cases["isolated", n, s] = Federation(own, mixing=isolated, name=f"{n} pieces alone", seed=s, **settings)
+        everything = [np.arange(points)]
+        cases["centralised", None, s] = Federation(everything, mixing=isolated, name="centralised", seed=s, **settings)
     return cases
 
 
-def experiment(pool: Mapping[str, Tensor], cases: Mapping, interior: int, version: str = "paper") -> dict:
-    """Arguments of ``train`` for ``federations`` with so many residual points inside: net, loss, constants, ..."""
+def experiment(
+    pool: Mapping[str, Tensor], cases: Mapping, interior: int, version: str = "paper", ends: bool = True
+) -> dict:
+    """Arguments of ``train`` for ``federations`` with these ``reaction_points``: net, loss, constants, ..."""
     return {
         "net": Pair(), "loss": reaction_loss, "pool": pool, "federations": cases, "parts": ("kind", "n", "seed"),
-        "constants": reaction_constants(reaction_points(interior)), "evaluate": reaction_errors,
+        "constants": reaction_constants(reaction_points(interior, ends)), "evaluate": reaction_errors,
         "test": reaction_test(len(cases), version),
     }  # fmt: skip
 
@@ -125,10 +132,10 @@ def experiment(pool: Mapping[str, Tensor], cases: Mapping, interior: int, versio
 def final_errors(history: History) -> dict[str, dict[str, np.ndarray]]:
     """Errors (%) at the end of ``federations``, mean over isolated clients: kind -> "u", "k" -> [seeds, levels].
 
-    The centralised model is the same at every level.
+    The centralised model is the same at every level. Kinds that were not trained are left out.
     """
-    found = {}
-    for kind in KINDS:
+    found, trained = {}, history.labels("kind")
+    for kind in [kind for kind in KINDS if kind in trained]:
         of = {name: history.last(f"error_{name}", kind=kind).mean("client") for name in "uk"}
         found[kind] = {name: e.transpose("seed", ...).values for name, e in of.items()}
     central, shape = found["centralised"], found["federated"]["u"].shape

@@ -4,8 +4,8 @@ import numpy as np
 
 from fedlib.federated.history import History
 from fedlib.numerics import solutions
-from fedlib.plots.reaction import data_view, draw_reaction, errors_and_divergence, reaction_explorer, trained_fields
-from fedlib.plots.style import CLIENTS, COLORS
+from fedlib.plots.reaction import data_view, draw_reaction, reaction_explorer, trained_fields
+from fedlib.plots.style import CLIENTS
 from fedlib.problems import reaction
 
 from ..conftest import assert_redraws_fast, assert_starts_at_and_follows, every_move
@@ -21,14 +21,6 @@ def rates(V=20):
     labels = ("isolated client 1", "isolated client 2", "federated", "centralised")
     history = {label: {"rounds": rounds} | {m: f / (j + 1) for m, f in grown.items()} for j, label in enumerate(labels)}
     return z, truth, xk, shards, dict.fromkeys(shards, history)
-
-
-def test_errors_stand_above_the_divergence_of_the_same_network():
-    e = {kind: {"u": np.full((2, 3), i + 1.0), "k": np.ones((2, 3))} for i, kind in enumerate(reaction.KINDS)}
-    fig = errors_and_divergence([0.1, 0.2, 0.4], e, dict.fromkeys("uk", np.ones((2, 3, 4))))
-    above, _, below, _ = fig.axes
-    assert [line.get_ydata()[0] for line in above.get_lines()] == [1, 2, 3]
-    assert above.get_lines()[1].get_color() == COLORS["federated"] and len(below.get_lines()) == 4
 
 
 def test_the_reaction_view_names_errors():

@@ -79,6 +79,19 @@ def test_every_model_and_seed_can_be_looked_at():
     assert list(one) == ["federated, n = 2"]
 
 
+def test_a_scrubber_has_so_many_moments_and_the_last_one():
+    rounds, C, p, truth = flow_case(V=23)
+    flat, model = p.reshape(1, 23, -1), ("federated", 2)
+    (few,) = trained_flows(rounds, {model: C[None]}, {model: flat}, [0], most=5).values()
+    assert few["rounds"] == [rounds[v] for v in (2, 7, 12, 17, 22)]
+    np.testing.assert_array_equal(few["C"], C[[2, 7, 12, 17, 22]])
+    np.testing.assert_array_equal(few["p"], flat[0, [2, 7, 12, 17, 22]])
+    at_end = trained_flows(rounds, {model: C[None]}, {model: flat[:, -1:]}, [0], most=5)
+    for at in (0, -1):
+        fig = draw_flow(at_end, truth, VALUES, "federated, n = 2", at)
+        np.testing.assert_array_equal(fig.axes[3].images[0].get_array(), p[-1])
+
+
 def test_fields_and_observations():
     wake = cylinder_wake()
     x = flow.observations(wake, 60, np.random.default_rng(0))["x"].numpy()

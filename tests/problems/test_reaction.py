@@ -88,6 +88,19 @@ def test_reaction_data_are_dealt_by_the_index_rule():
     assert reaction.reaction_points().shape == (10, 1)
 
 
+def test_residual_points_with_and_without_the_ends():
+    inside, both = reaction.reaction_points(8, ends=False)[:, 0], reaction.reaction_points(8)[:, 0]
+    np.testing.assert_allclose(inside, np.arange(1, 9) / 9)
+    np.testing.assert_array_equal(both, [0, *inside, 1])
+    pool, shards = reaction.reaction_data([2])
+    cases = reaction.federations(shards, 24, (0,), alone=False)
+    assert list(cases) == [("federated", 2, 0), ("centralised", None, 0)]
+    made = reaction.experiment(pool, cases, 10, ends=False)
+    assert made["constants"]["points"].shape == (10, 1) and 0 < made["constants"]["points"].min() < 0.1
+    history = train(**made, rounds=1, local=Local(1), init=glorot_uniform)
+    assert list(reaction.final_errors(history)) == ["federated", "centralised"]
+
+
 def test_the_reaction_stack_equals_the_plain_loop():
     pool, shards = reaction.reaction_data([4])
     net, known = reaction.Pair().double(), reaction.reaction_constants(reaction.reaction_points())
