@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import ipywidgets
 import numpy as np
 import torch
-import xarray
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.func import jvp
@@ -49,27 +48,29 @@ SHIFTS = {"mixed": COLORS["federated"], "own": COLORS["other"]}
 TOLD = {"told": {"ls": "-", "marker": "o"}, "hidden": {"ls": ":", "marker": "s"}}
 
 
-def draw_concept_shift(errors: xarray.DataArray, floor: float) -> Figure:
-    """Errors (%) of four federations [case, round, seed], over the rounds and at the end, and the floor (%).
+def draw_concept_shift(errors: Mapping, floor: float) -> Figure:
+    """Errors (%) of four federations and of a client alone, over the rounds and at the end, and the floor (%).
 
-    A case is a pair of a key of SHIFTS and one of TOLD.
+    errors: (key of SHIFTS, key of TOLD), or "isolated" -> [round, seed].
     """
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.8))
-    cases = list(errors.case.values)
-    for data, k in cases:
-        values = errors.sel(case=(data, k)).transpose("seed", "round").values
-        band(left, errors["round"], values, SHIFTS[data], f"{data}, {k}", lw=2, **{"ms": 5} | TOLD[k])
+    cases = [case for case in errors if case != "isolated"]
+    looks = {(data, k): (SHIFTS[data], f"{data}, {k}", {"ms": 5} | TOLD[k]) for data, k in cases}
+    for case in errors:
+        color, label, style = looks.get(case, (COLORS["isolated"], "one client alone", {"marker": "^", "ms": 5}))
+        values = errors[case].transpose("seed", "round").values
+        band(left, errors[case]["round"], values, color, label, lw=2, **style)
     left.axhline(floor, color="k", ls="--", lw=1, label="floor, k hidden")
     left.set(xlabel="round", ylabel="mean error e (%)")
     left.xaxis.get_major_locator().set_params(integer=True)
     log_axis(left.yaxis)
     left.yaxis.set_minor_formatter("")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    mean, sd = mean_sd(errors.isel(round=-1), "seed")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    mean, sd = np.transpose([mean_sd(errors[case].isel(round=-1).values) for case in cases])
     right.bar(
         [f"{data} k,\n{k}" for data, k in cases],
         mean,
-        yerr=sd if errors.sizes["seed"] > 1 else None,
+        yerr=sd if errors[cases[0]].sizes["seed"] > 1 else None,
         color=[SHIFTS[data] for data, _ in cases],
         hatch=["//" * (k == "hidden") for _, k in cases],
         edgecolor="w",

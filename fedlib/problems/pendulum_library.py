@@ -9,7 +9,15 @@ from torch import Tensor
 from ..federated.partitions import deal
 from ..numerics.spaces import grf
 from ..streams import stream
-from .pendulum import both_tests, half_steps, pendulum_trajectories, pendulum_triplets, unseen_tests, with_stiffness
+from .pendulum import (
+    OUT_OF_DISTRIBUTION,
+    both_tests,
+    half_steps,
+    pendulum_trajectories,
+    pendulum_triplets,
+    unseen_tests,
+    with_stiffness,
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ def triplets(n: int, m: int, length_scale: float, stiffness: tuple[float, float]
 class LibraryTests:
     """torques [n, ...] on the half-step grid, each with a random k [n], and their trajectories; the unseen inputs.
 
-    unseen_k: the stiffnesses that each of the unseen inputs is tried with.
+    unseen_k: the random stiffnesses that each of the unseen inputs is tried with [3, draws].
     """
 
     torques: np.ndarray
@@ -52,15 +60,17 @@ class LibraryTests:
 
     def told(self, hidden: bool) -> dict[str, Tensor]:
         """``both_tests`` with the stiffness behind the sensors, or hidden."""
-        ks = np.tile(self.unseen_k, len(self.unseen["u"]) // len(self.unseen_k))
         random = {**self.random, "u": with_stiffness(self.random["u"], self.k, hidden)}
-        return both_tests(random, {**self.unseen, "u": with_stiffness(self.unseen["u"], ks, hidden)})
+        return both_tests(random, {**self.unseen, "u": with_stiffness(self.unseen["u"], self.unseen_k.ravel(), hidden)})
 
 
-def tests(n: int, m: int, length_scale: float, stiffness: tuple[float, float], seed: int) -> LibraryTests:
-    """n torques with random stiffnesses of an interval, and every unseen input with five."""
-    k, unseen_k = stream(seed, "test k").uniform(*stiffness, n), np.linspace(*stiffness, 5)
-    u = grf(half_steps(m), n, length_scale, stream(seed, "test"))
+def tests(
+    n: int, m: int, length_scale: float, stiffness: tuple[float, float], seed: int, draws: int = 20, name: str = "test"
+) -> LibraryTests:
+    """n torques with random stiffnesses of an interval, and every unseen input with several; name: of the streams."""
+    k = stream(seed, f"{name} k").uniform(*stiffness, n)
+    unseen_k = stream(seed, f"{name} unseen k").uniform(*stiffness, (len(OUT_OF_DISTRIBUTION), draws))
+    u = grf(half_steps(m), n, length_scale, stream(seed, name))
     return LibraryTests(u, k, pendulum_trajectories(u, k), unseen_k, unseen_tests(m, unseen_k))
 
 

@@ -71,14 +71,15 @@ def test_at_most_ten_clients_have_a_row():
 
 @pytest.mark.parametrize("seeds", [[0], [0, 1]])
 def test_concept_shift_shows_the_four_cases_and_the_floor(seeds):
-    cases = np.empty(4, object)
-    cases[:] = [(data, k) for data in draw.SHIFTS for k in draw.TOLD]
-    values = np.array([8.0, 6.0, 7.0, 5.0])[:, None, None] / np.array([1.0, 2.0])[:, None] + np.array(seeds)
-    errors = xarray.DataArray(values, {"case": cases, "round": [3, 6], "seed": seeds}, ("case", "round", "seed"))
+    cases = [*((data, k) for data in draw.SHIFTS for k in draw.TOLD), "isolated"]
+    values = np.array([8.0, 6.0, 7.0, 5.0, 30.0])[:, None, None] / np.array([1.0, 2.0])[:, None] + np.array(seeds)
+    coords = {"round": [3, 6], "seed": seeds}
+    errors = {case: xarray.DataArray(v, coords, list(coords)) for case, v in zip(cases, values, strict=True)}
     left, right = draw.draw_concept_shift(errors, 1.5).axes
     drawn = {line.get_label(): line.get_xydata().tolist() for line in left.get_lines()}
     shift = np.mean(seeds)
     assert drawn["mixed, told"] == [[3, 8 + shift], [6, 4 + shift]]
+    assert drawn["one client alone"] == [[3, 30 + shift], [6, 15 + shift]]
     assert drawn["floor, k hidden"][0][1] == 1.5
     assert [bar.get_height() for bar in right.patches] == [4 + shift, 3 + shift, 3.5 + shift, 2.5 + shift]
     assert [bool(bar.get_hatch()) for bar in right.patches] == [False, True, False, True]

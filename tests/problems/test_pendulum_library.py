@@ -33,16 +33,24 @@ def test_all_four_sets_have_the_same_torques_and_the_targets_of_their_stiffness(
 
 
 def test_tests_are_told_the_stiffness_of_each_trajectory():
-    found = pendulum_library.tests(3, 8, 0.3, (0.5, 1.5), seed=2)
+    found = pendulum_library.tests(3, 8, 0.3, (0.5, 1.5), seed=2, draws=4)
     told, hidden = (found.told(hidden) for hidden in (False, True))
     np.testing.assert_allclose(told["GRF u"][:, -1], 2 * (found.k - 1))
-    np.testing.assert_allclose(told["unseen u"][:, -1], np.tile([-1, -0.5, 0, 0.5, 1], 3))
+    assert found.unseen_k.shape == (3, 4) and len(np.unique(found.unseen_k)) == 12  # every input has its own
+    assert 0.5 <= found.unseen_k.min() < found.unseen_k.max() <= 1.5
+    np.testing.assert_allclose(told["unseen u"][:, -1], 2 * (found.unseen_k.ravel() - 1))
     np.testing.assert_array_equal(told["GRF x1"], pendulum_trajectories(found.torques, found.k)["x1"])
     last = OUT_OF_DISTRIBUTION["t sin(2 pi t)"](half_steps(8))[None]
-    np.testing.assert_array_equal(told["unseen x1"][-1], pendulum_trajectories(last, 1.5)["x1"][0])
+    np.testing.assert_array_equal(told["unseen x1"][-1], pendulum_trajectories(last, found.unseen_k[2, 3])["x1"][0])
     for name in ("GRF", "unseen"):
         assert hidden[f"{name} u"][:, -1].abs().max() == 0
         assert hidden[f"{name} x1"] is told[f"{name} x1"]
+
+
+def test_validation_trajectories_are_others():
+    test, validation = (pendulum_library.tests(3, 8, 0.3, (0.5, 1.5), 2, name=n) for n in ("test", "validation"))
+    for a, b in ((test.k, validation.k), (test.torques, validation.torques), (test.unseen_k, validation.unseen_k)):
+        assert not np.isin(a, b).any()
 
 
 def test_paths_are_each_torque_with_each_pendulum():
