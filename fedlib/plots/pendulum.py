@@ -133,7 +133,7 @@ def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:
         right.plot(t, x, "--", color=COLORS[label], label=f"{label}: e = {percent(x, truth):.2f} %")
     angles = around(truth, *predictions.values())
     right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="output", ylim=angles)
-    right.legend(loc="upper left")  # from rest the angle grows late
+    right.legend(loc="lower left" if np.mean(truth) > 0 else "upper left")  # on the other side of the angle
     return fig
 
 
