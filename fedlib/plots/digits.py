@@ -104,13 +104,15 @@ def examples(clients: Clients, world: World) -> Examples:
 def draw_barycenters(worlds: Mapping[float, World], shown: Mapping[float, Examples]) -> Figure:
     """Client 1's digits as it sees them, mapped, and an atom of Q nearby; class means at client 1 and in Q.
 
-    A panel for each |Lambda|.
+    A panel for each |Lambda|. From all of them a mean is subtracted: the client's, or that of the atoms of Q.
     """
     grids = {}
-    for level, (seen, _, Q, _) in worlds.items():
-        own, some = seen.shards[0], shown[level]
+    for level, world in worlds.items():
+        (seen, _, Q, *_), some = world, shown[level]
+        own, middle = seen.shards[0], Q.x.mean(0)
         means = class_means(seen.x[own], seen.y[own]), class_means(Q.x, Q.y)
-        grids[size_of(level)] = np.stack([some.shifted[0], some.mapped[0], some.atom[0], *means])
+        first = some.shifted[0] - seen.x[own].mean(0), some.mapped[0] - middle, some.atom[0] - middle
+        grids[size_of(level)] = np.stack([*first, *means])
     rows = ["x', client 1", "$T_1(x')$", "atom of Q", "class mean, client 1", "class mean, Q"]
     return digit_panels(grids, rows)
 

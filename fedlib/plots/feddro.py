@@ -56,6 +56,28 @@ def draw_rounds(values: xarray.DataArray, ylabel: str) -> Figure:
     return finish(fig, axes, ylabel)
 
 
+def draw_controls(values: xarray.DataArray, xlabel: str) -> Figure:
+    """What helps? A row for each way to train, a panel for each |Lambda|: seeds as dots, their mean as a line.
+
+    values [way, level, seed]. The dotted line is guessing.
+    """
+    ways = values.way.values
+    fig, axes = grid(
+        values.sizes["level"], (2.3 if values.sizes["level"] > 2 else 3.2, 2.6), 4, sharex=True, sharey=True
+    )
+    for ax, level in zip(axes, values.level.values, strict=True):
+        for j, way in enumerate(ways):
+            seen = values.sel(way=way, level=level).dropna("seed").values
+            color = COLORS["other"] if way == "FedAvg" else COLORS["federated"]
+            ax.plot(seen, np.full(len(seen), j), "o", ms=4, mfc="none", color=color)
+            ax.plot([seen.mean()] * 2, [j - 0.3, j + 0.3], "-", lw=2.5, color=color)
+        ax.axvline(10, color="0.5", lw=0.8, ls=":")
+        ax.set(title=size_of(level), xlabel=xlabel, ylim=(len(ways) - 0.5, -0.5))
+        ax.set_yticks(range(len(ways)), ways)
+        ax.grid(axis="y", lw=0.4)
+    return fig
+
+
 def draw_accuracy(views: Mapping[str, xarray.DataArray], ylabel: str) -> Figure:
     """Bars over |Lambda|: title -> values [way, level, seed]; "... + ascent" is hatched. 10 % is guessing."""
     fig, axes = grid(len(views), (2.7, 2.8), columns=len(views), sharey=True)

@@ -21,13 +21,12 @@ def draw_plane(X: Measure, Y: Measure, clouds: Sequence[np.ndarray], Q: np.ndarr
     for t, style in zip(times, ordered(len(times)), strict=True):
         left.plot(*interpolant(X, Y, t).x.T, ".", ms=4, color=style["color"], label=f"t = {t:g}")
     left.set(xlabel="$x_1$", ylabel="$x_2$", title="the geodesic between two clouds", aspect="equal")
-    left.legend(markerscale=2, loc="lower right")
+    below = dict(loc="upper center", bbox_to_anchor=(0.5, -0.16), markerscale=2, columnspacing=1, handletextpad=0.2)
+    left.legend(ncols=3, **below)
     owners(clouds, right, ms=3, labels=True)
     right.plot(*Q.T, ".", ms=4, color=COLORS["truth"], label="barycenter Q")
     right.set(xlabel="$x_1$", ylabel="$x_2$", title="three clients and their barycenter", aspect="equal")
-    top = max(cloud[:, 1].max() for cloud in clouds)
-    right.set_ylim(top=top + 3.5)  # room for the legend
-    right.legend(loc="upper right", ncols=2)
+    right.legend(ncols=2, **below)
     return fig
 
 
@@ -68,6 +67,7 @@ def draw_fedwad(X: Measure, Y: Measure, run: FedWaD, round: int, t: float = 0.5)
     right.plot(round, gap[round - 1], "o", ms=9, mfc="none", color=COLORS["federated"])
     right.set(xlabel="round", ylabel="bound above $W_2$ (%)", yscale="log")
     right.set_title(f"bound {run.bound[round - 1]:.4f}, $W_2$ = {W:.4f}")
+    right.xaxis.get_major_locator().set_params(integer=True)
     right.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))  # formulas as tick labels are slow
     right.yaxis.set_minor_locator(NullLocator())
     return fig

@@ -97,6 +97,14 @@ def handwriting(source: str = "auto", folder: str | Path | None = None, cache: s
     return "small digits (no MNIST)", small_digits()
 
 
+PIXELS = (0.1307, 0.3081)  # mean and st.dev. of MNIST's training pixels, as in PyTorch's example
+
+
+def normalised(data: dict[str, tuple[Tensor, Tensor]]) -> dict[str, tuple[Tensor, Tensor]]:
+    """The same digits with pixels (x - 0.1307) / 0.3081, as the lineage's code has them."""
+    return {split: ((x - PIXELS[0]) / PIXELS[1], y) for split, (x, y) in data.items()}
+
+
 class Clients(NamedTuple):
     """What a federation's clients own: samples x [N, d] of all of them, labels y [N], and shards, who owns which."""
 

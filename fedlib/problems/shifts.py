@@ -1,4 +1,4 @@
-"""Affine distribution shifts: every client sees the same digits through a map of its own (FedDRO, Section 4)."""
+"""Affine distribution shifts: every client sees the same digits through a map of its own (FedDRO, Section 2)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,33 +21,36 @@ class Shift(NamedTuple):
         return x + (x @ self.gain.T if np.ndim(self.gain) else self.gain * x) + self.delta
 
 
-LEVELS = (0.05, 0.15, 0.25, 0.35, 0.45)  # of delta, for five clients (Section 4)
+LEVELS = (0.05, 0.15, 0.25, 0.35, 0.45)  # of delta, for five clients (Section 2)
 
 
-READINGS = ("flra", "vec", "gain")
+READINGS = ("client", "shared", "levels", "gain")
 
 
-def affine_shift(level: float, d: int, rng: np.random.Generator, reading: str = "flra", client: int = 0) -> Shift:
-    """One client's x' = Lambda x + delta, which the paper does not define (|Lambda| = ``level``).
+def affine_shift(level: float, rng: np.random.Generator, delta: np.ndarray) -> Shift:
+    """x' = (I + level / sqrt(d) G) x + delta [d], G standard normal (Reisizadeh et al. 2020, which the paper cites)."""
+    d = len(delta)
+    return Shift(level / d**0.5 * rng.standard_normal((d, d)), delta)
 
-    "flra": (I + level / sqrt(d) G) x + level z with G, z standard normal (Reisizadeh et al. 2020, which it cites);
-    "vec": the same Lambda, delta = LEVELS[client] z; "gain": Lambda = level for every pixel, delta = LEVELS[client].
+
+def client_shift(client: int, level: float, seed: int, reading: str = "client", d: int = 784) -> Shift:
+    """A client's x' = Lambda_i x + delta_i, which the paper does not define (|Lambda| = ``level``).
+
+    "client": ``affine_shift`` with a G_i of its own, delta_i = level z_i; "shared": one G for all clients, the same
+    delta_i; "levels": its own G_i, and delta_i = LEVELS[i] z_i, the printed 5 to 45 %; "gain": Lambda = level for every
+    pixel, delta_i = LEVELS[i]. The seed draws the same G and z for every size of the shift and every reading.
     """
     if reading not in READINGS:
         raise ValueError(f"reading = {reading!r}: expected one of {READINGS}")
-    delta = LEVELS[client % len(LEVELS)]
+    printed = LEVELS[client % len(LEVELS)]
     if reading == "gain":
-        return Shift(level - 1, delta)
-    G, z = rng.standard_normal((d, d)), rng.standard_normal(d)
-    return Shift(level / d**0.5 * G, (level if reading == "flra" else delta) * z)
+        return Shift(level - 1, printed)
+    z = stream(seed, "delta", client).standard_normal(d)
+    rng = stream(seed, "Lambda") if reading == "shared" else stream(seed, "Lambda", client)
+    return affine_shift(level, rng, (printed if reading == "levels" else level) * z)
 
 
-def client_shift(client: int, level: float, seed: int, reading: str = "flra", d: int = 784) -> Shift:
-    """A client's map; the seed draws the same G and z for every size of the shift."""
-    return affine_shift(level, d, stream(seed, "shift", client), reading, client)
-
-
-def shifted(clients: Clients, level: float, seed: int, reading: str = "flra") -> Clients:
+def shifted(clients: Clients, level: float, seed: int, reading: str = "client") -> Clients:
     """What the clients see: the samples of each, through its own map."""
     seen = np.empty_like(clients.x)
     for i, own in enumerate(clients.shards):
@@ -55,7 +58,7 @@ def shifted(clients: Clients, level: float, seed: int, reading: str = "flra") ->
     return clients._replace(x=seen)
 
 
-def shifted_tests(x: np.ndarray, K: int, fresh: int, level: float, seed: int, reading: str = "flra") -> dict:
+def shifted_tests(x: np.ndarray, K: int, fresh: int, level: float, seed: int, reading: str = "client") -> dict:
     """Test samples x [n, d] under maps: "own", of the K clients [K, n, d], "fresh", of as many that nobody had."""
     return {
         kind: np.stack([client_shift(i, level, seed, reading, x.shape[1])(x) for i in who]).astype(np.float32)
@@ -67,7 +70,4 @@ def first_look(levels: Sequence[float], K: int = 5) -> dict[float, np.ndarray]:
     """|Lambda| -> five of the small digits, as they are and as K clients see them [1 + K, 5, 784]."""
     x, y = (v.numpy() for v in small_digits()["train"])
     some = np.stack([x[y == v][0] for v in range(5)])
-    return {
-        level: np.stack([some, *(affine_shift(level, 784, stream(0, "first look", i))(some) for i in range(K))])
-        for level in levels
-    }
+    return {level: np.stack([some, *(client_shift(i, level, 0)(some) for i in range(K))]) for level in levels}

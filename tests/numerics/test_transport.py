@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 
 from fedlib.numerics.transport import (
     Measure,
+    barycentric_map,
+    chain,
     federated_barycenter,
     fedwad,
     interpolant,
     objective,
     plan,
-    split_labels,
+    project,
     uniform,
     wasserstein,
-    with_labels,
 )
 from fedlib.streams import stream
 
@@ -220,17 +221,49 @@ def test_what_crosses_is_not_private():
     assert np.abs(guess[:, None] - measures[0].x).sum(2).min(1).max() < 1e-9
 
 
-def test_labels_travel_with_the_features():
-    """Two classes far apart: the data-wise barycenter keeps their shares and its labels fit its features."""
-    rng = stream(0, "labels")
-    y = np.repeat([0, 1], 20)
-    measures = [uniform(with_labels(rng.normal(size=(40, 2)) + 10 * y[:, None] + shift, y, 2, 5.0)) for shift in (0, 2)]
-    result = federated_barycenter(measures, 0.01 * rng.normal(size=(40, 4)) + measures[0].x.mean(0), 25)
-    x, labels = split_labels(result.Q, 2)
-    assert np.bincount(labels).tolist() == [20, 20]
-    np.testing.assert_array_equal(labels, x[:, 0] > 6)
-    for mapped in result.mapped:
-        np.testing.assert_array_equal(split_labels(mapped, 2)[1], y)
+def test_a_round_over_the_samples_themselves_is_pots():
+    """Where gamma_i starts anew at Q, an atom goes a quarter of the way of POT's free-support step over the samples."""
+    measures, *_ = shifted_gaussians(n=30)
+    start = tight(measures[0], measures[1], 30)
+    whole = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start, numItermax=1)
+    one = federated_barycenter(measures, start, 1).Q
+    np.testing.assert_allclose(one, start + (whole - start) / 4, atol=1e-12)
+    two = federated_barycenter(measures, start, 2, restarts=2).Q
+    again = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], one, numItermax=1)
+    np.testing.assert_allclose(two, one + (again - one) / 4, atol=1e-12)
+
+
+def test_with_restarts_an_unlucky_start_ends_where_pot_ends():
+    """In R^20 the pairs that gamma_i finds first are poor: carried they stay, and with restarts they change."""
+    rng = stream(0, "unlucky")
+    base = rng.normal(size=(40, 20))
+    measures = [uniform(base[rng.permutation(40)] + 0.5 * rng.normal(size=(40, 20)) + 3 * i) for i in range(3)]
+    start = 3 + rng.normal(size=(40, 20))
+    central = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start, numItermax=100)
+    carried, anew = (objective(federated_barycenter(measures, start, 30, restarts=r).Q, measures) for r in (0, 20))
+    assert anew < 0.99 * carried
+    assert anew < 1.03 * objective(central, measures)
+
+
+def test_pots_map_is_the_barycentric_projection():
+    X, Y = clouds(12, 17, 3)
+    np.testing.assert_allclose(barycentric_map(X.x, Y.x), project(plan(X, Y), Y.x), atol=1e-12)
+
+
+def test_the_chain_is_one_of_four_pieces():
+    """On a line with one atom each: P to eta_P to gamma to eta_Q to Q, halves of 4 and 6."""
+    P, gamma, Q = (uniform(np.array([[v]])) for v in (0.0, 4.0, -2.0))
+    found = chain(P, gamma, Q)
+    np.testing.assert_allclose(found.terms, [2, 2, 3, 3])
+    assert found.distance == pytest.approx(2)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 2, 3]), st.integers(0, 99))
+def test_the_chain_is_never_shorter(n, m, S, p, seed):
+    X, Y = clouds(n, m, 2, seed, weights=True, shift=0.5)
+    found = chain(X, uniform(stream(seed, "gamma").normal(size=(S, 2))), Y, p)
+    assert found.terms.sum() >= found.distance * (1 - 1e-9)
 
 
 def test_bad_input():
@@ -288,13 +321,6 @@ def test_the_objective_counts_its_weights():
     Q, clients = np.zeros((1, 1)), [uniform(np.array([[1.0]])), uniform(np.array([[3.0]]))]
     assert objective(Q, clients) == pytest.approx(5.0)
     assert objective(Q, clients, [0.75, 0.25]) == pytest.approx(3.0)
-
-
-def test_labels_go_in_and_come_out():
-    x, y = np.arange(6.0).reshape(3, 2), np.array([2, 0, 1])
-    back, labels = split_labels(with_labels(x, y, 3, 10.0), 3)
-    np.testing.assert_array_equal(back, x)
-    np.testing.assert_array_equal(labels, y)
 
 
 def test_who_sends_what_to_whom_in_fedwad():

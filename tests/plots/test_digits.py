@@ -55,7 +55,7 @@ def test_examples_are_the_first_of_each_class_and_its_nearest_atom():
     x, y = np.arange(8.0).reshape(4, 2), np.array([1, 0, 0, 1])
     clients = Clients(x, y, [np.array([0]), np.array([2, 1, 3])])
     Q = Clients(np.array([[0.0, 0.0], [41.0, 49.0]]), np.array([0, 1]), [np.arange(2)] * 2)
-    found = draw.examples(clients, World(clients._replace(x=-x), clients._replace(x=10 * x), Q, []))
+    found = draw.examples(clients, World(clients._replace(x=-x), clients._replace(x=10 * x), Q, Q, []))
     assert found.original.shape == (2, 10, 2)
     for pictures in found:
         assert np.isnan(pictures[0, 0]).all()
@@ -128,14 +128,16 @@ def test_clients_have_a_row_each_and_a_panel_for_each_view():
 
 
 def test_barycenters_show_client_1_and_the_class_means(examples):
-    """Rows 1 to 3 are the examples, rows 4 and 5 the class means; a class that is not there stays empty."""
+    """Rows 1 to 3 are the examples less a mean, rows 4 and 5 the class means; a class that is not there stays empty."""
     x = stream(0, "x").normal(size=(3, 784))
     seen = Clients(x, np.array([0, 1, 0]), [np.array([0, 1]), np.array([2])])
     Q = Clients(stream(0, "Q").normal(size=(3, 784)), np.array([0, 0, 1]), [np.arange(3)] * 2)
-    fig = draw.draw_barycenters({level: World(seen, seen, Q, []) for level in examples}, examples)
+    fig = draw.draw_barycenters({level: World(seen, seen, Q, Q, []) for level in examples}, examples)
     assert [ax.get_title() for ax in fig.axes] == [draw.size_of(0.5), draw.size_of(2.0)]
     picture = np.asarray(fig.axes[1].images[0].get_array())
-    for row, own in enumerate((examples[2.0].shifted[0], examples[2.0].mapped[0], examples[2.0].atom[0])):
+    some, middle = examples[2.0], Q.x.mean(0)
+    rows = some.shifted[0] - x[:2].mean(0), some.mapped[0] - middle, some.atom[0] - middle
+    for row, own in enumerate(rows):
         np.testing.assert_array_equal(picture[30 * row : 30 * row + 28], tiles([own]))
     for row, (points, labels) in ((3, (x[:2], [0, 1])), (4, (Q.x, [0, 0, 1]))):
         means = draw.class_means(points, np.array(labels))

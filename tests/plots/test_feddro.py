@@ -51,3 +51,17 @@ def test_bars_of_the_ascent_are_hatched():
 
 def test_a_note_stands_in_the_figure(curves):
     assert "MNIST" in draw.noted(draw.draw_rounds(curves, "loss"), "MNIST").texts[0].get_text()
+
+
+def test_controls_have_a_row_each_with_seeds_and_their_mean(curves):
+    values = curves.isel(partition=0, round=0, drop=True)  # two seeds of three
+    fig = draw.draw_controls(values, "accuracy")
+    assert [ax.get_title() for ax in fig.axes] == [size_of(0.5), size_of(2.0)]
+    assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == list(draw.METHODS)
+    for ax, level in zip(fig.axes, (0.5, 2.0), strict=True):
+        lines = ax.get_lines()
+        for j, way in enumerate(draw.METHODS):
+            seen = values.sel(way=way, level=level).values[:2]
+            np.testing.assert_allclose(np.sort(lines[2 * j].get_xdata()), np.sort(seen))
+            assert set(lines[2 * j].get_ydata()) == {j}
+            np.testing.assert_allclose(lines[2 * j + 1].get_xdata(), [seen.mean()] * 2)

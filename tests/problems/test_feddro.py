@@ -152,7 +152,7 @@ def test_without_shift_and_tau_one_mapped_training_is_fedavg():
     rng = stream(2, "identity")
     x, y = np.tile(rng.normal(size=(20, 3)), (3, 1)), np.tile(np.repeat([0, 1], 10), 3)
     shards = np.split(np.arange(60), 3)
-    moved = class_barycenters(x, y, shards, atoms=10, rounds=80, start=noise_start(3, rng))
+    moved = class_barycenters(x, y, shards, atoms=10, rounds=80, start=noise_start(rng))
     np.testing.assert_allclose(moved.mapped, x, atol=1e-8)
     net, rows = mlp((3, 5, 2), nn.Tanh), []
     for data in (x, moved.mapped):
@@ -243,6 +243,7 @@ def test_share_read_counts_right_answers_over_its_parts():
     test = {"x_test": x, "y_test": torch.full((120,), 3)}
     read = share_read(lambda x: nn.functional.one_hot(3 + x[:, 0].long(), 10).float(), test)
     assert read["accuracy"] == 0.75
+    assert read["commonest"] == 0.75
 
 
 @pytest.fixture(scope="module")

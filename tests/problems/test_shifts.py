@@ -10,29 +10,38 @@ from fedlib.streams import stream
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_shifts_are_affine(reading):
-    shift = affine_shift(2.0, 9, stream(1, "shift"), reading, client=2)
+    shift = client_shift(2, 2.0, 1, reading, 9)
     x, y = stream(0, "x").normal(size=(2, 4, 9))
     np.testing.assert_allclose(shift(0.3 * x + 0.7 * y), 0.3 * shift(x) + 0.7 * shift(y))
-    nothing = np.zeros((1, 9))
     if reading == "gain":
         np.testing.assert_allclose(shift(x), 2 * x + LEVELS[2])
-    else:  # the same draw gives the same gain, and delta by another scale
-        flra = affine_shift(2.0, 9, stream(1, "shift"))
-        np.testing.assert_array_equal(shift.gain, flra.gain)
-        scale = {"flra": 1, "vec": LEVELS[2] / 2}[reading]
-        np.testing.assert_allclose(shift(nothing), scale * flra(nothing))
+    else:  # the same z by another scale
+        nothing = np.zeros((1, 9))
+        scale = {"client": 1, "shared": 1, "levels": LEVELS[2] / 2}[reading]
+        np.testing.assert_allclose(shift(nothing), scale * client_shift(2, 2.0, 1, "client", 9)(nothing))
 
 
-def test_size_of_the_flra_shift():
+def test_only_the_shared_reading_has_one_matrix():
+    """x - y of two samples sees Lambda alone: the same at all clients, or each its own, whatever z is."""
+    x, y = stream(0, "x").normal(size=(2, 3, 9))
+    for reading, same in (("client", False), ("shared", True), ("levels", False)):
+        one, two = (client_shift(i, 2.0, 0, reading, 9) for i in (0, 1))
+        assert np.allclose(one(x) - one(y), two(x) - two(y)) is same
+        assert not np.allclose(one(x), two(x))
+
+
+def test_size_of_the_shift():
     """|x' - x|^2 = level^2 (|x|^2 + d) on average over G and z."""
-    d, x = 100, np.ones((1, 100))
-    sizes = [((affine_shift(3.0, d, stream(s, "shift"))(x) - x) ** 2).sum() for s in range(300)]
-    assert np.mean(sizes) == pytest.approx(9 * 2 * d, rel=0.03)
+    x = np.ones((1, 100))
+    sizes = [((client_shift(0, 3.0, s, d=100)(x) - x) ** 2).sum() for s in range(300)]
+    assert np.mean(sizes) == pytest.approx(9 * 2 * 100, rel=0.03)
+    matrix = affine_shift(3.0, stream(0, "G"), np.zeros(100)).gain
+    assert (matrix**2).sum() == pytest.approx(9 * 100, rel=0.05)
 
 
 def test_an_unknown_reading_is_refused():
     with pytest.raises(ValueError, match="expected one of"):
-        affine_shift(1.0, 4, stream(0, "x"), "dense")
+        client_shift(0, 1.0, 0, "dense")
 
 
 def test_a_client_has_the_same_draw_at_every_size():
@@ -47,9 +56,9 @@ def test_a_client_has_the_same_draw_at_every_size():
 def test_every_client_sees_its_own_samples_through_its_map():
     x, shards = stream(0, "x").normal(size=(5, 4)), [np.array([3, 0]), np.array([1, 2, 4])]
     clients = Clients(x, np.arange(5), shards)
-    seen = shifted(clients, 2.0, 7, "vec")
+    seen = shifted(clients, 2.0, 7, "levels")
     for i, own in enumerate(shards):
-        np.testing.assert_array_equal(seen.x[own], client_shift(i, 2.0, 7, "vec", 4)(x[own]))
+        np.testing.assert_array_equal(seen.x[own], client_shift(i, 2.0, 7, "levels", 4)(x[own]))
     assert seen.y is clients.y
     assert seen.shards is shards
     assert clients.x is x
