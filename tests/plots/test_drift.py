@@ -1,0 +1,48 @@
+"""Pictures of drift show the numbers that they are given, and the widget answers in time."""
+
+import numpy as np
+
+from fedlib.plots import drift as draw
+from fedlib.problems.drift_plane import two_clients, walk
+
+from ..conftest import assert_redraws_fast, every_move
+
+
+def test_the_plane_ends_where_the_walk_ends():
+    fig = draw.plane(two_clients(), 3, 4)
+    for ax, correct in zip(fig.axes, (False, True), strict=True):
+        found = walk(two_clients(), correct, 3, 4, 0.5)
+        drawn = {line.get_label(): line.get_xydata() for line in ax.get_lines()}
+        np.testing.assert_allclose(drawn["server"], found.theta)
+        np.testing.assert_allclose(drawn["client 2, 3 steps a round"], found.local[0, 1])
+        off = np.linalg.norm(found.theta[-1] - two_clients().optimum())
+        assert ax.get_title() == f"{draw.NAMES[correct]}: {off:.2f} from the best"
+
+
+def test_the_explorer_redraws_fast():
+    box = draw.plane_explorer(two_clients())
+    assert_redraws_fast(every_move(box))
+
+
+def test_the_matrix_writes_every_error_and_leaves_out_what_did_not_run():
+    errors = {"a": {"FedAvg": np.array([1.0, 3.0]), "centralised": np.array([0.5, 0.5])}, "b": {"FedAvg": [4.0]}}
+    (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
+    assert [text.get_text() for text in ax.texts] == ["2 ± 1", "0.5 ± 0", "4"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_curves_against_E_and_costs():
+    values = np.array([[4.0, 2.0], [6.0, 2.0]])
+    (ax,) = draw.local_steps({"FedAvg": ([1, 5], values), "centralised": ([1, 5], values / 2)}, "title").axes
+    assert ax.get_lines()[0].get_xydata().tolist() == [[1, 5], [5, 2]]
+    paths = {"FedAvg": ([1, 2], [5, 10], [3.0, 6.0], values), "centralised": ([1, 2], [5, 10], None, values)}
+    fig = draw.costs(paths, "title")
+    assert [len(ax.get_lines()) for ax in fig.axes] == [2, 2, 1]
+    assert fig.axes[2].get_lines()[0].get_xdata().tolist() == [3, 6]
+
+
+def test_scatter_numbers_the_problems():
+    points = {"one": {"start": 0.1, "early": 2.0}, "two": {"start": 0.5}}
+    fig = draw.scatter(points, {"start": "B at the start", "early": "B later"}, {"one": 3.0, "two": 30.0})
+    assert [[t.get_text() for t in ax.texts] for ax in fig.axes] == [["1", "2"], ["1"]]
+    assert fig.axes[0].get_lines()[1].get_xydata().tolist() == [[0.5, 30.0]]
