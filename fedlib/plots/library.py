@@ -48,10 +48,14 @@ SHIFTS = {"mixed": COLORS["federated"], "own": COLORS["other"]}
 TOLD = {"told": {"ls": "-", "marker": "o"}, "hidden": {"ls": ":", "marker": "s"}}
 
 
-def draw_concept_shift(errors: Mapping, floor: float) -> Figure:
+CENTRALISED = {"same steps": "-.", "same passes": (0, (1, 1))}
+
+
+def draw_concept_shift(errors: Mapping, floor: float, centralised: Mapping) -> Figure:
     """Errors (%) of four federations and of a client alone, over the rounds and at the end, and the floor (%).
 
-    errors: (key of SHIFTS, key of TOLD), or "isolated" -> [round, seed].
+    errors: (key of SHIFTS, key of TOLD), or "isolated" -> [round, seed]. centralised: key of CENTRALISED -> the same
+    of a model that owns the data of the first federation.
     """
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.8))
     cases = [case for case in errors if case != "isolated"]
@@ -60,6 +64,11 @@ def draw_concept_shift(errors: Mapping, floor: float) -> Figure:
         color, label, style = looks.get(case, (COLORS["isolated"], "one client alone", {"marker": "^", "ms": 5}))
         values = errors[case].transpose("seed", "round").values
         band(left, errors[case]["round"], values, color, label, lw=2, **style)
+    for name, found in centralised.items():
+        values = found.transpose("seed", "round").values
+        style = {"color": COLORS["centralised"], "ls": CENTRALISED[name], "lw": 2}
+        band(left, found["round"], values, label=f"centralised, {name}", marker="", **style)
+        right.axhline(found.isel(round=-1).mean(), **style)
     left.axhline(floor, color="k", ls="--", lw=1, label="floor, k hidden")
     left.set(xlabel="round", ylabel="mean error e (%)")
     left.xaxis.get_major_locator().set_params(integer=True)

@@ -18,6 +18,9 @@ from ..streams import stream
 from .style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, shards
 from .widgets import explore
 
+PREDICTED = {"centralised": ":"}
+"""How a model's angle is drawn, if not dashed."""
+
 
 def trajectories(
     t: np.ndarray, truth: np.ndarray, predictions: Mapping[str, np.ndarray], titles: Sequence[str]
@@ -31,7 +34,7 @@ def trajectories(
     for i, ax in enumerate(axes[0]):
         ax.plot(t, truth[i], color=COLORS["truth"], label="true")
         for label, x in predictions.items():
-            ax.plot(t, x[i], "--", color=COLORS[label], label=label)
+            ax.plot(t, x[i], PREDICTED.get(label, "--"), color=COLORS[label], label=label)
         ax.set(xlabel="t (s)", title=titles[i])
     axes[0, 0].set_ylabel("angle $x_1$ (rad)")
     axes[0, 0].legend()
@@ -112,11 +115,13 @@ def draw_tables(tables: Mapping[str, Table]) -> Figure:
     return fig
 
 
-def draw_predictions(net: nn.Module, row: Tensor, u: Tensor, truth: Tensor, titles: Sequence[str]) -> Figure:
-    """``trajectories`` of the model ``row`` [P]: inputs of the branch u [n, ...], true angles [n, m]."""
+def draw_predictions(
+    net: nn.Module, models: Mapping[str, Tensor], u: Tensor, truth: Tensor, titles: Sequence[str]
+) -> Figure:
+    """``trajectories`` of models, key of COLORS -> row [P]: inputs of the branch u [n, ...], true angles [n, m]."""
     m = truth.shape[1]
-    guess = predict(net, row, u[:, None].float(), times(m)).numpy()
-    return trajectories(np.linspace(0, 1, m), truth.numpy(), {"federated": guess}, titles)
+    guess = {name: predict(net, row, u[:, None].float(), times(m)).numpy() for name, row in models.items()}
+    return trajectories(np.linspace(0, 1, m), truth.numpy(), guess, titles)
 
 
 def pendulum_view(t, u, truth, predictions: Mapping[str, np.ndarray]) -> Figure:

@@ -17,6 +17,8 @@ ALGORITHMS = {
     "Algorithm 1, passes": {"color": COLORS["other"], "ls": ":", "lw": 2.5, "marker": "s"},
     "Algorithm 2, passes": {"color": COLORS["federated"], "ls": ":", "marker": "s"},
     "moments kept": {"color": COLORS["light"], "ls": "--", "lw": 2.5},
+    "centralised, same steps": {"color": COLORS["centralised"], "ls": "--", "marker": ""},
+    "centralised, same passes": {"color": COLORS["centralised"], "ls": ":", "marker": ""},
 }
 """K steps in each round, if not said to be passes over the client's data."""
 

@@ -69,10 +69,13 @@ class Skewed:
             found.append(torch.cat([u / u.shape[1] ** 0.5, y, s[:, None]], 1).numpy())
         return found
 
-    def federations(self, cases: Mapping[str, tuple], seeds: Sequence[int], **common) -> dict[tuple, Federation]:
-        """(case, seed) -> Federation; cases: name -> (kind, level, settings), e.g. ("shards", 2, {"lr": 0.001})."""
+    def federations(self, cases: Mapping[str, tuple], seeds: Sequence[int], make=Federation) -> dict[tuple, Federation]:
+        """(case, seed) -> Federation; cases: name -> (kind, level, settings), e.g. ("shards", 2, {"lr": 0.001}).
+
+        make: what makes one of shards and settings, ``centralised`` for one model that owns all points of the clients.
+        """
         return {
-            (case, seed): Federation(self.owned(kind, level, seed), seed=seed, name=case, **common, **settings)
+            (case, seed): make(self.owned(kind, level, seed), seed=seed, name=case, **settings)
             for seed in seeds
             for case, (kind, level, settings) in cases.items()
         }

@@ -75,12 +75,16 @@ def test_concept_shift_shows_the_four_cases_and_the_floor(seeds):
     values = np.array([8.0, 6.0, 7.0, 5.0, 30.0])[:, None, None] / np.array([1.0, 2.0])[:, None] + np.array(seeds)
     coords = {"round": [3, 6], "seed": seeds}
     errors = {case: xarray.DataArray(v, coords, list(coords)) for case, v in zip(cases, values, strict=True)}
-    left, right = draw.draw_concept_shift(errors, 1.5).axes
+    alone = {"same passes": errors["mixed", "told"] / 4}
+    left, right = draw.draw_concept_shift(errors, 1.5, alone).axes
     drawn = {line.get_label(): line.get_xydata().tolist() for line in left.get_lines()}
     shift = np.mean(seeds)
     assert drawn["mixed, told"] == [[3, 8 + shift], [6, 4 + shift]]
     assert drawn["one client alone"] == [[3, 30 + shift], [6, 15 + shift]]
     assert drawn["floor, k hidden"][0][1] == 1.5
+    assert drawn["centralised, same passes"][1] == [6, (4 + shift) / 4]
+    assert [line.get_ydata()[0] for line in right.get_lines() if line.get_color() == "k"] == [1.5]
+    assert next(line.get_ydata()[0] for line in right.get_lines() if line.get_color() != "k") == (4 + shift) / 4
     assert [bar.get_height() for bar in right.patches] == [4 + shift, 3 + shift, 3.5 + shift, 2.5 + shift]
     assert [bool(bar.get_hatch()) for bar in right.patches] == [False, True, False, True]
     assert [label.get_text() for label in right.get_xticklabels()][1] == "mixed k,\nhidden"

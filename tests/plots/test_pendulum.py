@@ -66,9 +66,11 @@ def test_tables_show_printed_values_once():
 def test_predictions_are_the_models(trained):
     net, models = trained
     tests = random_tests(2, 100, 0.3, 0)
-    fig = draw.draw_predictions(net, models["federated"], tests["u"], tests["x1"], ["a", "b"])
-    expected = predict(net, models["federated"], tests["u"][1].float(), times(100))
-    np.testing.assert_allclose(lines(fig.axes[1])["federated"][:, 1], expected, atol=1e-6)
+    rows = {name: models["federated"] * factor for name, factor in (("federated", 1), ("centralised", 0.9))}
+    fig = draw.draw_predictions(net, rows, tests["u"], tests["x1"], ["a", "b"])
+    for name, row in rows.items():
+        expected = predict(net, row, tests["u"][1].float(), times(100))
+        np.testing.assert_allclose(lines(fig.axes[1])[name][:, 1], expected, atol=1e-6)
     np.testing.assert_array_equal(lines(fig.axes[1])["true"][:, 1], tests["x1"][1])
     assert [ax.get_title() for ax in fig.axes] == ["a", "b"]
 

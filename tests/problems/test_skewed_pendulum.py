@@ -1,5 +1,6 @@
 """Who owns what under label-sorted shards and two random fields, and how far apart that is."""
 
+from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import ot
 import pytest
 import torch
 
+from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.heterogeneity import debiased_w1, mean_pairwise_w1
 from fedlib.numerics.spaces import gaussian_kernel
 from fedlib.problems.pendulum import pendulum_triplets
@@ -91,13 +93,22 @@ def test_only_pairs_of_different_fields_are_apart(data):
 
 def test_federations_own_what_their_case_says(data):
     cases = {"shards 2": ("shards", 2, {"lr": 0.5}), "weights equal": ("uneven", 1, {"weights": "equal"})}
-    feds = data.federations(cases, SEEDS, fraction=0.5)
+    feds = data.federations(cases, SEEDS, partial(Federation, fraction=0.5))
     assert list(feds) == [(case, seed) for seed in SEEDS for case in cases]
     fed = feds["shards 2", 1]
     assert (fed.lr, fed.seed, fed.fraction, fed.name) == (0.5, 1, 0.5, "shards 2")
     for a, b in zip(fed.shards, data.shards(1, 2), strict=True):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_allclose(feds["weights equal", 3].p, 0.2)
+
+
+def test_a_centralised_model_owns_what_all_clients_own(data):
+    cases = {f"{kind} {v}": (kind, v, {"lr": 0.5}) for kind, v in (("shards", 1), ("shards", 2), ("fields", 1.0))}
+    feds = data.federations(cases, SEEDS, centralised)
+    assert {len(fed.shards) for fed in feds.values()} == {1}
+    one, two = (feds[f"shards {v}", 1].shards[0] for v in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(feds["fields 1.0", 1].shards[0], np.unique(np.concatenate(data.two_fields(1, 1.0))))
 
 
 def test_levels_of_a_kind_rise():
