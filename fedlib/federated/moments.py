@@ -1,5 +1,7 @@
 """Averaged moments: what the local optimisers keep is mixed with the parameters."""
 
+from collections.abc import Sequence
+
 import torch
 
 from .optimizers import Optimizer, adam, around
@@ -7,17 +9,20 @@ from .optimizers import Optimizer, adam, around
 EXAMPLE = torch.zeros(1, 2)  # a client with two parameters: tells vectors [M, P] from numbers [M, 1]
 
 
-def averaged_moments(inner: Optimizer | None = None) -> Optimizer:
+def averaged_moments(inner: Optimizer | None = None, names: Sequence[str] = ()) -> Optimizer:
     """At a synchronisation m <- sum_k p_k m_k and v <- sum_k p_k v_k, as theta: all clients go on from common moments.
 
     The clients then share a preconditioner. Everything that ``inner`` keeps is averaged, Adam's step count, too: it
     stays a count where all clients take equally many steps, and is their mean otherwise.
     Sent up per client and round: P and a vector for each moment, 3 P for Adam (and one number, its step count).
 
+    names: of what is averaged, all of it by default; ("v",) of Adam is a common preconditioner and nothing else, 2 P.
+
     Source: measured in our notes; FedAdamW (arXiv 2510.27486) shares second moments.
 
     Raises:
-        ValueError: ``inner`` is a rule, whose memory of each client is no moment. In training: some parameters are
+        ValueError: ``inner`` is a rule, whose memory of each client is no moment, or keeps nothing of such a name. In
+            training: some parameters are
             personal; their moments would stay behind while the one step count is mixed.
     """
     inner = inner or adam()
@@ -27,6 +32,11 @@ def averaged_moments(inner: Optimizer | None = None) -> Optimizer:
             "scaffold(averaged_moments(adam())), not averaged_moments(scaffold(adam()))"
         )
     kept = inner.init(EXAMPLE)
+    if unknown := [name for name in names if name not in kept]:
+        raise ValueError(
+            f"names = {list(names)}: this optimiser keeps {', '.join(kept) or 'nothing'}, not {unknown[0]!r}"
+        )
+    kept = {name: value for name, value in kept.items() if name in names or not names}
     vectors = [name for name, value in kept.items() if value.shape == EXAMPLE.shape]
 
     def finish(theta, state, wire):

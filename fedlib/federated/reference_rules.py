@@ -110,7 +110,10 @@ def fedopt(
     return x
 
 
-def averaged_moments(net, loss, pool, fed, *, rounds, local, correct=False, init=fan_in_uniform):
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+def averaged_moments(net, loss, pool, fed, *, rounds, local, correct=False, names=MOMENTS, init=fan_in_uniform):
     """FedAvg with Adam, whose m, v and step count are averaged with the parameters; ``correct``: see ``corrected``."""
     theta, clients, optimizers = set_up(net, fed, torch.optim.Adam, init)
     common = {}
@@ -118,13 +121,15 @@ def averaged_moments(net, loss, pool, fed, *, rounds, local, correct=False, init
         here = synchronise(clients, optimizers, theta, fed, r)
         for k in here:
             for i, q in enumerate(clients[k].parameters()):
-                optimizers[k].state[q] = {name: values[i].clone() for name, values in common.items()}
+                fresh = {"step": torch.tensor(0.0), "exp_avg": torch.zeros_like(q), "exp_avg_sq": torch.zeros_like(q)}
+                own = optimizers[k].state[q] or fresh
+                optimizers[k].state[q] = own | {name: values[i].clone() for name, values in common.items()}
         client_rounds(clients, optimizers, loss, pool, fed, here, r, local, correct)
         p = fed.p[here] / fed.p[here].sum()
         states = [[optimizers[k].state[q] for q in clients[k].parameters()] for k in here]
         common = {  # torch counts steps in float32, and a mean of counts is no whole number
             name: [sum(w * s[i][name].double() for w, s in zip(p, states, strict=True)) for i in range(len(states[0]))]
-            for name in ("step", "exp_avg", "exp_avg_sq")
+            for name in names
         }
         theta = average([clients[k] for k in here], fed.p[here])
     return theta

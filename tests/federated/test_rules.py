@@ -39,6 +39,7 @@ TWINS = {  # rule: (client's optimiser, server, plain loop, its settings)
     "fedyogi": (sgd(), fedyogi(0.02), plain.fedopt, dict(kind="yogi", eta=0.02)),
     "fedyogi, adam": (adam(), fedyogi(0.02), plain.fedopt, dict(kind="yogi", eta=0.02, optimizer=ADAM)),
     "moments": (averaged_moments(), None, plain.averaged_moments, {}),
+    "second moments": (averaged_moments(names="v"), None, plain.averaged_moments, dict(names=("exp_avg_sq",))),
     "corrected": (corrected(), None, plain.corrected, {}),
     "corrected, adam": (corrected(adam()), None, plain.corrected, dict(optimizer=ADAM)),
     "corrected moments": (corrected(averaged_moments()), None, plain.averaged_moments, dict(correct=True)),
@@ -320,6 +321,12 @@ def test_a_stopped_fedadam_with_scaffold_goes_on_to_the_same_result(problem, tmp
     kept = torch.load(mine.path)["state"]
     assert kept[0] == 3 and len(kept[3]) == 2 and {"c", "c_i", "m", "v", "t"} <= set(kept[2])
     assert_same(experiment(checkpoint=mine).theta, whole.theta, 0)
+
+
+def test_only_moments_that_exist_are_averaged():
+    assert averaged_moments(names="v").shared == ("v",) and averaged_moments(names="v").sent == 2
+    with pytest.raises(ValueError, match=r"names = \['v', 'w'\]: this optimiser keeps m, v, t, not 'w'"):
+        averaged_moments(names=("v", "w"))
 
 
 def test_reset_moments_leaves_the_control_variates(problem):
