@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ..problems.forward import Problem
 from ..problems.forward_study import KINDS
 from .forward import dot
+from .levels import SHAPES, against_w1, seeds_and_median
 from .style import COLORS, band, log_axis, owners, panels, shards
 
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
@@ -53,15 +54,17 @@ def data_view(problems: Mapping[str, Problem], w1: Mapping[str, Mapping[int, flo
 
 
 def errors_view(errors: Mapping[str, xarray.DataArray]) -> Figure:
-    """Error (%) after the last round against the distance of the clients, errors as of ``forward_study.errors``."""
-    fig, axes = grid_of(errors)
+    """Error (%) after the last round against the distance of the clients, errors as of ``forward_study.errors``.
+
+    Lines are medians and every seed is a dot, for results may be bimodal.
+    """
+    fig, axes = grid_of(errors, (2.7, 2.7))
     for name, ax in axes.items():
         last = errors[name].isel(round=-1).sortby("w1").transpose("kind", "seed", "n")
         for kind in KINDS:
-            band(ax, last.w1, last.sel(kind=kind).values, COLORS[kind], kind)
-        ax.set(xlabel="$W_1$", ylabel="error e (%)", title=last.name)
-        for axis in (ax.xaxis, ax.yaxis):
-            log_axis(axis)
+            seeds_and_median(ax, last.w1, last.sel(kind=kind).values, kind, color=COLORS[kind], marker=SHAPES[kind])
+        ax.set(ylabel="error e (%)", title=last.name)
+        against_w1(ax, last.w1.values, last.n.values, last.attrs["level"])
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
@@ -83,13 +86,12 @@ def training_view(errors: Mapping[str, xarray.DataArray]) -> Figure:
 
 def divergence_view(divergences: Mapping[str, xarray.DataArray]) -> Figure:
     """Divergence of each weight matrix against the distance of the clients, as of ``forward_study.divergence``."""
-    fig, axes = grid_of(divergences)
+    fig, axes = grid_of(divergences, (2.7, 2.7))
     for name, ax in axes.items():
         values = divergences[name].sortby("w1").transpose("matrix", "seed", "n")
         for of, (color, marker) in zip(values, LAYERS, strict=True):
             band(ax, values.w1, of.values, color, f"matrix {of.matrix.item()}", marker=marker)
-        ax.set(xlabel="$W_1$", ylabel="relative divergence", title=values.name)
-        for axis in (ax.xaxis, ax.yaxis):
-            log_axis(axis)
+        ax.set(ylabel="relative divergence", title=values.name)
+        against_w1(ax, values.w1.values, values.n.values, values.attrs["level"])
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return fig

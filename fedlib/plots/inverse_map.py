@@ -1,19 +1,8 @@
-"""The map at the top of the notebook: a panel of the paper, our figure of it, its setting, and what the runs say."""
+"""Where the panels of Figs. 10 and 11 and Table 2 of FedSciML are (notebook 06)."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from ..runs.maps import Panel, rows
 
-from ..runs.claims import all_claims, find
-
-
-class Panel(NamedTuple):
-    """A panel of the paper and where ours is. claims: ids of what the paper says of it."""
-
-    paper: str
-    ours: str
-    setting: str
-    claims: tuple[str, ...] = ()
-
+__all__ = ["PANELS", "Panel", "rows"]
 
 PANELS = (
     Panel("Fig. 10A-C", "section 5, fig10", "2, 6, 10 slabs, T = 40 000, one seed (five with a sixth of the points)",
@@ -30,15 +19,3 @@ PANELS = (
     Panel("Fig. 11, columns 3 and 4", "section 8, fig11", "n = 2 and 24, every seed"),
     Panel("not in the paper", "section 8, points", "10 or 38 residual points inside; 8 and the two ends (the code's)"),
 )  # fmt: skip
-
-
-def rows(panels: Sequence[Panel], results: Sequence[Mapping]) -> list[list[str]]:
-    """Rows (panel, our figure, setting, verdicts) of text; of several results that ran a claim the first counts."""
-    found, table = all_claims(results), []
-    for panel in panels:
-        said = {}
-        for id in panel.claims:
-            said.setdefault(find(id).verdict(found[id]["holds"]), []).append(id.split(".", 1)[1])
-        verdicts = "; ".join(f"{word}: {', '.join(ids)}" for word, ids in said.items()) or "shown"
-        table.append([panel.paper, panel.ours, panel.setting, verdicts])
-    return table

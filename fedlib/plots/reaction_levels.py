@@ -7,35 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from ..federated.history import History
 from .inverse import MARKERS, blues
-from .style import CLIENTS, COLORS, log_axis, panels
-
-SHAPES = {"isolated": "s", "federated": "o", "centralised": "d"}
-
-
-def seeds_and_median(ax, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:
-    """A dot for every seed of values [seeds, len(x)] and a line through their medians."""
-    shape = style.pop("marker", "o")
-    ax.plot(x, np.median(values, 0), marker=shape, ms=4, label=label, **style)
-    ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
-
-
-def against_w1(ax, w: Sequence[float], levels: Sequence[int], name: bool = True) -> None:
-    """Logarithmic axes over W1 [levels], and above them the number of subdomains."""
-    log_axis(ax.xaxis)
-    log_axis(ax.yaxis)
-    above = ax.twiny()
-    above.set_xscale("log")
-    above.set_xlim(ax.get_xlim())
-    above.xaxis.set_minor_locator(NullLocator())
-    above.set_xticks(w, [str(n) for n in levels], fontsize=7)
-    above.tick_params(length=2, pad=1)
-    if name:
-        above.set_xlabel("subdomains n", fontsize=8)
-    ax.set_xlabel("$W_1$")
+from .levels import SHAPES, against_w1, seeds_and_median
+from .style import CLIENTS, COLORS, panels
 
 
 def fields_panel(ax, x: np.ndarray, truth: np.ndarray, models: Mapping[str, np.ndarray], name: str) -> None:
@@ -71,7 +47,7 @@ def figure_11(
         for j, (values, color) in enumerate(zip(layers, blues(len(layers)), strict=True)):
             seeds_and_median(row[1], w, values, f"matrix {j + 1}", color=color, marker=MARKERS[j % 5])
         for ax, ylabel in zip(row, (f"error of {name} (%)", f"divergence, network for {name}"), strict=False):
-            against_w1(ax, w, levels, name == "k")
+            against_w1(ax, w, levels, "subdomains n" * (name == "k"))
             ax.set_ylabel(ylabel)
         for ax, n in zip(row[2:], (levels[0], levels[-1]), strict=True):
             fields_panel(ax, x, truth[name], fields[n][name], name)

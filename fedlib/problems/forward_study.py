@@ -25,6 +25,9 @@ from .forward import VALUE_ONLY, Problem
 KINDS = ("isolated", "federated", "centralised")
 NAMES = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3", "beam")
 
+ONLY_CODE = {"poisson": (2, 4)}
+"""Levels that the authors' code has and the paper does not: no verdict on the paper rests on them."""
+
 
 class Case(NamedTuple):
     """One federation of a study: who talks to whom, the number n of subdomains (blocks per axis), the seed."""
@@ -61,6 +64,11 @@ def levels_of(problem: Problem, levels: Sequence[int]) -> list[int]:
         except ValueError as error:
             raise ValueError(f"{problem.name}: levels = {levels} has {n}: {error}") from None
     return sorted(set(levels))
+
+
+def level_word(problem: Problem) -> str:
+    """What a level of this problem is."""
+    return "blocks per axis" if problem.cut == 2 else "subdomains n"
 
 
 def heterogeneity(problem: Problem, level: int) -> float:
@@ -141,7 +149,10 @@ def errors(problem: Problem, history: History, w1: Mapping[int, float]) -> xarra
     """
     found = history.of("error")
     error = found.mean("client").where(found.kind == "isolated", found.sel(client=0, drop=True))
-    return error.fillna(error.isel(n=0)).assign_coords(w1=("n", [w1[n] for n in error.n.values])).rename(problem.name)
+    w1_of = {"w1": ("n", [w1[n] for n in error.n.values])}
+    return (
+        error.fillna(error.isel(n=0)).assign_coords(w1_of).rename(problem.name).assign_attrs(level=level_word(problem))
+    )
 
 
 def trained(history: History) -> dict[Case, Tensor]:
@@ -173,7 +184,12 @@ def divergence(problem: Problem, models: Mapping[Case, Tensor], w1: Mapping[int,
 
     values = np.array([[of(n, seed) for n in w1] for seed in seeds])
     coords = {"seed": seeds, "n": list(w1), "matrix": 1 + np.arange(values.shape[-1]), "w1": ("n", list(w1.values()))}
-    return xarray.DataArray(values, coords, ("seed", "n", "matrix"), problem.name)
+    return xarray.DataArray(values, coords, ("seed", "n", "matrix"), problem.name, {"level": level_word(problem)})
+
+
+def printed(name: str, levels: Sequence[int]) -> list[int]:
+    """Those of a problem's levels that the paper speaks of."""
+    return [n for n in levels if n not in ONLY_CODE.get(name, ())]
 
 
 def grows(values: xarray.DataArray) -> bool | None:

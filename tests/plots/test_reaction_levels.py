@@ -26,7 +26,7 @@ def test_lines_are_medians_and_every_seed_is_a_dot():
     dots = [line for line in panel.get_lines() if line.get_linestyle() == "None"]
     assert sorted({float(y) for line in dots for y in line.get_ydata()})[-1] == 500 * 30
     above = next(ax for ax in fig.axes if ax.get_xlabel() == "subdomains n")
-    assert [t.get_text() for t in above.get_xticklabels()] == ["2", "8", "24"] and above.get_xlim() == panel.get_xlim()
+    assert [t.get_text() for t in above.get_xticklabels()] == ["24", "8", "2"] and above.get_xlim() == panel.get_xlim()
     assert [ax.get_title() for ax in fig.axes[2:4]] == ["n = 2", "n = 24"]
     shown = [line.get_label() for line in fig.axes[2].get_lines()]
     assert [name for name in shown if not name.startswith("_")] == [

@@ -1,0 +1,30 @@
+"""The map at the top of a notebook: a panel of the paper, our figure of it, its setting, and what the runs say."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .claims import all_claims, find
+
+
+class Panel(NamedTuple):
+    """A panel of the paper and where ours is. claims: ids of what the paper says of it."""
+
+    paper: str
+    ours: str
+    setting: str
+    claims: tuple[str, ...] = ()
+
+
+HEADER = ("the paper", "here", "setting", "what our runs say")
+
+
+def rows(panels: Sequence[Panel], results: Sequence[Mapping]) -> list[list[str]]:
+    """Rows (panel, our figure, setting, verdicts) of text; of several results that ran a claim the first counts."""
+    found, table = all_claims(results), []
+    for panel in panels:
+        said = {}
+        for id in panel.claims:
+            said.setdefault(find(id).verdict(found[id]["holds"]), []).append(id.split(".", 1)[1])
+        verdicts = "; ".join(f"{word}: {', '.join(ids)}" for word, ids in said.items()) or "shown"
+        table.append([panel.paper, panel.ours, panel.setting, verdicts])
+    return table
