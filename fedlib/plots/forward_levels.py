@@ -95,3 +95,25 @@ def divergence_view(divergences: Mapping[str, xarray.DataArray]) -> Figure:
         against_w1(ax, values.w1.values, values.n.values, values.attrs["level"])
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return fig
+
+
+def gap_view(found: Mapping[str, Mapping], centralised: np.ndarray) -> Figure:
+    """Error (%) against MB that all clients send up in all, a colour for each rule, a shape for each E.
+
+    found: as of ``problems.forward_gap.gap``; centralised [S] (%), a line at the median and a band over the seeds.
+    """
+    fig, ((ax,),) = panels(1, 1, size=(6.6, 3.4))
+    rules, Es = ([*dict.fromkeys(of[key] for of in found.values())] for key in ("rule", "E"))
+    colors = colormaps["viridis"](np.linspace(0, 0.85, len(rules)))
+    for of in found.values():
+        style = {"color": colors[rules.index(of["rule"])], "marker": "osD^v"[Es.index(of["E"]) % 5], "ls": ""}
+        e, x = np.asarray(of["error_percent"]), of["megabytes"] * 1.12 ** (rules.index(of["rule"]) - len(rules) / 2)
+        ax.plot(np.full(len(e), x), e, ms=4, mew=0, alpha=0.4, label="_seeds", **style)
+        ax.plot(x, np.median(e), ms=9, mec="k", label=f"{of['rule']}, E = {of['E']}", **style)
+    ax.axhspan(np.min(centralised), np.max(centralised), color=COLORS["centralised"], alpha=0.15, lw=0)
+    ax.axhline(np.median(centralised), color=COLORS["centralised"], label="centralised")
+    ax.set(xlabel="MB that all clients send up in all (rules a little apart)", ylabel="error e (%)")
+    for axis in (ax.xaxis, ax.yaxis):
+        log_axis(axis)
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+    return fig

@@ -40,6 +40,7 @@ RULES = {
     "FedAdam": Rule(lambda _: adam(), fedadam, (1e-3, 1e-2), "eta"),
     "FedYogi": Rule(lambda _: adam(), fedyogi, (1e-3, 1e-2), "eta"),
     "SCAFFOLD": Rule(lambda _: scaffold(adam())),
+    "averaged second moments": Rule(lambda _: averaged_moments(adam(), "v")),
     "averaged moments": Rule(lambda _: averaged_moments(adam())),
     "fresh correction": Rule(lambda _: corrected(adam())),
     "fresh correction + averaged moments": Rule(lambda _: corrected(averaged_moments(adam()))),

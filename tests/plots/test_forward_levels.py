@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray
 
-from fedlib.plots.forward_levels import data_view, divergence_view, errors_view, grid_of, training_view
+from fedlib.plots.forward_levels import data_view, divergence_view, errors_view, gap_view, grid_of, training_view
 from fedlib.plots.style import COLORS
 from fedlib.problems.forward_study import KINDS, heterogeneity
 from fedlib.streams import stream
@@ -77,3 +77,18 @@ def test_every_matrix_has_its_line():
 def test_panels_in_rows_of_three():
     fig, axes = grid_of(QUICK)
     assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)
+
+
+def test_a_rule_has_a_colour_and_an_E_a_shape():
+    found = {
+        f"{rule}, E = {E}": {"rule": rule, "E": E, "error_percent": [3.0, 1.0, 2.0], "megabytes": 10.0 * E}
+        for rule in ("a", "b")
+        for E in (5, 1)
+    }
+    (ax,) = gap_view(found, np.array([0.1, 0.2, 0.4])).axes
+    named = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+    assert [*named] == [*found, "centralised"]
+    assert named["a, E = 5"].get_ydata() == 2 and named["centralised"].get_ydata()[0] == 0.2
+    assert named["a, E = 5"].get_marker() == named["b, E = 5"].get_marker() != named["a, E = 1"].get_marker()
+    assert named["a, E = 5"].get_color().tolist() == named["a, E = 1"].get_color().tolist()
+    assert named["a, E = 1"].get_xdata()[0] < named["a, E = 5"].get_xdata()[0]
