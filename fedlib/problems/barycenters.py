@@ -40,6 +40,7 @@ def class_barycenters(
     start: Start,
     wire: list[Message] | None = None,
     restarts: int = 0,
+    stride: float = 1.0,
 ) -> Transported:
     """One federated barycenter per class; client i weighs its share n_i / n of ALL samples in every class.
 
@@ -48,7 +49,7 @@ def class_barycenters(
 
     Args:
         x [N, d], y [N]: all clients' (shifted) samples. shards: who owns which.
-        start: see ``moments_start``. restarts: see ``federated_barycenter``.
+        start: see ``moments_start``. restarts, stride: see ``federated_barycenter``.
 
     A class that a client lacks is skipped there, with a warning (its mixture then is another one); a class that
     nobody has is an error.
@@ -65,7 +66,7 @@ def class_barycenters(
         skipped += [(v, i) for i, points in enumerate(own) if not len(points)]
         weights, clouds = n[there] / n[there].sum(), [uniform(x[own[i]]) for i in there]
         first = start(clouds, weights, atoms, wire)
-        result = federated_barycenter(clouds, first, rounds, weights, wire, restarts)
+        result = federated_barycenter(clouds, first, rounds, weights, wire, restarts, stride)
         for i, image, gamma in zip(there, result.mapped, result.gammas, strict=True):
             mapped[own[i]] = image
             gammas[i].append((v, gamma))
@@ -79,18 +80,21 @@ def class_barycenters(
 
 
 def moments_start(rng: np.random.Generator) -> Start:
-    """A Gaussian with the clients' pooled moments: every client sends mean and variance of each pixel, no sample.
+    """A Gaussian with the clients' pooled moments: every client sends its mean and S draws with its covariance.
 
-    Its mean is that of the barycenter; its variances are the weighted means of the clients' own, which leaves the
-    translations between clients out.
+    Its mean is that of the barycenter; its covariance is the weighted mean of the clients' own, which leaves the
+    translations between clients out. The draws stand for the covariance, which has d^2 numbers; they are no samples,
+    but lie in the span of the centred ones, as a covariance would say, too.
     """
 
     def start(clouds, weights, S, wire=None):
-        moments = [np.stack([cloud.x.mean(0), cloud.x.var(0)]) for cloud in clouds]
-        for i, own in enumerate(moments):
-            send(wire, f"client {i + 1}", "server", "moments", own)
-        mean, var = np.tensordot(weights, moments, 1)
-        return mean + var**0.5 * rng.standard_normal((S, len(mean)))
+        atoms = np.zeros((S, clouds[0].x.shape[1]))
+        for i, (cloud, weight) in enumerate(zip(clouds, weights, strict=True)):
+            mean, n = cloud.x.mean(0), len(cloud.x)
+            draws = rng.standard_normal((S, n)) @ (cloud.x - mean) / n**0.5
+            send(wire, f"client {i + 1}", "server", "moments", np.vstack([mean, draws]))
+            atoms += weight * mean + weight**0.5 * draws
+        return atoms
 
     return start
 
@@ -118,10 +122,10 @@ class World(NamedTuple):
     skipped: list[tuple[int, int]]
 
 
-def world(seen: Clients, atoms: int, rounds: int, start: Start, restarts: int = 0) -> World:
+def world(seen: Clients, atoms: int, rounds: int, start: Start, **converging) -> World:
     """See ``class_barycenters``; a class that a client lacks is listed, without a warning."""
     with warnings.catch_warnings(action="ignore"):
-        found = class_barycenters(*seen, atoms, rounds, start, restarts=restarts)
+        found = class_barycenters(*seen, atoms, rounds, start, **converging)
     everywhere = Clients(found.Q, found.labels, [np.arange(len(found.Q))] * len(seen.shards))
     own = gathered(found.gammas, found.gamma_labels)
     return World(seen, seen._replace(x=found.mapped), everywhere, own, found.skipped)
@@ -138,14 +142,19 @@ def worlds(
 ) -> dict[float, World]:
     """|Lambda| -> World. Q starts from pooled moments, or from client 1's samples, which everybody then sees.
 
-    In the first two thirds of the rounds gamma_i starts anew at Q.
+    See ``converging``.
     """
     found = {}
     for level in levels:
         start = sample_start if from_samples else moments_start(stream(seed, "start"))
         seen = shifted(clients, level, seed, reading)
-        found[level] = world(seen, atoms, rounds, start, restarts=2 * rounds // 3)
+        found[level] = world(seen, atoms, rounds, start, **converging(rounds))
     return found
+
+
+def converging(rounds: int) -> dict:
+    """What makes Q converge: in the first two thirds of the rounds gamma_i starts anew at Q, and Q goes all the way."""
+    return {"restarts": 2 * rounds // 3, "stride": 4.0}
 
 
 def owned(ways: Mapping[str, str], worlds: Mapping[float, World]) -> dict[tuple[str, float], Clients]:
@@ -183,7 +192,7 @@ def convergence(world: World, v: int, seed: int, rounds: int) -> dict[str, float
         found = ot.lp.free_support_barycenter([c.x for c in clouds], [c.w for c in clouds], start, numItermax=100)
         return objective(found, clouds)
 
-    ours, printed = (federated_barycenter(clouds, gaussian, rounds, restarts=r).Q for r in (2 * rounds // 3, 0))
+    ours, printed = (federated_barycenter(clouds, gaussian, rounds, **how).Q for how in (converging(rounds), {}))
     value, same, samples = (
         objective(ours, clouds),
         central(gaussian),

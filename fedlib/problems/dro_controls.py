@@ -11,7 +11,7 @@ import ot
 
 from ..numerics.transport import Message, federated_barycenter, uniform
 from ..streams import stream
-from .barycenters import Start, World, class_barycenters, gathered, moments_start
+from .barycenters import Start, World, class_barycenters, converging, gathered, moments_start
 from .digits import Clients
 
 BYTES = 4  # of a number that is sent
@@ -85,7 +85,7 @@ def data_wise(seen: Clients, atoms: int, rounds: int, start: Start) -> Clients:
         own = [uniform(z[points]) for shard in seen.shards if len(points := shard[seen.y[shard] == v])]
         first.append(start(own, np.full(len(own), 1 / len(own)), atoms, None))
     weights = np.array([len(own) for own in seen.shards]) / len(np.concatenate(seen.shards))
-    found = federated_barycenter(clouds, np.concatenate(first), rounds, weights, restarts=2 * rounds // 3)
+    found = federated_barycenter(clouds, np.concatenate(first), rounds, weights, **converging(rounds))
     moved = z.copy()
     for own, image in zip(seen.shards, found.mapped, strict=True):
         moved[own] = image

@@ -233,6 +233,23 @@ def test_a_round_over_the_samples_themselves_is_pots():
     np.testing.assert_allclose(two, one + (again - one) / 4, atol=1e-12)
 
 
+def test_with_stride_4_the_restarted_rounds_are_pots():
+    """The same messages, the centralised method; a carried round after it is as printed."""
+    measures, *_ = shifted_gaussians(n=30)
+    start = tight(measures[0], measures[1], 30)
+    clouds = [m.x for m in measures], [m.w for m in measures]
+    for n in (1, 3):
+        whole = ot.lp.free_support_barycenter(*clouds, start, numItermax=n, stopThr=0)
+        wire = []
+        ours = federated_barycenter(measures, start, n, restarts=n, stride=4, wire=wire).Q
+        np.testing.assert_allclose(ours, whole, atol=1e-10)
+        plain = []
+        federated_barycenter(measures, start, n, restarts=n, wire=plain)
+        assert [(m.what, m.value.shape) for m in wire] == [(m.what, m.value.shape) for m in plain]
+    carried = federated_barycenter(measures, start, 1, restarts=0, stride=4).Q
+    np.testing.assert_array_equal(carried, federated_barycenter(measures, start, 1).Q)
+
+
 def test_with_restarts_an_unlucky_start_ends_where_pot_ends():
     """In R^20 the pairs that gamma_i finds first are poor: carried they stay, and with restarts they change."""
     rng = stream(0, "unlucky")

@@ -74,16 +74,19 @@ def test_sample_start_takes_turns_at_the_first_client_that_has_the_class():
 
 
 def test_moments_start_has_the_pooled_moments_and_sends_no_sample():
-    """Weighted means of means and of the clients' own variances: the distance between the clients is in neither."""
+    """Weighted means of means and of the clients' own covariances: the distance between the clients is in neither."""
     rng, wire = stream(0, "moments"), []
-    clouds = [uniform(rng.normal(size=(50, 2)) * s + m) for s, m in ((1.0, 0.0), (3.0, 40.0))]
+    mix = np.array([[1.0, 0.8], [0.0, 0.6]])
+    clouds = [uniform(rng.normal(size=(50, 2)) @ mix * s + m) for s, m in ((1.0, 0.0), (3.0, 40.0))]
     atoms = moments_start(rng)(clouds, np.array([0.75, 0.25]), 20000, wire)
-    mean, var = ([f(c.x, 0) for c in clouds] for f in (np.mean, np.var))
+    mean, cov = [c.x.mean(0) for c in clouds], [np.cov(c.x.T, bias=True) for c in clouds]
     np.testing.assert_allclose(atoms.mean(0), 0.75 * mean[0] + 0.25 * mean[1], atol=0.06)
-    np.testing.assert_allclose(atoms.var(0), 0.75 * var[0] + 0.25 * var[1], rtol=0.04)
+    np.testing.assert_allclose(np.cov(atoms.T), 0.75 * cov[0] + 0.25 * cov[1], rtol=0.04)
     assert [(m.sender, m.receiver, m.what, m.value.shape) for m in wire] == [
-        ("client 1", "server", "moments", (2, 2)), ("client 2", "server", "moments", (2, 2))
+        ("client 1", "server", "moments", (20001, 2)), ("client 2", "server", "moments", (20001, 2))
     ]  # fmt: skip
+    for message, cloud in zip(wire, clouds, strict=True):
+        assert np.abs(message.value[:50, None] - cloud.x).sum(2).min() > 1e-3
 
 
 @pytest.fixture
@@ -143,11 +146,12 @@ def test_clients_apart_is_the_distance_of_their_clouds():
     assert clients_apart(twisted) == pytest.approx(2**0.5)
 
 
+@pytest.mark.parametrize("reading", ["client", "shared"])
 @pytest.mark.parametrize("level", [0.5, 2.0])
-def test_barycenters_of_digits_have_converged(level):
+def test_barycenters_of_digits_have_converged(level, reading):
     """Real digits (scikit-learn's) under a shift, from pooled moments: within 1 % of POT's, which sees all samples."""
     own = deal_digits(small_digits()["train"], 5, 200, seed=0)
-    here = worlds(own, [level], 0, "client", 20, 3)[level]
+    here = worlds(own, [level], 0, reading, 20, 3)[level]
     found = convergence(here, 3, 0, 20)
     assert found["ours / POT, from samples"] < 1.01
     assert found["ours / POT, same start"] < 1.005

@@ -90,8 +90,8 @@ def test_the_bill_in_kilobytes():
     own = deal_digits(small_digits()["train"], 2, 40, seed=0)
     rows = {way: (once, each) for way, once, each, _ in dc.bill(worlds(own, [0.5], 0, "client", 4, 1)[0.5], 1, 1000)}
     cloud = 4 * 10 * 4 * 784 / 1000
-    assert rows["mapped"] == (f"{2 * cloud + 62.72:.0f}", f"{2 * cloud:.0f}")
-    assert rows["atoms of γ"] == (f"{cloud + 62.72:.0f}", f"{2 * cloud:.0f}")
+    assert rows["mapped"] == (f"{3 * cloud + 31.36:.0f}", f"{2 * cloud:.0f}")
+    assert rows["atoms of γ"] == (f"{2 * cloud + 31.36:.0f}", f"{2 * cloud:.0f}")
     assert rows["class means"] == ("63", "0")
     assert rows["affine maps"] == (f"{62.72 + 2 * 4 * 784 * 785 / 2000:.0f}", "0")
     assert rows["model, per communication round"] == ("0", "8")
