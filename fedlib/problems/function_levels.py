@@ -1,6 +1,7 @@
 """Levels of partitions of a line and of the unit square: (K, p) -> who owns what, and how far apart the clients are."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -58,8 +59,12 @@ def w1_by_method(n_line: int, n_square: int = 500) -> dict[str, tuple[str, dict[
     return {title: (name, of) for name, (title, of) in zip(names, methods.items(), strict=True)}
 
 
-def x_over_xy(n: int = 1600) -> float:
-    """How many times larger W1 of two clients is with ten slabs than with 10 x 10 blocks of the same n points."""
+@cache
+def x_and_xy(n: int = 1600, parts: tuple[int, ...] = (2, 4, 10, 20)) -> np.ndarray:
+    """W1 of two clients with the x and with the xy method on the same n points, for some parts of an axis: [parts, 2].
+
+    h and h / 3 for parts of width h, if all points are many: the difference vanishes, the ratio does not.
+    """
     points = hammersley(n)
-    (slabs,), (blocks,) = w1(points, x_method(points, [2], [5])), w1(points, xy_method(points, [2], [10]))
-    return slabs / blocks
+    slabs = w1(points, x_method(points, [2], [s // 2 for s in parts]))
+    return np.stack([slabs, w1(points, xy_method(points, [2], parts))], 1)

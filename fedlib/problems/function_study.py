@@ -17,7 +17,6 @@ from ..federated.mixing import isolated
 from ..federated.stack import as_dict, predict
 from ..federated.train import train
 from ..models.networks import glorot_uniform
-from ..numerics.metrics import mean_sd
 from . import functions
 
 KINDS = ("central", "federated", "isolated")
@@ -91,12 +90,6 @@ class Sweep:
             by_level["isolated"][f"({K}, {p})"] = self.errors("isolated")[:, i, :K]
         return {"central": self.errors("central")} | by_level
 
-    def between(self) -> tuple[int, int]:
-        """At how many of all levels centralised <= federated <= every client alone, with a st.dev. of slack."""
-        fed, alone, central = self.ways()
-        (mean, sd), (centre, slack), alone = mean_sd(fed), mean_sd(central), alone.mean(0).min(1)
-        return int(((mean + sd >= centre - slack) & (mean - sd <= alone)).sum()), len(alone)
-
     def timing(self, net: nn.Module, n: int, steps: int) -> dict[str, float]:
         """Models in the stack, seconds and ``gflops``, for a table and a result file."""
         rate = self.gflops(net, n, steps)
@@ -136,10 +129,10 @@ def sweep(net: nn.Module, data, levels, seeds, rounds: int, kinds=KINDS, *, lr, 
 
 
 def drift(net: nn.Module, federated: Sweep, central: Sweep) -> dict[str, np.ndarray]:
-    """Relative divergence of every weight matrix from the centralised model's: matrix -> [S, L]."""
+    """Relative divergence of every weight matrix from the centralised model's: layer -> [S, L]."""
     centre = central.weights(net, "central")
     apart = [weight_divergence(federated.weights(net, "federated", level), centre) for level in federated.levels]
-    return {f"$W_{i + 1}$": torch.stack([d[key] for d in apart], 1).numpy() for i, key in enumerate(apart[0])}
+    return {f"layer {i + 1}": torch.stack([d[key] for d in apart], 1).numpy() for i, key in enumerate(apart[0])}
 
 
 def fits(net: nn.Module, sweep: Sweep, z: Tensor, seed: int) -> dict[tuple, tuple]:

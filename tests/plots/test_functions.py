@@ -1,15 +1,12 @@
-"""Pictures of notebook 04: they show what they are given, for any number of levels, and answer a slider in time."""
-
-from types import SimpleNamespace
+"""Fits of notebook 04: they show what they are given, and answer a slider in time."""
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.container import BarContainer
 
 from fedlib.federated.partitions import index_rule
 from fedlib.plots import functions as draw_functions
-from fedlib.plots.style import CLIENTS, COLORS, panels
+from fedlib.plots.style import CLIENTS, COLORS
 from fedlib.runs.pages import png
 
 from ..conftest import assert_redraws_fast, every_move
@@ -62,34 +59,15 @@ def test_the_explorer_answers_a_slider_within_200_ms():
     assert_redraws_fast(every_move(draw_functions.fit_explorer(X, Z, f, of)))
 
 
-@pytest.mark.parametrize(("seeds", "levels"), [(1, 1), (2, 3)])
-def test_pictures_of_levels_take_any_number_of_seeds_and_levels(seeds, levels):
-    """Each one is drawn to the end: a single level has no width on a logarithmic axis, a single seed no spread."""
-    at = np.arange(1, levels + 1)
-    error = 0.1 * np.ones((seeds, levels)) / at
-    alone = np.stack([error, 2 * error], 2)
-
-    def draw(ax, x):
-        draw_functions.error_curves(ax, x, error, alone, error[:, 0])
-
-    n = min(levels, 2)  # numbers of local steps
-    of = {"federated": error, "isolated": error[..., None], "central": error[:, 0]}
-    sweep = SimpleNamespace(errors=lambda kind, K=None: of[kind])
-    everything = [
-        draw_functions.two_scales(2 * at, 1 / at, draw, "e"),
-        draw_functions.more_clients(at, {K: 1 / at for K in (2, 3, 4, 5)}, sweep),
-        draw_functions.bound_panels(at, [2, 5][:n], {"2": error[:1].repeat(n, 0)}, np.ones((n, levels))),
-    ]
-    for fig in everything:
-        assert png(fig)
-        assert all(ax.get_xlabel() for ax in fig.axes)
-    (shown,) = [line for line in everything[0].axes[0].get_lines() if line.get_label() == "federated"]
-    np.testing.assert_allclose(shown.get_ydata(), 0.1 / at)
-
-
-def test_bars_are_means_of_the_variants():
-    _, ((ax,),) = panels()
-    draw_functions.bars(ax, {"a": np.array([[0.1, 0.2], [0.3, 0.2]]), "b": np.full((2, 2), 0.5)}, ["coarse", "fine"])
-    coarse, fine = (c for c in ax.containers if isinstance(c, BarContainer))
-    np.testing.assert_allclose([bar.get_width() for bar in coarse], [0.2, 0.5])
-    np.testing.assert_allclose([bar.get_width() for bar in fine], [0.2, 0.5])
+def test_examples_show_who_owns_what():
+    """Fig. 4C: shades from half way to half way, in the owners' colours."""
+    f, of = fits([(2, 1), (2, 5)])
+    fig = draw_functions.examples(X, Z, f, {2 * p: of[2, p] for p in (1, 5)}, 1.1 * f)
+    assert png(fig)
+    for ax, pieces in zip(fig.axes, (2, 10), strict=True):
+        assert len(ax.patches) == pieces
+        for i, patch in enumerate(ax.patches):
+            assert to_hex(patch.get_facecolor()) == CLIENTS[i % 2].lower()
+            assert patch.get_x() == pytest.approx(-1 + 2 * i / pieces, abs=0.02)
+        assert "federated 0 %, centralised 10 %" in ax.get_title()
+    assert to_hex(labelled(fig.axes[0])["centralised"].get_color()) == COLORS["centralised"].lower()

@@ -1,7 +1,6 @@
 """Levels of partitions: who owns what, and W1 against its closed forms."""
 
 import numpy as np
-import pytest
 
 from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
 from fedlib.problems import function_levels
@@ -41,9 +40,12 @@ def test_w1_follows_its_closed_forms():
     assert all(max(levels) <= 16 for levels, *_ in few.values()), "no client without a point"
 
 
-def test_slabs_are_several_times_as_far_apart_as_blocks():
-    """The closed forms say 3: h (K + 1) / 3 with h = 1 / 10 against h / 3."""
-    assert function_levels.x_over_xy() == pytest.approx(3, rel=0.5)
+def test_slabs_and_blocks_of_few_parts_have_their_closed_forms():
+    """Two halves are 1/2 apart, the diagonal quarters 1/3; with more parts both fall, and blocks are nearer."""
+    found = function_levels.x_and_xy()
+    np.testing.assert_allclose(found[0], [1 / 2, 1 / 3], rtol=0.01)
+    np.testing.assert_allclose(found[:3, 0], [1 / 2, 1 / 4, 1 / 10], rtol=0.01)
+    assert (np.diff(found, axis=0) < 0).all() and (found[:, 1] < found[:, 0]).all()
 
 
 def test_examples_give_every_point_one_owner():
