@@ -9,6 +9,7 @@ from .hashes import content_hash
 from .outputs import read_result
 from .pages import columns
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters, profiles_of
+from .reduced import still_reduced
 from .results import comparisons_of
 from .verdicts import BETTER, NOT, NOT_REACHED, ORDERING, REPRODUCED, summary, table
 
@@ -37,7 +38,9 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
     rows = [c for r in results for c in comparisons_of(r)]
     found = all_claims([*results, *extra_results(figures)]) if profile == "paper" else all_claims(results, False)
     summaries = [summary(rows), *per_paper(rows, found), ""] if profile == "paper" else []
-    return "\n".join([columns(table(rows, profile, full)), listed(found), *summaries, *notes])
+    short = still_reduced([*results, *extra_results(figures)]) if profile == "paper" else []
+    short = ["What is still reduced against the paper's settings:", *short, ""] if short else []
+    return "\n".join([columns(table(rows, profile, full)), listed(found), *summaries, *short, *notes])
 
 
 def listed(found: Mapping[str, Mapping]) -> str:

@@ -18,6 +18,7 @@ from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
 from .outputs import read_result
 from .profiles import FIGURES, named
+from .reduced import reduced
 from .settings import check
 from .verdicts import Comparison, Measured, compare, judged, measured, ours, paper_numbers, table
 
@@ -185,6 +186,7 @@ class Run:
             "profile": self.profile,
             "label": self.label,
             "parameters": self.parameters,
+            "reduced": reduced(self.notebook, self.parameters),
             "environment": environment(),
             "wall_s": round(time.time() - self.started, 1),
             "metrics": metrics,
