@@ -85,22 +85,6 @@ def field(ax, u: np.ndarray, title: str) -> None:
     ax.set(xlabel="x", ylabel="t", title=title)
 
 
-def field_view(v: np.ndarray, truth: np.ndarray, predictions: Mapping[str, np.ndarray], title: str = "") -> Figure:
-    """One input v [a] at equispaced x, the solution u(x, t) [a, b] and absolute errors of the predictions [a, b]."""
-    count = 2 + len(predictions)
-    fig, (first, second, *rest) = grid(count, (2.1, 2.1), columns=-(-count // 2))
-    first.plot(np.linspace(0, 1, len(v)), v, color="0.3")
-    first.set(xlabel="x", title="input v(x)")
-    field(second, truth, "solution u(x, t)")
-    top = max(np.abs(u - truth).max() for u in predictions.values())
-    for ax, (label, u) in zip(rest, predictions.items(), strict=True):
-        shown = ax.imshow(np.abs(u - truth).T, cmap="magma", vmin=0, vmax=top, **SQUARE)
-        ax.set(xlabel="x", title=f"{label}\ne = {percent(u, truth):.3g} %")
-    fig.colorbar(shown, ax=rest, label="|error|")
-    fig.suptitle(title, fontsize=9)
-    return fig
-
-
 def limit(values: np.ndarray, steps: Sequence[float] = (0.2, 0.35, 0.6, 1, 2, 4, 7, 10)) -> tuple[float, float]:
     """The smallest of some symmetric limits: an axis that a slider changes rarely is easier to read, and cheaper."""
     top = np.abs(values).max()

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..numerics.metrics import mean_sd, plus_minus
 from ..numerics.spaces import TERMS
+from ..problems.operator_claims import listed
 from ..problems.operator_study import CLIENTS, changes
 from ..problems.operators import TITLES
 
@@ -37,8 +38,9 @@ def level_table(results: Sequence[Mapping]) -> tuple[list, list]:
             for who, values in (clients | {"federated": e["federated"]}).items():
                 at = dict(zip(own, values.T, strict=True))
                 rows.append([f"{TITLES[name]}, {who}", *(number(at[n]) if n in at else "" for n in levels)])
-            central = np.array(metrics["centralised_percent"][name])[:, -1]
-            rows.append([f"{TITLES[name]}, centralised", *[""] * (len(levels) - 1), number(central)])
+            if name in metrics["centralised_percent"]:
+                central = np.array(metrics["centralised_percent"][name])[:, -1]
+                rows.append([f"{TITLES[name]}, centralised", *[""] * (len(levels) - 1), number(central)])
     return ["e (%)", *(f"n = {n}" for n in levels)], rows
 
 
@@ -66,3 +68,31 @@ def local_updates_table(levels: Sequence[int], errors: Mapping[object, np.ndarra
     """Errors (%) of the federation for some numbers of local steps: E -> [S, levels]."""
     rows = [[f"E = {E}", *(plus_minus(of_level, 2) for of_level in np.transpose(e))] for E, e in errors.items()]
     return ["e (%), mean ± st.dev. over seeds", *(f"n = {n}" for n in levels)], rows
+
+
+def example_table(examples: Mapping[str, Mapping]) -> tuple[list, list]:
+    """Errors (%) of the examples, and how often the federation beats each client over all test functions.
+
+    examples: name of the operator -> {n: ``operator_examples.findings``}.
+    """
+    rows = []
+    for name, of in examples.items():
+        for n, found in of.items():
+            e, below = found["example"], found["below"]
+            row = [listed([e[who]]) for who in ("federated", "isolated 1", "isolated 2")]
+            row += [f"{share:.0%}" for share in (below["isolated 1"], below["isolated 2"], found["best"])]
+            rows.append([f"{TITLES[name]}, n = {n}", *row, str(found["functions"])])
+    header = ["example", "federated, e (%)", "client 1 alone", "client 2 alone"]
+    return [*header, "federation beats client 1", "client 2", "both", "of functions"], rows
+
+
+def example_words(examples: Mapping[str, Mapping]) -> list[str]:
+    """What is seen in the examples, a sentence each: who is best, and at how many functions the federation is."""
+    said = []
+    for name, of in examples.items():
+        for n, found in of.items():
+            e = {who: v for who, v in found["example"].items() if who != "centralised"}
+            order = ", then ".join(who.replace("isolated", "client") for who in sorted(e, key=e.__getitem__))
+            rule = f"of {found['functions']} functions the federation is best at {found['best']:.0%}"
+            said.append(f"{TITLES[name]}, n = {n}: the best here is {order}; {rule}")
+    return said

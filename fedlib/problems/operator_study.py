@@ -14,7 +14,7 @@ from ..federated.heterogeneity import weight_divergence
 from ..federated.history import History
 from ..federated.rounds import on
 from ..federated.stack import as_dict, predict
-from ..numerics.solutions import antiderivative, staircase
+from ..numerics.solutions import antiderivative, burgers, staircase
 from ..numerics.spaces import TERMS, chebyshev_draws, chebyshev_series, support
 from ..streams import stream
 from .operators import TITLES, Operator, operator_error, operator_loss
@@ -42,6 +42,13 @@ def staircase_error(c: np.ndarray) -> float:
     x = np.linspace(0, 1, 100)
     exact = antiderivative(c, x)
     return 100 * np.linalg.norm(staircase(chebyshev_series(c, x)) - exact) / np.linalg.norm(exact)
+
+
+def fading(c: np.ndarray, nu: float) -> float:
+    """What Burgers leaves at t = 1 of the variation in x of functions c [n, TERMS], in % of that at t = 0."""
+    u = burgers(chebyshev_series(c, np.linspace(0, 1, 101))[:, :-1], nu)[:, :-1]  # [n, x, t], without the repeated end
+    spread = [np.linalg.norm(v - v.mean(1, keepdims=True)) for v in (u[..., -1], u[..., 0])]
+    return float(100 * spread[0] / spread[1])
 
 
 def federations(
@@ -119,7 +126,9 @@ def metrics(errors: Mapping[str, Mapping]) -> dict[str, dict]:
     return {
         "levels": {name: e["levels"] for name, e in errors.items()},
         "error_percent": {name: {kind: e[kind] for kind in ("isolated", "federated")} for name, e in errors.items()},
-        "centralised_percent": {name: np.stack([*e["centralised"].values()], 1) for name, e in errors.items()},
+        "centralised_percent": {
+            name: np.stack([*e["centralised"].values()], 1) for name, e in errors.items() if e["centralised"]
+        },
     }
 
 

@@ -65,20 +65,6 @@ def test_an_axis_keeps_its_limits_while_a_slider_moves():
     assert draw.limit(np.array([37.0])) == (-37, 37)
 
 
-def test_the_field_view_names_every_model():
-    truth = np.ones((11, 11))
-    guesses = {"isolated 1": truth + 0.1, "federated": truth * 1.05, "centralised": truth}
-    fig = draw.field_view(np.zeros(11), truth, guesses, "Burgers")
-    titles = [ax.get_title() for ax in fig.axes if ax.axison and ax.get_title()]
-    assert titles == [
-        "input v(x)",
-        "solution u(x, t)",
-        "isolated 1\ne = 10 %",
-        "federated\ne = 5 %",
-        "centralised\ne = 0 %",
-    ]
-
-
 def images(fig):
     return {ax.get_title(): ax.images[0].get_array() for ax in fig.axes if ax.images}
 

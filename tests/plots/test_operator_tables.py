@@ -57,3 +57,13 @@ def test_a_run_as_a_table():
     assert header == ["Burgers, 2 clients: e (%), mean over 2 seeds", "n = 2", "n = 10"]
     assert rows[1] == ["client 2 alone (inverse)", 8, 4] and rows[2] == ["federated", 4, 1]
     assert rows[3] == ["centralised, union", "-", 1]
+
+
+def test_examples_in_a_table_and_in_words():
+    one = {"functions": 200, "example": {"federated": 2.0, "isolated 1": 1.5, "isolated 2": 90.0, "centralised": 0.1},
+           "below": {"isolated 1": 0.4, "isolated 2": 0.99}, "best": 0.39}  # fmt: skip
+    header, rows = tables.example_table({"burgers_2": {5: one}})
+    assert rows == [["Burgers, 2 clients, n = 5", "2.0", "1.5", "90", "40%", "99%", "39%", "200"]]
+    assert len(header) == len(rows[0])
+    (said,) = tables.example_words({"burgers_2": {5: one}})
+    assert "the best here is client 1, then federated, then client 2; of 200 functions" in said and "39%" in said

@@ -53,6 +53,15 @@ def test_the_staircase_is_the_left_riemann_sum():
     assert study.staircase_error(c) == pytest.approx(100 * np.linalg.norm(gap) / np.linalg.norm(exact), rel=0.05)
 
 
+def test_viscosity_leaves_at_most_what_it_leaves_of_the_longest_wave():
+    """Small inputs obey the heat equation: wave m decays by exp(-nu (2 pi m)^2), m >= 1."""
+    c = 1e-3 * study.draws("forward", 10, 5, 0)
+    left = [study.fading(c, nu) for nu in (0.1, 0.15)]
+    bounds = [100 * np.exp(-nu * 4 * np.pi**2) for nu in (0.1, 0.15)]
+    assert all(0.01 * bound < e < 1.001 * bound for e, bound in zip(left, bounds, strict=True))
+    assert left[1] / left[0] == pytest.approx(np.exp(-0.05 * 4 * np.pi**2), rel=0.02), "only the longest wave is left"
+
+
 def test_what_is_trained_at_which_level():
     cases, c = study.federations("burgers_3", 4, (3, 1), (2, 6), (10, 6), (2,), lr=0.01)
     own = [("federated", 2), ("isolated", 2), ("independent", 2)]

@@ -30,6 +30,8 @@ OLD = {
     "allen_cahn_3/05_pinn_forward": (UNUSED, {"helmholtz_side", "helmholtz_boundary", "piece"}),
     "paper/06_pinn_inverse": ("C every 100 epochs, residuals at the ends", {"evaluations", "inside", "more", "stop"}),
     "seeds/06_pinn_inverse": ("C every 100 epochs", {"evaluations", "inside", "more", "stop"}),
+    "paper/07_operator_learning": ("the same numbers as lists, not by operator", {"E_values", "E_levels"}),
+    "diffusion_reaction/07_operator_learning": (UNUSED, {"E_values", "E_levels"}),
 }  # fmt: skip
 """Committed results with parameters that are not today's: why, and which. Run them again and the entry goes."""
 
