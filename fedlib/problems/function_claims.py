@@ -97,10 +97,17 @@ def two_clients(record: Mapping) -> dict[str, Verdict]:
         of[name], w1[at] = every.some(keep), np.array(record["w1"][at])[keep]
         layers = enumerate(record["weight_divergence"].get(at, {}).values(), 1)
         of[f"drift {at}"] = {f"{at} layer {i}": (w1[at], np.array(v)[:, keep]) for i, v in layers}
-    inside = {name: of[name].between() for name in SWEEPS}
-    falls = ranks({name: (w1[at], of[name].federated) for name, at in SWEEPS.items()})
-    grows = ranks(of["drift 1D"] | of["drift x"])
+    where, found = {"line": ["1D"], "square": ["x", "x, printed"]}, {}
+    for place, names in where.items():
+        inside = {name: of[name].between() for name in names}
+        falls = ranks({name: (w1[SWEEPS[name]], of[name].federated) for name in names})
+        grows = ranks(of[f"drift {SWEEPS[names[0]]}"])
+        said = "; ".join(f"{name}: {a} of {b} levels" for name, (a, b) in inside.items())
+        found[f"q1.{place}"] = all(a == b for a, b in inside.values()), said
+        found[f"q2.{place}"] = correlates(falls), in_words(falls)
+        found[f"q4.{place}"] = correlates(grows), in_words(grows)
     fed, best, central = of["1D"].federated.mean(0), of["1D"].best, of["1D"].central.mean()
+    worse = of["1D"].alone[:, -1].mean(0).max()
     n, coarse = of["1D"].subdomains[-1], of["1D"].parts[0] == 1
     wave = polynomial_error()
     fall = {
@@ -109,14 +116,9 @@ def two_clients(record: Mapping) -> dict[str, Verdict]:
         if name in ("x", "x, printed")
     }
     ends = [(name, e.federated.mean(0)[i], e.best[i]) for name, e in of.items() if name in fall for i in (0, -1)]
-    return {
-        "q1.function": (all(a == b for a, b in inside.values()),
-                        "; ".join(f"{name}: {a} of {b} levels" for name, (a, b) in inside.items())),
-        "q2.function": (correlates(falls), in_words(falls)),
+    return found | {
         "q3.function": (bool(fed[-1] < 2 * central), f"{fed[-1] / central:.2f} x at {n} subdomains"),
-        "q3.function.alone": (bool(of["1D"].alone[:, -1].mean(0).max() < 2 * central),
-                              f"better client {best[-1] / central:.2f} x at {n} subdomains"),
-        "q4.function": (correlates(grows), in_words(grows)),
+        "q3.function.alone": (bool(worse < 2 * central), f"worse client {worse / central:.2f} x at {n} subdomains"),
         "fig4c.better": (bool(fed[0] < best[0]) if coarse else None, f"{fed[0]:.3f}, better client {best[0]:.3f}"),
         "fig4c.wave": (bool(np.median(of["1D"].federated[:, 0]) < wave / 2) if coarse else None,
                        f"median {np.median(of['1D'].federated[:, 0]):.3f}, the polynomial alone {wave:.3f}"),

@@ -41,7 +41,7 @@ def record():
     return {
         "error": {name: copy.deepcopy(fine) for name in ("1D", "x", "x, printed")} | {"xy": blocks(rising, rising)},
         "w1": {"1D": W1, "x": W1, "xy": {str(K): [0.1 * K, 0.04 * K] for K in K_ALL}},
-        "weight_divergence": {"1D": drift, "x": drift},
+        "weight_divergence": {"1D": drift, "x": copy.deepcopy(drift)},
         "what_if": {"as above": [[0.1, 0.01]], "E = 3": [[0.001, 0.001]], "SGD, lr 1": [[0.2, 0.2]]},
         "theorem": np.array([[[0.1, 0.2, 1.0]]]),
         "apart": {"2": [1, 2, 3], "100": [0.1, 0.2, 0.3]},
@@ -79,15 +79,15 @@ def hidden(record, *path, value):
 @pytest.mark.parametrize(
     ("ids", "path", "value"),
     [
-        ({"fig2a", "q2.function", "q4.function"}, ("w1", "1D"), [1.0, 0.04, 0.2]),
+        ({"fig2a", "q2.line", "q4.line"}, ("w1", "1D"), [1.0, 0.04, 0.2]),
         ({"fig2d.trend"}, ("w1", "xy", "5"), [0.5, 0.55]),
         ({"fig2d.clients"}, ("w1", "xy", "5"), [0.35, 0.1]),
-        ({"q1.function"}, ("error", "1D", "federated", "(2, 5)"), [0.15, 0.15]),  # client 1 has 0.1
-        ({"q1.function", "q2.function"}, ("error", "x", "federated", "(2, 5)"), [0.3, 0.3]),
+        ({"q1.line"}, ("error", "1D", "federated", "(2, 5)"), [0.15, 0.15]),  # client 1 has 0.1
+        ({"q1.square", "q2.square"}, ("error", "x", "federated", "(2, 5)"), [0.3, 0.3]),
         ({"fig4c.wave"}, ("error", "1D", "federated", "(2, 1)"), [0.15, 0.15]),  # the polynomial alone has 0.21
         ({"q3.function.alone"}, ("error", "1D", "isolated", "(2, 25)"), [[0.01, 0.03]] * 2),
         ({"fig5.fall"}, ("error", "x, printed", "federated", "(2, 1)"), [0.07, 0.07]),
-        ({"q4.function"}, ("weight_divergence", "x", "layer 2"), np.array([[1, 2, 3], [1, 2, 3]])),
+        ({"q4.square"}, ("weight_divergence", "x", "layer 2"), np.array([[1, 2, 3], [1, 2, 3]])),
         ({"fig3.apart"}, ("apart", "100"), [3, 2, 1]),
         ({"fig4c.alone"}, ("elsewhere", "1D"), [[0.02, 1.5], [0.3, 0.9]]),
         ({"fig4c.alone"}, ("elsewhere", "1D"), [[0.02, 1.5], [0.03, 0.2]]),
@@ -104,7 +104,7 @@ def test_each_claim_looks_at_its_own_numbers(record, ids, path, value):
     before, after = judged(record), hidden(record, *path, value=value)
     broken = {id for id in before if before[id][0] and after[id][0] is False}
     assert ids <= broken
-    assert broken <= ids | {"fig5.better", "q2.function", "q6.gap", "target.q6.order", "fig5.fall"}
+    assert broken <= ids | {"fig5.better", "q2.line", "q2.square", "q6.gap", "target.q6.order", "fig5.fall"}
 
 
 def test_levels_beyond_the_paper_do_not_enter_a_verdict(record):
@@ -113,8 +113,8 @@ def test_levels_beyond_the_paper_do_not_enter_a_verdict(record):
         [0.09, 0.02, 0.9], [0.5, 0.1, 0.009], [0.4, 0.2, 0.012], levels=[(2, 1), (2, 50), (2, 100)]
     )
     found = judged(record)
-    assert found["q3.function"] == (False, "4.00 x at 100 subdomains") and found["q1.function"][0]
-    assert found["q1.function"][1].startswith("1D: 2 of 2 levels")
+    assert found["q3.function"] == (False, "4.00 x at 100 subdomains") and found["q1.line"][0]
+    assert found["q1.line"][1].startswith("1D: 2 of 2 levels")
 
 
 def test_what_was_not_recorded_is_not_run(record):
