@@ -17,10 +17,15 @@ def seeds_and_median(ax, x: Sequence[float], values: np.ndarray, label: str, **s
     ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
 
 
-def against_w1(ax, w: Sequence[float], levels: Sequence[int], name: str = "subdomains n", closest: float = 0.05):
+def label(levels: Sequence[int]) -> str:
+    """Levels at one tick."""
+    return ", ".join(map(str, sorted(levels)))
+
+
+def against_w1(ax, w: Sequence[float], levels: Sequence[int], name: str = "subdomains n", letter: float = 0.024):
     """Logarithmic axes over W1 [levels], and above them the level, called ``name`` if that is not empty.
 
-    Levels nearer to each other than a share of the axis, ``closest``, have one tick together.
+    Levels whose labels would touch have one tick together; ``letter``: the share of the axis that a letter takes.
     """
     log_axis(ax.xaxis)
     log_axis(ax.yaxis)
@@ -31,11 +36,12 @@ def against_w1(ax, w: Sequence[float], levels: Sequence[int], name: str = "subdo
     wide = np.ptp(np.log(ax.get_xlim()))
     ticks: list[tuple[float, list[int]]] = []
     for at, n in sorted(zip(w, levels, strict=True)):
-        if ticks and np.log(at / ticks[-1][0]) < closest * wide:
+        touching = letter * (len(label(ticks[-1][1])) + len(str(n)) + 1) / 2 if ticks else 0
+        if ticks and np.log(at / ticks[-1][0]) < touching * wide:
             ticks[-1][1].append(n)
         else:
             ticks.append((at, [n]))
-    above.set_xticks([at for at, _ in ticks], [", ".join(map(str, sorted(ns))) for _, ns in ticks], fontsize=7)
+    above.set_xticks([at for at, _ in ticks], [label(ns) for _, ns in ticks], fontsize=7)
     above.tick_params(length=2, pad=1)
     if name:
         above.set_xlabel(name, fontsize=8)

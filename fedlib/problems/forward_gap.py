@@ -6,7 +6,7 @@ import numpy as np
 
 from . import drift, drift_study, forward
 
-HEADER = ("rule", "E", "error (%), median", "smallest to largest", "MB sent up")
+HEADER = ("rule", "E", "relative error / 1e-5, median", "smallest to largest", "MB sent up")
 
 
 def gap(level: int, seeds: Sequence[int], rules: Sequence[str], Es: Sequence[int], *, rounds: int, lr: float, **how):
@@ -33,7 +33,7 @@ def rows(found: Mapping[str, Mapping], centralised: Sequence[float]) -> list[lis
     """Rows of HEADER by falling median, the centralised model last. found: as of ``gap``; centralised [S] (%)."""
 
     def said(e):
-        return [f"{np.median(e):.3g}", f"{np.min(e):.3g} to {np.max(e):.3g}"]
+        return [f"{1000 * np.median(e):.0f}", f"{1000 * np.min(e):.0f} to {1000 * np.max(e):.0f}"]
 
     ranked = sorted(found.values(), key=lambda of: -np.median(of["error_percent"]))
     table = [[of["rule"], str(of["E"]), *said(of["error_percent"]), f"{of['megabytes']:.0f}"] for of in ranked]

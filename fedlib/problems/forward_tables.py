@@ -1,6 +1,6 @@
 """What a study of forward problems says in numbers: of a run's metrics, its own or committed ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray
@@ -38,7 +38,11 @@ def error_rows(metrics: Mapping, digits: int = 2) -> list[list[str]]:
     return rows
 
 
-def correlations(metrics: Mapping, name: str) -> list[float]:
-    """Spearman's rank correlation of W1 and the divergence, mean over seeds, of each weight matrix of a problem."""
-    weights = np.mean(metrics["weight_divergence"][name], 0).T
-    return [spearmanr(metrics["w1"][name], w).statistic for w in weights]
+def correlations(metrics: Mapping, name: str, levels: Sequence[int] | None = None) -> list[float]:
+    """Spearman's rank correlation of W1 and the divergence, mean over seeds, of each weight matrix of a problem.
+
+    levels: some of the problem's, all by default.
+    """
+    at = [metrics["levels"][name].index(n) for n in (levels or metrics["levels"][name])]
+    weights = np.mean(metrics["weight_divergence"][name], 0)[at].T
+    return [spearmanr(np.array(metrics["w1"][name])[at], w).statistic for w in weights]

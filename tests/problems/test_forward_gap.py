@@ -38,9 +38,9 @@ def test_told_by_falling_median():
         "b, E = 1": {"rule": "b", "E": 1, "error_percent": np.array([9.0, 9.5, 100.0]), "megabytes": 0.7},
     }
     assert forward_gap.rows(found, [1.0, 1.6, 0.4]) == [
-        ["b", "1", "9.5", "9 to 100", "1"],
-        ["a", "5", "3", "2 to 4", "12"],
-        ["centralised", "-", "1", "0.4 to 1.6", "0"],
+        ["b", "1", "9500", "9000 to 100000", "1"],
+        ["a", "5", "3000", "2000 to 4000", "12"],
+        ["centralised", "-", "1000", "400 to 1600", "0"],
     ]
     assert forward_gap.closes(found, [1.5, 1.6, 0.4]) == ["a, E = 5"]
     assert forward_gap.closes(found, [1.0, 1.6, 0.4]) == []

@@ -149,3 +149,17 @@ def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
     whole = mean_pairwise_w1([x[s] for s in own])
     assert forward_study.heterogeneity(problem, 2 * K) == pytest.approx(whole, rel=1e-9)
     assert w1(x[own[0]], x[own[1]]) > 0
+
+
+def test_verdicts_rest_on_the_papers_levels():
+    assert forward_study.printed("poisson", [2, 4, 6, 8, 32]) == [6, 8, 32]
+    assert forward_study.printed("poisson", [4]) == []
+    assert forward_study.printed("helmholtz", [2, 4]) == [2, 4]
+
+
+def test_a_level_has_a_word(trained):
+    problem, levels, history = trained
+    word = {"Poisson": "subdomains n", "Helmholtz": "blocks per axis"}[problem.name]
+    w1 = {n: forward_study.heterogeneity(problem, n) for n in levels}
+    assert forward_study.errors(problem, history, w1).attrs["level"] == word
+    assert forward_study.divergence(problem, forward_study.trained(history), w1).attrs["level"] == word

@@ -41,3 +41,4 @@ def test_errors_have_a_row_per_level(metrics):
 
 def test_correlations_are_those_of_the_ranks(metrics):
     assert forward_tables.correlations(metrics, "poisson") == pytest.approx([1, -1, -0.5])
+    assert forward_tables.correlations(metrics, "poisson", [8, 32]) == pytest.approx([1, -1, 1])

@@ -21,13 +21,10 @@ NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
 HOW = {"workers", "backend", "device", "processes", "compile"}
 """Parameters that say how a run is computed, not what; the last two are gone, but older results have them."""
 UNUSED = "of problems that this profile does not run"
+OTHERS = {"helmholtz_side", "helmholtz_boundary", "piece", "gap_level", "gap_rules", "gap_E"}
 OLD = {
-    "paper/05_pinn_forward": (UNUSED, {
-        "levels", "rounds", "allen_cahn_times", "allen_cahn_lines", "allen_cahn_k", "allen_cahn_d",
-        "allen_cahn_initial", "allen_cahn_boundary",
-    }),
-    "allen_cahn_2/05_pinn_forward": (UNUSED, {"helmholtz_side", "helmholtz_boundary", "piece"}),
-    "allen_cahn_3/05_pinn_forward": (UNUSED, {"helmholtz_side", "helmholtz_boundary", "piece"}),
+    "allen_cahn_2/05_pinn_forward": (UNUSED, OTHERS),
+    "allen_cahn_3/05_pinn_forward": (UNUSED, OTHERS),
     "paper/06_pinn_inverse": ("C every 100 epochs, residuals at the ends", {"evaluations", "inside", "more", "stop"}),
     "seeds/06_pinn_inverse": ("C every 100 epochs", {"evaluations", "inside", "more", "stop"}),
     "paper/07_operator_learning": ("the same numbers as lists, not by operator", {"E_values", "E_levels"}),
