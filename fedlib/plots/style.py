@@ -80,7 +80,12 @@ def band(ax, x: Sequence[float], values: np.ndarray, color: str, label: str, **k
 
 
 def log_axis(axis) -> None:
-    """Logarithmic axis with plain numbers (20, not 2 x 10^1) where it spans about a decade or less."""
+    """Logarithmic axis with plain numbers (20, not 2 x 10^1) where it spans about a decade or less.
+
+    It stays linear where no value is positive (a divergence that is exactly 0 at all levels).
+    """
+    if axis.axes.has_data() and not np.isfinite(getattr(axis.axes.dataLim, f"minpos{axis.axis_name}")):
+        return
     getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
     low, high = axis.get_view_interval()
     axis.set_minor_formatter(NullFormatter())

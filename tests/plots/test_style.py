@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import nbformat
 import numpy as np
@@ -93,3 +94,13 @@ def test_limits_around_zero_hold_all_values_and_rarely_change():
     assert style.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
     assert style.around(np.array([0.49])) == style.around(np.array([-0.31]))
     assert style.around(np.array([30000.0]))[1] > 30000
+
+
+def test_an_axis_without_a_positive_value_stays_linear():
+    with warnings.catch_warnings(action="error"):
+        _, ((zeros, some),) = style.panels(1, 2)
+        zeros.plot([1, 2], [0, 0])
+        some.plot([1, 2], [0, 3])
+        for ax in (zeros, some):
+            style.log_axis(ax.yaxis)
+    assert (zeros.get_yscale(), some.get_yscale()) == ("linear", "log")
