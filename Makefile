@@ -46,7 +46,7 @@ figures: setup  ## run every notebook in the quick profile and write the figures
 	$(PY) -m fedlib run --profile quick --jobs $(JOBS)
 
 paper: setup  ## run every notebook in the paper profile (hours; see README); DEVICE=cuda: all long profiles, on a GPU
-	$(PY) -m $(if $(DEVICE),fedlib.runs.queue --device $(DEVICE),fedlib run --profile paper --jobs 1)
+	$(PY) -m fedlib $(if $(DEVICE),queue --device $(DEVICE),run --profile paper --jobs 1)
 
 report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report --profile paper

@@ -1,4 +1,4 @@
-"""python -m fedlib run | report | defaults | bench"""
+"""python -m fedlib run | queue | report | defaults | bench"""
 
 import argparse
 import ast
@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from .runs import batch, profiles
+from .runs.queue import order, run_all
 from .runs.report import report as report_of
 
 
@@ -21,6 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("--limit", type=float, metavar="SECONDS", help="the longest that a notebook may take")
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
+    queue = commands.add_parser("queue", help="run every profile but the quick one, the heaviest last, on a device")
+    queue.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
+    queue.add_argument("--list", action="store_true", help="say what would run, in order")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     report.add_argument("--profile", default="paper")
     defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
@@ -28,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     bench = commands.add_parser("bench", help="time the engine beside what else one would take; writes JSON and figure")
     bench.add_argument("--quick", action="store_true", help="two and twenty clients, without torch.compile")
-    for command in (run, report, bench):
+    for command in (run, queue, report, bench):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     given = parser.parse_args(arguments)
 
@@ -46,6 +50,11 @@ def main(arguments: list[str] | None = None) -> int:
         if given.command == "report":
             print(report_of(given.profile, given.figures))
             return 0
+        if given.command == "queue":
+            if given.list:
+                print(order(given.figures))
+                return 0
+            return int(any(o.status == "failed" for o in run_all(given.device, figures=given.figures)))
         overrides = dict(override(text) for text in given.p)
         outcomes = batch.run(
             given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures, given.limit

@@ -22,8 +22,7 @@ def averaged_moments(inner: Optimizer | None = None, names: Sequence[str] = ()) 
 
     Raises:
         ValueError: ``inner`` is a rule, whose memory of each client is no moment, or keeps nothing of such a name. In
-            training: some parameters are
-            personal; their moments would stay behind while the one step count is mixed.
+            training: some parameters are personal; their moments would stay behind while the one step count is mixed.
     """
     inner = inner or adam()
     if inner.start or inner.finish:

@@ -20,6 +20,11 @@ def read_result(path: Path) -> dict:
     return result
 
 
+def core_seconds(result: dict) -> float:
+    """Wall time of a run times the processes that it trained in."""
+    return result["wall_s"] * max(result["parameters"].get(name) or 1 for name in ("workers", "processes"))
+
+
 def inventory(folder: Path) -> dict[str, list]:
     """Every file of a run but its result: name -> [bytes, SHA-256]."""
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "result.json")

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from ..files import ROOT
+from .outputs import core_seconds
 
 
 @cache
@@ -69,9 +70,7 @@ def parts_of(notebook: str, parameters: Mapping) -> list[dict]:
     problems = parameters.get("problems", ())
     found = [part for part in paper_settings().get(notebook, ()) if part.get("problem") in (None, *problems)]
     needs = [[n for n in part["wants"] if n.startswith("E_values")] for part in found]  # Fig. 15 has two operators
-    return [
-        part for part, need in zip(found, needs, strict=True) if not need or value_of(need[0], parameters)
-    ]  # fmt: skip
+    return [part for part, need in zip(found, needs, strict=True) if not need or value_of(need[0], parameters)]
 
 
 def reduced(notebook: str, parameters: Mapping) -> dict[str, dict[str, dict]]:
@@ -105,6 +104,12 @@ def text(name: str, ours, paper) -> str:
     return f"{name} {'none' if own is None else plain(own)} of {plain(paper)}"
 
 
+def told(notebook: str, parameters: Mapping) -> dict[str, str]:
+    """part -> what it has less of than the paper, in words."""
+    found = reduced(notebook, parameters)
+    return {part: "; ".join(text(name, **pair) for name, pair in short.items()) for part, short in found.items()}
+
+
 def still_reduced(results: Sequence[Mapping]) -> list[str]:
     """A line per run and part with less than the paper's settings, and what the whole part would cost.
 
@@ -113,10 +118,9 @@ def still_reduced(results: Sequence[Mapping]) -> list[str]:
     """
     found = []
     for r in results:
-        parts = parts_of(r["notebook"], r["parameters"])
+        parts, words = parts_of(r["notebook"], r["parameters"]), told(r["notebook"], r["parameters"])
         for part, short in reduced(r["notebook"], r["parameters"]).items():
-            spent = r["wall_s"] / 3600 * max(r["parameters"].get(key) or 1 for key in ("workers", "processes"))
-            hours = f"{'at most ' * (len(parts) > 1)}{spent * (times_longer(short) - 1):.2g} core-hours more"
-            settings = "; ".join(text(name, **pair) for name, pair in short.items())
-            found.append(f"  {r['notebook']} ({r['profile']}), {part}: {settings} [{hours}]")
+            hours = core_seconds(r) / 3600 * (times_longer(short) - 1)
+            more = f"{'at most ' * (len(parts) > 1)}{hours:.2g} core-hours more"
+            found.append(f"  {r['notebook']} ({r['profile']}), {part}: {words[part]} [{more}]")
     return found

@@ -36,9 +36,10 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
         tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}" for r in results]
         return "\n\n".join([*(t + listed(claims_of(r)) for t, r in zip(tables, results, strict=True)), *notes])
     rows = [c for r in results for c in comparisons_of(r)]
-    found = all_claims([*results, *extra_results(figures)]) if profile == "paper" else all_claims(results, False)
+    every = [*results, *extra_results(figures)] if profile == "paper" else results
+    found = all_claims(every, profile == "paper")
     summaries = [summary(rows), *per_paper(rows, found), ""] if profile == "paper" else []
-    short = still_reduced([*results, *extra_results(figures)]) if profile == "paper" else []
+    short = still_reduced(every) if profile == "paper" else []
     short = ["What is still reduced against the paper's settings:", *short, ""] if short else []
     return "\n".join([columns(table(rows, profile, full)), listed(found), *summaries, *short, *notes])
 

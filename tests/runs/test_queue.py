@@ -6,6 +6,7 @@ import os
 import pytest
 import torch
 
+from fedlib.__main__ import main
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.partitions import index_rule
@@ -77,9 +78,9 @@ def test_float32_is_no_tf32_unless_one_asks_for_it(monkeypatch):
 
 def test_a_device_that_is_not_there_is_an_error_before_anything_runs(calls, monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert queue.main(["--device", "cuda"]) == 2
+    assert main(["queue", "--device", "cuda"]) == 2
     assert "device = 'cuda', but torch finds no accelerator" in capsys.readouterr().err
-    assert queue.main(["--device", "tpu"]) == 2
+    assert main(["queue", "--device", "tpu"]) == 2
     assert "expected one of auto, cpu, cuda" in capsys.readouterr().err
     assert not calls
 

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
+from fedlib.problems.operators import choose
 from fedlib.runs.profiles import NOTEBOOKS, check_parameters, profile_parameters
-from fedlib.runs.reduced import DERIVED, paper_settings, parts_of, reduced, share, still_reduced, times_longer
+from fedlib.runs.reduced import DERIVED, paper_settings, parts_of, reduced, share, still_reduced, times_longer, told
 
 FLOW = {
     "problems": ["navier_stokes"], "seeds": {"navier_stokes": [0, 1, 2, 3, 4]}, "rounds": {"navier_stokes": 40_000},
@@ -42,6 +43,23 @@ def test_products_of_parameters():
     assert DERIVED["allen_cahn_points"](p) == 4000
     assert DERIVED["diffusion_reaction_points"](p) == 21 * 11
     assert DERIVED["burgers_points"]({"burgers_every": 1, "burgers_times": list(range(101))}) == 10_201
+
+
+@pytest.mark.parametrize("burgers", [(5, [0, 1, 100]), (20, [0, 50, 75, 100])])
+def test_points_of_the_loss_are_those_of_the_operators(burgers):
+    every, times = burgers
+    given = {"diffusion_reaction_every": [50, 25], "burgers_every": every, "burgers_times": times}
+    grids = [range(0, 101, d) for d in (50, 25, every)]
+    problems = choose(["diffusion_reaction", "burgers_2"], grids[:2], (grids[2], times))
+    for setting, name in (("diffusion_reaction_points", "diffusion_reaction"), ("burgers_points", "burgers_2")):
+        assert DERIVED[setting](given) == len(problems[name].points)
+
+
+def test_in_words():
+    less = FLOW | {"seeds": {"navier_stokes": [0]}, "levels": {"navier_stokes": [10, 2, 6]}, "stop": 3000}
+    assert told("06_pinn_inverse", less) == {
+        "flow": "seeds.navier_stokes 1 of 5; levels.navier_stokes 10, 2, 6 of 2, 4, 6, 8, 10, 20; stop 3000 of 40000"
+    }
 
 
 def test_the_missing_part_costs_its_share_of_the_wall_time():
