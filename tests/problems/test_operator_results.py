@@ -1,10 +1,8 @@
-"""What result files say, older ones too, and what they have less of than the paper."""
+"""What result files say, older ones too."""
 
 import numpy as np
-import pytest
 
 from fedlib.problems import operator_results as results
-from fedlib.problems.operators import choose
 
 OLD = {
     "parameters": {"union_levels": {"antiderivative": [10, 1]}, "E_levels": [2, 10], "local_updates": 5,
@@ -49,35 +47,3 @@ def test_studies_of_one_seed_take_over_what_the_paper_profile_has():
         assert list(results.joined({"antiderivative": study | other}, paper)["antiderivative"]["percent"]) == [1]
     own = study | {"percent": {5: np.array([[7.0, 7]])}}
     assert results.joined({"antiderivative": own}, paper)["antiderivative"]["percent"][5].tolist() == [[7, 7]]
-
-
-ALL = list(range(1, 11))
-
-
-def test_what_is_less_than_the_papers():
-    parameters = {
-        "problems": ["antiderivative", "local_updates"], "seeds": [0, 1, 2, 3, 4], "local_updates": 5,
-        "levels": {"antiderivative": ALL}, "rounds": {"antiderivative": 10_000, "diffusion_reaction": 1000},
-        "E_values": {"antiderivative": [1, 2, 10, 20, 50, 100, 200, 500, 1000]}, "E_levels": {"antiderivative": ALL},
-        "diffusion_reaction_every": [5, 10], "burgers_every": 5, "burgers_times": [0, 100],
-    }  # fmt: skip
-    assert results.reduced(parameters) == {}
-    less = parameters | {"seeds": [0], "rounds": {"antiderivative": 400}, "E_values": [1], "E_levels": [2, 5]}
-    assert results.reduced(less)["antiderivative"] == {
-        "seeds": "1 of 5", "steps": "2000 of 50000", "numbers of local steps": "2 of 10", "levels of Fig. 15": "2 of 10"
-    }  # fmt: skip
-    studied = parameters | {"problems": ["local_updates"], "E_levels": {"diffusion_reaction": [5]}}
-    studied["E_values"] = {"diffusion_reaction": [1]}
-    found = results.reduced(studied)["diffusion_reaction"]
-    assert found["points of the loss"] == "231 of 10201" and found["levels"] == "1 of 10"
-    assert results.reduced(parameters | {"problems": ["antiderivative"], "E_values": [1]}) == {}
-
-
-@pytest.mark.parametrize("burgers", [(5, [0, 1, 100]), (20, [0, 50, 75, 100])])
-def test_points_of_the_loss_are_those_of_the_operators(burgers):
-    every, times = burgers
-    names = ["antiderivative", "diffusion_reaction", "burgers_2", "burgers_3"]
-    given = {"problems": names, "diffusion_reaction_every": [50, 25], "burgers_every": every, "burgers_times": times}
-    grids = [range(0, 101, d) for d in (50, 25, every)]
-    problems = choose(names, grids[:2], (grids[2], times))
-    assert results.points(given) == {name: len(problem.points) for name, problem in problems.items()}
