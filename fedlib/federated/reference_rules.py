@@ -1,5 +1,5 @@
-"""Rules against client drift as plain loops: the readable twins of ``fedprox``, ``scaffold``, ``fedopt``, ``moments``
-and ``correction``, and of mixing rules that are no average.
+"""Rules against client drift as plain loops: the readable twins of ``fedprox``, ``scaffold``, ``fedopt``, ``moments``,
+``correction`` and ``mime``, and of mixing rules that are no average.
 
 One client after the other with torch.optim, as in ``reference``. ``optimizer``: torch.optim.SGD or Adam, one for each
 client, kept over the rounds.
@@ -141,6 +141,25 @@ def corrected(net, loss, pool, fed, *, rounds, local, optimizer=torch.optim.SGD,
     for r in range(rounds):
         here = synchronise(clients, optimizers, theta, fed, r)
         client_rounds(clients, optimizers, loss, pool, fed, here, r, local, correct=True)
+        theta = average([clients[c] for c in here], fed.p[here])
+    return theta
+
+
+def mime(net, loss, pool, fed, *, rounds, local, beta1=0.9, beta2=0.999, eps=1e-8, init=fan_in_uniform):
+    """Mime with Adam: the server's moments of gbar, renewed first, stand still in the local steps."""
+    theta, clients, optimizers = set_up(net, fed, torch.optim.SGD, init)
+    m, v = torch.zeros_like(theta), torch.zeros_like(theta)
+    for r in range(rounds):
+        here = synchronise(clients, optimizers, theta, fed, r)
+        g = [gradient(clients[c], loss, next(client_batches(pool, fed, c, r, Local(1)))) for c in here]  # all points
+        gbar = sum(p * g_c for p, g_c in zip(fed.p[here] / fed.p[here].sum(), g, strict=True))
+        before, m = m, beta1 * m + (1 - beta1) * gbar
+        v = beta2 * v + (1 - beta2) * gbar**2
+        for c, g_c in zip(here, g, strict=True):
+            for batch in client_batches(pool, fed, c, r, local):
+                own = beta1 * before + (1 - beta1) * (gradient(clients[c], loss, batch) + gbar - g_c)
+                root = (v / (1 - beta2 ** (r + 1))).sqrt() + eps
+                step(clients[c], optimizers[c], own / (1 - beta1 ** (r + 1)) / root)
         theta = average([clients[c] for c in here], fed.p[here])
     return theta
 

@@ -15,6 +15,7 @@ from fedlib.federated.correction import corrected
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.fedopt import fedadam, fedavgm, fedyogi
 from fedlib.federated.fedprox import fedprox
+from fedlib.federated.mime import mime
 from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.moments import averaged_moments
 from fedlib.federated.optimizers import adam, sgd
@@ -43,6 +44,7 @@ TWINS = {  # rule: (client's optimiser, server, plain loop, its settings)
     "corrected": (corrected(), None, plain.corrected, {}),
     "corrected, adam": (corrected(adam()), None, plain.corrected, dict(optimizer=ADAM)),
     "corrected moments": (corrected(averaged_moments()), None, plain.averaged_moments, dict(correct=True)),
+    "mime": (mime(), None, plain.mime, {}),
 }
 
 
@@ -123,6 +125,7 @@ E1 = {  # rule: (client's optimiser, server, what centralised training has inste
     "corrected": (corrected(), None, sgd()),
     "corrected, adam": (corrected(adam()), None, adam()),
     "corrected moments": (corrected(averaged_moments(adam())), None, adam()),
+    "mime": (mime(), None, adam()),
 }
 
 
@@ -370,6 +373,7 @@ def test_what_goes_over_the_wire():
         scaffold(averaged_moments()): (4, 1),
         corrected(): (2, 2),
         corrected(averaged_moments()): (4, 2),
+        mime(): (2, 2),
     }
     assert {optimizer: (optimizer.sent, optimizer.exchanges) for optimizer in table} == table
 
@@ -394,6 +398,8 @@ def test_what_cannot_be_is_refused(problem):
     fed = Federation(problem[3])
     with pytest.raises(ValueError, match="one step count for all its parameters"):
         run(problem, [fed], optimizer=averaged_moments(), personal=[next(problem[0].named_parameters())[0]])
+    with pytest.raises(ValueError, match="mime was asked for together with personal parameters"):
+        run(problem, [fed], optimizer=mime(), personal=[next(problem[0].named_parameters())[0]])
     with pytest.raises(ValueError, match="put the rule around it"):
         averaged_moments(scaffold(adam()))
     with pytest.raises(ValueError, match="a loss with noise does not have"):
