@@ -1,0 +1,172 @@
+"""Is it our code? FedSciML's problems as the authors run them, in DeepXDE and here: the same errors over seeds?
+
+``python -m fedlib.bench.deepxde_seeds`` (extra ``deepxde``) trains both sides, writes one JSON and draws the figure.
+Both start every client apart where the authors do, and have the same points, rounds, E = 5 and own Adam moments.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import ks_2samp, mannwhitneyu
+
+from ..federated.batches import Local
+from ..federated.federation import Federation
+from ..federated.train import train
+from ..files import write_atomically
+from ..models.networks import glorot_normal, glorot_uniform
+from ..numerics.metrics import percent
+from ..numerics.spaces import TERMS, chebyshev_draws
+from ..problems import forward
+from ..problems import reaction as rates
+from ..problems.operators import learn_antiderivative, operator_error, operator_loss
+from ..runs.profiles import FIGURES
+from ..runs.results import environment
+from ..streams import stream
+from .deepxde_way import THEIRS, E
+
+FILE = FIGURES / "paper" / "deepxde" / "seeds.json"
+
+
+class Case(NamedTuple):
+    """A level n of a problem, trained for R rounds; the paper's R; names of its errors."""
+
+    n: int
+    R: int
+    paper_R: int
+    errors: tuple[str, ...]
+
+
+CASES = {
+    "poisson": Case(8, 1000, 1000, ("u",)),
+    "reaction": Case(8, 1000, 20_000, ("u", "k")),
+    "antiderivative": Case(6, 1000, 10_000, ("G",)),
+}
+"""T = 5000 steps of a client, all of the paper's for Poisson; the others would take DeepXDE hours on a processor."""
+
+
+def ours(name: str, n: int, R: int, seeds: Sequence[int]) -> list[dict[str, float]]:
+    """Final errors (%) of the library's federations, one dict per seed, as ``deepxde_way.THEIRS`` gives them."""
+    return {"poisson": _poisson, "reaction": _reaction, "antiderivative": _antiderivative}[name](n, R, seeds)
+
+
+def _poisson(n, R, seeds):
+    problem = forward.poisson()
+    pool, _, shards = forward.layout(problem, (n,))
+    feds = {(s,): Federation(shards[n], seed=s) for s in seeds}
+    history = train(
+        problem.net(), forward.residual_loss(problem), pool, feds, rounds=R, local=Local(E), parts=("seed",),
+        constants=forward.constants(problem), init=glorot_uniform,
+    )  # fmt: skip
+    truth = problem.solution(torch.as_tensor(problem.test)).numpy()
+    return [{"u": float(percent(forward.solve(problem, history.model(s)), truth))} for s in seeds]
+
+
+def _reaction(n, R, seeds):
+    pool, shards = rates.reaction_data((n,))
+    cases = {("federated", n, s): Federation(shards[n], seed=s, common_init=False) for s in seeds}
+    history = train(
+        **rates.experiment(pool, cases, 8), rounds=R, local=Local(E), evaluate_every=R, init=glorot_uniform,
+    )  # fmt: skip
+    last = {e: history.last(f"error_{e}", kind="federated", n=n, client=0) for e in "uk"}
+    return [{e: float(last[e].sel(seed=s)) for e in "uk"} for s in seeds]
+
+
+def _antiderivative(n, R, seeds):
+    operator, pool, cases, tests = learn_antiderivative(), [], {}, {}
+    for i, s in enumerate(seeds):
+        pool += [chebyshev_draws(kind, n, 100, stream(s, f"ours {kind}")) for kind in ("forward", "inverse")]
+        shards = [np.arange(100) + 100 * (2 * i + k) for k in (0, 1)]
+        cases[(s,)] = Federation(shards, seed=s, common_init=False)
+        tests[(s,)] = operator.pairs(chebyshev_draws("forward", TERMS, 1000, stream(s, "ours test")))
+    history = train(
+        operator.net(), operator_loss, operator.pairs(np.concatenate(pool)), cases, rounds=R, local=Local(E),
+        constants=operator.constants(), evaluate=operator_error, test=lambda key: tests[tuple(key)],
+        evaluate_every=R, parts=("seed",), init=glorot_normal,
+    )  # fmt: skip
+    return [{"G": float(history.last("e", client=0).sel(seed=s))} for s in seeds]
+
+
+def compared(a: Sequence[float], b: Sequence[float]) -> dict:
+    """Two samples: medians, ranges, and the p-values of Kolmogorov-Smirnov and Mann-Whitney (both sides).
+
+    a, b: final errors (%), one per seed.
+    """
+    both = {"DeepXDE": a, "ours": b}
+    return {
+        "median": {side: float(np.median(v)) for side, v in both.items()},
+        "range": {side: [float(min(v)), float(max(v))] for side, v in both.items()},
+        "p_kolmogorov_smirnov": float(ks_2samp(a, b).pvalue),
+        "p_mann_whitney": float(mannwhitneyu(a, b, alternative="two-sided").pvalue),
+    }
+
+
+def result_of(theirs: Mapping, own: Mapping, cases: Mapping[str, Case], seconds: Mapping) -> dict:
+    """What the JSON holds. theirs, own: name -> list of errors per seed. seconds: CPU time of each side."""
+    found = {}
+    for name, case in cases.items():
+        samples = {e: ([x[e] for x in theirs[name]], [x[e] for x in own[name]]) for e in case.errors}
+        found[name] = {
+            "level": case.n, "rounds": case.R, "of_rounds": case.paper_R, "E": E, "cpu_s": seconds[name],
+            "errors_percent": {e: {"DeepXDE": a, "ours": b} for e, (a, b) in samples.items()},
+            "compared": {e: compared(a, b) for e, (a, b) in samples.items()},
+        }  # fmt: skip
+    return environment() | {"deepxde": version("deepxde"), "problems": found}
+
+
+HEADER = ("problem", "n", "steps, of the paper's", "DeepXDE, median (range), %", "ours", "p, KS", "p, MW")
+
+
+def rows(result: Mapping) -> list[list[str]]:
+    """Rows of HEADER, one for each error of each problem. result: as of ``result_of``."""
+    table = []
+    for name, of in result["problems"].items():
+        for error, c in of["compared"].items():
+            sides = [f"{c['median'][s]:.3g} ({c['range'][s][0]:.3g} to {c['range'][s][1]:.3g})" for s in c["median"]]
+            steps = f"{of['E'] * of['rounds']} of {of['E'] * of['of_rounds']}"
+            p = [f"{c[test]:.2f}" for test in ("p_kolmogorov_smirnov", "p_mann_whitney")]
+            table.append([f"{name}, {error}", str(of["level"]), steps, *sides, *p])
+    return table
+
+
+def measure(cases: Mapping[str, Case], seeds: Sequence[int]) -> dict:
+    """Both sides of all cases."""
+    sides, seconds = {"theirs": {}, "ours": {}}, {name: {} for name in cases}
+    for name, case in cases.items():
+        began = time.process_time()
+        sides["theirs"][name] = [THEIRS[name](case.n, case.R, s) for s in seeds]
+        between = time.process_time()
+        sides["ours"][name] = ours(name, case.n, case.R, seeds)
+        spent = {"theirs": between - began, "ours": time.process_time() - between}
+        seconds[name] = {side: round(s, 1) for side, s in spent.items()}
+        print(name, seconds[name], file=sys.stderr, flush=True)
+    return result_of(sides["theirs"], sides["ours"], cases, seconds)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("fedlib.bench.deepxde_seeds", description="the authors' way beside ours")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--paper", action="store_true", help="the paper's rounds (hours)")
+    parser.add_argument("--to", type=Path, default=FILE)
+    given = parser.parse_args(arguments)
+    cases = {name: case._replace(R=case.paper_R) for name, case in CASES.items()} if given.paper else CASES
+    write(measure(cases, range(given.seeds)), given.to)
+
+
+def write(result: Mapping, path: Path) -> None:
+    """The JSON, and the figure beside it."""
+    from .deepxde_figure import draw
+
+    write_atomically(path, json.dumps(result, indent=1, default=float) + "\n")
+    draw(result, path.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
