@@ -5,7 +5,17 @@ import yaml
 
 from fedlib.problems.operators import choose
 from fedlib.runs.profiles import NOTEBOOKS, check_parameters, profile_parameters
-from fedlib.runs.reduced import DERIVED, paper_settings, parts_of, reduced, share, still_reduced, times_longer, told
+from fedlib.runs.reduced import (
+    DERIVED,
+    paper_settings,
+    parts_of,
+    reduced,
+    share,
+    still_reduced,
+    times_longer,
+    told,
+    value_of,
+)
 
 FLOW = {
     "problems": ["navier_stokes"], "seeds": {"navier_stokes": [0, 1, 2, 3, 4]}, "rounds": {"navier_stokes": 40_000},
@@ -53,6 +63,12 @@ def test_points_of_the_loss_are_those_of_the_operators(burgers):
     problems = choose(["diffusion_reaction", "burgers_2"], grids[:2], (grids[2], times))
     for setting, name in (("diffusion_reaction_points", "diffusion_reaction"), ("burgers_points", "burgers_2")):
         assert DERIVED[setting](given) == len(problems[name].points)
+
+
+def test_the_local_steps_of_the_run_itself_are_compared_too():
+    given = {"E_values": {"antiderivative": [1, 20]}, "local_updates": 5}
+    assert value_of("E_values.antiderivative", given) == [1, 5, 20]
+    assert value_of("E_values.diffusion_reaction", given) is None
 
 
 def test_in_words():
