@@ -1,12 +1,12 @@
 """Pictures of client drift: the plane of two clients, rules against problems, E, what a message costs, gradients."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 
 import ipywidgets
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ..numerics.metrics import mean_sd
 from ..problems.drift_plane import Quadratics, walk
@@ -70,19 +70,47 @@ def matrix(errors: Mapping[str, Mapping[str, np.ndarray]], columns: Sequence[str
 
 LOOKS = {
     "FedAvg": {"color": COLORS["isolated"], "marker": "s"},
-    "averaged moments": {"color": COLORS["light"], "marker": "^", "lw": 2.5},
-    "fresh correction": {"color": COLORS["other"], "marker": "v", "lw": 2.5},
+    "FedProx": {"color": CLIENTS[4], "marker": "d"},
+    "FedAdam": {"color": CLIENTS[2], "marker": "P"},
+    "FedYogi": {"color": COLORS["paper"], "marker": "X"},
+    "SCAFFOLD": {"color": "0.5", "marker": "D"},
+    "averaged second moments": {"color": "0.2", "marker": "<"},
+    "averaged moments": {"color": COLORS["light"], "marker": "^"},
+    "fresh correction": {"color": COLORS["other"], "marker": "v"},
     "fresh correction + averaged moments": {"color": COLORS["federated"], "marker": "o"},
+    "Mime": {"color": COLORS["federated"], "marker": "p", "ls": ":"},
     "centralised": {"color": COLORS["centralised"], "marker": "", "ls": "--"},
 }
-"""Lines of some rules; the others take colours in turn."""
+"""A colour and a mark for every rule."""
 
 
 def lines(ax, curves: Mapping[str, tuple[Sequence, np.ndarray]]) -> None:
     """name -> (x, errors (%) [S, len(x)]), mean with a band."""
-    spare = cycle([CLIENTS[2], CLIENTS[4], COLORS["paper"], "0.5"])
     for name, (x, values) in curves.items():
-        band(ax, x, values, **{"ms": 5, "label": name, "lw": 2} | (LOOKS.get(name) or {"color": next(spare)}))
+        band(ax, x, values, **{"ms": 5, "label": name, "lw": 2} | LOOKS[name])
+
+
+def grids(found: Mapping[str, Mapping[str, Mapping[float, float]]], columns: int = 4) -> Figure:
+    """Problem -> rule -> rate -> validation error (%), infinite where training diverged; a panel for each problem."""
+    rows = -(-len(found) // columns)
+    fig, axes = panels(rows, min(columns, len(found)), size=(2.3, 2.0), sharex=True)
+    for ax, (name, rules) in zip(axes.flat, found.items(), strict=False):
+        for rule, errors in rules.items():
+            at = sorted(errors)
+            ax.plot(at, [errors[lr] if np.isfinite(errors[lr]) else np.nan for lr in at], ms=4, **LOOKS[rule])
+        ax.set(title=name, xscale="log")
+        log_axis(ax.yaxis)
+    for ax in axes.flat[len(found) :]:
+        ax.set_visible(False)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("validation error (%)")
+    for ax in axes.flat[max(0, len(found) - columns) : len(found)]:  # the lowest of each column
+        ax.set_xlabel("learning rate")
+        ax.tick_params(labelbottom=True)
+    used = dict.fromkeys(rule for rules in found.values() for rule in rules)
+    handles = [Line2D([], [], **LOOKS[rule]) for rule in used]
+    fig.legend(handles, list(used), loc="outside upper center", ncols=3)
+    return fig
 
 
 def local_steps(curves: Mapping[str, tuple[Sequence, np.ndarray]], title: str) -> Figure:
@@ -91,6 +119,19 @@ def local_steps(curves: Mapping[str, tuple[Sequence, np.ndarray]], title: str) -
     lines(ax, curves)
     ax.set(xlabel="local steps E between two synchronisations", ylabel="error e (%)", xscale="log", title=title)
     log_axis(ax.xaxis)
+    log_axis(ax.yaxis)
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return fig
+
+
+def stale(found: Mapping[str, np.ndarray]) -> Figure:
+    """How stale a correction is along the local steps: name -> [K, steps], a line for each client."""
+    fig, ((ax,),) = panels(size=(4.6, 2.8))
+    for color, (name, clients) in zip((COLORS["federated"], COLORS["other"]), found.items(), strict=False):
+        for k, own in enumerate(clients):
+            ax.plot(np.arange(1, len(own)), own[1:], color=color, lw=1.2, label=name if k == 0 else None)
+    ax.axhline(1, color="0.6", lw=1, ls=":")
+    ax.set(xlabel="local steps since the correction was made", ylabel="error of the corrected\ngradient, relative")
     log_axis(ax.yaxis)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return fig

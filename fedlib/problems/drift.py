@@ -61,6 +61,13 @@ def gramacy_lee(subdomains: int, n: int = 200, width: int = 64) -> Task:
     return on_points(mlp((1, width, width, width, 1), nn.Tanh), pool, shards, test, 15_000)
 
 
+def unequal(subdomains: int = 20, n: int = 200) -> Task:
+    """``gramacy_lee`` with unequal clients: the second one owns every fourth piece, p = 3/4 and 1/4."""
+    task = gramacy_lee(subdomains, n)
+    piece = np.arange(n) * subdomains // n
+    return task._replace(shards=[np.flatnonzero(piece % 4 != 3), np.flatnonzero(piece % 4 == 3)])
+
+
 def schaffer(slabs: int, n: int = 400, width: int = 64) -> Task:
     """Two clients own every other one of some slabs of the square (notebook 04)."""
     pool, test = functions.on_square(n)
@@ -117,6 +124,7 @@ TASKS = {
     "Gramacy-Lee, 10 subdomains": lambda seed: gramacy_lee(10),
     "Gramacy-Lee, 20 subdomains": lambda seed: gramacy_lee(20),
     "Gramacy-Lee, 50 subdomains": lambda seed: gramacy_lee(50),
+    "Gramacy-Lee, 20, unequal": lambda seed: unequal(),
     "Schaffer, 4 slabs": lambda seed: schaffer(4),
     "Poisson, 8 subdomains": lambda seed: equation(forward.poisson(), 8),
     "Poisson, 32 subdomains": lambda seed: equation(forward.poisson(), 32),

@@ -13,6 +13,7 @@ from ..federated.federation import Federation, centralised, join
 from ..federated.fedopt import fedadam, fedyogi
 from ..federated.fedprox import fedprox
 from ..federated.history import History
+from ..federated.mime import mime
 from ..federated.moments import averaged_moments
 from ..federated.optimizers import Optimizer, adam
 from ..federated.scaffold import scaffold
@@ -36,7 +37,7 @@ class Rule(NamedTuple):
 
 RULES = {
     "FedAvg": Rule(lambda _: adam()),
-    "FedProx": Rule(lambda mu: fedprox(mu, adam()), None, (0.01, 0.1, 1.0), "mu"),
+    "FedProx": Rule(lambda mu: fedprox(mu, adam()), None, (0.01, 0.1), "mu"),
     "FedAdam": Rule(lambda _: adam(), fedadam, (1e-3, 1e-2), "eta"),
     "FedYogi": Rule(lambda _: adam(), fedyogi, (1e-3, 1e-2), "eta"),
     "SCAFFOLD": Rule(lambda _: scaffold(adam())),
@@ -44,6 +45,7 @@ RULES = {
     "averaged moments": Rule(lambda _: averaged_moments(adam())),
     "fresh correction": Rule(lambda _: corrected(adam())),
     "fresh correction + averaged moments": Rule(lambda _: corrected(averaged_moments(adam()))),
+    "Mime": Rule(lambda _: mime()),
 }
 """All of them around Adam, whose moments stay at the clients unless they are averaged."""
 
@@ -110,14 +112,15 @@ def both_sets(task: Task) -> tuple[Callable, dict[str, Tensor]]:
 
 
 def run(
-    tasks: Mapping[int, Task], name: str, lrs: Sequence[float], *, E: int = 5, share: float = 1.0,
-    fraction: float = 1.0, evaluations: int = 1, **how,
+    tasks: Mapping[int, Task], name: str, lrs: Sequence[float], *, knobs: Sequence[float] | None = None, E: int = 5,
+    share: float = 1.0, fraction: float = 1.0, evaluations: int = 1, **how,
 ) -> list[Trained]:  # fmt: skip
-    """Train a rule of RULES, or a CENTRAL model, at some rates and with all of its knobs; a task for each seed.
+    """Train a rule of RULES, or a CENTRAL model, at some rates and knobs (all of its own); a task for each seed.
 
     share: of the task's steps. Knobs of a server share a stack, those of clients have one each. how: of ``train``.
     """
     first, rule = next(iter(tasks.values())), RULES["FedAvg" if name == CENTRAL else name]
+    knobs = rule.knobs if knobs is None else knobs
     pool, at = join({seed: task.pool for seed, task in tasks.items()})
     tests, rounds = {seed: both_sets(task)[1] for seed, task in tasks.items()}, max(1, round(share * first.steps / E))
 
@@ -127,10 +130,10 @@ def run(
             return centralised(shards, lr=lr, seed=seed)
         return Federation(shards, lr=lr, seed=seed, fraction=fraction, server=servers.get(knob))
 
-    found, servers = [], {knob: rule.server(knob) for knob in rule.knobs} if rule.server else {}
-    for knobs in [rule.knobs] if rule.server else [[knob] for knob in rule.knobs]:
-        settings = [Setting(lr, knob, seed) for lr in lrs for knob in knobs for seed in tasks]
-        optimizer = rule.optimizer(knobs[0])
+    found, servers = [], {knob: rule.server(knob) for knob in knobs} if rule.server else {}
+    for own in [knobs] if rule.server else [[knob] for knob in knobs]:
+        settings = [Setting(lr, knob, seed) for lr in lrs for knob in own for seed in tasks]
+        optimizer = rule.optimizer(own[0])
         history = train(
             first.net, first.loss, pool, {key: federation(*key) for key in settings}, rounds=rounds,
             local=first.local(E), init=glorot_uniform, optimizer=optimizer, constants=first.constants,

@@ -4,6 +4,7 @@ import numpy as np
 
 from fedlib.plots import drift as draw
 from fedlib.problems.drift_plane import two_clients, walk
+from fedlib.problems.drift_study import CENTRAL, RULES
 
 from ..conftest import assert_redraws_fast, every_move
 
@@ -39,6 +40,27 @@ def test_curves_against_E_and_costs():
     fig = draw.costs(paths, "title")
     assert [len(ax.get_lines()) for ax in fig.axes] == [2, 2, 1]
     assert fig.axes[2].get_lines()[0].get_xdata().tolist() == [3, 6]
+
+
+def test_the_grid_has_a_panel_for_each_problem_and_a_gap_where_training_diverged():
+    found = {"a": {"FedAvg": {1e-2: np.inf, 1e-3: 2.0}}, "b": {"FedAvg": {1e-3: 3.0}, "centralised": {1e-3: 1.0}}}
+    fig = draw.grids(found)
+    first, second = fig.axes
+    assert [first.get_title(), second.get_title()] == ["a", "b"]
+    np.testing.assert_array_equal(first.get_lines()[0].get_xydata(), [[1e-3, 2], [1e-2, np.nan]])
+    assert len(second.get_lines()) == 2
+    assert [t.get_text() for t in fig.legends[0].get_texts()] == ["FedAvg", "centralised"]
+
+
+def test_every_rule_has_a_look_of_its_own():
+    looks = [(str(look["color"]), look["marker"]) for look in draw.LOOKS.values()]
+    assert set(draw.LOOKS) == {*RULES, CENTRAL} and len(set(looks)) == len(looks)
+
+
+def test_staleness_has_a_line_for_each_client_from_the_second_gradient_on():
+    (ax,) = draw.stale({"a": np.array([[0.0, 0.1, 0.2], [0.0, 0.3, 0.4]])}).axes
+    lines = [line.get_xydata().tolist() for line in ax.get_lines()[:2]]
+    assert lines == [[[1, 0.1], [2, 0.2]], [[1, 0.3], [2, 0.4]]]
 
 
 def test_scatter_numbers_the_problems():

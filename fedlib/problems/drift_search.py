@@ -1,0 +1,94 @@
+"""A rule's rate and knob, walked up and down a ladder on validation data; then all seeds with what was chosen."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+
+from .drift import Task
+from .drift_study import RULES, Trained, run
+
+
+class Found(NamedTuple):
+    """A rule on a task, with the setting that validation data chose.
+
+    grid: (rate, knob) -> validation errors (%) of the seeds that searched [S'], infinite where a training diverged.
+    parts: the stacks with the chosen setting, that of the seeds that searched first.
+    """
+
+    grid: dict[tuple[float, float], np.ndarray]
+    parts: tuple[Trained, ...]
+
+    def chosen(self) -> tuple[float, float]:
+        """The rate and the knob with the smallest mean validation error."""
+        return least(self.grid)
+
+    def error(self) -> np.ndarray:
+        """Test errors (%) in the end with what was chosen [S]."""
+        return np.concatenate([part.last()[self.chosen()] for part in self.parts])
+
+    def path(self) -> xarray.DataArray:
+        """Test errors (%) on the way [seed, round] with what was chosen."""
+        return xarray.concat([part.path(self.chosen()) for part in self.parts], "seed")
+
+    def bytes(self, rounds) -> np.ndarray:
+        """What all clients together have sent up after so many rounds (bytes, float32)."""
+        return self.parts[0].bytes(rounds)
+
+    def by_rate(self) -> dict[float, float]:
+        """Mean validation errors (%) of the grid, with each rate's best knob."""
+        means = {at: float(np.mean(errors)) for at, errors in self.grid.items()}
+        return {lr: min(e for at, e in means.items() if at[0] == lr) for lr in sorted({lr for lr, _ in means})}
+
+
+def least(grid: Mapping[tuple[float, float], np.ndarray]) -> tuple[float, float]:
+    """The setting with the smallest mean error."""
+    return min(grid, key=lambda at: np.mean(grid[at]))
+
+
+def next_rates(lrs: Sequence[float], best: float | None, known: Sequence[float]) -> list[float]:
+    """First the middle of an ascending ladder, one rate or two; then the best one's neighbours that are not known."""
+    at = (len(lrs) - 1) // 2 if best is None else lrs.index(best)
+    wanted = lrs[at : len(lrs) // 2 + 1] if best is None else lrs[max(0, at - 1) : at + 2]
+    return [lr for lr in wanted if lr not in known]
+
+
+def search(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], searched: int = 2, **how) -> Found:
+    """Choose a rule's rate and knob with the first seeds, and train the others with them.
+
+    The walk ends where the best rate was tried between its neighbours, or stands at an end. Every rate is tried with
+    all knobs. A setting that diverges with any seed is out.
+
+    Args:
+        lrs: the ladder of rates. searched: how many seeds choose. how: of ``drift_study.run``.
+
+    Raises:
+        FloatingPointError: every setting diverged.
+    """
+    lrs, few, rest = sorted(lrs), dict([*tasks.items()][:searched]), dict([*tasks.items()][searched:])
+    knobs, grid, stacks = RULES[name].knobs if name in RULES else (0.0,), {}, {}
+    while new := next_rates(lrs, least(grid)[0] if grid else None, [lr for lr, _ in grid]):
+        for knob in knobs:
+            stacks |= trained(few, name, new, knob, **how)
+        for at in [(lr, knob) for lr in new for knob in knobs]:
+            grid[at] = stacks[at].last("validation")[at] if at in stacks else np.full(len(few), np.inf)
+    while np.isfinite(grid[at := least(grid)]).all():
+        others = trained(rest, name, at[:1], at[1], **how) if rest else {at: None}
+        if others:
+            return Found(grid, tuple(part for part in (stacks[at], others[at]) if part))
+        grid[at] = np.full(len(few), np.inf)
+    raise FloatingPointError(f"{name}: training diverged at every rate of {lrs}; give smaller ones")
+
+
+def trained(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], knob: float, **how) -> dict[tuple, Trained]:
+    """(rate, knob) -> the stack that has it: one for all rates, or one for each where one of them diverges."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s).*lower lr")  # a search is told by its errors
+        try:
+            (found,) = run(tasks, name, lrs, knobs=[knob], **how)
+        except FloatingPointError:
+            alone = [trained(tasks, name, [lr], knob, **how) for lr in lrs if len(lrs) > 1]
+            return {at: part for of in alone for at, part in of.items()}
+    return {(lr, knob): found for lr in lrs}

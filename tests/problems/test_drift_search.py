@@ -1,0 +1,66 @@
+"""The walk on the ladder of rates, and what is trained with what it found."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.problems import drift
+from fedlib.problems.drift_search import next_rates, search
+from fedlib.problems.drift_study import CENTRAL, run
+
+EXACT = {"dtype": torch.float64, "backend": "eager"}
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return {s: drift.gramacy_lee(4, 16, 4)._replace(steps=8) for s in (2, 5, 1)}
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7])
+def test_the_walk_comes_to_the_valley_of_any_ladder_and_ends_between_its_sides(length):
+    lrs = [10.0**k for k in range(length)]
+    for valley in range(length):
+        scores = {}
+        while new := next_rates(lrs, min(scores, key=scores.get) if scores else None, [*scores]):
+            assert not set(new) & set(scores), "no rate is tried twice"
+            scores |= {lr: abs(lrs.index(lr) - valley) for lr in new}
+        assert scores[lrs[valley]] == 0
+        beside = {lrs[i] for i in (valley - 1, valley + 1) if 0 <= i < length}
+        assert beside <= set(scores)
+
+
+def test_a_long_ladder_is_not_tried_whole():
+    lrs = [float(k) for k in range(20)]
+    assert next_rates(lrs, None, []) == [9, 10] and next_rates(lrs, 10, [9, 10]) == [11]
+
+
+def test_all_seeds_are_trained_with_what_the_first_ones_chose_on_validation_points(tasks):
+    lrs = [1e-3, 1e-2, 3e-2]
+    found = search(tasks, "FedProx", lrs, searched=2, E=4, **EXACT)
+    stacks = run(tasks, "FedProx", lrs, E=4, **EXACT)  # everything, at once
+    validation = {at: e for stack in stacks for at, e in stack.last("validation").items()}
+    for at, errors in found.grid.items():
+        np.testing.assert_allclose(errors, validation[at][:2], rtol=1e-9)
+    assert found.chosen() == min(found.grid, key=lambda at: validation[at][:2].mean())
+    test = {at: e for stack in stacks for at, e in stack.last("test").items()}
+    np.testing.assert_allclose(found.error(), test[found.chosen()], rtol=1e-9)
+    assert found.path().dims == ("seed", "round") and found.path()["seed"].values.tolist() == [2, 5, 1]
+    np.testing.assert_allclose(found.path().isel(round=-1), found.error())
+    best = {lr: min(e.mean() for at, e in found.grid.items() if at[0] == lr) for lr in found.by_rate()}
+    assert found.by_rate() == pytest.approx(best) and list(best) == sorted(best)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_rate_that_diverges_is_out_and_its_neighbours_are_not(tasks):
+    found = search(tasks, "FedAvg", [1e-3, 1e200], searched=3, E=4, **EXACT)
+    assert np.isinf(found.grid[1e200, 0.0]).all() and found.chosen() == (1e-3, 0.0)
+    (alone,) = run(tasks, "FedAvg", [1e-3], E=4, **EXACT)
+    np.testing.assert_allclose(found.error(), alone.error(), rtol=1e-12)
+    with pytest.raises(FloatingPointError, match="centralised: training diverged at every rate"):
+        search(tasks, CENTRAL, [1e200], E=4, **EXACT)
+
+
+def test_a_rate_that_diverges_with_a_later_seed_is_out(tasks):
+    wild = tasks[1]._replace(pool={name: 1e200 * value for name, value in tasks[1].pool.items()})
+    with pytest.raises(FloatingPointError, match="every rate"):
+        search({**tasks, 1: wild}, "FedAvg", [1e-3], searched=2, E=4, **EXACT)
