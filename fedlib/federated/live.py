@@ -8,9 +8,17 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from .federation import Federation, slices_of
+from .fedopt import fedadam, fedavgm
+from .mixing import fedavg, isolated, ring
+from .optimizers import adam, sgd
 from .player import Moment
 from .stack import as_dict
 from .watching import watched_rounds
+
+MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
+SERVERS = {"mean": None, "momentum": fedavgm(0.8), "FedAdam": fedadam(0.01)}
+OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
+"""What a control may offer. Momentum is FedAvgM."""
 
 
 class Training(NamedTuple):
@@ -35,19 +43,17 @@ class Training(NamedTuple):
         """Which clients of the list of all belong to each federation."""
         return dict(zip(self.federations, slices_of(self.federations.values()), strict=True))
 
-    def clients(self, moment: Moment) -> Tensor:
-        """The models [K, P] of the federation's clients, now."""
-        return moment.models[next(iter(self.where().values()))]
-
-    def server(self, moment: Moment) -> Tensor:
-        """The model [P] that the clients began with, or have got; on a ring the mean of theirs."""
-        models = moment.done.after if moment.averaged else moment.walk[:, 0]
-        return models[next(iter(self.where().values()))].mean(0)
-
     def of(self, rows: Tensor, what: Callable[[Callable], Tensor]) -> Tensor:
         """what(predict) for each of the models [n, P]: [n, ...]."""
         with torch.no_grad():
             return vmap(lambda params: what(lambda *x: functional_call(self.net, params, x)))(as_dict(self.net, rows))
+
+    def now(self, moment: Moment) -> tuple[Tensor, Tensor]:
+        """What a picture shows: models [K, P] of the clients as they stood, or stand, before the exchange; and the
+        distinct ones [D, P] that they began the round with, or got in the exchange."""
+        own = next(iter(self.where().values()))
+        given = moment.done.after[own] if moment.averaged else moment.walk[own, 0]
+        return moment.walk[own, moment.step], given[:1] if (given == given[0]).all() else given
 
     def errors(self, moment: Moment) -> dict[str, Tensor]:
         """Name of a federation -> errors [K] of its clients' models now."""

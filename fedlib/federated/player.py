@@ -11,7 +11,7 @@ from .states import Round
 from .watching import Halted
 
 PAUSE = 0.2  # s between two pictures at least
-PACES = ("every local step", "every round", "as fast as it goes")
+PACES = ("each step", "each round", "fastest")
 AT_MOST = 8  # local steps of a round that are shown
 
 

@@ -3,12 +3,13 @@
 import ipywidgets
 import numpy as np
 
-from ..federated.live import Training
+from ..federated.live import MIXING, SERVERS, Training
 from ..federated.player import Moment
 from ..problems import function_live as problem
 from . import live
 from .functions import shade
-from .style import CLIENTS, COLORS
+from .live_views import draw_models
+from .style import COLORS
 
 ALT = (
     "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "
@@ -16,22 +17,14 @@ ALT = (
 )
 
 
-def scene(ax, training: Training, moment: Moment) -> None:
+def scene(axes, training: Training, moment: Moment) -> None:
     """The function, who owns what, the clients' fits where they are now, and the server's."""
-    pool, test = problem.points()
+    (ax,), (pool, test) = axes, problem.points()
     x, truth = test["x"][:, 0].numpy(), test["f"].numpy()
-    own = next(iter(training.where().values()))
     shade(ax, pool["x"][:, 0].numpy(), training.federations["federated"].shards)
     ax.plot(x, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="f")
-    fits = training.of(moment.walk[own, moment.step], lambda predict: predict(test["x"])[:, 0]).numpy()
-    for k, fit in enumerate(fits):
-        faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2)
-        ax.plot(x, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=f"client {k + 1}", **faint)
-    now = moment.done.after[own] if moment.averaged else moment.walk[own, 0]
-    distinct = now[:1] if (now == now[0]).all() else now
-    for i, fit in enumerate(training.of(distinct, lambda predict: predict(test["x"])[:, 0]).numpy()):
-        name = ("" if i == 0 else "_") + ("after the exchange" if moment.averaged else "where the round began")
-        ax.plot(x, fit, "-" if moment.averaged else "--", color=COLORS["federated"], label=name)
+    fits = (training.of(rows, lambda predict: predict(test["x"])[:, 0]).numpy() for rows in training.now(moment))
+    draw_models(ax, x, *fits, moment)
     spread = np.ptp(truth)
     ax.set(xlabel="x", ylabel="f(x)", ylim=(truth.min() - 0.3 * spread, truth.max() + 0.5 * spread), xlim=(-1, 1))
     ax.legend(loc="upper left", ncols=2)
@@ -45,6 +38,6 @@ def show() -> None:
         pieces=ipywidgets.SelectionSlider(options=[1, 2, 5, 10, 20], description="pieces each"),
         E=ipywidgets.SelectionSlider(options=[1, 2, 5, 20, 50], value=20, description="local steps E"),
         lr=ipywidgets.SelectionSlider(options=[0.0003, 0.001, 0.003, 0.01], value=0.003, description="rate"),
-        mixing=ipywidgets.SelectionSlider(options=list(problem.MIXING), description="mixing"),
-        server=ipywidgets.SelectionSlider(options=list(problem.SERVERS), description="server takes"),
+        mixing=ipywidgets.SelectionSlider(options=list(MIXING), description="mixing"),
+        server=ipywidgets.SelectionSlider(options=list(SERVERS), description="server"),
     )  # fmt: skip

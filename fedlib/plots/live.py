@@ -54,14 +54,16 @@ def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
     return found
 
 
-def live(setup: Callable[..., Training], scene: Callable, alt: str, **controls: ipywidgets.Widget) -> Live:
+def live(
+    setup: Callable[..., Training], scene: Callable, alt: str, panels: int = 1, **controls: ipywidgets.Widget
+) -> Live:
     """Buttons and controls in front of a training that starts anew whenever a control moves.
 
     Nothing runs until a button is pressed, but the local steps of the first round.
 
     Args:
         setup: values of the controls -> ``Training``; a ValueError is said below the controls.
-        scene: (axes, training, moment), draws the problem; always in the same limits, so that it is fast.
+        scene: (axes, training, moment), draws the problem in ``panels`` axes; in the same limits: that is fast.
         alt: what the picture shows, for those who cannot see it; where the training stands is added.
     """
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
@@ -75,7 +77,7 @@ def live(setup: Callable[..., Training], scene: Callable, alt: str, **controls: 
         training, past = shown["training"], shown["past"]
         errors = remember(past, training, moment)
         said = ", ".join(f"{name} {value:.3g} %" for name, value in errors.items())
-        image = paint(view(scene, training, moment, past))
+        image = paint(view(scene, training, moment, past, panels))
         picture.alt, picture.value, message.value = f"{alt} ({words(moment)}; mean errors: {said})", image, ""
 
     def follow(moment: Moment):

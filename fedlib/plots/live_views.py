@@ -15,15 +15,15 @@ LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolate
 ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds to which the axis goes
 
 
-def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str, list]) -> Figure:
-    """Left the problem's own scene(ax, training, moment), right the weights in this round, and the errors so far.
+def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
+    """Left the problem's own scene(axes, training, moment), right the weights in this round, and the errors so far.
 
-    past: name -> list of (rounds, error in %), see ``remember``.
+    past: name -> list of (rounds, error in %), see ``remember``. panels: one or two axes for the scene.
     """
     fig = Figure((8.2 * growth(), 4.3 * growth()), layout="constrained")
-    axes = fig.subplot_mosaic([["scene", "weights"], ["scene", "errors"]], width_ratios=(1.75, 1))
-    scene(axes["scene"], training, moment)
-    axes["scene"].set_title(words(moment))
+    axes = fig.subplot_mosaic([["0", "weights"], [str(panels - 1), "errors"]], width_ratios=(1.75, 1))
+    scene([axes[str(i)] for i in range(panels)], training, moment)
+    axes["0"].set_title(words(moment))
     draw_weights(axes["weights"], training, moment)
     draw_errors(axes["errors"], past)
     return fig
@@ -34,6 +34,17 @@ def words(moment: Moment) -> str:
     S = moment.walk.shape[1] - 1
     now = "averaged" if moment.averaged else f"after local step {moment.step} of {S}: clients apart"
     return f"round {moment.done.number + 1}, {now}"
+
+
+def draw_models(ax, x: np.ndarray, clients: np.ndarray, given: np.ndarray, moment: Moment, label: bool = True) -> None:
+    """Curves on x [n]: of the clients [K, n], each in its colour, and of what they began with or got [D, n]."""
+    for k, fit in enumerate(clients):
+        faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2)
+        name = f"client {k + 1}" if label and k < len(CLIENTS) else f"_client {k + 1}"
+        ax.plot(x, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=name, **faint)
+    for i, fit in enumerate(given):
+        name = ("_" if i or not label else "") + ("after the exchange" if moment.averaged else "where the round began")
+        ax.plot(x, fit, "-" if moment.averaged else "--", color=COLORS["federated"], label=name)
 
 
 def remember(past: dict[str, list], training: Training, moment: Moment) -> dict[str, float]:
@@ -60,7 +71,7 @@ def draw_errors(ax, past: Mapping[str, list]) -> None:
             ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
     last = max((values[-1][0] for values in past.values()), default=1)
     end = next(end for end in ENDS if end >= min(last, ENDS[-1]))
-    ax.set(xscale="log", yscale="log", xlim=(0.9, 1.05 * end), ylim=(0.5, 200), xlabel="round", ylabel="error (%)")
+    ax.set(xscale="log", yscale="log", xlim=(0.9, 1.05 * end), ylim=(0.5, 500), xlabel="round", ylabel="error (%)")
     ax.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
     ticks = [10**i for i in range(6) if 10**i <= end]
     ax.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])

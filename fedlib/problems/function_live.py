@@ -8,15 +8,11 @@ from torch import nn
 
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
-from ..federated.fedopt import fedadam, fedavgm
-from ..federated.live import Training
-from ..federated.mixing import fedavg, isolated, ring
+from ..federated.live import MIXING, SERVERS, Training
 from ..federated.partitions import index_rule
 from ..models.networks import glorot_uniform, mlp
 from . import functions
 
-MIXING = {"FedAvg": fedavg, "ring": ring, "nobody talks": isolated}
-SERVERS = {"the average": None, "momentum (FedAvgM)": fedavgm(0.8), "FedAdam": fedadam(0.01)}
 POINTS, WIDTH = 200, 48
 
 
@@ -27,7 +23,7 @@ def points() -> tuple:
 
 
 def training(clients: int = 2, pieces: int = 1, E: int = 20, lr: float = 0.003, mixing: str = "FedAvg",
-             server: str = "the average", width: int = WIDTH) -> Training:  # fmt: skip
+             server: str = "mean", width: int = WIDTH) -> Training:  # fmt: skip
     """K clients, p pieces each, E local Adam steps; a centralised model goes along."""
     pool, test = points()
     shards = index_rule(POINTS, clients, pieces)
