@@ -72,10 +72,15 @@ def explore(
         control.layout.width = "620px"  # a track of 400 px
         control.observe(request, "value")
     update()
+    fresh_memory()
+    return ipywidgets.VBox([*controls.values(), message, picture])
+
+
+def fresh_memory() -> None:
+    """Else Python's collector looks through all of torch now and then: a move that takes 0.4 s."""
     gc.unfreeze()  # what an explorer before this one kept may go
     gc.collect()
-    gc.freeze()  # else Python's collector looks through all of torch now and then: a move that takes 0.4 s
-    return ipywidgets.VBox([*controls.values(), message, picture])
+    gc.freeze()
 
 
 def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[..., None]:

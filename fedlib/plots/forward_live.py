@@ -1,0 +1,42 @@
+"""Notebook 05 live: Poisson's equation, the clients' solutions and their residuals."""
+
+import ipywidgets
+
+from ..federated.live import Training
+from ..federated.player import Moment
+from ..problems import forward_live as problem
+from . import live
+from .functions import shade
+from .live_views import draw_models
+from .style import COLORS
+
+ALT = (
+    "left the exact solution and those of the clients and the server, below their residuals, with the owners of the "
+    "pieces as shades; right the clients' steps in the plane of weights, and the errors over the rounds"
+)
+
+
+def scene(axes, training: Training, moment: Moment) -> None:
+    """Above u, below the residual -u'' - f: small where a client has points, free elsewhere."""
+    at, exact = problem.on_a_fine_grid()
+    x = at["x"][:, 0].numpy()
+    above, below = axes
+    for ax, what in ((above, problem.solution), (below, problem.residual)):
+        shade(ax, training.more, training.federations["federated"].shards)
+        if ax is above:
+            ax.plot(x, exact, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact")
+        draw_models(ax, x, *(training.of(rows, what).numpy() for rows in training.now(moment)), moment)
+    above.set(ylabel="u(x)", ylim=(-1, 6.5), xlim=(0, x[-1]))
+    below.axhline(0, color="0.5", lw=0.8)
+    below.set(xlabel="x", ylabel="residual", ylim=(-25, 25), xlim=(0, x[-1]))
+    above.legend(loc="upper left", ncols=2)
+
+
+def show() -> None:
+    """The live training of notebook 05."""
+    live.show(
+        "05", problem.training, scene, ALT, panels=2,
+        subdomains=ipywidgets.SelectionSlider(options=[2, 4, 8, 16, 32], description="subdomains n"),
+        E=ipywidgets.SelectionSlider(options=[1, 5, 20, 50], value=20, description="local steps E"),
+        lr=ipywidgets.SelectionSlider(options=[0.0003, 0.001, 0.003, 0.01], value=0.003, description="rate"),
+    )  # fmt: skip

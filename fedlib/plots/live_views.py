@@ -1,0 +1,121 @@
+"""Pictures of a training that goes on: clients drift apart in the plane of weights, the average snaps them together."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ..federated.live import Training
+from ..federated.player import Moment
+from .style import CLIENTS, COLORS, growth
+
+LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
+ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds to which the axis goes
+
+
+def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
+    """Left the problem's own scene(axes, training, moment), right the weights in this round, and the errors so far.
+
+    past: name -> list of (rounds, error in %), see ``remember``. panels: one or two axes for the scene.
+    """
+    fig = Figure((8.2 * growth(), 4.3 * growth()), layout="constrained")
+    axes = fig.subplot_mosaic([["0", "weights"], [str(panels - 1), "errors"]], width_ratios=(1.75, 1))
+    scene([axes[str(i)] for i in range(panels)], training, moment)
+    axes["0"].set_title(words(moment))
+    draw_weights(axes["weights"], training, moment)
+    draw_errors(axes["errors"], past)
+    return fig
+
+
+def words(moment: Moment) -> str:
+    """Where the training stands."""
+    S = moment.walk.shape[1] - 1
+    now = "averaged" if moment.averaged else f"after local step {moment.step} of {S}: clients apart"
+    return f"round {moment.done.number + 1}, {now}"
+
+
+def draw_models(ax, x: np.ndarray, clients: np.ndarray, given: np.ndarray, moment: Moment, label: bool = True) -> None:
+    """Curves on x [n]: of the clients [K, n], each in its colour, and of what they began with or got [D, n]."""
+    for k, fit in enumerate(clients):
+        faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2)
+        name = f"client {k + 1}" if label and k < len(CLIENTS) else f"_client {k + 1}"
+        ax.plot(x, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=name, **faint)
+    for i, fit in enumerate(given):
+        name = ("_" if i or not label else "") + ("after the exchange" if moment.averaged else "where the round began")
+        ax.plot(x, fit, "-" if moment.averaged else "--", color=COLORS["federated"], label=name)
+
+
+def remember(past: dict[str, list], training: Training, moment: Moment) -> dict[str, float]:
+    """Append the errors (%) of a moment: of averages and of models that compare, and of clients that are apart."""
+    r, now = moment.done.number + 1, {}
+    first, *others = training.where()
+    for name, values in training.errors(moment).items():
+        now[name] = float(values.mean())
+    if moment.averaged:
+        for name in (first, *others):
+            past.setdefault(name, []).append((r, now[name]))
+    else:
+        past.setdefault("clients", []).append((r, now[first]))
+    return now
+
+
+def draw_errors(ax, past: Mapping[str, list]) -> None:
+    """Errors (%) over the rounds, both logarithmic."""
+    for name, values in past.items():
+        if name == "clients":
+            ax.plot(*np.transpose(values), ".", ms=4, color=CLIENTS[0], label="clients apart")
+        else:
+            color, ls = LINES.get(name, (COLORS["federated"], "-"))
+            ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
+    last = max((values[-1][0] for values in past.values()), default=1)
+    end = next(end for end in ENDS if end >= min(last, ENDS[-1]))
+    ax.set(xscale="log", yscale="log", xlim=(0.9, 1.05 * end), ylim=(0.5, 500), xlabel="round", ylabel="error (%)")
+    ax.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+    ticks = [10**i for i in range(6) if 10**i <= end]
+    ax.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
+    ax.minorticks_off()
+    if past:
+        ax.legend(loc="lower left")
+
+
+def plane(walk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The walks [K, S + 1, P] from the origin in a plane [K, S + 1, 2], its axes [2, P], the lengths of the ends [K].
+
+    First axis: the way of the clients' mean. Second: the direction across it in which their ends differ most. For two
+    clients of equal weight this is the plane of both ends.
+    """
+    way = walk - walk[:, :1]
+    ends = way[:, -1]
+    ahead = ends.mean(0)
+    ahead = ahead / ahead.norm().clamp_min(1e-30)
+    across = ends - (ends @ ahead)[:, None] * ahead
+    across = across - across.mean(0)
+    most = torch.linalg.eigh(across @ across.T).eigenvectors[:, -1] @ across
+    most = most * (1 if most @ ends[0] >= 0 else -1) / most.norm().clamp_min(1e-30)
+    axes = torch.stack([ahead, most])
+    return way @ axes.T, axes, ends.norm(dim=-1)
+
+
+def draw_weights(ax, training: Training, moment: Moment) -> None:
+    """The clients' local steps of this round, from where they began, in the plane of ``plane``; dots are steps."""
+    own = next(iter(training.where().values()))
+    K = own.stop - own.start
+    at_work = [k for k in range(K) if own.start + k in set(moment.done.clients.tolist())]
+    walk = moment.walk[own][at_work]
+    way, axes, lengths = (part.numpy() for part in plane(walk))
+    unit = max(np.abs(way).max(), 1e-30)
+    for k, path in zip(at_work, way / unit, strict=True):
+        color = CLIENTS[k % len(CLIENTS)]
+        ax.plot(*path[: moment.step + 1].T, "-", lw=1.5, marker=".", ms=4, color=color)
+        ax.plot(*path[moment.step], "o", ms=7, color=color, alpha=0.35 if moment.averaged else 1)
+        if moment.averaged:
+            after = (moment.done.after[own][k] - moment.walk[own][k, 0]).numpy() @ axes.T / unit
+            ax.plot(*np.stack([path[-1], after]).T, ":", lw=1, color="0.4")
+            ax.plot(*after, "o", ms=8, color=COLORS["federated"])
+    ax.plot(0, 0, "s", ms=6, color="black" if moment.averaged else COLORS["federated"])
+    ax.set(xlim=(-0.35, 1.15), ylim=(-1.15, 1.15), xticks=(), yticks=())
+    ax.set_xlabel("along the average's way")
+    ax.set_ylabel("across")
+    ax.set_title(f"weights: clients moved by {lengths.mean():.2g}")

@@ -1,0 +1,40 @@
+"""Notebook 07 live: antiderivatives of a function of each client's own kind, as all networks see them."""
+
+import ipywidgets
+
+from ..federated.live import Training
+from ..federated.player import Moment
+from ..problems import operator_live as problem
+from . import live
+from .live_views import draw_models
+from .style import CLIENTS, COLORS
+
+ALT = (
+    "left the antiderivative of a function that client 1 might own, below of one of client 2's, true and as all "
+    "networks predict it; right the clients' steps in the plane of weights, and the errors over the rounds"
+)
+
+
+def scene(axes, training: Training, moment: Moment) -> None:
+    """Above a function of the kind that client 1 knows, below one of client 2's: thin the input, thick the output."""
+    shown = training.more
+    y = shown.y[:, 0].numpy()
+    clients, given = (training.of(rows, lambda predict: predict(shown.v, shown.y)) for rows in training.now(moment))
+    for k, ax in enumerate(axes):
+        scale = shown.s[k].abs().max().item()
+        ax.plot(y, 0.5 * shown.v[k] / shown.v[k].abs().max(), lw=0.8, color=CLIENTS[k], label="input v (scaled)")
+        ax.plot(y, shown.s[k] / scale, color=COLORS["truth"], lw=2.5, alpha=0.5, label="true u (scaled)")
+        draw_models(ax, y, (clients[:, k] / scale).numpy(), (given[:, k] / scale).numpy(), moment)
+        ax.set(xlim=(0, 1), ylim=(-2.4, 2.4), ylabel=f"of client {k + 1}'s kind")
+    axes[1].set_xlabel("x")
+    axes[0].legend(loc="upper left", ncols=3)
+
+
+def show() -> None:
+    """The live training of notebook 07."""
+    live.show(
+        "07", problem.training, scene, ALT, panels=2,
+        level=ipywidgets.IntSlider(3, min=1, max=10, description="level n"),
+        E=ipywidgets.SelectionSlider(options=[1, 5, 20, 100], value=20, description="local steps E"),
+        lr=ipywidgets.SelectionSlider(options=[0.001, 0.003, 0.01], value=0.003, description="rate"),
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Notebooks 01 to 03 live: angles as the clients' networks predict them, and what each client owns."""
+
+import ipywidgets
+
+from ..federated.live import MIXING, OPTIMIZERS, Training
+from ..federated.player import Moment
+from ..problems import pendulum
+from ..problems import pendulum_live as problem
+from . import live, style
+from .live_views import draw_models
+from .style import CLIENTS, COLORS
+
+ALT = (
+    "left three true angles over time with the predictions of the clients' networks and the server's, below what each "
+    "client owns; right the clients' steps in the plane of weights, and the errors over the rounds"
+)
+LIMITS = {"targets s that a client owns (rad)": (-0.8, 0.8), "stiffness k that a client owns": (0.0, 2.0)}
+
+
+def scene(axes, training: Training, moment: Moment) -> None:
+    """Above the three test angles, true and predicted; below the owners."""
+    angles, owners = axes
+    shown, t = training.more, pendulum.times(problem.SENSORS)
+    clients, given = (
+        training.of(rows, lambda predict: predict(shown.u[:, None], t)).numpy() for rows in training.now(moment)
+    )
+    for i, truth in enumerate(shown.x1.numpy()):
+        angles.plot(t, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="_true" if i else "true")
+        draw_models(angles, t[:, 0].numpy(), clients[:, i], given[:, i], moment, label=not i)
+    largest = shown.x1.abs().max().item()
+    angles.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", xlim=(0, 1), ylim=(-1.6 * largest, 1.6 * largest))
+    angles.legend(loc="upper left", ncols=3)
+    at_work = set(moment.done.clients.tolist())
+    style.shards(shown.owned, owners, shown.label, ms=90 / (len(shown.owned) + 4), alpha=1)
+    for k, line in enumerate(owners.get_lines()):
+        line.set(color=CLIENTS[k % len(CLIENTS)], alpha=0.6 if k in at_work else 0.08)
+    owners.set(xlim=LIMITS[shown.label], ylim=(len(shown.owned) - 0.4, -0.6), yticks=(), ylabel="client, one a row")
+
+
+def slider(options, value, words: str) -> ipywidgets.SelectionSlider:
+    return ipywidgets.SelectionSlider(options=options, value=value, description=words)
+
+
+RATES = [0.001, 0.003, 0.01, 0.03, 0.1]
+
+
+def show(notebook: str) -> None:
+    """The live training of "01", "02" or "03"."""
+    common = dict(K=slider([1, 5, 20, 100], 20, "local steps K"), lr=slider(RATES, 0.003, "rate"))
+    clients = dict(clients=slider([2, 3, 5, 10, 20], 5, "clients C"))
+    optimizer = dict(optimizer=slider(list(OPTIMIZERS), "Adam", "locally"))
+    controls = {
+        "01": clients
+        | dict(fraction=slider([0.2, 0.4, 0.6, 0.8, 1.0], 1.0, "share alpha"))
+        | common
+        | optimizer
+        | dict(mixing=slider(list(MIXING)[:2], "FedAvg", "mixing")),
+        "02": dict(
+            data=slider(["sorted shards", "two fields"], "sorted shards", "data"),
+            shards_each=slider([1, 2, 5, 20], 1, "shards each"),
+            delta=slider([0.0, 1.0, 4.0], 4.0, "Delta"),
+        )
+        | common
+        | optimizer,
+        "03": dict(
+            spread=slider([0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 plus/minus"),
+            told=slider(["told", "hidden"], "told", "stiffness is"),
+        )
+        | clients
+        | common,
+    }[notebook]
+    setup = {"01": problem.dealt, "02": problem.skewed, "03": problem.library}[notebook]
+    live.show(notebook, setup, scene, ALT, panels=2, **controls)

@@ -1,0 +1,139 @@
+"""The buttons, the picture that follows, and what is on the page where no browser is."""
+
+import ipywidgets
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated import player as module
+from fedlib.federated.live import MIXING, SERVERS
+from fedlib.federated.player import PACES, moments
+from fedlib.plots import function_live, live, live_views
+from fedlib.problems import function_live as problem
+
+
+@pytest.fixture
+def made(monkeypatch):
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    clients = ipywidgets.IntSlider(2, min=1, max=5)
+    found = live.live(lambda clients: small(clients), function_live.scene, "two fits", clients=clients)
+    yield found, clients
+    found.player.stop()
+
+
+def small(clients=2, **values):
+    if clients == 4:
+        raise ValueError("four are <too> many")
+    return problem.training(clients, E=3, width=8, **values)
+
+
+def buttons(found):
+    return {child.description: child for child in found.box.children[0].children}
+
+
+def test_the_first_picture_shows_clients_apart_and_nothing_runs(made):
+    found, _ = made
+    assert found.picture.alt.startswith("two fits (round 1, after local step 3 of 3: clients apart; mean errors: fed")
+    assert not found.player.playing
+
+
+def test_buttons(made):
+    found, _ = made
+    first = found.picture.value
+    buttons(found)["Step one round"].click()
+    found.player.thread.join()
+    assert "round 1, averaged" in found.picture.alt and found.picture.value != first
+    buttons(found)["Play"].click()
+    assert found.player.playing
+    buttons(found)["Reset"].click()
+    assert not found.player.playing
+    assert "round 1, after local step 3" in found.picture.alt and found.picture.value == first
+
+
+def test_a_control_begins_anew_and_what_is_refused_is_said(made):
+    found, clients = made
+    buttons(found)["Play"].click()
+    clients.value = 3
+    assert found.player.playing, "it plays on, from round 1, with three clients"
+    assert len(found.player.last.models) == 4
+    buttons(found)["Pause"].click()
+    found.player.thread.join()
+    clients.value = 4
+    assert found.box.children[2].value == "<b>four are &lt;too&gt; many</b>"
+    buttons(found)["Play"].click()
+    assert not found.player.playing
+    clients.value = 2
+    assert found.box.children[2].value == ""
+
+
+def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(page):
+    for _ in range(2):
+        live.show("a test", small, function_live.scene, "two <fits>")
+    (data, _), (second, metadata) = page
+    assert {"application/vnd.jupyter.widget-view+json", "image/png", "text/html"} <= data.keys()
+    assert 'alt="two &lt;fits&gt; (round 1' in data["text/html"]
+    assert metadata["image/png"]["alt"] in second["text/plain"]
+    shown = live.OPEN["a test"]
+    live.close("a test")
+    assert shown.box.comm is None and shown.picture.comm is None and shown.player.coming is None
+
+
+def two_moments(**values):
+    training = small(**values)
+    apart, averaged = (m for _, m in zip(range(2), moments(training.begin(), lambda: PACES[1]), strict=False))
+    return training, apart, averaged
+
+
+def test_two_clients_are_drawn_in_their_own_plane():
+    _, apart, averaged = two_moments()
+    walk = apart.walk[:2]
+    way, axes, lengths = live_views.plane(walk)
+    torch.testing.assert_close(axes @ axes.T, torch.eye(2), atol=1e-5, rtol=0)
+    ends = walk[:, -1] - walk[:, 0]
+    torch.testing.assert_close(way[:, -1].norm(dim=-1), ends.norm(dim=-1))
+    torch.testing.assert_close(lengths, ends.norm(dim=-1))
+    torch.testing.assert_close((way[0, -1] - way[1, -1]).norm(), (ends[0] - ends[1]).norm())
+    average = axes @ (averaged.done.after[0] - walk[0, 0])
+    assert average[0] > 0 and abs(average[1]) < 1e-5 * average[0], "the average goes along the first axis"
+
+
+def test_a_client_that_does_not_move_has_a_plane():
+    way, _, lengths = live_views.plane(torch.zeros(2, 4, 7))
+    assert torch.isfinite(way).all() and (lengths == 0).all()
+
+
+def test_errors_are_those_of_the_networks():
+    training, _, averaged = two_moments()
+    past = {}
+    said = live_views.remember(past, training, averaged)
+    _, test = problem.points()
+    for name, own in training.where().items():
+        torch.nn.utils.vector_to_parameters(averaged.done.after[own][0], training.net.parameters())
+        guess = training.net(test["x"])[:, 0].detach().numpy()
+        expected = 100 * np.linalg.norm(guess - test["f"].numpy()) / np.linalg.norm(test["f"].numpy())
+        assert said[name] == pytest.approx(expected, rel=1e-4)
+    assert past["federated"] == [(1, said["federated"])]
+
+
+def test_the_scene_shows_clients_at_their_step_and_the_server():
+    training, apart, averaged = two_moments()
+    lines = {}
+    for moment in (apart, averaged):
+        fig = live_views.view(function_live.scene, training, moment, {})
+        lines |= {line.get_label(): line.get_ydata() for line in fig.axes[0].get_lines()}
+    _, test = problem.points()
+    for name, row in {
+        "client 1": apart.walk[0, -1], "client 2": apart.walk[1, -1],
+        "where the round began": apart.walk[0, 0], "after the exchange": apart.walk[:2, -1].mean(0),
+    }.items():  # fmt: skip
+        torch.nn.utils.vector_to_parameters(row, training.net.parameters())
+        np.testing.assert_allclose(lines[name], training.net(test["x"])[:, 0].detach(), atol=1e-5)
+
+
+@pytest.mark.parametrize("mixing", MIXING)
+def test_every_mixing_and_server_goes(mixing):
+    for server in SERVERS:
+        training, _, averaged = two_moments(mixing=mixing, server=server, clients=3)
+        together = (averaged.done.after[:3] == averaged.done.after[0]).all()
+        assert together == (mixing != "no one")  # on a ring of three all are neighbours
+        live_views.view(function_live.scene, training, averaged, {})

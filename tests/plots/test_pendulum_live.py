@@ -1,0 +1,77 @@
+"""Notebooks 01 to 03 live: who owns what, what the networks are told, and that the picture is of these networks."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.player import PACES, moments
+from fedlib.plots import live, live_views, pendulum_live
+from fedlib.problems import pendulum
+from fedlib.problems import pendulum_live as problem
+
+
+def shards(training):
+    return [np.asarray(own) for own in training.federations["federated"].shards]
+
+
+def test_every_triplet_is_owned_once():
+    for training in (problem.dealt(clients=3), problem.skewed(shards_each=2), problem.library(clients=2)):
+        assert sorted(np.concatenate(shards(training))) == list(range(problem.N))
+
+
+def test_with_one_sorted_shard_each_no_two_clients_know_the_same_angles():
+    ranges = sorted((own.min(), own.max()) for own in problem.skewed(shards_each=1).more.owned)
+    assert all(a[1] <= b[0] for a, b in pairwise(ranges))
+    mixed = problem.skewed(shards_each=20).more.owned
+    assert max(own.min() for own in mixed) < min(own.max() for own in mixed)
+
+
+def test_the_second_field_is_smoother():
+    training = problem.skewed(data="two fields", delta=4.0)
+    rough = [training.pool["u"][own].diff(dim=1).abs().mean().item() for own in shards(training)]
+    assert max(rough) > 5 * min(rough)
+    with_first = problem.skewed(data="two fields", delta=0.0)
+    assert torch.equal(with_first.pool["u"][: problem.N], with_first.pool["u"][problem.N :])
+
+
+def test_what_a_client_of_the_library_owns_and_is_told():
+    training = problem.library(spread=0.5, clients=4)
+    for own, k in zip(shards(training), training.more.owned, strict=True):
+        told = training.pool["u"][own][:, -1]
+        torch.testing.assert_close(told, torch.as_tensor(2 * (k - 1), dtype=torch.float32))
+    edges = [k.min() for k in training.more.owned]
+    assert edges[0] == 0.5 and (np.diff(edges) > 0.2).all()
+    hidden = problem.library(told="hidden")
+    assert (hidden.pool["u"][:, -1] == 0).all() and (hidden.more.u[:, -1] == 0).all()
+    u = hidden.more.u[:, :-1]
+    assert torch.equal(u[0], u[2]), "one torque, three pendulums"
+    assert (hidden.more.x1[0] - hidden.more.x1[2]).abs().max() > 0.005
+
+
+@pytest.mark.parametrize(
+    "training",
+    [problem.dealt(K=2), problem.dealt(10, 0.4, 2, 0.01, "SGD", "ring"), problem.skewed(K=2), problem.library(K=2)],
+    ids=["01", "01 ring", "02", "03"],
+)
+def test_the_picture_shows_the_clients_and_what_they_were_given(training):
+    coming = moments(training.begin(), lambda: PACES[1])
+    for moment in (next(coming), next(coming)):
+        angles = live_views.view(pendulum_live.scene, training, moment, {}, 2).axes[0]
+        drawn = {line.get_label(): line.get_ydata() for line in angles.get_lines()}
+        _, given = training.now(moment)
+        torch.nn.utils.vector_to_parameters(given[0], training.net.parameters())
+        expected = training.net(training.more.u[:1, None], pendulum.times(problem.SENSORS))[0]
+        name = "after the exchange" if moment.averaged else "where the round began"
+        np.testing.assert_allclose(drawn[name], expected.detach(), atol=1e-5)
+    errors = training.errors(moment)["federated"]
+    together = training.federations["federated"].mixing.__name__ == "fedavg"
+    assert (errors == errors[0]).all() == together
+
+
+@pytest.mark.parametrize("notebook", ["01", "02", "03"])
+def test_the_controls_begin_as_the_training_does(page, notebook):
+    pendulum_live.show(notebook)
+    assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
+    live.close(notebook)
