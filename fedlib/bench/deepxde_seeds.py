@@ -136,6 +136,16 @@ def rows(result: Mapping) -> list[list[str]]:
     return table
 
 
+def differ(result: Mapping, level: float = 0.05) -> list[str]:
+    """Errors whose two samples differ: the smaller p is below level over the number of tests (Bonferroni)."""
+    p = {
+        f"{name}, {error}": min(c["p_kolmogorov_smirnov"], c["p_mann_whitney"])
+        for name, of in result["problems"].items()
+        for error, c in of["compared"].items()
+    }
+    return [error for error, smaller in p.items() if smaller < level / (2 * len(p))]
+
+
 def measure(cases: Mapping[str, Case], seeds: Sequence[int]) -> dict:
     """Both sides of all cases."""
     sides, seconds = {"theirs": {}, "ours": {}}, {name: {} for name in cases}

@@ -58,8 +58,8 @@ def matrix(errors: Mapping[str, Mapping[str, np.ndarray]], columns: Sequence[str
     for i, row in enumerate(errors.values()):
         for j, column in enumerate(columns):
             if column in row:
-                mean, sd = mean_sd(row[column])
-                text = f"{mean:.2g}" + f" ± {sd:.1g}" * (len(row[column]) > 1)
+                mean, sd = mean_sd(row[column]) if np.isfinite(row[column]).all() else (np.inf, 0.0)
+                text = f"{mean:.2g}" + f" ± {sd:.1g}" * (len(row[column]) > 1) if mean < np.inf else "diverged"
                 ax.text(j, i, text, ha="center", va="center", fontsize=8, color="w" if ratio[i, j] > 20 else "k")
     ax.set_xticks(range(len(columns)), [c.replace(" + ", "\n+ ").replace(" ", "\n", 1) for c in columns])
     ax.set_yticks(range(len(errors)), list(errors))

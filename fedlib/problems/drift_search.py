@@ -15,7 +15,7 @@ class Found(NamedTuple):
     """A rule on a task, with the setting that validation data chose.
 
     grid: (rate, knob) -> validation errors (%) of the seeds that searched [S'], infinite where a training diverged.
-    parts: the stacks with the chosen setting, that of the seeds that searched first.
+    parts: the stacks with the chosen setting, that of the seeds that searched first; none if all settings diverged.
     """
 
     grid: dict[tuple[float, float], np.ndarray]
@@ -26,8 +26,8 @@ class Found(NamedTuple):
         return least(self.grid)
 
     def error(self) -> np.ndarray:
-        """Test errors (%) in the end with what was chosen [S]."""
-        return np.concatenate([part.last()[self.chosen()] for part in self.parts])
+        """Test errors (%) in the end with what was chosen [S]; infinite if every setting diverged."""
+        return np.concatenate([part.last()[self.chosen()] for part in self.parts] or [self.grid[self.chosen()]])
 
     def path(self) -> xarray.DataArray:
         """Test errors (%) on the way [seed, round] with what was chosen."""
@@ -41,6 +41,20 @@ class Found(NamedTuple):
         """Mean validation errors (%) of the grid, with each rate's best knob."""
         means = {at: float(np.mean(errors)) for at, errors in self.grid.items()}
         return {lr: min(e for at, e in means.items() if at[0] == lr) for lr in sorted({lr for lr, _ in means})}
+
+
+def stored(values):
+    """Nested dicts of numbers for a result file, which has None for what diverged."""
+    if isinstance(values, Mapping):
+        return {name: stored(value) for name, value in values.items()}
+    return [x if np.isfinite(x) else None for x in np.ravel(values).tolist()]
+
+
+def restored(values):
+    """What ``stored`` was given, each number an array."""
+    if isinstance(values, Mapping):
+        return {name: restored(value) for name, value in values.items()}
+    return np.array([np.inf if x is None else x for x in np.ravel(np.array(values, object))], float)
 
 
 def least(grid: Mapping[tuple[float, float], np.ndarray]) -> tuple[float, float]:
@@ -63,9 +77,6 @@ def search(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], searched:
 
     Args:
         lrs: the ladder of rates. searched: how many seeds choose. how: of ``drift_study.run``.
-
-    Raises:
-        FloatingPointError: every setting diverged.
     """
     lrs, few, rest = sorted(lrs), dict([*tasks.items()][:searched]), dict([*tasks.items()][searched:])
     knobs, grid, stacks = RULES[name].knobs if name in RULES else (0.0,), {}, {}
@@ -79,7 +90,7 @@ def search(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], searched:
         if others:
             return Found(grid, tuple(part for part in (stacks[at], others[at]) if part))
         grid[at] = np.full(len(few), np.inf)
-    raise FloatingPointError(f"{name}: training diverged at every rate of {lrs}; give smaller ones")
+    return Found(grid, ())
 
 
 def trained(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], knob: float, **how) -> dict[tuple, Trained]:

@@ -45,7 +45,7 @@ RULES = {
     "averaged moments": Rule(lambda _: averaged_moments(adam())),
     "fresh correction": Rule(lambda _: corrected(adam())),
     "fresh correction + averaged moments": Rule(lambda _: corrected(averaged_moments(adam()))),
-    "Mime": Rule(lambda _: mime()),
+    "Mime": Rule(lambda eps: mime(eps=eps), None, (1e-8, 1e-4), "eps"),
 }
 """All of them around Adam, whose moments stay at the clients unless they are averaged."""
 

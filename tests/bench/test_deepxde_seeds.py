@@ -39,3 +39,9 @@ def test_a_row_for_each_error():
     first, second = deepxde_seeds.rows({"problems": {"reaction": found}})
     assert first[:5] == ["reaction, u", "8", "10 of 5000", "2 (1 to 3)", "2.5 (1.5 to 20)"]
     assert second[0] == "reaction, k" and len(first) == len(deepxde_seeds.HEADER)
+
+
+def test_what_differs_is_named_with_all_tests_in_mind():
+    pairs = {"same": 0.03, "other": 0.001}  # 0.05 / 4 lies between
+    found = {name: {"compared": {"u": {"p_kolmogorov_smirnov": p, "p_mann_whitney": 0.5}}} for name, p in pairs.items()}
+    assert deepxde_seeds.differ({"problems": found}) == ["other, u"]
