@@ -76,6 +76,13 @@ def explore(
     return ipywidgets.VBox([*controls.values(), message, picture])
 
 
+def panel(notebook: str, **where) -> ipywidgets.VBox:
+    """All parameters of a notebook as controls, and a run of it in the background; see ``parameter_panel``."""
+    from .parameter_panel import panel as made  # it needs this module
+
+    return made(notebook, **where)
+
+
 def fresh_memory() -> None:
     """Else Python's collector looks through all of torch now and then: a move that takes 0.4 s."""
     gc.unfreeze()  # what an explorer before this one kept may go

@@ -42,13 +42,11 @@ def run(
     known = {p.stem: p for p in sorted(notebooks.glob("*.ipynb"))}
     work, outcomes = [], []
     for name in dict.fromkeys(find(name, known, notebooks) for name in names or known):
-        parameters = check_parameters(known[name], profile_parameters(known[name], profile) | dict(overrides or {}))
-        _, where = named(name, parameters.get("profile", profile), parameters, notebooks)
-        stamp, target = content_hash(known[name], parameters, threads()), figures / where
-        if is_done(target, stamp):
-            outcomes.append(Outcome(name, target, "skipped", 0.0, "up to date"))
+        job = job_of(known[name], profile, overrides or {}, figures)
+        if is_done(job.target, job.stamp):
+            outcomes.append(Outcome(name, job.target, "skipped", 0.0, "up to date"))
         else:
-            work.append(Job(known[name], parameters, stamp, target))
+            work.append(job)
     for folder in {job.target.parent for job in work}:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -57,6 +55,13 @@ def run(
             raise ValueError(f"cannot write to {folder} ({error.strerror}); name a folder with --figures") from None
     outcomes += together(work, jobs or os.cpu_count() or 1, limit)
     return sorted(outcomes, key=lambda o: o.notebook)
+
+
+def job_of(notebook: Path, profile: str, overrides: Mapping, figures: Path = FIGURES) -> Job:
+    """What a run of a notebook is: its checked parameters, its stamp, its folder; ValueError for a wrong parameter."""
+    parameters = check_parameters(notebook, profile_parameters(notebook, profile) | dict(overrides))
+    _, where = named(notebook.stem, parameters.get("profile", profile), parameters, notebook.parent)
+    return Job(notebook, parameters, content_hash(notebook, parameters, threads()), figures / where)
 
 
 def together(work: Sequence[Job], jobs: int, limit: float | None) -> Iterator[Outcome]:

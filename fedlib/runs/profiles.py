@@ -19,10 +19,14 @@ NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 HEADER = "# The quick profile: the defaults of the cell tagged `parameters`, written by `python -m fedlib defaults`\n"
 
 
+def cells_of(notebook: Path) -> list[dict]:
+    """Its cells, as they are stored; nbformat takes seconds to import, and validates in vain."""
+    return json.loads(notebook.read_text())["cells"]
+
+
 def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
     """name -> (type hint, default) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
-    cells = json.loads(notebook.read_text())["cells"]  # nbformat takes seconds to import, and validates in vain
-    cells = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
+    cells = [c for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])]
     if len(cells) != 1:
         raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
     found = {}
@@ -34,6 +38,14 @@ def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
                 f"{notebook.name}: the parameters cell has '{ast.unparse(node)}'; expected 'name: type = literal'"
             ) from None
     return found
+
+
+def helps_of(notebook: Path) -> dict[str, str]:
+    """name -> the comment behind it in the cell tagged ``parameters``."""
+    (source,) = ("".join(c["source"]) for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", []))
+    lines = source.splitlines()
+    found = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
+    return {name: rest.strip().removeprefix("#").strip() for name, rest in found.items()}
 
 
 def has_type(value, hint: str) -> bool:

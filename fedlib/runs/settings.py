@@ -10,6 +10,7 @@ class Rule(NamedTuple):
 
     expected: str
     holds: Callable[[object], bool]
+    options: tuple = ()  # all that there are, if they are few
 
 
 def whole(low: int = 1, high: int | None = None) -> Rule:
@@ -36,7 +37,7 @@ def share() -> Rule:
 
 def one_of(*options) -> Rule:
     """One of some names or numbers."""
-    return Rule(f"one of {', '.join(map(repr, options))}", lambda v: v in options)
+    return Rule(f"one of {', '.join(map(repr, options))}", lambda v: v in options, options)
 
 
 def _number(v) -> bool:

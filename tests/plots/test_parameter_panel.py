@@ -1,0 +1,143 @@
+"""Controls for a notebook's parameters: what they say, what they refuse, the run behind them, and its end."""
+
+import shlex
+import time
+
+import nbformat
+import psutil
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
+
+from fedlib.__main__ import override
+from fedlib.plots import widgets
+from fedlib.plots.parameter_panel import Panel, command, control_of, read, written
+from fedlib.runs.profiles import NOTEBOOKS, helps_of, parameters_of
+
+PARAMETERS = """profile: str = "quick"  # printed in every figure
+rounds: int = 5  # R
+lr: float = 0.01  # of "Adam" # and SGD
+sizes: list[int] = [1, 2]
+told: bool = True  # whether k is known
+backend: str = "auto"  # eager or xla
+pause: float = 0.0"""
+
+
+WORK = """import json, os, time
+from pathlib import Path
+time.sleep(pause)
+out = Path(os.environ["FEDLIB_OUTPUT"])
+keys = "notebook profile parameters environment wall_s comparisons claims label".split()
+result = dict.fromkeys(keys, {}) | {"notebook": "tiny", "label": "x", "profile": "quick", "metrics": {}}
+result |= {"comparisons": [], "wall_s": 1.0}
+(out / "result.json").write_text(json.dumps(result))
+(out / "curve.png").write_bytes(bytes.fromhex(picture))"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A panel of a small notebook whose figure is one pixel."""
+    source, figures = tmp_path / "notebooks", tmp_path / "figures"
+    (source / "parameters").mkdir(parents=True)
+    Image.new("RGB", (1, 1)).save(tmp_path / "one.png")
+    picture = f'picture = "{(tmp_path / "one.png").read_bytes().hex()}"'
+    cells = [new_code_cell(PARAMETERS), new_code_cell(picture), new_code_cell(WORK)]
+    cells[0].metadata["tags"] = ["parameters"]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=cells, metadata=kernel), source / "tiny.ipynb")
+    (source / "parameters/tiny.paper.yaml").write_text(yaml.safe_dump({"rounds": 50, "told": False}))
+    (figures / "paper/tiny").mkdir(parents=True)
+    Image.new("RGB", (2, 2)).save(figures / "paper/tiny/curve.png")
+    made = Panel(source / "tiny.ipynb", figures)
+    yield made
+    made.end("the test is over")
+
+
+def finish(panel, seconds=300):
+    end = time.monotonic() + seconds
+    while panel.job is not None:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+        panel.look()
+
+
+def test_helps_are_the_comments(tiny):
+    expected = ["printed in every figure", "R", 'of "Adam" # and SGD', "", "whether k is known", "eager or xla", ""]
+    assert list(helps_of(tiny.notebook).values()) == expected
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
+def test_every_parameter_of_every_notebook_goes_through_its_control(path):
+    assert helps_of(path).keys() == parameters_of(path).keys()
+    for name, (hint, value) in parameters_of(path).items():
+        assert read(control_of(name, hint, value).value, hint) == value
+        said = shlex.split(command(path.stem, "quick", {name: value}))
+        assert override(said[-1]) == (name, value) or hint == "str"
+
+
+def test_wrong_input_is_refused_in_place(tiny):
+    for name, text, words in (
+        ("rounds", "many", "tiny: rounds = &#x27;many&#x27;; expected int"),
+        ("rounds", "0", "rounds = 0: expected a whole number &gt;= 1"),
+        ("sizes", "3", "did you mean sizes=[3]?"),
+    ):
+        before = tiny.controls[name].value
+        tiny.controls[name].value = text
+        assert words in tiny.message.value
+        assert tiny.run.disabled and tiny.line.value == ""
+        tiny.run.click()
+        assert tiny.job is None
+        tiny.controls[name].value = before
+        assert tiny.message.value == "" and not tiny.run.disabled
+
+
+def test_the_line_for_a_terminal(tiny):
+    tiny.controls["sizes"].value, tiny.controls["told"].value = "[1, 2, 3]", False
+    expected = "python -m fedlib run tiny --profile quick -p 'sizes=[1, 2, 3]' -p told=False"
+    assert tiny.line.value == expected
+    tiny.line.value = "rm"
+    assert tiny.line.value == expected
+    tiny.profile.value = "paper"
+    assert tiny.controls["rounds"].value == "50" and tiny.line.value.endswith("tiny --profile paper")
+
+
+def test_a_run_and_its_figures_side_by_side(tiny):
+    assert tiny.pictures["paper"].alt == "figure curve of paper" and tiny.pictures["paper"].value
+    tiny.controls["rounds"].value = "6"
+    tiny.run.click()
+    assert tiny.run.disabled and not tiny.cancel.disabled
+    finish(tiny)
+    assert "done after" in tiny.message.value
+    assert tiny.pictures["this run"].value and tiny.pictures["quick"].alt == "quick: no such figure yet"
+    assert not tiny.run.disabled and tiny.cancel.disabled
+    (left,) = (tiny.figures / "custom").glob("tiny-*")
+    assert tiny.folders["this run"] == left
+    tiny.run.click()
+    assert tiny.job is None and "up to date" in tiny.message.value
+
+
+def test_cancel_ends_the_run_and_leaves_no_process(tiny):
+    tiny.controls["pause"].value = "1000.0"
+    tiny.run.click()
+    end = time.monotonic() + 300
+    while tiny.progress.value < 2:  # the kernel is at work
+        assert time.monotonic() < end
+        time.sleep(0.05)
+        tiny.look()
+    processes = {psutil.Process(tiny.job.process.pid), *tiny.job.below}
+    assert len(processes) > 1 and "of 4, " in tiny.message.value
+    tiny.cancel.click()
+    psutil.wait_procs(processes, 10)
+    assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+    assert "cancelled" in tiny.message.value and not tiny.run.disabled
+    assert not list((tiny.figures / "custom").glob("tiny-*"))
+
+
+def test_values_are_written_as_a_field_shows_them():
+    assert [written(v) for v in (1e-05, "auto", [1], None)] == ["1e-05", "auto", "[1]", "None"]
+
+
+def test_a_panel_of_a_real_notebook():
+    box = widgets.panel("04_function_approximation")
+    assert "run 04_function_approximation --profile quick" in str([getattr(c, "value", "") for c in box.children])
