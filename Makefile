@@ -21,7 +21,7 @@ lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults mutants draws lab bench report format facts lock hooks clean
+.PHONY: help setup figures paper test faults mutants draws lab bench engines report format facts lock hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ lab: setup  ## open JupyterLab on the notebooks
 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
+
+engines: .venv/bench/ready  ## what make test skips without Flower: a federation of sites on its messages
+	.venv/bench/bin/python -m pytest -q tests/engines
 
 # The peers have an environment of their own, for Flower wants older packages; all else it sees is the project's.
 .venv/bench/ready: .venv/ready pyproject.toml

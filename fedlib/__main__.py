@@ -1,4 +1,4 @@
-"""python -m fedlib run | queue | report | defaults | bench"""
+"""python -m fedlib run | queue | report | defaults | bench | federate"""
 
 import argparse
 import ast
@@ -14,6 +14,10 @@ from .runs.report import report as report_of
 
 
 def main(arguments: list[str] | None = None) -> int:
+    if (arguments := sys.argv[1:] if arguments is None else arguments)[:1] == ["federate"]:
+        from .engines.simulate import main as federate
+
+        return federate(arguments[1:])
     parser = argparse.ArgumentParser("fedlib", description="A companion to four papers on federated scientific ML.")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run notebooks through papermill and write figures and results")
@@ -30,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
     for command in (run, defaults):
         command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
+    commands.add_parser("federate", help="a federation of sites: federate simulate EXPERIMENT", add_help=False)
     bench = commands.add_parser("bench", help="time the engine beside what else one would take; writes JSON and figure")
     bench.add_argument("--quick", action="store_true", help="two and twenty clients, without torch.compile")
     for command in (run, queue, report, bench):

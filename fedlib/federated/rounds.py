@@ -25,10 +25,11 @@ from .kept import put_back, split_state, spread_out, taken
 from .mixing import takes_round
 from .optimizers import Optimizer, adam
 from .server import served_by
+from .site import server_step, site_round
 from .stack import home_columns, rows_of, stack
 from .states import Round, State
 from .wire import wire_of
-from .work import Todo, Work, local_work, todo
+from .work import Todo, Work, todo
 
 
 def play(
@@ -64,21 +65,11 @@ def play(
         state: go on from here, as a ``Round`` left it. rounds: how many you will want, if you know; "auto" asks.
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
-    check_noise(pool, noise)
-    check_constants({*pool, "w", "noise"}, constants)
-    device = device_of(device)
-    rows, home = rows_of(federations), home_columns(net, personal).to(device)
-    optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
-    blocks = 1 + local.points(rows.sizes).sum() // POINTS_PER_BLOCK["cpu"]
-    everyone = all(fed.fraction == 1 for fed in federations)
-    varied = not everyone and not as_many_in_every_round(federations, rows.sizes, local)
-    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
-    first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)
-    pool, sources = on(pool, device, dtype), lru_cache(2)(partial(sources_of, rows.starts, torch.device(device)))
-    work = Work(
-        net, pool, federations, rows, home, sources, local, noise, optimizer, reset_moments, gradient, steps, dtype,
-        first,
+    work = prepared(
+        net, loss, pool, federations, local=local, noise=noise, optimizer=optimizer, reset_moments=reset_moments,
+        personal=personal, constants=constants, backend=backend, device=device, dtype=dtype, rounds=rounds,
     )  # fmt: skip
+    everyone, device = all(fed.fraction == 1 for fed in federations), device_of(device)
     state = state or beginning(work, init)
     varies, decays = (any(x) for x in zip(*((takes_round(f.mixing), f.decay != 1) for f in federations), strict=True))
     here = None
@@ -99,6 +90,28 @@ def play(
         done = one_round(work, state, own, mixed, served, lr)
         yield done
         state = done.state
+
+
+def prepared(
+    net, loss, pool, federations: Sequence[Federation], *, local, noise=None, optimizer=None, reset_moments=False,
+    personal=(), constants=None, backend="auto", device="cpu", dtype=torch.float32, rounds=None,
+) -> Work:  # fmt: skip
+    """The work of these clients; arguments as in ``play``."""
+    check_noise(pool, noise)
+    check_constants({*pool, "w", "noise"}, constants)
+    device = device_of(device)
+    rows, home = rows_of(federations), home_columns(net, personal).to(device)
+    optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
+    blocks = 1 + local.points(rows.sizes).sum() // POINTS_PER_BLOCK["cpu"]
+    everyone = all(fed.fraction == 1 for fed in federations)
+    varied = not everyone and not as_many_in_every_round(federations, rows.sizes, local)
+    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
+    first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)
+    pool, sources = on(pool, device, dtype), lru_cache(2)(partial(sources_of, rows.starts, torch.device(device)))
+    return Work(
+        net, pool, federations, rows, home, sources, local, noise, optimizer, reset_moments, gradient, steps, dtype,
+        first,
+    )  # fmt: skip
 
 
 def as_many_in_every_round(federations: Sequence[Federation], sizes: np.ndarray, local: Local) -> bool:
@@ -123,16 +136,10 @@ def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, served: lis
     r, x, optimizer = state.round, state.models(todo.clients), work.optimizer
     kept = at_hand(work, state, x, todo)
     wire = wire_of(work, x, todo, mixed, r) if optimizer.start or optimizer.finish else None
-    if optimizer.start:
-        optimizer.start(x, kept, wire)
-    loss = local_work(work, x, kept, lr, r, todo)
-    if optimizer.finish:
-        optimizer.finish(x, kept, wire)
-    theta = torch.sparse.mm(mixed.U, x)
+    loss = site_round(work, todo, r, x, kept, lr, wire)
     began = [state.models(clients) for *_, clients in served]
     at_server = state.server or [server.init(before) for (server, *_), before in zip(served, began, strict=True)]
-    for (server, own, _), before, its in zip(served, began, at_server, strict=True):
-        theta[own] = server.apply(before, theta[own], its, r)
+    theta = server_step(mixed.U, x, served, began, at_server, r)
     if len(state.columns):
         put_back(state.personal, todo.clients, x[:, state.columns])
     after = State(r + 1, theta, left(work, state, kept, todo, mixed), at_server, mixed.source, *state[-2:])

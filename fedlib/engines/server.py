@@ -1,0 +1,179 @@
+"""The server of a federation, whatever engine carries its questions to the sites.
+
+It knows the experiment, how many points each client has, and the models that the clients send: never a point.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..federated.batches import participants
+from ..federated.checks import check_federation
+from ..federated.exchange import exchange, matrices, needs_everyone
+from ..federated.rounds import prepared
+from ..federated.server import served_by
+from ..federated.site import server_step
+from ..federated.work import todo
+from ..files import replacing
+from .experiment import identity, load
+from .site import columns_sent, first_models
+
+Ask = Callable[[dict[str, dict]], dict[str, dict]]
+"""Questions by site -> answers by site; {"error": text} of a site that fails, is silent, or is not there."""
+
+
+class Standing(NamedTuple):
+    """Between two rounds. theta [D, P'], source [K]: the distinct models, and which of them each client has.
+
+    server: what the server rule keeps. after: the last round that counted of each site, -1 at first.
+    past: for each round (losses [K], NaN for who did not take part; {site: why it failed}).
+    """
+
+    round: int
+    theta: Tensor
+    source: Tensor
+    server: list[dict[str, Tensor]]
+    after: dict[str, int]
+    past: list[tuple[list[float], dict[str, str]]]
+
+
+class Played(NamedTuple):
+    """A round that was played: losses [K], {site: why} of who failed, bytes {site: (down, up)}, seconds."""
+
+    number: int
+    losses: np.ndarray
+    lost: dict[str, str]
+    sent: dict[str, tuple[int, int]]
+    seconds: float
+    standing: Standing
+
+
+def federate(
+    path: Path | str, ask: Ask, *, rounds: int | None = None, min_sites: int | None = None,
+    checkpoint: Path | None = None,
+) -> Iterator[Played]:  # fmt: skip
+    """Play the rounds of an experiment, one for each ``next``; at the end all sites get their models.
+
+    Args:
+        ask: the engine. rounds: other than the experiment's. checkpoint: a file that is written after every round; a
+            server that finds its own goes on from there.
+        min_sites: with at least so many of them a round goes on without a site that fails, with renormalised weights;
+            the site is asked again in the next one. None: any failure ends the training.
+
+    Raises:
+        RuntimeError: a site failed; names round, site and why. ValueError: a site is refused, or the checkpoint.
+    """
+    module, same = load(path), identity(path)
+    experiment = module.make().checked()
+    clients, where = experiment.clients, {k: name for name, own in experiment.clients.items() for k in own}
+    there = ask({name: {"do": "hello"} for name in clients})
+    welcome(there, clients, same, min_sites)
+    if missing := [name for name in clients if "error" in there[name]]:
+        raise RuntimeError(f"{missing[0]} did not join: {there[missing[0]]['error']}; the first roll call needs all")
+    sizes = np.empty(len(where), int)
+    for answer in there.values():
+        sizes[np.asarray(answer["clients"])] = answer["sizes"]
+    fed = experiment.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
+    check_federation(fed, sizes.sum())
+    how = {k: v for k, v in experiment.how.items() if k not in ("init", "backend")}
+    work = prepared(experiment.net, experiment.loss, {}, [fed], local=experiment.local, backend="eager", **how)
+    sent = columns_sent(experiment, work.home)
+    first = first_models(experiment, fed, [0] if fed.common_init else range(len(where)))[:, sent].to(work.dtype)
+    now = Standing(0, first, work.sources((len(first),)), [], dict.fromkeys(clients, -1), [])
+    now = found(checkpoint, same) or now
+    lost: dict[str, str] = {}
+    for r in range(now.round, rounds or experiment.rounds):
+        began = time.monotonic()
+        if lost:
+            back = ask({name: {"do": "hello"} for name in lost})
+            welcome(back, {name: clients[name] for name in lost}, same, min_sites)
+            lost = {name: answer["error"] for name, answer in back.items() if "error" in answer}
+        here = participants(fed.seed, r, len(where), fed.fraction)
+        here &= [where[k] not in lost for k in range(len(where))]
+        questions = {
+            name: question(now, r, name, np.array([k for k in own if here[k]]))
+            for name, own in clients.items()
+            if here[own].any()
+        }
+        answers = ask(questions) if questions else {}
+        failed = {name: why for name, q in questions.items() if (why := trouble(answers[name], q, len(sent)))}
+        lost |= failed
+        if failed and (min_sites is None or len(clients) - len(lost) < min_sites):
+            raise RuntimeError(f"round {r}: " + "; ".join(f"{name} failed: {why}" for name, why in failed.items()))
+        for name in failed:
+            here[clients[name]] = False
+        losses = np.full(len(where), np.nan)
+        theta, source, server = now.theta, now.source, now.server
+        if here.any():
+            matrix = matrices([fed], [here], r)
+            own = todo(work, [here], [needs_everyone(fed, matrix[0], here)])
+            mixed, served = exchange(work, matrix, own), served_by(work, matrix)
+            rows = theta[source]
+            for name in questions.keys() - failed.keys():
+                who = questions[name]["clients"]
+                rows[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name]["rows"]), dtype=work.dtype)
+                losses[who] = answers[name]["losses"]
+            before = [theta[source[which]] for *_, which in served]
+            server = server or [rule.init(models) for (rule, *_), models in zip(served, before, strict=True)]
+            theta, source = server_step(mixed.U, rows[own.clients], served, before, server, r), mixed.source
+        after = now.after | {name: r for name in questions if name not in failed}
+        now = Standing(r + 1, theta, source, server, after, [*now.past, (losses.tolist(), dict(lost))])
+        if checkpoint:
+            with replacing(Path(checkpoint)) as partial:
+                torch.save({"identity": same, "standing": tuple(now)}, partial)
+        bytes_of = {name: (size(q), size(answers[name])) for name, q in questions.items()}
+        yield Played(r, losses, dict(lost), bytes_of, time.monotonic() - began, now)
+    ask({name: question(now, now.round, name, np.array(own), "finish") for name, own in clients.items()})
+
+
+def question(now: Standing, r: int, name: str, who: np.ndarray, do: str = "round") -> dict:
+    """What a site needs for the work of clients ``who`` [n]: every distinct model once."""
+    models, which = torch.unique(now.source[torch.as_tensor(who)], return_inverse=True)
+    rows = now.theta[models].numpy()
+    return {"do": do, "round": r, "after": now.after[name], "clients": who, "rows": rows, "which": which.numpy()}
+
+
+def welcome(answers: Mapping[str, Mapping], clients: Mapping, same: Mapping, min_sites: int | None) -> None:
+    """ValueError that names a site with another experiment, other code or other clients."""
+    for name, answer in answers.items():
+        if "error" in answer:
+            continue
+        for what, mine in same.items():
+            if answer[what] != mine:
+                raise ValueError(f"{name} is refused: its {what} has hash {answer[what]}, the server's {mine}")
+        if [*map(int, answer["clients"])] != clients[name]:
+            raise ValueError(f"{name} is refused: it has clients {answer['clients']}, expected {clients[name]}")
+
+
+def trouble(answer: Mapping, asked: Mapping, columns: int) -> str:
+    """Why an answer cannot be averaged; empty if it can."""
+    if "error" in answer:
+        return answer["error"]
+    rows, losses = np.asarray(answer["rows"]), np.asarray(answer["losses"])
+    if rows.shape != (len(asked["clients"]), columns) or losses.shape != rows.shape[:1]:
+        return f"it sent models {rows.shape}, expected {(len(asked['clients']), columns)}"
+    bad = ~(np.isfinite(rows).all(1) & np.isfinite(losses))
+    return f"client {asked['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
+
+
+def found(checkpoint: Path | None, same: Mapping) -> Standing | None:
+    """Where the server stood, if there is a checkpoint; ValueError where it is another experiment's."""
+    if checkpoint is None or not Path(checkpoint).exists():
+        return None
+    try:
+        kept = torch.load(checkpoint, weights_only=True)
+    except Exception as error:  # torch raises half a dozen types for a damaged file
+        raise ValueError(f"{checkpoint} cannot be read as a checkpoint; remove it to start anew") from error
+    if kept["identity"] != dict(same):
+        raise ValueError(f"{checkpoint} is of another experiment or other code; remove it to start anew")
+    return Standing(*kept["standing"])
+
+
+def size(message: Mapping) -> int:
+    """Bytes of a message's arrays: what the engine wraps around them is not counted."""
+    return sum(value.nbytes for value in message.values() if isinstance(value, np.ndarray))

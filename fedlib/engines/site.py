@@ -1,0 +1,142 @@
+"""A site: a machine with many clients, trained as one stack; it answers the server's questions.
+
+Question and answer are dicts of numpy arrays, numbers and texts, whatever engine carries them. Of a client's model,
+personal parameters never leave the site; what its optimiser keeps, and its points, neither.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..federated.kept import split_state
+from ..federated.rounds import prepared
+from ..federated.site import site_round
+from ..federated.stack import stack
+from ..federated.work import todo
+from ..files import replacing
+from ..models.networks import fan_in_uniform
+from .experiment import Experiment, identity, load, pool_of
+
+
+class Kept(NamedTuple):
+    """What clients keep from round to round, a row each: of the optimiser [n, ...]; personal parameters [n, H]."""
+
+    optimizer: dict[str, Tensor]
+    personal: Tensor
+
+
+class Site:
+    """The clients of one site.
+
+    Args:
+        path: of the experiment module. name: "site-2". folder: where it keeps its clients' state, so that it can come
+            back after a crash; None keeps it in memory only.
+    """
+
+    def __init__(self, path: Path | str, name: str, folder: Path | None = None):
+        module = load(path)
+        self.name, self.experiment, self.identity = name, module.make().checked(), identity(path)
+        if name not in self.experiment.clients:
+            raise ValueError(f"the experiment has no {name!r}; its sites are {', '.join(self.experiment.clients)}")
+        self.own = np.array(self.experiment.clients[name])
+        pool, shards = pool_of(module, self.own)
+        K = sum(map(len, self.experiment.sites))
+        of = dict(zip(self.own.tolist(), shards, strict=True))
+        fed = self.experiment.federation([of.get(k, np.empty(0, int)) for k in range(K)])
+        how = {k: v for k, v in self.experiment.how.items() if k != "init"}
+        self.work = prepared(self.experiment.net, self.experiment.loss, pool, [fed], local=self.experiment.local, **how)
+        self.sent = columns_sent(self.experiment, self.work.home)
+        self.file = Path(folder) / f"{name}.pt" if folder else None
+        self.kept = {-1: self.first()}  # by the round after which: the last two, for the server may ask for one again
+        if self.file and self.file.exists():
+            found = torch.load(self.file, weights_only=True)
+            if found["identity"] != self.identity:
+                raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
+            self.kept = {r: Kept(*kept) for r, kept in found["kept"].items()}
+
+    def first(self) -> Kept:
+        """Before round 0."""
+        theta = first_models(self.experiment, self.work.federations[0], self.own).to(self.work.dtype)
+        optimizer = self.work.optimizer
+        own, _ = split_state(optimizer, optimizer.init(theta), self.work.reset_moments)
+        return Kept(own, theta[:, self.work.home])
+
+    def answer(self, question: Mapping) -> dict:
+        """What the server asked for; an error is an answer, too: {"error": text}."""
+        try:
+            return {"hello": self.hello, "round": self.round, "finish": self.finish}[question["do"]](question)
+        except (ValueError, FloatingPointError) as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+    def hello(self, question: Mapping) -> dict:
+        """Who is here."""
+        return {**self.identity, "clients": self.own, "sizes": self.work.rows.sizes[self.own]}
+
+    def round(self, question: Mapping) -> dict:
+        """Local work of clients [n] in a round: rows [D, P'], of which client i starts at rows[which[i]].
+
+        after: the round after which the server last heard of this site. Returns rows [n, P'] and losses [n].
+        """
+        r, clients = int(question["round"]), np.asarray(question["clients"])
+        kept, active = self.after(int(question["after"])), np.zeros(len(self.work.rows.sizes), bool)
+        active[clients] = True
+        here = todo(self.work, [active], [False])
+        order = np.searchsorted(clients, here.numbers)  # the stack has them in order of falling work
+        at = torch.as_tensor(np.searchsorted(self.own, here.numbers))
+        x = self.models(np.asarray(question["rows"])[np.asarray(question["which"])[order]], kept.personal[at])
+        optimizer = self.work.optimizer
+        state = optimizer.init(x) if self.work.reset_moments or optimizer.passing else {}
+        state |= {name: v[at] for name, v in kept.optimizer.items()}
+        lr = torch.full((len(x), 1), self.work.federations[0].rate(r), dtype=x.dtype)
+        losses = site_round(self.work, here, r, x, state, lr, None)
+        new = {name: v.index_copy(0, at, state[name]) for name, v in kept.optimizer.items()}
+        personal = kept.personal.index_copy(0, at, x[:, self.work.home])
+        self.keep({int(question["after"]): kept, r: Kept(new, personal)})
+        back = np.argsort(order)
+        return {"rows": x[:, self.sent].numpy()[back], "losses": losses[back]}
+
+    def after(self, r: int) -> Kept:
+        """What the clients kept after a round; ValueError where this site does not know it any more."""
+        if r not in self.kept and (self.kept[max(self.kept)].optimizer or len(self.work.home)):
+            raise ValueError(
+                f"{self.name} knows what its clients kept after rounds {sorted(self.kept)}, the server asks for {r}; "
+                "start the site with its folder, or start the whole federation anew"
+            )
+        return self.kept.get(r, self.kept[max(self.kept)])
+
+    def keep(self, kept: dict[int, Kept]) -> None:
+        self.kept = kept
+        if self.file:
+            with replacing(self.file) as partial:
+                torch.save({"identity": self.identity, "kept": {r: tuple(k) for r, k in kept.items()}}, partial)
+
+    def finish(self, question: Mapping) -> dict:
+        """The clients' models after the last round [n, P] stay here, in ``final`` and NAME.models.npz."""
+        kept = self.after(int(question["after"]))
+        self.final = self.models(np.asarray(question["rows"])[np.asarray(question["which"])], kept.personal)
+        if self.file:
+            with replacing(self.file.with_suffix(".models.npz")) as partial, open(partial, "wb") as file:
+                np.savez(file, clients=self.own, models=self.final.numpy())
+        return {"round": int(question["round"])}
+
+    def models(self, rows: np.ndarray, personal: Tensor) -> Tensor:
+        """Whole models [n, P] of what came [n, P'] and what stayed [n, H]."""
+        x = torch.empty(len(rows), len(self.sent) + len(self.work.home), dtype=self.work.dtype)
+        x[:, self.sent], x[:, self.work.home] = torch.as_tensor(rows, dtype=x.dtype), personal
+        return x
+
+
+def columns_sent(experiment: Experiment, home: Tensor) -> Tensor:
+    """The columns of theta [M, P] that go over the wire: all but the personal ones."""
+    P = sum(p.numel() for p in experiment.net.parameters())
+    return torch.as_tensor(np.setdiff1d(np.arange(P), home.numpy()))
+
+
+def first_models(experiment: Experiment, fed, clients) -> Tensor:
+    """The start [n, P] of some clients, as in ``rounds.beginning``."""
+    keys = [(fed.seed,) if fed.common_init else (fed.seed, int(k)) for k in clients]
+    return stack(experiment.net, keys, experiment.how.get("init", fan_in_uniform))
