@@ -129,7 +129,7 @@ def rows(result: Mapping) -> list[list[str]]:
     table = []
     for name, of in result["problems"].items():
         for error, c in of["compared"].items():
-            sides = [f"{c['median'][s]:.3g} ({c['range'][s][0]:.3g} to {c['range'][s][1]:.3g})" for s in c["median"]]
+            sides = [f"{c['median'][s]:.2g} ({c['range'][s][0]:.2g} to {c['range'][s][1]:.2g})" for s in c["median"]]
             steps = f"{of['E'] * of['rounds']} of {of['E'] * of['of_rounds']}"
             p = [f"{c[test]:.2f}" for test in ("p_kolmogorov_smirnov", "p_mann_whitney")]
             table.append([f"{name}, {error}", str(of["level"]), steps, *sides, *p])
