@@ -1,0 +1,30 @@
+"""Notebook 11 live: two clients on the wave of notebook 04, with a rule against their drift."""
+
+import ipywidgets
+
+from ..federated.live import Training
+from ..problems import function_live as wave
+from ..problems.drift_study import RULES
+from . import function_live, live
+
+OFFERED = ("FedAvg", "SCAFFOLD", "averaged moments", "fresh correction", "fresh correction + averaged moments")
+"""Rules that change nothing for a single client, so that the centralised model beside them is what it should be."""
+
+
+def training(
+    rule: str = "FedAvg", pieces: int = 10, E: int = 5, lr: float = 0.003, width: int = wave.WIDTH
+) -> Training:
+    """Two clients with p pieces each, E local steps in a round; the rule around Adam."""
+    made = wave.training(2, pieces, E, lr, width=width)
+    return made._replace(how={**made.how, "optimizer": RULES[rule].optimizer(RULES[rule].knobs[0])})
+
+
+def show() -> None:
+    """The live training of notebook 11."""
+    live.show(
+        "11", training, function_live.scene, function_live.ALT,
+        rule=ipywidgets.SelectionSlider(options=OFFERED),
+        pieces=ipywidgets.SelectionSlider(options=[1, 5, 10, 25], value=10, description="pieces each"),
+        E=ipywidgets.SelectionSlider(options=[1, 2, 5, 10, 20, 50], value=5, description="local steps E"),
+        lr=ipywidgets.SelectionSlider(options=[0.0003, 0.001, 0.003, 0.01], value=0.001, description="rate"),
+    )  # fmt: skip
