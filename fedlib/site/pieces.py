@@ -6,14 +6,50 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import anywidget
+import traitlets
+
+from ..problems.operators import learn_antiderivative
+from ..runs import models
+from ..runs.profiles import FIGURES
 
 HERE = Path(__file__).parent
+
+
+def module(name: str) -> str:
+    """An ES module: what all pieces begin with, and the piece."""
+    return (HERE / "canvas.js").read_text() + (HERE / name).read_text()
 
 
 class Training(anywidget.AnyWidget):
     """A federation that trains in the page itself: FedAvg with Adam on notebook 04's function, without a kernel."""
 
-    _esm = (HERE / "training.js").read_text()
+    _esm = module("training.js")
+
+
+class Operator(anywidget.AnyWidget):
+    """Trained DeepONets of the antiderivative to question, without a kernel: ``Operator(weights=weights(folder))``."""
+
+    _esm = module("operator.js")
+    weights = traitlets.Dict().tag(sync=True)
+
+
+def weights(folder: Path = FIGURES / "panels/07_operator_learning") -> dict:
+    """The antiderivative's networks of a committed run as ``Operator`` takes them: widths, and rows in base64.
+
+    Raises:
+        ValueError: there are no such models in the folder.
+    """
+    kept = {key[1:]: row[0] for key, row in models.load(folder).items() if key[0] == "antiderivative"}
+    if not kept:
+        raise ValueError(
+            f"no models of the antiderivative in {folder / models.NAME}; a run with --profile panels keeps them"
+        )
+    operator = learn_antiderivative()
+    rows = [
+        {"level": level, "label": label, "theta": b64encode(row.astype("<f4").tobytes()).decode()}
+        for (label, level), row in kept.items()
+    ]
+    return {"branch": operator.branch, "trunk": operator.trunk, "models": rows}
 
 
 FRAGMENT = """<div id="{id}"><noscript>This piece needs JavaScript.</noscript></div>

@@ -16,9 +16,9 @@ def runtime() -> str:
     return str(driver.compute_driver_executable()[0])
 
 
-def evaluate(module: Path, body: str, given, tmp_path: Path):
+def evaluate(module: str, body: str, given, tmp_path: Path):
     """What ``body`` returns: a function's body that knows M, the module's exports, and ``given``."""
-    shutil.copy(module, tmp_path / "module.mjs")  # .mjs: every Node takes it for a module
+    (tmp_path / "module.mjs").write_text(module)  # .mjs: every Node takes it for a module
     script = f"""
         import * as M from "./module.mjs";
         import {{ readFileSync }} from "node:fs";

@@ -19,7 +19,7 @@ from fedlib.site import pieces
 
 from .node import evaluate
 
-MODULE = pieces.HERE / "training.js"
+MODULE = pieces.Training._esm
 WIDTHS, N, K, E, ROUNDS, RATE = (1, 9, 7, 1), 26, 3, 4, 15, 0.01
 
 RUN = """
@@ -112,7 +112,7 @@ def contrast(a, b="#ffffff"):
 
 
 def test_lines_have_the_styles_colours_and_all_can_be_seen():
-    text = MODULE.read_text()
+    text = MODULE
     line, clients = (re.search(rf"const {name} = [^;]*?[}}\]]", text)[0] for name in ("COLORS", "CLIENTS"))
     assert {name: COLORS[name] for name in ("federated", "centralised")} == dict(re.findall(r'(\w+): "(#\w+)"', line))
     own = re.findall(r"#\w{6}", clients)
@@ -128,4 +128,4 @@ def test_a_static_page_holds_the_module_itself():
     assert html.count("</script>") == 1
     assert "http" not in html.split("base64,")[0]
     assert "export default { render }" in b64decode(html.split("base64,")[1].split('"')[0]).decode()
-    assert pieces.Training()._esm == MODULE.read_text()  # and JupyterLab gets the same
+    assert pieces.Training()._esm == MODULE  # and JupyterLab gets the same
