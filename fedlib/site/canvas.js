@@ -79,14 +79,14 @@ function legend(pen, y, width, entries) {
 
 const STYLE = `
 .fed-live { background: #ffffff; color: #222222; border: 1px solid #767676; border-radius: 6px; padding: 12px;
-    max-width: 800px; font: 14px/1.4 system-ui, sans-serif; }
+    max-width: 800px; margin-bottom: 16px; font: 14px/1.4 system-ui, sans-serif; }
 .fed-live canvas { display: block; width: 100%; }
-.fed-live .row { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-bottom: 8px; align-items: center; }
-.fed-live label { display: grid; grid-template-columns: 7.5em 9em 7.5em; align-items: center; gap: 6px; }
+.fed-live .fed-row { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-bottom: 8px; align-items: center; }
+.fed-live label { display: grid; grid-template-columns: 6.8em 7.5em 6.2em; align-items: center; gap: 6px; }
 .fed-live input[type=range] { width: 100%; accent-color: #0072B2; }
 .fed-live button { font: inherit; color: #ffffff; background: #005a8c; border: 0; border-radius: 4px; padding: 5px 14px; }
 .fed-live button:focus-visible, .fed-live input:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
-.fed-live .said { margin: 6px 0 0; min-height: 2.8em; }
+.fed-live .fed-said { margin: 6px 0 0; min-height: 2.8em; }
 `;
 
 export function slider(name, options, start, words = String) {

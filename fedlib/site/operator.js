@@ -113,7 +113,7 @@ const SEEN = "Left an input, in the middle its Chebyshev coefficients and square
     "right its antiderivative: exact, and as the federation and each client alone say it.";
 const STEPS = Array.from({ length: 21 }, (_, i) => Math.round(i - 10) / 10);
 const MORE = `
-.fed-live .many label { grid-template-columns: 1.6em 7em 2.4em; }
+.fed-live .fed-many label { grid-template-columns: 1.6em 7em 2.4em; }
 .fed-live canvas.drag { touch-action: pan-y; cursor: ns-resize; }
 `;
 
@@ -167,7 +167,7 @@ function render({ model, el }) {
     }
 
     style.textContent = STYLE + MORE, box.className = "fed-live", canvas.className = "drag";
-    row.className = "row", many.className = "row many", status.className = "said", status.setAttribute("aria-live", "polite");
+    row.className = "fed-row", many.className = "fed-row fed-many", status.className = "fed-said", status.setAttribute("aria-live", "polite");
     canvas.setAttribute("role", "img");
     for (const [name, values] of Object.entries(inputs)) {
         const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });

@@ -292,7 +292,7 @@ function render({ el }) {
     }
 
     style.textContent = STYLE, box.className = "fed-live", canvas.setAttribute("role", "img");
-    buttons.className = sliders.className = "row", status.className = "said";
+    buttons.className = sliders.className = "fed-row", status.className = "fed-said";
     for (const [name, press] of Object.entries(presses)) {
         named[name] = Object.assign(document.createElement("button"), { type: "button", textContent: name });
         named[name].addEventListener("click", press);
