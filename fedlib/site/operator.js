@@ -76,7 +76,7 @@ function frames(width, wide) {
 }
 
 function picture(canvas, { x, c, n, v, truth, said }) {
-    const { pen, width, height, wide } = sheet(canvas, 320, 880), [left, middle, right] = frames(width, wide);
+    const { pen, width, height, wide } = sheet(canvas, 344, 880), [left, middle, right] = frames(width, wide);
     const top = limits(v), first = axes(pen, left, [0, 1], [-top, top], {
         xlabel: "x", ylabel: "input v(x)", xticks: [0, 0.5, 1], yticks: [-top, 0, top],
     });
@@ -101,7 +101,7 @@ function picture(canvas, { x, c, n, v, truth, said }) {
         line(pen, second, x, truth, TRUE, 5);
         for (const { label, u } of said) line(pen, second, x, u, ...STYLES[label]);
     });
-    legend(pen, height - 26, width, [[TRUE, 5, [], "exact"], ...said.map(({ label, e }) =>
+    legend(pen, height - 46, width, [[TRUE, 5, [], "exact"], ...said.map(({ label, e }) =>
         [...STYLES[label], `${NAMES[label]}: ${Number.isFinite(e) ? `${e.toPrecision(2)} %` : "no error exists"}`])]);
     return { frame: middle, bars };
 }

