@@ -105,5 +105,5 @@ lock: setup  ## write requirements.hashes anew, after a change of requirements.l
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
-clean:  ## remove the environment and all figures but the committed ones
-	rm -rf .venv figures/quick figures/custom
+clean:  ## remove the environment, the site and all figures but the committed ones
+	rm -rf .venv _site figures/quick figures/custom
