@@ -21,7 +21,7 @@ lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults mutants draws lab bench engines report format facts lock hooks clean
+.PHONY: help setup figures paper test faults mutants draws lab site bench engines report format facts lock hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,15 @@ draws: setup  ## every notebook with all draws of parameters in tests/draws (mak
 lab: setup  ## open JupyterLab on the notebooks
 	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
 
+site: .venv/site/ready  ## build the site that moves without a kernel in _site, offline; runs no notebook
+	.venv/site/bin/python -m fedlib.site.build _site
+
+# Sphinx has an environment of its own; all else it sees is the project's.
+.venv/site/ready: .venv/ready pyproject.toml
+	$(PY) -m venv --clear .venv/site
+	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/site/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
+	.venv/site/bin/python -m pip install -q -e '.[site]' && touch $@
+
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
 
@@ -96,5 +105,5 @@ lock: setup  ## write requirements.hashes anew, after a change of requirements.l
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
-clean:  ## remove the environment and all figures but the committed ones
-	rm -rf .venv figures/quick figures/custom
+clean:  ## remove the environment, the site and all figures but the committed ones
+	rm -rf .venv _site figures/quick figures/custom

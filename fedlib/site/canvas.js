@@ -1,0 +1,107 @@
+// What every piece that moves begins with: white paper, axes, lines, a legend; sliders that a keyboard moves.
+
+const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/plots/style.py
+const CLIENTS = ["#D55E00", "#882E72", "#90742C"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];  // 3 : 1 on white or more
+const INK = "#222222", TRUE = "#808080", FAINT = "#d0d0d0", FONT = "13px system-ui, sans-serif";
+
+export const linspace = (a, b, n) => Float64Array.from({ length: n }, (_, i) => a + ((b - a) * i) / (n - 1));
+
+export function relativeError(values, truth) {
+    let gap = 0, size = 0;
+    truth.forEach((t, i) => { gap += (values[i] - t) ** 2; size += t * t; });
+    return Math.sqrt(gap / size);
+}
+
+// A white sheet as wide as the page allows, as high as it needs: panels side by side (wide) or one above the other.
+function sheet(canvas, high, higher) {
+    const width = canvas.clientWidth || 760, wide = width > 560, height = wide ? high : higher;
+    const ratio = globalThis.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    canvas.style.height = `${height}px`;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+        canvas.width = Math.round(width * ratio), canvas.height = Math.round(height * ratio);
+    }
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.fillStyle = "#ffffff", pen.fillRect(0, 0, width, height);
+    return { pen, width, height, wide };
+}
+
+// Axes in a rectangle of the canvas: maps data to pixels, draws ticks and labels.
+function axes(pen, [left, top, width, height], [x0, x1], [y0, y1], { xlabel, ylabel, xticks, yticks, log = false }) {
+    const up = log ? Math.log10 : (y) => y, X = (x) => left + (width * (x - x0)) / (x1 - x0);
+    const Y = (y) => top + height * (1 - (up(y) - up(y0)) / (up(y1) - up(y0)));
+    pen.font = FONT;
+    pen.lineWidth = 1;
+    pen.setLineDash([]);
+    for (const y of yticks) {
+        pen.strokeStyle = FAINT;
+        pen.beginPath(), pen.moveTo(left, Y(y)), pen.lineTo(left + width, Y(y)), pen.stroke();
+        pen.fillStyle = INK, pen.textAlign = "right", pen.textBaseline = "middle", pen.fillText(y, left - 6, Y(y));
+    }
+    pen.strokeStyle = INK;
+    pen.beginPath(), pen.moveTo(left, top), pen.lineTo(left, top + height), pen.lineTo(left + width, top + height);
+    pen.stroke();
+    pen.textAlign = "center", pen.textBaseline = "top";
+    for (const x of xticks) pen.fillText(x, X(x), top + height + 5);
+    pen.fillText(xlabel, left + width / 2, top + height + 22);
+    pen.textAlign = "left", pen.textBaseline = "bottom", pen.fillText(ylabel, left - 34, top - 8);
+    return { X, Y };
+}
+
+function line(pen, { X, Y }, xs, ys, color, width = 2, dash = []) {
+    pen.strokeStyle = color, pen.lineWidth = width, pen.lineJoin = "round";
+    pen.setLineDash(dash);
+    pen.beginPath();
+    ys.forEach((y, i) => pen[i ? "lineTo" : "moveTo"](X(xs[i]), Y(y)));
+    pen.stroke();
+    pen.setLineDash([]);
+}
+
+function inside(pen, [left, top, width, height], draw) {
+    pen.save();
+    pen.beginPath(), pen.rect(left, top, width, height), pen.clip();
+    draw();
+    pen.restore();
+}
+
+function legend(pen, y, width, entries) {
+    let x = 44, row = y - (width > 560 ? 0 : 22);
+    pen.font = FONT, pen.textAlign = "left", pen.textBaseline = "middle";
+    for (const [color, thick, dash, text] of entries) {
+        const long = 34 + pen.measureText(text).width + 16;
+        if (x + long > width) (x = 44), (row += 20);
+        line(pen, { X: (v) => v, Y: () => row }, [x, x + 28], [0, 0], color, thick, dash);
+        pen.fillStyle = INK, pen.fillText(text, x + 34, row);
+        x += long;
+    }
+}
+
+// ---- controls: the browser's own, so that a keyboard is enough
+
+const STYLE = `
+.fed-live { background: #ffffff; color: #222222; border: 1px solid #767676; border-radius: 6px; padding: 12px;
+    max-width: 800px; margin-bottom: 16px; font: 14px/1.4 system-ui, sans-serif; }
+.fed-live canvas { display: block; width: 100%; }
+.fed-live .fed-row { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-bottom: 8px; align-items: center; }
+.fed-live label { display: grid; grid-template-columns: 6.8em 7.5em 6.2em; align-items: center; gap: 6px; }
+.fed-live input[type=range] { width: 100%; accent-color: #0072B2; }
+.fed-live button { font: inherit; color: #ffffff; background: #005a8c; border: 0; border-radius: 4px; padding: 5px 14px; }
+.fed-live button:focus-visible, .fed-live input:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
+.fed-live .fed-said { margin: 6px 0 0; min-height: 2.8em; }
+`;
+
+export function slider(name, options, start, words = String) {
+    const label = document.createElement("label"), input = document.createElement("input");
+    const said = document.createElement("output"), text = document.createElement("span");
+    Object.assign(input, { type: "range", min: 0, max: options.length - 1, step: 1, value: options.indexOf(start) });
+    const control = { label, input, get value() { return options[+input.value]; }, say };
+    function say() {
+        said.textContent = words(control.value);
+        input.setAttribute("aria-valuetext", words(control.value));
+    }
+    input.addEventListener("input", say);
+    text.textContent = name;
+    label.append(text, input, said);
+    say();
+    return control;
+}
+

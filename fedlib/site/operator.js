@@ -1,0 +1,190 @@
+// Trained networks to question: DeepONets that learnt the antiderivative v -> u in federations and alone (notebook 07).
+// Behind canvas.js in one module, for JupyterLab (anywidget) and for a page without a kernel. An input v is given by
+// ten Chebyshev coefficients; client 1 was trained on functions with the first n terms, client 2 with the last n.
+
+// ---- the numbers: pure functions, which tests hold against torch and numpy
+
+// sum_j c_j T_j(2 x - 1) on [0, 1], by Clenshaw's recurrence.
+export function chebyshev(c, x) {
+    return x.map((value) => {
+        const z = 2 * value - 1;
+        let b1 = 0, b2 = 0;
+        for (let j = c.length - 1; j > 0; j--) [b1, b2] = [2 * z * b1 - b2 + c[j], b1];
+        return z * b1 - b2 + c[0];
+    });
+}
+
+// u' = v, u(0) = 0, exactly: the integral of T_j is T_{j+1} / (2 (j + 1)) - T_{j-1} / (2 (j - 1)).
+export function antiderivative(c, x) {
+    const u = new Float64Array(c.length + 1);
+    c.forEach((value, j) => {
+        u[j + 1] += value / (j ? 2 * (j + 1) : 1);
+        if (j > 1) u[j - 1] -= value / (2 * (j - 1));
+    });
+    u[0] = -u.reduce((sum, value, j) => sum + (j % 2 ? -value : value), 0);  // T_j(-1) = (-1)^j
+    return chebyshev(u, x).map((value) => value / 2);
+}
+
+export function decode(base64) {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
+    return Float64Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+// A fully connected ReLU network: theta from ``at`` on, its inputs x [n * widths[0]] -> [n * last]; ends: ReLU there, too.
+export function relu(theta, at, widths, x, ends) {
+    for (let l = 1; l < widths.length; l++) {
+        const from = widths[l - 1], to = widths[l], n = x.length / from, z = new Float64Array(n * to);
+        for (let i = 0; i < n; i++) {
+            for (let j = 0; j < to; j++) {
+                let s = theta[at + from * to + j];
+                for (let k = 0; k < from; k++) s += theta[at + j * from + k] * x[i * from + k];
+                z[i * to + j] = ends || l < widths.length - 1 ? Math.max(s, 0) : s;
+            }
+        }
+        x = z, at += (from + 1) * to;
+    }
+    return x;
+}
+
+const count = (widths) => widths.slice(1).reduce((sum, b, i) => sum + b * (widths[i] + 1), 0);
+
+// G(v)(y_j) = <branch(v), trunk(y_j)> + bias; the trunk is evaluated once. Parameters in torch's order: bias first.
+export function deeponet(theta, { branch, trunk }, y) {
+    const values = relu(theta, 1 + count(branch), trunk, y, true), p = branch[branch.length - 1];
+    return (v) => {
+        const b = relu(theta, 1, branch, v, false);
+        return y.map((_, j) => b.reduce((sum, value, k) => sum + value * values[j * p + k], theta[0]));
+    };
+}
+
+// ---- the picture
+
+const STYLES = { federated: [COLORS.federated, 2.5, []], "isolated 1": [CLIENTS[0], 2, DASHES[0]],
+    "isolated 2": [CLIENTS[1], 2, DASHES[1]] };
+const NAMES = { federated: "federation", "isolated 1": "client 1 alone", "isolated 2": "client 2 alone" };
+const LIMITS = [0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+// An axis that a slider changes rarely is easier to read.
+function limits(values) {
+    const top = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    return LIMITS.find((bound) => top <= bound) ?? Math.ceil(top);
+}
+
+function frames(width, wide) {
+    const each = (width - 3 * 44 - 30) / 3;
+    return [0, 1, 2].map((i) => (wide ? [44 + i * (each + 54), 34, each, 200] : [44, 34 + 270 * i, width - 60, 190]));
+}
+
+function picture(canvas, { x, c, n, v, truth, said }) {
+    const { pen, width, height, wide } = sheet(canvas, 344, 880), [left, middle, right] = frames(width, wide);
+    const top = limits(v), first = axes(pen, left, [0, 1], [-top, top], {
+        xlabel: "x", ylabel: "input v(x)", xticks: [0, 0.5, 1], yticks: [-top, 0, top],
+    });
+    line(pen, first, x, v, INK, 2);
+    const bars = axes(pen, middle, [-0.7, c.length - 0.3], [-1.6, 1.1], {
+        xlabel: "Chebyshev term", ylabel: "coefficients: drag them", xticks: [0, 2, 4, 6, 8], yticks: [-1, 0, 1],
+    });
+    const wideBar = 0.3 * (bars.X(1) - bars.X(0));
+    c.forEach((value, j) => {
+        pen.fillStyle = "#767676";
+        pen.fillRect(bars.X(j) - wideBar, Math.min(bars.Y(0), bars.Y(value)), 2 * wideBar, Math.abs(bars.Y(value) - bars.Y(0)));
+        pen.fillRect(bars.X(j) - 1.4 * wideBar, bars.Y(value) - 2, 2.8 * wideBar, 4);
+        [j < n, j >= c.length - n].forEach((known, k) => {
+            pen.fillStyle = CLIENTS[k];
+            if (known) pen.fillRect(bars.X(j) - 4, bars.Y(-1.25 - 0.2 * k) - 4, 8, 8);
+        });
+    });
+    const bound = limits(truth), second = axes(pen, right, [0, 1], [-bound, bound], {
+        xlabel: "x", ylabel: "output u(x)", xticks: [0, 0.5, 1], yticks: [-bound, 0, bound],
+    });
+    inside(pen, right, () => {
+        line(pen, second, x, truth, TRUE, 5);
+        for (const { label, u } of said) line(pen, second, x, u, ...STYLES[label]);
+    });
+    legend(pen, height - 46, width, [[TRUE, 5, [], "exact"], ...said.map(({ label, e }) =>
+        [...STYLES[label], `${NAMES[label]}: ${Number.isFinite(e) ? `${e.toPrecision(2)} %` : "no error exists"}`])]);
+    return { frame: middle, bars };
+}
+
+// ---- sliders in front of it
+
+const START = [0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0];
+const SEEN = "Left an input, in the middle its Chebyshev coefficients and squares under the terms that each client knows, " +
+    "right its antiderivative: exact, and as the federation and each client alone say it.";
+const STEPS = Array.from({ length: 21 }, (_, i) => Math.round(i - 10) / 10);
+const MORE = `
+.fed-live .fed-many label { grid-template-columns: 1.6em 7em 2.4em; }
+.fed-live canvas.drag { touch-action: pan-y; cursor: ns-resize; }
+`;
+
+// weights: {branch, trunk: widths, models: [{level, label, theta: float32 in base64}]}.
+export function answers({ branch, trunk, models }, x) {
+    const nets = models.map(({ level, label, theta }) => ({ level, label, net: deeponet(decode(theta), { branch, trunk }, x) }));
+    return (c, n) => {
+        const v = chebyshev(c, x), truth = antiderivative(c, x);
+        const said = nets.filter(({ level }) => level === n).map(({ label, net }) => {
+            const u = net(v);
+            return { label, u, e: 100 * relativeError(u, truth) };
+        });
+        return { x, c, n, v, truth, said };
+    };
+}
+
+function render({ model, el }) {
+    const weights = model.get("weights"), x = linspace(0, 1, weights.branch[0]), ask = answers(weights, x);
+    const [box, row, many, status] = ["div", "div", "div", "p"].map((kind) => document.createElement(kind));
+    const canvas = document.createElement("canvas"), style = document.createElement("style");
+    const levels = [...new Set(weights.models.map(({ level }) => level))], level = slider("level n", levels, levels[0]);
+    const sliders = START.map((value, j) => slider(`T${j}`, STEPS, value, (c) => c.toFixed(1)));
+    const inputs = {
+        "A mixed function": () => START, "Client 1's terms": () => START.map((_, j) => (j < 4 ? [0.5, -0.4, 0.3, 0.6][j] : 0)),
+        "Client 2's terms": () => START.map((_, j) => (j > 5 ? [0.5, -0.4, 0.3, 0.6][j - 6] : 0)),
+    };
+    let drawn, held = null;
+
+    function show() {
+        const answer = ask(sliders.map((control) => control.value), level.value);
+        drawn = picture(canvas, answer);
+        status.textContent = `Level n = ${answer.n}. Relative errors: ` + answer.said.map(({ label, e }) =>
+            `${NAMES[label]} ${Number.isFinite(e) ? `${e.toPrecision(2)} %` : "none"}`).join(", ") + ".";
+        canvas.setAttribute("aria-label", `${SEEN} ${status.textContent}`);
+    }
+    function put(control, value) {
+        control.input.value = STEPS.reduce((best, step, i) => (Math.abs(step - value) < Math.abs(STEPS[best] - value) ? i : best), 0);
+        control.say();
+    }
+    function drag(event) {
+        const at = canvas.getBoundingClientRect(), px = event.clientX - at.left, py = event.clientY - at.top;
+        const [left, top, width, height] = drawn.frame;
+        if (event.type === "pointerdown") {
+            if (px < left || px > left + width || py < top || py > top + height) return;
+            held = sliders.reduce((best, _, j) => (Math.abs(drawn.bars.X(j) - px) < Math.abs(drawn.bars.X(best) - px) ? j : best), 0);
+            canvas.setPointerCapture(event.pointerId);
+        }
+        if (held === null) return;
+        put(sliders[held], (drawn.bars.Y(0) - py) / (drawn.bars.Y(0) - drawn.bars.Y(1)));
+        show();
+    }
+
+    style.textContent = STYLE + MORE, box.className = "fed-live", canvas.className = "drag";
+    row.className = "fed-row", many.className = "fed-row fed-many", status.className = "fed-said", status.setAttribute("aria-live", "polite");
+    canvas.setAttribute("role", "img");
+    for (const [name, values] of Object.entries(inputs)) {
+        const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+        button.addEventListener("click", () => (values().forEach((value, j) => put(sliders[j], value)), show()));
+        row.append(button);
+    }
+    row.append(level.label);
+    many.append(...sliders.map(({ label }) => label));
+    for (const { input } of [level, ...sliders]) input.addEventListener("input", show);
+    for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, drag);
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = null));
+    box.append(style, row, canvas, many, status);
+    el.append(box);
+    show();
+    const watcher = new ResizeObserver(() => show());
+    watcher.observe(canvas);
+    return () => watcher.disconnect();
+}
+
+export default { render };

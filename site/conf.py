@@ -1,0 +1,31 @@
+"""Sphinx for the site: myst-nb without execution, MathJax from the site itself, no address outside of it."""
+
+project = "Federated scientific machine learning, to move"
+author = "The fedlib authors"
+copyright = "2026, the fedlib authors"
+extensions = ["myst_nb", "sphinx.ext.mathjax"]
+exclude_patterns = ["_pieces", "figures"]
+nb_execution_mode = "off"
+nb_render_markdown_format = "myst"
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
+mathjax_path = "tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}  # the menu would offer what lies elsewhere
+html_theme = "sphinx_book_theme"
+html_title = "Federated scientific machine learning"
+html_favicon = "_static/icon.svg"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = [("sort.js", {"defer": "defer"})]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+    "navbar_persistent": [],
+}
+html_context = {"default_mode": "auto"}
