@@ -9,7 +9,7 @@ from .experiment import load
 from .local import ask_in_turn, sites_of
 from .recorded import play_out
 
-ENGINES = {"local": None, "flower": "flwr"}
+ENGINES = {"local": None, "flower": "flwr", "flare": "nvflare"}
 
 
 def main(arguments: list[str]) -> int:
@@ -41,6 +41,11 @@ def simulate(path: Path, folder: Path, engine: str = "local", rounds: int | None
         raise ValueError(f"{engine} is not here; pip install 'fedlib[{engine}]', in an environment of its own")
     names = [*load(path).make().checked().clients]
     folder.mkdir(parents=True, exist_ok=True)
+    if engine == "flare":
+        from .flare_here import simulated
+
+        simulated(path, folder, len(names), rounds=rounds, min_sites=min_sites)
+        return
     sites = sites_of(path, folder)
     ask = ask_in_turn(sites)
     if engine == "flower":

@@ -1,4 +1,7 @@
-"""An experiment for the tests: five ragged clients on three sites; FEDLIB_CASE says which of the CASES it is."""
+"""An experiment for the tests: five ragged clients on three sites; FEDLIB_CASE says which of the CASES it is.
+
+With FEDLIB_ALONE each client has a site of its own.
+"""
 
 import os
 from functools import partial
@@ -34,8 +37,9 @@ CASES = {
 
 def make() -> Experiment:
     fed, local, how = CASES[os.environ.get("FEDLIB_CASE", next(iter(CASES)))]
+    sites = [[k] for k in range(len(SIZES))] if os.environ.get("FEDLIB_ALONE") else SITES
     return Experiment(
-        mlp((2, 7, 1), torch.nn.Tanh).double(), loss, partial(Federation, **({"lr": 0.02} | fed)), 4, local, SITES,
+        mlp((2, 7, 1), torch.nn.Tanh).double(), loss, partial(Federation, **({"lr": 0.02} | fed)), 4, local, sites,
         DOUBLE | how,
     )  # fmt: skip
 
