@@ -74,7 +74,7 @@ bench: .venv/bench/ready  ## time the engine side by side with what else one wou
 
 engines: .venv/bench/ready .venv/flare/ready  ## what make test skips: a federation of sites on Flower and NVIDIA FLARE
 	.venv/bench/bin/python -m pytest -q tests/engines
-	.venv/flare/bin/python -m pytest -q tests/engines/test_flare.py
+	.venv/flare/bin/python -m pytest -q tests/engines/test_flare*.py
 
 # The peers have environments of their own, for Flower wants older packages; all else they see is the project's.
 .venv/bench/ready .venv/flare/ready: .venv/%/ready: .venv/ready pyproject.toml

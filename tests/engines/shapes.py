@@ -1,9 +1,10 @@
 """An experiment for the tests: five ragged clients on three sites; FEDLIB_CASE says which of the CASES it is.
 
-With FEDLIB_ALONE each client has a site of its own.
+With FEDLIB_ALONE each client has a site of its own; with FEDLIB_SLOW a local step takes so many seconds more.
 """
 
 import os
+import time
 from functools import partial
 
 import numpy as np
@@ -45,6 +46,7 @@ def make() -> Experiment:
 
 
 def loss(predict, batch):
+    time.sleep(float(os.environ.get("FEDLIB_SLOW", 0)))
     return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
 
 

@@ -240,3 +240,10 @@ def test_the_command_writes_a_result_like_a_notebooks(case, tmp_path, capsys):
 def test_no_experiment_is_a_clear_error(tmp_path, capsys):
     assert main(["simulate", str(tmp_path / "none.py")]) == 2
     assert "there is no experiment" in capsys.readouterr().err
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("what", ["provision", "server", "site"])
+def test_machines_are_for_flare(what, capsys):
+    assert main([what, str(PATH), "--engine", "local"]) == 2
+    assert f"federate {what} is there with --engine flare only" in capsys.readouterr().err
