@@ -48,8 +48,9 @@ class Questions:
         how = {"rounds": self.rounds or None, "min_sites": self.min_sites or None}
         try:
             play_out(os.environ["FEDLIB_EXPERIMENT"], ask, folder, engine="flare", **how)
+            (folder / "ended.txt").write_text("")
         except Exception as error:  # FLARE would keep it in its log
-            (folder / "failed.txt").write_text(f"{error}")
+            (folder / "ended.txt").write_text(f"{error}")
             raise
 
 

@@ -19,8 +19,8 @@ def simulated(path: Path, folder: Path, sites: int, *, rounds: int | None = None
 
     there, before = os.getcwd(), {name: os.environ.get(name) for name in KEPT}
     os.environ |= dict(zip(KEPT, (str(path.resolve()), str(folder.resolve())), strict=True))
-    failed = folder / "failed.txt"
-    failed.unlink(missing_ok=True)
+    ended = folder / "ended.txt"
+    ended.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as workspace:
         try:
             job = recipe(rounds or 0, min_sites or 0)
@@ -29,5 +29,5 @@ def simulated(path: Path, folder: Path, sites: int, *, rounds: int | None = None
             os.chdir(there)
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
-    if failed.exists():  # the simulator says nothing of it
-        raise RuntimeError(failed.read_text())
+    if why := ended.read_text() if ended.exists() else "FLARE's simulator ended early; see what it printed":
+        raise RuntimeError(why)  # the simulator says nothing of it

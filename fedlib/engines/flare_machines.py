@@ -2,10 +2,12 @@
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +18,7 @@ import yaml
 from .experiment import load
 
 ADMIN = "admin@fedlib.org"
-ENDED = "FINISHED"  # so begins the status of every job that is over
+PATIENCE = 15.0  # s that FLARE may take to end a job, and then to say so to all sites
 BUILDERS = [
     "workspace.WorkspaceBuilder",
     "static_file.StaticFileBuilder",
@@ -128,9 +130,9 @@ def serve(
 
     from .flare import recipe
 
-    admin, failed = kit_with(kits, "fed_admin.json").resolve(), folder / "failed.txt"
+    admin, ended = kit_with(kits, "fed_admin.json").resolve(), folder / "ended.txt"
     names = sorted(load(path).make().checked().clients)
-    failed.unlink(missing_ok=True)
+    ended.unlink(missing_ok=True)
     with running(kit_with(kits, "fed_server.json"), path, folder) as (_, log):
         session = new_secure_session(ADMIN, str(admin), timeout=wait)
         show(f"waiting for {', '.join(names)}")
@@ -140,15 +142,12 @@ def serve(
                 raise RuntimeError(f"{', '.join(missing)} did not join within {wait:.0f} s")
             time.sleep(1)
         job = recipe(rounds or 0, min_sites or 0, timeout).execute(ProdEnv(str(admin), username=ADMIN)).get_job_id()
-        status = watched(session, job, log, show)
-        with contextlib.suppress(Exception):  # sites that are gone do not answer
-            session.shutdown("client", wait=False)
-            time.sleep(3)
-        session.close()
-    if failed.exists():
-        raise RuntimeError(failed.read_text())
-    if status != "FINISHED:COMPLETED":
-        raise RuntimeError(f"FLARE ended the training with status {status}; see {log}")
+        watch(session, job, log, ended, show)
+        farewell = threading.Thread(target=send_home, args=(session, job), daemon=True)
+        farewell.start()
+        farewell.join(PATIENCE)  # a site that is gone does not answer
+    if why := ended.read_text() if ended.exists() else f"FLARE ended the training early; see {log}":
+        raise RuntimeError(why)
 
 
 def here(session) -> list[str]:
@@ -156,14 +155,23 @@ def here(session) -> list[str]:
     return [client.name for client in session.get_system_info().client_info]
 
 
-def watched(session, job: str, log: Path, show: Callable[[str], None]) -> str:
-    """Shows a training's rounds until it is over; returns FLARE's status of it."""
-    status = ""
+def watch(session, job: str, log: Path, ended: Path, show: Callable[[str], None]) -> None:
+    """Shows a training's rounds until it is over, and FLARE's job, too, or it waits for a site that is gone."""
+    until = math.inf
     with open(log, errors="replace") as lines:
-        while not status.startswith(ENDED):
-            time.sleep(1)
-            status = session.get_job_meta(job)["status"]
+        while time.monotonic() < until:
+            over = session.get_job_meta(job)["status"].startswith("FINISHED")
+            if over or ended.exists():
+                until = min(until, time.monotonic() + (0 if over else PATIENCE))
             for line in lines:
                 if line.startswith("round "):
                     show(line.rstrip())
-    return status
+            time.sleep(1)
+
+
+def send_home(session, job: str) -> None:
+    """Ends FLARE at all sites that are there."""
+    if not session.get_job_meta(job)["status"].startswith("FINISHED"):
+        session.abort_job(job)
+    session.shutdown("client", wait=False)
+    session.close()
