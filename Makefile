@@ -81,14 +81,15 @@ site: .venv/site/ready  ## build the site that moves without a kernel in _site, 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
 
-engines: .venv/bench/ready  ## what make test skips without Flower: a federation of sites on its messages
+engines: .venv/bench/ready .venv/flare/ready  ## what make test skips: a federation of sites on Flower and NVIDIA FLARE
 	.venv/bench/bin/python -m pytest -q tests/engines
+	.venv/flare/bin/python -m pytest -q tests/engines/test_flare*.py
 
-# The peers have an environment of their own, for Flower wants older packages; all else it sees is the project's.
-.venv/bench/ready: .venv/ready pyproject.toml
-	$(PY) -m venv --clear .venv/bench
-	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/bench/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
-	.venv/bench/bin/python -m pip install -q -e '.[bench]' && touch $@ || echo "some peers cannot be had: they are left out"
+# The peers have environments of their own, for Flower wants older packages; all else they see is the project's.
+.venv/bench/ready .venv/flare/ready: .venv/%/ready: .venv/ready pyproject.toml
+	$(PY) -m venv --clear .venv/$*
+	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
+	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ || echo "$*: some packages cannot be had and are left out"
 
 format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .

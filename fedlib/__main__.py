@@ -34,7 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
     for command in (run, defaults):
         command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
-    commands.add_parser("federate", help="a federation of sites: federate simulate EXPERIMENT", add_help=False)
+    commands.add_parser(
+        "federate", help="a federation of sites: federate simulate|server|site EXPERIMENT", add_help=False
+    )
     bench = commands.add_parser("bench", help="time the engine beside what else one would take; writes JSON and figure")
     bench.add_argument("--quick", action="store_true", help="two and twenty clients, without torch.compile")
     for command in (run, queue, report, bench):

@@ -45,16 +45,10 @@ class Experiment(NamedTuple):
         return {f"site-{i}": [*map(int, own)] for i, own in enumerate(self.sites, 1)}
 
     def checked(self) -> "Experiment":
-        """Itself; ValueError unless every client 0, 1, ... lives at one site, and sends up no more than its model."""
+        """Itself; ValueError unless every client 0, 1, ... lives at exactly one site."""
         here = sorted(k for own in self.sites for k in own)
         if not here or here != [*range(len(here))] or not all(len(own) for own in self.sites):
             raise ValueError(f"sites = {self.sites}: expected every client 0, 1, ... at exactly one site, none empty")
-        optimizer = self.how.get("optimizer")
-        if optimizer is not None and (optimizer.sent > 1 or optimizer.exchanges > 1 or optimizer.shared):
-            raise ValueError(
-                "this optimiser sends more than the models (control variates, moments), which only the training in one "
-                "process does; take one that sends P numbers a round: adam, sgd, fedprox, or a server rule"
-            )
         return self
 
 

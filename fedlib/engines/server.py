@@ -4,7 +4,7 @@ It knows the experiment, how many points each client has, and the models that th
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,10 +21,8 @@ from ..federated.site import server_step
 from ..federated.work import todo
 from ..files import replacing
 from .experiment import identity, load
-from .site import columns_sent, first_models
-
-Ask = Callable[[dict[str, dict]], dict[str, dict]]
-"""Questions by site -> answers by site; {"error": text} of a site that fails, is silent, or is not there."""
+from .middle import Ask, Middle, added, at_first, talk
+from .site import SHARED, columns_sent, first_models
 
 
 class Standing(NamedTuple):
@@ -32,6 +30,7 @@ class Standing(NamedTuple):
 
     server: what the server rule keeps. after: the last round that counted of each site, -1 at first.
     past: for each round (losses [K], NaN for who did not take part; {site: why it failed}).
+    shared: what the clients' optimiser keeps with the models, rows [D, .].
     """
 
     round: int
@@ -40,6 +39,7 @@ class Standing(NamedTuple):
     server: list[dict[str, Tensor]]
     after: dict[str, int]
     past: list[tuple[list[float], dict[str, str]]]
+    shared: dict[str, Tensor]
 
 
 class Played(NamedTuple):
@@ -84,8 +84,11 @@ def federate(
     work = prepared(experiment.net, experiment.loss, {}, [fed], local=experiment.local, backend="eager", **how)
     sent = columns_sent(experiment, work.home)
     first = first_models(experiment, fed, [0] if fed.common_init else range(len(where)))[:, sent].to(work.dtype)
-    now = Standing(0, first, work.sources((len(first),)), [], dict.fromkeys(clients, -1), [])
+    now = Standing(
+        0, first, work.sources((len(first),)), [], dict.fromkeys(clients, -1), [], at_first(work, first, sent)
+    )
     now = found(checkpoint, same) or now
+    alone = not (work.optimizer.start or work.optimizer.finish)  # nothing of other clients is in what a client sends
     lost: dict[str, str] = {}
     for r in range(now.round, rounds or experiment.rounds):
         began = time.monotonic()
@@ -95,38 +98,51 @@ def federate(
             lost = {name: answer["error"] for name, answer in back.items() if "error" in answer}
         here = participants(fed.seed, r, len(where), fed.fraction)
         here &= [where[k] not in lost for k in range(len(where))]
-        questions = {
-            name: question(now, r, name, np.array([k for k in own if here[k]]))
-            for name, own in clients.items()
-            if here[own].any()
-        }
-        answers = ask(questions) if questions else {}
-        failed = {name: why for name, q in questions.items() if (why := trouble(answers[name], q, len(sent)))}
-        lost |= failed
-        if failed and (min_sites is None or len(clients) - len(lost) < min_sites):
-            raise RuntimeError(f"round {r}: " + "; ".join(f"{name} failed: {why}" for name, why in failed.items()))
-        for name in failed:
-            here[clients[name]] = False
+        failed, bytes_of = {"": ""}, {}
+        while failed:  # a round with exchanges in its middle is played anew without who failed
+            questions = {
+                name: question(now, r, name, np.array([k for k in own if here[k]]))
+                | ({} if alone else {"everyone": bool(here.all())})
+                for name, own in clients.items()
+                if here[own].any()
+            }
+            mixed_of = Middle(work, fed, here, r, questions) if questions and not alone else None
+            answers, found_bytes = talk(ask, questions, mixed_of)
+            bytes_of |= {name: added(b, bytes_of.get(name, (0, 0))) for name, b in found_bytes.items()}
+            failed = {name: why for name, q in questions.items() if (why := trouble(answers[name], q, len(sent)))}
+            lost |= failed
+            if failed and (min_sites is None or len(clients) - len(lost) < min_sites):
+                raise RuntimeError(f"round {r}: " + "; ".join(f"{name} failed: {why}" for name, why in failed.items()))
+            for name in failed:
+                here[clients[name]] = False
+            if alone:
+                break
         losses = np.full(len(where), np.nan)
-        theta, source, server = now.theta, now.source, now.server
+        theta, source, server, shared = now.theta, now.source, now.server, now.shared
         if here.any():
             matrix = matrices([fed], [here], r)
             own = todo(work, [here], [needs_everyone(fed, matrix[0], here)])
             mixed, served = exchange(work, matrix, own), served_by(work, matrix)
             rows = theta[source]
+            there = {name: v[source] for name, v in shared.items()}
             for name in questions.keys() - failed.keys():
                 who = questions[name]["clients"]
                 rows[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name]["rows"]), dtype=work.dtype)
                 losses[who] = answers[name]["losses"]
+                for kept, v in there.items():
+                    v[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name][SHARED + kept]), dtype=work.dtype)
             before = [theta[source[which]] for *_, which in served]
             server = server or [rule.init(models) for (rule, *_), models in zip(served, before, strict=True)]
             theta, source = server_step(mixed.U, rows[own.clients], served, before, server, r), mixed.source
+            D = len(theta)
+            shared = {
+                k: v.new_zeros(D, v.shape[1]).index_copy_(0, mixed.spread, v[own.clients]) for k, v in there.items()
+            }
         after = now.after | {name: r for name in questions if name not in failed}
-        now = Standing(r + 1, theta, source, server, after, [*now.past, (losses.tolist(), dict(lost))])
+        now = Standing(r + 1, theta, source, server, after, [*now.past, (losses.tolist(), dict(lost))], shared)
         if checkpoint:
             with replacing(Path(checkpoint)) as partial:
                 torch.save({"identity": same, "standing": tuple(now)}, partial)
-        bytes_of = {name: (size(q), size(answers[name])) for name, q in questions.items()}
         yield Played(r, losses, dict(lost), bytes_of, time.monotonic() - began, now)
     ask({name: question(now, now.round, name, np.array(own), "finish") for name, own in clients.items()})
 
@@ -135,7 +151,9 @@ def question(now: Standing, r: int, name: str, who: np.ndarray, do: str = "round
     """What a site needs for the work of clients ``who`` [n]: every distinct model once."""
     models, which = torch.unique(now.source[torch.as_tensor(who)], return_inverse=True)
     rows = now.theta[models].numpy()
-    return {"do": do, "round": r, "after": now.after[name], "clients": who, "rows": rows, "which": which.numpy()}
+    shared = {SHARED + kept: v[models].numpy() for kept, v in now.shared.items() if do == "round"}
+    asked = {"do": do, "round": r, "after": now.after[name], "clients": who, "rows": rows, "which": which.numpy()}
+    return asked | shared
 
 
 def welcome(answers: Mapping[str, Mapping], clients: Mapping, same: Mapping, min_sites: int | None) -> None:
@@ -154,6 +172,9 @@ def trouble(answer: Mapping, asked: Mapping, columns: int) -> str:
     """Why an answer cannot be averaged; empty if it can."""
     if "error" in answer:
         return answer["error"]
+    if "mix" in answer:  # another site failed; or this one
+        bad = ~np.isfinite(answer["rows"]).all(1)
+        return f"client {asked['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
     rows, losses = np.asarray(answer["rows"]), np.asarray(answer["losses"])
     if rows.shape != (len(asked["clients"]), columns) or losses.shape != rows.shape[:1]:
         return f"it sent models {rows.shape}, expected {(len(asked['clients']), columns)}"
@@ -172,8 +193,3 @@ def found(checkpoint: Path | None, same: Mapping) -> Standing | None:
     if kept["identity"] != dict(same):
         raise ValueError(f"{checkpoint} is of another experiment or other code; remove it to start anew")
     return Standing(*kept["standing"])
-
-
-def size(message: Mapping) -> int:
-    """Bytes of a message's arrays: what the engine wraps around them is not counted."""
-    return sum(value.nbytes for value in message.values() if isinstance(value, np.ndarray))

@@ -1,7 +1,7 @@
 """A site: a machine with many clients, trained as one stack; it answers the server's questions.
 
 Question and answer are dicts of numpy arrays, numbers and texts, whatever engine carries them. Of a client's model,
-personal parameters never leave the site; what its optimiser keeps, and its points, neither.
+personal parameters never leave the site; its points neither, nor what its optimiser keeps, but for what a rule shares.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,10 @@ from ..federated.stack import stack
 from ..federated.work import todo
 from ..files import replacing
 from ..models.networks import fan_in_uniform
+from .exchanging import Halting, SiteMix, SiteWire, columns_of
 from .experiment import Experiment, identity, load, pool_of
+
+SHARED = "shared."  # names of what an optimiser keeps with the models, in a message
 
 
 class Kept(NamedTuple):
@@ -51,6 +54,7 @@ class Site:
         self.work = prepared(self.experiment.net, self.experiment.loss, pool, [fed], local=self.experiment.local, **how)
         self.sent = columns_sent(self.experiment, self.work.home)
         self.file = Path(folder) / f"{name}.pt" if folder else None
+        self.halting: Halting | None = None  # a round in whose middle the server was asked
         self.kept = {-1: self.first()}  # by the round after which: the last two, for the server may ask for one again
         if self.file and self.file.exists():
             found = torch.load(self.file, weights_only=True)
@@ -68,7 +72,8 @@ class Site:
     def answer(self, question: Mapping) -> dict:
         """What the server asked for; an error is an answer, too: {"error": text}."""
         try:
-            return {"hello": self.hello, "round": self.round, "finish": self.finish}[question["do"]](question)
+            does = {"hello": self.hello, "round": self.begin, "mixed": self.go_on, "finish": self.finish}
+            return does[question["do"]](question)
         except (ValueError, FloatingPointError) as error:
             return {"error": f"{type(error).__name__}: {error}"}
 
@@ -76,10 +81,27 @@ class Site:
         """Who is here."""
         return {**self.identity, "clients": self.own, "sizes": self.work.rows.sizes[self.own]}
 
-    def round(self, question: Mapping) -> dict:
+    def begin(self, question: Mapping) -> dict:
+        """A round; where the optimiser exchanges something in it, up to there: {"mix": how, "rows": [n, .]}."""
+        if self.halting:
+            self.halting.halt()
+            self.halting = None
+        if not (self.work.optimizer.start or self.work.optimizer.finish):
+            return self.round(question)
+        self.halting = Halting(lambda ask: self.round(question, ask))
+        return self.halting.go_on()
+
+    def go_on(self, question: Mapping) -> dict:
+        """The same with what the server made of it: rows [D, .], which [n]."""
+        if not self.halting:
+            raise ValueError(f"{self.name} is in no round that could go on; play it anew")
+        return self.halting.go_on(question)
+
+    def round(self, question: Mapping, ask=None) -> dict:
         """Local work of clients [n] in a round: rows [D, P'], of which client i starts at rows[which[i]].
 
-        after: the round after which the server last heard of this site. Returns rows [n, P'] and losses [n].
+        after: the round after which the server last heard of this site. shared.NAME [D, .]: what goes with the models.
+        Returns rows [n, P'] and losses [n], and shared.NAME [n, .] of what goes with them.
         """
         r, clients = int(question["round"]), np.asarray(question["clients"])
         kept, active = self.after(int(question["after"])), np.zeros(len(self.work.rows.sizes), bool)
@@ -90,14 +112,39 @@ class Site:
         x = self.models(np.asarray(question["rows"])[np.asarray(question["which"])[order]], kept.personal[at])
         optimizer = self.work.optimizer
         state = optimizer.init(x) if self.work.reset_moments or optimizer.passing else {}
-        state |= {name: v[at] for name, v in kept.optimizer.items()}
+        state |= {name: v[at] for name, v in kept.optimizer.items()} | self.shared(question, order)
         lr = torch.full((len(x), 1), self.work.federations[0].rate(r), dtype=x.dtype)
-        losses = site_round(self.work, here, r, x, state, lr, None)
+        wire = None
+        if ask:
+            mix = SiteMix(ask, order, self.sent, self.work.home)
+            wire = SiteWire(self.work, here, x, mix, bool(question["everyone"]))
+        losses = site_round(self.work, here, r, x, state, lr, wire)
         new = {name: v.index_copy(0, at, state[name]) for name, v in kept.optimizer.items()}
         personal = kept.personal.index_copy(0, at, x[:, self.work.home])
         self.keep({int(question["after"]): kept, r: Kept(new, personal)})
         back = np.argsort(order)
-        return {"rows": x[:, self.sent].numpy()[back], "losses": losses[back]}
+        with_models = {
+            name: state[name.removeprefix(SHARED)][:, self.columns(name, state)].numpy()[back]
+            for name in question
+            if name.startswith(SHARED)
+        }
+        return {"rows": x[:, self.sent].numpy()[back], "losses": losses[back], **with_models}
+
+    def shared(self, question: Mapping, order: np.ndarray) -> dict[str, Tensor]:
+        """What came with the models, a row for each client at work; 0 in the columns of personal parameters."""
+        found, which = {}, np.asarray(question["which"])[order]
+        like = self.work.optimizer.init(torch.zeros(1, len(self.sent) + len(self.work.home), dtype=self.work.dtype))
+        for name, rows in question.items():
+            if name.startswith(SHARED):
+                own = name.removeprefix(SHARED)
+                found[own] = like[own].new_zeros(len(which), like[own].shape[1])
+                found[own][:, self.columns(name, found)] = torch.as_tensor(
+                    np.asarray(rows)[which], dtype=self.work.dtype
+                )
+        return found
+
+    def columns(self, name: str, state: Mapping[str, Tensor]) -> Tensor:
+        return columns_of(state[name.removeprefix(SHARED)], self.sent, self.work.home)
 
     def after(self, r: int) -> Kept:
         """What the clients kept after a round; ValueError where this site does not know it any more."""

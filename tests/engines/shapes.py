@@ -1,6 +1,10 @@
-"""An experiment for the tests: five ragged clients on three sites; FEDLIB_CASE says which of the CASES it is."""
+"""An experiment for the tests: five ragged clients on three sites; FEDLIB_CASE says which of the CASES it is.
+
+With FEDLIB_ALONE each client has a site of its own; with FEDLIB_SLOW a local step takes so many seconds more.
+"""
 
 import os
+import time
 from functools import partial
 
 import numpy as np
@@ -8,11 +12,15 @@ import torch
 
 from fedlib.engines.experiment import Experiment
 from fedlib.federated.batches import Local
+from fedlib.federated.correction import corrected
 from fedlib.federated.federation import Federation
 from fedlib.federated.fedopt import fedadam
 from fedlib.federated.fedprox import fedprox
+from fedlib.federated.mime import mime
 from fedlib.federated.mixing import ring
-from fedlib.federated.optimizers import sgd
+from fedlib.federated.moments import averaged_moments
+from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.scaffold import scaffold
 from fedlib.models.networks import mlp
 from fedlib.streams import stream
 
@@ -28,19 +36,26 @@ CASES = {
     "ring, own starts": ({"mixing": ring, "fraction": 0.6, "common_init": False}, Local(3), {}),
     "personal layer": ({"fraction": 0.6, "common_init": False}, Local(3), {"personal": ["0.weight", "0.bias"]}),
     "fedprox": ({"lr": 0.1}, Local(4), {"optimizer": fedprox(0.3)}),
+    "scaffold": ({"fraction": 0.6}, Local(3), {"optimizer": scaffold()}),
+    "scaffold, personal layer": ({"fraction": 0.6}, Local(3), {"optimizer": scaffold(), "personal": ["0.weight"]}),
+    "mime": ({}, Local(3), {"optimizer": mime()}),
+    "fresh correction": ({"weights": "equal"}, Local(3), {"optimizer": corrected(adam()), "reset_moments": True}),
+    "averaged moments": ({"fraction": 0.6}, Local(3), {"optimizer": averaged_moments(adam())}),
     "server with Adam": ({"server": fedadam(0.03), "fraction": 0.6}, Local(3), {}),
 }
 
 
 def make() -> Experiment:
     fed, local, how = CASES[os.environ.get("FEDLIB_CASE", next(iter(CASES)))]
+    sites = [[k] for k in range(len(SIZES))] if os.environ.get("FEDLIB_ALONE") else SITES
     return Experiment(
-        mlp((2, 7, 1), torch.nn.Tanh).double(), loss, partial(Federation, **({"lr": 0.02} | fed)), 4, local, SITES,
+        mlp((2, 7, 1), torch.nn.Tanh).double(), loss, partial(Federation, **({"lr": 0.02} | fed)), 4, local, sites,
         DOUBLE | how,
     )  # fmt: skip
 
 
 def loss(predict, batch):
+    time.sleep(float(os.environ.get("FEDLIB_SLOW", 0)))
     return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
 
 

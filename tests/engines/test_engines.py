@@ -1,11 +1,13 @@
 """A federation of sites is the training in one process, whatever carries the messages; and what comes of faults."""
 
 import importlib.util
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from fedlib.engines import experiment
 from fedlib.engines.local import ask_in_turn, difference, in_one_process, sites_of
@@ -13,6 +15,8 @@ from fedlib.engines.message import packed, unpacked
 from fedlib.engines.server import federate
 from fedlib.engines.simulate import main
 from fedlib.engines.site import Site
+from fedlib.federated.federation import Federation
+from fedlib.federated.mixing import ring
 from fedlib.runs.outputs import read_result
 
 from . import shapes
@@ -157,6 +161,38 @@ def one_client_each(sites, theta):
         yield k, name, question | {"which": which}
 
 
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("name, exchanges", [("scaffold", 1), ("fresh correction", 1), ("averaged moments", 3)])
+def test_it_makes_no_difference_where_in_a_round_a_site_fails(case, name, exchanges):
+    """In whose middle rows are exchanged: the others play it anew, from what they kept."""
+    case(name)
+    found = []
+    for fails in range(exchanges + 1):
+        sites, asked = sites_of(PATH), []
+
+        def ask(questions, sites=sites, asked=asked, fails=fails):
+            asked += [q for name, q in questions.items() if name == "site-3" and q.get("round") == 1]
+            answers = ask_in_turn(sites)(questions)
+            gone = "site-3" in questions and questions["site-3"].get("round") == 1 and len(asked) == fails + 1
+            return answers | {"site-3": silent({})} if gone else answers
+
+        played = [*federate(PATH, ask, min_sites=2)]
+        assert [sorted(p.lost) for p in played] == [[], ["site-3"], [], []]
+        found.append(played[-1].standing.theta)
+    assert all(torch.equal(theta, found[0]) for theta in found)
+
+
+@pytest.mark.fault("clear error")
+def test_rows_of_idle_clients_are_not_had(case, monkeypatch):
+    """A rule that exchanges them and a ring, some of whose clients are idle."""
+    case("scaffold")
+    real = experiment.Experiment.checked
+    on_a_ring = partial(Federation, lr=0.02, fraction=0.6, mixing=ring)
+    monkeypatch.setattr(experiment.Experiment, "checked", lambda self: real(self._replace(federation=on_a_ring)))
+    with pytest.raises(ValueError, match="take fedavg, or let all clients take part"):
+        [*federate(PATH, ask_in_turn(sites_of(PATH)))]
+
+
 @pytest.mark.fault("clear error")
 def test_too_few_sites_end_the_training(case):
     case("ragged, full batch")
@@ -165,7 +201,7 @@ def test_too_few_sites_end_the_training(case):
 
 
 @pytest.mark.fault("survived")
-@pytest.mark.parametrize("name", [MOMENTUM, PERSONAL, "server with Adam", RING])
+@pytest.mark.parametrize("name", [MOMENTUM, PERSONAL, "server with Adam", RING, "scaffold, personal layer"])
 def test_server_and_sites_that_start_again_go_on(case, name, tmp_path):
     """The server stops before it could write down round 2, which its sites have worked already."""
     case(name)
@@ -240,3 +276,10 @@ def test_the_command_writes_a_result_like_a_notebooks(case, tmp_path, capsys):
 def test_no_experiment_is_a_clear_error(tmp_path, capsys):
     assert main(["simulate", str(tmp_path / "none.py")]) == 2
     assert "there is no experiment" in capsys.readouterr().err
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("what", ["provision", "server", "site"])
+def test_machines_are_for_flare(what, capsys):
+    assert main([what, str(PATH), "--engine", "local"]) == 2
+    assert f"federate {what} is there with --engine flare only" in capsys.readouterr().err
