@@ -12,6 +12,7 @@ from ..federated.player import Moment
 from .style import CLIENTS, COLORS, growth
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
+LINES |= {"FedAvg on what they see": (COLORS["other"], "--")}
 ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds to which the axis goes
 
 

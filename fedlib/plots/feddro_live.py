@@ -1,0 +1,67 @@
+"""Notebook 10 live: what clients see and where it is carried, and which clean digits the two federations read."""
+
+import ipywidgets
+import numpy as np
+
+from ..federated.live import Training
+from ..federated.player import Moment
+from ..problems import feddro_live as problem
+from . import live
+from .style import COLORS
+
+ALT = (
+    "left above a digit as five clients see it, and carried to the barycenter; below the share of clean digits that "
+    "both federations read, digit by digit; right the clients' steps in the plane of weights, and the errors"
+)
+DIGIT, SIDE, GAP = 3, 28, 2
+
+
+def tiles(of, digit: int = DIGIT) -> np.ndarray:
+    """Two rows of pictures, a column for each client: its first such digit as seen, and mapped; 0 black, 1 white."""
+    page = np.ones((2 * SIDE + GAP, len(of.seen.shards) * (SIDE + GAP) - GAP))
+    for k, own in enumerate(of.seen.shards):
+        first = next(i for i in own if of.seen.y[i] == digit)
+        for row, part in enumerate((of.seen, of.mapped)):
+            x = part.x[first].reshape(SIDE, SIDE)
+            top, left = row * (SIDE + GAP), k * (SIDE + GAP)
+            page[top : top + SIDE, left : left + SIDE] = (x - x.min()) / np.ptp(x)
+    return page
+
+
+def read(training: Training, moment: Moment) -> dict[str, np.ndarray]:
+    """Federation -> share (%) of the clean test digits 0 to 9 that its model reads, of the last average or start."""
+    x, y = (v[: problem.TESTED] for v in problem.digits()["test"])
+    found = {}
+    for name, own in training.where().items():
+        model = moment.done.after[own][:1] if moment.averaged else moment.walk[own, 0][:1]
+        right = (training.of(model, lambda predict: predict(x).argmax(1))[0] == y).numpy()
+        found[name] = np.array([100 * right[y.numpy() == digit].mean() for digit in range(10)])
+    return found
+
+
+def scene(axes, training: Training, moment: Moment) -> None:
+    """Above what is seen and what it becomes, below what the models read."""
+    above, below = axes
+    above.imshow(tiles(training.more), cmap="gray", vmin=0, vmax=1)
+    above.set_yticks([SIDE / 2, 1.5 * SIDE + GAP], ["seen", "carried"])
+    above.set_xticks([SIDE / 2 + k * (SIDE + GAP) for k in range(problem.K)], [f"{k + 1}" for k in range(problem.K)])
+    above.set_xlabel(f'a "{DIGIT}" of each client')
+    above.tick_params(length=0)
+    for spine in above.spines.values():
+        spine.set_visible(False)
+    colors = COLORS["federated"], COLORS["other"]
+    for i, (color, values) in enumerate(zip(colors, read(training, moment).values(), strict=True)):
+        below.bar(np.arange(10) + 0.4 * i - 0.2, values, 0.4, color=color)
+    below.set(xlabel="clean digit", ylabel="read (%)", xticks=range(10), ylim=(0, 100))
+
+
+def show() -> None:
+    """The live training of notebook 10."""
+    live.show(
+        "10", problem.training, scene, ALT, panels=2,
+        level=ipywidgets.SelectionSlider(options=[0.2, 0.5, 2.0, 5.0], value=2.0, description="shift |Λ|"),
+        atoms=ipywidgets.SelectionSlider(options=[1, 2, 5, 10], value=5, description="atoms"),
+        rounds=ipywidgets.SelectionSlider(options=[0, 1, 2, 6, 12], value=6, description="rounds for Q"),
+        E=ipywidgets.SelectionSlider(options=[1, 2, 5, 10], value=2, description="local steps"),
+        lr=ipywidgets.SelectionSlider(options=[0.01, 0.05, 0.1], value=0.05, description="rate"),
+    )  # fmt: skip
