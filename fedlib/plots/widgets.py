@@ -14,21 +14,22 @@ from .redraw import painter
 
 
 class Picture(anywidget.AnyWidget):
-    """A PNG on the page. ipywidgets' own Image has no alt text, and the page needs no more than this."""
+    """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text."""
 
     _esm = """
     export default { render({ model, el }) {
-        const img = document.createElement("img");
+        const img = document.createElement("img"), words = document.createElement("em");
         img.style.cssText = "display: block; width: 100%; max-width: 800px";
         function update() {
-            const old = img.src;
-            img.src = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
+            const old = img.src, there = model.get("value").byteLength > 0;
+            if (there) img.src = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
+            else img.removeAttribute("src");
             if (old) URL.revokeObjectURL(old);
-            img.alt = model.get("alt");
+            img.alt = words.textContent = model.get("alt");
+            if (el.firstChild !== (there ? img : words)) el.replaceChildren(there ? img : words);
         }
         model.on("change:value", update);
         update();
-        el.appendChild(img);
         return () => URL.revokeObjectURL(img.src);
     } };
     """
