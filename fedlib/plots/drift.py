@@ -52,7 +52,7 @@ def plane_explorer(problem: Quadratics) -> ipywidgets.VBox:
 def matrix(errors: Mapping[str, Mapping[str, np.ndarray]], columns: Sequence[str]) -> Figure:
     """Problem -> column -> errors (%) [S] as a table: mean ± st.dev., darker where far above the row's best."""
     means = np.array([[np.mean(row[c]) if c in row else np.nan for c in columns] for row in errors.values()])
-    ratio = means / np.nanmin(means, 1, keepdims=True)
+    ratio = np.minimum(means / np.nanmin(means, 1, keepdims=True), 300)  # what diverged is darkest
     fig, ((ax,),) = panels(size=(1.15 * len(columns) + 1.6, 0.42 * len(errors) + 1.3))
     ax.imshow(ratio, cmap="Blues", norm=LogNorm(1, 300), aspect="auto")
     for i, row in enumerate(errors.values()):

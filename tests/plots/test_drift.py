@@ -30,6 +30,9 @@ def test_the_matrix_writes_every_error_and_leaves_out_what_did_not_run():
     (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
     assert [text.get_text() for text in ax.texts] == ["2 ± 1", "0.5 ± 0", "4"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    errors["b"]["centralised"] = np.array([np.inf, 1.0])
+    (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
+    assert ax.texts[-1].get_text() == "diverged" and ax.images[0].get_array()[1, 1] == 300  # white on the darkest
 
 
 def test_curves_against_E_and_costs():
