@@ -70,15 +70,20 @@ def draw_errors(ax, past: Mapping[str, list]) -> None:
         else:
             color, ls = LINES.get(name, (COLORS["federated"], "-"))
             ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
-    last = max((values[-1][0] for values in past.values()), default=1)
-    end = next(end for end in ENDS if end >= min(last, ENDS[-1]))
-    ax.set(xscale="log", yscale="log", xlim=(0.9, 1.05 * end), ylim=(0.5, 500), xlabel="round", ylabel="error (%)")
+    ax.set(yscale="log", ylim=(0.5, 500), ylabel="error (%)")
     ax.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+    rounds_axis(ax, max((values[-1][0] for values in past.values()), default=1))
+    if past:
+        ax.legend(loc="lower left")
+
+
+def rounds_axis(ax, last: int) -> None:
+    """Rounds 1 to ``last``, logarithmic; the axis grows now and then only, for that is slow."""
+    end = next(end for end in ENDS if end >= min(last, ENDS[-1]))
+    ax.set(xscale="log", xlim=(0.9, 1.05 * end), xlabel="round")
     ticks = [10**i for i in range(6) if 10**i <= end]
     ax.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
     ax.minorticks_off()
-    if past:
-        ax.legend(loc="lower left")
 
 
 def plane(walk: Tensor) -> tuple[Tensor, Tensor, Tensor]:

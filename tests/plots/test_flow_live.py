@@ -1,0 +1,85 @@
+"""Notebook 06 live: the picture shows the coefficients that are trained; the switch sums the clients' steps of C."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.player import PACES, moments
+from fedlib.plots import flow_live, live, live_views
+from fedlib.problems import flow_live as problem
+
+
+def played(training, rounds):
+    return [(done.after.clone(), walk.clone()) for done, walk in islice(training.begin(), rounds)]
+
+
+def loaded(training, row):
+    torch.nn.utils.vector_to_parameters(row, training.net.parameters())
+    return training.net
+
+
+@pytest.mark.parametrize("n", [2, 6])
+def test_two_clients_own_slabs_in_turn(n):
+    training = problem.training(n)
+    shards = training.federations["federated"].shards
+    assert sorted(np.concatenate(shards)) == list(range(problem.OBSERVATIONS))
+    for k, shard in enumerate(shards):
+        slab = (training.pool["x"][shard, 0].numpy() - 1) * n / 7  # [1, 8]
+        assert (np.clip(slab, 0, n - 1e-6).astype(int) % 2 == k).all()
+
+
+def test_the_error_is_of_the_velocity():
+    _, test = problem.measured()
+    with_pressure = torch.cat([test["u"], torch.ones(len(test["u"]), 1)], 1)
+    assert problem.velocity_error(lambda x, _: (with_pressure, None)) == 0
+    assert problem.velocity_error(lambda x, _: (0 * with_pressure, None)) == pytest.approx(100)
+
+
+def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
+    (plain, walk), (aliased, _) = (played(problem.training(2, 1, aliased=a), 1)[0] for a in (False, True))
+    both = problem.training(2, 1), problem.training(2, 1, aliased=True)
+    mean, summed = (problem.coefficients(t, m) for t, m in zip(both, (plain, aliased), strict=True))
+    steps = problem.coefficients(both[0], walk)[:2, 1]  # all began at 0
+    torch.testing.assert_close(mean[0], steps.mean(0))
+    torch.testing.assert_close(summed[0], steps.sum(0))
+    torch.testing.assert_close(summed[2], mean[2])  # the centralised model has one client
+    torch.testing.assert_close(aliased[0, :-2], plain[0, :-2])  # the weights: in the first step as they were
+
+
+def test_the_picture_shows_the_clients_coefficients_and_their_average():
+    training = problem.training(2, E=2)
+    for moment in islice(moments(training.begin(), lambda: PACES[1]), 4):
+        axes = live_views.view(flow_live.scene, training, moment, {}, 2).axes
+        found = {line.get_label().split(":")[0]: line.get_xydata() for line in axes[0].get_lines()}
+        for k in range(2):
+            C = loaded(training, moment.walk[k, -1]).c.detach()
+            np.testing.assert_allclose(found[f"client {k + 1}"], C[None], atol=1e-6)
+        np.testing.assert_allclose(found["true"], [[1, 0.01]])
+    middle = (found["client 1"] + found["client 2"])[0] / 2
+    np.testing.assert_allclose(found["federated"][-1], middle, atol=1e-6)
+    assert len(found["federated"]) == 3, "0, and two averages"
+    np.testing.assert_allclose(found["centralised"][-1], loaded(training, moment.walk[2, -1]).c.detach(), atol=1e-6)
+    over = [line.get_xydata() for line in axes[2].get_lines()]
+    np.testing.assert_allclose(over[-2][0], [2, middle[0]], atol=1e-6)
+
+
+def test_a_moment_that_is_drawn_twice_is_remembered_once():
+    training = problem.training(2, E=1)
+    moment = next(moments(training.begin(), lambda: PACES[1]))
+    assert len(flow_live.remember(training, moment)["clients"]) == 1
+    assert len(flow_live.remember(training, moment)["clients"]) == 1
+
+
+def test_it_finds_the_first_coefficient():
+    """As the notebook says; 20 subdomains, so that it is soon."""
+    training = problem.training(20, E=5)
+    C = problem.coefficients(training, played(training, 90)[-1][0])
+    assert 0.4 < C[0, 0] < 1.2
+
+
+def test_it_shows(page):
+    flow_live.show()
+    assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
+    live.close("06")
