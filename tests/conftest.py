@@ -130,7 +130,7 @@ def every_move(box):
 
 def choices(control):
     """Some values of a control."""
-    if isinstance(control, (ipywidgets.Dropdown, ipywidgets.SelectionSlider)):
+    if isinstance(control, ipywidgets.SelectionSlider):
         return [o[1] if isinstance(o, tuple) else o for o in control.options] if len(control.options) > 1 else []
     if isinstance(control, (ipywidgets.IntSlider, ipywidgets.FloatSlider)):
         middle = control.min + control.step * ((control.max - control.min) // (2 * control.step))

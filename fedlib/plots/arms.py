@@ -107,7 +107,7 @@ def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) 
     return explore(
         lambda **values: draw_arm(models, **values),
         "left what an arm learnt with its band and the true one, right its spread against the noise",
-        arm=ipywidgets.Dropdown(options=names),
+        arm=ipywidgets.SelectionSlider(options=names),
         sigma=ipywidgets.SelectionSlider(options=sorted(sigmas)),
         paths=ipywidgets.IntSlider(30, min=2, max=200),
     )

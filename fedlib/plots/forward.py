@@ -74,7 +74,7 @@ def picture(of: Solved, level: int) -> Figure:
 def explorer(studies: Mapping[str, Solved]) -> ipywidgets.VBox:
     """Choose an equation and its number of subdomains (blocks per axis)."""
     options = [(of.problem.name, name) for name, of in studies.items()]
-    equation = ipywidgets.Dropdown(options=options, description="equation")
+    equation = ipywidgets.SelectionSlider(options=options, description="equation")
     n = ipywidgets.SelectionSlider(options=list(studies[equation.value].models), description="subdomains n")
 
     def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together

@@ -87,7 +87,7 @@ def partition_explorer() -> ipywidgets.VBox:
     return explore(
         draw_partition,
         "points of the unit square in the colours of the clients that own them",
-        method=ipywidgets.Dropdown(options=["xy", "x"]),
+        method=ipywidgets.SelectionSlider(options=["xy", "x"]),
         clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
         blocks=ipywidgets.IntSlider(4, min=1, max=12, description="blocks"),
     )

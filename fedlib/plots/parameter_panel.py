@@ -18,6 +18,7 @@ from ..runs.worker import cells_done
 from .widgets import Picture
 
 EVERY = 0.5  # s between two looks at a run
+NONE = ("none yet",)  # what there is to choose from where there is no figure
 
 
 def control_of(name: str, hint: str, value, options: tuple = ()) -> ipywidgets.Widget:
@@ -77,7 +78,7 @@ class Panel:
         self.message, self.line = ipywidgets.HTML(), ipywidgets.Text(description="the same", disabled=False)
         self.run, self.cancel = (ipywidgets.Button(description=word, tooltip=word) for word in ("Run", "Cancel"))
         self.progress = ipywidgets.IntProgress(description="cells")
-        self.figure = ipywidgets.Dropdown(description="figure")
+        self.figure = ipywidgets.SelectionSlider(options=NONE, description="figure")
         self.pictures = {words: Picture() for words in ("this run", "quick", "paper")}
         rows = [self.profile]
         for name, control in self.controls.items():
@@ -179,14 +180,14 @@ class Panel:
         self.folders = dict(zip(self.pictures, (folder, *own), strict=True))
         names = sorted({path.stem for at in self.folders.values() if at for path in at.glob("*.png")})
         kept = self.figure.value
-        self.figure.options = names
-        self.figure.value = kept if kept in names else next(iter(names), None)
+        self.figure.options = names or NONE
+        self.figure.value = kept if kept in self.figure.options else self.figure.options[0]
         self.look_at()
 
     def look_at(self, _=None) -> None:
         """The chosen figure, side by side."""
         for words, picture in self.pictures.items():
-            path = self.folders[words] and self.figure.value and self.folders[words] / f"{self.figure.value}.png"
+            path = self.folders[words] and self.folders[words] / f"{self.figure.value}.png"
             there = path and path.exists()
             picture.alt = f"figure {self.figure.value} of {words}" if there else f"{words}: no such figure yet"
             picture.value = path.read_bytes() if there else b""

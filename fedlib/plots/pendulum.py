@@ -171,7 +171,7 @@ def draw_pendulum(net: nn.Module, models: dict[str, Tensor], **chosen) -> Figure
 
 
 INPUT_CONTROLS = {
-    "kind": lambda: ipywidgets.Dropdown(options=["GRF", *OUT_OF_DISTRIBUTION]),
+    "kind": lambda: ipywidgets.SelectionSlider(options=["GRF", *OUT_OF_DISTRIBUTION]),
     "length_scale": lambda: ipywidgets.FloatSlider(0.2, min=0.05, max=2, step=0.05),
     "seed": lambda: ipywidgets.IntSlider(0, min=0, max=50),
     "amplitude": lambda: ipywidgets.FloatSlider(1, min=-3, max=3, step=0.1),

@@ -184,7 +184,7 @@ def band_explorer(net: nn.Module, models: Mapping[tuple[str, float], Tensor]) ->
     return explore(
         lambda **values: draw_band(net, models, **values),
         "left paths of the stochastic network with their band and the true one, right their spread against the noise",
-        loss=ipywidgets.Dropdown(options=losses),
+        loss=ipywidgets.SelectionSlider(options=losses),
         sigma=ipywidgets.SelectionSlider(options=sorted(sigmas)),
         paths=ipywidgets.IntSlider(20, min=2, max=200),
         seed=ipywidgets.IntSlider(0, min=0, max=20),

@@ -151,6 +151,6 @@ def wake_explorer(models: Mapping[str, Mapping], truth: np.ndarray, values: Sequ
     return explore(
         lambda model, moment: draw_flow(models, truth, values, model, rounds.index(moment)),
         "left both coefficients on their way to the truth, right the true pressure and the model's, which it never saw",
-        model=ipywidgets.Dropdown(options=list(models)),
+        model=ipywidgets.SelectionSlider(options=list(models)),
         moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[len(rounds) // 2], description="after round"),
     )
