@@ -19,17 +19,26 @@ def test_a_tile_is_a_digit_of_its_client_as_seen_and_as_carried():
             assert max(alike) > 1 - 1e-9
 
 
+def test_each_federation_trains_on_its_own_pictures():
+    training, of = problem.training(0.5, 2, 1), problem.world(0.5, 2, 1)
+    for name, part in ((problem.ON_Q, of.mapped), (problem.RAW, of.seen)):
+        for shard, own in zip(training.federations[name].shards, part.shards, strict=True):
+            np.testing.assert_array_equal(training.pool["x"][shard], part.x[own].astype(np.float32))
+
+
 def test_bars_are_what_the_trained_networks_read(page):
     training = problem.training(level=0.5, atoms=2, rounds=1, E=1)
     apart, averaged = (m for m, _ in zip(moments(training.begin(), lambda: PACES[1]), range(2), strict=False))
     x, y = (v[: problem.TESTED] for v in problem.digits()["test"])
     for moment, models in (apart, apart.walk[[0, 5], 0]), (averaged, averaged.done.after[[0, 5]]):
-        for model, found in zip(models, feddro_live.read(training, moment).values(), strict=True):
+        for model, (name, found) in zip(models, feddro_live.read(training, moment).items(), strict=True):
             torch.nn.utils.vector_to_parameters(model, training.net.parameters())
             with torch.no_grad():
                 right = training.net(x).argmax(1) == y
             counts = torch.bincount(y, minlength=10)
             assert abs((found * counts.numpy()).sum() / 100 - right.sum()) < 1e-3
+            if moment.averaged:
+                np.testing.assert_allclose(training.errors(moment)[name], 100 * (~right).double().mean(), atol=1e-3)
             assert found[3] == 100 * right[y == 3].double().mean()
         heights = [bar.get_height() for axis in live_views.view(feddro_live.scene, training, moment, {}, 2).axes
                    for bar in axis.patches]  # fmt: skip

@@ -18,6 +18,12 @@ def test_what_clients_know(level):
     assert (wiggles[1] > 100 * wiggles[0]) if level == 1 else (0.5 < wiggles[1] / wiggles[0] < 2)
 
 
+@pytest.mark.parametrize("level", [1, 10])
+def test_shown_is_one_function_of_each_client_s_kind(level):
+    wiggles = problem.training(level).more.v.diff(dim=1).abs().mean(1)
+    assert (wiggles[1] > 100 * wiggles[0]) if level == 1 else (0.2 < wiggles[1] / wiggles[0] < 5)
+
+
 def test_outputs_are_antiderivatives():
     shown, x = problem.training(3).more, np.linspace(0, 1, 100)
     for v, s in zip(shown.v.numpy(), shown.s.numpy(), strict=True):
