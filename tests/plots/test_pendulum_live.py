@@ -50,12 +50,16 @@ def test_what_a_client_of_the_library_owns_and_is_told():
     assert (hidden.more.x1[0] - hidden.more.x1[2]).abs().max() > 0.005
 
 
+RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="ring")
+
+
 @pytest.mark.parametrize(
-    "training",
-    [problem.dealt(K=2), problem.dealt(10, 0.4, 2, 0.01, "SGD", "ring"), problem.skewed(K=2), problem.library(K=2)],
+    ("training", "together"),
+    [(problem.dealt(K=2), True), (problem.dealt(**RING), False), (problem.skewed(K=2), True),
+     (problem.library(K=2), True)],
     ids=["01", "01 ring", "02", "03"],
-)
-def test_the_picture_shows_the_clients_and_what_they_were_given(training):
+)  # fmt: skip
+def test_the_picture_shows_the_clients_and_what_they_were_given(training, together):
     coming = moments(training.begin(), lambda: PACES[1])
     for moment in (next(coming), next(coming)):
         angles = live_views.view(pendulum_live.scene, training, moment, {}, 2).axes[0]
@@ -66,8 +70,17 @@ def test_the_picture_shows_the_clients_and_what_they_were_given(training):
         name = "after the exchange" if moment.averaged else "where the round began"
         np.testing.assert_allclose(drawn[name], expected.detach(), atol=1e-5)
     errors = training.errors(moment)["federated"]
-    together = training.federations["federated"].mixing.__name__ == "fedavg"
     assert (errors == errors[0]).all() == together
+
+
+def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_are_asked_for():
+    _, walk = next(problem.dealt(**RING).begin())
+    moved = (walk[:10, -1] != walk[:10, 0]).any(1)
+    assert moved.sum() == 4
+    steps = {name: next(problem.dealt(2, K=2, optimizer=name).begin())[1][0].diff(dim=0) for name in ("Adam", "SGD")}
+    ends = {name: step[0].abs() for name, step in steps.items()}
+    spread = {name: (end[end > 0].std() / end[end > 0].mean()).item() for name, end in ends.items()}
+    assert spread["Adam"] < 0.1 < 1 < spread["SGD"], "Adam's first step is lr in every weight"
 
 
 @pytest.mark.parametrize("notebook", ["01", "02", "03"])
