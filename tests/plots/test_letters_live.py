@@ -35,6 +35,8 @@ def test_the_pictures_are_of_the_networks_that_are_trained(page):
         above, _, below, *_ = live_views.view(letters_live.scene, training, moment, {}, 2).axes
         colours = above.images[0].get_array().ravel()
         np.testing.assert_array_equal(np.isin(colours, (1, 2)), drawn(server))  # white, rightly or wrongly
+        wrong = training.errors(moment)["federated"][0].item()
+        assert wrong == pytest.approx(100 * (drawn(moment.models[0]) != white).mean(), abs=1e-3)
         sheet, (rows, columns) = below.images[0].get_array(), shown.picture.shape
         for i, k in enumerate((0, 2, 4)):
             top = i * (rows + letters_live.GAP)
