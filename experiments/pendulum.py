@@ -1,4 +1,4 @@
-"""Fed-DeepONet's pendulum on three sites: 20 clients, each with inputs and angles of its own. See notebook 01."""
+"""Fed-DeepONet's pendulum on three sites: 20 clients, each with inputs and angles of its own. See notebooks 01, 12."""
 
 from functools import partial
 
@@ -11,17 +11,20 @@ from fedlib.models.networks import DeepONet, glorot_normal
 from fedlib.problems.pendulum import loss, pendulum_triplets
 from fedlib.streams import stream
 
-CLIENTS, POINTS, SENSORS, LENGTH_SCALE = 20, 50, 50, 0.2
-SITES = range(0, 7), range(7, 14), range(14, CLIENTS)
+SITES = range(0, 7), range(7, 14), range(14, 20)  # the clients of each
+POINTS, SENSORS, LENGTH_SCALE, WIDTH = 50, 50, 0.2, 40
+ROUNDS, UPDATES, LR = 20, 5, 1e-3
+FRACTION, PERSONAL = 1.0, []  # share of the clients in a round; names of parameters that stay at their clients
+DTYPE, BACKEND = torch.float32, "auto"
 
 
 def make() -> Experiment:
-    net = DeepONet((SENSORS, 40, 40), (1, 40, 40))
-    return Experiment(
-        net, loss, partial(Federation, lr=1e-3), rounds=20, local=Local(5), sites=SITES, how={"init": glorot_normal}
-    )
+    net = DeepONet((SENSORS, WIDTH, WIDTH), (1, WIDTH, WIDTH))
+    fed = partial(Federation, lr=LR, fraction=FRACTION)
+    how = {"init": glorot_normal, "personal": PERSONAL, "dtype": DTYPE, "backend": BACKEND}
+    return Experiment(net, loss, fed, rounds=ROUNDS, local=Local(UPDATES), sites=SITES, how=how)
 
 
 def points(client: int) -> dict[str, torch.Tensor]:
-    """50 triplets (input, time, angle), drawn from a stream of this client's own."""
+    """Triplets (input, time, angle), drawn from a stream of this client's own."""
     return pendulum_triplets(POINTS, SENSORS, LENGTH_SCALE, stream(0, "site data", client))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import replacing
 from ..runs.results import Run
 from .server import Ask, Played, federate
 
@@ -17,7 +16,9 @@ def play_out(
 ) -> list[Played]:  # fmt: skip
     """Play the rounds that are left, and write server.pt (after each), models.npz and result.json into a folder.
 
-    A loss of a client that did not take part is None in the result.
+    Both have the form of a notebook's; models.npz holds the distinct models, "model_of_client" in the result which of
+    them each client has. A loss of a client that did not take part is None, so are seconds and bytes of rounds that
+    were played before the server started again.
     """
     folder, played = Path(folder), []
     run = Run(Path(path).stem, "federation", {})
@@ -28,14 +29,15 @@ def play_out(
     if not played:
         raise ValueError(f"{folder / 'server.pt'} has all its rounds already; take another folder, or more rounds")
     now = played[-1].standing
-    with replacing(folder / "models.npz") as partial, open(partial, "wb") as file:
-        np.savez(file, models=now.theta.numpy(), source=now.source.numpy())
+    run.keep_models({"federation": now.theta})
+    earlier = [None] * (now.round - len(played))
     run.parameters |= {"experiment": Path(path).name, "engine": engine, "rounds": now.round, "min_sites": min_sites}
     run.finish(
         losses=[[None if math.isnan(x) else x for x in losses] for losses, _ in now.past],
         lost=[lost for _, lost in now.past],
-        seconds=[done.seconds for done in played],
-        bytes=[done.sent for done in played],
+        seconds=[*earlier, *(done.seconds for done in played)],
+        bytes=[*earlier, *(done.sent for done in played)],
+        model_of_client=now.source,
     )
     return played
 

@@ -6,8 +6,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from .carriers import carrier
 from .experiment import load
-from .local import ask_in_turn, sites_of
+from .local import sites_of
 from .recorded import play_out
 
 WHAT = {
@@ -87,14 +88,5 @@ def simulate(path: Path, folder: Path, engine: str = "local", rounds: int | None
 
         simulated(path, folder, len(names), rounds=rounds, min_sites=min_sites)
         return
-    sites = sites_of(path, folder)
-    ask = ask_in_turn(sites)
-    if engine == "flower":
-        from .flower_grid import grid_of, import_library
-
-        import_library()
-        from .flower import asking, client_app
-
-        app = client_app(lambda context: sites[names[context.node_config["partition-id"]]])
-        ask = asking(grid_of(app, len(names)))
+    ask = carrier(engine, sites_of(path, folder))
     play_out(path, ask, folder, engine=engine, rounds=rounds, min_sites=min_sites)

@@ -51,7 +51,10 @@ class Site:
         of = dict(zip(self.own.tolist(), shards, strict=True))
         fed = self.experiment.federation([of.get(k, np.empty(0, int)) for k in range(K)])
         how = {k: v for k, v in self.experiment.how.items() if k != "init"}
-        self.work = prepared(self.experiment.net, self.experiment.loss, pool, [fed], local=self.experiment.local, **how)
+        self.work = prepared(
+            self.experiment.net, self.experiment.loss, pool, [fed], local=self.experiment.local,
+            rounds=self.experiment.rounds, **how,
+        )  # fmt: skip
         self.sent = columns_sent(self.experiment, self.work.home)
         self.file = Path(folder) / f"{name}.pt" if folder else None
         self.halting: Halting | None = None  # a round in whose middle the server was asked

@@ -1,0 +1,35 @@
+"""What a federation leaves behind is read like a notebook's result, whoever wrote it and however often it stopped."""
+
+from pathlib import Path
+
+import numpy as np
+
+from fedlib.engines.local import ask_in_turn, in_one_process, sites_of
+from fedlib.engines.recorded import play_out
+from fedlib.runs import models
+from fedlib.runs.outputs import read_result
+from fedlib.runs.report import report
+
+PATH = Path(__file__).with_name("shapes.py")
+
+
+def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
+    folder = tmp_path / "custom" / "federate-shapes-local"
+    for rounds in (1, 3):
+        play_out(
+            PATH, ask_in_turn(sites_of(PATH, folder)), folder, engine="local", rounds=rounds, show=lambda line: None
+        )
+    found = read_result(folder / "result.json")["metrics"]
+    assert [len(found[name]) for name in ("losses", "lost", "seconds", "bytes")] == [3] * 4
+    assert found["seconds"][0] is found["bytes"][0] is None and found["seconds"][1] > 0
+    theta = models.load(folder)["federation"][found["model_of_client"]]
+    np.testing.assert_allclose(theta, in_one_process(PATH, 3).theta.numpy(), atol=1e-6)
+    assert "shapes, federation profile" in report("custom", tmp_path)
+
+
+def test_a_short_training_at_a_site_does_not_compile(monkeypatch):
+    """It knows how many rounds there are; asked without, "auto" would try every backend first."""
+    ahead = []
+    monkeypatch.setattr("fedlib.federated.rounds.backend_of", lambda name, net, loss, optimizer, a: ahead.append(a))
+    sites_of(PATH)
+    assert [a.rounds for a in ahead] == [4, 4, 4]
