@@ -11,21 +11,13 @@ from ..files import ROOT
 from ..runs.jobs import kernel_environment
 
 HERE = ROOT / "app"
-CULL_S = 60  # a kernel whose page has gone without a word
+ALONE_S = 180  # after which a kernel ends whose page has gone without a word
 WIDGETS = "@voila-dashboards/widgets-manager8", "@jupyter-widgets/jupyterlab-manager"
 EXTENSIONS = [*WIDGETS, "anywidget"]  # all that a page loads
-UNTRACKED = ["comm_msg", "comm_open", "comm_close", "status", "stream", "display_data", "error", "execute_result"]
-"""Messages that are no sign of life: a training plays on, whoever looks at it; an open page is one."""
 
 
 def command(ip: str = "127.0.0.1", port: int = 8866, browser: bool = True, waiting: int = 1) -> list[str]:
     """What starts the server. waiting: kernels for each page that have drawn it before anybody comes."""
-    manager = {
-        "cull_idle_timeout": CULL_S,
-        "cull_interval": 10,
-        "cull_busy": True,
-        "untracked_message_types": UNTRACKED,
-    }
     options = {
         "Voila.ip": ip,
         "port": port,
@@ -36,7 +28,9 @@ def command(ip: str = "127.0.0.1", port: int = 8866, browser: bool = True, waiti
         "preheat_kernel": waiting > 0,
         "pool_size": waiting,
         "VoilaKernelManager.fill_delay": 5,  # s: the page that was just opened comes first
-        **{f"MappingKernelManager.{name}": value for name, value in manager.items()},
+        "VoilaConfiguration.multi_kernel_manager_class": "kernels.Kernels",
+        "MappingKernelManager.cull_idle_timeout": ALONE_S,
+        "MappingKernelManager.cull_interval": 10,
     }
     given = [f"--{k}={v}" for k, of in options.items() for v in (of if isinstance(of, list) else [of])]
     return [sys.executable, "-m", "voila", str(HERE), *given, *([] if browser else ["--no-browser"])]
@@ -46,7 +40,7 @@ def environment(known: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Of the server and its kernels: our template, the pictures' widget wherever it is installed, one thread each."""
     prefix = Path(find_spec("anywidget").origin).parents[4]
     paths = [str(HERE / "share"), str(prefix / "share/jupyter"), known.get("JUPYTER_PATH", "")]
-    code = [str(ROOT), known.get("PYTHONPATH", "")]
+    code = [str(ROOT), str(HERE), known.get("PYTHONPATH", "")]
     ours = {"JUPYTER_PATH": paths, "PYTHONPATH": code}
     return dict(known) | kernel_environment() | {k: os.pathsep.join(filter(None, v)) for k, v in ours.items()}
 
