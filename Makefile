@@ -10,6 +10,8 @@ TORCH = $$(grep '^torch==' requirements.lock)
 # All of requirements.lock but torch, whose build depends on the machine; a file that was tampered with is refused.
 HASHED = --require-hashes --no-deps -r requirements.hashes
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
+IP ?= 127.0.0.1
+PORT ?= 8866
 NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
@@ -21,7 +23,7 @@ lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults mutants draws lab site bench engines report format facts lock hooks clean
+.PHONY: help setup figures paper test faults mutants draws lab app site bench engines report format facts lock hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,14 +71,17 @@ draws: setup  ## every notebook with all draws of parameters in tests/draws (mak
 lab: setup  ## open JupyterLab on the notebooks
 	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
 
+app: .venv/app/ready  ## a page per paper for a projector: live trainings, trained networks (Voila; IP=0.0.0.0 lets others in)
+	.venv/app/bin/python -m fedlib.app --port $(PORT) --ip $(IP)
+
 site: .venv/site/ready  ## build the site that moves without a kernel in _site, offline; runs no notebook
 	.venv/site/bin/python -m fedlib.site.build _site
 
-# Sphinx has an environment of its own; all else it sees is the project's.
-.venv/site/ready: .venv/ready pyproject.toml
-	$(PY) -m venv --clear .venv/site
-	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/site/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
-	.venv/site/bin/python -m pip install -q -e '.[site]' && touch $@
+# Sphinx and Voila have environments of their own; all else they see is the project's.
+.venv/site/ready .venv/app/ready: .venv/%/ready: .venv/ready pyproject.toml
+	$(PY) -m venv --clear .venv/$*
+	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
+	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@
 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench

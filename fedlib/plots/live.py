@@ -4,6 +4,8 @@ import asyncio
 import threading
 from base64 import b64encode
 from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
 from html import escape
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from .redraw import painter
 from .widgets import Picture, fresh_memory, newest_only
 
 OPEN: dict[str, "Live"] = {}  # of each kind the one that was shown last
+PLACED: ContextVar[list[str] | None] = ContextVar("PLACED", default=None)  # a page that places what is shown itself
 
 
 class Live(NamedTuple):
@@ -31,12 +34,27 @@ def show(name: str, setup: Callable[..., Training], scene: Callable, alt: str, *
     """Display ``live``; where there is no browser behind the kernel, its first picture stands in its place."""
     close(name)
     OPEN[name] = made = live(setup, scene, alt, **controls)
+    if (placed := PLACED.get()) is not None:
+        placed.append(name)
+        return
     code, text = b64encode(made.picture.value).decode(), made.picture.alt
     source = f"data:image/png;base64,{code}"
     html = f'<img src="{source}" alt="{escape(text)}" width="{pages.WIDTH}" style="max-width: 100%">'
     still = {"text/html": html, "image/png": code, "text/plain": text}
     metadata = {"image/png": {"width": pages.WIDTH, "alt": text}}
     pages.display(made.box._repr_mimebundle_() | still, raw=True, metadata=metadata)
+
+
+def placed(show: Callable, *args) -> tuple[ipywidgets.VBox, Callable[[], None]]:
+    """What ``show`` of a notebook's module would display, for a page that places it itself; and what closes it."""
+    names: list[str] = []
+    token = PLACED.set(names)
+    try:
+        show(*args)
+    finally:
+        PLACED.reset(token)
+    (name,) = names
+    return OPEN[name].box, partial(close, name)
 
 
 def close(name: str) -> None:

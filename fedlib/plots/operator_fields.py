@@ -108,12 +108,12 @@ def operator_view(
     for k, kind in enumerate(("forward", "inverse")):
         own = np.arange(TERMS)[support(kind, n)]
         middle.plot(own, np.full(len(own), -1.25 - 0.3 * k), "s", ms=6, color=CLIENTS[k])
-    middle.set(xlabel="Chebyshev term", ylim=(-1.75, 1.1), title=f"who knows which terms, n = {n}")
+    middle.set(xlabel="Chebyshev term", ylim=(-1.75, 1.1), title=f"who knows what, n = {n}")
     middle.set(xlim=(-0.7, TERMS - 0.3), xticks=range(0, TERMS, 2))
     middle.set_yticks([-1.55, -1.25, -1, 0, 1], ["client 2", "client 1", "-1", "coefficient 0", "1"])
     right.plot(x, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="solver")
     low, high = limit(1.2 * truth)
-    right.set(xlabel="x", ylabel="u(x)", ylim=(low, 1.6 * high), title="output: solver (grey) and models")
+    right.set(xlabel="x", ylabel="u(x)", ylim=(low, 1.6 * high), title="output (grey: exact)")
     for i, (label, u) in enumerate(predictions.items()):  # a legend would take most of a redraw's time
         right.plot(x, u, label=label, **style_of(label))
         name = label.replace("isolated", "client")

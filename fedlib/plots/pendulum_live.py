@@ -28,8 +28,8 @@ def scene(axes, training: Training, moment: Moment) -> None:
         angles.plot(t, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="_true" if i else "true")
         draw_models(angles, t[:, 0].numpy(), clients[:, i], given[:, i], moment, label=not i)
     largest = shown.x1.abs().max().item()
-    angles.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", xlim=(0, 1), ylim=(-1.6 * largest, 1.6 * largest))
-    angles.legend(loc="upper left", ncols=3)
+    angles.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", xlim=(0, 1), ylim=(-1.2 * largest, 2.3 * largest))
+    angles.legend(loc="upper left", ncols=3, frameon=True, framealpha=0.8, edgecolor="none")
     at_work = set(moment.done.clients.tolist())
     style.shards(shown.owned, owners, shown.label, ms=90 / (len(shown.owned) + 4), alpha=1)
     for k, line in enumerate(owners.get_lines()):
@@ -46,28 +46,51 @@ RATES = [0.001, 0.003, 0.01, 0.03, 0.1]
 
 def show(notebook: str) -> None:
     """The live training of "01", "02" or "03"."""
-    common = dict(K=slider([1, 5, 20, 100], 20, "local steps K"), lr=slider(RATES, 0.003, "rate"))
-    clients = dict(clients=slider([2, 3, 5, 10, 20], 5, "clients C"))
-    optimizer = dict(optimizer=slider(list(OPTIMIZERS), "Adam", "locally"))
-    controls = {
-        "01": clients
-        | dict(fraction=slider([0.2, 0.4, 0.6, 0.8, 1.0], 1.0, "share alpha"))
-        | common
-        | optimizer
-        | dict(mixing=slider(list(MIXING)[:2], "FedAvg", "mixing")),
-        "02": dict(
+    setup, controls = KINDS[notebook]
+    live.show(notebook, setup, scene, ALT, panels=2, **controls())
+
+
+def common() -> dict[str, ipywidgets.SelectionSlider]:
+    return dict(K=slider([1, 5, 20, 100], 20, "local steps K"), lr=slider(RATES, 0.003, "rate"))
+
+
+def clients() -> ipywidgets.SelectionSlider:
+    return slider([2, 3, 5, 10, 20], 5, "clients C")
+
+
+def optimizer() -> ipywidgets.SelectionSlider:
+    return slider(list(OPTIMIZERS), "Adam", "locally")
+
+
+KINDS = {
+    "01": (
+        problem.dealt,
+        lambda: dict(
+            clients=clients(),
+            fraction=slider([0.2, 0.4, 0.6, 0.8, 1.0], 1.0, "share alpha"),
+            **common(),
+            optimizer=optimizer(),
+            mixing=slider(list(MIXING)[:2], "FedAvg", "mixing"),
+        ),
+    ),
+    "02": (
+        problem.skewed,
+        lambda: dict(
             data=slider(["sorted shards", "two fields"], "sorted shards", "data"),
             shards_each=slider([1, 2, 5, 20], 1, "shards each"),
             delta=slider([0.0, 1.0, 4.0], 4.0, "Delta"),
-        )
-        | common
-        | optimizer,
-        "03": dict(
+            **common(),
+            optimizer=optimizer(),
+        ),
+    ),
+    "03": (
+        problem.library,
+        lambda: dict(
             spread=slider([0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 plus/minus"),
             told=slider(["told", "hidden"], "told", "stiffness is"),
-        )
-        | clients
-        | common,
-    }[notebook]
-    setup = {"01": problem.dealt, "02": problem.skewed, "03": problem.library}[notebook]
-    live.show(notebook, setup, scene, ALT, panels=2, **controls)
+            clients=clients(),
+            **common(),
+        ),
+    ),
+}
+"""Of each notebook the training and its controls; made when they are shown, for ipywidgets keeps every widget."""

@@ -1,0 +1,74 @@
+"""A page: buttons of its pieces, the words of the chosen one, and the piece itself, one at a time."""
+
+from collections.abc import Callable
+
+import ipywidgets
+from IPython.display import display
+
+from ..plots import style, widgets
+from ..plots.live import below
+from .pieces import PAGES, Piece
+
+
+def show(name: str) -> None:
+    """Display the page of a paper, in the style for a projector."""
+    style.use("projector")
+    display(page(PAGES[name]))
+
+
+def page(pieces: list[Piece]) -> ipywidgets.VBox:
+    """The first piece, and buttons for the others; a piece that is left goes with its training and all its widgets."""
+    words, stage = ipywidgets.HTML(), ipywidgets.VBox()
+    words.add_class("app-words")
+    stage.add_class("app-stage")
+    leave: list[Callable[[], None]] = []
+    choice = ipywidgets.ToggleButtons(options=[piece.title for piece in pieces], style={"button_width": "auto"})
+    choice.add_class("app-pieces")
+
+    def enter():
+        gone, stage.children = stage.children, ()
+        if gone:
+            leave.pop()()
+            discard(*gone)
+        piece = pieces[choice.index]
+        words.value = f"<p>{piece.words}</p>"
+        box, close = piece.make()
+        leave.append(close)
+        enlarge(box)
+        stage.children = (box,)
+
+    choice.observe(later(enter), "value")
+    enter()
+    return ipywidgets.VBox([choice, words, stage] if len(pieces) > 1 else [words, stage])
+
+
+def later(change: Callable[[], None]) -> Callable[..., None]:
+    """Of presses in a row only the last one counts; in a kernel the page shows a pressed button before it works."""
+    return widgets.newest_only(change)
+
+
+def discard(box: ipywidgets.Widget) -> None:
+    """Close a box, what is in it, and their layouts and styles, which ipywidgets would keep."""
+    for widget in (box, *below(box)):
+        for part in (widget.layout, getattr(widget, "style", None), widget):
+            if isinstance(part, ipywidgets.Widget):
+                part.close()
+
+
+def enlarge(box: ipywidgets.Box) -> None:
+    """Controls with room for large letters, side by side; pictures as wide as the page."""
+    for widget in (box, *below(box)):
+        layout = widget.layout  # changed, not replaced: ipywidgets would keep the old one
+        if isinstance(widget, ipywidgets.Box):
+            layout.display, layout.flex_flow, layout.width = "flex", "row wrap", "100%"
+        elif isinstance(widget, widgets.Picture | ipywidgets.HTML):
+            layout.width = "100%"
+        elif isinstance(widget, ipywidgets.Button):
+            layout.width = "auto"
+        else:
+            layout.width, widget.style.description_width = "880px" if wide(widget) else "440px", "150px"
+
+
+def wide(control: ipywidgets.Widget) -> bool:
+    """Whether a name that it offers needs room for itself."""
+    return any(len(str(option)) > 12 for option in getattr(control, "_options_labels", ()))

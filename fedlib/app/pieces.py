@@ -1,0 +1,162 @@
+"""What the pages show: a page per paper, on it some pieces, each with two or three sentences and a maker."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple
+
+import ipywidgets
+
+Made = tuple[ipywidgets.VBox, Callable[[], None]]
+"""The box of a piece, and what has to be done before it goes."""
+
+
+class Piece(NamedTuple):
+    """title: on its button. words: what to see and what to do. make: called when the piece is chosen."""
+
+    title: str
+    words: str
+    make: Callable[[], Made]
+
+
+def live(module: str, *args: str) -> Callable[[], Made]:
+    """The live training of a notebook; imported when it is wanted, so that a page waits for nobody else's modules."""
+
+    def make() -> Made:
+        from ..plots.live import placed
+
+        return placed(import_module(f"..plots.{module}", __package__).show, *args)
+
+    return make
+
+
+def trained(name: str) -> Callable[[], Made]:
+    """An explorer of trained networks."""
+
+    def make() -> Made:
+        from . import trained as explorers
+
+        return getattr(explorers, name)(), lambda: None
+
+    return make
+
+
+PAGES: dict[str, list[Piece]] = {
+    "fed-deeponet": [
+        Piece(
+            "Clients learn a pendulum",
+            "Five clients know different examples of one pendulum. Press <i>Step one round</i>: in their local steps "
+            "their networks go apart, and the average snaps them together. Then take the pace <i>fastest</i>, fewer "
+            "answers in a round (alpha), or a ring, where nobody has the average.",
+            live("pendulum_live", "01"),
+        ),
+        Piece(
+            "Clients that differ",
+            "Sorted shards give each client targets of its own size. Play, then deal 20 shards to each: what happens "
+            "to the blue error, and to the way that the clients go apart?",
+            live("pendulum_live", "02"),
+        ),
+        Piece(
+            "A stiffness of one's own",
+            "Each client owns pendulums of one range of stiffness. Widen the range and play; then hide the stiffness: "
+            "now a network has one answer for three pendulums, whoever trained it.",
+            live("pendulum_live", "03"),
+        ),
+        Piece(
+            "Ask a trained network",
+            "20 clients trained this network in 20 rounds, and one of them another one by itself, on random (GRF) "
+            "torques. Choose a torque that nobody has seen, such as t sin(2 pi t), and make it faster: where does "
+            "each of them fail?",
+            trained("of_pendulum"),
+        ),
+    ],
+    "fedsciml": [
+        Piece(
+            "One curve, two halves",
+            "Each client knows one half of a curve. Press <i>Step one round</i>: their dotted fits go apart, each to "
+            "its own half, and the average lies between. Then take five pieces each, and the pace <i>fastest</i>: "
+            "does the blue error come down to the green one, of a model that sees everything?",
+            live("function_live"),
+        ),
+        Piece(
+            "An equation in pieces",
+            "Poisson's equation: each client has points in its own pieces only. Below is the residual, which is small "
+            "where a client has points, and free elsewhere. Play with 2 subdomains, then with 16.",
+            live("forward_live"),
+        ),
+        Piece(
+            "Unknown coefficients",
+            "Two clients watch a flow past a cylinder, each in its own slabs, and look for its two coefficients (the "
+            "star). Play with 2 subdomains, where the server is late, and with 20, where it keeps up with a model "
+            "that sees all.",
+            live("flow_live"),
+        ),
+        Piece(
+            "Operators",
+            "Client 1 knows smooth functions, client 2 fast ones, and both learn to integrate. Play, and see how each "
+            "fails at the other's kind. Which level makes them alike?",
+            live("operator_live"),
+        ),
+        Piece(
+            "Ask a trained operator",
+            "These networks are trained. Compose an input of ten Chebyshev terms, each with its own slider: client 1 "
+            "knows the first ones, client 2 the last ones. Which input fools a client, and does it fool the "
+            "federation?",
+            trained("of_antiderivative"),
+        ),
+        Piece(
+            "Rules against drift",
+            "Beyond the paper: ten pieces each, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
+            "choose another rule: which of them follow the green curve?",
+            live("drift_live"),
+        ),
+    ],
+    "fedstnn": [
+        Piece(
+            "A band forms",
+            "Each client owns noisy points of a sine. Play: the federation's blue band should become the dashed one, "
+            "of two sigma, and its spread the dashed line below. Then take the squared error: what becomes of the "
+            "band?",
+            live("noisy_live"),
+        ),
+        Piece(
+            "Three letters",
+            "Above is what the federation draws (orange should be black, blue should be white), below what a client "
+            "of each letter owns and draws by itself. Take the pace <i>fastest</i>; then give the clients own pixels "
+            "only: which letters does a client lose?",
+            live("letters_live"),
+        ),
+        Piece(
+            "Ask trained bands",
+            "Twelve trained networks. Move sigma from .05 to .4: with the energy score the learnt spread follows the "
+            "noise. And with the squared error?",
+            trained("of_noise"),
+        ),
+        Piece(
+            "As printed, as coded",
+            "The algorithm as the paper prints it, as its authors coded it, and as it should be. Move sigma through "
+            "its five values: whose band knows the noise, and whose is right by chance at one of them?",
+            trained("of_arms"),
+        ),
+        Piece(
+            "Who draws what",
+            "30 clients, ten for each letter, after 100 rounds. Move through them: a client alone draws its own "
+            "letter, together they draw all three, though nobody has seen more than a part of one.",
+            trained("of_letters"),
+        ),
+    ],
+    "feddro": [
+        Piece(
+            "Digits on common ground",
+            "Five clients see shifted digits and carry them to a common barycenter. Play at the pace <i>fastest</i>: "
+            "blue bars are the clean digits that the network on carried digits reads, orange ones those of FedAvg. "
+            "Then try the shifts .2 and 5, and no round of the barycenter at all.",
+            live("feddro_live"),
+        ),
+        Piece(
+            "A distance without samples",
+            "Two clients measure how far their clouds are apart, and only the black cloud goes to and fro. Move "
+            "through the rounds: it finds its place between them, and the bound on the right falls to the distance.",
+            trained("of_clouds"),
+        ),
+    ],
+}
