@@ -86,12 +86,13 @@ site: .venv/site/ready  ## build the site that moves without a kernel in _site, 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
 
-engines: .venv/bench/ready .venv/flare/ready  ## what make test skips: a federation of sites on Flower and NVIDIA FLARE
+engines: .venv/bench/ready .venv/flare/ready .venv/dask/ready  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
 	.venv/bench/bin/python -m pytest -q tests/engines
 	.venv/flare/bin/python -m pytest -q tests/engines/test_flare*.py
+	.venv/dask/bin/python -m pytest -q tests/runs/test_cluster.py
 
 # The peers have environments of their own, for Flower wants older packages; all else they see is the project's.
-.venv/bench/ready .venv/flare/ready: .venv/%/ready: .venv/ready pyproject.toml
+.venv/bench/ready .venv/flare/ready .venv/dask/ready: .venv/%/ready: .venv/ready pyproject.toml
 	$(PY) -m venv --clear .venv/$*
 	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
 	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ || echo "$*: some packages cannot be had and are left out"

@@ -26,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("--limit", type=float, metavar="SECONDS", help="the longest that a notebook may take")
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
+    run.add_argument("--backend", help="processes (default) or dask; the engine's is -p backend=xla")
+    run.add_argument("--scheduler", metavar="ADDRESS", help="of a dask cluster to run them on (docs/cluster.md)")
     queue = commands.add_parser("queue", help="run every profile but the quick one, the heaviest last, on a device")
     queue.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
     queue.add_argument("--list", action="store_true", help="say what would run, in order")
@@ -64,7 +66,8 @@ def main(arguments: list[str] | None = None) -> int:
             return int(any(o.status == "failed" for o in run_all(given.device, figures=given.figures)))
         overrides = dict(override(text) for text in given.p)
         outcomes = batch.run(
-            given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures, given.limit
+            given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures, given.limit,
+            scheduler_of(given.backend, given.scheduler),
         )  # fmt: skip
     except KeyboardInterrupt:
         print("\nfedlib: interrupted; what is done is kept, and the same command goes on from there", file=sys.stderr)
@@ -81,6 +84,20 @@ def main(arguments: list[str] | None = None) -> int:
     folders = {*custom, *(o.folder.parent for o in outcomes if o.folder not in custom)}
     print("Figures and results:", ", ".join(map(str, sorted(folders))))
     return int(any(o.status == "failed" for o in outcomes))
+
+
+def scheduler_of(backend: str | None, address: str | None) -> str:
+    """The address of a dask scheduler, or none for processes here; who gives an address means dask."""
+    if backend not in (None, "processes", "dask"):
+        raise ValueError(
+            f"--backend {backend}: expected processes or dask, which run notebooks; for what computes the local steps "
+            f"inside one, give -p backend={backend}"
+        )
+    if backend == "dask" and not address:
+        raise ValueError("--backend dask: expected the address of its scheduler, --scheduler tcp://node1:8786")
+    if backend == "processes" and address:
+        raise ValueError(f"--scheduler {address}: expected --backend dask, or none")
+    return address or ""
 
 
 def override(text: str) -> tuple[str, object]:

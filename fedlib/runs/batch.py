@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from . import cluster
 from .hashes import content_hash
 from .jobs import Job, Outcome, threads
 from .outputs import is_done
@@ -28,19 +29,21 @@ def run(
     notebooks: Path = NOTEBOOKS,
     figures: Path = FIGURES,
     limit: float | None = None,
+    scheduler: str = "",
 ) -> list[Outcome]:
     """Run notebooks (all by default) and return one outcome each; a failure does not stop the others.
 
     Figures and results land in figures/<profile>/<notebook>, those of changed parameters in a folder of their own
     below figures/custom. Everything that can be wrong with names, profile, parameters and folders is reported before
-    anything runs. jobs: notebooks at a time, one per core by default; limit: seconds that each may take.
+    anything runs. jobs: notebooks at a time, one per core by default; limit: seconds that each may take;
+    scheduler: the address of a dask scheduler, whose workers run them instead of this machine (docs/cluster.md).
     """
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs = {jobs}: expected 1 or more, or none for one per core")
     if limit is not None and not limit > 0:
         raise ValueError(f"limit = {limit}: expected seconds > 0, or none for as long as it takes")
     known = {p.stem: p for p in sorted(notebooks.glob("*.ipynb"))}
-    work, outcomes = [], []
+    work, outcomes, cores = [], [], os.cpu_count() or 1
     for name in dict.fromkeys(find(name, known, notebooks) for name in names or known):
         job = job_of(known[name], profile, overrides or {}, figures)
         if is_done(job.target, job.stamp):
@@ -53,7 +56,7 @@ def run(
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             raise ValueError(f"cannot write to {folder} ({error.strerror}); name a folder with --figures") from None
-    outcomes += together(work, jobs or os.cpu_count() or 1, limit)
+    outcomes += elsewhere(work, jobs, limit, scheduler) if scheduler else together(work, jobs or cores, limit)
     return sorted(outcomes, key=lambda o: o.notebook)
 
 
@@ -71,10 +74,10 @@ def together(work: Sequence[Job], jobs: int, limit: float | None) -> Iterator[Ou
         try:
             while waiting or running:
                 for job in list(running):
-                    late = limit is not None and time.time() - job.started > limit
+                    late = job.late(limit)
                     if job.ended() or late:
                         running.remove(job)
-                        yield show(job, job.outcome(f"it took longer than the limit of {limit:g} s" if late else ""))
+                        yield show(job, job.outcome(late))
                 while waiting and len(running) < jobs:
                     job = waiting.pop(0)
                     try:
@@ -88,6 +91,13 @@ def together(work: Sequence[Job], jobs: int, limit: float | None) -> Iterator[Ou
         finally:
             for job in running:
                 job.stop()
+
+
+def elsewhere(work: Sequence[Job], jobs: int | None, limit: float | None, scheduler: str) -> Iterator[Outcome]:
+    """The same on a dask cluster; nothing is left running there, either."""
+    with cluster.connected(scheduler) as client, bar(work) as show:
+        for job, outcome in cluster.together(client, work, jobs, limit):
+            yield show(job, outcome)
 
 
 def find(name: str, known: Mapping[str, Path], notebooks: Path) -> str:

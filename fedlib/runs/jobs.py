@@ -30,7 +30,10 @@ class Outcome:
 
 @dataclass(eq=False)
 class Job:
-    """A notebook to run; its process and all that this has started, once it runs."""
+    """A notebook to run; its process and all that this has started, once it runs.
+
+    environment: what its kernel gets beside the process's own, here as on another machine.
+    """
 
     notebook: Path
     parameters: Mapping
@@ -39,6 +42,7 @@ class Job:
     process: subprocess.Popen | None = None
     below: set[psutil.Process] = field(default_factory=set)
     started: float = 0.0
+    environment: Mapping = field(default_factory=lambda: kernel_environment())
 
     def start(self) -> None:
         here = workshop(self.target)
@@ -47,7 +51,7 @@ class Job:
         with (here / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "fedlib.runs.worker"], stdin=subprocess.PIPE, stdout=log, stderr=log,
-                env=os.environ | kernel_environment(), start_new_session=True,  # Ctrl-C is for us alone
+                env=os.environ | self.environment, start_new_session=True,  # Ctrl-C is for us alone
             )  # fmt: skip
         self.process.stdin.write(json.dumps(job | {"target": str(self.target.resolve())}).encode() + b"\n")
         self.process.stdin.flush()  # and open as long as we live
@@ -64,6 +68,11 @@ class Job:
                 self.below |= {*psutil.Process(self.process.pid).children(recursive=True)}
             return False
         return True
+
+    def late(self, limit: float | None) -> str:
+        """Why to stop it, once it has had its seconds."""
+        late = limit is not None and time.time() - self.started > limit
+        return f"it took longer than the limit of {limit:g} s" if late else ""
 
     def stop(self) -> None:
         """End it, if it has not, and what it has left running."""

@@ -54,6 +54,62 @@ def test_lesson_01_says_what_the_committed_run_says():
         assert float(said) == round(float(np.mean(means[run])), 2), run
 
 
+def told_02(metrics):
+    error, other = metrics["error_percent"], metrics["other_tests_percent"]["on GRF(l1 + Delta)"]
+    ways = ("Algorithm 1", "Algorithm 2")
+    levels = ("shards 1", "shards 2", "shards 5", "shards 20", "fields 0.0", "fields 4.0")
+    rows = {level: [error[way][level] for way in ways] for level in levels}
+    adam, kept = error["Algorithm 2"], error["moments kept"]
+    assert adam["rate 1 0.006 0.85"] == adam["shards 1"]  # the rate of all rows but "at half the rate"
+    return rows | {
+        "fields 4.0, on the other kind": [other[way]["fields 4.0"] for way in ways],
+        "at half the rate": [adam["rate 1 0.003 0.85"], adam["rate 2 0.003 0.85"], None],
+        "moments kept": [kept["shards 1"], None, kept["shards 5"]],
+    }
+
+
+def told_05(metrics):
+    rows = {}
+    for problem, levels in metrics["levels"].items():
+        errors = metrics["error_percent"][problem]
+        for column, level in enumerate(levels):
+            name = "beam" if problem == "beam" else problem.capitalize()
+            kinds = ("isolated", "federated", "centralised")
+            rows[f"{name}, {level}"] = [np.array(errors[kind])[:, column] for kind in kinds]
+    return rows | {rule: [run["error_percent"], run["megabytes"]] for rule, run in metrics["gap"].items()}
+
+
+def told_08(metrics):
+    runs = metrics["one_d"] | {k: v for k, v in metrics["two_d"].items() if "all data" not in k}
+    rows = {name: [run[what] for what in ("RMSE", "std", "coverage", "in band")] for name, run in runs.items()}
+    return rows | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
+
+
+TOLD = {
+    "02": ("02_heterogeneity", told_02, 9),
+    "05": ("05_pinn_forward", told_05, 9),
+    "08": ("08_stochastic_regression", told_08, 9),
+}
+
+
+@pytest.mark.parametrize("lesson", TOLD)
+def test_a_lesson_says_what_the_committed_run_says(lesson):
+    """Means over seeds, rounded as the lesson rounds them; every row of the tables after the questions."""
+    notebook, told, count = TOLD[lesson]
+    means = told(committed(notebook)["metrics"])
+    text = (ROOT / "site/lessons" / f"{lesson}.md").read_text().split("The numbers above")[1]
+    tables = re.findall(r"^\|[^\n]*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text, re.MULTILINE)
+    table = [line[2:-2].split(" | ") for rows in tables for line in rows.splitlines()]
+    assert len(table) == count
+    for run, *said in table:
+        for number, values in zip(said, means[run], strict=True):
+            if number == "-":
+                assert values is None, run
+            else:
+                decimals = len(number.partition(".")[2])
+                assert abs(float(number) - np.mean(values)) <= 0.5001 * 10**-decimals, (run, number, np.mean(values))
+
+
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
 def test_numbers_in_the_text_stand_in_the_tables(path):
     text = path.read_text()
