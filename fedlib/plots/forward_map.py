@@ -2,7 +2,7 @@
 
 from ..runs.maps import Panel
 
-SECOND = "first and last of eight levels, one seed, T = 50 000, tanh"
+SECOND = "first and last of eight levels, one seed, T = 50 000, tanh (two clients also sine)"
 
 PANELS = (
     Panel("Fig. 7A", "section 5, error_w1", "Poisson, n = 6 to 32 of the paper and 2, 4 of the code, five seeds",
