@@ -46,7 +46,7 @@ def show() -> None:
         "08", problem.training, scene, ALT, panels=2,
         loss=slider(list(problem.LOSSES), "energy score", "loss"),
         sigma=slider([0.05, 0.1, 0.2, 0.4], 0.2, "noise sigma"),
-        paths=slider([1, 2, 4, 8], 2, "paths M"),
+        paths=slider([1, 2, 4, 8], 8, "paths M"),
         clients=slider([2, 4, 8], 4, "clients K"),
         others=slider([0, 10, 100], 10, "other points"),
         E=slider([1, 8, 32, 128], 32, "local steps"),

@@ -53,7 +53,7 @@ def test_the_picture_shows_the_law_of_the_server_s_network():
 
 def test_too_few_paths_are_refused_and_the_controls_begin_as_the_training_does(page):
     with pytest.raises(ValueError, match=r"likelihood needs at least 8 paths .* paths = 2"):
-        problem.training("likelihood")
+        problem.training("likelihood", paths=2)
     noisy_live.show()
     assert "round 1, after local step 32 of 32" in page[0][0]["text/plain"]
     live.close("08")
