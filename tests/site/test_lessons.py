@@ -68,6 +68,12 @@ def told_02(metrics):
     }
 
 
+def told_03(metrics):
+    unseen = {name: [values] for name, values in metrics["unseen_percent"].items()}
+    cases = {case: [errors] for case, errors in metrics["error_percent"].items()}
+    return cases | unseen | {"the floor": [metrics["floor_percent"]]}
+
+
 def told_05(metrics):
     rows = {}
     for problem, levels in metrics["levels"].items():
@@ -85,10 +91,32 @@ def told_08(metrics):
     return rows | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
 
 
+def told_09(metrics):
+    accuracy = {"federation": "federation", "central": "one model with all pixels"}
+    right = {words: [100 * np.array(metrics["accuracy"][name])] for name, words in accuracy.items()}
+    right |= {f"{L} own pixels": [100 * np.array(values)] for L, values in metrics["sweep"].items()}
+    letters = {"federation": metrics["federation_iou"], "50 own pixels": metrics["sweep_iou"]["50"]}
+    own, others = metrics["alone_own_iou"], metrics["alone_other_iou"]
+    overlap = {f"overlap, {name}": list(np.array(values).T) for name, values in letters.items()}
+    return right | overlap | {"own letter": [own], "the others'": [others]}
+
+
+def told_11(metrics):
+    both = "fresh correction + averaged moments"
+    errors = metrics["error_percent"] | committed("11_client_drift", "problems")["metrics"]["error_percent"]
+    rules = ("FedAvg", "SCAFFOLD", "fresh correction", both, "centralised")
+    rows = {name: [of[rule] for rule in rules] for name, of in errors.items()}
+    steps = metrics["by_local_steps"]
+    return rows | {f"E = {E}": [steps["FedAvg"][E], steps[both][E]] for E in steps[both]}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
+    "03": ("03_pendulum_library", told_03, 11),
     "05": ("05_pinn_forward", told_05, 9),
     "08": ("08_stochastic_regression", told_08, 9),
+    "09": ("09_stochastic_image", told_09, 9),
+    "11": ("11_client_drift", told_11, 6),
 }
 
 
