@@ -8,6 +8,7 @@ import numpy as np
 import xarray
 from torch import Tensor
 
+from ..federated.checkpoints import Checkpoint
 from ..federated.correction import corrected
 from ..federated.federation import Federation, centralised, join
 from ..federated.fedopt import fedadam, fedyogi
@@ -113,11 +114,13 @@ def both_sets(task: Task) -> tuple[Callable, dict[str, Tensor]]:
 
 def run(
     tasks: Mapping[int, Task], name: str, lrs: Sequence[float], *, knobs: Sequence[float] | None = None, E: int = 5,
-    share: float = 1.0, fraction: float = 1.0, evaluations: int = 1, **how,
+    share: float = 1.0, fraction: float = 1.0, evaluations: int = 1,
+    kept: Callable[[str], Checkpoint | None] = lambda stack: None, **how,
 ) -> list[Trained]:  # fmt: skip
     """Train a rule of RULES, or a CENTRAL model, at some rates and knobs (all of its own); a task for each seed.
 
-    share: of the task's steps. Knobs of a server share a stack, those of clients have one each. how: of ``train``.
+    share: of the task's steps. Knobs of a server share a stack, those of clients have one each. kept: what was trained
+    -> where its state is kept, so that a search that is killed goes on. how: of ``train``.
     """
     first, rule = next(iter(tasks.values())), RULES["FedAvg" if name == CENTRAL else name]
     knobs = rule.knobs if knobs is None else knobs
@@ -133,12 +136,13 @@ def run(
     found, servers = [], {knob: rule.server(knob) for knob in knobs} if rule.server else {}
     for own in [knobs] if rule.server else [[knob] for knob in knobs]:
         settings = [Setting(lr, knob, seed) for lr in lrs for knob in own for seed in tasks]
-        optimizer = rule.optimizer(own[0])
+        optimizer, words = rule.optimizer(own[0]), [[E, share, fraction, evaluations], lrs, own, tasks]
+        stack = ", ".join([name, *(" ".join(map(str, part)) for part in words)])
         history = train(
             first.net, first.loss, pool, {key: federation(*key) for key in settings}, rounds=rounds,
             local=first.local(E), init=glorot_uniform, optimizer=optimizer, constants=first.constants,
             evaluate=both_sets(first)[0], test=lambda key: tests[key.seed],
-            evaluate_every=max(1, rounds // evaluations), **how,
+            evaluate_every=max(1, rounds // evaluations), checkpoint=kept(stack), **how,
         )  # fmt: skip
         found.append(Trained(history, E, optimizer.sent * history.theta.shape[1], len(first.shards)))
     return found

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.problems import drift
+from fedlib.federated.checkpoints import Checkpoint
+from fedlib.problems import drift, drift_study
 from fedlib.problems.drift_search import next_rates, restored, search, stored
 from fedlib.problems.drift_study import CENTRAL, run
 
@@ -66,6 +67,32 @@ def test_a_rate_that_diverges_with_a_later_seed_is_out(tasks):
     wild = tasks[1]._replace(pool={name: 1e200 * value for name, value in tasks[1].pool.items()})
     found = search({**tasks, 1: wild}, "FedAvg", [1e-3], searched=2, E=4, **EXACT)
     assert np.isinf(found.error()).all() and np.isinf(found.grid[1e-3, 0.0]).all()
+
+
+def test_a_search_that_is_killed_goes_on_to_the_same_result(tasks, tmp_path, monkeypatch):
+    rounds, train, how = [], drift_study.train, EXACT | {"E": 4, "searched": 2}
+
+    def killed(*args, **values):
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+        rounds.append(values["rounds"])
+        return train(*args, **values)
+
+    def kept(stack):
+        return Checkpoint(tmp_path / f"{stack}.pt", stack)
+
+    whole = search(tasks, "FedProx", [1e-3, 1e-2], **how)
+    monkeypatch.setattr(drift_study, "train", killed)
+    with pytest.raises(KeyboardInterrupt):
+        search(tasks, "FedProx", [1e-3, 1e-2], kept=kept, **how)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(before) == 2, "a file for each stack"
+    monkeypatch.setattr(drift_study, "train", train)
+    found = search(tasks, "FedProx", [1e-3, 1e-2], kept=kept, **how)
+    np.testing.assert_array_equal(found.error(), whole.error())
+    assert {at: list(e) for at, e in found.grid.items()} == {at: list(e) for at, e in whole.grid.items()}
+    assert all(path.stat().st_mtime_ns == at for path, at in before.items()), "what was done is not done again"
+    search(tasks, "FedProx", [1e-3, 1e-2], kept=kept, **how | {"E": 2})  # another training, another file
 
 
 def test_what_diverged_survives_a_result_file():
