@@ -85,6 +85,23 @@ def told_05(metrics):
     return rows | {rule: [run["error_percent"], run["megabytes"]] for rule, run in metrics["gap"].items()}
 
 
+def told_06(metrics):
+    errors, points = metrics["error_percent"], committed("06_pinn_inverse", "points")["metrics"]
+    flow = {run: [*np.array(C).T, errors[run]["p"]] for run, C in metrics["coefficients"].items()}
+    return flow | {inside: [k] for inside, k in points["k_error_percent_central"].items()}
+
+
+def told_07(metrics):
+    levels, errors = metrics["levels"]["antiderivative"], metrics["error_percent"]["antiderivative"]
+    alone, together = np.array(errors["isolated"]), np.array(errors["federated"])
+    rows = {f"n = {n}": [together[:, i], *alone[:, i].T] for i, n in enumerate(levels)}
+    union = np.array(metrics["centralised_percent"]["antiderivative"]).T
+    trained = committed("07_operator_learning")["parameters"]
+    rows |= {f"union, n = {n}": [e] for n, e in zip(trained["union_levels"]["antiderivative"], union, strict=True)}
+    steps = {f"E = {E}": np.array(e) for E, e in metrics["local_updates_percent"].items()}
+    return rows | {E: [e[:, trained["E_levels"].index(2)]] for E, e in steps.items()}
+
+
 def told_08(metrics):
     runs = metrics["one_d"] | {k: v for k, v in metrics["two_d"].items() if "all data" not in k}
     rows = {name: [run[what] for what in ("RMSE", "std", "coverage", "in band")] for name, run in runs.items()}
@@ -101,6 +118,14 @@ def told_09(metrics):
     return right | overlap | {"own letter": [own], "the others'": [others]}
 
 
+def told_10(metrics):
+    seeds = [of for name, of in metrics["results"].items() if name.startswith("iid")]
+    sizes = ("0.5", "2", "3", "5")
+    clean = {way: [[of[f"{way}, {size}"]["clean"] for of in seeds] for size in sizes]
+             for way in ("FedAvg", "mapped", "affine maps")}  # fmt: skip
+    return {way: list(100 * np.array(of)) for way, of in clean.items()}
+
+
 def told_11(metrics):
     both = "fresh correction + averaged moments"
     errors = metrics["error_percent"] | committed("11_client_drift", "problems")["metrics"]["error_percent"]
@@ -114,8 +139,11 @@ TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
     "03": ("03_pendulum_library", told_03, 11),
     "05": ("05_pinn_forward", told_05, 9),
+    "06": ("06_pinn_inverse", told_06, 7),
+    "07": ("07_operator_learning", told_07, 10),
     "08": ("08_stochastic_regression", told_08, 9),
     "09": ("09_stochastic_image", told_09, 9),
+    "10": ("10_feddro_mnist", told_10, 3),
     "11": ("11_client_drift", told_11, 6),
 }
 
