@@ -108,6 +108,13 @@ def told_08(metrics):
     return rows | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
 
 
+def told_08b(metrics):
+    arms = {arm: [of["std"], *(100 * np.array(of[what]) for what in ("in band", "coverage"))]
+            for arm, of in metrics["one_d"].items()}  # fmt: skip
+    spreads = {f"{arm} at every noise": of for arm, of in metrics["spreads"].items()} | metrics["spread_alone"]
+    return arms | {name: [of["0.02"], of["0.4"]] for name, of in spreads.items()}
+
+
 def told_09(metrics):
     accuracy = {"federation": "federation", "central": "one model with all pixels"}
     right = {words: [100 * np.array(metrics["accuracy"][name])] for name, words in accuracy.items()}
@@ -135,6 +142,15 @@ def told_11(metrics):
     return rows | {f"E = {E}": [steps["FedAvg"][E], steps[both][E]] for E in steps[both]}
 
 
+def told_12(metrics):
+    apart = {
+        case: [100 * np.array(of[n][2]) for n in ("1", "10", "20", "50")] for case, of in metrics["learnt"].items()
+    }
+    price = metrics["price"]
+    sizes = zip(price["clients"], price["up"], price["data"], strict=True)
+    return apart | {str(n): [up / 1e6, data / 1e6] for n, up, data in sizes}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
     "03": ("03_pendulum_library", told_03, 11),
@@ -142,9 +158,11 @@ TOLD = {
     "06": ("06_pinn_inverse", told_06, 7),
     "07": ("07_operator_learning", told_07, 10),
     "08": ("08_stochastic_regression", told_08, 9),
+    "08b": ("08b_as_coded", told_08b, 8),
     "09": ("09_stochastic_image", told_09, 9),
     "10": ("10_feddro_mnist", told_10, 3),
     "11": ("11_client_drift", told_11, 6),
+    "12": ("12_real_federation", told_12, 4),
 }
 
 
