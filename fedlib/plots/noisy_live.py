@@ -49,6 +49,6 @@ def show() -> None:
         paths=slider([1, 2, 4, 8], 8, "paths M"),
         clients=slider([2, 4, 8], 4, "clients K"),
         others=slider([0, 10, 100], 10, "other points"),
-        E=slider([1, 8, 32, 128], 32, "local steps"),
+        E=slider([1, 4, 16, 64], 16, "local steps"),
         lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
     )  # fmt: skip

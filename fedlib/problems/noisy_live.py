@@ -46,7 +46,7 @@ def distance(predict, shown: Shown) -> Tensor:
 
 
 def training(
-    loss: str = "energy score", sigma: float = 0.2, paths: int = 8, clients: int = 4, others: int = 10, E: int = 32,
+    loss: str = "energy score", sigma: float = 0.2, paths: int = 8, clients: int = 4, others: int = 10, E: int = 16,
     lr: float = 0.01,
 ) -> Training:  # fmt: skip
     """K clients own 100 points of one part of the interval each and some of the rest; E Adam steps with M paths.

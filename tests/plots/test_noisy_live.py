@@ -33,7 +33,7 @@ def test_the_squared_error_loses_the_spread_and_the_energy_score_keeps_it():
     """Where four clients with sigma = 0.4 stand after 15 rounds."""
     spread = {}
     for loss in ("energy score", "squared error"):
-        training = problem.training(loss, sigma=0.4)
+        training = problem.training(loss, sigma=0.4, E=32)
         done, _ = next(islice(training.begin(), 14, None))
         spread[loss] = training.of(done.after[:1], lambda p, shown=training.more: problem.law(p, shown))[0, 1].mean()
     assert spread["squared error"] < 0.15 < 0.3 < spread["energy score"] < 0.5
@@ -55,5 +55,5 @@ def test_too_few_paths_are_refused_and_the_controls_begin_as_the_training_does(p
     with pytest.raises(ValueError, match=r"likelihood needs at least 8 paths .* paths = 2"):
         problem.training("likelihood", paths=2)
     noisy_live.show()
-    assert "round 1, after local step 32 of 32" in page[0][0]["text/plain"]
+    assert "round 1, after local step 16 of 16" in page[0][0]["text/plain"]
     live.close("08")
