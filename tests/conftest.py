@@ -19,6 +19,8 @@ from fedlib.plots import style
 from fedlib.runs import pages
 from fedlib.streams import stream
 
+from .chromium import browser  # noqa: F401, a fixture
+
 if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, as the Makefile names them
     os.environ.setdefault("FEDLIB_DATA", str(ROOT.parent / "shared/data"))
 

@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,14 +14,14 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
-from playwright.sync_api import sync_playwright
 
 from fedlib.files import ROOT
 from fedlib.runs.profiles import NOTEBOOKS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from . import chromium
+
 PANEL = "window.jupyterapp.shell.currentWidget"
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium on the PATH (.ci/run installs it)")
+pytestmark = chromium.needed
 
 
 OPTIONS = shlex.split(re.search(r"jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
@@ -52,11 +51,10 @@ def server(tmp_path, options, folder):
 
 
 @pytest.fixture
-def page():
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser.new_page()
-        browser.close()
+def page(browser):
+    opened = browser.new_page()
+    yield opened
+    opened.close()
 
 
 def wait_for(address, log, seconds=60):

@@ -1,14 +1,12 @@
 """The pieces in a real browser, from a page on the disk: they move, fast, by keyboard too, and ask nobody."""
 
-import shutil
-
 import pytest
-from playwright.sync_api import sync_playwright
 
 from fedlib.site import pieces
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium on the PATH (.ci/run installs it)")
+from .. import chromium
+
+pytestmark = chromium.needed
 
 PICTURE = "document.querySelector('canvas').toDataURL()"
 MOVES = """(inputs) => {  // every slider through all its places: how long until the picture is another one, in ms
@@ -24,14 +22,6 @@ MOVES = """(inputs) => {  // every slider through all its places: how long until
     }
     return times.sort((a, b) => a - b);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

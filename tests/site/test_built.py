@@ -2,20 +2,19 @@
 
 import os
 import re
-import shutil
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from fedlib.files import ROOT
 from fedlib.runs.profiles import NOTEBOOKS
 
+from .. import chromium
+
 SITE = Path(os.environ.get("FEDLIB_SITE", ROOT / "_site"))
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site is built (make site)")
 
 
@@ -46,14 +45,13 @@ def test_every_notebook_is_there_without_dead_widgets_and_with_alt_texts():
         assert "<table" in text or "/" in name, name  # the stored tables of the notebooks
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="no chromium on the PATH (.ci/run installs it)")
+@chromium.needed
 @pytest.mark.parametrize("served", [True, False], ids=["served", "from the disk"])
-def test_pages_open_in_silence_and_move(served):
+def test_pages_open_in_silence_and_move(served, browser):
     handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=SITE)) as server, sync_playwright() as play:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=SITE)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         root = f"http://127.0.0.1:{server.server_port}/" if served else SITE.resolve().as_uri() + "/"
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page, troubles = browser.new_page(viewport={"width": 1200, "height": 900}), []
         page.on("console", lambda m: troubles.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
@@ -79,5 +77,5 @@ def test_pages_open_in_silence_and_move(served):
             page.goto(root + "search.html?q=barycenter")
             page.wait_for_selector("#search-results li a")
         assert not troubles
-        browser.close()
+        page.close()
         server.shutdown()
