@@ -37,14 +37,9 @@ def page(pieces: list[Piece]) -> ipywidgets.VBox:
         enlarge(box)
         stage.children = (box,)
 
-    choice.observe(later(enter), "value")
+    choice.observe(widgets.newest_only(enter), "value")  # the page shows a pressed button before it works
     enter()
     return ipywidgets.VBox([choice, words, stage] if len(pieces) > 1 else [words, stage])
-
-
-def later(change: Callable[[], None]) -> Callable[..., None]:
-    """Of presses in a row only the last one counts; in a kernel the page shows a pressed button before it works."""
-    return widgets.newest_only(change)
 
 
 def discard(box: ipywidgets.Widget) -> None:

@@ -6,6 +6,7 @@ from ..federated.live import Training
 from ..problems import function_live as wave
 from ..problems.drift_study import RULES
 from . import function_live, live
+from .widgets import slider
 
 OFFERED = ("FedAvg", "SCAFFOLD", "averaged moments", "fresh correction", "fresh correction + averaged moments")
 """Rules that change nothing for a single client, so that the centralised model beside them is what it should be."""
@@ -24,7 +25,7 @@ def show() -> None:
     live.show(
         "11", training, function_live.scene, function_live.ALT,
         rule=ipywidgets.SelectionSlider(options=OFFERED),
-        pieces=ipywidgets.SelectionSlider(options=[1, 5, 10, 25], value=10, description="pieces each"),
-        E=ipywidgets.SelectionSlider(options=[1, 2, 5, 10, 20, 50], value=5, description="local steps E"),
-        lr=ipywidgets.SelectionSlider(options=[0.0003, 0.001, 0.003, 0.01], value=0.001, description="rate"),
+        pieces=slider([1, 5, 10, 25], 10, "pieces each"),
+        E=slider([1, 2, 5, 10, 20, 50], 5, "local steps E"),
+        lr=slider([0.0003, 0.001, 0.003, 0.01], 0.001, "rate"),
     )  # fmt: skip

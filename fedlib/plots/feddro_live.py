@@ -1,6 +1,5 @@
 """Notebook 10 live: what clients see and where it is carried, and which clean digits the two federations read."""
 
-import ipywidgets
 import numpy as np
 
 from ..federated.live import Training
@@ -8,6 +7,7 @@ from ..federated.player import Moment
 from ..problems import feddro_live as problem
 from . import live
 from .style import COLORS
+from .widgets import slider
 
 ALT = (
     "left above a digit as five clients see it, and carried to the barycenter; below the share of clean digits that "
@@ -59,9 +59,9 @@ def show() -> None:
     """The live training of notebook 10."""
     live.show(
         "10", problem.training, scene, ALT, panels=2,
-        level=ipywidgets.SelectionSlider(options=[0.2, 0.5, 2.0, 5.0], value=2.0, description="shift |Λ|"),
-        atoms=ipywidgets.SelectionSlider(options=[1, 2, 5, 10], value=5, description="atoms"),
-        rounds=ipywidgets.SelectionSlider(options=[0, 1, 2, 6, 12], value=6, description="rounds for Q"),
-        E=ipywidgets.SelectionSlider(options=[1, 2, 5, 10], value=2, description="local steps"),
-        lr=ipywidgets.SelectionSlider(options=[0.01, 0.05, 0.1], value=0.05, description="rate"),
+        level=slider([0.2, 0.5, 2.0, 5.0], 2.0, "shift |Λ|"),
+        atoms=slider([1, 2, 5, 10], 5, "atoms"),
+        rounds=slider([0, 1, 2, 6, 12], 6, "rounds for Q"),
+        E=slider([1, 2, 5, 10], 2, "local steps"),
+        lr=slider([0.01, 0.05, 0.1], 0.05, "rate"),
     )  # fmt: skip

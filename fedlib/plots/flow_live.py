@@ -10,6 +10,7 @@ from ..problems.flow import TRUTH
 from . import live
 from .live_views import LINES, rounds_axis
 from .style import CLIENTS, COLORS
+from .widgets import slider
 
 ALT = (
     "left the way of the coefficients C1 and C2 in their plane towards the true point, of clients and of the server, "
@@ -68,8 +69,8 @@ def show() -> None:
     """The live training of notebook 06."""
     live.show(
         "06", problem.training, scene, ALT, panels=2,
-        subdomains=ipywidgets.SelectionSlider(options=[2, 4, 6, 10, 20], description="subdomains n"),
-        E=ipywidgets.SelectionSlider(options=[1, 2, 5, 10], value=5, description="local steps E"),
-        lr=ipywidgets.SelectionSlider(options=[0.003, 0.01, 0.03], value=0.01, description="rate"),
+        subdomains=slider([2, 4, 6, 10, 20], 2, "subdomains n"),
+        E=slider([1, 2, 5, 10], 5, "local steps E"),
+        lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
         aliased=ipywidgets.Checkbox(False, description="aliased C", indent=False),
     )  # fmt: skip

@@ -1,7 +1,5 @@
 """Notebook 05 live: Poisson's equation, the clients' solutions and their residuals."""
 
-import ipywidgets
-
 from ..federated.live import Training
 from ..federated.player import Moment
 from ..problems import forward_live as problem
@@ -9,6 +7,7 @@ from . import live
 from .functions import shade
 from .live_views import draw_models
 from .style import COLORS
+from .widgets import slider
 
 ALT = (
     "left the exact solution and those of the clients and the server, below their residuals, with the owners of the "
@@ -36,7 +35,7 @@ def show() -> None:
     """The live training of notebook 05."""
     live.show(
         "05", problem.training, scene, ALT, panels=2,
-        subdomains=ipywidgets.SelectionSlider(options=[2, 4, 8, 16, 32], description="subdomains n"),
-        E=ipywidgets.SelectionSlider(options=[1, 5, 20, 50], value=20, description="local steps E"),
-        lr=ipywidgets.SelectionSlider(options=[0.0003, 0.001, 0.003, 0.01], value=0.003, description="rate"),
+        subdomains=slider([2, 4, 8, 16, 32], 2, "subdomains n"),
+        E=slider([1, 5, 20, 50], 20, "local steps E"),
+        lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip

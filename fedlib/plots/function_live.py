@@ -10,6 +10,7 @@ from . import live
 from .functions import shade
 from .live_views import draw_models
 from .style import COLORS
+from .widgets import slider
 
 ALT = (
     "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "
@@ -35,9 +36,9 @@ def show() -> None:
     live.show(
         "04", problem.training, scene, ALT,
         clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
-        pieces=ipywidgets.SelectionSlider(options=[1, 2, 5, 10, 20], description="pieces each"),
-        E=ipywidgets.SelectionSlider(options=[1, 2, 5, 20, 50], value=20, description="local steps E"),
-        lr=ipywidgets.SelectionSlider(options=[0.0003, 0.001, 0.003, 0.01], value=0.003, description="rate"),
-        mixing=ipywidgets.SelectionSlider(options=list(MIXING), description="mixing"),
-        server=ipywidgets.SelectionSlider(options=list(SERVERS), description="server"),
+        pieces=slider([1, 2, 5, 10, 20], 1, "pieces each"),
+        E=slider([1, 2, 5, 20, 50], 20, "local steps E"),
+        lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
+        mixing=slider(list(MIXING), "FedAvg", "mixing"),
+        server=slider(list(SERVERS), "mean", "server"),
     )  # fmt: skip

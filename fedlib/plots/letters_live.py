@@ -1,6 +1,5 @@
 """Notebook 09 live: the federated picture forming, and what a client of each letter owns and draws."""
 
-import ipywidgets
 import numpy as np
 from matplotlib.colors import ListedColormap
 
@@ -9,6 +8,7 @@ from ..federated.player import Moment
 from ..problems import letters_live as problem
 from . import live
 from .letters import WRONG, show_drawn
+from .widgets import slider
 
 ALT = (
     "left the picture that the server's model draws, below for a client of each letter the pixels that it owns and "
@@ -59,10 +59,6 @@ def scene(axes, training: Training, moment: Moment) -> None:
     below.tick_params(length=0)
     for spine in below.spines.values():
         spine.set_visible(False)
-
-
-def slider(options, value, words: str) -> ipywidgets.SelectionSlider:
-    return ipywidgets.SelectionSlider(options=options, value=value, description=words)
 
 
 def show() -> None:

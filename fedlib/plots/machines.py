@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from .style import CLIENTS, COLORS, log_axis, panels
-from .widgets import explore
+from .widgets import explore, slider
 
 LOOKS = {
     "in one process": {"color": COLORS["truth"], "marker": "o"},
@@ -121,15 +121,12 @@ def bytes_explorer(
         sizes = bytes_of(parameters, [clients] * sites)
         return megabytes(sizes, rounds, sites * clients * points * point, 4 * parameters * sites, link)
 
-    choose = lambda words, options, value: ipywidgets.SelectionSlider(  # noqa: E731
-        options=options, value=value, description=words
-    )
     return explore(
         draw,
         "megabytes sent against rounds, beside all points sent once, and the seconds of a round on the server's link",
         sites=ipywidgets.IntSlider(3, min=1, max=10, description="sites"),
-        clients=choose("clients per site", (1, 2, 5, 7, 10, 20, 50, 100), 7),
-        points=choose("points per client", (10, 50, 100, 1000, 10_000), 50),
-        rounds=choose("rounds", (10, 20, 100, 1000, 10_000), 1000),
-        link=choose("Mbit/s", (1, 10, 100, 1000), 100),
+        clients=slider((1, 2, 5, 7, 10, 20, 50, 100), 7, "clients per site"),
+        points=slider((10, 50, 100, 1000, 10_000), 50, "points per client"),
+        rounds=slider((10, 20, 100, 1000, 10_000), 1000, "rounds"),
+        link=slider((1, 10, 100, 1000), 100, "Mbit/s"),
     )

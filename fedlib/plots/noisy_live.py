@@ -7,8 +7,8 @@ from ..federated.player import Moment
 from ..problems import noisy_live as problem
 from . import live
 from .live_views import draw_models
-from .pendulum_live import slider
 from .style import CLIENTS, COLORS
+from .widgets import slider
 
 ALT = (
     "left above the noisy observations of each client, the true sine with its band of two sigma, and means of the "

@@ -8,6 +8,7 @@ from ..problems import operator_live as problem
 from . import live
 from .live_views import draw_models
 from .style import CLIENTS, COLORS
+from .widgets import slider
 
 ALT = (
     "left the antiderivative of a function that client 1 might own, below of one of client 2's, true and as all "
@@ -35,6 +36,6 @@ def show() -> None:
     live.show(
         "07", problem.training, scene, ALT, panels=2,
         level=ipywidgets.IntSlider(3, min=1, max=10, description="level n"),
-        E=ipywidgets.SelectionSlider(options=[1, 5, 20, 100], value=20, description="local steps E"),
-        lr=ipywidgets.SelectionSlider(options=[0.001, 0.003, 0.01], value=0.003, description="rate"),
+        E=slider([1, 5, 20, 100], 20, "local steps E"),
+        lr=slider([0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip

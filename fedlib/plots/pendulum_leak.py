@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..problems import pendulum_leak as leak
 from .style import COLORS, band, log_axis, panels
-from .widgets import explore
+from .widgets import explore, slider
 
 Case = tuple[str, int, int]
 """Optimiser, local steps E, points n."""
@@ -79,14 +79,16 @@ def reader(net: nn.Module, points: Sequence[Mapping[str, Tensor]]) -> Callable:
 def leak_explorer(net: nn.Module, points: Sequence[Mapping[str, Tensor]]) -> ipywidgets.VBox:
     """The widget of what leaks: how many points, how many local steps, which optimiser, whose."""
     found, most = reader(net, points), min(len(own["s"]) for own in points)
-    choose = lambda options, value: ipywidgets.SelectionSlider(options=options, value=value)  # noqa: E731
     sizes = [n for n in (1, 2, 3, 5, 10, 20, 50) if n <= most]
 
     def draw(n: int, E: int, optimizer: str, client: int) -> Figure:
         return curves({(optimizer, E, n): found(client, optimizer, E, n)})
 
-    box = dict(n=choose(sizes, 1), E=choose([1, 2, 5], 1), optimizer=choose(list(leak.OPTIMIZERS), "SGD"))
-    box["client"] = ipywidgets.IntSlider(0, min=0, max=len(points) - 1)
-    for name, words in (("n", "points n"), ("E", "local steps E"), ("optimizer", "optimiser")):
-        box[name].description = words
-    return explore(draw, "the torques of a client, and the curve that a server reads off its update", **box)
+    return explore(
+        draw,
+        "the torques of a client, and the curve that a server reads off its update",
+        n=slider(sizes, 1, "points n"),
+        E=slider([1, 2, 5], 1, "local steps E"),
+        optimizer=slider(list(leak.OPTIMIZERS), "SGD", "optimiser"),
+        client=ipywidgets.IntSlider(0, min=0, max=len(points) - 1),
+    )

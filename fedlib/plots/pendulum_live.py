@@ -9,6 +9,7 @@ from ..problems import pendulum_live as problem
 from . import live, style
 from .live_views import draw_models
 from .style import CLIENTS, COLORS
+from .widgets import slider
 
 ALT = (
     "left three true angles over time with the predictions of the clients' networks and the server's, below what each "
@@ -35,10 +36,6 @@ def scene(axes, training: Training, moment: Moment) -> None:
     for k, line in enumerate(owners.get_lines()):
         line.set(color=CLIENTS[k % len(CLIENTS)], alpha=0.6 if k in at_work else 0.08)
     owners.set(xlim=LIMITS[shown.label], ylim=(len(shown.owned) - 0.4, -0.6), yticks=(), ylabel="client, one a row")
-
-
-def slider(options, value, words: str) -> ipywidgets.SelectionSlider:
-    return ipywidgets.SelectionSlider(options=options, value=value, description=words)
 
 
 RATES = [0.001, 0.003, 0.01, 0.03, 0.1]

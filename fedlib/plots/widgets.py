@@ -77,6 +77,11 @@ def explore(
     return ipywidgets.VBox([*controls.values(), message, picture])
 
 
+def slider(options, value, words: str = "") -> ipywidgets.SelectionSlider:
+    """A choice among a few: a slider, for a drop-down takes no keys in JupyterLab."""
+    return ipywidgets.SelectionSlider(options=options, value=value, description=words)
+
+
 def panel(notebook: str, **where) -> ipywidgets.VBox:
     """All parameters of a notebook as controls, and a run of it in the background; see ``parameter_panel``."""
     from .parameter_panel import panel as made  # it needs this module
