@@ -77,11 +77,14 @@ app: .venv/app/ready  ## a page per paper for a projector: live trainings, train
 site: .venv/site/ready  ## build the site that moves without a kernel in _site, offline; runs no notebook
 	.venv/site/bin/python -m fedlib.site.build _site
 
-# Sphinx and Voila have environments of their own; all else they see is the project's.
-.venv/site/ready .venv/app/ready: .venv/%/ready: .venv/ready pyproject.toml
+# Each of these tools has an environment of its own, for some want older packages; all else they see is the project's.
+# A peer that cannot be had is left out, and its tests skip.
+PEERS := bench flare dask
+$(patsubst %,.venv/%/ready,site app $(PEERS)): .venv/%/ready: .venv/ready pyproject.toml
 	$(PY) -m venv --clear .venv/$*
 	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
-	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@
+	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ \
+	  $(if $(filter $*,$(PEERS)),|| echo "$*: some packages cannot be had and are left out")
 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
@@ -90,12 +93,6 @@ engines: .venv/bench/ready .venv/flare/ready .venv/dask/ready  ## what make test
 	.venv/bench/bin/python -m pytest -q tests/engines
 	.venv/flare/bin/python -m pytest -q tests/engines/test_flare*.py
 	.venv/dask/bin/python -m pytest -q tests/runs/test_cluster.py
-
-# The peers have environments of their own, for Flower wants older packages; all else they see is the project's.
-.venv/bench/ready .venv/flare/ready .venv/dask/ready: .venv/%/ready: .venv/ready pyproject.toml
-	$(PY) -m venv --clear .venv/$*
-	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
-	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ || echo "$*: some packages cannot be had and are left out"
 
 format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
