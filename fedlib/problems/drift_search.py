@@ -1,7 +1,7 @@
 """A rule's rate and knob, walked up and down a ladder on validation data; then all seeds with what was chosen."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +55,26 @@ def restored(values):
     if isinstance(values, Mapping):
         return {name: restored(value) for name, value in values.items()}
     return np.array([np.inf if x is None else x for x in np.ravel(np.array(values, object))], float)
+
+
+def combined(results: Iterable[Mapping]) -> tuple[dict, dict]:
+    """What several result files of notebook 11 know of the same problems, each with a ladder or rules of its own.
+
+    Returns problem -> rule -> {rate: validation error (%)}, of all ladders together; and problem -> rule -> test errors
+    (%) [S] of the result whose ladder has the smallest validation error.
+    """
+    grid, errors, best = {}, {}, {}
+    for metrics in results:
+        tested = restored(metrics["error_percent"])
+        for name, rules in restored(metrics["grid"]).items():
+            for rule, of in rules.items():
+                known = grid.setdefault(name, {}).setdefault(rule, {})
+                known |= {float(lr): float(e[0]) for lr, e in of.items() if float(lr) not in known}
+                lowest, at = min(e[0] for e in of.values()), (name, rule)
+                if rule in tested.get(name, {}) and (at not in best or lowest < best[at]):
+                    best[at] = lowest
+                    errors.setdefault(name, {})[rule] = tested[name][rule]
+    return grid, errors
 
 
 def least(grid: Mapping[tuple[float, float], np.ndarray]) -> tuple[float, float]:

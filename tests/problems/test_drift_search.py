@@ -8,7 +8,7 @@ import torch
 
 from fedlib.federated.checkpoints import Checkpoint
 from fedlib.problems import drift, drift_study
-from fedlib.problems.drift_search import next_rates, restored, search, stored
+from fedlib.problems.drift_search import combined, next_rates, restored, search, stored
 from fedlib.problems.drift_study import CENTRAL, run
 
 EXACT = {"dtype": torch.float64, "backend": "eager"}
@@ -100,3 +100,20 @@ def test_what_diverged_survives_a_result_file():
     found = restored(json.loads(json.dumps(stored(values), allow_nan=False)))
     np.testing.assert_array_equal(found["a"]["b"], [1, np.inf])
     assert found["a"]["c"].item() == 2.5 and np.isinf(found["d"]["0.001"]).all()
+
+
+def test_of_several_ladders_the_one_with_the_smallest_validation_error_counts_whatever_its_test_error_is():
+    first = {
+        "error_percent": {"A": {"x": [1.0], "y": [2.0]}},
+        "grid": {"A": {"x": {"0.01": [5.0]}, "y": {"0.01": [4.0]}}},
+    }
+    longer = {
+        "error_percent": {"A": {"x": [3.0], "y": [0.1], "z": [None]}},
+        "grid": {"A": {"x": {"0.01": [5.5], "0.03": [4.5]}, "y": {"0.03": [6.0]}, "z": {"0.03": [None]}}},
+    }
+    shown = {"error_percent": {}, "grid": {"A": {"x": {"0.1": [0.5]}}}}  # searched, but of another section
+    for order in [first, longer, shown], [shown, longer, first]:
+        grid, errors = combined(order)
+        assert errors == {"A": {"x": [3.0], "y": [2.0], "z": [np.inf]}}
+        assert grid["A"]["y"] == {0.01: 4.0, 0.03: 6.0} and set(grid["A"]["x"]) == {0.01, 0.03, 0.1}
+    assert combined([first, longer])[0]["A"]["x"][0.01] == 5.0, "the first one that knows a rate tells it"
