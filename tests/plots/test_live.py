@@ -107,6 +107,14 @@ def test_two_clients_are_drawn_in_their_own_plane():
     assert average[0] > 0 and abs(average[1]) < 1e-5 * average[0], "the average goes along the first axis"
 
 
+def test_the_plane_of_weights_shows_the_average_in_the_middle_of_the_clients_ends():
+    training, _, averaged = two_moments(clients=2)
+    lines = live_views.view(function_live.scene, training, averaged, {}).axes[-2].get_lines()
+    ends, given = ([line.get_xydata()[0] for line in lines if line.get_markersize() == size] for size in (7, 8))
+    assert len(ends) == len(given) == 2 and np.linalg.norm(ends[0] - ends[1]) > 0.1
+    np.testing.assert_allclose(given, [np.mean(ends, 0)] * 2, atol=1e-5)
+
+
 def test_a_client_that_does_not_move_has_a_plane():
     way, _, lengths = live_views.plane(torch.zeros(2, 4, 7))
     assert torch.isfinite(way).all() and (lengths == 0).all()

@@ -13,7 +13,11 @@ from fedlib.problems import noisy_live as problem
 
 @pytest.mark.parametrize("clients", [2, 8])
 def test_what_clients_see(clients):
-    shown = problem.training(clients=clients, others=10, sigma=0.1).more
+    training = problem.training(clients=clients, others=10, sigma=0.1)
+    shown = training.more
+    x = training.pool["x"][:, 0].numpy()
+    for (seen, _), own in zip(shown.seen, training.federations["federated"].shards, strict=True):
+        assert sorted(seen) == pytest.approx(sorted(x[own]), abs=1e-5), "what is drawn is what they train on"
     for k, (x, y) in enumerate(shown.seen):
         part = (x * clients / (2 * np.pi)).astype(int)
         assert ((part == k).sum(), (part != k).sum()) == (100, 10)
@@ -49,6 +53,9 @@ def test_the_picture_shows_the_law_of_the_server_s_network():
         paths = training.net(torch.as_tensor(shown.x)[:, None].float(), shown.w).detach().numpy()
         assert above.get_lines()[-1].get_ydata() == pytest.approx(paths.mean(1), abs=1e-5)
         assert below.get_lines()[-1].get_ydata() == pytest.approx(paths.std(1, ddof=1), abs=1e-5)
+        band = above.collections[0].get_paths()[0].vertices[:, 1]
+        mean, std = paths.mean(1), paths.std(1, ddof=1)
+        assert (band.min(), band.max()) == pytest.approx(((mean - 2 * std).min(), (mean + 2 * std).max()), abs=1e-5)
 
 
 def test_too_few_paths_are_refused_and_the_controls_begin_as_the_training_does(page):
