@@ -18,12 +18,12 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
 # What kernels of a batch run have (kernel_environment in fedlib/runs/jobs.py): memory kept for reuse, one thread each.
-lab test facts: export MALLOC_MMAP_THRESHOLD_ = 4000000000
-lab test facts: export MALLOC_TRIM_THRESHOLD_ = 4000000000
-lab test facts: export OMP_NUM_THREADS = 1
+lab test facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
+lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
+lab test facts latency: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults mutants draws lab app site bench engines report format facts lock hooks clean
+.PHONY: help setup figures paper test faults mutants draws lab app site bench latency engines report format facts lock hooks clean
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ $(patsubst %,.venv/%/ready,site app $(PEERS)): .venv/%/ready: .venv/ready pyproj
 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
+
+latency: .venv/app/ready  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
+	.venv/app/bin/python -m fedlib.bench.latency
 
 engines: .venv/bench/ready .venv/flare/ready .venv/dask/ready  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
 	.venv/bench/bin/python -m pytest -q tests/engines

@@ -1,18 +1,12 @@
 """The pages in Chromium as a class would use them: quick, without code, by keyboard, two at once, nothing left."""
 
-import signal
-import socket
-import subprocess
 import time
 from importlib.util import find_spec
 
-import psutil
 import pytest
 
-from fedlib.app import __main__ as serve
 from fedlib.app.pieces import PAGES
-
-from ..chromium import CHROMIUM
+from fedlib.bench.browser import CHROMIUM, App
 
 READY = bool(CHROMIUM and find_spec("voila"))
 pytestmark = pytest.mark.skipif(not READY, reason="no voila (make app has it in .venv/app), or no chromium")
@@ -29,45 +23,14 @@ def slowness():
     return (time.monotonic() - wall) / 0.3
 
 
-class Server:
-    def __init__(self, tmp_path):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.log = (tmp_path / "log").open("w")
-        words = serve.command(port=self.port, browser=False)
-        self.process = subprocess.Popen(words, env=serve.environment(), stdout=self.log, stderr=self.log)
-        self.me = psutil.Process(self.process.pid)
-
-    def url(self, name=None):
-        return f"http://127.0.0.1:{self.port}/" + (f"voila/render/{name}.ipynb" if name else "")
-
-    def kernels(self):
-        return {child.pid for child in self.me.children(recursive=True)}
-
-    def wait_until_full(self, limit_s=300):
-        """A kernel for each page waits and does nothing more; which they are."""
-        end, before = time.monotonic() + limit_s, {}
-        while time.monotonic() < end:
-            time.sleep(2)
-            now = {child.pid: sum(child.cpu_times()[:2]) for child in self.me.children(recursive=True)}
-            settled = len(now) == len(PAGES) and now.keys() == before.keys()
-            if settled and all(now[pid] > 2 and now[pid] - before[pid] < 0.1 for pid in now):
-                return set(now)
-            before = now
-        raise TimeoutError(f"{len(before)} kernels, CPU seconds {before}")
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    made = Server(tmp_path_factory.mktemp("app"))
+    made = App(tmp_path_factory.mktemp("app"))
     try:
         made.wait_until_full()
         yield made
     finally:
-        made.process.send_signal(signal.SIGTERM)
-        made.process.wait(30)
-        made.log.close()
+        made.end()
 
 
 @pytest.fixture

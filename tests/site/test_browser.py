@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedlib.bench.hands import MOVES
 from fedlib.site import pieces
 
 from .. import chromium
@@ -9,19 +10,6 @@ from .. import chromium
 pytestmark = chromium.needed
 
 PICTURE = "document.querySelector('canvas').toDataURL()"
-MOVES = """(inputs) => {  // every slider through all its places: how long until the picture is another one, in ms
-    const canvas = document.querySelector("canvas"), pen = canvas.getContext("2d"), times = [];
-    for (const input of document.querySelectorAll(inputs)) {
-        for (let value = +input.min; value <= +input.max; value++) {
-            const start = performance.now();
-            input.value = value;
-            input.dispatchEvent(new Event("input"));
-            pen.getImageData(0, 0, 1, 1);  // what was drawn is there
-            times.push(performance.now() - start);
-        }
-    }
-    return times.sort((a, b) => a - b);
-}"""
 
 
 @pytest.fixture
