@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install
-UV := .venv/bin/uv pip install --python $(PY)
+UV := .venv/bin/uv pip install --compile-bytecode --python $(PY)
 # A build of torch of your own choice: make setup TORCH_INDEX=https://download.pytorch.org/whl/cu126
 TORCH_INDEX ?=
 INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
@@ -30,9 +30,10 @@ help:  ## show the targets
 
 setup: .venv/ready  ## create .venv with the pinned requirements
 
-# uv resolves and installs in seconds. It takes torch's CUDA build where it finds an NVIDIA GPU, else the small CPU build,
-# both from PyTorch's own index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors
-# and folders of wheels of pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
+# uv resolves and installs in seconds, and compiles once what each kernel would compile anew where Python may not write
+# bytecode. It takes torch's CUDA build where it finds an NVIDIA GPU, else the small CPU build, both from PyTorch's own
+# index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors and folders of wheels of
+# pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
 .venv/ready: requirements.lock requirements.hashes pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
