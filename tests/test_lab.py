@@ -1,20 +1,14 @@
 """`make lab` as its reader meets it: JupyterLab in a real browser, at the notebooks, with their pictures."""
 
-import os
 import platform
 import re
 import shlex
-import signal
-import socket
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
-from urllib.request import urlopen
 
 import nbformat
 import pytest
 
+from fedlib.bench import hands
+from fedlib.bench.browser import lab
 from fedlib.files import ROOT
 from fedlib.runs.profiles import NOTEBOOKS
 
@@ -27,29 +21,6 @@ pytestmark = chromium.needed
 OPTIONS = shlex.split(re.search(r"jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
 
 
-@contextmanager
-def server(tmp_path, options, folder):
-    """Address of a JupyterLab with settings of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folders = {f"{n}_DIR": str(tmp_path / n) for n in ("JUPYTER_CONFIG", "JUPYTER_RUNTIME", "JUPYTERLAB_SETTINGS")}
-    command = [
-        sys.executable, "-m", "jupyterlab", *options, "--no-browser", "--allow-root",
-        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--IdentityProvider.token=see",
-        "--LabApp.expose_app_in_browser=True",
-    ]  # fmt: skip
-    environment = os.environ | folders | {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces")}
-    with open(tmp_path / "log", "w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stderr=log, start_new_session=True)
-        try:
-            wait_for(f"http://127.0.0.1:{port}/api", tmp_path / "log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
-
-
 @pytest.fixture
 def page(browser):
     opened = browser.new_page()
@@ -57,23 +28,14 @@ def page(browser):
     opened.close()
 
 
-def wait_for(address, log, seconds=60):
-    for _ in range(2 * seconds):
-        try:
-            return urlopen(address, timeout=2).close()
-        except OSError:
-            time.sleep(0.5)
-    raise TimeoutError(f"JupyterLab did not start within {seconds} s:\n{log.read_text()[-2000:]}")
-
-
 def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp_path, page):
     path = min(NOTEBOOKS.glob("*.ipynb"))
     notebook = nbformat.read(path, 4)
     static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "(../figures/" in c.source)
-    with server(tmp_path, OPTIONS, ROOT) as lab:
-        page.goto(f"{lab}/?token=see")
-        assert page.url.startswith(f"{lab}/lab/tree/notebooks")
-        page.goto(f"{lab}/lab/tree/notebooks/{path.name}?reset")
+    with lab(tmp_path, ROOT, OPTIONS) as address:
+        page.goto(f"{address}/?token=see")
+        assert page.url.startswith(f"{address}/lab/tree/notebooks")
+        page.goto(f"{address}/lab/tree/notebooks/{path.name}?reset")
         page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
         page.evaluate(f"Promise.all(['info', 'spec'].map(what => {PANEL}.context.sessionContext.session.kernel[what]))")
         page.evaluate(f"{PANEL}.content.scrollToItem({static}, 'start')")
@@ -96,18 +58,19 @@ explore(draw, "a line", a=IntSlider(1, min=0, max=5))
 """
 
 
-def test_a_key_on_a_slider_changes_picture_and_alt_text(tmp_path, page):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(EXPLORER)])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    nbformat.write(notebook, tmp_path / "one.ipynb")
-    with server(tmp_path, [], tmp_path) as lab:
-        page.goto(f"{lab}/lab/tree/one.ipynb?token=see&reset")
-        page.locator(".jp-CodeCell").first.wait_for(timeout=90_000)
-        page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
-        page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
-        page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
+PIECES = """
+from IPython.display import display
+from fedlib.site import pieces
+display(pieces.Training(), pieces.Operator(weights=pieces.weights()))
+"""
+CANVAS = "[...document.querySelectorAll('.jp-OutputArea-output canvas')].map(canvas => canvas.toDataURL())"
+
+
+def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tmp_path, page):
+    with lab(tmp_path, tmp_path) as address:
+        hands.begin(page, address, tmp_path)
+        hands.run(page, EXPLORER, "img[src^=blob]")
         picture = page.locator(".jp-OutputArea-output img")
-        picture.wait_for(timeout=90_000)
         before = picture.get_attribute("src")
         assert picture.get_attribute("alt") == "a line (a 1)"
         page.locator(".noUi-handle").focus()
@@ -115,3 +78,15 @@ def test_a_key_on_a_slider_changes_picture_and_alt_text(tmp_path, page):
         page.wait_for_function("document.querySelector('.jp-OutputArea-output img').alt == 'a line (a 2)'")
         assert picture.get_attribute("src") != before
         assert picture.evaluate("async image => { await image.decode(); return image.naturalWidth }") == 1200
+        hands.run(page, PIECES, "canvas[aria-label]")
+        page.locator("canvas[aria-label]").nth(1).wait_for()
+        before = page.evaluate(CANVAS)
+        for name in ("pieces each", "T1"):
+            page.get_by_label(name).focus()
+            page.keyboard.press("ArrowRight")
+        after = page.evaluate(CANVAS)
+        assert len(after) == 2 and before[0] != after[0] and before[1] != after[1]
+        for rounds, key in enumerate(("Enter", "Space"), 1):
+            page.get_by_role("button", name="Step one round").focus()
+            page.keyboard.press(key)
+            assert f"after {rounds} rounds" in page.locator("canvas[aria-label]").first.get_attribute("aria-label")

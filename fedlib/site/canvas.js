@@ -89,19 +89,42 @@ const STYLE = `
 .fed-live .fed-said { margin: 6px 0 0; min-height: 2.8em; }
 `;
 
+// The box of a piece in el.
+function boxIn(el, more = "") {
+    const box = document.createElement("div"), style = document.createElement("style");
+    style.textContent = STYLE + more, box.className = "fed-live";
+    box.append(style);
+    el.append(box);
+    return box;
+}
+
+// An element whose keys JupyterLab leaves alone: they would choose another cell.
+function control(kind, properties) {
+    const made = Object.assign(document.createElement(kind), properties);
+    made.dataset.lmSuppressShortcuts = "true";
+    return made;
+}
+
+function button(name, press) {
+    const made = control("button", { type: "button", textContent: name });
+    made.addEventListener("click", press);
+    return made;
+}
+
 export function slider(name, options, start, words = String) {
-    const label = document.createElement("label"), input = document.createElement("input");
-    const said = document.createElement("output"), text = document.createElement("span");
-    Object.assign(input, { type: "range", min: 0, max: options.length - 1, step: 1, value: options.indexOf(start) });
-    const control = { label, input, get value() { return options[+input.value]; }, say };
+    const label = document.createElement("label"), text = document.createElement("span");
+    const input = control("input", { type: "range", min: 0, max: options.length - 1, step: 1 });
+    const said = document.createElement("output");
+    const made = { label, input, get value() { return options[+input.value]; }, say };
     function say() {
-        said.textContent = words(control.value);
-        input.setAttribute("aria-valuetext", words(control.value));
+        said.textContent = words(made.value);
+        input.setAttribute("aria-valuetext", words(made.value));
     }
+    input.value = options.indexOf(start);
     input.addEventListener("input", say);
     text.textContent = name;
     label.append(text, input, said);
     say();
-    return control;
+    return made;
 }
 

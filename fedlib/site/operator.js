@@ -132,8 +132,8 @@ export function answers({ branch, trunk, models }, x) {
 
 function render({ model, el }) {
     const weights = model.get("weights"), x = linspace(0, 1, weights.branch[0]), ask = answers(weights, x);
-    const [box, row, many, status] = ["div", "div", "div", "p"].map((kind) => document.createElement(kind));
-    const canvas = document.createElement("canvas"), style = document.createElement("style");
+    const [row, many, status] = ["div", "div", "p"].map((kind) => document.createElement(kind));
+    const canvas = document.createElement("canvas");
     const levels = [...new Set(weights.models.map(({ level }) => level))], level = slider("level n", levels, levels[0]);
     const sliders = START.map((value, j) => slider(`T${j}`, STEPS, value, (c) => c.toFixed(1)));
     const inputs = {
@@ -166,21 +166,18 @@ function render({ model, el }) {
         show();
     }
 
-    style.textContent = STYLE + MORE, box.className = "fed-live", canvas.className = "drag";
+    canvas.className = "drag";
     row.className = "fed-row", many.className = "fed-row fed-many", status.className = "fed-said", status.setAttribute("aria-live", "polite");
     canvas.setAttribute("role", "img");
     for (const [name, values] of Object.entries(inputs)) {
-        const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
-        button.addEventListener("click", () => (values().forEach((value, j) => put(sliders[j], value)), show()));
-        row.append(button);
+        row.append(button(name, () => (values().forEach((value, j) => put(sliders[j], value)), show())));
     }
     row.append(level.label);
     many.append(...sliders.map(({ label }) => label));
     for (const { input } of [level, ...sliders]) input.addEventListener("input", show);
     for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, drag);
     for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = null));
-    box.append(style, row, canvas, many, status);
-    el.append(box);
+    boxIn(el, MORE).append(row, canvas, many, status);
     show();
     const watcher = new ResizeObserver(() => show());
     watcher.observe(canvas);

@@ -227,8 +227,7 @@ const ALT = "Left the function, the points of every client as a strip below it, 
     "server's average. Right the errors over the rounds.";
 
 function render({ el }) {
-    const box = document.createElement("div"), canvas = document.createElement("canvas");
-    const style = document.createElement("style"), status = document.createElement("p");
+    const canvas = document.createElement("canvas"), status = document.createElement("p");
     const controls = {
         K: slider("clients K", [2, 3], 2),
         pieces: slider("pieces each", [1, 2, 3, 5, 10, 25], 1),
@@ -291,19 +290,15 @@ function render({ el }) {
         if (playing) toggle();
     }
 
-    style.textContent = STYLE, box.className = "fed-live", canvas.setAttribute("role", "img");
+    canvas.setAttribute("role", "img");
     buttons.className = sliders.className = "fed-row", status.className = "fed-said";
-    for (const [name, press] of Object.entries(presses)) {
-        named[name] = Object.assign(document.createElement("button"), { type: "button", textContent: name });
-        named[name].addEventListener("click", press);
-    }
+    for (const [name, press] of Object.entries(presses)) named[name] = button(name, press);
     buttons.append(...Object.values(named), pace.label);
     for (const control of Object.values(controls)) {
         control.input.addEventListener("input", reset);
         sliders.append(control.label);
     }
-    box.append(style, buttons, sliders, canvas, status);
-    el.append(box);
+    boxIn(el).append(buttons, sliders, canvas, status);
     reset();
     const watcher = new ResizeObserver(() => show());
     watcher.observe(canvas);
