@@ -1,6 +1,7 @@
 """Pictures of client drift: the plane of two clients, rules against problems, E, what a message costs, gradients."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 import ipywidgets
 import numpy as np
@@ -49,19 +50,33 @@ def plane_explorer(problem: Quadratics) -> ipywidgets.VBox:
     )
 
 
+def in_short(errors: np.ndarray, lost: float = 1000) -> str:
+    """Errors (%) [S] in few letters; a mean says nothing where some seeds are beyond ``lost``."""
+    if not np.isfinite(errors).all():
+        return "diverged"
+    if beyond := int((errors > lost).sum()):
+        return f"{beyond} of {len(errors)}\n> {lost:g}"
+    mean, sd = mean_sd(errors)
+    return f"{float(f'{mean:.2g}'):g}" + f" ± {float(f'{sd:.1g}'):g}" * (len(errors) > 1)
+
+
 def matrix(errors: Mapping[str, Mapping[str, np.ndarray]], columns: Sequence[str]) -> Figure:
-    """Problem -> column -> errors (%) [S] as a table: mean ± st.dev., darker where far above the row's best."""
+    """Problem -> column -> errors (%) [S] as a table: mean ± st.dev., darker where far above the row's best.
+
+    Many columns are narrow, with the st.dev. below the mean, or the page would shrink them until nobody can read them.
+    """
     means = np.array([[np.mean(row[c]) if c in row else np.nan for c in columns] for row in errors.values()])
     ratio = np.minimum(means / np.nanmin(means, 1, keepdims=True), 300)  # what diverged is darkest
-    fig, ((ax,),) = panels(size=(1.15 * len(columns) + 1.6, 0.42 * len(errors) + 1.3))
+    width, height, gap = (0.72, 0.5, "\n") if len(columns) > 8 else (1.15, 0.42, " ")
+    fig, ((ax,),) = panels(size=(width * len(columns) + 1.6, height * len(errors) + 1.3))
     ax.imshow(ratio, cmap="Blues", norm=LogNorm(1, 300), aspect="auto")
     for i, row in enumerate(errors.values()):
         for j, column in enumerate(columns):
             if column in row:
-                mean, sd = mean_sd(row[column]) if np.isfinite(row[column]).all() else (np.inf, 0.0)
-                text = f"{mean:.2g}" + f" ± {sd:.1g}" * (len(row[column]) > 1) if mean < np.inf else "diverged"
-                ax.text(j, i, text, ha="center", va="center", fontsize=8, color="w" if ratio[i, j] > 20 else "k")
-    ax.set_xticks(range(len(columns)), [c.replace(" + ", "\n+ ").replace(" ", "\n", 1) for c in columns])
+                color = "w" if ratio[i, j] > 50 else "k"
+                text = in_short(row[column]).replace(" ±", gap + "±")
+                ax.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
+    ax.set_xticks(range(len(columns)), [fill(c, 11) for c in columns])
     ax.set_yticks(range(len(errors)), list(errors))
     ax.tick_params(length=0)
     ax.set_title("error (%); the darker, the further above the best of its row")

@@ -17,7 +17,7 @@ from . import pieces, report, source
 def lay_out(folder: Path) -> None:
     """Everything that Sphinx reads: the site's own pages, docs, notebooks as pages, figures, pieces, MathJax."""
     shutil.copytree(ROOT / "site", folder, dirs_exist_ok=True)
-    for name in ("cluster.md", "notation.md", "own_data.md", "teaching.md"):
+    for name in ("cluster.md", "latency.md", "notation.md", "own_data.md", "teaching.md"):
         words = (ROOT / "docs" / name).read_text().replace("](../notebooks/", "](notebooks/")
         (folder / name).write_text(words.replace("](notebooks/solutions)", "](notebooks/solutions/01_pendulum.ipynb)"))
     for path in sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks/solutions").glob("*.ipynb")]):

@@ -26,13 +26,22 @@ def test_the_explorer_redraws_fast():
 
 
 def test_the_matrix_writes_every_error_and_leaves_out_what_did_not_run():
-    errors = {"a": {"FedAvg": np.array([1.0, 3.0]), "centralised": np.array([0.5, 0.5])}, "b": {"FedAvg": [4.0]}}
+    errors = {
+        "a": {"FedAvg": np.array([1.0, 3.0]), "centralised": np.array([0.5, 0.5])},
+        "b": {"FedAvg": np.array([4.0])},
+    }
     (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
     assert [text.get_text() for text in ax.texts] == ["2 ± 1", "0.5 ± 0", "4"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
     errors["b"]["centralised"] = np.array([np.inf, 1.0])
     (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
     assert ax.texts[-1].get_text() == "diverged" and ax.images[0].get_array()[1, 1] == 300  # white on the darkest
+    errors["b"]["centralised"] = np.array([100.0, 140.0])
+    (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
+    assert ax.texts[-1].get_text() == "120 ± 30"
+    errors["b"]["centralised"] = np.array([20_000.0, 1.0, 2.0])
+    (ax,) = draw.matrix(errors, ["FedAvg", "centralised"]).axes
+    assert ax.texts[-1].get_text() == "1 of 3\n> 1000", "no mean of what is lost and what is not"
 
 
 def test_curves_against_E_and_costs():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fedlib.files import ROOT
+from fedlib.problems.drift_search import combined
 from fedlib.runs.results import committed
 from fedlib.site import pieces
 
@@ -135,7 +136,8 @@ def told_10(metrics):
 
 def told_11(metrics):
     both = "fresh correction + averaged moments"
-    errors = metrics["error_percent"] | committed("11_client_drift", "problems")["metrics"]["error_percent"]
+    more = [committed("11_client_drift", profile)["metrics"] for profile in ("problems", "higher", "lower")]
+    _, errors = combined([metrics, *more])
     rules = ("FedAvg", "SCAFFOLD", "fresh correction", both, "centralised")
     rows = {name: [of[rule] for rule in rules] for name, of in errors.items()}
     steps = metrics["by_local_steps"]
