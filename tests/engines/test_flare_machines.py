@@ -132,6 +132,7 @@ def machines(tmp_path, monkeypatch):
         with contextlib.suppress(psutil.NoSuchProcess):
             for each in [*psutil.Process(process.pid).children(recursive=True), process]:
                 each.kill()
+        process.wait()
     assert its.left_over() == []
 
 
