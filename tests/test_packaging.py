@@ -82,7 +82,7 @@ def test_environment_yml_is_the_same_set():
 
 
 def test_ci_runs_the_readme_command():
-    assert (ROOT / ".ci/run").read_text().strip().endswith("make test")
+    assert "make test" in (ROOT / ".ci/run").read_text().splitlines()
     readme = (ROOT / "README.md").read_text()
     assert "make figures" in readme
     assert "make test" in readme
