@@ -62,14 +62,15 @@ def run(page, source: str, awaited: str = "") -> float:
 
 
 def pressed(page) -> dict[str, float]:
-    """Name of each slider -> ms from a key to the last picture that it makes."""
-    found = {}
+    """Name of each slider -> ms from a key to the last picture that it makes; then it is put back."""
+    found, keys = {}, ("ArrowRight", "ArrowLeft")
     for place, name in enumerate(page.evaluate(SLIDERS)):
         if name == "pace":  # no picture
             continue
-        for key in ("ArrowRight", "ArrowLeft"):  # one that stands at its end goes back
+        for key, back in (keys, keys[::-1]):  # one that stands at its end goes back
             if (ms := page.evaluate(PRESS, [place, key])) is not None:
                 found[name] = ms
+                page.evaluate(PRESS, [place, back])  # or the next one is measured with other settings
                 break
     return found
 

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from .redraw import painter
 
+TIDY = 1.0  # s from the last move until its garbage is collected
+
 
 class Picture(anywidget.AnyWidget):
     """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text."""
@@ -99,14 +101,24 @@ def fresh_memory() -> None:
 def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[..., None]:
     """A request for an update that overtakes the waiting ones: dragging a slider does not queue up pictures.
 
-    In a kernel the update waits ``pause`` seconds, in which the kernel reads the moves that have arrived meanwhile.
+    In a kernel the update waits ``pause`` seconds, in which the kernel reads the moves that have arrived meanwhile, and
+    Python's collector waits: to look through what figures leave behind takes as long as a picture.
     """
-    waiting = False
+    waiting, tidying = False, None
 
     def run():
-        nonlocal waiting
+        nonlocal waiting, tidying
         waiting = False
-        update()
+        if tidying:
+            tidying.cancel()
+        tidying = asyncio.get_running_loop().call_later(TIDY, gc.collect)
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            update()
+        finally:
+            if collects:
+                gc.enable()
 
     def request(_=None):
         nonlocal waiting

@@ -1,6 +1,7 @@
 """What stands between a slider and its picture."""
 
 import asyncio
+import gc
 
 import ipywidgets
 
@@ -22,6 +23,31 @@ def test_overtaken_moves_are_dropped():
 
     asyncio.run(drag())
     assert seen == [4, 7]
+
+
+def test_garbage_is_collected_after_the_pictures(monkeypatch):
+    """Once, a while after the last move, and in no picture; one that fails leaves the collector on."""
+    monkeypatch.setattr(widgets, "TIDY", 0.1)
+    seen, collected = [], []
+    monkeypatch.setattr(widgets.gc, "collect", lambda: collected.append(len(seen)))
+
+    def update():
+        seen.append(gc.isenabled())
+        raise ArithmeticError
+
+    request = widgets.newest_only(update)
+
+    async def move():
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        for _ in range(2):
+            request()
+            await asyncio.sleep(0.05)
+            assert gc.isenabled()
+        assert collected == []
+        await asyncio.sleep(0.3)
+
+    asyncio.run(move())
+    assert (seen, collected) == ([False, False], [2])
 
 
 def test_refused_input_is_said_and_the_last_picture_stays():
