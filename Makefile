@@ -79,13 +79,12 @@ site: .venv/site/ready  ## build the site that moves without a kernel in _site, 
 	.venv/site/bin/python -m fedlib.site.build _site
 
 # Each of these tools has an environment of its own, for some want older packages; all else they see is the project's.
-# A peer that cannot be had is left out, and its tests skip.
-PEERS := bench flare dask
-$(patsubst %,.venv/%/ready,site app $(PEERS)): .venv/%/ready: .venv/ready pyproject.toml
+# Where its packages cannot be had, a tool says so, and its tests skip.
+TOOLS := site app bench flare dask
+$(TOOLS:%=.venv/%/ready): .venv/%/ready: .venv/ready pyproject.toml
 	$(PY) -m venv --clear .venv/$*
 	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
-	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ \
-	  $(if $(filter $*,$(PEERS)),|| echo "$*: some packages cannot be had and are left out")
+	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ || echo "$*: some packages cannot be had and are left out"
 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m fedlib bench
@@ -93,10 +92,15 @@ bench: .venv/bench/ready  ## time the engine side by side with what else one wou
 latency: .venv/app/ready  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
 	.venv/app/bin/python -m fedlib.bench.latency
 
-engines: .venv/bench/ready .venv/flare/ready .venv/dask/ready  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
-	.venv/bench/bin/python -m pytest -q tests/engines
-	.venv/flare/bin/python -m pytest -q tests/engines/test_flare*.py
-	.venv/dask/bin/python -m pytest -q tests/runs/test_cluster.py
+engines: test-bench test-flare test-dask  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
+
+# Tests that need a tool, in its environment; ONLY, an expression of pytest's -k, chooses among those of FLARE.
+TESTS_bench := tests/engines
+TESTS_flare = tests/engines/test_flare.py tests/engines/test_flare_machines.py $(if $(ONLY),-k "$(ONLY)")
+TESTS_dask := tests/runs/test_cluster.py
+TESTS_app := tests/app/test_browser.py
+test-%: .venv/%/ready
+	.venv/$*/bin/python -m pytest -q $(TESTS_$*)
 
 format: setup  ## ruff and nbstripout, as pre-commit does
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .

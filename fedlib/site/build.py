@@ -13,6 +13,8 @@ import nbformat
 from ..files import ROOT
 from . import pieces, report, source
 
+NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
+
 
 def lay_out(folder: Path) -> None:
     """Everything that Sphinx reads: the site's own pages, docs, notebooks as pages, figures, pieces, MathJax."""
@@ -58,6 +60,8 @@ def mathjax() -> Path:
 
 def main(out: Path) -> int:
     """Build into a new folder and put it in the place of the old one when all went well; the exit status."""
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        sys.exit(f"{', '.join(missing)} not installed here; `make site` makes an environment with it")
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
         lay_out(work / "source")

@@ -6,7 +6,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from fedlib.runs.claims import known_claims
 from fedlib.runs.profiles import FIGURES, NOTEBOOKS
-from fedlib.site import report, source
+from fedlib.site import build, report, source
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -83,3 +83,10 @@ def test_pictures_of_the_pages_are_there():
         for cell in source.page(nbformat.read(path, 4), path.stem).cells:
             for name in cell.source.split("](../figures/")[1:] if cell.cell_type == "markdown" else ():
                 assert (FIGURES / name.split(")")[0]).exists(), (path.name, name)
+
+
+def test_without_its_tools_the_site_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "NEEDED", ("json", "no_such_tool"))
+    with pytest.raises(SystemExit, match=r"^no_such_tool not installed here; `make site`"):
+        build.main(tmp_path / "site")
+    assert not (tmp_path / "site").exists()
