@@ -5,6 +5,7 @@ another program for every shape.
 """
 
 import tempfile
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from pathlib import Path
@@ -77,6 +78,7 @@ def side_by_side(
             follow(tasks, done, rounds, progress)
             found = [task.result() for task in tasks]
         except BaseException as error:
+            handed_on(tasks)
             executor.shutdown(kill_workers=True)
             raise explained(error, n) from error.__cause__
     return merged(found, shares, federations, settings["parts"])
@@ -120,6 +122,16 @@ def follow(tasks: Sequence[Future], done: np.ndarray, rounds: int, progress: boo
             ended, _ = wait(tasks, EVERY, FIRST_EXCEPTION)
             if any(task.exception() for task in ended):
                 return
+
+
+def handed_on(tasks: Sequence[Future]) -> None:
+    """Wait until no task is in loky's queue: it forgets them when it is shut down, and then looks for them there.
+
+    Seen with joblib 1.6.0 where one part failed as the next one was sent: a KeyError in loky's thread, on the screen.
+    """
+    end = time.monotonic() + 5  # a thread that is no longer there hands nothing on
+    while not all(task.running() or task.done() for task in tasks) and time.monotonic() < end:
+        time.sleep(0.005)
 
 
 def rows(values: Tensor, own: Sequence[int]) -> Tensor:

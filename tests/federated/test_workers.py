@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from joblib.externals.loky.process_executor import _ExecutorManagerThread
 
 from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
@@ -196,6 +198,24 @@ def test_an_error_in_a_worker_is_that_of_the_training(problem):
     for workers in (1, 2):
         with pytest.raises(FloatingPointError, match=r"second: .* at client \d in round \d+, local step"):
             experiment(problem, workers, feds, rounds=30_000, optimizer=sgd())
+    assert gone()
+
+
+@pytest.mark.fault("clear error")
+def test_a_part_that_fails_while_the_next_one_is_sent(problem, monkeypatch):
+    """loky's thread looks up late; it must not find its executor closed with the second part still in its queue."""
+    experiment(problem, 2)  # processes that are there answer at once
+    looks = _ExecutorManagerThread.wait_result_broken_or_wakeup
+
+    def fails(predict, own):
+        raise ValueError("at once")
+
+    monkeypatch.setattr(
+        _ExecutorManagerThread, "wait_result_broken_or_wakeup", lambda its: (looks(its), time.sleep(0.3))[0]
+    )
+    monkeypatch.setattr("fedlib.federated.workers.rows", lambda *given: time.sleep(0.7) or rows(*given))
+    with pytest.raises(ValueError, match="at once"):
+        experiment(problem, 2, evaluate=fails)
     assert gone()
 
 
