@@ -23,7 +23,8 @@ lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults mutants draws lab app site bench latency engines report format facts lock hooks clean
+.PHONY: help setup figures paper test faults mutants draws lab app site bench latency engines report format facts lock hooks clean \
+  test-bench test-flare test-dask test-app
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,7 +100,7 @@ TESTS_bench := tests/engines
 TESTS_flare = tests/engines/test_flare.py tests/engines/test_flare_machines.py $(if $(ONLY),-k "$(ONLY)")
 TESTS_dask := tests/runs/test_cluster.py
 TESTS_app := tests/app/test_browser.py
-test-%: .venv/%/ready
+test-bench test-flare test-dask test-app: test-%: .venv/%/ready
 	.venv/$*/bin/python -m pytest -q $(TESTS_$*)
 
 format: setup  ## ruff and nbstripout, as pre-commit does
