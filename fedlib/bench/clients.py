@@ -7,10 +7,9 @@ import torch
 from torch import nn
 
 from ..federated.batches import Local
-from ..federated.federation import Federation
+from ..federated.federation import Federation, Shards
 from ..federated.optimizers import adam, sgd
 from ..federated.rounds import play
-from ..federated.shards import Shards
 from ..models.networks import mlp
 from .common import in_own_process, one_thread, peak_MiB
 

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..federated.backends import knowing
+from ..federated.backends import with_constants
 from ..federated.batches import n_steps
 from ..federated.reference import client_batches
 from ..federated.stack import stack
@@ -64,7 +64,7 @@ def machine() -> str:
 
 def flops(problem: Problem) -> int:
     """Floating-point operations of the matrix products of a round: forward and backward, all clients, all steps."""
-    loss, of_batch, total = knowing(problem.loss, problem.constants), {}, 0
+    loss, of_batch, total = with_constants(problem.loss, problem.constants), {}, 0
     for fed, k in problem.clients:
         n, local = len(fed.shards[k]), problem.local
         if n not in of_batch:
@@ -144,10 +144,10 @@ def report(problem: Problem, ms: Mapping[str, float], rate: float, found: Mappin
     return {"clients": len(clients), "client_steps": steps} | numbers | limits | {"ways": ways}
 
 
-def time_problem(name: str, arguments: tuple, quick: bool, turns: int, seconds: float) -> dict:
+def time_problem(name: str, arguments: tuple, turns: int, seconds: float) -> dict:
     """One problem, in one go: a fresh process can be given this function."""
     problem = PROBLEMS[name](*arguments)
-    return {"problem": name} | take_turns(problem, ways_of(problem, not quick), turns, seconds)
+    return {"problem": name} | take_turns(problem, ways_of(problem), turns, seconds)
 
 
 def peak_memory(name: str, arguments: tuple, way: str | None) -> float:

@@ -40,7 +40,7 @@ def bench(quick: bool = False) -> dict:
     with TemporaryDirectory() as cold, patch.dict(os.environ, dict.fromkeys(CACHES, cold)):  # nothing is remembered
         for name, *arguments in QUICK if quick else CASES:
             turns, seconds = (3, 0.1) if quick else (3, 0.2)
-            result["problems"].append(in_own_process(time_problem, name, tuple(arguments), quick, turns, seconds))
+            result["problems"].append(in_own_process(time_problem, name, tuple(arguments), turns, seconds))
             say(summary(result["problems"][-1]))
     if not quick:
         result["peak_memory_MiB"] = memory(*MEMORY)

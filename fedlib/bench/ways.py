@@ -9,11 +9,11 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from ..federated.backends import knowing
+from ..federated.backends import with_constants
 from ..federated.federation import Federation
 from ..federated.mixing import isolated
 from ..federated.reference import average, client_batches, local_updates
-from ..federated.rounds import play
+from ..federated.rounds import beginning, prepared, rounds_from
 from ..federated.stack import draw_parameters, load
 from ..streams import torch_stream
 from . import peer_deepxde, peer_fedstnn, peer_flower, peer_jax
@@ -37,7 +37,7 @@ def plain_loop(problem: Problem) -> Run:
 def rounds_of(problem: Problem, fed: Federation) -> Iterator[Tensor]:
     """The models [K, P] of one federation after each round."""
     local, K = problem.local, len(fed.shards)
-    loss = knowing(problem.plain_loss or problem.loss, problem.constants)
+    loss = with_constants(problem.plain_loss or problem.loss, problem.constants)
     models = draw_parameters(problem.net, problem.init, torch_stream(fed.seed, "init")).expand(K, -1)
     clients = [deepcopy(problem.net) for _ in fed.shards]
     # full batches are made once
@@ -56,28 +56,28 @@ def rounds_of(problem: Problem, fed: Federation) -> Iterator[Tensor]:
         yield models
 
 
-ROUNDS = 2000
-"""What "auto" is told to lie ahead; FedSciML's trainings have 1000 to 10 000 rounds."""
-
-
 def engine(problem: Problem, backend: str) -> Run:
-    """The library's rounds."""
-    same = ("net", "loss", "pool", "federations", "local", "init", "constants", "noise", "reset_moments")
-    played = play(**{name: getattr(problem, name) for name in same}, backend=backend, rounds=ROUNDS)
+    """The library's rounds; nobody looks before all n are played."""
+    same = ("net", "loss", "pool", "federations", "local", "constants", "noise", "reset_moments")
+    work = prepared(**{name: getattr(problem, name) for name in same}, backend=backend)
+    end = 0
+    played = rounds_from(work, beginning(work, problem.init), lambda r: end)
 
     def run(n):
-        for _ in range(n):
+        nonlocal end
+        end += n
+        done = next(played)
+        while done.state.round < end:
             done = next(played)
         return done.models()
 
     return run
 
 
-def ways_of(problem: Problem, inductor: bool = True) -> dict[str, Callable[[Problem], Run]]:
+def ways_of(problem: Problem) -> dict[str, Callable[[Problem], Run]]:
     """All ways that know the problem and whose library is installed; the plain loop comes first."""
-    backends = ("eager", *["inductor"] * inductor, "xla", "auto")
     peers = {name: peer.federation for name, peer in PEERS.items() if peer.knows(problem) and installed(peer)}
-    return {"plain loop": plain_loop} | peers | {backend: partial(engine, backend=backend) for backend in backends}
+    return {"plain loop": plain_loop} | peers | {backend: partial(engine, backend=backend) for backend in ("eager", "xla")}
 
 
 PEERS = {"DeepXDE": peer_deepxde, "FedStNN": peer_fedstnn, "Flower": peer_flower, "JAX": peer_jax}

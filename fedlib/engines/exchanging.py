@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..federated.work import Todo, Work, full_gradient
+from ..federated.local import Turn, Work, full_gradient
 
 
 class Halted(Exception):
@@ -71,19 +71,19 @@ class SiteMix:
 
 
 class SiteWire:
-    """``wire.Wire`` of the clients of a site. everyone: whether all clients of all sites take part."""
+    """``exchange.Wire`` of the clients of a site. everyone: whether all clients of all sites take part."""
 
-    def __init__(self, work: Work, todo: Todo, x: Tensor, mix: SiteMix, everyone: bool):
-        self.work, self.todo, self.x, self.mix, self.everyone = work, todo, x, mix, everyone
+    def __init__(self, work: Work, turn: Turn, x: Tensor, mix: SiteMix, everyone: bool):
+        self.work, self.turn, self.x, self.mix, self.everyone = work, turn, x, mix, everyone
         self.active = torch.ones(len(x), 1, dtype=torch.bool)
-        self.steps = torch.as_tensor(np.array(todo.steps))[:, None]
+        self.steps = torch.as_tensor(np.array(turn.steps))[:, None]
 
     def mean(self, new: Tensor, old: Tensor, mean: Tensor) -> Tensor:
         of_all = SiteMix(self.mix.ask, self.mix.order, self.mix.sent, self.mix.home, "mean")
         return of_all(new) if self.everyone else mean + of_all(new - old)
 
     def gradient(self) -> Tensor:
-        return full_gradient(self.work, self.x, self.todo)
+        return full_gradient(self.work, self.work.gradient, self.x, self.turn)
 
 
 def columns_of(x: Tensor, sent: Tensor, home: Tensor) -> Tensor:

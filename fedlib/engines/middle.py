@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ..federated.exchange import exchange, matrices, needs_everyone
-from ..federated.kept import split_state
-from ..federated.work import todo
+from ..federated.local import turn_of
+from ..federated.states import split_state
 from .exchanging import columns_of
 
 Ask = Callable[[dict[str, dict]], dict[str, dict]]
@@ -52,16 +52,16 @@ class Middle:
     """What the server makes of clients' rows in the middle of a round: answers of sites -> their next questions."""
 
     def __init__(self, work, fed, here: np.ndarray, r: int, questions: Mapping[str, Mapping]):
-        matrix = matrices([fed], [here], r)
+        matrix = matrices([fed], [here])
         if not here.all() and needs_everyone(fed, matrix[0], here):
             raise ValueError(
                 "this optimiser exchanges more than the models (control variates, moments) and clients are idle whose "
                 "rows this mixing needs; on several machines take fedavg, or let all clients take part"
             )
-        self.r, self.questions, self.own = r, questions, todo(work, [here], [False])
+        self.r, self.questions, self.own = r, questions, turn_of(work, [here], [False])
         self.dtype, self.K = work.dtype, len(here)
         self.by = {"mix": exchange(work, matrix, self.own)}
-        self.by["mean"] = exchange(work, matrices([fed], [np.ones_like(here)], r), self.own)
+        self.by["mean"] = exchange(work, matrices([fed], [np.ones_like(here)]), self.own)
 
     def __call__(self, answers: Mapping[str, Mapping]) -> dict[str, dict]:
         some = next(iter(answers.values()))
@@ -69,7 +69,7 @@ class Middle:
         for name, answer in answers.items():
             rows[torch.as_tensor(self.questions[name]["clients"])] = torch.as_tensor(np.array(answer["rows"]))
         by = self.by[some["mix"]]
-        new, asked = torch.sparse.mm(by.U, rows[self.own.clients]), {}
+        new, asked = by.distinct(rows[self.own.clients]), {}
         for name in answers:
             models, which = torch.unique(
                 by.source[torch.as_tensor(self.questions[name]["clients"])], return_inverse=True

@@ -14,11 +14,9 @@ from torch import Tensor
 
 from ..federated.batches import participants
 from ..federated.checks import check_federation
-from ..federated.exchange import exchange, matrices, needs_everyone
-from ..federated.rounds import prepared
-from ..federated.server import served_by
-from ..federated.site import server_step
-from ..federated.work import todo
+from ..federated.exchange import exchange, matrices, needs_everyone, served_by
+from ..federated.local import turn_of
+from ..federated.rounds import prepared, server_step
 from ..files import replacing
 from .experiment import identity, load
 from .middle import Ask, Middle, added, at_first, talk
@@ -120,8 +118,8 @@ def federate(
         losses = np.full(len(where), np.nan)
         theta, source, server, shared = now.theta, now.source, now.server, now.shared
         if here.any():
-            matrix = matrices([fed], [here], r)
-            own = todo(work, [here], [needs_everyone(fed, matrix[0], here)])
+            matrix = matrices([fed], [here])
+            own = turn_of(work, [here], [needs_everyone(fed, matrix[0], here)])
             mixed, served = exchange(work, matrix, own), served_by(work, matrix)
             rows = theta[source]
             there = {name: v[source] for name, v in shared.items()}
@@ -133,7 +131,7 @@ def federate(
                     v[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name][SHARED + kept]), dtype=work.dtype)
             before = [theta[source[which]] for *_, which in served]
             server = server or [rule.init(models) for (rule, *_), models in zip(served, before, strict=True)]
-            theta, source = server_step(mixed.U, rows[own.clients], served, before, server, r), mixed.source
+            theta, source = server_step(mixed, rows[own.clients], served, before, server), mixed.source
             D = len(theta)
             shared = {
                 k: v.new_zeros(D, v.shape[1]).index_copy_(0, mixed.spread, v[own.clients]) for k, v in there.items()

@@ -12,11 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..federated.kept import split_state
-from ..federated.rounds import prepared
-from ..federated.site import site_round
+from ..federated.local import turn_of
+from ..federated.rounds import prepared, site_round
 from ..federated.stack import stack
-from ..federated.work import todo
+from ..federated.states import split_state
 from ..files import replacing
 from ..models.networks import fan_in_uniform
 from .exchanging import Halting, SiteMix, SiteWire, columns_of
@@ -82,7 +81,7 @@ class Site:
 
     def hello(self, question: Mapping) -> dict:
         """Who is here."""
-        return {**self.identity, "clients": self.own, "sizes": self.work.rows.sizes[self.own]}
+        return {**self.identity, "clients": self.own, "sizes": self.work.sizes[self.own]}
 
     def begin(self, question: Mapping) -> dict:
         """A round; where the optimiser exchanges something in it, up to there: {"mix": how, "rows": [n, .]}."""
@@ -107,9 +106,9 @@ class Site:
         Returns rows [n, P'] and losses [n], and shared.NAME [n, .] of what goes with them.
         """
         r, clients = int(question["round"]), np.asarray(question["clients"])
-        kept, active = self.after(int(question["after"])), np.zeros(len(self.work.rows.sizes), bool)
+        kept, active = self.after(int(question["after"])), np.zeros(len(self.work.sizes), bool)
         active[clients] = True
-        here = todo(self.work, [active], [False])
+        here = turn_of(self.work, [active], [False])
         order = np.searchsorted(clients, here.numbers)  # the stack has them in order of falling work
         at = torch.as_tensor(np.searchsorted(self.own, here.numbers))
         x = self.models(np.asarray(question["rows"])[np.asarray(question["which"])[order]], kept.personal[at])

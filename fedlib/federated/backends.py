@@ -1,12 +1,14 @@
-"""How the local steps of a block are computed: eagerly, by torch's compiler, or by XLA.
+"""How local steps are computed: eagerly, or as a compiled program of XLA.
 
-A backend is a function (net, loss, optimizer, ahead) -> run, and run(theta, state, lr, pool, segment) takes all steps
-of a segment, in place in theta [n, P] and the optimiser's state, with rates lr [n, 1]. It returns the losses [S, n]
-before each step. They differ in rounding and in speed, and in nothing else.
+A backend is a pair. ``steps``(theta, state, lr, pool, segment) takes all steps of a segment, in place in theta [n, P]
+and the optimiser's state, with rates lr [n, 1], and returns the losses [S, n] before each step. ``rounds`` plays
+several whole rounds as one program, see ``xla.rounds_of``; None where there is no such thing. Backends differ in
+rounding and in speed, and in nothing else.
 """
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -17,47 +19,46 @@ from .batches import Segment, each_batch
 from .optimizers import Optimizer
 from .stack import as_dict
 
+STEPS_TO_COMPILE = 2000  # of blocks; in fewer, XLA does not save the seconds that its compiler takes
 
-class Ahead(NamedTuple):
-    """What a training has before it, as far as anybody knows: rounds, and blocks in each of them.
 
-    varied: others take part in other rounds, and the shapes of the blocks change with them.
+class Backend(NamedTuple):
+    """A name, and what computes: see the module."""
+
+    name: str
+    steps: Callable
+    rounds: Callable | None = None
+
+
+def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mapping, batch: Mapping) -> Backend:
+    """The backend of a name. "auto" is a rule on what is known beforehand, the same on every machine: XLA where so many
+    steps lie ahead that compiling pays, if JAX has the device and knows all operations of a step.
+
+    training: net, loss, optimizer. steps: of blocks. varied: whether others of them come in other rounds. batch: of one
+    client [1, B, ...].
     """
+    if name not in ("auto", "eager", "xla"):
+        raise ValueError(f"backend = {name!r}: expected one of auto, eager, xla")
+    if name == "xla" and find_spec("jax") is None:
+        raise ValueError("backend = 'xla' needs jax (pip install jax), which is not here; 'auto' takes what there is")
+    if name == "eager" or (name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None)):
+        return eager(*training)
+    from .xla import has_device, knows_all, xla
 
-    rounds: int = 1000
-    blocks: int = 1
-    varied: bool = False
+    if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
+        return eager(*training)
+    return xla(*training, varied)
 
 
-def eager(net: nn.Module, loss: Callable, optimizer: Optimizer, ahead: Ahead) -> Callable:
+def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
     """Step by step. One ordinary backward pass of the summed losses: rows are independent, so it is every row's own
     gradient, without what ``vmap(grad)`` costs."""
-    return one_by_one(stepping(net, summed_gradient(net, loss), optimizer))
+    step = stepping(net, summed_gradient(net, loss), optimizer)
 
-
-def inductor(net: nn.Module, loss: Callable, optimizer: Optimizer, ahead: Ahead) -> Callable:
-    """Step by step, each one a program of ``torch.compile``: some ten seconds per shape, and a C++ compiler."""
-    torch.compiler.reset()  # or the shapes of the last training would make this one's dynamic: slower
-    return one_by_one(torch.compile(stepping(net, client_gradient(net, loss), optimizer)))
-
-
-def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, ahead: Ahead) -> Callable:
-    """All steps as one program of XLA, see ``xla``: a second or two per shape."""
-    from .xla import xla as by_xla
-
-    return by_xla(net, loss, optimizer, ahead.varied)
-
-
-BACKENDS = {"eager": eager, "inductor": inductor, "xla": xla}
-
-
-def one_by_one(step: Callable) -> Callable:
-    """A backend's run from one step of all rows."""
-
-    def run(theta, state, lr, pool, segment: Segment) -> Tensor:
+    def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         return torch.stack([step(theta, state, lr, batch) for batch in each_batch(pool, segment)])
 
-    return run
+    return Backend("eager", steps)
 
 
 def stepping(net: nn.Module, gradient: Callable, optimizer: Optimizer) -> Callable:
@@ -71,14 +72,14 @@ def stepping(net: nn.Module, gradient: Callable, optimizer: Optimizer) -> Callab
     return step
 
 
-def knowing(loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
+def with_constants(loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
     """The loss with constants in every batch, as the plain loops need it."""
 
     @wraps(loss)
-    def known(predict, batch):
+    def loss_of_batch(predict, batch):
         return loss(predict, {**batch, **constants})
 
-    return known
+    return loss_of_batch
 
 
 def of_one(net: nn.Module, loss: Callable) -> Callable:

@@ -8,8 +8,8 @@ import torch
 
 from .batches import UNITS
 from .checkpoints import Checkpoint
+from .federation import Shards, points_of
 from .history import labels_of, parts_of
-from .shards import Shards, points_of
 
 ROUNDS_TO_LEARN = 20  # in fewer rounds a loss may well rise
 
@@ -71,8 +71,6 @@ def check_federation(fed, N: int) -> None:
         raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
     if not 1 <= K <= N:
         raise ValueError(f"{fed.name}: {K} clients for {N} points; every client needs at least one point")
-    if fed.weights not in ("size", "equal"):
-        raise ValueError(f"{fed.name}: weights = {fed.weights!r}; expected 'size' (n_k / n) or 'equal' (1 / K)")
     if not (isinstance(fed.seed, (int, np.integer)) and fed.seed >= 0):
         raise ValueError(f"{fed.name}: seed = {fed.seed!r}; expected a whole number >= 0")
     if not (isinstance(fed.lr, (int, float)) and 0 < fed.lr < float("inf")):

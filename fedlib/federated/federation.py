@@ -10,8 +10,45 @@ import torch
 from torch import Tensor
 
 from .mixing import fedavg, isolated
-from .server import Server
-from .shards import Shards, points_of, sizes_of
+from .optimizers import Server
+
+
+@dataclass(frozen=True, eq=False)
+class Shards(Sequence):
+    """K index arrays as one: client k owns order[offsets[k] : offsets[k + 1]], a view.
+
+    order: indices into the pool, client after client. offsets [K + 1]: rising. A slice of clients is ``Shards`` again.
+    """
+
+    order: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            if k.step not in (None, 1):
+                raise ValueError(f"shards[{k.start}:{k.stop}:{k.step}]: expected neighbouring clients, a step of 1")
+            start, stop, _ = k.indices(len(self))
+            return Shards(self.order, self.offsets[start : max(start, stop) + 1])
+        k = range(len(self))[k]
+        return self.order[self.offsets[k] : self.offsets[k + 1]]
+
+    @classmethod
+    def of_sizes(cls, order: np.ndarray, sizes: np.ndarray) -> "Shards":
+        """``order`` cut into shards of these sizes [K]."""
+        return cls(order, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def sizes_of(shards: Sequence[np.ndarray]) -> np.ndarray:
+    """Points of each client [K]."""
+    return np.diff(shards.offsets) if isinstance(shards, Shards) else np.array([len(shard) for shard in shards])
+
+
+def points_of(shards: Sequence[np.ndarray]) -> np.ndarray:
+    """The points of all clients, one client after the other."""
+    return shards.order[slice(*shards.offsets[[0, -1]])] if isinstance(shards, Shards) else np.concatenate(shards)
 
 
 @dataclass(frozen=True)
@@ -19,12 +56,11 @@ class Federation:
     """K clients that talk to each other: who owns which points, and how they communicate.
 
     Args:
-        shards: K index arrays into the pool of points; see ``shards.Shards`` for very many clients.
-        mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``; a rule with a third argument gets the round.
-        server: what the server does with the mixed models, see ``server``; None keeps them as they are.
+        shards: K index arrays into the pool of points; see ``Shards`` for very many clients.
+        mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``.
+        server: what the server does with the mixed models, see ``optimizers.Server``; None keeps them as they are.
         fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
         lr: local learning rate. decay: in round r = 0, 1, ... it is lr decay^r, or lr decay(r) for a function.
-        weights: "size" for p_k = n_k / n, "equal" for 1 / K.
         common_init: all clients start from the same parameters.
         seed: of initial parameters, mini-batches and participation.
         name: for messages and figures.
@@ -36,7 +72,6 @@ class Federation:
     fraction: float | tuple[float, float] = 1.0
     lr: float = 1e-3
     decay: float | Callable[[int], float] = 1.0
-    weights: str = "size"
     common_init: bool = True
     seed: int = 0
     name: str = "federation"
@@ -48,9 +83,8 @@ class Federation:
 
     @cached_property
     def p(self) -> np.ndarray:
-        """Aggregation weights [K], sum 1."""
-        n = self.sizes.astype(float) if self.weights == "size" else np.ones(len(self.shards))
-        return n / n.sum()
+        """Aggregation weights p_k = n_k / n [K], sum 1."""
+        return self.sizes / self.sizes.sum()
 
     def rate(self, r: int) -> float:
         """Learning rate of round r; ValueError where a decay function gives none."""

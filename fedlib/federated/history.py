@@ -18,7 +18,7 @@ class History:
     rows: key of a federation -> its slice of the M clients. parts: names of a key's parts.
     distinct [D, P]: the different models; source [M]: which of them each client has.
     shape: (R, M). worked: (numbers [n] of those who took part, their losses [n] in each round) for rounds in a row.
-    rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...].
+    rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...]. backend: which one really ran.
     """
 
     rows: Mapping[Hashable, slice]
@@ -29,6 +29,7 @@ class History:
     worked: list[tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
+    backend: str = ""
 
     @classmethod
     def empty(cls, federations: Mapping, parts: Sequence[str] | None, rounds: int) -> "History":
@@ -59,11 +60,11 @@ class History:
             r += len(rounds)
         return losses
 
-    def add(self, who: np.ndarray, loss: np.ndarray) -> None:
-        """The losses of a round; it costs nothing for clients who did not take part."""
+    def add(self, who: np.ndarray, losses: np.ndarray) -> None:
+        """The losses [T, n] of some rounds; they cost nothing for clients who did not take part."""
         if not self.worked or who is not self.worked[-1][0]:
             self.worked.append((who, []))
-        self.worked[-1][1].append(loss)
+        self.worked[-1][1].extend(losses)
 
     def keep(self, state) -> None:
         """The models of a ``states.State``."""

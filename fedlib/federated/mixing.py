@@ -1,14 +1,9 @@
 """Communication is a matrix: theta <- A theta, A [K, K] row-stochastic.
 
 Every rule takes the clients' weights p [K] (sum 1) and who took part (bool [K]) and returns A. Row i says
-what client i holds after the exchange. A rule with a third argument also gets the round, so that a topology may change
-over time. A rule whose rows are all equal may return one of them as ``np.broadcast_to(row, (K, K))``: a million clients
+what client i holds after the exchange. A rule whose rows are all equal may return one of them as ``np.broadcast_to(row, (K, K))``: a million clients
 are then no matrix with 10^12 entries.
 """
-
-from collections.abc import Callable
-from functools import cache
-from inspect import signature
 
 import numpy as np
 
@@ -62,8 +57,3 @@ def distinct_rows(A: np.ndarray) -> np.ndarray:
     """Rows of a mixing matrix that differ: [1, K] if all clients receive the same, else A itself."""
     return A[:1] if A.strides[0] == 0 or (A[0] == A).all() else A
 
-
-@cache
-def takes_round(mixing: Callable) -> bool:
-    """Whether a rule has a third argument: its matrix may then be another one in every round."""
-    return len(signature(mixing).parameters) > 2

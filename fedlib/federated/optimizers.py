@@ -1,4 +1,4 @@
-"""Local optimisers on a stack: FedJAX's shape, an algorithm is ``init`` and ``apply``.
+"""Optimisers on a stack, at the clients and at the server: FedJAX's shape, an algorithm is ``init`` and ``apply``.
 
 theta, its gradient and the state have a leading row axis; every operation is elementwise or per row, so
 each row is an optimiser of its own. State is updated in place.
@@ -15,7 +15,7 @@ from torch import Tensor
 class Optimizer(NamedTuple):
     """init(theta) -> state; apply(theta, gradient, state, lr [M, 1]) changes theta and state in place.
 
-    Two more for algorithms whose clients do something at the ends of a round, too, with a ``wire.Wire`` at hand:
+    Two more for algorithms whose clients do something at the ends of a round, too, with an ``exchange.Wire`` at hand:
     start(theta, state, wire): before the first local step. finish(theta, state, wire): after the last one, before theta
     is mixed.
 
@@ -36,6 +36,19 @@ class Optimizer(NamedTuple):
     passing: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
+
+
+class Server(NamedTuple):
+    """What the server does with the mixed models: init(theta) -> state; apply(before, mixed, state) -> the models that
+    go out; state is changed in place.
+
+    ``mixed`` is A theta, what the clients would hold without it; ``before`` what they held when the round began. Both
+    are [D, P], a row per distinct model (one for a federation whose clients all receive the same), so a server is
+    elementwise per row and serves all federations of a stack that have it at once.
+    """
+
+    init: Callable[[Tensor], dict[str, Tensor]]
+    apply: Callable[[Tensor, Tensor, dict[str, Tensor]], Tensor]
 
 
 def sgd(momentum: float = 0.0) -> Optimizer:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import qmc
 
-from .shards import Shards
+from .federation import Shards
 
 
 def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> Shards:

@@ -1,7 +1,7 @@
 """The engine: a federation is a stack of models, and communication is a matrix.
 
 Row r of theta [M, P] is one model. Local work: all active rows take an optimiser step at once, with a loss written for
-ONE client, see ``backends``. Communication: theta <- A theta, see ``exchange``. Only distinct models are held, and of
+ONE client, see ``local``. Communication: theta <- A theta, see ``exchange``. Only distinct models are held, and of
 an idle client only what an algorithm keeps, see ``states``. A whole figure (levels x seeds x {centralised, isolated,
 federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same algorithms as plain loops stand in
 ``reference``.
@@ -15,21 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
-from .backends import Ahead, knowing, summed_gradient
+from .backends import backend_of, summed_gradient, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
 from .checks import check_constants, check_noise
-from .choice import backend_of
-from .exchange import Exchange, exchange, matrices, needs_everyone, sources_of
-from .federation import Federation
-from .kept import put_back, split_state, spread_out, taken
-from .mixing import takes_round
+from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
+from .federation import Federation, slices_of
+from .local import Turn, Work, full_gradient, local_work, look_for_divergence, not_seen, remember_first, turn_of
 from .optimizers import Optimizer, adam
-from .server import served_by
-from .site import server_step, site_round
-from .stack import home_columns, rows_of, stack
-from .states import Round, State
-from .wire import wire_of
-from .work import Todo, Work, todo
+from .stack import home_columns, stack
+from .states import Round, State, put_back, split_state
 
 
 def play(
@@ -38,18 +32,9 @@ def play(
     pool: Mapping[str, Tensor],
     federations: Sequence[Federation] | Mapping[Hashable, Federation],
     *,
-    local: Local,
-    noise: tuple[int, ...] | None = None,
-    optimizer: Optimizer | None = None,
-    reset_moments: bool = False,
-    personal: Sequence[str] = (),
     init: Callable = fan_in_uniform,
-    constants: Mapping[str, Tensor] | None = None,
-    backend: str = "auto",
-    device: str = "cpu",
-    dtype: torch.dtype = torch.float32,
     state: State | None = None,
-    rounds: int | None = None,
+    **work_args,
 ) -> Iterator[Round]:
     """Rounds without end, one for each ``next``: for who wants to look, pause and step.
 
@@ -61,33 +46,40 @@ def play(
         personal: names of parameters that stay at the clients and are never mixed.
         init: draws a row's start, see ``stack.draw_parameters``.
         constants: tensors that all clients share (residual points, say); they come with every batch and every test.
-        backend: "eager", "inductor" or "xla", see ``backends``; or "auto", the fastest of them here, see ``choice``.
+        backend: "eager" or "xla", see ``backends``; or "auto", which compiles where much lies ahead.
         state: go on from here, as a ``Round`` left it. rounds: how many you will want, if you know; "auto" asks.
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
-    work = prepared(
-        net, loss, pool, federations, local=local, noise=noise, optimizer=optimizer, reset_moments=reset_moments,
-        personal=personal, constants=constants, backend=backend, device=device, dtype=dtype, rounds=rounds,
-    )  # fmt: skip
-    everyone, device = all(fed.fraction == 1 for fed in federations), device_of(device)
-    state = state or beginning(work, init)
-    varies, decays = (any(x) for x in zip(*((takes_round(f.mixing), f.decay != 1) for f in federations), strict=True))
-    here = None
+    work = prepared(net, loss, pool, federations, **work_args)
+    return rounds_from(work, state or beginning(work, init))
+
+
+def rounds_from(work: Work, state: State, until: Callable[[int], int] = lambda r: r + 1) -> Iterator[Round]:
+    """Rounds without end. until: r -> the round before which somebody wants to look again; where all clients take part
+    in every round, a compiled backend plays all up to there as one program."""
+    federations, device = work.federations, work.home.device
+    everyone, active = all(fed.fraction == 1 for fed in federations), None
+    decays = any(fed.decay != 1 for fed in federations)
     while True:
-        r, others = state.round, here is None
-        if others or not everyone:
+        r, changed = state.round, active is None
+        if changed or not everyone:
             drawn = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
-            others = others or not all(map(np.array_equal, drawn, here))
-            here = drawn
-        if others or varies:
-            found = matrices(federations, here, r)
-        if others:
-            own = todo(work, here, [*map(needs_everyone, federations, found, here)])
-        if others or varies:
-            mixed, served = exchange(work, found, own), served_by(work, found)
-        if others or decays:
-            lr = torch.tensor([[fed.rate(r)] for fed in federations], dtype=dtype, device=device)[own.owner]
-        done = one_round(work, state, own, mixed, served, lr)
+            changed = changed or not all(map(np.array_equal, drawn, active))
+            active = drawn
+        if changed:
+            mixing = matrices(federations, active)
+            turn = turn_of(work, active, [*map(needs_everyone, mixing, active)])
+            mixed, served = exchange(work, mixing, turn), served_by(work, mixing)
+            program = None
+            if everyone and work.backend.rounds:
+                program = work.backend.rounds(work, turn, mixed, served, r, standing(work, state, turn, served))
+        if program:
+            last = r + 1 if any(not_seen(work, turn, block) for block in turn.blocks) else until(r)
+            done = several_rounds(work, state, turn, mixed, served, program, last)
+        else:
+            if changed or decays:
+                lr = torch.tensor([[fed.rate(r)] for fed in federations], dtype=work.dtype, device=device)[turn.owner]
+            done = one_round(work, state, turn, mixed, served, lr)
         yield done
         state = done.state
 
@@ -99,72 +91,173 @@ def prepared(
     """The work of these clients; arguments as in ``play``."""
     check_noise(pool, noise)
     check_constants({*pool, "w", "noise"}, constants)
-    device = device_of(device)
-    rows, home = rows_of(federations), home_columns(net, personal).to(device)
-    optimizer, loss = optimizer or adam(), knowing(loss, on(constants, device, dtype))
-    blocks = 1 + local.points(rows.sizes).sum() // POINTS_PER_BLOCK["cpu"]
-    everyone = all(fed.fraction == 1 for fed in federations)
-    varied = not everyone and not as_many_in_every_round(federations, rows.sizes, local)
-    steps = backend_of(backend, net, loss, optimizer, Ahead(rounds or Ahead().rounds, int(blocks), varied))
-    first, gradient = np.full(len(rows.sizes), np.nan), summed_gradient(net, loss)
-    pool, sources = on(pool, device, dtype), lru_cache(2)(partial(sources_of, rows.starts, torch.device(device)))
-    return Work(
-        net, pool, federations, rows, home, sources, local, noise, optimizer, reset_moments, gradient, steps, dtype,
-        first,
+    device, sizes = device_of(device), np.concatenate([fed.sizes for fed in federations])
+    starts = np.array([*(rows.start for rows in slices_of(federations)), len(sizes)])
+    place = np.empty(len(sizes), int)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))  # who has more points takes no fewer steps
+    optimizer, loss, pool = optimizer or adam(), with_constants(loss, on(constants, device, dtype)), on(pool, device, dtype)
+    chosen = backend_of(
+        backend, (net, loss, optimizer), steps_ahead(rounds, sizes, local), shapes_vary(federations, local), pool,
+        one_point(pool, noise),
     )  # fmt: skip
+    return Work(
+        net=net,
+        pool=pool,
+        federations=federations,
+        starts=starts,
+        sizes=sizes,
+        place=place,
+        home=home_columns(net, personal).to(device),
+        sources=lru_cache(2)(partial(sources_of, starts, torch.device(device))),
+        local=local,
+        noise=noise,
+        optimizer=optimizer,
+        reset_moments=reset_moments,
+        gradient=summed_gradient(net, loss),
+        backend=chosen,
+        dtype=dtype,
+        first=np.full(len(sizes), np.nan),
+    )
 
 
-def as_many_in_every_round(federations: Sequence[Federation], sizes: np.ndarray, local: Local) -> bool:
-    """Whether the work of a round looks the same, whoever takes part: so many clients, alike in points and steps."""
+def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None) -> dict[str, Tensor]:
+    """A batch [1, 1, ...] of one client's only point: enough to see which operations a step is made of."""
+    x = next(iter(pool.values()), torch.empty(0))
+    drawn = {"noise": torch.zeros(1, 1, *noise).to(x)} if noise else {}
+    return {name: v[None, :1] for name, v in pool.items()} | drawn | {"w": torch.ones(1, 1).to(x)}
+
+
+def steps_ahead(rounds: int | None, sizes: np.ndarray, local: Local) -> int:
+    """Local steps of blocks, as far as anybody knows; 0 where the rounds are not known."""
+    blocks = 1 + int(local.points(sizes).sum()) // POINTS_PER_BLOCK["cpu"]
+    return (rounds or 0) * blocks * int(np.max(n_steps(sizes, local)))
+
+
+def shapes_vary(federations: Sequence[Federation], local: Local) -> bool:
+    """Whether blocks have other shapes in other rounds: others take part, who have other points or are more or fewer."""
+    if all(fed.fraction == 1 for fed in federations):
+        return False
+    sizes = np.concatenate([fed.sizes for fed in federations])
     alike = not np.ptp(local.points(sizes)) and not np.ptp(n_steps(sizes, local))
-    return alike and not any(isinstance(fed.fraction, tuple) for fed in federations)
+    return not alike or any(isinstance(fed.fraction, tuple) for fed in federations)
 
 
 def beginning(work: Work, init: Callable) -> State:
     """The state before round 0."""
-    own = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
-    keys = [(fed.seed, *key) for fed, keys in zip(work.federations, own, strict=True) for key in keys]
-    theta, source = stack(work.net, keys, init).to(work.home.device, work.dtype), work.sources(tuple(map(len, own)))
-    own, shared = split_state(work.optimizer, work.optimizer.init(theta), work.reset_moments)
-    stored = source[torch.as_tensor(np.argsort(work.rows.place), device=source.device)]
-    personal = spread_out({"": theta[:, work.home]}, source)[""]
-    return State(0, theta, spread_out(own, stored) | shared, [], source, work.home, personal)
+    starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
+    keys = [(fed.seed, *key) for fed, of_fed in zip(work.federations, starts, strict=True) for key in of_fed]
+    theta, source = stack(work.net, keys, init).to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
+    per_client, shared = split_state(work.optimizer, work.optimizer.init(theta), work.reset_moments)
+    stored = source[torch.as_tensor(np.argsort(work.place), device=source.device)]
+    return State(0, theta, spread_out(per_client, stored) | shared, [], source, work.home, theta[source][:, work.home])
 
 
-def one_round(work: Work, state: State, todo: Todo, mixed: Exchange, served: list, lr: Tensor) -> Round:
+def spread_out(first: Mapping[str, Tensor], source: Tensor) -> dict[str, Tensor]:
+    """first [D, ...] -> a row for each client [M, ...]. Zeros are not written: no row costs memory before its client
+    works."""
+    return {name: v[source] if v.any() else v.new_zeros(len(source), *v.shape[1:]) for name, v in first.items()}
+
+
+def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: list, lr: Tensor) -> Round:
     """Local work, exchange, server. served: of ``served_by``. lr [n, 1]."""
-    r, x, optimizer = state.round, state.models(todo.clients), work.optimizer
-    kept = at_hand(work, state, x, todo)
-    wire = wire_of(work, x, todo, mixed, r) if optimizer.start or optimizer.finish else None
-    loss = site_round(work, todo, r, x, kept, lr, wire)
+    r, optimizer = state.round, work.optimizer
+    x, kept, at_server = standing(work, state, turn, served)
+    if work.reset_moments or optimizer.passing:
+        kept = optimizer.init(x) | kept
+    wire = wire_of(work, turn, mixed, lambda: full_gradient(work, work.gradient, x, turn)) if needs_wire(optimizer) else None
+    loss = site_round(work, turn, r, x, kept, lr, wire)
     began = [state.models(clients) for *_, clients in served]
-    at_server = state.server or [server.init(before) for (server, *_), before in zip(served, began, strict=True)]
-    theta = server_step(mixed.U, x, served, began, at_server, r)
+    theta = server_step(mixed, x, served, began, at_server)
     if len(state.columns):
-        put_back(state.personal, todo.clients, x[:, state.columns])
-    after = State(r + 1, theta, left(work, state, kept, todo, mixed), at_server, mixed.source, *state[-2:])
-    return Round(r, todo.numbers, loss, work.first, todo.clients, x, state, after)
-
-
-def at_hand(work: Work, state: State, x: Tensor, todo: Todo) -> dict[str, Tensor]:
-    """The optimisers' state [n, ...] of the clients at hand: what they keep, what goes with their models, or anew."""
-    optimizer = work.optimizer
-    kept = {
-        name: v[state.source[todo.clients]] if name in optimizer.shared else taken(v, todo.places, x.device)
+        put_back(state.personal, turn.clients, x[:, state.columns])
+    optimizer_state = {
+        name: v.new_zeros(mixed.D, *v.shape[1:]).index_copy_(0, mixed.spread, kept[name])
+        if name in optimizer.shared
+        else put_back(v, turn.places, kept[name])
         for name, v in state.optimizer.items()
     }
-    return (optimizer.init(x) if work.reset_moments or optimizer.passing else {}) | kept
+    after = State(r + 1, theta, optimizer_state, at_server, mixed.source, state.columns, state.personal)
+    return Round(r, turn.numbers, loss[None], work.first, turn.clients, x, state, after)
 
 
-def left(work: Work, state: State, kept: Mapping[str, Tensor], todo: Todo, mixed: Exchange) -> dict[str, Tensor]:
-    """What the optimisers leave of it to the next round: rows of clients in their places, rows of models anew."""
-    found = {}
-    for name, v in state.optimizer.items():
-        if name in work.optimizer.shared:
-            found[name] = v.new_zeros(mixed.U.shape[0], *v.shape[1:]).index_copy_(0, mixed.spread, kept[name])
-        else:
-            found[name] = put_back(v, todo.places, kept[name])
-    return found
+def several_rounds(
+    work: Work, state: State, turn: Turn, mixed: Exchange, served: list, program: Callable, last: int
+) -> Round:
+    """Rounds up to ``last``, or as many as the program takes at once, where all clients take part. See ``one_round``."""
+    r = state.round
+    x, after, kept, at_server, losses, of_last = program(*standing(work, state, turn, served), r, last)
+    played = len(losses)
+    if not np.isfinite(losses[-1]).all() or not torch.isfinite(x.sum(1)).all():  # it ends with such a round
+        blocks = [of_last[: turn.steps[block][0], block] for block in turn.blocks]
+        look_for_divergence(work, turn, blocks, x, r + played - 1)
+    remember_first(work, turn, of_last[0].numpy())
+    row = np.empty(mixed.D, int)
+    row[mixed.spread.cpu().numpy()] = np.arange(len(x))  # of a client that has this model
+    personal = state.personal.index_copy(0, turn.clients, x[:, state.columns])
+    optimizer_state = {name: v[row] if name in work.optimizer.shared else v for name, v in kept.items()}
+    end = State(r + played, after[row], optimizer_state, at_server, mixed.source, state.columns, personal)
+    return Round(end.round - 1, turn.numbers, losses / turn.steps, work.first, turn.clients, x, state, end)
+
+
+def site_round(
+    work: Work, turn: Turn, r: int, x: Tensor, kept: Mapping[str, Tensor], lr: Tensor, wire: Wire | None
+) -> np.ndarray:
+    """The local work of all clients of one site as one stack, in place in x and kept: one half of a round.
+
+    The other half is ``server_step``. ``one_round`` plays both in one process, ``fedlib.engines`` on different
+    machines: what is equal by construction is these two functions.
+
+    Args:
+        work, turn: what the clients do, and who of them in round r.
+        x [n, P]: the models that they were given. kept: their optimisers' state, each [n, ...]. lr [n, 1].
+        wire: what they exchange at the ends of the round; None where their optimiser sends no more than the models.
+
+    Returns:
+        loss of those who worked: mean over their steps.
+
+    Raises:
+        FloatingPointError: a loss or a model became non-finite; names client, round and step.
+    """
+    if work.optimizer.start:
+        work.optimizer.start(x, kept, wire)
+    loss = local_work(work, x, kept, lr, r, turn)
+    if work.optimizer.finish:
+        work.optimizer.finish(x, kept, wire)
+    return loss
+
+
+def server_step(
+    mixed: Exchange, x: Tensor, served: Sequence[tuple], began: Sequence[Tensor], states: Sequence[dict]
+) -> Tensor:
+    """theta = U x, and what the servers make of it.
+
+    Args:
+        x [n, P]: the models that came.
+        served: of ``served_by``; began: for each server the models when the round began; states: changed in place.
+
+    Returns:
+        theta [D, P]: the distinct models that go out.
+    """
+    theta = mixed.distinct(x)
+    for (server, rows, _), before, at_server in zip(served, began, states, strict=True):
+        theta[rows] = server.apply(before, theta[rows], at_server)
+    return theta
+
+
+def needs_wire(optimizer: Optimizer) -> bool:
+    """Whether clients exchange more than the models."""
+    return bool(optimizer.start or optimizer.finish)
+
+
+def standing(work: Work, state: State, turn: Turn, served: list) -> tuple[Tensor, dict, list]:
+    """Before a round: the models x [n, P] of the clients at hand, what their optimisers kept, each [n, ...], and what
+    the servers keep."""
+    kept = {
+        name: v[state.source[turn.clients]] if name in work.optimizer.shared else v[turn.places]
+        for name, v in state.optimizer.items()
+    }
+    at_server = state.server or [server.init(state.models(clients)) for server, _, clients in served]
+    return state.models(turn.clients), kept, at_server
 
 
 def device_of(name: str) -> str:

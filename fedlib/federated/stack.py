@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from ..streams import torch_stream
-from .federation import slices_of
 
 
 def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) -> Tensor:
@@ -53,26 +50,6 @@ def predict(net: nn.Module, row: Tensor, *inputs: Tensor) -> Tensor:
     """The network with one row [P] of a stack as its parameters, without gradients."""
     with torch.no_grad():
         return functional_call(net, as_dict(net, row), inputs)
-
-
-class Rows(NamedTuple):
-    """All clients of a stack, one federation after the other.
-
-    starts [F + 1]: where those of each federation begin in this list. sizes [M]: their points. place [M]: where each
-    stands in the order of falling work, in which what clients keep is stored; who works in a block are neighbours.
-    """
-
-    starts: np.ndarray
-    sizes: np.ndarray
-    place: np.ndarray
-
-
-def rows_of(federations: Sequence) -> Rows:
-    """The clients of a stack of federations."""
-    sizes, starts = np.concatenate([fed.sizes for fed in federations]), [at.start for at in slices_of(federations)]
-    place = np.empty(len(sizes), int)
-    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))  # who has more points takes no fewer steps
-    return Rows(np.array([*starts, len(sizes)]), sizes, place)
 
 
 def home_columns(net: nn.Module, personal: Sequence[str]) -> Tensor:

@@ -1,6 +1,7 @@
 """``train``: the rounds of ``rounds.play``, recorded, kept and labelled."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 
@@ -9,13 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from ..models.networks import fan_in_uniform
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
 from .checks import check_experiment, checked_keys, warn_if_nothing_learnt
 from .federation import Federation
 from .history import History
-from .rounds import device_of, on, play
+from .rounds import beginning, device_of, on, prepared, rounds_from
 from .stack import as_dict
 from .states import Round, State
 from .workers import shared_out, side_by_side
@@ -39,7 +41,7 @@ def train(
     constants: Mapping[str, Tensor] | None = None,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
-    **how,
+    **work_args,
 ) -> History:
     """Train all federations as one stack of M = sum K_f models, for R rounds.
 
@@ -56,7 +58,7 @@ def train(
             work there on copies of what they know: for long trainings.
         device: "cpu", "cuda", ..., or "auto", an accelerator where there is one.
         progress: a bar while it runs, or a function that is told how many rounds are done.
-        constants, and how (optimizer, noise, personal, backend, ...): see ``play``.
+        constants, and work_args (optimizer, noise, personal, backend, ...): see ``play``.
 
     Raises:
         ValueError: unusable arguments or checkpoint, before any training.
@@ -70,16 +72,19 @@ def train(
     trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
     result, first = trained(
         federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
-        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, **how,
+        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, **work_args,
     )  # fmt: skip
     warn_if_nothing_learnt(result, first)
     return result
 
 
+LOOK = 0.5  # s at most that a compiled program plays without a look: somebody may want to interrupt it
+
+
 def one_stack(
     federations: Mapping[Hashable, Federation], test: Mapping[str, Tensor], checkpoint: checkpoints.Checkpoint | None,
     progress: bool | Callable, *, net, loss, pool, rounds, local, parts, evaluate, evaluate_every, constants, device,
-    dtype, **how,
+    dtype, init=fan_in_uniform, **work_args,
 ) -> tuple[History, np.ndarray]:  # fmt: skip
     """``train`` in this process, with checked arguments.
 
@@ -87,21 +92,26 @@ def one_stack(
         its history, and every client's loss before its first step [M]: NaN if that was before a checkpoint.
     """
     test, constants, state = on(test, device, dtype), on(constants, device, dtype), None
-    result, due = History.empty(federations, parts, rounds), {*range(evaluate_every, rounds, evaluate_every), rounds}
-    if checkpoint is not None and (found := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
-        state = State(*found)
+    result, due = History.empty(federations, parts, rounds), sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
+    if checkpoint is not None and (stored := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
+        state = State(*stored)
+    start = state.round if state else 0
     first = np.full(result.shape[1], np.nan)
-    if state is None or state.round < rounds:
-        how |= dict(local=local, constants=constants, device=device, dtype=dtype)
-        played = play(net, loss, pool, federations, state=state, rounds=rounds, **how)
-        saved_at = time.monotonic()
-        for r in rounds_of(start := state.round if state else 0, rounds, progress):
+    if start < rounds:
+        shared = dict(local=local, constants=constants, device=device, dtype=dtype, rounds=rounds)
+        work = prepared(net, loss, pool, list(federations.values()), **shared, **work_args)
+        result.backend, pace = work.backend.name, Pace(due)
+        played, saved_at = rounds_from(work, state or beginning(work, init), pace.until), time.monotonic()
+        for r in rounds_of(start, rounds, progress):
+            if state and r < state.round:  # played already, with others
+                continue
             done = next(played)
             state = done.state
+            pace.tell(state.round - r)
             result.add(done.clients, done.loss)
-            if evaluate is not None and r + 1 in due:
+            if evaluate is not None and state.round in due:
                 record(result, done, net, evaluate, test, constants)
-            if checkpoint is not None and (r + 1 == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
+            if checkpoint is not None and (state.round == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
         if not start:
@@ -110,14 +120,29 @@ def one_stack(
     return result, first
 
 
+class Pace:
+    """How many rounds may go by without a look: none of those that are due, and about ``LOOK`` seconds."""
+
+    def __init__(self, due: Sequence[int]):
+        self.due, self.rounds, self.began = due, 1, time.monotonic()
+
+    def until(self, r: int) -> int:
+        self.began = time.monotonic()
+        return min(self.due[bisect_right(self.due, r)], r + self.rounds)
+
+    def tell(self, played: int) -> None:
+        if played == self.rounds and time.monotonic() - self.began < LOOK / 2:
+            self.rounds *= 2
+
+
 def record(result: History, done: Round, net, evaluate, test, constants, chunk: int = 64) -> None:
     """Evaluate every distinct model once and append the metrics of all rows."""
     models, source = done.state.distinct()
-    first = source[[own.start for own in result.rows.values()]]
+    first = source[[rows.start for rows in result.rows.values()]]
     owner = torch.searchsorted(first, torch.arange(len(models), device=models.device), right=True) - 1
 
-    def one(params, own):
-        return evaluate(lambda *x: functional_call(net, params, x), {**own, **constants})
+    def one(params, test_of_one):
+        return evaluate(lambda *x: functional_call(net, params, x), {**test_of_one, **constants})
 
     with torch.no_grad():
         parts = [
@@ -138,6 +163,6 @@ def tests_of(test, federations: Mapping[Hashable, Federation]) -> dict[str, Tens
     each = [test(key) for key in federations]
     shared = {name for name, value in each[0].items() if all(other[name] is value for other in each)}
     return {
-        name: value.expand(len(each), *value.shape) if name in shared else torch.stack([own[name] for own in each])
+        name: value.expand(len(each), *value.shape) if name in shared else torch.stack([tensors[name] for tensors in each])
         for name, value in each[0].items()
     }

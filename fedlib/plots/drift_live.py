@@ -2,7 +2,7 @@
 
 import ipywidgets
 
-from ..federated.live import Training
+from ..notebook.live import Training
 from ..problems import function_live as wave
 from ..problems.drift_study import RULES
 from . import function_live, live

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..federated.live import Training
-from ..federated.player import Moment
+from ..notebook.live import Training
+from ..notebook.player import Moment
 from ..problems import feddro_live as problem
 from . import live
 from .style import COLORS

@@ -3,8 +3,8 @@
 import ipywidgets
 import numpy as np
 
-from ..federated.live import Training
-from ..federated.player import Moment
+from ..notebook.live import Training
+from ..notebook.player import Moment
 from ..problems import flow_live as problem
 from ..problems.flow import TRUTH
 from . import live

@@ -1,7 +1,7 @@
 """Notebook 05 live: Poisson's equation, the clients' solutions and their residuals."""
 
-from ..federated.live import Training
-from ..federated.player import Moment
+from ..notebook.live import Training
+from ..notebook.player import Moment
 from ..problems import forward_live as problem
 from . import live
 from .functions import shade

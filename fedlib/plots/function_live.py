@@ -3,8 +3,8 @@
 import ipywidgets
 import numpy as np
 
-from ..federated.live import MIXING, SERVERS, Training
-from ..federated.player import Moment
+from ..notebook.live import MIXING, SERVERS, Training
+from ..notebook.player import Moment
 from ..problems import function_live as problem
 from . import live
 from .functions import shade

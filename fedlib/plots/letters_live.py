@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from ..federated.live import Training
-from ..federated.player import Moment
+from ..notebook.live import Training
+from ..notebook.player import Moment
 from ..problems import letters_live as problem
 from . import live
 from .letters import WRONG, show_drawn

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import ipywidgets
 
-from ..federated.live import Training
-from ..federated.player import PACES, Moment, Player
+from ..notebook.live import Training
+from ..notebook.player import PACES, Moment, Player
 from ..runs import pages
 from .live_views import remember, view, words
 from .redraw import painter

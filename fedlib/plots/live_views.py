@@ -7,8 +7,8 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ..federated.live import Training
-from ..federated.player import Moment
+from ..notebook.live import Training
+from ..notebook.player import Moment
 from .style import CLIENTS, COLORS, growth
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}

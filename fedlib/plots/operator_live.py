@@ -2,8 +2,8 @@
 
 import ipywidgets
 
-from ..federated.live import Training
-from ..federated.player import Moment
+from ..notebook.live import Training
+from ..notebook.player import Moment
 from ..problems import operator_live as problem
 from . import live
 from .live_views import draw_models

@@ -2,8 +2,8 @@
 
 import ipywidgets
 
-from ..federated.live import MIXING, OPTIMIZERS, Training
-from ..federated.player import Moment
+from ..notebook.live import MIXING, OPTIMIZERS, Training
+from ..notebook.player import Moment
 from ..problems import pendulum
 from ..problems import pendulum_live as problem
 from . import live, style

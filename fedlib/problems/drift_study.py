@@ -9,15 +9,10 @@ import xarray
 from torch import Tensor
 
 from ..federated.checkpoints import Checkpoint
-from ..federated.correction import corrected
 from ..federated.federation import Federation, centralised, join
-from ..federated.fedopt import fedadam, fedyogi
-from ..federated.fedprox import fedprox
 from ..federated.history import History
-from ..federated.mime import mime
-from ..federated.moments import averaged_moments
 from ..federated.optimizers import Optimizer, adam
-from ..federated.scaffold import scaffold
+from ..federated.rules import averaged_moments, corrected, fedadam, fedprox, fedyogi, mime, scaffold
 from ..federated.train import train
 from ..models.networks import glorot_uniform
 from .drift import Task

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from ..federated.batches import Local
-from ..federated.live import Training
 from ..federated.rounds import on
 from ..federated.stack import as_dict
 from ..models.networks import glorot_uniform
+from ..notebook.live import Training
 from ..numerics.metrics import relative_l2
 from ..streams import stream
 from . import flow, flow_study

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
-from ..federated.live import Training
 from ..models.networks import glorot_uniform
+from ..notebook.live import Training
 from ..numerics.metrics import relative_l2
 from . import forward
 from .forward import VALUE_ONLY

@@ -8,9 +8,9 @@ from torch import nn
 
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
-from ..federated.live import MIXING, SERVERS, Training
 from ..federated.partitions import index_rule
 from ..models.networks import glorot_uniform, mlp
+from ..notebook.live import MIXING, SERVERS, Training
 from . import functions
 
 POINTS, WIDTH = 200, 48

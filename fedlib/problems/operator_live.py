@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
-from ..federated.live import Training
 from ..federated.rounds import on
 from ..models.networks import glorot_normal
+from ..notebook.live import Training
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..streams import stream
 from . import operators

@@ -12,15 +12,10 @@ import torch
 
 from fedlib.engines.experiment import Experiment
 from fedlib.federated.batches import Local
-from fedlib.federated.correction import corrected
 from fedlib.federated.federation import Federation
-from fedlib.federated.fedopt import fedadam
-from fedlib.federated.fedprox import fedprox
-from fedlib.federated.mime import mime
 from fedlib.federated.mixing import ring
-from fedlib.federated.moments import averaged_moments
 from fedlib.federated.optimizers import adam, sgd
-from fedlib.federated.scaffold import scaffold
+from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedprox, mime, scaffold
 from fedlib.models.networks import mlp
 from fedlib.streams import stream
 

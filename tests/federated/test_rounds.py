@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from fedlib import Federation, Local, play, train
-from fedlib.federated import batches, work
-from fedlib.federated.mixing import isolated, ring
+from fedlib.federated import batches
+from fedlib.federated import local as local_module
+from fedlib.federated.mixing import ring
 from fedlib.federated.rounds import device_of
 
 
@@ -43,18 +44,6 @@ def test_a_state_goes_on(problem):
     assert torch.equal(fourth.models(), train(net, loss, pool, feds, rounds=4, **how).theta)
 
 
-def test_a_rule_may_change_with_the_round(problem):
-    net, loss, pool, shards = problem
-
-    def every_other(p, active, round):
-        return (ring if round % 2 else isolated)(p, active)
-
-    played = play(net, loss, pool, [Federation(shards, mixing=every_other)], local=Local(1))
-    for r in range(4):
-        done = next(played)
-        assert torch.equal(done.before, done.after) == (r % 2 == 0)
-
-
 def test_constants_come_with_every_batch(problem):
     net, loss, pool, shards = problem
 
@@ -80,8 +69,8 @@ def test_constants_come_with_every_batch(problem):
 def test_nothing_is_pinned_to_the_cpu(problem, monkeypatch, local):
     """On the device "meta" tensors have shapes only; an operation with a CPU tensor fails, as on an accelerator."""
     net, loss, pool, shards = problem
-    monkeypatch.setattr(work, "raise_if_diverged", lambda *_: None)  # these look at numbers
-    monkeypatch.setattr(work, "check_padding_is_ignored", lambda *_: None)
+    monkeypatch.setattr(local_module, "raise_if_diverged", lambda *_: None)  # these look at numbers
+    monkeypatch.setattr(local_module, "check_padding_is_ignored", lambda *_: None)
     monkeypatch.setattr(torch.Tensor, "cpu", lambda t: torch.zeros(t.shape, dtype=t.dtype))
     monkeypatch.setattr(torch.Tensor, "coalesce", lambda t: t)  # there is no sparse tensor without numbers
     monkeypatch.setattr(torch.sparse, "mm", torch.mm)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fedlib import Federation, Local, centralised, join, train
 from fedlib.federated.checks import check_federation
+from fedlib.federated.federation import Shards, points_of, sizes_of
 from fedlib.federated.partitions import deal
-from fedlib.federated.shards import Shards, points_of, sizes_of
 from fedlib.streams import stream
 
 

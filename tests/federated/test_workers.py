@@ -20,9 +20,9 @@ from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
 from fedlib.federated.checkpoints import Checkpoint
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.fedopt import fedadam
 from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.optimizers import sgd
+from fedlib.federated.rules import fedadam
 from fedlib.federated.train import train
 from fedlib.federated.workers import rows, shared_out
 

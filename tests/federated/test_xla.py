@@ -8,10 +8,9 @@ from torch import nn
 from fedlib.federated import aten, xla
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.fedprox import fedprox
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.reference import fedavg_adam
-from fedlib.federated.scaffold import scaffold
+from fedlib.federated.rules import fedprox, scaffold
 from fedlib.federated.train import train
 from fedlib.models.networks import mlp
 from fedlib.streams import stream

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import feddro_live, live, live_views
 from fedlib.problems import feddro_live as problem
 

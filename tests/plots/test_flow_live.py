@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import flow_live, live, live_views
 from fedlib.problems import flow_live as problem
 

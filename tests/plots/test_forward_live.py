@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import forward_live, live, live_views
 from fedlib.problems import forward
 from fedlib.problems import forward_live as problem

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import letters_live, live, live_views
 from fedlib.problems import letters_live as problem
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated import player as module
-from fedlib.federated.live import MIXING, SERVERS
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook import player as module
+from fedlib.notebook.live import MIXING, SERVERS
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import function_live, live, live_views
 from fedlib.problems import function_live as problem
 

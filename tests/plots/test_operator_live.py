@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import live, live_views, operator_live
 from fedlib.problems import operator_live as problem
 

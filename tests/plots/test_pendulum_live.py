@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.player import PACES, moments
+from fedlib.notebook.player import PACES, moments
 from fedlib.plots import live, live_views, pendulum_live
 from fedlib.problems import pendulum
 from fedlib.problems import pendulum_live as problem

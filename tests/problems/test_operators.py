@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.backends import knowing
+from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.reference import fedavg_adam
@@ -46,7 +46,7 @@ def test_the_stack_equals_the_loop():
     fed = Federation([np.arange(0, 5), np.arange(5, 12)], lr=0.01)
     loop = fedavg_adam(
         net,
-        knowing(operators.operator_loss, problem.constants()),
+        with_constants(operators.operator_loss, problem.constants()),
         pool,
         fed,
         rounds=3,

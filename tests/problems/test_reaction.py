@@ -6,7 +6,7 @@ import torch
 from numpy.polynomial import chebyshev as C
 
 from fedlib.federated import reference
-from fedlib.federated.backends import knowing
+from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import isolated
@@ -104,7 +104,7 @@ def test_residual_points_with_and_without_the_ends():
 def test_the_reaction_stack_equals_the_plain_loop():
     pool, shards = reaction.reaction_data([4])
     net, known = reaction.Pair().double(), reaction.reaction_constants(reaction.reaction_points())
-    loss = knowing(reaction.reaction_loss, known)
+    loss = with_constants(reaction.reaction_loss, known)
     fed = Federation(shards[4], lr=1e-3)
     plain = reference.fedavg_adam(net, loss, pool, fed, rounds=4, local=Local(5), init=glorot_uniform)
     fast = train(net, loss, pool, [fed], rounds=4, local=Local(5), init=glorot_uniform, dtype=torch.float64)

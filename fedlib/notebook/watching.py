@@ -6,9 +6,9 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from .optimizers import Optimizer, adam
-from .rounds import play
-from .states import Round
+from ..federated.optimizers import Optimizer, adam
+from ..federated.rounds import play
+from ..federated.states import Round
 
 
 class Halted(Exception):

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from .federation import Federation, slices_of
-from .fedopt import fedadam, fedavgm
-from .mixing import fedavg, isolated, ring
-from .optimizers import adam, sgd
+from ..federated.federation import Federation, slices_of
+from ..federated.mixing import fedavg, isolated, ring
+from ..federated.optimizers import adam, sgd
+from ..federated.rules import fedadam, fedavgm
+from ..federated.stack import as_dict
 from .player import Moment
-from .stack import as_dict
 from .watching import watched_rounds
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}

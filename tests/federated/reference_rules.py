@@ -1,5 +1,4 @@
-"""Rules against client drift as plain loops: the readable twins of ``fedprox``, ``scaffold``, ``fedopt``, ``moments``,
-``correction`` and ``mime``, and of mixing rules that are no average.
+"""Rules against client drift as plain loops: the readable twins of ``rules``, and of mixing rules that are no average.
 
 One client after the other with torch.optim, as in ``reference``. ``optimizer``: torch.optim.SGD or Adam, one for each
 client, kept over the rounds.
@@ -11,11 +10,11 @@ import numpy as np
 import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from ..models.networks import fan_in_uniform
-from ..streams import torch_stream
-from .batches import Local, participants
-from .reference import average, client_batches, local_updates
-from .stack import draw_parameters, load
+from fedlib.federated.batches import Local, participants
+from fedlib.federated.reference import average, client_batches, local_updates
+from fedlib.federated.stack import draw_parameters, load
+from fedlib.models.networks import fan_in_uniform
+from fedlib.streams import torch_stream
 
 
 def set_up(net, fed, optimizer, init):
@@ -178,7 +177,7 @@ def client_rounds(clients, optimizers, loss, pool, fed, here, r, local, correct)
 
 
 def gossip(net, loss, pool, fed, *, rounds, local, optimizer=torch.optim.SGD, init=fan_in_uniform):
-    """theta_i <- sum_j A_ij theta_j with the matrix A of the round: fed.mixing(p, active, r). Returns theta [K, P]."""
+    """theta_i <- sum_j A_ij theta_j with fed.mixing(p, active). Returns theta [K, P]."""
     _, clients, optimizers = set_up(net, fed, optimizer, init)
     for r in range(rounds):
         active = participants(fed.seed, r, len(fed.shards), fed.fraction)
@@ -186,7 +185,7 @@ def gossip(net, loss, pool, fed, *, rounds, local, optimizer=torch.optim.SGD, in
             optimizers[k].param_groups[0]["lr"] = fed.rate(r)
             local_updates(clients[k], optimizers[k], loss, client_batches(pool, fed, k, r, local))
         rows = torch.stack([parameters_to_vector(c.parameters()).detach() for c in clients])
-        rows = torch.as_tensor(fed.mixing(fed.p, active, r)) @ rows
+        rows = torch.as_tensor(fed.mixing(fed.p, active)) @ rows
         for client, row in zip(clients, rows, strict=True):
             load(client, row)
     return rows

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from fedlib import Federation, Local
-from fedlib.federated import player as module
-from fedlib.federated.player import PACES, Player, moments
-from fedlib.federated.watching import watched_rounds
+from fedlib.notebook import player as module
+from fedlib.notebook.player import PACES, Player, moments
+from fedlib.notebook.watching import watched_rounds
 
 
 @pytest.fixture

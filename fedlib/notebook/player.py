@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from .states import Round
+from ..federated.states import Round
 from .watching import Halted
 
 PAUSE = 0.2  # s between two pictures at least

@@ -8,8 +8,8 @@ import torch
 from fedlib import Federation, Local, train
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import sgd
-from fedlib.federated.scaffold import scaffold
-from fedlib.federated.watching import Halted, watched_rounds
+from fedlib.federated.rules import scaffold
+from fedlib.notebook.watching import Halted, watched_rounds
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,195 @@
+"""The local work of a round: all clients of a stack take their steps at once, block by block."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .backends import Backend, flat
+from .batches import (
+    POINTS_PER_BLOCK,
+    Local,
+    Segment,
+    blocks_of,
+    each_batch,
+    full_batch,
+    n_steps,
+    segments_of,
+    with_noise,
+)
+from .checks import check_padding_is_ignored, raise_if_diverged
+from .optimizers import Optimizer
+from .stack import as_dict
+
+
+class Work(NamedTuple):
+    """What the clients of a stack do: everything that stays the same over the rounds.
+
+    starts [F + 1]: where the clients of each federation begin in the list of all M. sizes [M]: their points. place [M]:
+    where each stands in the order of falling work, in which what clients keep is stored; who works in a block are
+    neighbours. home [H]: columns of theta that stay at the clients. sources: see ``exchange.sources_of``. first [M]:
+    loss before the first step of all, NaN before that.
+    """
+
+    net: nn.Module
+    pool: Mapping[str, Tensor]
+    federations: list
+    starts: np.ndarray
+    sizes: np.ndarray
+    place: np.ndarray
+    home: Tensor
+    sources: Callable
+    local: Local
+    noise: tuple[int, ...] | None
+    optimizer: Optimizer
+    reset_moments: bool
+    gradient: Callable
+    backend: Backend
+    dtype: torch.dtype
+    first: np.ndarray
+
+
+class Turn(NamedTuple):
+    """The n clients at hand in a round: first who works, in order of falling work, then who only takes part in the
+    exchange.
+
+    clients [n]: their numbers in the list of all; numbers: the same of those who work. places [n]: see ``Work``, or
+    slice(None) if all work. owner [n]: the federation of each. clients_of: for each federation, which of the n are its
+    clients, and their numbers there. who: (federation, number there) of those who work; steps, points, sizes: of their
+    rounds, batches, and shards. blocks: their rows, cut for the cache; whole: each block's full batch, if it was made.
+    """
+
+    clients: Tensor
+    numbers: np.ndarray
+    places: Tensor | slice
+    clients_of: list[tuple[np.ndarray, np.ndarray]]
+    owner: np.ndarray
+    who: list[tuple[int, int]]
+    steps: np.ndarray
+    points: np.ndarray
+    sizes: np.ndarray
+    blocks: list[slice]
+    whole: list
+
+    def padded(self, block: slice, local: Local) -> bool:
+        """Whether batches of a block can hold padding: of ragged clients, or the short last one of a pass."""
+        points = self.points[block]
+        return bool((points != points[0]).any() or (not local.replacement and (self.sizes[block] % points).any()))
+
+
+def turn_of(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) -> Turn:
+    """active: who works, bool [K] for each federation. everyone: whether its idle clients are needed, too."""
+    local, device, starts = work.local, work.home.device, work.starts[:-1]
+    at_work = np.concatenate([start + np.flatnonzero(works) for start, works in zip(starts, active, strict=True)])
+    at_work = at_work[np.argsort(work.place[at_work])]
+    idle = [start + np.flatnonzero(~works) for start, works, all_ in zip(starts, active, everyone, strict=True) if all_]
+    clients = np.concatenate([at_work, *idle])
+    owner = np.searchsorted(starts, clients, side="right") - 1
+    order = np.argsort(owner, kind="stable")
+    groups = np.split(order, np.searchsorted(owner[order], np.arange(1, len(starts))))
+    sizes = work.sizes[at_work]
+    points = local.points(sizes)
+    blocks = blocks_of(points, POINTS_PER_BLOCK.get(device.type, POINTS_PER_BLOCK["cuda"]))
+    whole = len(at_work) == len(work.sizes)
+    return Turn(
+        clients=torch.as_tensor(clients, device=device),
+        numbers=at_work,
+        places=slice(None) if whole else torch.as_tensor(work.place[clients], device=device),
+        clients_of=[(rows, clients[rows] - start) for rows, start in zip(groups, starts, strict=True)],
+        owner=owner,
+        who=list(zip(owner.tolist(), (at_work - starts[owner[: len(at_work)]]).tolist(), strict=False)),
+        steps=np.broadcast_to(n_steps(sizes, local), sizes.shape),
+        points=points,
+        sizes=sizes,
+        blocks=blocks,
+        whole=[None] * len(blocks),
+    )
+
+
+def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tensor, r: int, turn: Turn) -> np.ndarray:
+    """All local steps of round r, in place in theta [n, P] and the optimisers' state of the clients at hand; lr [n, 1].
+
+    Returns:
+        losses of those who worked: mean over their steps.
+    """
+    losses, sums = [], []
+    for b, block in enumerate(turn.blocks):
+        models, kept = theta[block], {name: v[block] for name, v in state.items()}
+        segments = segments_in(work, turn, b, r)
+        if not_seen(work, turn, block):
+            segments = checked(work, models, turn, block, segments)
+        of_block = theta.new_zeros(turn.steps[block][0], len(models))
+        first = 0
+        for segment in segments:  # the rows still at work are the first ones
+            n, last = segment.n, first + segment.steps
+            rows = models[:n], {name: v[:n] for name, v in kept.items()}, lr[block][:n]
+            of_block[first:last, :n] = work.backend.steps(*rows, work.pool, segment)
+            first = last
+        losses.append(of_block)
+        sums.append(torch.stack([of_block.sum(0), of_block[0], models.sum(1)]))
+    # once a round the processor waits for the device, however many blocks there are
+    total, begun, ended = torch.cat(sums, 1).cpu().numpy()
+    if not np.isfinite([total, ended]).all():  # or very large
+        look_for_divergence(work, turn, losses, theta, r)
+    remember_first(work, turn, begun)
+    return total / turn.steps
+
+
+def look_for_divergence(work: Work, turn: Turn, losses: Sequence[Tensor], theta: Tensor, r: int) -> None:
+    """FloatingPointError if a loss or a model became non-finite. losses: [S, n] of each block; theta: before averaging."""
+    for of_block, block in zip(losses, turn.blocks, strict=True):
+        raise_if_diverged(of_block, theta[block], turn.steps[block], turn.who[block], work.federations, r)
+
+
+def not_seen(work: Work, turn: Turn, block: slice) -> bool:
+    """Whether a block has clients that have never worked."""
+    return bool(np.isnan(work.first[turn.numbers[block]]).any())
+
+
+def remember_first(work: Work, turn: Turn, begun: np.ndarray) -> None:
+    """The loss before a client's first step of all; begun: of the clients at work, in this round."""
+    new = np.isnan(work.first[turn.numbers])
+    work.first[turn.numbers[new]] = begun[new]
+
+
+def segments_in(work: Work, turn: Turn, b: int, r: int):
+    """The local steps of block b in round r."""
+    who, steps = turn.who[turn.blocks[b]], turn.steps[turn.blocks[b]]
+    if work.local.batch_size is None:
+        segments = [Segment(len(who), work.local.updates, full(work, turn, b), {})]
+    else:
+        segments = segments_of(work.pool, work.federations, who, steps, r, work.local, work.dtype)
+    if work.noise is None:
+        return segments
+    return with_noise(segments, work.federations, who, r, work.local, work.noise, work.dtype)
+
+
+def checked(work: Work, models: Tensor, turn: Turn, block: slice, segments):
+    """The segments; the first batch with padding is looked at: a loss may not see it."""
+    seen = not turn.padded(block, work.local)
+    for segment in segments:
+        if not seen:
+            params, batches = as_dict(work.net, models[: segment.n]), each_batch(work.pool, segment)
+            seen = any(check_padding_is_ignored(work.gradient, params, batch) for batch in batches)
+        yield segment
+
+
+def full(work: Work, turn: Turn, b: int) -> dict[str, Tensor]:
+    """All points of every client of a block; made once."""
+    if turn.whole[b] is None:
+        turn.whole[b] = full_batch(work.pool, work.federations, turn.who[turn.blocks[b]], work.dtype)
+    return turn.whole[b]
+
+
+def full_gradient(work: Work, gradient: Callable, theta: Tensor, turn: Turn) -> Tensor:
+    """Gradient [n, P] of every active client's loss over all its points; 0 for the others. gradient: see ``backends``."""
+    if work.noise is not None:
+        raise ValueError("this optimiser asks for the gradient over all points, which a loss with noise does not have")
+    of_blocks = [
+        flat(gradient(as_dict(work.net, theta[block]), full(work, turn, b))[0])
+        for b, block in enumerate(turn.blocks)
+    ]
+    idle = theta.new_zeros(len(theta) - len(turn.numbers), theta.shape[1])
+    return torch.cat([*of_blocks, idle])
