@@ -98,8 +98,9 @@ def noise_stream(seed: int, client: int, round: int, n: int, local: Local, shape
     return lambda steps: of_points[np.stack([*islice(where, steps)])]
 
 
-# measured on a core: 20 to 60 models of 1e4 parameters with 100 points each; an accelerator wants all it can hold
-POINTS_PER_BLOCK = {"cpu": 2**12, "cuda": 2**22}
+# measured on a core with models of 1e4 parameters: eagerly each call costs, a program wants the cache; an accelerator
+# wants all it can hold
+POINTS_PER_BLOCK = {"eager": 2**12, "xla": 2**9, "cuda": 2**22}
 NUMBERS_AT_ONCE = 2**22  # of noise: 16 MB in float32
 
 

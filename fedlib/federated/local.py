@@ -91,7 +91,7 @@ def turn_of(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) 
     groups = np.split(order, np.searchsorted(owner[order], np.arange(1, len(starts))))
     sizes = work.sizes[at_work]
     points = local.points(sizes)
-    blocks = blocks_of(points, POINTS_PER_BLOCK.get(device.type, POINTS_PER_BLOCK["cuda"]))
+    blocks = blocks_of(points, POINTS_PER_BLOCK[work.backend.name if device.type == "cpu" else "cuda"])
     whole = len(at_work) == len(work.sizes)
     return Turn(
         clients=torch.as_tensor(clients, device=device),

@@ -129,7 +129,7 @@ def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None) -> dict
 
 def steps_ahead(rounds: int | None, sizes: np.ndarray, local: Local) -> int:
     """Local steps of blocks, as far as anybody knows; 0 where the rounds are not known."""
-    blocks = 1 + int(local.points(sizes).sum()) // POINTS_PER_BLOCK["cpu"]
+    blocks = 1 + int(local.points(sizes).sum()) // POINTS_PER_BLOCK["eager"]
     return (rounds or 0) * blocks * int(np.max(n_steps(sizes, local)))
 
 

@@ -196,41 +196,42 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
             rows = jax.tree.map(lambda v: v[: segment.n], (x, started, x[:, :1]))  # noqa: B023
             steps[shape_of(segment)] = step_in_jax(step, *rows, work.pool, first)
     captured = begin.captured, end.captured, [piece.captured for piece in steps.values()]
-    number = {shape: i for i, shape in enumerate(steps)}
+    number, S = {shape: i for i, shape in enumerate(steps)}, int(turn.steps.max())
 
-    def of_block(captured, pool, segments, x, state, lr, fixed, drawn):
+    def of_block(captured, pool, segments, x, state, lr, batches):
         losses = []
-        for segment, fixed_batch, drawn_batches in zip(segments, fixed, drawn, strict=True):
-            piece, known = steps[shape_of(segment)], captured[2][number[shape_of(segment)]]
-            rows, rest = (jax.tree.map(lambda v: v[at], (x, state)) for at in (slice(segment.n), slice(segment.n, None)))
-            rows, of_steps = scanned(piece, segment.steps, known, pool, fixed_batch, drawn_batches, rows, lr[: segment.n])
-            x, state = jax.tree.map(lambda *v: jnp.concatenate(v), rows, rest) if segment.n < len(x) else rows
-            losses.append(jnp.pad(of_steps, ((0, 0), (0, len(x) - segment.n))))
-        return x, state, jnp.concatenate(losses)
+        for segment, fixed, drawn in zip(segments, *batches, strict=True):
+            n, piece, known = segment.n, steps[shape_of(segment)], captured[2][number[shape_of(segment)]]
+            rows, of_steps = scanned(
+                piece, segment.steps, known, pool, fixed, drawn, jax.tree.map(lambda v: v[:n], (x, state)), lr[:n]  # noqa: B023
+            )
+            x, state = jax.tree.map(lambda v, new: v.at[:n].set(new), (x, state), rows) if n < len(x) else rows  # noqa: B023
+            losses.append(jnp.pad(of_steps, ((0, 0), (0, len(x) - n))))
+        return x, state, jnp.concatenate(losses).T
 
     def local(captured, pool, fixed, x, state, lr, drawn):
-        parts, S = [], int(turn.steps.max())
+        going = x, state, jnp.zeros((len(x), S), x.dtype)
         for (rows, segments), *batches in zip(plan, fixed, drawn, strict=True):
-            given = *jax.tree.map(lambda v: v[rows], (x, state, lr)), *batches
             blocks = len((segments[0].fixed or segments[0].drawn)["w"])
-            given = *jax.tree.map(lambda v: v.reshape(blocks, -1, *v.shape[1:]), given[:3]), *batches
-            of_one = lambda given: of_block(captured, pool, segments, *given)  # noqa: B023, E731
-            if blocks == 1:
-                part = jax.tree.map(lambda v: v[None], of_one(jax.tree.map(lambda v: v[0], given)))
-            else:
-                part = lax.map(of_one, given)
-            part = *part[:2], jnp.swapaxes(part[2], 1, 2)  # losses: rows first
-            *part, losses = jax.tree.map(lambda v: v.reshape(-1, *v.shape[2:]), part)
-            parts.append((*part, jnp.pad(losses, ((0, 0), (0, S - losses.shape[1])))))
-        x, state, losses = jax.tree.map(lambda *v: jnp.concatenate(v) if len(v) > 1 else v[0], *parts)
-        return x, state, losses.T
+            size = (rows.stop - rows.start) // blocks
+
+            def one(b, going, rows=rows, segments=segments, batches=batches, size=size):
+                """A block, in place: it is read, trained in the cache, and written back."""
+                at = rows.start + b * size
+                *block, rates = jax.tree.map(lambda v: lax.dynamic_slice_in_dim(v, at, size), (*going[:2], lr))
+                *block, losses = of_block(captured, pool, segments, *block, rates, jax.tree.map(lambda v: v[b], batches))
+                losses = jnp.pad(losses, ((0, 0), (0, S - losses.shape[1])))
+                return jax.tree.map(lambda v, new: lax.dynamic_update_slice_in_dim(v, new, at, 0), going, (*block, losses))
+
+            going = lax.fori_loop(0, blocks, one, going)
+        return going
 
     def rounds(captured, pool, fixed, x, kept, at_server, lr, drawn, T):
         def one(going):
             r, _, _, began, kept, at_server, losses, _ = going
             state = begin(captured[0], began, kept)
             x, state, of_steps = local(captured, pool, fixed, began, state, lr[r], jax.tree.map(lambda v: v[r], drawn))
-            total = of_steps.sum(0)
+            total = of_steps.sum(1)
             fine = jnp.isfinite(total).all() & jnp.isfinite(x.sum(1)).all()
             after, kept, at_server = end(captured[1], x, state, began, at_server)
             return r + 1, fine, x, after, kept, at_server, losses.at[r].set(total), of_steps
@@ -238,9 +239,9 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
         def goes_on(going):
             return (going[0] < T) & going[1]
 
-        losses, of_last = (jnp.zeros((rows, len(x)), x.dtype) for rows in (len(lr), int(turn.steps.max())))
-        r, _, *found = lax.while_loop(goes_on, one, (0, True, x, x, kept, at_server, losses, of_last))
-        return r, *found
+        losses, of_last = jnp.zeros((len(lr), len(x)), x.dtype), jnp.zeros((len(x), S), x.dtype)
+        r, _, *result, of_last = lax.while_loop(goes_on, one, (0, True, x, x, kept, at_server, losses, of_last))
+        return r, *result, of_last.T
 
     return jax.jit(rounds), captured, dict(work.pool), [[s.fixed for s in segments] for _, segments in plan]
 
