@@ -173,23 +173,28 @@ def segments_of(pool, federations, who, steps, r, local, dtype):
         yield Segment(n, int(stop - start), {}, {"at": where, "w": weight})
 
 
-def blocks_of(points: np.ndarray, limit: int) -> list[slice]:
+def blocks_of(points: np.ndarray, limit: int, least: int = 1) -> list[slice]:
     """Cut rows, in order of falling work, into blocks that train one after the other for a whole round.
 
     A block holds at most ``limit`` points, so that it stays in the processor's cache, and at most limit / 8 of
     them are padding. Rows are independent: blocks change nothing but the speed.
 
     Args:
-        points: points [M] of each row's batch.
+        points: points [M] of each row's batch. least: rows of a block, even if they have more points than that; with
+            more than one, rows with as many points are cut into blocks of one size, if there is such a size.
     """
     starts, longest, held = [0], 0, 0
     for i, n in enumerate(points):
         longest, held = max(longest, n), held + n
-        padded = (i + 1 - starts[-1]) * longest
-        if i > starts[-1] and (padded > limit or padded - held > limit / 8):
+        rows = i + 1 - starts[-1]
+        if rows > least and (rows * longest > limit or rows * longest - held > limit / 8):
             starts.append(i)
             longest = held = n
-    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(points)], strict=True)]
+    blocks = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(points)], strict=True)]
+    if least == 1 or np.ptp(points):
+        return blocks
+    size = next((size for size in range(blocks[0].stop, blocks[0].stop // 2, -1) if len(points) % size == 0), 0)
+    return [slice(a, a + size) for a in range(0, len(points), size)] if size else blocks
 
 
 def with_noise(segments, federations, who, r, local, shape, dtype):

@@ -91,7 +91,8 @@ def turn_of(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) 
     groups = np.split(order, np.searchsorted(owner[order], np.arange(1, len(starts))))
     sizes = work.sizes[at_work]
     points = local.points(sizes)
-    blocks = blocks_of(points, POINTS_PER_BLOCK[work.backend.name if device.type == "cpu" else "cuda"])
+    compiled = work.backend.name == "xla"  # XLA makes something slow of one row alone
+    blocks = blocks_of(points, POINTS_PER_BLOCK[work.backend.name if device.type == "cpu" else "cuda"], 1 + compiled)
     whole = len(at_work) == len(work.sizes)
     return Turn(
         clients=torch.as_tensor(clients, device=device),
