@@ -8,7 +8,6 @@ import torch
 
 from ..federated.batches import batches, noise_stream
 from ..federated.stack import as_dict, stack
-from ..federated.xla import import_jax
 from .problems import K0, Problem
 
 
@@ -92,8 +91,11 @@ def knows(problem: Problem) -> bool:
 
 def import_library():
     """JAX on as many threads as torch has, and optax."""
-    jax = import_jax()
     import optax
+
+    from ..federated import aten  # JAX on as many threads as torch has
+
+    jax = aten.jax
 
     return jax, optax
 

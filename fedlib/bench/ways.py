@@ -77,7 +77,9 @@ def engine(problem: Problem, backend: str) -> Run:
 def ways_of(problem: Problem) -> dict[str, Callable[[Problem], Run]]:
     """All ways that know the problem and whose library is installed; the plain loop comes first."""
     peers = {name: peer.federation for name, peer in PEERS.items() if peer.knows(problem) and installed(peer)}
-    return {"plain loop": plain_loop} | peers | {backend: partial(engine, backend=backend) for backend in ("eager", "xla")}
+    return (
+        {"plain loop": plain_loop} | peers | {backend: partial(engine, backend=backend) for backend in ("eager", "xla")}
+    )
 
 
 PEERS = {"DeepXDE": peer_deepxde, "FedStNN": peer_fedstnn, "Flower": peer_flower, "JAX": peer_jax}

@@ -1,15 +1,29 @@
-"""What torch's operations mean for arrays of JAX: those that steps of networks, losses and optimisers come down to.
+"""A torch function as one of arrays of JAX (``in_jax``), and what the operations of torch mean there (``TABLE``): those
+that steps of networks, losses and optimisers come down to.
 
-The kind of number of a result is not looked after here, see ``xla.of_the_kind``.
+torch writes down which operations it does with an example (``make_fx``: forward, backward and optimiser, batched).
 """
 
 import operator
+import os
 from collections.abc import Callable
 from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch._decomp import core_aten_decompositions
+from torch.func import functionalize
+from torch.fx import GraphModule, map_arg
+from torch.fx.experimental.proxy_tensor import make_fx
+
+if torch.get_num_threads() == 1:  # JAX then has one, too: its own default is a thread per core
+    one_thread = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {one_thread}".strip()
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 SAME = [
@@ -193,3 +207,55 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
 def within(x, axes) -> list[int]:
     """Axes counted from the front."""
     return [axis % x.ndim for axis in ([axes] if isinstance(axes, int) else axes)]
+
+
+class InJax(NamedTuple):
+    """A function of arrays, (captured, *arguments) -> result, and the tensors that it captured, its first argument."""
+
+    function: Callable
+    captured: list[Tensor]
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
+
+
+def in_jax(function: Callable, *example) -> InJax:
+    """A torch function as one of arrays: what it does with the example is written down, without side effects."""
+    tree, result_tree = jax.tree, []
+    leaves, given_tree = tree.flatten(example)
+
+    def pure(*leaves):
+        results, of_results = tree.flatten(function(*tree.unflatten(given_tree, [leaf.clone() for leaf in leaves])))
+        result_tree[:] = [of_results]
+        return results
+
+    twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
+    graph = make_fx(functionalize(pure), decomposition_table=core_aten_decompositions())(*twice_is_two)
+    graph.graph.eliminate_dead_code()  # no argument goes, used or not
+    captured = [getattr(graph, node.target).detach() for node in graph.graph.find_nodes(op="get_attr")]
+    run = as_jax(graph)
+    return InJax(lambda captured, *given: tree.unflatten(result_tree[0], run(captured, tree.leaves(given))), captured)
+
+
+def as_jax(graph: GraphModule) -> Callable:
+    """The function of arrays that a graph is: (what it captured, its arguments) -> results, all of them lists."""
+    nodes = list(graph.graph.nodes)
+    operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
+
+    def function(captured, given):
+        sources, values = {"get_attr": iter(captured), "placeholder": iter(given)}, {}
+        for node in nodes[:-1]:
+            if node.op in sources:
+                values[node] = next(sources[node.op])
+            else:
+                result = operations[node](*map_arg(node.args, values.get), **map_arg(node.kwargs, values.get))
+                values[node] = of_the_kind(node, result)
+        return [values[node] for node in nodes[-1].args[0]]
+
+    return function
+
+
+def of_the_kind(node, result):
+    """A result with the kind of number that it has in torch, whose rules for mixed kinds differ."""
+    meta = node.meta.get("tensor_meta")
+    return result.astype(str(meta.dtype).removeprefix("torch.")) if hasattr(meta, "dtype") else result

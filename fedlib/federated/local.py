@@ -139,7 +139,10 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
 
 
 def look_for_divergence(work: Work, turn: Turn, losses: Sequence[Tensor], theta: Tensor, r: int) -> None:
-    """FloatingPointError if a loss or a model became non-finite. losses: [S, n] of each block; theta: before averaging."""
+    """FloatingPointError if a loss or a model became non-finite.
+
+    losses: [S, n] of each block. theta: before anything is averaged.
+    """
     for of_block, block in zip(losses, turn.blocks, strict=True):
         raise_if_diverged(of_block, theta[block], turn.steps[block], turn.who[block], work.federations, r)
 
@@ -185,12 +188,11 @@ def full(work: Work, turn: Turn, b: int) -> dict[str, Tensor]:
 
 
 def full_gradient(work: Work, gradient: Callable, theta: Tensor, turn: Turn) -> Tensor:
-    """Gradient [n, P] of every active client's loss over all its points; 0 for the others. gradient: see ``backends``."""
+    """Gradient [n, P] of every active client's loss over all its points; 0 for the others. gradient: see backends."""
     if work.noise is not None:
         raise ValueError("this optimiser asks for the gradient over all points, which a loss with noise does not have")
     of_blocks = [
-        flat(gradient(as_dict(work.net, theta[block]), full(work, turn, b))[0])
-        for b, block in enumerate(turn.blocks)
+        flat(gradient(as_dict(work.net, theta[block]), full(work, turn, b))[0]) for b, block in enumerate(turn.blocks)
     ]
     idle = theta.new_zeros(len(theta) - len(turn.numbers), theta.shape[1])
     return torch.cat([*of_blocks, idle])

@@ -1,8 +1,8 @@
 """Communication is a matrix: theta <- A theta, A [K, K] row-stochastic.
 
-Every rule takes the clients' weights p [K] (sum 1) and who took part (bool [K]) and returns A. Row i says
-what client i holds after the exchange. A rule whose rows are all equal may return one of them as ``np.broadcast_to(row, (K, K))``: a million clients
-are then no matrix with 10^12 entries.
+Every rule takes the clients' weights p [K] (sum 1) and who took part (bool [K]) and returns A. Row i says what client i
+holds after the exchange. A rule whose rows are all equal may return one of them as ``np.broadcast_to(row, (K, K))``: a
+million clients are then no matrix with 10^12 entries.
 """
 
 import numpy as np
@@ -56,4 +56,3 @@ def check_stochastic(A: np.ndarray, K: int, who: str) -> np.ndarray:
 def distinct_rows(A: np.ndarray) -> np.ndarray:
     """Rows of a mixing matrix that differ: [1, K] if all clients receive the same, else A itself."""
     return A[:1] if A.strides[0] == 0 or (A[0] == A).all() else A
-

@@ -95,7 +95,11 @@ def prepared(
     starts = np.array([*(rows.start for rows in slices_of(federations)), len(sizes)])
     place = np.empty(len(sizes), int)
     place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))  # who has more points takes no fewer steps
-    optimizer, loss, pool = optimizer or adam(), with_constants(loss, on(constants, device, dtype)), on(pool, device, dtype)
+    optimizer, loss, pool = (
+        optimizer or adam(),
+        with_constants(loss, on(constants, device, dtype)),
+        on(pool, device, dtype),
+    )
     chosen = backend_of(
         backend, (net, loss, optimizer), steps_ahead(rounds, sizes, local), shapes_vary(federations, local), pool,
         one_point(pool, noise),
@@ -134,7 +138,7 @@ def steps_ahead(rounds: int | None, sizes: np.ndarray, local: Local) -> int:
 
 
 def shapes_vary(federations: Sequence[Federation], local: Local) -> bool:
-    """Whether blocks have other shapes in other rounds: others take part, who have other points or are more or fewer."""
+    """Whether blocks have other shapes in other rounds, as others take part, of another size or in another number."""
     if all(fed.fraction == 1 for fed in federations):
         return False
     sizes = np.concatenate([fed.sizes for fed in federations])
@@ -155,7 +159,7 @@ def beginning(work: Work, init: Callable) -> State:
 def spread_out(first: Mapping[str, Tensor], source: Tensor) -> dict[str, Tensor]:
     """first [D, ...] -> a row for each client [M, ...]. Zeros are not written: no row costs memory before its client
     works."""
-    return {name: v[source] if v.any() else v.new_zeros(len(source), *v.shape[1:]) for name, v in first.items()}
+    return {name: v[source] if v.cpu().any() else v.new_zeros(len(source), *v.shape[1:]) for name, v in first.items()}
 
 
 def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: list, lr: Tensor) -> Round:
@@ -164,7 +168,11 @@ def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: lis
     x, kept, at_server = standing(work, state, turn, served)
     if work.reset_moments or optimizer.passing:
         kept = optimizer.init(x) | kept
-    wire = wire_of(work, turn, mixed, lambda: full_gradient(work, work.gradient, x, turn)) if needs_wire(optimizer) else None
+    wire = (
+        wire_of(work, turn, mixed, lambda: full_gradient(work, work.gradient, x, turn))
+        if needs_wire(optimizer)
+        else None
+    )
     loss = site_round(work, turn, r, x, kept, lr, wire)
     began = [state.models(clients) for *_, clients in served]
     theta = server_step(mixed, x, served, began, at_server)
@@ -183,20 +191,19 @@ def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: lis
 def several_rounds(
     work: Work, state: State, turn: Turn, mixed: Exchange, served: list, program: Callable, last: int
 ) -> Round:
-    """Rounds up to ``last``, or as many as the program takes at once, where all clients take part. See ``one_round``."""
+    """Rounds up to ``last``, or as many as the program takes at once, of clients who all take part."""
     r = state.round
-    x, after, kept, at_server, losses, of_last = program(*standing(work, state, turn, served), r, last)
-    played = len(losses)
-    if not np.isfinite(losses[-1]).all() or not torch.isfinite(x.sum(1)).all():  # it ends with such a round
+    x, theta, kept, at_server, played, losses, of_last = program(*standing(work, state, turn, served), r, last)
+    # once a program the processor waits for the device
+    *losses, begun, ended = torch.cat([losses, of_last[:1], x.sum(1)[None]]).cpu().numpy()
+    if not np.isfinite([*losses, ended]).all():  # it ended with such a round
         blocks = [of_last[: turn.steps[block][0], block] for block in turn.blocks]
-        look_for_divergence(work, turn, blocks, x, r + played - 1)
-    remember_first(work, turn, of_last[0].numpy())
-    row = np.empty(mixed.D, int)
-    row[mixed.spread.cpu().numpy()] = np.arange(len(x))  # of a client that has this model
+        look_for_divergence(work, turn, blocks, x, r + int(played) - 1)
+    remember_first(work, turn, begun)
     personal = state.personal.index_copy(0, turn.clients, x[:, state.columns])
-    optimizer_state = {name: v[row] if name in work.optimizer.shared else v for name, v in kept.items()}
-    end = State(r + played, after[row], optimizer_state, at_server, mixed.source, state.columns, personal)
-    return Round(end.round - 1, turn.numbers, losses / turn.steps, work.first, turn.clients, x, state, end)
+    end = State(r + len(losses), theta, kept, at_server, mixed.source, state.columns, personal)
+    losses = np.array(losses) / turn.steps
+    return Round(end.round - 1, turn.numbers, losses, work.first, turn.clients, x, state, end)
 
 
 def site_round(

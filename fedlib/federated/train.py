@@ -92,7 +92,10 @@ def one_stack(
         its history, and every client's loss before its first step [M]: NaN if that was before a checkpoint.
     """
     test, constants, state = on(test, device, dtype), on(constants, device, dtype), None
-    result, due = History.empty(federations, parts, rounds), sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
+    result, due = (
+        History.empty(federations, parts, rounds),
+        sorted({*range(evaluate_every, rounds, evaluate_every), rounds}),
+    )
     if checkpoint is not None and (stored := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*stored)
     start = state.round if state else 0
@@ -163,6 +166,8 @@ def tests_of(test, federations: Mapping[Hashable, Federation]) -> dict[str, Tens
     each = [test(key) for key in federations]
     shared = {name for name, value in each[0].items() if all(other[name] is value for other in each)}
     return {
-        name: value.expand(len(each), *value.shape) if name in shared else torch.stack([tensors[name] for tensors in each])
+        name: value.expand(len(each), *value.shape)
+        if name in shared
+        else torch.stack([tensors[name] for tensors in each])
         for name, value in each[0].items()
     }

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed, parallel_config
 from torch import Tensor
 
 from .batches import Local, n_steps
@@ -49,6 +48,8 @@ def side_by_side(
     shares: of ``shared_out``. The other arguments are those of ``stack``; progress is not shown. The processes are
     joblib's, which takes functions of notebooks, too; they have one thread each.
     """
+    from joblib import Parallel, delayed, parallel_config
+
     n, keys = len(shares), list(federations)
     with parallel_config("loky", inner_max_num_threads=1):
         parts = Parallel(n_jobs=n)(

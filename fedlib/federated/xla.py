@@ -1,25 +1,23 @@
 """Local steps, or whole rounds, as one program of XLA: the unchanged torch network, loss and optimiser, by way of JAX.
 
-torch writes down which operations one step of all rows is (``make_fx``: forward, backward and optimiser, batched); each
-of them has its meaning in ``aten``; a loop over the steps around them is compiled, once per shape, in about a second.
+One step of all rows is written down as operations of arrays by ``aten``; a loop over the steps around them is compiled,
+once per shape, in about a second.
 """
 
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from operator import itemgetter
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import torch
+from jax import lax
 from torch import Tensor, nn
-from torch._decomp import core_aten_decompositions
-from torch.func import functionalize
-from torch.fx import GraphModule, map_arg
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.weak import WeakIdKeyDictionary
 
+from .aten import InJax, in_jax
 from .backends import Backend, client_gradient, stepping
 from .batches import NUMBERS_AT_ONCE, Segment, batch_of
 from .exchange import wire_of
@@ -43,7 +41,7 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
 
 def has_device(device: str) -> bool:
     """Whether JAX can compute there: it needs a build of its own for an accelerator."""
-    return device == "cpu" or import_jax().default_backend() == "gpu"
+    return device == "cpu" or jax.default_backend() == "gpu"
 
 
 def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mapping, batch: Mapping) -> bool:
@@ -64,7 +62,7 @@ def steps_by(step: Callable, varied: bool) -> Callable:
     varied: other shapes in every round. A program is compiled for every shape, so rows then go eight at a time, filled
     up where there are fewer.
     """
-    jax, programs, shared = import_jax(), {}, Shared()
+    programs, shared = {}, Shared()
 
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         if not varied:
@@ -95,23 +93,25 @@ def steps_by(step: Callable, varied: bool) -> Callable:
     return steps
 
 
-def step_in_jax(step: Callable, theta, state, lr, pool, segment: Segment) -> "InJax":
+def step_in_jax(step: Callable, theta, state, lr, pool, segment: Segment) -> InJax:
     """(theta, state, lr, pool, fixed, drawn) -> theta, state, losses [n]: one step of a segment."""
 
     def pure(theta, state, lr, pool, fixed, drawn):
         return theta, state, step(theta, state, lr, batch_of(pool, fixed, drawn))
 
-    return in_jax(pure, theta, state, lr, pool, segment.fixed, {name: value[0] for name, value in segment.drawn.items()})
+    return in_jax(
+        pure, theta, state, lr, pool, segment.fixed, {name: value[0] for name, value in segment.drawn.items()}
+    )
 
 
-def scanned(piece: "InJax", steps: int, captured, pool, fixed, drawn, rows, lr):
+def scanned(piece: InJax, steps: int, captured, pool, fixed, drawn, rows, lr):
     """All steps of a segment, in arrays: rows (theta, state) after them, and the losses [S, n]."""
 
     def one(rows, drawn_batch):
         *rows, losses = piece(captured, *rows, lr, pool, fixed, drawn_batch)
         return tuple(rows), losses
 
-    return import_jax().lax.scan(one, rows, drawn, length=steps)
+    return lax.scan(one, rows, drawn, length=steps)
 
 
 def rounds_by(
@@ -122,34 +122,37 @@ def rounds_by(
     example: (x, kept, at_server) before round r, see ``rounds.standing``.
 
     Returns:
-        None if a rule or a server does something that ``aten`` does not know: its rounds are then played one by one. Else
-        program(x [n, P], kept, at_server, r, last) -> models before the last exchange and after it [n, P], kept,
-        at_server, summed losses [T, n] of T rounds, and the last one's losses [S, n]. It ends before round ``last``,
-        after as many rounds as fit in memory, or after the first one with numbers that are not finite.
+        None if a rule or a server does something that ``aten`` does not know: rounds are then played one by one. Else
+        program(x [n, P], kept, at_server, r, last) -> models before the last exchange [n, P] and the distinct ones
+        after it [D, P], kept, at_server, how many rounds were played, summed losses [T, n] of the T rounds that could
+        be, and the last one's losses [S, n]. It ends before round ``last``, after as many rounds as fit in memory, or
+        after the first one with numbers that are not finite.
     """
-    jax, shared = import_jax(), Shared()
+    shared = Shared()
+    plan = plan_of(work, turn, r)
     try:
-        rounds, *constant = whole_rounds(step, gradient, work, turn, mixed, served, plan_of(work, turn, r), example)
+        rounds, *constant = whole_rounds(step, gradient, work, turn, mixed, served, plan, example)
     except NotImplementedError:
         return None
     owner = torch.as_tensor(turn.owner, device=work.home.device)
+    row = np.empty(mixed.D, int)  # of a client that has this model
+    row[mixed.spread.cpu().numpy()] = np.arange(len(turn.numbers))
+    row = torch.as_tensor(row, device=owner.device)
+    numbers = sum(v.numel() for v in jax.tree.leaves(drawn_of(plan)))
+    capacity = min(ROUNDS, max(1, NUMBERS_AT_ONCE // max(1, numbers)))
 
     def program(x, kept, at_server, r: int, last: int):
-        plan = plan_of(work, turn, r)
-        drawn = [drawn_of(plan)]
-        numbers = sum(v.numel() for v in jax.tree.leaves(drawn))
-        capacity = min(ROUNDS, max(1, NUMBERS_AT_ONCE // max(1, numbers)))
-        T = min(last - r, capacity)
-        if numbers:
-            drawn += [drawn_of(plan_of(work, turn, r + t)) for t in range(1, T)]
-        rates = torch.tensor([[fed.rate(r + t) for fed in work.federations] for t in range(T)], dtype=work.dtype)
-        lr = of_rounds(rates.to(owner.device)[:, owner, None], capacity)
-        drawn = jax.tree.map(lambda *rounds: of_rounds(rounds, capacity), *drawn)
+        coming = range(r, min(last, r + capacity))
+        plans = [plan_of(work, turn, s) for s in coming] if numbers else [plan]
+        drawn = jax.tree.map(lambda *rounds: with_room(torch.stack(rounds), capacity), *map(drawn_of, plans))
+        rates = torch.tensor([[fed.rate(s) for fed in work.federations] for s in coming], dtype=work.dtype)
+        lr = with_room(rates.to(owner.device)[:, owner, None], capacity)
         with jax.enable_x64(True):
             changing = jax.tree.map(array, (x, kept, at_server, lr, drawn))
-            played, *found = rounds(*jax.tree.map(shared, constant), *changing, T)
-        x, after, kept, at_server, losses, of_last = jax.tree.map(tensor, found)
-        return x, after, kept, at_server, losses[: int(played)].cpu().numpy(), of_last
+            result = rounds(*jax.tree.map(shared, constant), *changing, len(coming))
+        played, x, after, kept, at_server, losses, of_last = jax.tree.map(tensor, result)
+        kept = {name: v[row] if name in work.optimizer.shared else v for name, v in kept.items()}
+        return x, after[row], kept, at_server, played, losses[: len(coming)], of_last
 
     return program
 
@@ -160,11 +163,10 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
     example: (x, kept, at_server) before a round. The program's body is three pieces: what begins a round and what ends
     it, and between them for each group of blocks a loop over the steps.
     """
-    jax, lax, jnp = (jax := import_jax()), jax.lax, jax.numpy
     x, kept, at_server = example
     optimizer, place = work.optimizer, np.argsort(turn.clients.cpu().numpy())
-    if optimizer.start or optimizer.finish:
-        _ = [full(work, turn, b) for b in range(len(turn.blocks)) if work.noise is None]  # not while something is written down
+    if optimizer.start and work.noise is None:
+        _ = [full(work, turn, b) for b in range(len(turn.blocks))]  # made before anything is written down
     servers = [(server, rows, torch.as_tensor(place)[clients]) for server, rows, clients in served]
 
     def wire(x):
@@ -202,10 +204,9 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
         losses = []
         for segment, fixed, drawn in zip(segments, *batches, strict=True):
             n, piece, known = segment.n, steps[shape_of(segment)], captured[2][number[shape_of(segment)]]
-            rows, of_steps = scanned(
-                piece, segment.steps, known, pool, fixed, drawn, jax.tree.map(lambda v: v[:n], (x, state)), lr[:n]  # noqa: B023
-            )
-            x, state = jax.tree.map(lambda v, new: v.at[:n].set(new), (x, state), rows) if n < len(x) else rows  # noqa: B023
+            rows = jax.tree.map(itemgetter(slice(n)), (x, state))
+            rows, of_steps = scanned(piece, segment.steps, known, pool, fixed, drawn, rows, lr[:n])
+            x, state = jax.tree.map(with_first, (x, state), rows)
             losses.append(jnp.pad(of_steps, ((0, 0), (0, len(x) - n))))
         return x, state, jnp.concatenate(losses).T
 
@@ -219,9 +220,13 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
                 """A block, in place: it is read, trained in the cache, and written back."""
                 at = rows.start + b * size
                 *block, rates = jax.tree.map(lambda v: lax.dynamic_slice_in_dim(v, at, size), (*going[:2], lr))
-                *block, losses = of_block(captured, pool, segments, *block, rates, jax.tree.map(lambda v: v[b], batches))
+                *block, losses = of_block(
+                    captured, pool, segments, *block, rates, jax.tree.map(lambda v: v[b], batches)
+                )
                 losses = jnp.pad(losses, ((0, 0), (0, S - losses.shape[1])))
-                return jax.tree.map(lambda v, new: lax.dynamic_update_slice_in_dim(v, new, at, 0), going, (*block, losses))
+                return jax.tree.map(
+                    lambda v, new: lax.dynamic_update_slice_in_dim(v, new, at, 0), going, (*block, losses)
+                )
 
             going = lax.fori_loop(0, blocks, one, going)
         return going
@@ -247,7 +252,7 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
 
 
 def plan_of(work, turn, r: int) -> list[tuple[slice, list[Segment]]]:
-    """The steps of round r: neighbouring blocks of the same shape as one group of rows, with the segments of all of them.
+    """The steps of round r: neighbouring blocks of one shape as one group of rows, with the segments of all of them.
 
     Their tensors have an axis of blocks in front: fixed [blocks, n, B, ...], drawn [blocks, steps, n, B, ...].
     """
@@ -256,12 +261,22 @@ def plan_of(work, turn, r: int) -> list[tuple[slice, list[Segment]]]:
     plan = []
     for _, group in groupby(zip(blocks, shapes, strict=True), key=lambda pair: pair[1]):
         rows, segments = zip(*(block for block, _ in group), strict=True)
-        together = [
-            Segment(s[0].n, s[0].steps, *({k: torch.stack([d[k] for d in ds]) for k in ds[0]} for ds in zip(*(x[2:] for x in s))))
-            for s in zip(*segments, strict=True)
-        ]
-        plan.append((slice(rows[0].start, rows[-1].stop), together))
+        plan.append((slice(rows[0].start, rows[-1].stop), [stacked(same) for same in zip(*segments, strict=True)]))
     return plan
+
+
+def stacked(segments: Sequence[Segment]) -> Segment:
+    """Segments of several blocks as one."""
+    fixed, drawn = (
+        {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
+        for batches in ([s.fixed for s in segments], [s.drawn for s in segments])
+    )
+    return Segment(segments[0].n, segments[0].steps, fixed, drawn)
+
+
+def with_first(rows, new):
+    """Arrays with other first rows."""
+    return rows.at[: len(new)].set(new) if len(new) < len(rows) else new
 
 
 def drawn_of(plan) -> list:
@@ -275,11 +290,10 @@ def shape_of(segment: Segment) -> tuple:
     return segment.n, segment.steps, *tensors
 
 
-def of_rounds(values: Sequence[Tensor] | Tensor, capacity: int) -> Tensor:
-    """Tensors of T rounds as one of so many rounds; the others are never looked at."""
-    whole = values[0].new_empty(capacity, *values[0].shape)
-    for r, value in enumerate(values):
-        whole[r] = value
+def with_room(values: Tensor, rounds: int) -> Tensor:
+    """Values [T, ...] as the first of [rounds, ...]: one shape is one program. The others are never looked at."""
+    whole = values.new_empty(rounds, *values.shape[1:])
+    whole[: len(values)] = values
     return whole
 
 
@@ -328,73 +342,9 @@ class Shared:
 
 def array(x: Tensor):
     """A tensor as an array, without a copy where that can be."""
-    return import_jax().numpy.from_dlpack(x.detach().contiguous())
+    return jnp.from_dlpack(x.detach().contiguous())
 
 
 def tensor(x) -> Tensor:
     """An array as a tensor, without a copy."""
     return torch.from_dlpack(x)
-
-
-class InJax(NamedTuple):
-    """A function of arrays, (captured, *arguments) -> result, and the tensors that it knew already, its first argument."""
-
-    function: Callable
-    captured: list[Tensor]
-
-    def __call__(self, *arguments):
-        return self.function(*arguments)
-
-
-def in_jax(function: Callable, *example) -> InJax:
-    """A torch function as one of arrays: what it does with the example is written down, without side effects."""
-    tree, result_tree = import_jax().tree, []
-    leaves, given_tree = tree.flatten(example)
-
-    def pure(*leaves):
-        results, of_results = tree.flatten(function(*tree.unflatten(given_tree, [leaf.clone() for leaf in leaves])))
-        result_tree[:] = [of_results]
-        return results
-
-    twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
-    graph = make_fx(functionalize(pure), decomposition_table=core_aten_decompositions())(*twice_is_two)
-    graph.graph.eliminate_dead_code()  # no argument goes, used or not
-    captured = [getattr(graph, node.target).detach() for node in graph.graph.find_nodes(op="get_attr")]
-    run = as_jax(graph)
-    return InJax(lambda captured, *given: tree.unflatten(result_tree[0], run(captured, tree.leaves(given))), captured)
-
-
-def as_jax(graph: GraphModule) -> Callable:
-    """The function of arrays that a graph is: (what it knows, its arguments) -> results, all of them lists."""
-    from .aten import meaning
-
-    nodes = list(graph.graph.nodes)
-    operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
-
-    def function(captured, given):
-        sources, values = {"get_attr": iter(captured), "placeholder": iter(given)}, {}
-        for node in nodes[:-1]:
-            if node.op in sources:
-                values[node] = next(sources[node.op])
-            else:
-                result = operations[node](*map_arg(node.args, values.get), **map_arg(node.kwargs, values.get))
-                values[node] = of_the_kind(node, result)
-        return [values[node] for node in nodes[-1].args[0]]
-
-    return function
-
-
-def of_the_kind(node, result):
-    """A result with the kind of number that it has in torch, whose rules for mixed kinds differ."""
-    meta = node.meta.get("tensor_meta")
-    return result.astype(str(meta.dtype).removeprefix("torch.")) if hasattr(meta, "dtype") else result
-
-
-def import_jax():
-    """JAX, with as many threads as torch has: its own default is a thread per core."""
-    if torch.get_num_threads() == 1 and "jax" not in sys.modules:
-        flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
-    import jax
-
-    return jax

@@ -358,7 +358,7 @@ def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local, fracti
     feds = [Federation(shards, lr=0.01, fraction=fraction), centralised(shards, lr=0.02, seed=1), Federation(shards)]
     whole, thetas = [], []
     for limit in (10**6, 20):
-        monkeypatch.setitem(batches.POINTS_PER_BLOCK, "cpu", limit)
+        monkeypatch.setitem(batches.POINTS_PER_BLOCK, "eager", limit)
         history = run(problem, feds, local=LOCAL[local], evaluate=lambda predict, test: {"at 0": predict(test["x"])},
                       test={"x": torch.zeros(3, 1, 2)})  # fmt: skip
         thetas.append(history.theta)

@@ -8,11 +8,13 @@ from torch import nn
 from fedlib.federated import aten, xla
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.mixing import ring
+from fedlib.federated.optimizers import Server, adam, sgd
 from fedlib.federated.reference import fedavg_adam
-from fedlib.federated.rules import fedprox, scaffold
+from fedlib.federated.rounds import beginning, prepared, rounds_from
+from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedavgm, fedprox, mime, scaffold
 from fedlib.federated.train import train
-from fedlib.models.networks import mlp
+from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.streams import stream
 
 SHARDS = [np.arange(7), np.arange(7, 12), np.arange(12, 30), np.arange(30, 33), np.arange(33, 43)]
@@ -49,6 +51,89 @@ def test_xla_equals_eager(pool, optimizer, local, fraction):
     one, other = (train(net, squared_error, pool, feds, backend=b, **how) for b in ("eager", "xla"))
     torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=1e-12)
     np.testing.assert_allclose(one.losses, other.losses, rtol=0, atol=1e-12)
+
+
+ALL_RULES = {
+    "FedAvg": (adam(), None),
+    "momentum": (sgd(0.5), None),
+    "fedprox": (fedprox(0.1, adam()), None),
+    "scaffold": (scaffold(adam()), None),
+    "corrected": (corrected(adam()), None),
+    "averaged moments": (averaged_moments(), None),
+    "repair": (corrected(averaged_moments()), None),
+    "mime": (mime(), None),
+    "fedadam": (adam(), fedadam(0.01)),
+    "fedavgm": (adam(), fedavgm()),
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "local", "reset"),
+    [(rule, Local(3), False) for rule in ALL_RULES]
+    + [("FedAvg", Local(2, "epochs", 4), True), ("scaffold", Local(2, "epochs", 4), False), ("repair", Local(3), True)],
+)
+def test_whole_rounds_as_one_program_equal_eager_rounds(pool, rule, local, reset):
+    """Ragged clients, two mixing rules, starts of one's own, a rate that falls; nobody looks for seven rounds."""
+    optimizer, server = ALL_RULES[rule]
+    common = dict(lr=0.02, server=server, decay=0.9)
+    shards = SHARDS[:3]
+    feds = [Federation(shards, **common), Federation(shards, seed=1, mixing=ring, common_init=False, **common)]
+    feds = feds[:1] if rule == "mime" else feds  # it has no common model on a ring, and blows up
+    args = dict(rounds=7, local=local, optimizer=optimizer, dtype=torch.float64, reset_moments=reset)
+    net = mlp((2, 5, 1), nn.Tanh).double()
+    one, other = (train(net, squared_error, pool, feds, backend=b, **args) for b in ("eager", "xla"))
+    assert (one.backend, other.backend) == ("eager", "xla")
+    assert_same(one.theta, other.theta, 1e-11)
+    assert_same(one.losses, other.losses, 1e-11)
+
+
+@pytest.mark.parametrize("rule", ["FedAvg", "scaffold", "corrected", "fedadam"])
+def test_personal_parameters_stay_at_home_in_a_program(pool, rule):
+    optimizer, server = ALL_RULES[rule]
+    net, fed = mlp((2, 5, 1), nn.Tanh).double(), Federation(SHARDS, lr=0.02, server=server)
+    args = dict(rounds=5, local=Local(3), optimizer=optimizer, dtype=torch.float64, personal=["0.weight"])
+    one, other = (train(net, squared_error, pool, [fed], backend=b, **args) for b in ("eager", "xla"))
+    assert_same(one.theta, other.theta, 1e-12)
+    assert (one.theta[0] - one.theta[1])[:10].abs().min() > 0
+
+
+def test_how_often_somebody_looks_changes_nothing(pool):
+    """Bit-equal, so that a training which was interrupted goes on to the same result."""
+    net, fed, looks = mlp((2, 5, 1), nn.Tanh), Federation(SHARDS, lr=0.02), {}
+    for every in (1, 4, 12):
+        work = prepared(net, squared_error, pool, [fed], local=Local(2), backend="xla")
+        ends = [*range(every, 13, every)]
+        played = rounds_from(work, beginning(work, fan_in_uniform), lambda r, ends=ends: min(e for e in ends if e > r))
+        done = [next(played)]
+        while done[-1].state.round < 12:
+            done.append(next(played))
+        looks[every] = np.concatenate([one.loss for one in done]), done[-1].after
+    assert all(np.array_equal(losses, looks[1][0]) and torch.equal(x, looks[1][1]) for losses, x in looks.values())
+
+
+def test_a_rule_that_aten_does_not_know_is_played_round_by_round(pool):
+    """Its local steps are compiled all the same."""
+    server = Server(lambda x: {}, lambda before, mixed, state: before + (mixed - before).cumsum(0)[-1:])
+    net, args = mlp((2, 5, 1), nn.Tanh).double(), dict(rounds=3, local=Local(2), dtype=torch.float64)
+    feds = [Federation(SHARDS, server=server)]
+    one, other = (train(net, squared_error, pool, feds, backend=b, **args) for b in ("eager", "xla"))
+    assert_same(one.theta, other.theta, 1e-12)
+
+
+@pytest.mark.parametrize("backend", ["eager", "xla"])
+def test_a_diverged_client_is_named_and_ends_the_program(pool, backend):
+    """One client's curvature is too large for the rate; its overflow comes some rounds before the others'."""
+    steep = {**pool, "x": pool["x"].clone()}
+    steep["x"][SHARDS[2]] *= 30
+    with pytest.raises(FloatingPointError, match=r"federation: .* at client 2 in round [1-9]\d*, local step \d of 3"):
+        train(
+            mlp((2, 1), nn.Tanh), squared_error, steep, [Federation(SHARDS, lr=0.1)], rounds=200, local=Local(3),
+            optimizer=sgd(), backend=backend,
+        )  # fmt: skip
+
+
+def assert_same(one, other, atol):
+    np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=0, atol=atol)
 
 
 def test_xla_equals_the_plain_loop(pool):
@@ -91,6 +176,21 @@ def test_the_given_tensors_stay_what_they_are(pool):
     assert all(torch.equal(pool[name], before[name]) for name in pool) and torch.equal(known, torch.ones(2).double())
 
 
+def test_sines_are_right_over_a_wide_range():
+    """Against float64, up to where XLA's own sine takes over and beyond, at the borders of the reduction, at 0."""
+    rng = stream(0, "angles")
+    for far in (1, 30, 1e3, aten.FAR):
+        borders = np.arange(-40, 41) * np.pi / 4
+        x = np.concatenate([rng.uniform(-far, far, 200_000), borders, [0.0, -0.0]]).astype(np.float32)
+        for name, true in (("sin", np.sin), ("cos", np.cos)):
+            gap = np.abs(np.asarray(aten.jax.jit(aten.TABLE[name])(x), float) - true(x.astype(float)))
+            assert gap.max() < 1e-7, (name, far, x[gap.argmax()])
+    beyond = np.array([1e6, -3e8, 1e30], np.float32)
+    for name, true in (("sin", np.sin), ("cos", np.cos)):
+        np.testing.assert_allclose(aten.TABLE[name](beyond), true(beyond.astype(float)), atol=1e-6)
+        assert np.isnan(aten.TABLE[name](np.array([np.nan, np.inf], np.float32))).all()
+
+
 def test_an_unknown_operation_is_named(pool):
     def loss(predict, batch):
         return (batch["w"] * predict(batch["x"])[:, 0]).cumsum(0)[-1]
@@ -123,7 +223,10 @@ CASES = [
     (ops.squeeze.dims, x[:1, :1], [0, -2]), (ops.squeeze.dim, x[:, :1], 1), (ops.squeeze.dims, x, [1]),
     (ops.select.int, x, -1, -2), (ops.slice.Tensor, x, 2, -3, 9223372036854775807, 2), (ops.slice.Tensor, x, 0, 1),
     (ops.select_scatter, x, x[:, 0] + 1, 1, 2), (ops.slice_scatter, x, x[..., :2] + 1, -1, 1, 3), (ops.cat, [x, x], 1),
-    (ops.index_select, x, 1, torch.tensor([2, 0, 0])), (ops.full, [2, 3], 0.5), (ops.full_like, x, 2),
+    (ops.index_select, x, 1, torch.tensor([2, 0, 0])), (ops.index.Tensor, x, [None, torch.tensor([2, 0])]),
+    (ops.index_put, x, [torch.tensor([0, 0])], x, True), (ops.index_put, x, [None, torch.tensor([2, 1])], x[:, :2] + 1),
+    (ops.index_add, x[0], 0, torch.tensor([2, 2, 0]), x[1]), (ops.copy, x, x[:1] + 1), (ops.sin, x), (ops.cos, x),
+    (ops.index_copy, x, 1, torch.tensor([2, 0]), x[:, :2] + 1), (ops.full, [2, 3], 0.5), (ops.full_like, x, 2),
     (ops.scalar_tensor, 3.0), (ops.arange.start_step, 1, 7, 2), (ops._to_copy, x > 0),
 ]  # fmt: skip
 
@@ -134,7 +237,7 @@ def name(case):
 
 @pytest.mark.parametrize("case", CASES, ids=map(name, CASES))
 def test_operations_mean_what_they_mean_in_torch(case):
-    jax = xla.import_jax()
+    jax = aten.jax
     target, *given = case
     with jax.enable_x64(True):
         arrays = jax.tree.map(lambda a: jax.numpy.asarray(a.numpy()) if isinstance(a, torch.Tensor) else a, given)
@@ -152,7 +255,7 @@ def test_every_meaning_is_tested():
 
 
 def test_variance_and_mean():
-    jax = xla.import_jax()
+    jax = aten.jax
     with jax.enable_x64(True):
         for how in ({}, {"correction": 0}, {"keepdim": True}):
             found = aten.TABLE["var_mean"](x.numpy(), [1, 2], **how)

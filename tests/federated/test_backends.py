@@ -1,0 +1,63 @@
+"""The backend that is chosen without asking: a rule on what is known beforehand."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedlib.federated import backends, xla
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
+from fedlib.federated.train import train
+from fedlib.models.networks import mlp
+
+POOL = {"x": torch.linspace(-1, 1, 40)[:, None], "y": torch.linspace(-1, 1, 40).sin()}
+SHARDS = [np.arange(15), np.arange(15, 40)]
+
+
+def squared_error(predict, batch):
+    return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
+
+
+def unknown(predict, batch):
+    return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).cumsum(0)[-1]
+
+
+@pytest.fixture(autouse=True)
+def the_rule_as_users_have_it(monkeypatch):
+    monkeypatch.setattr(backends, "STEPS_TO_COMPILE", 100)
+
+
+def trained(rounds=30, loss=squared_error, backend="auto", **args):
+    net = mlp((1, 4, 1), nn.Tanh)
+    return train(net, loss, POOL, [Federation(SHARDS)], rounds=rounds, local=Local(5), backend=backend, **args)
+
+
+def test_few_steps_are_not_compiled():
+    assert trained(rounds=19).backend == "eager" and trained(rounds=20).backend == "xla"
+
+
+def test_a_second_machine_chooses_the_same(monkeypatch):
+    """Nothing is measured, nothing is remembered: the same bits twice."""
+    assert torch.equal(trained().theta, trained().theta)
+
+
+@pytest.mark.parametrize("what", ["operation", "device", "jax"])
+def test_what_xla_cannot_do_is_eager(monkeypatch, what):
+    if what == "device":
+        monkeypatch.setattr(xla, "has_device", lambda device: False)
+    if what == "jax":
+        monkeypatch.setattr(backends, "find_spec", lambda name: None)
+    loss = unknown if what == "operation" else squared_error
+    chosen = trained(loss=loss)
+    assert chosen.backend == "eager" and torch.equal(chosen.theta, trained(loss=loss, backend="eager").theta)
+
+
+def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
+    monkeypatch.setattr(backends, "find_spec", lambda name: None)
+    with pytest.raises(
+        ValueError, match=r"backend = 'xla' needs jax .pip install jax., which is not here; 'auto' takes"
+    ):
+        trained(backend="xla")
+    with pytest.raises(ValueError, match=r"backend = 'fast': expected one of auto, eager, xla"):
+        trained(backend="fast")
