@@ -18,6 +18,11 @@ def fedavg(p: np.ndarray, active: np.ndarray) -> np.ndarray:
     return np.broadcast_to(weights, (len(p), len(p)))
 
 
+def equal(p: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """As ``fedavg``, but every active client counts alike, however many points it has."""
+    return fedavg(np.ones_like(p), active)
+
+
 def isolated(p: np.ndarray, active: np.ndarray) -> np.ndarray:
     """Nobody talks: the identity. With one client that owns all points this is the centralised model."""
     return np.eye(len(p))

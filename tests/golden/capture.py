@@ -38,7 +38,7 @@ def standing_in_for(function: Callable) -> Callable:
 
     def stand_in(*args, **named):
         bound = signature(function).bind(*args, **named).arguments
-        rest = bound.pop("how", {})
+        rest = bound.pop("work_args", {})
         raise Captured({name: value for name, value in (bound | rest).items() if name not in OF_THE_RUN})
 
     return stand_in

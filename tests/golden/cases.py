@@ -16,7 +16,7 @@ from torch import nn
 from fedlib import Federation, Local, centralised, join
 from fedlib.engines.local import in_one_process
 from fedlib.engines.variant import numbered, variant
-from fedlib.federated.mixing import isolated, ring
+from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.files import ROOT
@@ -182,7 +182,7 @@ PENDULUM = {
     "01 live, ring, some": lambda: of_live(pendulum_live.dealt(4, 0.5, 4, mixing="ring")),
     "01 live, SGD, nobody": lambda: of_live(pendulum_live.dealt(3, 1.0, 4, optimizer="SGD", mixing="no one")),
     "02 Algorithm 2": lambda: heterogeneous(levels(**ADAM), reset_moments=True),
-    "02 equal weights": lambda: heterogeneous({"uneven 1": ("uneven", 1, ADAM | {"weights": "equal"})}),
+    "02 equal weights": lambda: heterogeneous({"uneven 1": ("uneven", 1, ADAM | {"mixing": equal})}),
     "02 Algorithm 1": lambda: heterogeneous(levels(lr=0.02), optimizer=sgd()),
     "02 moments kept": lambda: heterogeneous(levels(**ADAM), optimizer=adam()),
     "02 Algorithm 2, passes": lambda: heterogeneous(levels(lr=0.001), local=PASSES, reset_moments=True),
