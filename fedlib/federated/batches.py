@@ -212,8 +212,8 @@ def with_noise(segments, federations, who, r, local, shape, dtype):
             some = slice(first, min(first + at_once, steps))
             noise = np.empty((some.stop - first, *one), np.float32)
             for row, draw in zip(noise.swapaxes(0, 1), draws[:n], strict=True):
-                own = draw(len(noise))
-                B = own.shape[1]
-                row[:, :B], row[:, B:] = own, own[:, :1]
+                drawn_for_row = draw(len(noise))
+                B = drawn_for_row.shape[1]
+                row[:, :B], row[:, B:] = drawn_for_row, drawn_for_row[:, :1]
             noise = torch.as_tensor(noise, dtype=dtype, device=(fixed or drawn)["w"].device)
             yield Segment(n, len(noise), fixed, {k: v[some] for k, v in drawn.items()} | {"noise": noise})

@@ -142,8 +142,8 @@ def warn_if_nothing_learnt(history, first: np.ndarray) -> None:
     if history.shape[0] < ROUNDS_TO_LEARN:
         return
     who, last = history.worked[-1][0], history.worked[-1][1][-1]
-    for key, own in history.rows.items():
-        there = (who >= own.start) & (who < own.stop) & np.isfinite(first[who]) & np.isfinite(last)
+    for key, rows in history.rows.items():
+        there = (who >= rows.start) & (who < rows.stop) & np.isfinite(first[who]) & np.isfinite(last)
         if there.any() and (end := last[there].mean()) > (start := first[who[there]].mean()):
             warnings.warn(f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}; lower lr", stacklevel=3)
 

@@ -70,9 +70,9 @@ def debiased_w1(clouds: Sequence[np.ndarray]) -> float:
     if small := [len(c) for c in clouds if len(c) < 2]:
         raise ValueError(f"a cloud of {small[0]} point has no halves; de-biased W1 needs at least 2 for each client")
     halves = [(c[: len(c) // 2 * 2 : 2], c[1::2]) for c in clouds]
-    own = [w1(*half) for half in halves]
+    within = [w1(*half) for half in halves]
     return float(
-        np.mean([w1(a[0], b[1]) - (x + y) / 2 for (a, x), (b, y) in combinations(zip(halves, own, strict=True), 2)])
+        np.mean([w1(a[0], b[1]) - (x + y) / 2 for (a, x), (b, y) in combinations(zip(halves, within, strict=True), 2)])
     )
 
 

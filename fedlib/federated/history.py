@@ -72,11 +72,11 @@ class History:
 
     def models(self, *key) -> Tensor:
         """Parameters [K, P] of all clients of a federation: ``models("federated", 5, 0)``."""
-        return self.distinct[self.source[self.rows[found(key, self.rows, self.parts)]]]
+        return self.distinct[self.source[self.rows[key_of(key, self.rows, self.parts)]]]
 
     def model(self, *key, client: int = 0) -> Tensor:
         """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
-        return self.distinct[self.source[self.rows[found(key, self.rows, self.parts)]][client]]
+        return self.distinct[self.source[self.rows[key_of(key, self.rows, self.parts)]][client]]
 
     def labels(self, part: str) -> list:
         """The labels of a part, in the order of the keys."""
@@ -112,8 +112,8 @@ def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chos
     fixed = {parts.index(part): label for part, label in chosen.items()}
     rows = [i for i, label in enumerate(labels) if all(label[j] == wanted for j, wanted in fixed.items())]
     if not rows:
-        known = {part: list(dict.fromkeys(label[parts.index(part)] for label in labels)) for part in chosen}
-        raise ValueError(f"no model has {dict(chosen)}; there are {known}")
+        given = {part: list(dict.fromkeys(label[parts.index(part)] for label in labels)) for part in chosen}
+        raise ValueError(f"no model has {dict(chosen)}; there are {given}")
     free = [j for j in range(len(parts)) if j not in fixed and any(labels[i][j] is not None for i in rows)]
     axes = [list(dict.fromkeys(labels[i][j] for i in rows)) for j in free]
     whole = len(rows) == np.prod([len(axis) for axis in axes], dtype=int)
@@ -153,7 +153,7 @@ def parts_of(keys: Iterable[Hashable], parts: Sequence[str] | None = None) -> Se
     return ("number",) if isinstance(key, int) else ("name",)
 
 
-def found(key: tuple, rows: Mapping, parts: Sequence[str]) -> Hashable:
+def key_of(key: tuple, rows: Mapping, parts: Sequence[str]) -> Hashable:
     """The key of ``rows`` that is meant; a clear error where there is none."""
     for candidate in (key, *key) if len(key) == 1 else (key,):  # ("a",) means "a" where keys are plain names
         if candidate in rows:

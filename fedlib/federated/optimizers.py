@@ -86,7 +86,7 @@ def adam(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimiz
 def around(
     inner: Optimizer,
     *,
-    own: Sequence[str] = (),
+    per_client: Sequence[str] = (),
     shared: Sequence[str] = (),
     passing: Sequence[str] = (),
     gradient: Callable[[Tensor, Tensor, dict[str, Tensor]], Tensor] | None = None,
@@ -97,13 +97,13 @@ def around(
 ) -> Optimizer:
     """``inner`` with another gradient: what a rule changes at the clients. Rules go around each other.
 
-    own, shared, passing: names of the rule's state [n, P], 0 at first: what each client keeps, what goes with a model,
-    what is gone after a round; ``reset_moments`` leaves it alone. gradient(theta, g, state): what inner takes for g.
-    start, finish: the rule's own, before those of inner. sent, exchanges: on top.
+    per_client, shared, passing: names of the rule's state [n, P], 0 at first: what each client keeps, what goes with a
+    model, what is gone after a round; ``reset_moments`` leaves it alone. gradient(theta, g, state): what inner takes
+    for g. start, finish: the rule's own, before those of inner. sent, exchanges: on top.
     """
 
     def init(theta):
-        return inner.init(theta) | {name: torch.zeros_like(theta) for name in (*own, *shared, *passing)}
+        return inner.init(theta) | {name: torch.zeros_like(theta) for name in (*per_client, *shared, *passing)}
 
     def apply(theta, g, state, lr):
         inner.apply(theta, gradient(theta, g, state) if gradient else g, state, lr)
@@ -117,7 +117,7 @@ def around(
         inner.exchanges + exchanges,
         (*inner.passing, *passing),
         (*inner.shared, *shared),
-        (*inner.lasting, *own, *shared),
+        (*inner.lasting, *per_client, *shared),
     )
 
 

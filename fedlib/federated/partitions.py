@@ -43,7 +43,7 @@ def sorted_shards(
         raise ValueError(
             f"{empty} of {n_shards} shards would be empty for {len(values)} points; use fewer or larger ones"
         )
-    return [np.concatenate([blocks[i] for i in own]) for own in np.split(rng.permutation(n_shards), n_clients)]
+    return [np.concatenate([blocks[i] for i in dealt]) for dealt in np.split(rng.permutation(n_shards), n_clients)]
 
 
 def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> list[np.ndarray]:
@@ -101,8 +101,8 @@ def focused(
         )
     shards = []
     for k in range(n_clients):
-        own = k * len(blocks) // n_clients
-        drawn = [rng.choice(a, n, replace=False) for a, n in ((blocks[own], main), (elsewhere[own], other))]
+        home = k * len(blocks) // n_clients
+        drawn = [rng.choice(a, n, replace=False) for a, n in ((blocks[home], main), (elsewhere[home], other))]
         shards.append(np.concatenate(drawn))
     return shards
 

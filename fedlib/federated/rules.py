@@ -57,7 +57,7 @@ def scaffold(inner: Optimizer | None = None) -> Optimizer:
         state["c"].copy_(wire.mean(c_i, state["c_i"], state["c"]))
         state["c_i"].copy_(c_i)
 
-    kept = dict(own=["c_i"], shared=["c"], passing=["sum g_i"])
+    kept = dict(per_client=["c_i"], shared=["c"], passing=["sum g_i"])
     return around(inner or sgd(), **kept, gradient=gradient, finish=finish, sent=1)
 
 

@@ -74,9 +74,13 @@ def train(
         federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
         evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, **work_args,
     )  # fmt: skip
+    RAN.update({result.backend} - {""})  # nothing ran where a checkpoint had all rounds
     warn_if_nothing_learnt(result, first)
     return result
 
+
+RAN: set[str] = set()
+"""Backends of this process's trainings: a result file says them."""
 
 LOOK = 0.5  # s at most that a compiled program plays without a look: somebody may want to interrupt it
 

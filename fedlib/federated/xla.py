@@ -203,9 +203,9 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
     def of_block(captured, pool, segments, x, state, lr, batches):
         losses = []
         for segment, fixed, drawn in zip(segments, *batches, strict=True):
-            n, piece, known = segment.n, steps[shape_of(segment)], captured[2][number[shape_of(segment)]]
+            n, piece, its = segment.n, steps[shape_of(segment)], captured[2][number[shape_of(segment)]]
             rows = jax.tree.map(itemgetter(slice(n)), (x, state))
-            rows, of_steps = scanned(piece, segment.steps, known, pool, fixed, drawn, rows, lr[:n])
+            rows, of_steps = scanned(piece, segment.steps, its, pool, fixed, drawn, rows, lr[:n])
             x, state = jax.tree.map(with_first, (x, state), rows)
             losses.append(jnp.pad(of_steps, ((0, 0), (0, len(x) - n))))
         return x, state, jnp.concatenate(losses).T

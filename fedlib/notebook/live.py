@@ -51,11 +51,11 @@ class Training(NamedTuple):
     def now(self, moment: Moment) -> tuple[Tensor, Tensor]:
         """What a picture shows: models [K, P] of the clients as they stood, or stand, before the exchange; and the
         distinct ones [D, P] that they began the round with, or got in the exchange."""
-        own = next(iter(self.where().values()))
-        given = moment.done.after[own] if moment.averaged else moment.walk[own, 0]
-        return moment.walk[own, moment.step], given[:1] if (given == given[0]).all() else given
+        rows = next(iter(self.where().values()))
+        given = moment.done.after[rows] if moment.averaged else moment.walk[rows, 0]
+        return moment.walk[rows, moment.step], given[:1] if (given == given[0]).all() else given
 
     def errors(self, moment: Moment) -> dict[str, Tensor]:
         """Name of a federation -> errors [K] of its clients' models now."""
         values = self.of(moment.models, self.error)
-        return {name: values[own] for name, own in self.where().items()}
+        return {name: values[rows] for name, rows in self.where().items()}

@@ -61,5 +61,5 @@ def walks(seen: Sequence[tuple[int, Tensor]], idle: Tensor) -> Tensor:
         for i, row in enumerate(models, first):
             steps[i].append(row)
     S = max(map(len, steps))
-    rows = [own or [still] for own, still in zip(steps, idle, strict=True)]
-    return torch.stack([torch.stack(own + own[-1:] * (S - len(own))) for own in rows])
+    walked = [rows or [still] for rows, still in zip(steps, idle, strict=True)]
+    return torch.stack([torch.stack(rows + rows[-1:] * (S - len(rows))) for rows in walked])

@@ -9,9 +9,7 @@ from .style import COLORS, panels
 
 LIMIT = "matrix products alone"
 LOOKS = {
-    "auto": {"color": COLORS["federated"], "marker": "o", "lw": 3, "ms": 7, "label": "engine, auto"},
-    "xla": {"color": COLORS["isolated"], "marker": "v", "ls": "--", "label": "engine, XLA"},
-    "inductor": {"color": COLORS["centralised"], "marker": "^", "ls": "--", "label": "engine, torch.compile"},
+    "xla": {"color": COLORS["federated"], "marker": "o", "lw": 3, "ms": 7, "label": "engine, XLA"},
     "eager": {"color": COLORS["light"], "marker": "s", "ls": "--", "label": "engine, eager"},
     "JAX": {"color": COLORS["other"], "marker": "D", "label": "JAX by hand"},
     "plain loop": {"color": COLORS["truth"], "marker": "", "label": "plain PyTorch loop"},
@@ -84,7 +82,7 @@ def bars(ax, cases: list[Mapping]) -> None:
     plain_numbers(ax.xaxis)
 
 
-SHORT = {"plain loop": "loop", "inductor": "compile", "xla": "XLA"}
+SHORT = {"plain loop": "loop", "xla": "XLA"}
 
 
 def plain_numbers(axis) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from ..federated.checkpoints import Checkpoint
+from ..federated.train import RAN
 from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
 from .outputs import read_result
@@ -24,7 +25,7 @@ from .verdicts import Comparison, Measured, compare, judged, measured, ours, pap
 
 
 def environment() -> dict:
-    """Versions and hardware of this process."""
+    """Versions and hardware of this process, and the backends that computed its trainings."""
     names = [line.split(":")[1].strip() for line in _read("/proc/cpuinfo").splitlines() if "model name" in line]
     cpu = names[0] if names else platform.processor()
     packages = ("fedlib", "torch", "jax", "numpy", "scipy", "POT", "matplotlib", "papermill")
@@ -37,6 +38,7 @@ def environment() -> dict:
             "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
             "system": platform.platform(),
         },
+        "backends": sorted(RAN),
     }
 
 

@@ -51,7 +51,7 @@ USUAL = {
     **dict.fromkeys(("fraction", "decay"), share()),
     "seeds": whole(0),
     "local_unit": one_of("epochs", "steps"),
-    "backend": one_of("auto", "eager", "inductor", "xla"),
+    "backend": one_of("auto", "eager", "xla"),
     "device": one_of("auto", "cpu", "cuda"),
 }  # what these names mean in every notebook
 

@@ -10,7 +10,7 @@ from ..conftest import CountOps
 def operations(way: str, K: int) -> int:
     """Dispatched by torch in a round, after what is made once; no busy machine changes it."""
     problem = problems.line(K)
-    run = ways.ways_of(problem, inductor=False)[way](problem)
+    run = ways.ways_of(problem)[way](problem)
     run(1)
     with CountOps() as count:
         run(1)

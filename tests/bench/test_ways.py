@@ -28,7 +28,7 @@ def test_a_way_ends_where_the_plain_loop_does(way):
     tried = 0
     for make in SMALL.values():
         problem = make()
-        if known := ways.ways_of(problem, inductor=False).get(way):
+        if known := ways.ways_of(problem).get(way):
             found, expected = known(problem)(2), ways.plain_loop(problem)(2)
             # float32: Adam's first steps are signs of gradients, also of tiny ones
             torch.testing.assert_close(found, expected[: len(found)], rtol=0, atol=2e-4)

@@ -215,7 +215,7 @@ def test_compiled_step_equals_the_eager_one(regression):
             net, local_loss(energy_score), pool, [Federation(shards)], rounds=2, local=Local(2), noise=net.noise(2),
             init=init_snn, dtype=torch.float64, backend=b,
         ).theta
-        for b in ("eager", "inductor")
+        for b in ("eager", "xla")
     )  # fmt: skip
     torch.testing.assert_close(eager, compiled, rtol=0, atol=1e-10)
 
