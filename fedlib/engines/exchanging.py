@@ -75,7 +75,7 @@ class SiteWire:
 
     def __init__(self, work: Work, turn: Turn, x: Tensor, mix: SiteMix, everyone: bool):
         self.work, self.turn, self.x, self.mix, self.everyone = work, turn, x, mix, everyone
-        self.active = torch.ones(len(x), 1, dtype=torch.bool)
+        self.active, self.home = torch.ones(len(x), 1, dtype=torch.bool), work.home
         self.steps = torch.as_tensor(np.array(turn.steps))[:, None]
 
     def mean(self, new: Tensor, old: Tensor, mean: Tensor) -> Tensor:

@@ -53,7 +53,7 @@ class Middle:
 
     def __init__(self, work, fed, here: np.ndarray, r: int, questions: Mapping[str, Mapping]):
         matrix = matrices([fed], [here])
-        if not here.all() and needs_everyone(fed, matrix[0], here):
+        if not here.all() and needs_everyone(matrix[0], here):
             raise ValueError(
                 "this optimiser exchanges more than the models (control variates, moments) and clients are idle whose "
                 "rows this mixing needs; on several machines take fedavg, or let all clients take part"

@@ -119,7 +119,7 @@ def federate(
         theta, source, server, shared = now.theta, now.source, now.server, now.shared
         if here.any():
             matrix = matrices([fed], [here])
-            own = turn_of(work, [here], [needs_everyone(fed, matrix[0], here)])
+            own = turn_of(work, [here], [needs_everyone(matrix[0], here)])
             mixed, served = exchange(work, matrix, own), served_by(work, matrix)
             rows = theta[source]
             there = {name: v[source] for name, v in shared.items()}

@@ -230,7 +230,10 @@ def in_jax(function: Callable, *example) -> InJax:
         return results
 
     twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
-    graph = make_fx(functionalize(pure), decomposition_table=core_aten_decompositions())(*twice_is_two)
+    try:
+        graph = make_fx(functionalize(pure), decomposition_table=core_aten_decompositions())(*twice_is_two)
+    except RuntimeError as error:  # of torch: it looks at a number, or has a gradient of its own
+        raise NotImplementedError(f"torch cannot write this down; train with backend='eager' ({error})") from error
     graph.graph.eliminate_dead_code()  # no argument goes, used or not
     captured = [getattr(graph, node.target).detach() for node in graph.graph.find_nodes(op="get_attr")]
     run = as_jax(graph)

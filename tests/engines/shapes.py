@@ -13,7 +13,7 @@ import torch
 from fedlib.engines.experiment import Experiment
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.mixing import ring
+from fedlib.federated.mixing import equal, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedprox, mime, scaffold
 from fedlib.models.networks import mlp
@@ -24,7 +24,7 @@ SITES = ((0, 3), (1,), (2, 4))
 DOUBLE = {"dtype": torch.float64, "backend": "eager"}
 CASES = {
     "ragged, full batch": ({}, Local(3), {}),
-    "equal weights, epochs": ({"weights": "equal", "decay": 0.9}, Local(2, "epochs", 4), {"reset_moments": True}),
+    "equal shares, epochs": ({"mixing": equal, "decay": 0.9}, Local(2, "epochs", 4), {"reset_moments": True}),
     "half of the clients": ({"fraction": 0.6}, Local(4, "steps", 4), {}),
     "any share of them": ({"fraction": (0.2, 0.9), "seed": 2}, Local(3), {}),
     "momentum kept": ({"fraction": 0.6, "seed": 4}, Local(3), {"optimizer": sgd(0.9)}),
@@ -34,7 +34,7 @@ CASES = {
     "scaffold": ({"fraction": 0.6}, Local(3), {"optimizer": scaffold()}),
     "scaffold, personal layer": ({"fraction": 0.6}, Local(3), {"optimizer": scaffold(), "personal": ["0.weight"]}),
     "mime": ({}, Local(3), {"optimizer": mime()}),
-    "fresh correction": ({"weights": "equal"}, Local(3), {"optimizer": corrected(adam()), "reset_moments": True}),
+    "fresh correction": ({"mixing": equal}, Local(3), {"optimizer": corrected(adam()), "reset_moments": True}),
     "averaged moments": ({"fraction": 0.6}, Local(3), {"optimizer": averaged_moments(adam())}),
     "server with Adam": ({"server": fedadam(0.03), "fraction": 0.6}, Local(3), {}),
 }

@@ -8,6 +8,7 @@ from torch import nn
 from fedlib.federated import backends, xla
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
+from fedlib.federated.optimizers import Optimizer, sgd
 from fedlib.federated.train import train
 from fedlib.models.networks import mlp
 
@@ -40,6 +41,26 @@ def test_few_steps_are_not_compiled():
 def test_a_second_machine_chooses_the_same(monkeypatch):
     """Nothing is measured, nothing is remembered: the same bits twice."""
     assert torch.equal(trained().theta, trained().theta)
+
+
+class Recording:
+    """Plain gradient descent that reads a number in every step."""
+
+    def __init__(self):
+        inner, self.norms = sgd(), []
+
+        def apply(theta, gradient, state, lr):
+            self.norms.append(float(gradient.norm()))
+            inner.apply(theta, gradient, state, lr)
+
+        self.optimizer = Optimizer(inner.init, apply)
+
+
+def test_an_optimiser_that_reads_numbers_is_eager_and_sees_all_of_them():
+    recording = Recording()
+    assert trained(optimizer=recording.optimizer).backend == "eager" and len(set(recording.norms)) > 100
+    with pytest.raises(NotImplementedError, match="torch cannot write this down; train with backend='eager'"):
+        trained(optimizer=recording.optimizer, backend="xla")
 
 
 @pytest.mark.parametrize("what", ["operation", "device", "jax"])

@@ -7,7 +7,7 @@ import torch
 from fedlib.federated import reference
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.mixing import isolated
+from fedlib.federated.mixing import equal, isolated
 from fedlib.federated.stack import as_dict, draw_parameters, load, stack
 from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
@@ -157,7 +157,7 @@ def plain_loop(net, loss, pool, fed, rounds, exchange):
 def test_the_aliasing_bug_is_a_gain_of_K():
     """Sum of the clients' steps on C: exactly a learning rate K times as large (E = 1, Adam)."""
     pool = pool_of()
-    fed = Federation(flow.slabs(pool["x"], 2), lr=0.01, weights="equal")
+    fed = Federation(flow.slabs(pool["x"], 2), lr=0.01, mixing=equal)
     net, *_, history = small(rounds=8, gain=2.0, feds=[fed])
     got = 2 * as_dict(net, history.model(0))["c"]
     loss = small(rounds=1)[1]  # without a gain

@@ -10,6 +10,7 @@ import torch
 
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.heterogeneity import debiased_w1, mean_pairwise_w1
+from fedlib.federated.mixing import equal
 from fedlib.numerics.spaces import gaussian_kernel
 from fedlib.problems.pendulum import pendulum_triplets
 from fedlib.problems.skewed_pendulum import distances, levels_of, skewed, torque_distance, torque_distances
@@ -92,14 +93,15 @@ def test_only_pairs_of_different_fields_are_apart(data):
 
 
 def test_federations_own_what_their_case_says(data):
-    cases = {"shards 2": ("shards", 2, {"lr": 0.5}), "weights equal": ("uneven", 1, {"weights": "equal"})}
+    cases = {"shards 2": ("shards", 2, {"lr": 0.5}), "weights equal": ("uneven", 1, {"mixing": equal})}
     feds = data.federations(cases, SEEDS, partial(Federation, fraction=0.5))
     assert list(feds) == [(case, seed) for seed in SEEDS for case in cases]
     fed = feds["shards 2", 1]
     assert (fed.lr, fed.seed, fed.fraction, fed.name) == (0.5, 1, 0.5, "shards 2")
     for a, b in zip(fed.shards, data.shards(1, 2), strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_allclose(feds["weights equal", 3].p, 0.2)
+    alike = feds["weights equal", 3]
+    np.testing.assert_allclose(alike.mixing(alike.p, np.ones(5, bool)), 0.2)
 
 
 def test_a_centralised_model_owns_what_all_clients_own(data):
