@@ -24,7 +24,6 @@ from .exchange import wire_of
 from .local import full, full_gradient, segments_in
 from .optimizers import Optimizer
 
-ROWS = 8  # at a time, where shapes vary
 ROUNDS = 512  # of a program at most: somebody may want to interrupt it
 
 
@@ -59,23 +58,20 @@ def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mappin
 def steps_by(step: Callable, varied: bool) -> Callable:
     """A segment's steps as one compiled loop.
 
-    varied: other shapes in every round. A program is compiled for every shape, so rows then go eight at a time, filled
-    up where there are fewer.
+    varied: other shapes in every round. A program is compiled for every shape, so blocks are then filled up to the size
+    of the largest one so far.
     """
-    programs, shared = {}, Shared()
+    programs, shared, largest = {}, Shared(), [0]
 
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         if not varied:
             return at_once(theta, state, lr, pool, segment)
-        losses = []
-        for rows in torch.arange(segment.n).split(ROWS):
-            a, b = int(rows[0]), int(rows[-1]) + 1
-            part = theta[a:b], {name: value[a:b] for name, value in state.items()}
-            more = filled(*part, lr[a:b], rows_of(segment, a, b))
-            losses.append(at_once(*more[:3], pool, more[3])[:, : b - a])
-            for old, new in zip((part[0], *part[1].values()), (more[0], *more[1].values()), strict=True):
-                old.copy_(new[: b - a])
-        return torch.cat(losses, 1)
+        largest[0] = max(largest[0], segment.n)
+        more = filled(theta, state, lr, segment, largest[0])
+        losses = at_once(*more[:3], pool, more[3])[:, : segment.n]
+        for old, new in zip((theta, *state.values()), (more[0], *more[1].values()), strict=True):
+            old.copy_(new[: segment.n])
+        return losses
 
     def at_once(theta, state, lr, pool, segment: Segment) -> Tensor:
         key = tuple(shape_of(segment)), *((v.shape, v.dtype) for v in (theta, *pool.values()))
@@ -297,16 +293,10 @@ def with_room(values: Tensor, rounds: int) -> Tensor:
     return whole
 
 
-def rows_of(segment: Segment, a: int, b: int) -> Segment:
-    """Of the rows a..b-1 only."""
-    fixed = {name: value[a:b] for name, value in segment.fixed.items()}
-    return Segment(b - a, segment.steps, fixed, {name: value[:, a:b] for name, value in segment.drawn.items()})
-
-
-def filled(theta, state, lr, segment: Segment) -> tuple:
-    """The same with more rows, copies of the first, and more points, which weigh nothing, to rounder numbers."""
-    n, B = (segment.fixed or segment.drawn)["w"].shape[-2:]
-    rows, points = rounder(n, 1), rounder(B, 4)
+def filled(theta, state, lr, segment: Segment, rows: int) -> tuple:
+    """The same with so many rows, copies of the first, and more points, which weigh nothing, to a rounder number."""
+    B = (segment.fixed or segment.drawn)["w"].shape[-1]
+    points = rounder(B)
 
     def grown(x: Tensor, axis: int, size: int) -> Tensor:
         return torch.cat([x, x.narrow(axis, 0, 1).repeat_interleave(size - x.shape[axis], axis)], axis)
@@ -322,9 +312,9 @@ def filled(theta, state, lr, segment: Segment) -> tuple:
     return theta, dict(zip(state, kept, strict=True)), lr, segment
 
 
-def rounder(n: int, digits: int) -> int:
-    """n, or the next number of which only so many leading binary digits are not 0."""
-    unit = 1 << max(0, (n - 1).bit_length() - digits)
+def rounder(n: int) -> int:
+    """n, or the next number of which only the four leading binary digits are not 0."""
+    unit = 1 << max(0, (n - 1).bit_length() - 4)
     return -(-n // unit) * unit
 
 
