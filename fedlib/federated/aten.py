@@ -18,9 +18,8 @@ from torch.func import functionalize
 from torch.fx import GraphModule, map_arg
 from torch.fx.experimental.proxy_tensor import make_fx
 
-if torch.get_num_threads() == 1:  # JAX then has one, too: its own default is a thread per core
-    one_thread = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {one_thread}".strip()
+# as many threads as torch has: JAX takes one per core, and two that share such small work need a third more time in all
+os.environ.setdefault("PJRT_NPROC", str(torch.get_num_threads()))
 
 import jax
 import jax.numpy as jnp
