@@ -19,7 +19,7 @@ from torch.fx import GraphModule, map_arg
 from torch.fx.experimental.proxy_tensor import make_fx
 
 # as many threads as torch has: JAX takes one per core, and two that share such small work need a third more time in all
-os.environ.setdefault("PJRT_NPROC", str(torch.get_num_threads()))
+os.environ["PJRT_NPROC"] = str(torch.get_num_threads())
 
 import jax
 import jax.numpy as jnp
