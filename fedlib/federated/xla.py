@@ -140,7 +140,7 @@ def rounds_by(
     def program(x, kept, at_server, r: int, last: int):
         coming = range(r, min(last, r + capacity))
         plans = [plan_of(work, turn, s) for s in coming] if numbers else [plan]
-        drawn = jax.tree.map(lambda *rounds: with_room(torch.stack(rounds), capacity), *map(drawn_of, plans))
+        drawn = jax.tree.map(lambda *rounds: with_room(rounds, capacity), *map(drawn_of, plans))
         rates = torch.tensor([[fed.rate(s) for fed in work.federations] for s in coming], dtype=work.dtype)
         lr = with_room(rates.to(owner.device)[:, owner, None], capacity)
         with jax.enable_x64(True):
@@ -262,9 +262,10 @@ def plan_of(work, turn, r: int) -> list[tuple[slice, list[Segment]]]:
 
 
 def stacked(segments: Sequence[Segment]) -> Segment:
-    """Segments of several blocks as one."""
+    """Segments of several blocks as one; of a single block without a copy."""
+    stack = torch.stack if len(segments) > 1 else lambda alone: alone[0][None]
     fixed, drawn = (
-        {name: torch.stack([batch[name] for batch in batches]) for name in batches[0]}
+        {name: stack([batch[name] for batch in batches]) for name in batches[0]}
         for batches in ([s.fixed for s in segments], [s.drawn for s in segments])
     )
     return Segment(segments[0].n, segments[0].steps, fixed, drawn)
@@ -286,10 +287,13 @@ def shape_of(segment: Segment) -> tuple:
     return segment.n, segment.steps, *tensors
 
 
-def with_room(values: Tensor, rounds: int) -> Tensor:
-    """Values [T, ...] as the first of [rounds, ...]: one shape is one program. The others are never looked at."""
-    whole = values.new_empty(rounds, *values.shape[1:])
-    whole[: len(values)] = values
+def with_room(values: Sequence[Tensor] | Tensor, rounds: int) -> Tensor:
+    """T values as the first of [rounds, ...]: one shape is one program. The others are never looked at."""
+    if rounds == 1:
+        return values[0][None]  # noise is large, and needs no copy
+    whole = values[0].new_empty(rounds, *values[0].shape)
+    for r, value in enumerate(values):
+        whole[r] = value
     return whole
 
 
