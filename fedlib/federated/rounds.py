@@ -153,7 +153,7 @@ def beginning(work: Work, init: Callable) -> State:
     theta, source = stack(work.net, keys, init).to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
     per_client, shared = split_state(work.optimizer, work.optimizer.init(theta), work.reset_moments)
     stored = source[torch.as_tensor(np.argsort(work.place), device=source.device)]
-    return State(0, theta, spread_out(per_client, stored) | shared, [], source, work.home, theta[source][:, work.home])
+    return State(0, theta, spread_out(per_client, stored) | shared, [], source, work.home, theta[:, work.home][source])
 
 
 def spread_out(first: Mapping[str, Tensor], source: Tensor) -> dict[str, Tensor]:

@@ -105,6 +105,17 @@ def test_a_hundred_thousand_clients():
     torch.testing.assert_close(history.model(0, client=99_999), history.distinct[0], rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("rule", ["sgd", "corrected"])
+def test_before_the_first_round_idle_clients_cost_no_numbers_either(rule):
+    """Of clients who keep nothing: neither models nor an optimiser's state."""
+    counts = []
+    for K in (100, 10_000):
+        with Made() as made:
+            next(play(*many(K), local=Local(2), optimizer=RULES[rule], backend="eager"))
+        counts.append(made.numbers - K)  # the list of who has which model
+    assert counts[1] < counts[0] + 2 * 10_000
+
+
 def test_a_broadcast_row_is_the_whole_matrix(problem):
     net, loss, pool, shards = problem
     p, active = Federation(shards).p, np.array([True, False, True])
