@@ -11,7 +11,7 @@ import torch
 from matplotlib import rc_context
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fedlib.federated import backends
+from fedlib.federated import rounds
 from fedlib.federated.stack import stack
 from fedlib.files import ROOT
 from fedlib.models.networks import CartesianDeepONet, glorot_normal, mlp
@@ -25,7 +25,7 @@ if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, a
     os.environ.setdefault("FEDLIB_DATA", str(ROOT.parent / "shared/data"))
 
 
-backends.STEPS_TO_COMPILE = 10**9  # tests compute eagerly where they do not name a backend
+rounds.STEPS_TO_COMPILE = 10**9  # tests compute eagerly where they do not name a backend
 
 
 def pytest_collection_modifyitems(items):

@@ -8,7 +8,6 @@ rounding and in speed, and in nothing else.
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -19,8 +18,6 @@ from .batches import Segment, each_batch
 from .optimizers import Optimizer
 from .stack import as_dict
 
-STEPS_TO_COMPILE = 2000  # of blocks; in fewer, XLA does not save the seconds that its compiler takes
-
 
 class Backend(NamedTuple):
     """A name, and what computes: see the module."""
@@ -28,26 +25,6 @@ class Backend(NamedTuple):
     name: str
     steps: Callable
     rounds: Callable | None = None
-
-
-def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mapping, batch: Mapping) -> Backend:
-    """The backend of a name. "auto" is a rule on what is known beforehand, the same on every machine: XLA where so many
-    steps lie ahead that compiling pays, if JAX has the device and knows all operations of a step.
-
-    training: net, loss, optimizer. steps: of blocks. varied: whether others of them come in other rounds. batch: of one
-    client [1, B, ...].
-    """
-    if name not in ("auto", "eager", "xla"):
-        raise ValueError(f"backend = {name!r}: expected one of auto, eager, xla")
-    if name == "xla" and find_spec("jax") is None:
-        raise ValueError("backend = 'xla' needs jax (pip install jax), which is not here; 'auto' takes what there is")
-    if name == "eager" or (name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None)):
-        return eager(*training)
-    from .xla import has_device, knows_all, xla
-
-    if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
-        return eager(*training)
-    return xla(*training, varied)
 
 
 def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:

@@ -9,13 +9,14 @@ federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from importlib.util import find_spec
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
-from .backends import backend_of, summed_gradient, with_constants
+from .backends import Backend, eager, summed_gradient, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
 from .checks import check_constants, check_noise
 from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
@@ -24,6 +25,8 @@ from .local import Turn, Work, full_gradient, local_work, look_for_divergence, n
 from .optimizers import Optimizer, adam
 from .stack import home_columns, stack
 from .states import Round, State, put_back, split_state
+
+STEPS_TO_COMPILE = 2000  # of blocks; in fewer, XLA does not save the seconds that its compiler takes
 
 
 def play(
@@ -122,6 +125,26 @@ def prepared(
         dtype=dtype,
         first=np.full(len(sizes), np.nan),
     )
+
+
+def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mapping, batch: Mapping) -> Backend:
+    """The backend of a name. "auto" is a rule on what is known beforehand, the same on every machine: XLA where so many
+    steps lie ahead that compiling pays, if JAX has the device and knows all operations of a step.
+
+    training: net, loss, optimizer. steps: of blocks. varied: whether others of them come in other rounds. batch: of one
+    client [1, B, ...].
+    """
+    if name not in ("auto", "eager", "xla"):
+        raise ValueError(f"backend = {name!r}: expected one of auto, eager, xla")
+    if name == "xla" and find_spec("jax") is None:
+        raise ValueError("backend = 'xla' needs jax (pip install jax), which is not here; 'auto' takes what there is")
+    if name == "eager" or (name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None)):
+        return eager(*training)
+    from .xla import has_device, knows_all, xla
+
+    if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
+        return eager(*training)
+    return xla(*training, varied)
 
 
 def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None) -> dict[str, Tensor]:

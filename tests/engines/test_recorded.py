@@ -29,5 +29,5 @@ def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
 
 def test_a_short_training_at_a_site_does_not_compile(monkeypatch):
     """It knows how many rounds there are, and so that four of them are too few."""
-    monkeypatch.setattr("fedlib.federated.backends.STEPS_TO_COMPILE", 100)
+    monkeypatch.setattr("fedlib.federated.rounds.STEPS_TO_COMPILE", 100)
     assert {site.work.backend.name for site in sites_of(PATH).values()} == {"eager"}

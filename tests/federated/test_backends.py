@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from fedlib.federated import backends, xla
+from fedlib.federated import rounds as engine
+from fedlib.federated import xla
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import Optimizer, sgd
@@ -26,7 +27,7 @@ def unknown(predict, batch):
 
 @pytest.fixture(autouse=True)
 def the_rule_as_users_have_it(monkeypatch):
-    monkeypatch.setattr(backends, "STEPS_TO_COMPILE", 100)
+    monkeypatch.setattr(engine, "STEPS_TO_COMPILE", 100)
 
 
 def trained(rounds=30, loss=squared_error, backend="auto", **args):
@@ -68,14 +69,14 @@ def test_what_xla_cannot_do_is_eager(monkeypatch, what):
     if what == "device":
         monkeypatch.setattr(xla, "has_device", lambda device: False)
     if what == "jax":
-        monkeypatch.setattr(backends, "find_spec", lambda name: None)
+        monkeypatch.setattr(engine, "find_spec", lambda name: None)
     loss = unknown if what == "operation" else squared_error
     chosen = trained(loss=loss)
     assert chosen.backend == "eager" and torch.equal(chosen.theta, trained(loss=loss, backend="eager").theta)
 
 
 def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
-    monkeypatch.setattr(backends, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
     with pytest.raises(
         ValueError, match=r"backend = 'xla' needs jax .pip install jax., which is not here; 'auto' takes"
     ):
