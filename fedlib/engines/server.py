@@ -16,7 +16,7 @@ from ..federated.batches import participants
 from ..federated.checks import check_federation
 from ..federated.exchange import exchange, matrices, needs_everyone, served_by
 from ..federated.local import turn_of
-from ..federated.rounds import prepared, server_step
+from ..federated.rounds import needs_wire, prepared, server_step
 from ..files import replacing
 from .experiment import identity, load
 from .middle import Ask, Middle, added, at_first, talk
@@ -86,7 +86,7 @@ def federate(
         0, first, work.sources((len(first),)), [], dict.fromkeys(clients, -1), [], at_first(work, first, sent)
     )
     now = found(checkpoint, same) or now
-    alone = not (work.optimizer.start or work.optimizer.finish)  # nothing of other clients is in what a client sends
+    alone = not needs_wire(work.optimizer)  # nothing of other clients is in what a client sends
     lost: dict[str, str] = {}
     for r in range(now.round, rounds or experiment.rounds):
         began = time.monotonic()

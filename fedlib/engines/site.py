@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..federated.local import turn_of
-from ..federated.rounds import prepared, site_round
+from ..federated.rounds import needs_wire, prepared, site_round
 from ..federated.stack import stack
 from ..federated.states import split_state
 from ..files import replacing
@@ -88,7 +88,7 @@ class Site:
         if self.halting:
             self.halting.halt()
             self.halting = None
-        if not (self.work.optimizer.start or self.work.optimizer.finish):
+        if not needs_wire(self.work.optimizer):
             return self.round(question)
         self.halting = Halting(lambda ask: self.round(question, ask))
         return self.halting.go_on()

@@ -2,7 +2,7 @@
 
 A backend is a pair. ``steps``(theta, state, lr, pool, segment) takes all steps of a segment, in place in theta [n, P]
 and the optimiser's state, with rates lr [n, 1], and returns the losses [S, n] before each step. ``rounds`` plays
-several whole rounds as one program, see ``xla.rounds_of``; None where there is no such thing. Backends differ in
+several whole rounds as one program, see ``xla.rounds_by``; None where there is no such thing. Backends differ in
 rounding and in speed, and in nothing else.
 """
 

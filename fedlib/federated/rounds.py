@@ -98,11 +98,8 @@ def prepared(
     starts = np.array([*(rows.start for rows in slices_of(federations)), len(sizes)])
     place = np.empty(len(sizes), int)
     place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))  # who has more points takes no fewer steps
-    optimizer, loss, pool = (
-        optimizer or adam(),
-        with_constants(loss, on(constants, device, dtype)),
-        on(pool, device, dtype),
-    )
+    optimizer, pool = optimizer or adam(), on(pool, device, dtype)
+    loss = with_constants(loss, on(constants, device, dtype))
     chosen = backend_of(
         backend, (net, loss, optimizer), steps_ahead(rounds, sizes, local), shapes_vary(federations, local), pool,
         one_point(pool, noise),
@@ -191,11 +188,9 @@ def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: lis
     x, kept, at_server = standing(work, state, turn, served)
     if work.reset_moments or optimizer.passing:
         kept = optimizer.init(x) | kept
-    wire = (
-        wire_of(work, turn, mixed, lambda: full_gradient(work, work.gradient, x, turn))
-        if needs_wire(optimizer)
-        else None
-    )
+    wire = None
+    if needs_wire(optimizer):
+        wire = wire_of(work, turn, mixed, lambda: full_gradient(work, work.gradient, x, turn))
     loss = site_round(work, turn, r, x, kept, lr, wire)
     began = [state.models(clients) for *_, clients in served]
     theta = server_step(mixed, x, served, began, at_server)

@@ -96,10 +96,9 @@ def one_stack(
         its history, and every client's loss before its first step [M]: NaN if that was before a checkpoint.
     """
     test, constants, state = on(test, device, dtype), on(constants, device, dtype), None
-    result, due = (
-        History.empty(federations, parts, rounds),
-        sorted({*range(evaluate_every, rounds, evaluate_every), rounds}),
-    )
+    result, due = History.empty(federations, parts, rounds), [rounds]
+    if evaluate is not None:  # else nobody looks before the end
+        due = sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
     if checkpoint is not None and (stored := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*stored)
     start = state.round if state else 0

@@ -39,8 +39,8 @@ def test_few_steps_are_not_compiled():
     assert trained(rounds=19).backend == "eager" and trained(rounds=20).backend == "xla"
 
 
-def test_a_second_machine_chooses_the_same(monkeypatch):
-    """Nothing is measured, nothing is remembered: the same bits twice."""
+def test_nothing_is_measured_and_nothing_remembered():
+    """The same bits twice."""
     assert torch.equal(trained().theta, trained().theta)
 
 
