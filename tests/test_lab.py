@@ -48,8 +48,8 @@ def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp
 
 EXPLORER = """
 from ipywidgets import IntSlider
-from fedlib.plots.style import panels
-from fedlib.plots.widgets import explore
+from fedlib.notebook.style import panels
+from fedlib.notebook.widgets import explore
 def draw(a):
     fig, ((ax,),) = panels()
     ax.plot([0, 1], [0, a])

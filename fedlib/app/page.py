@@ -5,8 +5,8 @@ from collections.abc import Callable
 import ipywidgets
 from IPython.display import display
 
-from ..plots import style, widgets
-from ..plots.live import below
+from ..notebook import style, widgets
+from ..notebook.live import below
 from .pieces import PAGES, Piece
 
 

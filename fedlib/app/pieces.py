@@ -22,7 +22,7 @@ def live(module: str, *args: str) -> Callable[[], Made]:
     """The live training of a notebook; imported when it is wanted, so that a page waits for nobody else's modules."""
 
     def make() -> Made:
-        from ..plots.live import placed
+        from ..notebook.live import placed
 
         return placed(import_module(f"..plots.{module}", __package__).show, *args)
 

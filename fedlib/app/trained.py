@@ -10,10 +10,10 @@ from ..federated.stack import predict
 from ..files import ROOT
 from ..models.networks import DeepONet
 from ..models.stochastic import SNN
+from ..notebook.widgets import explore
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
 from ..plots import operator_fields, pendulum, stochastic
-from ..plots.widgets import explore
 from ..problems import arms, letters, letters_study
 from ..problems.operators import learn_antiderivative
 from ..runs import models

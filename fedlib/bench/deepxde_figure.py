@@ -8,8 +8,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from ..files import replacing
-from ..plots import style
-from ..plots.style import COLORS, panels
+from ..notebook import style
+from ..notebook.style import COLORS, panels
 
 SIDES = {"DeepXDE": (COLORS["paper"], "X"), "ours": (COLORS["federated"], "o")}
 NAMES = {("poisson", "u"): "Poisson, u", ("reaction", "u"): "reaction, u", ("reaction", "k"): "reaction, k(x)",

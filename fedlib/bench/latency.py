@@ -23,11 +23,12 @@ IMPORTS = """
 from importlib import import_module
 from pkgutil import iter_modules
 from fedlib import plots
+from fedlib.notebook import style
 from fedlib.app import trained
 from fedlib.app.pieces import PAGES
 for module in iter_modules(plots.__path__):
     import_module(f"fedlib.plots.{module.name}")
-plots.style.use()
+style.use()
 """  # as in a notebook's first cell
 
 

@@ -11,12 +11,13 @@ from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.mixing import isolated
 from ..federated.partitions import deal, index_rule
+from ..models.jets import VALUE_ONLY
 from ..models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
 from ..models.scores import local_loss
 from ..models.scores import squared_error as one_path_squared
 from ..models.stochastic import SNN, init_snn
 from ..numerics.spaces import TERMS, chebyshev_draws
-from ..problems.forward import VALUE_ONLY, helmholtz, layout, residual_loss
+from ..problems.forward import helmholtz, layout, residual_loss
 from ..problems.functions import gramacy_lee
 from ..problems.operators import learn_antiderivative, operator_loss
 from ..problems.pendulum import pendulum_triplets

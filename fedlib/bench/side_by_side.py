@@ -13,7 +13,7 @@ from unittest.mock import patch
 from matplotlib import rc_context
 
 from ..files import replacing, write_atomically
-from ..plots import style
+from ..notebook import style
 from ..plots.speed import draw_speed
 from ..runs.profiles import FIGURES
 from .common import in_own_process, load, machine, one_thread, peak_memory, time_problem

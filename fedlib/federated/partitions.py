@@ -1,5 +1,7 @@
 """Who gets which points: every rule returns one index array per client, a disjoint cover of 0..N-1."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.stats import qmc
 
@@ -143,6 +145,19 @@ def checkerboard(x: np.ndarray, y: np.ndarray, domain: tuple[float, float], n_cl
     """s x s equal blocks of a square domain; block (i, j) goes to client (i + j) mod K (FedSciML, Fig. 2C, D)."""
     i, j = (_blocks(z, *domain, blocks) for z in (x, y))
     return owned((i + j) % n_clients, n_clients)
+
+
+def per_client(n: int, clients: int) -> int:
+    """Pieces per client when the domain has n subdomains in all."""
+    if n % clients or n < clients:
+        raise ValueError(f"{n} subdomains cannot be dealt evenly to {clients} clients; use a multiple of {clients}")
+    return n // clients
+
+
+def private(owners: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What each client owns and nobody else does: without the points that all share."""
+    counts = np.bincount(np.concatenate(owners))
+    return [np.asarray(shard)[counts[shard] == 1] for shard in owners]
 
 
 def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:

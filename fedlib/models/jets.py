@@ -18,7 +18,17 @@ import torch
 from torch import Tensor, nn
 from torch.func import jvp
 
-Jet = dict[str, Tensor]
+VALUE_ONLY = True  # predict(x, VALUE_ONLY) asks a ``JetNet`` for u without derivatives
+
+
+class Jet(dict[str, Tensor]):
+    """Name -> tensor; a missing channel says how to ask for it. (What ``vmap`` returns has to be a plain dict.)"""
+
+    def __missing__(self, name: str):
+        raise ValueError(
+            f"the jet has no {name!r}, it has {', '.join(map(repr, self))}; name it where the network is made: "
+            f"JetNet(net, coordinates, derivatives=(..., {name!r}))"
+        )
 
 
 class Sine(nn.Module):
@@ -79,7 +89,7 @@ def jet(net: nn.Sequential, x: Tensor, channels: Mapping[str, Channel]) -> Jet:
     for layer in net:
         z = linear(layer, z) if isinstance(layer, nn.Linear) else activate(layer, z, channels)
     u = z[""]
-    return {"": u} | {name: z[name].expand_as(u) if name in z else torch.zeros_like(u) for name in channels}
+    return Jet({"": u} | {name: z[name].expand_as(u) if name in z else torch.zeros_like(u) for name in channels})
 
 
 def linear(layer: nn.Linear, z: Jet) -> Jet:
@@ -128,7 +138,7 @@ def elementwise(activation: nn.Module, z: Tensor, order: int) -> list[Tensor]:
 
 def product(b: Jet, u: Jet, rules: Mapping[str, Sequence[tuple[float, str, str]]]) -> Jet:
     """Jet of the product b u by Leibniz: (b u)_a = sum over subsets s of a of b_(a - s) u_s; see ``product_rule``."""
-    return {name: reduce(add, [scale(c, b[rest] * u[some]) for c, some, rest in rule]) for name, rule in rules.items()}
+    return Jet({n: reduce(add, [scale(c, b[rest] * u[some]) for c, some, rest in rule]) for n, rule in rules.items()})
 
 
 def function_jet(f: Callable[[Tensor], Tensor], x: Tensor, derivatives: Sequence[str], coordinates: str) -> Jet:
@@ -138,7 +148,7 @@ def function_jet(f: Callable[[Tensor], Tensor], x: Tensor, derivatives: Sequence
     def derivative(axes):
         return reduce(lambda g, axis: directional(g, unit[axis].expand_as(x)), axes, f)(x)
 
-    return {name: sum(w * derivative(axes) for w, axes in terms(name)).expand(len(x)) for name in closed(derivatives)}
+    return Jet({n: sum(w * derivative(axes) for w, axes in terms(n)).expand(len(x)) for n in closed(derivatives)})
 
 
 def directional(f: Callable, v: Tensor) -> Callable:

@@ -1,61 +1,164 @@
-"""A training that is looked at while it goes on: what ``watched_rounds`` needs, and how good the models are."""
+"""A training with buttons: play, pause, one round, from the beginning; the picture follows."""
 
-from collections.abc import Callable, Iterator, Mapping
+import asyncio
+import threading
+from base64 import b64encode
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+from html import escape
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, nn
-from torch.func import functional_call, vmap
+import ipywidgets
 
-from ..federated.federation import Federation, slices_of
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
-from ..federated.stack import as_dict
-from .player import Moment
-from .watching import watched_rounds
+from ..runs import pages
+from .live_views import remember, view, words
+from .player import PACES, Player
+from .redraw import painter
+from .watching import Moment, Training
+from .widgets import Picture, fresh_memory, newest_only
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
 SERVERS = {"mean": None, "momentum": fedavgm(0.8), "FedAdam": fedadam(0.01)}
 OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
 """What a control may offer. Momentum is FedAvgM."""
 
+OPEN: dict[str, "Live"] = {}  # of each kind the one that was shown last
+PLACED: ContextVar[list[str] | None] = ContextVar("PLACED", default=None)  # a page that places what is shown itself
 
-class Training(NamedTuple):
-    """net, loss, pool, federations: as in ``train``; the first federation is looked at, others are compared with it.
 
-    how: of ``play`` (local, optimizer, ...). error: predict -> scalar in %, of ONE model. more: what a picture needs.
+class Live(NamedTuple):
+    """What is on the page: the box with everything, its player, its picture."""
+
+    box: ipywidgets.VBox
+    player: Player
+    picture: Picture
+
+
+def show(name: str, setup: Callable[..., Training], scene: Callable, alt: str, **controls: ipywidgets.Widget) -> None:
+    """Display ``live``; where there is no browser behind the kernel, its first picture stands in its place."""
+    close(name)
+    OPEN[name] = made = live(setup, scene, alt, **controls)
+    if (placed := PLACED.get()) is not None:
+        placed.append(name)
+        return
+    code, text = b64encode(made.picture.value).decode(), made.picture.alt
+    source = f"data:image/png;base64,{code}"
+    html = f'<img src="{source}" alt="{escape(text)}" width="{pages.WIDTH}" style="max-width: 100%">'
+    still = {"text/html": html, "image/png": code, "text/plain": text}
+    metadata = {"image/png": {"width": pages.WIDTH, "alt": text}}
+    pages.display(made.box._repr_mimebundle_() | still, raw=True, metadata=metadata)
+
+
+def placed(show: Callable, *args) -> tuple[ipywidgets.VBox, Callable[[], None]]:
+    """What ``show`` of a notebook's module would display, for a page that places it itself; and what closes it."""
+    names: list[str] = []
+    token = PLACED.set(names)
+    try:
+        show(*args)
+    finally:
+        PLACED.reset(token)
+    (name,) = names
+    return OPEN[name].box, partial(close, name)
+
+
+def close(name: str) -> None:
+    """Leave nothing of the one that was shown under this name: no thread, no training, no widget."""
+    if (old := OPEN.pop(name, None)) is not None:
+        old.player.stop()
+        for widget in (old.box, *below(old.box)):
+            widget.close()
+
+
+def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
+    found = []
+    for child in getattr(box, "children", ()):
+        found += [child, *below(child)]
+    return found
+
+
+def live(
+    setup: Callable[..., Training], scene: Callable, alt: str, panels: int = 1, **controls: ipywidgets.Widget
+) -> Live:
+    """Buttons and controls in front of a training that starts anew whenever a control moves.
+
+    Nothing runs until a button is pressed, but the local steps of the first round.
+
+    Args:
+        setup: values of the controls -> ``Training``; a ValueError is said below the controls.
+        scene: (axes, training, moment), draws the problem in ``panels`` axes; in the same limits: that is fast.
+        alt: what the picture shows, for those who cannot see it; where the training stands is added.
     """
+    paint, picture, message = painter(), Picture(), ipywidgets.HTML()
+    shown: dict = {}  # the training that is looked at, its past
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # no kernel, as in a test
+        loop = None
 
-    net: nn.Module
-    loss: Callable
-    pool: Mapping[str, Tensor]
-    federations: Mapping[str, Federation]
-    how: Mapping
-    error: Callable[[Callable], Tensor]
-    more: object = None
+    def update(moment: Moment):
+        training, past = shown["training"], shown["past"]
+        errors = remember(past, training, moment)
+        said = ", ".join(f"{name} {value:.3g} %" for name, value in errors.items())
+        image = paint(view(scene, training, moment, past, panels))
+        picture.alt, picture.value, message.value = f"{alt} ({words(moment)}; mean errors: {said})", image, ""
 
-    def begin(self, halted: Callable[[], bool] = lambda: False) -> Iterator:
-        """Rounds with walks from round 0."""
-        return watched_rounds(self.net, self.loss, self.pool, self.federations, halted=halted, **self.how)
+    def follow(moment: Moment):
+        """In the thread that plays: the kernel's own loop draws, and the next moment waits for it."""
+        if loop is None:
+            return update(moment)
+        drawn = threading.Event()
 
-    def where(self) -> dict[str, slice]:
-        """Which clients of the list of all belong to each federation."""
-        return dict(zip(self.federations, slices_of(self.federations.values()), strict=True))
+        def draw():
+            try:
+                if moment is player.last:  # it was not reset in the meantime
+                    update(moment)
+            finally:
+                drawn.set()
 
-    def of(self, rows: Tensor, what: Callable[[Callable], Tensor]) -> Tensor:
-        """what(predict) for each of the models [n, P]: [n, ...]."""
-        with torch.no_grad():
-            return vmap(lambda params: what(lambda *x: functional_call(self.net, params, x)))(as_dict(self.net, rows))
+        loop.call_soon_threadsafe(draw)
+        while not drawn.wait(0.02) and not player.pausing.is_set():
+            pass
 
-    def now(self, moment: Moment) -> tuple[Tensor, Tensor]:
-        """What a picture shows: models [K, P] of the clients as they stood, or stand, before the exchange; and the
-        distinct ones [D, P] that they began the round with, or got in the exchange."""
-        rows = next(iter(self.where().values()))
-        given = moment.done.after[rows] if moment.averaged else moment.walk[rows, 0]
-        return moment.walk[rows, moment.step], given[:1] if (given == given[0]).all() else given
+    def say(error: Exception | None):
+        text = f"<b>{escape(str(error))}</b>" if error else ""
+        if error and loop:
+            loop.call_soon_threadsafe(setattr, message, "value", text)
+        elif error:
+            message.value = text
 
-    def errors(self, moment: Moment) -> dict[str, Tensor]:
-        """Name of a federation -> errors [K] of its clients' models now."""
-        values = self.of(moment.models, self.error)
-        return {name: values[rows] for name, rows in self.where().items()}
+    def reset(go_on: bool = False):
+        player.stop()
+        try:
+            shown["training"], shown["past"] = setup(**{name: c.value for name, c in controls.items()}), {}
+            update(player.reset())
+        except (ValueError, FloatingPointError) as error:
+            say(error)
+            return
+        if go_on:
+            player.play()
+
+    player = Player(lambda halted: shown["training"].begin(halted), follow, say)
+    anew = newest_only(lambda: reset(player.playing and not player.pausing.is_set()))
+    pace = ipywidgets.SelectionSlider(options=PACES, description="pace")
+    pace.observe(lambda change: setattr(player, "pace", change["new"]), "value")
+    presses = {
+        "Play": lambda _: player.play(),
+        "Pause": lambda _: player.pause(),
+        "Step one round": lambda _: player.step(),
+        "Reset": lambda _: reset(),
+    }
+    buttons = [ipywidgets.Button(description=name, tooltip=name) for name in presses]
+    for button, press in zip(buttons, presses.values(), strict=True):
+        button.on_click(press)
+    for name, control in controls.items():
+        control.description = control.description or name.replace("_", " ")
+        control.style.description_width, control.layout.width = "100px", "330px"
+        control.observe(anew, "value")
+    reset()
+    fresh_memory()
+    rows = ipywidgets.HBox([*controls.values()], layout=ipywidgets.Layout(flex_flow="row wrap"))
+    return Live(ipywidgets.VBox([ipywidgets.HBox([*buttons, pace]), rows, message, picture]), player, picture)

@@ -3,33 +3,15 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from torch import Tensor
 
 from ..federated.states import Round
-from .watching import Halted
+from .watching import Halted, Moment
 
 PAUSE = 0.2  # s between two pictures at least
 PACES = ("each step", "each round", "fastest")
 AT_MOST = 8  # local steps of a round that are shown
-
-
-class Moment(NamedTuple):
-    """What there is to see: a round that was played, after ``step`` of its S local steps, or after the average.
-
-    walk: [M, S + 1, P] of all clients, see ``watching``.
-    """
-
-    done: Round
-    walk: Tensor
-    step: int
-    averaged: bool
-
-    @property
-    def models(self) -> Tensor:
-        """Of all clients, now [M, P]."""
-        return self.done.after if self.averaged else self.walk[:, self.step]
 
 
 def moments(rounds: Iterable[tuple[Round, Tensor]], pace: Callable[[], str]) -> Iterator[Moment]:

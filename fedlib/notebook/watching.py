@@ -1,13 +1,17 @@
-"""Rounds with everything that one may want to look at: where each client was after each of its local steps."""
+"""A training that is looked at while it goes on: where each client was after each of its local steps, and how good."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
 
+from ..federated.federation import Federation, slices_of
 from ..federated.optimizers import Optimizer, adam
 from ..federated.rounds import play
+from ..federated.stack import as_dict
 from ..federated.states import Round
 
 
@@ -63,3 +67,60 @@ def walks(seen: Sequence[tuple[int, Tensor]], idle: Tensor) -> Tensor:
     S = max(map(len, steps))
     walked = [rows or [still] for rows, still in zip(steps, idle, strict=True)]
     return torch.stack([torch.stack(rows + rows[-1:] * (S - len(rows))) for rows in walked])
+
+
+class Moment(NamedTuple):
+    """What there is to see: a round that was played, after ``step`` of its S local steps, or after the average.
+
+    walk: [M, S + 1, P] of all clients, see ``watching``.
+    """
+
+    done: Round
+    walk: Tensor
+    step: int
+    averaged: bool
+
+    @property
+    def models(self) -> Tensor:
+        """Of all clients, now [M, P]."""
+        return self.done.after if self.averaged else self.walk[:, self.step]
+
+
+class Training(NamedTuple):
+    """net, loss, pool, federations: as in ``train``; the first federation is looked at, others are compared with it.
+
+    how: of ``play`` (local, optimizer, ...). error: predict -> scalar in %, of ONE model. more: what a picture needs.
+    """
+
+    net: nn.Module
+    loss: Callable
+    pool: Mapping[str, Tensor]
+    federations: Mapping[str, Federation]
+    how: Mapping
+    error: Callable[[Callable], Tensor]
+    more: object = None
+
+    def begin(self, halted: Callable[[], bool] = lambda: False) -> Iterator:
+        """Rounds with walks from round 0."""
+        return watched_rounds(self.net, self.loss, self.pool, self.federations, halted=halted, **self.how)
+
+    def where(self) -> dict[str, slice]:
+        """Which clients of the list of all belong to each federation."""
+        return dict(zip(self.federations, slices_of(self.federations.values()), strict=True))
+
+    def of(self, rows: Tensor, what: Callable[[Callable], Tensor]) -> Tensor:
+        """what(predict) for each of the models [n, P]: [n, ...]."""
+        with torch.no_grad():
+            return vmap(lambda params: what(lambda *x: functional_call(self.net, params, x)))(as_dict(self.net, rows))
+
+    def now(self, moment: Moment) -> tuple[Tensor, Tensor]:
+        """What a picture shows: models [K, P] of the clients as they stood, or stand, before the exchange; and the
+        distinct ones [D, P] that they began the round with, or got in the exchange."""
+        rows = next(iter(self.where().values()))
+        given = moment.done.after[rows] if moment.averaged else moment.walk[rows, 0]
+        return moment.walk[rows, moment.step], given[:1] if (given == given[0]).all() else given
+
+    def errors(self, moment: Moment) -> dict[str, Tensor]:
+        """Name of a federation -> errors [K] of its clients' models now."""
+        values = self.of(moment.models, self.error)
+        return {name: values[rows] for name, rows in self.where().items()}

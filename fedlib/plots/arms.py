@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..notebook.style import COLORS, band, log_axis, panels
+from ..notebook.widgets import explore
 from ..problems.arms_study import POINTS
 from ..problems.fedstnn import Learnt, curve, surface_grid
 from ..problems.noisy_curve import Data, grid, inputs
 from ..streams import torch_stream
 from .stochastic import band_and_spread, uncertainty
-from .style import COLORS, band, log_axis, panels
-from .widgets import explore
 
 ARMS = {"as printed": ("other", "s"), "as coded": ("isolated", "^"), "as it should be": ("centralised", "o")}
 """Colour and marker of each."""

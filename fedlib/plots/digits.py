@@ -7,10 +7,10 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.style import panels
+from ..notebook.widgets import explore
 from ..problems.barycenters import World
 from ..problems.digits import SIDE, Clients
-from .style import panels
-from .widgets import explore
 
 
 def grid(count: int, size: tuple[float, float], columns: int, **kwargs) -> tuple[Figure, list]:

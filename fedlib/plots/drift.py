@@ -9,10 +9,10 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels
+from ..notebook.widgets import explore
 from ..numerics.metrics import mean_sd
 from ..problems.drift_plane import Quadratics, walk
-from .style import CLIENTS, COLORS, band, log_axis, panels
-from .widgets import explore
 
 NAMES = {False: "FedAvg", True: "fresh correction"}
 

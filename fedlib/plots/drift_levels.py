@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from ..notebook.style import CLIENTS, COLORS, panels
 from ..problems.drift_levels import MEASURES, relative
-from .style import CLIENTS, COLORS, panels
 
 LABELS = {
     "W1": "$W_1$, over the problem's largest",

@@ -2,11 +2,12 @@
 
 import ipywidgets
 
-from ..notebook.live import Training
+from ..notebook import live
+from ..notebook.watching import Training
+from ..notebook.widgets import slider
 from ..problems import function_live as wave
 from ..problems.drift_study import RULES
-from . import function_live, live
-from .widgets import slider
+from . import function_live
 
 OFFERED = ("FedAvg", "SCAFFOLD", "averaged moments", "fresh correction", "fresh correction + averaged moments")
 """Rules that change nothing for a single client, so that the centralised model beside them is what it should be."""

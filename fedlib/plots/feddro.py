@@ -6,9 +6,9 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
+from ..notebook.style import COLORS, band
 from ..numerics.metrics import mean_sd
 from .digits import grid, size_of
-from .style import COLORS, band
 
 METHODS = {  # by the data: the clients' own, mapped ones, and the barycenter's, which are the same for everybody
     "FedAvg": {"color": COLORS["other"], "lw": 2.5},

@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.style import COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import feddro_live as problem
-from . import live
-from .style import COLORS
-from .widgets import slider
 
 ALT = (
     "left above a digit as five clients see it, and carried to the barycenter; below the share of clean digits that "

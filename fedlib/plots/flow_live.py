@@ -3,14 +3,13 @@
 import ipywidgets
 import numpy as np
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.live_views import LINES, rounds_axis
+from ..notebook.style import CLIENTS, COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import flow_live as problem
 from ..problems.flow import TRUTH
-from . import live
-from .live_views import LINES, rounds_axis
-from .style import CLIENTS, COLORS
-from .widgets import slider
 
 ALT = (
     "left the way of the coefficients C1 and C2 in their plane towards the true point, of clients and of the server, "

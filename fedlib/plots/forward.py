@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
+from ..notebook.style import CLIENTS, COLORS, growth, owners, panels
+from ..notebook.widgets import explore
 from ..numerics.metrics import percent
 from ..problems.forward import Problem, solve
 from ..problems.forward_study import heterogeneity
-from .style import CLIENTS, COLORS, growth, owners, panels
-from .widgets import explore
 
 
 class Solved(NamedTuple):

@@ -7,11 +7,11 @@ import xarray
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
+from ..notebook.style import COLORS, band, log_axis, owners, panels, shards
 from ..problems.forward import Problem
 from ..problems.forward_study import KINDS
 from .forward import dot
 from .levels import SHAPES, against_w1, seeds_and_median
-from .style import COLORS, band, log_axis, owners, panels, shards
 
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
 """Shades and markers of a network's weight matrices: none of them means a model or a client."""

@@ -1,13 +1,12 @@
 """Notebook 05 live: Poisson's equation, the clients' solutions and their residuals."""
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.live_views import draw_models
+from ..notebook.style import COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import forward_live as problem
-from . import live
 from .functions import shade
-from .live_views import draw_models
-from .style import COLORS
-from .widgets import slider
 
 ALT = (
     "left the exact solution and those of the clients and the server, below their residuals, with the owners of the "

@@ -3,14 +3,14 @@
 import ipywidgets
 import numpy as np
 
-from ..notebook.live import MIXING, SERVERS, Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.live import MIXING, SERVERS
+from ..notebook.live_views import draw_models
+from ..notebook.style import COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import function_live as problem
-from . import live
 from .functions import shade
-from .live_views import draw_models
-from .style import COLORS
-from .widgets import slider
 
 ALT = (
     "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from .style import panels
+from ..notebook.style import panels
 
 
 def error_maps(truth: np.ndarray, rows: Mapping[str, tuple[int, Mapping[str, np.ndarray]]]) -> Figure:

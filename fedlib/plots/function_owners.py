@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.partitions import checkerboard, hammersley, slices
+from ..notebook.style import CLIENTS, log_axis, owners, panels
+from ..notebook.widgets import explore
 from .functions import legend_above, ordered
-from .style import CLIENTS, log_axis, owners, panels
-from .widgets import explore
 
 
 def curve_owners(x: np.ndarray, f: np.ndarray, levels: Mapping[str, Sequence[np.ndarray]]) -> Figure:

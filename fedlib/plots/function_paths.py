@@ -7,9 +7,9 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.style import CLIENTS, COLORS, around, log_axis, panels
+from ..notebook.widgets import explore
 from ..problems.function_paths import Paths, plane
-from .style import CLIENTS, COLORS, around, log_axis, panels
-from .widgets import explore
 
 SERVER = {"color": COLORS["federated"], "lw": 2}
 CENTRAL = {"color": COLORS["centralised"], "ls": "--", "lw": 1.5}

@@ -9,9 +9,9 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
+from ..notebook.style import CLIENTS, COLORS, panels, shards
+from ..notebook.widgets import explore
 from ..numerics.metrics import percent
-from .style import CLIENTS, COLORS, panels, shards
-from .widgets import explore
 
 
 def ordered(n: int) -> list[dict]:

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 
+from ..notebook.style import COLORS, band, log_axis, panels
 from ..problems.flow_study import GAINS
-from .style import COLORS, band, log_axis, panels
 
 MARKERS = "osD^v"
 

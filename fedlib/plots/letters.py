@@ -8,10 +8,10 @@ import torch
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from ..notebook.style import CLIENTS, COLORS, band, growth, panels
+from ..notebook.widgets import explore
 from ..problems.letters import Picture, iou
 from ..streams import stream
-from .style import CLIENTS, COLORS, band, growth, panels
-from .widgets import explore
 
 BLACK_WHITE = ListedColormap(["#101010", "#ffffff"])
 

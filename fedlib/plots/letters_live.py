@@ -3,12 +3,11 @@
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import letters_live as problem
-from . import live
 from .letters import WRONG, show_drawn
-from .widgets import slider
 
 ALT = (
     "left the picture that the server's model draws, below for a client of each letter the pixels that it owns and "

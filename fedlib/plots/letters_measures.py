@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.style import COLORS, band, log_axis, panels
 from ..numerics.metrics import mean_sd
 from ..problems.letters_edges import BINS, LIMITS, NEAR, Edges, counts, edge_distance, within
-from .style import COLORS, band, log_axis, panels
 
 ROLES = {"federation": ("federated", "o"), "one model with all pixels": ("centralised", "s")}
 

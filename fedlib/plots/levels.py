@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from .style import log_axis
+from ..notebook.style import log_axis
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d"}
 

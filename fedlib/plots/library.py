@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.func import jvp
 
 from ..federated.stack import predict
+from ..notebook.style import COLORS, around, band, log_axis, panels, shards
+from ..notebook.widgets import explore
 from ..numerics.metrics import mean_sd, percent
 from ..numerics.solutions import pendulum
 from ..problems.pendulum import SUBSTEPS, with_stiffness
 from .pendulum import INPUT_CONTROLS, idle_inputs, pendulum_input
-from .style import COLORS, around, band, log_axis, panels, shards
-from .widgets import explore
 
 
 def draw_family(u: np.ndarray, ks: Sequence[float], lw: float) -> Figure:

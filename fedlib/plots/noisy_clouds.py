@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import norm
 
+from ..notebook.style import COLORS, panels
 from ..problems.fedstnn import curve, surface, surface_grid
 from ..problems.noisy_surface import SLICES, on_slice
 from ..streams import stream
-from .style import COLORS, panels
 
 CLOUDS = {"observed": "#AA4499", "sampled": COLORS["federated"]}
 """Purple and blue as in Figs. 5 to 7; also for those who see few colours one is light and one dark."""

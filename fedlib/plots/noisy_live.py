@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.live_views import draw_models
+from ..notebook.style import CLIENTS, COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import noisy_live as problem
-from . import live
-from .live_views import draw_models
-from .style import CLIENTS, COLORS
-from .widgets import slider
 
 ALT = (
     "left above the noisy observations of each client, the true sine with its band of two sigma, and means of the "

@@ -6,13 +6,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ..notebook.style import CLIENTS, COLORS, panels
 from ..numerics.metrics import percent
 from ..numerics.spaces import chebyshev_series
 from ..problems import operator_examples as examples
 from ..problems.operators import Operator
 from .operator_fields import SQUARE, field
 from .operators import percent_axis
-from .style import CLIENTS, COLORS, panels
 
 
 def named(label: str) -> str:

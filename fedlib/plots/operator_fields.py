@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..notebook.style import CLIENTS, COLORS, panels
+from ..notebook.widgets import explore
 from ..numerics.metrics import percent
 from ..numerics.solutions import antiderivative, burgers, diffusion_reaction
 from ..numerics.spaces import TERMS, chebyshev_series, fourier_series, support
 from .operators import grid
-from .style import CLIENTS, COLORS, panels
-from .widgets import explore
 
 SQUARE = {"origin": "lower", "extent": (0, 1, 0, 1), "aspect": "auto"}
 

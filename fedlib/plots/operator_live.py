@@ -2,13 +2,12 @@
 
 import ipywidgets
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
+from ..notebook import live
+from ..notebook.live_views import draw_models
+from ..notebook.style import CLIENTS, COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import operator_live as problem
-from . import live
-from .live_views import draw_models
-from .style import CLIENTS, COLORS
-from .widgets import slider
 
 ALT = (
     "left the antiderivative of a function that client 1 might own, below of one of client 2's, true and as all "

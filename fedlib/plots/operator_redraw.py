@@ -12,6 +12,7 @@ import torch
 from matplotlib.figure import Figure
 
 from ..files import replacing, write_atomically
+from ..notebook import style
 from ..problems import operator_claims, operator_examples, operator_results
 from ..problems.operators import TITLES, choose
 from ..runs import models, pages
@@ -21,7 +22,6 @@ from ..runs.profiles import FIGURES
 from ..runs.results import committed, paper_numbers
 from . import operator_examples as draw_examples
 from . import operators as draw
-from . import style
 
 NOTEBOOK = "07_operator_learning"
 

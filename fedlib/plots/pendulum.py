@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, shards
+from ..notebook.widgets import explore
 from ..numerics.metrics import percent
 from ..numerics.spaces import grf
 from ..problems.pendulum import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, times
 from ..streams import stream
-from .style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, shards
-from .widgets import explore
 
 PREDICTED = {"centralised": ":"}
 """How a model's angle is drawn, if not dashed."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels
 from ..numerics.metrics import mean_sd
-from .style import CLIENTS, COLORS, band, log_axis, panels
 
 
 class Path(NamedTuple):

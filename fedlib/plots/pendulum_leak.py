@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from ..notebook.style import COLORS, band, log_axis, panels
+from ..notebook.widgets import explore, slider
 from ..problems import pendulum_leak as leak
-from .style import COLORS, band, log_axis, panels
-from .widgets import explore, slider
 
 Case = tuple[str, int, int]
 """Optimiser, local steps E, points n."""

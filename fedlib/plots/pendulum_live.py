@@ -2,14 +2,14 @@
 
 import ipywidgets
 
-from ..notebook.live import MIXING, OPTIMIZERS, Training
-from ..notebook.player import Moment
+from ..notebook import live, style
+from ..notebook.live import MIXING, OPTIMIZERS
+from ..notebook.live_views import draw_models
+from ..notebook.style import CLIENTS, COLORS
+from ..notebook.watching import Moment, Training
+from ..notebook.widgets import slider
 from ..problems import pendulum
 from ..problems import pendulum_live as problem
-from . import live, style
-from .live_views import draw_models
-from .style import CLIENTS, COLORS
-from .widgets import slider
 
 ALT = (
     "left three true angles over time with the predictions of the clients' networks and the server's, below what each "

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.history import History
+from ..notebook.style import CLIENTS, COLORS, panels
+from ..notebook.widgets import explore
 from ..numerics.metrics import percent
 from ..numerics.solutions import reaction_rate
 from ..problems.reaction import KINDS, weak
-from .style import CLIENTS, COLORS, panels
-from .widgets import explore
 
 
 def data_view(

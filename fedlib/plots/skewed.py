@@ -7,9 +7,9 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
+from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels, shards
+from ..notebook.widgets import explore
 from ..numerics.metrics import mean_sd
-from .style import CLIENTS, COLORS, band, log_axis, panels, shards
-from .widgets import explore
 
 ALGORITHMS = {
     "Algorithm 1": {"color": COLORS["other"], "lw": 2.5},

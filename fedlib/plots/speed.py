@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
 
-from .style import COLORS, panels
+from ..notebook.style import COLORS, panels
 
 LIMIT = "matrix products alone"
 LOOKS = {

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels, shards
+from ..notebook.widgets import explore
 from ..problems.fedstnn import Learnt, curve, surface, surface_grid
 from ..problems.noisy_curve import Data, Setting, grid, growing_sigma, seen
 from ..streams import torch_stream
-from .style import CLIENTS, COLORS, band, log_axis, panels, shards
-from .widgets import explore
 
 LINES = [("centralised", "o"), ("other", "s"), ("light", "^")]
 """Colour and marker of models that see all data and differ in their loss."""

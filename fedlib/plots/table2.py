@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.style import log_axis, panels
 from ..numerics.metrics import plus_minus
 from ..problems.flow import TRUTH
 from ..problems.flow_study import GAINS
 from ..problems.flow_times import TOLERANCES, numbers, settled
 from ..runs.verdicts import paper_numbers
 from .inverse import label, model_styles
-from .style import log_axis, panels
 
 
 def ids(kind: str, n: int) -> list[list[str]]:

@@ -6,12 +6,12 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.style import CLIENTS, COLORS, panels
+from ..notebook.widgets import explore
 from ..numerics.metrics import percent
 from ..problems.flow_study import GAINS
 from ..problems.wake import NX, NY, Wake
 from .inverse import coefficient_limits, label
-from .style import CLIENTS, COLORS, panels
-from .widgets import explore
 
 EXTENT = (1, 8, -2, 2)  # the wake's window, diameters
 

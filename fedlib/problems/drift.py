@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ..federated.backends import client_gradient, flat
 from ..federated.batches import Local
-from ..federated.partitions import index_rule, slices
+from ..federated.partitions import index_rule, per_client, slices
 from ..federated.stack import as_dict, draw_parameters
 from ..models.networks import DeepONet, glorot_uniform, mlp
 from ..streams import stream
@@ -57,7 +57,7 @@ def alternating(test: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str
 def gramacy_lee(subdomains: int, n: int = 200, width: int = 64) -> Task:
     """Two clients own every other one of some equal pieces of a line (notebook 04)."""
     pool, test = functions.on_line(n)
-    shards = index_rule(n, 2, forward.per_client(subdomains, 2))
+    shards = index_rule(n, 2, per_client(subdomains, 2))
     return on_points(mlp((1, width, width, width, 1), nn.Tanh), pool, shards, test, 15_000)
 
 
@@ -71,7 +71,7 @@ def unequal(subdomains: int = 20, n: int = 200) -> Task:
 def schaffer(slabs: int, n: int = 400, width: int = 64) -> Task:
     """Two clients own every other one of some slabs of the square (notebook 04)."""
     pool, test = functions.on_square(n)
-    shards = slices(pool["x"][:, 0].numpy(), 0, 1, 2, forward.per_client(slabs, 2))
+    shards = slices(pool["x"][:, 0].numpy(), 0, 1, 2, per_client(slabs, 2))
     return on_points(mlp((2, width, width, width, 1), nn.Tanh), pool, shards, test, 15_000)
 
 

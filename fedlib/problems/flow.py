@@ -11,11 +11,10 @@ import torch
 from scipy.stats import qmc
 from torch import Tensor, nn
 
-from ..federated.partitions import slices
-from ..models.jets import Jet, JetNet
+from ..federated.partitions import per_client, slices
+from ..models.jets import VALUE_ONLY, Jet, JetNet
 from ..models.networks import mlp
 from ..numerics.metrics import relative_l2
-from .forward import VALUE_ONLY, per_client
 from .wake import NX, NY, Wake
 
 DOMAIN = ((1.0, 8.0), (-2.0, 2.0), (0.0, 1.0))  # x, y, t of the wake

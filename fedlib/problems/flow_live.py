@@ -13,12 +13,12 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.rounds import on
 from ..federated.stack import as_dict
+from ..models.jets import VALUE_ONLY
 from ..models.networks import glorot_uniform
-from ..notebook.live import Training
+from ..notebook.watching import Training
 from ..numerics.metrics import relative_l2
 from ..streams import stream
 from . import flow, flow_study
-from .forward import VALUE_ONLY
 from .wake import cylinder_wake
 
 OBSERVATIONS, RESIDUAL, WIDTHS = 300, (50, 10, 5), (3, 20, 20, 20, 3)

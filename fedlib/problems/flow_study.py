@@ -15,9 +15,9 @@ from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.rounds import on
 from ..federated.stack import predict
+from ..models.jets import VALUE_ONLY
 from .flow import TRUTH, navier_stokes_loss, navier_stokes_net, residual_points, slabs, wake_errors, wake_test
 from .flow_times import TOLERANCES, reached, settled, thousands
-from .forward import VALUE_ONLY
 from .wake import Wake
 
 KINDS = ("federated", "centralised", "many", "summed")  # the order in which figures and tables name the models

@@ -13,13 +13,11 @@ import torch
 from scipy.stats import qmc
 from torch import Tensor, nn
 
-from ..federated.partitions import hammersley, index_rule, owned
+from ..federated.partitions import hammersley, index_rule, owned, per_client
 from ..federated.stack import predict
-from ..models.jets import Jet, JetNet, Sine, closed, function_jet, product, product_rule
+from ..models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product, product_rule
 from ..models.networks import mlp
 from ..numerics.solutions import allen_cahn_reference
-
-VALUE_ONLY = True  # predict(x, VALUE_ONLY) asks a ``JetNet`` for u without derivatives
 
 
 @dataclass(frozen=True)
@@ -127,13 +125,6 @@ def solve(problem: Problem, row: Tensor, x: np.ndarray | None = None) -> np.ndar
     x = torch.as_tensor(problem.test if x is None else x)
     N = predict(problem.net(), row, x.to(row.dtype), VALUE_ONLY)[:, 0]
     return (problem.g(x) + problem.b(x) * N).numpy()
-
-
-def per_client(n: int, clients: int) -> int:
-    """Pieces per client when the domain has n subdomains in all."""
-    if n % clients or n < clients:
-        raise ValueError(f"{n} subdomains cannot be dealt evenly to {clients} clients; use a multiple of {clients}")
-    return n // clients
 
 
 def grid(*axes: np.ndarray) -> np.ndarray:

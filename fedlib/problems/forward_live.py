@@ -8,11 +8,11 @@ from torch import Tensor
 
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
+from ..models.jets import VALUE_ONLY
 from ..models.networks import glorot_uniform
-from ..notebook.live import Training
+from ..notebook.watching import Training
 from ..numerics.metrics import relative_l2
 from . import forward
-from .forward import VALUE_ONLY
 
 PROBLEM = forward.poisson()
 FINE = 200  # points of the curves

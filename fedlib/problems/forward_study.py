@@ -16,11 +16,11 @@ from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.stack import as_dict
 from ..federated.train import train
-from ..models.jets import Sine
+from ..models.jets import VALUE_ONLY, Sine
 from ..models.networks import glorot_uniform
 from ..numerics.metrics import relative_l2
 from . import forward
-from .forward import VALUE_ONLY, Problem
+from .forward import Problem
 
 KINDS = ("isolated", "federated", "centralised")
 NAMES = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3", "beam")

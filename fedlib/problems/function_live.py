@@ -10,7 +10,8 @@ from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.partitions import index_rule
 from ..models.networks import glorot_uniform, mlp
-from ..notebook.live import MIXING, SERVERS, Training
+from ..notebook.live import MIXING, SERVERS
+from ..notebook.watching import Training
 from . import functions
 
 POINTS, WIDTH = 200, 48

@@ -4,9 +4,10 @@ import torch
 from torch import Tensor
 
 from ..federated.stack import draw_parameters, load
+from ..models.jets import VALUE_ONLY
 from ..models.networks import glorot_uniform
 from ..streams import stream, torch_stream
-from .forward import VALUE_ONLY, Problem
+from .forward import Problem
 
 
 def channels(problem: Problem) -> str:

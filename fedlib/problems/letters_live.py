@@ -10,7 +10,7 @@ from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..models.scores import local_loss, squared_error
 from ..models.stochastic import SNN, init_snn
-from ..notebook.live import Training
+from ..notebook.watching import Training
 from ..streams import torch_stream
 from .letters import Picture, letters, pixels, psi
 from .letters_study import shards_of

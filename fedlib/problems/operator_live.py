@@ -11,7 +11,7 @@ from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.rounds import on
 from ..models.networks import glorot_normal
-from ..notebook.live import Training
+from ..notebook.watching import Training
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..streams import stream
 from . import operators

@@ -11,7 +11,8 @@ from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.partitions import deal, pick_sources, sorted_shards
 from ..models.networks import DeepONet, glorot_uniform
-from ..notebook.live import MIXING, OPTIMIZERS, Training
+from ..notebook.live import MIXING, OPTIMIZERS
+from ..notebook.watching import Training
 from ..numerics.metrics import relative_l2
 from ..numerics.spaces import grf
 from ..streams import stream

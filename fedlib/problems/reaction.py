@@ -14,14 +14,13 @@ from ..federated.federation import Federation
 from ..federated.heterogeneity import weight_divergence
 from ..federated.history import History
 from ..federated.mixing import isolated
-from ..federated.partitions import index_rule
+from ..federated.partitions import index_rule, per_client
 from ..federated.rounds import on
 from ..federated.stack import as_dict, predict
-from ..models.jets import Jet, JetNet, closed, function_jet, product, product_rule
+from ..models.jets import VALUE_ONLY, Jet, JetNet, closed, function_jet, product, product_rule
 from ..models.networks import mlp
 from ..numerics.metrics import percent, relative_l2
 from ..numerics.solutions import DIFFUSION, reaction_rate, source, steady_reaction
-from .forward import VALUE_ONLY, per_client
 
 KINDS = ("isolated", "federated", "centralised")
 

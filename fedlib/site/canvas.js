@@ -1,6 +1,6 @@
 // What every piece that moves begins with: white paper, axes, lines, a legend; sliders that a keyboard moves.
 
-const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/plots/style.py
+const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/notebook/style.py
 const CLIENTS = ["#D55E00", "#882E72", "#90742C"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];  // 3 : 1 on white or more
 const INK = "#222222", TRUE = "#808080", FAINT = "#d0d0d0", FONT = "13px system-ui, sans-serif";
 

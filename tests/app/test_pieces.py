@@ -16,8 +16,8 @@ from fedlib.app.pieces import PAGES
 from fedlib.federated.stack import predict
 from fedlib.files import ROOT
 from fedlib.models.networks import DeepONet
+from fedlib.notebook import live
 from fedlib.numerics.metrics import relative_l2
-from fedlib.plots import live
 from fedlib.problems import pendulum
 
 from ..conftest import choices

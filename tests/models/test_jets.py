@@ -131,7 +131,7 @@ def test_a_stack_of_networks_under_vmap():
     for i, net in enumerate(nets):
         load(net, draw_parameters(net, glorot_uniform, torch_stream(i, "stack")))
     parameters, _ = stack_module_state(nets)
-    stacked = vmap(lambda p: functional_call(nets[0], p, x))(parameters)
+    stacked = vmap(lambda p: dict(functional_call(nets[0], p, x)))(parameters)
     gradients = vmap(grad(lambda p: functional_call(nets[0], p, x)["xx+tt"].square().mean()))(parameters)
     for i, net in enumerate(nets):
         for name, alone in net(x).items():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from fedlib.notebook.redraw import frame
 from fedlib.plots import digits as draw
 from fedlib.plots.digits import Examples, draw_digits, tiles
-from fedlib.plots.redraw import frame
 from fedlib.problems.barycenters import World
 from fedlib.problems.digits import Clients
 from fedlib.streams import stream

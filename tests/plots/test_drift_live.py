@@ -5,7 +5,8 @@ from itertools import islice
 import pytest
 import torch
 
-from fedlib.plots import drift_live, live
+from fedlib.notebook import live
+from fedlib.plots import drift_live
 
 
 def after(rule, E, rounds=3):

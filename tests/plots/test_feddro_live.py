@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import feddro_live, live, live_views
+from fedlib.plots import feddro_live
 from fedlib.problems import feddro_live as problem
 
 

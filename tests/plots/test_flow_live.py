@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import flow_live, live, live_views
+from fedlib.plots import flow_live
 from fedlib.problems import flow_live as problem
 
 

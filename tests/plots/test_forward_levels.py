@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray
 
+from fedlib.notebook.style import COLORS
 from fedlib.plots.forward_levels import data_view, divergence_view, errors_view, gap_view, grid_of, training_view
-from fedlib.plots.style import COLORS
 from fedlib.problems.forward_study import KINDS, heterogeneity
 from fedlib.streams import stream
 

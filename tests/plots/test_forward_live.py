@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import forward_live, live, live_views
+from fedlib.plots import forward_live
 from fedlib.problems import forward
 from fedlib.problems import forward_live as problem
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.container import BarContainer
 
+from fedlib.notebook.style import panels
 from fedlib.plots import function_errors as draw
-from fedlib.plots.style import panels
 from fedlib.problems.function_claims import Errors
 from fedlib.runs.pages import png
 

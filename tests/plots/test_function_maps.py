@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from fedlib.notebook.style import CLIENTS
 from fedlib.plots import function_maps as draw
-from fedlib.plots.style import CLIENTS
 from fedlib.problems.function_kinds import kinds
 from fedlib.runs.pages import png
 

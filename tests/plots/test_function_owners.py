@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
+from fedlib.notebook.style import CLIENTS
 from fedlib.plots import function_owners as draw_owners
-from fedlib.plots.style import CLIENTS
 from fedlib.problems import function_levels
 from fedlib.runs.pages import png
 

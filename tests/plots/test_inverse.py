@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fedlib.notebook.style import CLIENTS, COLORS, panels
 from fedlib.plots.inverse import (
     aliasing_view,
     blues,
@@ -13,7 +14,6 @@ from fedlib.plots.inverse import (
     model_styles,
     training_view,
 )
-from fedlib.plots.style import CLIENTS, COLORS, panels
 
 VALUES = (1.0, 0.01)
 

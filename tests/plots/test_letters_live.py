@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import letters_live, live, live_views
+from fedlib.plots import letters_live
 from fedlib.problems import letters_live as problem
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from fedlib.notebook.style import panels
 from fedlib.plots.levels import against_w1, seeds_and_median
-from fedlib.plots.style import panels
 
 
 def test_the_line_is_the_median_and_every_seed_a_dot():

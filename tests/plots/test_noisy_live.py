@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import live, live_views, noisy_live
+from fedlib.plots import noisy_live
 from fedlib.problems import noisy_live as problem
 
 

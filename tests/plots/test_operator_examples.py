@@ -5,8 +5,8 @@ import pytest
 
 from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_normal
+from fedlib.notebook.style import CLIENTS
 from fedlib.plots import operator_examples as draw
-from fedlib.plots.style import CLIENTS
 from fedlib.problems import operator_examples as examples
 from fedlib.problems.operators import choose
 from fedlib.runs.pages import png

@@ -7,10 +7,10 @@ from torch.func import functional_call
 
 from fedlib.federated.stack import as_dict, stack
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
+from fedlib.notebook.style import CLIENTS
 from fedlib.numerics import solutions, spaces
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.plots import operator_fields as draw
-from fedlib.plots.style import CLIENTS
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move

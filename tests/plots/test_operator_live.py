@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import live, live_views, operator_live
+from fedlib.plots import operator_live
 from fedlib.problems import operator_live as problem
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.colors import to_hex
 
+from fedlib.notebook.style import COLORS
 from fedlib.plots.pendulum_costs import Path, draw_costs, sent
-from fedlib.plots.style import COLORS
 
 
 def test_a_round_sends_a_model_to_and_from_each_active_client():

@@ -3,9 +3,9 @@
 import numpy as np
 
 from fedlib.federated.history import History
+from fedlib.notebook.style import CLIENTS
 from fedlib.numerics import solutions
 from fedlib.plots.reaction import data_view, draw_reaction, reaction_explorer, trained_fields
-from fedlib.plots.style import CLIENTS
 from fedlib.problems import reaction
 
 from ..conftest import assert_redraws_fast, assert_starts_at_and_follows, every_move

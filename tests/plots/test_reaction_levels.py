@@ -3,8 +3,8 @@
 import numpy as np
 
 from fedlib.federated.history import History
+from fedlib.notebook.style import COLORS
 from fedlib.plots.reaction_levels import SHAPES, by_points, fields_of, figure_11
-from fedlib.plots.style import COLORS
 
 W, LEVELS, X = (0.5, 0.1, 0.04), (2, 8, 24), np.linspace(0, 1, 7)
 

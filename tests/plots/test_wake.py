@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedlib.plots.style import CLIENTS
+from fedlib.notebook.style import CLIENTS
 from fedlib.plots.wake import draw_flow, first_look, pressures, trained_flows, wake_explorer, wake_fields, wake_view
 from fedlib.problems import flow
 from fedlib.problems.wake import cylinder_wake

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fedlib.plots.style import panels
+from fedlib.notebook.style import panels
 from fedlib.runs import pages
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedlib import files
-from fedlib.plots.style import panels
+from fedlib.notebook.style import panels
 from fedlib.runs import results
 from fedlib.runs.outputs import read_result
 from fedlib.runs.profiles import NOTEBOOKS, parameters_of

@@ -13,7 +13,7 @@ from fedlib.federated.mixing import fedavg, isolated
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_uniform, mlp
-from fedlib.plots.style import CLIENTS, COLORS
+from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.problems import functions
 from fedlib.site import pieces
 

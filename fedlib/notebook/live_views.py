@@ -7,9 +7,8 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ..notebook.live import Training
-from ..notebook.player import Moment
 from .style import CLIENTS, COLORS, growth
+from .watching import Moment, Training
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
 LINES |= {"FedAvg on what they see": (COLORS["other"], "--")}

@@ -85,8 +85,8 @@ def slider(options, value, words: str = "") -> ipywidgets.SelectionSlider:
 
 
 def panel(notebook: str, **where) -> ipywidgets.VBox:
-    """All parameters of a notebook as controls, and a run of it in the background; see ``parameter_panel``."""
-    from .parameter_panel import panel as made  # it needs this module
+    """All parameters of a notebook as controls, and a run of it in the background; see ``notebook.panel``."""
+    from .panel import panel as made  # it needs this module
 
     return made(notebook, **where)
 

@@ -11,8 +11,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 from fedlib.__main__ import override
-from fedlib.plots import widgets
-from fedlib.plots.parameter_panel import Panel, command, control_of, read, written
+from fedlib.notebook import widgets
+from fedlib.notebook.panel import Panel, command, control_of, read, written
 from fedlib.runs.profiles import NOTEBOOKS, helps_of, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure

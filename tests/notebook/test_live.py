@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.notebook import live, live_views
 from fedlib.notebook import player as module
 from fedlib.notebook.live import MIXING, SERVERS
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import function_live, live, live_views
+from fedlib.plots import function_live
 from fedlib.problems import function_live as problem
 
 

@@ -1,5 +1,6 @@
 """The style is a call, not a side effect of an import; bands and error bars show what ``mean_sd`` says."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -10,20 +11,21 @@ import pytest
 from matplotlib import rcParams
 
 from fedlib.files import ROOT
+from fedlib.notebook import style
 from fedlib.numerics.metrics import mean_sd
-from fedlib.plots import style
 
 IMPORT_ALL = """
 import pkgutil
 from importlib import import_module
 import matplotlib
 before = dict(matplotlib.rcParams.copy())
-import fedlib, fedlib.plots
-for module in pkgutil.iter_modules(fedlib.plots.__path__, "fedlib.plots."):
-    import_module(module.name)
+import fedlib, fedlib.notebook, fedlib.plots
+for room in (fedlib.notebook, fedlib.plots):
+    for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+        import_module(module.name)
 changed = {name for name, value in matplotlib.rcParams.copy().items() if value != before[name]}
 assert not changed, changed
-from fedlib.plots import style
+from fedlib.notebook import style
 style.use()
 assert matplotlib.rcParams["font.size"] == 13
 """
@@ -38,8 +40,8 @@ def test_an_import_leaves_matplotlib_as_it_was(monkeypatch):
 @pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/**/[01]*.ipynb")), ids=lambda path: path.stem)
 def test_every_notebook_chooses_the_style_where_it_imports(path):
     cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
-    (imports,) = [cell for cell in cells if "from fedlib.plots import" in cell]
-    assert imports.count("\nstyle.use()") + imports.count("\nfigures.use()") == 1
+    (imports,) = [cell for cell in cells if re.search(r"^from fedlib\.notebook import .*\bstyle\b", cell, re.MULTILINE)]
+    assert imports.count("\nstyle.use()") == 1
 
 
 def test_figures_grow_with_their_letters():

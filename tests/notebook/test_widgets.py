@@ -5,7 +5,7 @@ import gc
 
 import ipywidgets
 
-from fedlib.plots import style, widgets
+from fedlib.notebook import style, widgets
 
 
 def test_overtaken_moves_are_dropped():

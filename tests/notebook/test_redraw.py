@@ -7,9 +7,9 @@ import pytest
 from matplotlib.colors import LogNorm
 from PIL import Image
 
-from fedlib.plots import redraw
-from fedlib.plots.redraw import painter
-from fedlib.plots.style import panels
+from fedlib.notebook import redraw
+from fedlib.notebook.redraw import painter
+from fedlib.notebook.style import panels
 
 
 def curves(a, top=2.0, label="x"):
