@@ -130,15 +130,27 @@ def rooms():
     ]
 
 
+def imports_of(path):
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.level]
+
+
 def test_a_room_imports_only_from_those_above_it():
     order = rooms()
     assert set(order) == {"", *(p.parent.name for p in (ROOT / "fedlib").glob("*/__init__.py"))}
-    for path in (ROOT / "fedlib").glob("*/*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level == 2:
-                other = (node.module or "").split(".")[0]
-                there = other if other in order else ""
-                assert order.index(there) < order.index(path.parent.name), f"{path} imports {node.module}"
+    for path in (ROOT / "fedlib").glob("*/**/*.py"):
+        room, *below = path.relative_to(ROOT / "fedlib").parts
+        for node in [node for node in imports_of(path) if node.level == 1 + len(below)]:
+            other = (node.module or "").split(".")[0]
+            there = other if other in order else ""
+            assert order.index(there) < order.index(room), f"{path} imports {node.module}"
+
+
+def test_rooms_of_a_paper_do_not_import_each_other():
+    """Only what lies beyond the papers takes their experiments."""
+    for path in (ROOT / "fedlib/papers").glob("*/*/*.py"):
+        for node in [node for node in imports_of(path) if node.level in (2, 3)]:
+            room = path.parents[node.level - 1] / (node.module or "").split(".")[0]
+            assert not room.is_dir() or path.parts[-3] == "beyond", f"{path} imports {node.module}"
 
 
 def test_the_root_imports_no_room():

@@ -1,0 +1,248 @@
+"""FedSciML, Sections 5.2 to 5.4: differential equations A[u] = f, solved together by clients who each know f in places.
+
+An equation is a function of a dozen lines that returns an ``Experiment``. To add one, write it below, and name it in
+``problems``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+import torch
+from scipy.stats import qmc
+from torch import Tensor, nn
+
+from ....federated.batches import Local
+from ....federated.experiment import Data, Experiment, data_of
+from ....federated.heterogeneity import mean_pairwise_w1
+from ....federated.partitions import hammersley, index_rule, owned, per_client, private
+from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product, product_rule
+from ....models.networks import glorot_uniform, mlp
+from ....numerics.metrics import relative_l2
+from ....numerics.solutions import allen_cahn_reference
+
+LEVELS = {
+    "poisson": (2, 4, 6, 8, 10, 16, 32),
+    "helmholtz": (2, 4, 6, 10, 12, 24),
+    "allen_cahn_2": (2, 4, 6, 8, 10, 20, 32, 40),
+    "allen_cahn_3": (3, 6, 9, 12, 15, 18, 30, 60),
+    "beam": (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 50),
+}
+"""Figs. 7 to 9: the number of subdomains, from clients that differ most to clients that hardly differ."""
+
+ONLY_CODE = {"poisson": (2, 4)}
+"""Levels that the authors' code has and the paper does not: no verdict on the paper rests on them."""
+
+
+def pinn(
+    name: str, widths: Sequence[int], coordinates: str, derivatives: Sequence[str], *, operator: Callable, f: Callable,
+    g: Callable, b: Callable, solution: Callable, points: Callable, test: np.ndarray, rounds: int,
+    shared: np.ndarray | None = None, activation: Callable[[], nn.Module] = nn.Tanh, cut: int = 1,
+    level: str = "subdomains n", ends: np.ndarray | None = None, end_terms: Callable[[Jet], Tensor] | None = None,
+) -> Experiment:  # fmt: skip
+    """A physics-informed network for A[u] = f with the boundary and initial conditions built in: u = g + b N.
+
+    N is the network, g satisfies the conditions, and b vanishes where they hold. g, b and f are fixed functions, so
+    their jets at the points are data of the pool, and a step computes the jet of N only.
+
+    Args:
+        widths, activation: of N. coordinates: a letter per input, e.g. "xt". derivatives: channels that A needs.
+        operator: jet of u -> A[u]. f, g, b, solution: torch functions of the points [n, d] -> [n].
+        points: level -> (points [N, d], an index array per client). shared: points [S, d] that every client has, too.
+        test: where the error is measured [T, d]. cut: how many leading coordinates the partition cuts.
+        ends, end_terms: points [n, d], and operators [c, n] of soft conditions there that every client knows.
+    """
+    rules, shared = {channel: product_rule(channel) for channel in closed(derivatives)}, as_points(shared, coordinates)
+    points = cache(points)
+
+    @cache  # by identity of x: levels with the same points share their tensors
+    def known(x: Tensor) -> dict[str, Tensor]:
+        """What the equation says at points [n, d]: f [n], and the jets of g and b as columns [n, channels]."""
+        x = torch.cat([x, shared])
+        jets = {c: function_jet(of, x, derivatives, coordinates) for c, of in (("g", g), ("b", b))}
+        return {"x": x, "f": f(x), **{c: torch.stack(list(jet.values()), 1) for c, jet in jets.items()}}
+
+    @cache
+    def tested() -> dict[str, Tensor]:
+        x = as_points(test, coordinates)
+        at = {"u": solution(x)} | {c: v[: len(x)] for c, v in known(x).items()}
+        return {c: v.float() for c, v in at.items()}
+
+    def data(level, seed: int) -> Data:
+        x, owners = points(level)
+        everybodys = len(x) + np.arange(len(shared))
+        return Data(known(x), [np.concatenate([shard, everybodys]) for shard in owners], tested())
+
+    def jet_of_u(network: Jet, at: Mapping[str, Tensor]) -> Jet:
+        """The jet of u = g + b N, from that of N, by the product rule."""
+        jet_g, jet_b = (dict(zip(rules, at[c].unbind(-1), strict=True)) for c in "gb")
+        bN = product(jet_b, Jet((c, v[:, 0]) for c, v in network.items()), rules)
+        return Jet((c, jet_g[c] + bN[c]) for c in rules)
+
+    def residuals(predict, batch) -> Tensor:
+        """A[u] - f at the points, and beside it the soft conditions, the same ones in every row: weights sum to 1."""
+        r = operator(jet_of_u(predict(batch["x"]), batch)) - batch["f"]
+        if ends is None:
+            return r[:, None]
+        at = {c.removeprefix("end_"): v for c, v in batch.items() if c.startswith("end_")}
+        conditions = end_terms(jet_of_u(predict(at["x"]), at)).ravel()
+        return torch.cat([r[:, None], conditions.expand(len(r), -1)], 1)
+
+    def answer(predict, at) -> Tensor:
+        """u = g + b N, without derivatives."""
+        return at["g"][:, 0] + at["b"][:, 0] * predict(at["x"], VALUE_ONLY)[:, 0]
+
+    def evaluate(predict, at) -> dict[str, Tensor]:
+        """Relative L2 error (%)."""
+        return {"error": 100 * relative_l2(answer(predict, at), at["u"])}
+
+    def distance(of: Data) -> float:
+        """W1 between the clients' own points: clients that differ along the cut axes only have it in those alone, for
+        a projection is a lower bound, and moving along the axes a plan that reaches it."""
+        return mean_pairwise_w1([of.pool["x"][shard, :cut].numpy() for shard in private(of.owners)])
+
+    soft = {} if ends is None else {c: v[: len(ends)] for c, v in known(as_points(ends, coordinates)).items()}
+    return Experiment(
+        name, JetNet(mlp(widths, activation), coordinates, derivatives), residuals, data=data, evaluate=evaluate,
+        rounds=rounds, local=Local(5), lr=1e-3, init=glorot_uniform, constants={f"end_{c}": v for c, v in soft.items()},
+        answer=answer, coordinates=coordinates, level=level, distance=distance,
+    )  # fmt: skip
+
+
+def as_points(x: np.ndarray | None, coordinates: str) -> Tensor:
+    """Points [n, d] in float64."""
+    return torch.as_tensor(np.empty((0, len(coordinates))) if x is None else x, dtype=torch.float64)
+
+
+def distances(experiment: Experiment, levels: Sequence[int]) -> dict[int, float]:
+    """W1 of the clients' own points at some levels, the coarsest partition first; ValueError if one does not fit."""
+    return {level: experiment.distance(data_of(experiment, level)) for level in sorted(set(levels))}
+
+
+def tensor_grid(*axes: np.ndarray) -> np.ndarray:
+    """Tensor grid of one-dimensional axes as points [n, d], the first axis slowest."""
+    return np.stack([c.ravel() for c in np.meshgrid(*axes, indexing="ij")], 1)
+
+
+def poisson(n: int = 32) -> Experiment:
+    """-u'' = sum_{i <= 4} i sin(i x) + 8 sin(8 x) on [0, pi], u(0) = 0, u(pi) = pi (FedSciML, Section 5.2)."""
+    x = as_points(np.linspace(0, np.pi, n)[:, None], "x")
+    return pinn(
+        "Poisson", (1, 20, 20, 20, 1), "x", ("xx",),
+        operator=lambda u: -u["xx"],
+        f=lambda x: sum(i * (i * x[:, 0]).sin() for i in (1, 2, 3, 4, 8)),
+        g=lambda x: x[:, 0],
+        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(),
+        solution=lambda x: x[:, 0] + sum((i * x[:, 0]).sin() / i for i in (1, 2, 3, 4, 8)),
+        points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
+        test=np.linspace(0, np.pi, 100)[:, None], rounds=1000,
+    )  # fmt: skip
+
+
+def helmholtz(k0: float = 4 * np.pi, side: int = 24, boundary: int = 96) -> Experiment:
+    """-Laplace(u) - k0^2 u = k0^2 sin(k0 x) sin(k0 y) on [0, 1]^2, zero on the boundary (FedSciML, Section 5.3).
+
+    A level is the number s of blocks per axis, each with floor(side / s)^2 Hammersley points of its own. boundary: how
+    many points of the boundary all clients share, equispaced; the authors draw 96 there by Hammersley.
+    """
+    if boundary % 4:
+        raise ValueError(f"{boundary} shared boundary points: expected a multiple of 4, as many on each side")
+
+    def points(s):
+        if not 2 <= s <= side:
+            raise ValueError(f"{s} blocks per axis: expected 2 to {side}, so that every block has a point")
+        local = hammersley((side // s) ** 2)
+        i, j = tensor_grid(np.arange(s), np.arange(s)).T
+        owner = np.repeat((i + j) % 2, len(local))
+        if s % 2:  # the authors split the last block of an odd board into its lower and upper half
+            owner[-len(local) :] = np.arange(len(local)) >= len(local) // 2
+        x = ((np.stack([i, j], 1)[:, None] + local) / s).reshape(-1, 2)
+        return torch.as_tensor(x), owned(owner, 2)
+
+    along = np.linspace(0, 1, boundary // 4, endpoint=False)
+    frame = np.concatenate([[(z, 0), (1, z), (1 - z, 1), (0, 1 - z)] for z in along]) if boundary else None
+    inner = np.arange(1, 61) / 61
+    return pinn(
+        "Helmholtz", (2, 64, 64, 64, 1), "xy", ("xx+yy",), activation=Sine,
+        operator=lambda u: -u["xx+yy"] - k0**2 * u[""],
+        f=lambda x: k0**2 * (k0 * x).sin().prod(1),
+        g=lambda x: 0 * x[:, 0],
+        b=lambda x: (x * (1 - x)).prod(1),
+        solution=lambda x: (k0 * x).sin().prod(1),
+        points=points, shared=frame, cut=2, level="blocks per axis", test=tensor_grid(inner, inner), rounds=2000,
+    )  # fmt: skip
+
+
+def allen_cahn(
+    clients: int = 2, lines: int = 80, times: int = 100, boundary: int = 400, initial: int = 800,
+    d: float = 1e-3, k: float = 5.0, activation: Callable[[], nn.Module] = nn.Tanh,
+) -> Experiment:  # fmt: skip
+    """u_t = d u_xx + k (u - u^3), u(x, 0) = x^2 cos(pi x), u(+-1, t) = -1, x in [-1, 1], t in [0, 1].
+
+    (FedSciML, Section 5.4.) Two clients: ``lines`` x-lines with ``times`` equispaced times each, and shared points on
+    the boundary and the initial line. Three: lines x times points in all, Hammersley in each x-slab, nothing shared.
+    activation: tanh in the authors' code, sine in the paper's Table 4.
+    """
+    tensor = as_points(tensor_grid(np.linspace(-1, 1, lines), np.linspace(0, 1, times)), "xt")
+
+    def slabs(level):
+        m = lines * times // level
+        per_client(level, clients)
+        local = np.stack([qmc.Halton(1, scramble=False).random(m)[:, 0], np.arange(m) / m], 1)
+        x = np.concatenate([[2 * i / level - 1, 0] + [2 / level, 1] * local for i in range(level)])
+        return as_points(x, "xt"), owned(np.repeat(np.arange(level) % clients, m), clients)
+
+    def line_pieces(level):
+        of_lines = index_rule(lines, 2, per_client(level, 2))
+        return tensor, [(times * s[:, None] + np.arange(times)).ravel() for s in of_lines]
+
+    t = 1 - np.arange(boundary // 2) / max(1, boundary // 2)  # t = 0 belongs to the initial line
+    sides, start = tensor_grid(np.array([-1.0, 1.0]), t), tensor_grid(np.linspace(-1, 1, initial), np.zeros(1))
+    two = clients == 2
+    return pinn(
+        f"Allen-Cahn, {clients} clients", (2, 64, 64, 64, 1), "xt", ("t", "xx"), activation=activation,
+        operator=lambda u: u["t"] - d * u["xx"] + k * (u[""] ** 3 - u[""]),
+        f=lambda x: 0 * x[:, 0],
+        g=lambda x: x[:, 0] ** 2 * (torch.pi * x[:, 0]).cos(),
+        b=lambda x: x[:, 1] * (1 - x[:, 0] ** 2),
+        solution=lambda x: allen_cahn_reference(x, d, k),
+        points=line_pieces if two else slabs, shared=np.concatenate([sides, start]) if two else None,
+        test=tensor_grid(np.linspace(-1, 1, 201), np.linspace(0, 1, 101)), rounds=10_000,
+    )  # fmt: skip
+
+
+def euler_beam(n: int = 50) -> Experiment:
+    """u'''' = -1 on [0, 1], clamped u(0) = u'(0) = 0 by x^2 N, free u''(1) = u'''(1) = 0 as soft conditions.
+
+    (The authors' journal code; its points are not published, here n equispaced inner ones. Both ends are shared.)
+    """
+    x = as_points(np.arange(1, n + 1)[:, None] / (n + 1), "x")
+    return pinn(
+        "Euler beam", (1, 20, 20, 20, 1), "x", ("xxxx",),
+        operator=lambda u: u["xxxx"],
+        f=lambda x: -torch.ones_like(x[:, 0]),
+        g=lambda x: 0 * x[:, 0],
+        b=lambda x: x[:, 0] ** 2,
+        solution=lambda x: (-(x**4) / 24 + x**3 / 6 - x**2 / 4)[:, 0],
+        points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
+        ends=np.array([[1.0]]), end_terms=lambda u: torch.stack([u["xx"], u["xxx"]]),
+        shared=np.array([[0.0], [1.0]]), test=np.arange(1, 101)[:, None] / 101, rounds=1000,
+    )  # fmt: skip
+
+
+def problems(p: Mapping) -> dict[str, Experiment]:
+    """Those of the five that a notebook's parameters name; their settings begin with their names, k0 in units of pi."""
+
+    def of(family: str, *names: str) -> dict:
+        return {name: p[f"{family}_{name}"] for name in names}
+
+    ac = of("allen_cahn", "lines", "times", "boundary", "initial", "d", "k")
+    ac["activation"] = {"tanh": nn.Tanh, "sine": Sine}[p["allen_cahn_activation"]]
+    known = {
+        "poisson": poisson,
+        "helmholtz": lambda: helmholtz(np.pi * p["helmholtz_k0"], **of("helmholtz", "side", "boundary")),
+        "allen_cahn_2": lambda: allen_cahn(2, **ac),
+        "allen_cahn_3": lambda: allen_cahn(3, **ac),
+        "beam": euler_beam,
+    }
+    return {name: known[name]() for name in p["problems"]}
