@@ -1,4 +1,4 @@
-"""While the house is rebuilt (docs in CONTRIBUTING): unmoved.txt lists what stands in an old place, and only shrinks."""
+"""While the house is rebuilt, unmoved.txt lists what still stands in an old place, and only loses lines."""
 
 import subprocess
 from itertools import pairwise

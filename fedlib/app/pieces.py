@@ -24,7 +24,7 @@ def live(module: str, *args: str) -> Callable[[], Made]:
     def make() -> Made:
         from ..notebook.live import placed
 
-        return placed(import_module(f"..plots.{module}", __package__).show, *args)
+        return placed(import_module(f"fedlib.{module}").show, *args)
 
     return make
 
@@ -47,19 +47,19 @@ PAGES: dict[str, list[Piece]] = {
             "Five clients know different examples of one pendulum. Press <i>Step one round</i>: in their local steps "
             "their networks go apart, and the average snaps them together. Then take the pace <i>fastest</i>, fewer "
             "answers in a round (alpha), or a ring, where nobody has the average.",
-            live("pendulum_live", "01"),
+            live("plots.pendulum_live", "01"),
         ),
         Piece(
             "Clients that differ",
             "Sorted shards give each client targets of its own size. Play, then deal 20 shards to each: what happens "
             "to the blue error, and to the way that the clients go apart?",
-            live("pendulum_live", "02"),
+            live("plots.pendulum_live", "02"),
         ),
         Piece(
             "A stiffness of one's own",
             "Each client owns pendulums of one range of stiffness. Widen the range and play; then hide the stiffness: "
             "now a network has one answer for three pendulums, whoever trained it.",
-            live("pendulum_live", "03"),
+            live("plots.pendulum_live", "03"),
         ),
         Piece(
             "Ask a trained network",
@@ -75,26 +75,26 @@ PAGES: dict[str, list[Piece]] = {
             "Each client knows one half of a curve. Press <i>Step one round</i>: their dotted fits go apart, each to "
             "its own half, and the average lies between. Then take five pieces each, and the pace <i>fastest</i>: "
             "does the blue error come down to the green one, of a model that sees everything?",
-            live("function_live"),
+            live("plots.function_live"),
         ),
         Piece(
             "An equation in pieces",
             "Poisson's equation: each client has points in its own pieces only. Below is the residual, which is small "
             "where a client has points, and free elsewhere. Play with 2 subdomains, then with 16.",
-            live("forward_live"),
+            live("papers.fedsciml.forward.live"),
         ),
         Piece(
             "Unknown coefficients",
             "Two clients watch a flow past a cylinder, each in its own slabs, and look for its two coefficients (the "
             "star). Play with 2 subdomains, where the server is late, and with 20, where it keeps up with a model "
             "that sees all.",
-            live("flow_live"),
+            live("plots.flow_live"),
         ),
         Piece(
             "Operators",
             "Client 1 knows smooth functions, client 2 fast ones, and both learn to integrate. Play, and see how each "
             "fails at the other's kind. Which level makes them alike?",
-            live("operator_live"),
+            live("plots.operator_live"),
         ),
         Piece(
             "Ask a trained operator",
@@ -107,7 +107,7 @@ PAGES: dict[str, list[Piece]] = {
             "Rules against drift",
             "Beyond the paper: ten pieces each, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
             "choose another rule: which of them follow the green curve?",
-            live("drift_live"),
+            live("plots.drift_live"),
         ),
     ],
     "fedstnn": [
@@ -116,14 +116,14 @@ PAGES: dict[str, list[Piece]] = {
             "Each client owns noisy points of a sine. Play: the federation's blue band should become the dashed one, "
             "of two sigma, and its spread the dashed line below. Then take the squared error: what becomes of the "
             "band?",
-            live("noisy_live"),
+            live("plots.noisy_live"),
         ),
         Piece(
             "Three letters",
             "Above is what the federation draws (orange should be black, blue should be white), below what a client "
             "of each letter owns and draws by itself. Take the pace <i>fastest</i>; then give the clients own pixels "
             "only: which letters does a client lose?",
-            live("letters_live"),
+            live("plots.letters_live"),
         ),
         Piece(
             "Ask trained bands",
@@ -150,7 +150,7 @@ PAGES: dict[str, list[Piece]] = {
             "Five clients see shifted digits and carry them to a common barycenter. Play at the pace <i>fastest</i>: "
             "blue bars are the clean digits that the network on carried digits reads, orange ones those of FedAvg. "
             "Then try the shifts .2 and 5, and no round of the barycenter at all.",
-            live("feddro_live"),
+            live("plots.feddro_live"),
         ),
         Piece(
             "A distance without samples",

@@ -64,16 +64,17 @@ def machine() -> str:
 
 def flops(problem: Problem) -> int:
     """Floating-point operations of the matrix products of a round: forward and backward, all clients, all steps."""
-    loss, of_batch, total = with_constants(problem.loss, problem.constants), {}, 0
+    experiment = problem.experiment
+    loss, of_batch, total = with_constants(problem.loss, experiment.constants), {}, 0
     for fed, k in problem.clients:
-        n, local = len(fed.shards[k]), problem.local
+        n, local = len(fed.shards[k]), experiment.local
         if n not in of_batch:
-            batch = next(client_batches(problem.pool, fed, k, 0, local, problem.noise))
+            batch = next(client_batches(problem.pool, fed, k, 0, local, experiment.noise))
             with FlopCounterMode(display=False) as counter:
-                loss(problem.net, batch).backward()
+                loss(experiment.net, batch).backward()
             of_batch[n] = counter.get_total_flops()
         total += of_batch[n] * n_steps(n, local)
-    problem.net.zero_grad()
+    experiment.net.zero_grad()
     return total
 
 
@@ -102,7 +103,7 @@ def take_turns(problem: Problem, ways: Mapping[str, Callable], turns: int, secon
         ArithmeticError: after two rounds a way has other models than the first one, the plain loop.
     """
     torch.set_num_threads(1)
-    start = stack(problem.net, [(fed.seed,) for fed, _ in problem.clients], problem.init)
+    start = stack(problem.experiment.net, [(fed.seed,) for fed, _ in problem.clients], problem.experiment.init)
     runs, found, share, expected = {}, {}, {}, None
     for name, way in ways.items():
         began = time.perf_counter()
@@ -127,7 +128,7 @@ def take_turns(problem: Problem, ways: Mapping[str, Callable], turns: int, secon
 def report(problem: Problem, ms: Mapping[str, float], rate: float, found: Mapping[str, dict]) -> dict:
     """The numbers of one problem; rate: floating-point operations per second of the fastest matrix product."""
     clients, count = problem.clients, flops(problem)
-    steps = sum(n_steps(len(fed.shards[k]), problem.local) for fed, k in clients)
+    steps = sum(n_steps(len(fed.shards[k]), problem.experiment.local) for fed, k in clients)
     limit, plain = 1e3 * count / rate, next(iter(ms.values()))
     ways = {
         name: {

@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from scipy.stats import ks_2samp, mannwhitneyu
 
 from ..federated.batches import Local
+from ..federated.experiment import of_each, sweep
 from ..federated.federation import Federation
 from ..federated.train import train
 from ..files import write_atomically
 from ..models.networks import glorot_normal, glorot_uniform
-from ..numerics.metrics import percent
 from ..numerics.spaces import TERMS, chebyshev_draws
-from ..problems import forward
+from ..papers.fedsciml.forward.problem import poisson
 from ..problems import reaction as rates
 from ..problems.operators import learn_antiderivative, operator_error, operator_loss
 from ..runs.profiles import FIGURES
@@ -58,15 +57,9 @@ def ours(name: str, n: int, R: int, seeds: Sequence[int]) -> list[dict[str, floa
 
 
 def _poisson(n, R, seeds):
-    problem = forward.poisson()
-    pool, _, shards = forward.layout(problem, (n,))
-    feds = {(s,): Federation(shards[n], seed=s) for s in seeds}
-    history = train(
-        problem.net(), forward.residual_loss(problem), pool, feds, rounds=R, local=Local(E), parts=("seed",),
-        constants=forward.constants(problem), init=glorot_uniform,
-    )  # fmt: skip
-    truth = problem.solution(torch.as_tensor(problem.test)).numpy()
-    return [{"u": float(percent(forward.solve(problem, history.model(s)), truth))} for s in seeds]
+    history = sweep(poisson(), [n], seeds, ["federated"], rounds=R, local=Local(E))
+    last = of_each(history)[-1].squeeze(("kind", "level"))
+    return [{"u": float(last.sel(seed=s))} for s in seeds]
 
 
 def _reaction(n, R, seeds):

@@ -43,7 +43,7 @@ def helmholtz(dde, problem, own):
 
 def antiderivative(dde, problem, own):
     """All pairs of a client's functions and the points."""
-    y = problem.constants["y"].numpy()
+    y = problem.experiment.constants["y"].numpy()
     u, s = (problem.pool[name][own].numpy() for name in ("u", "s"))
     data = dde.data.TripleCartesianProd((u, y), s, (u[:1], y), s[:1])
     return data, dde.nn.DeepONetCartesianProd([100, 40, 40], [1, 40, 40], "relu", "Glorot normal")
@@ -63,7 +63,7 @@ LAST = {"antiderivative": 1}
 def models_of(problem: Problem, fed: Federation) -> list:
     """A compiled DeepXDE model per client, with our initial weights."""
     dde, models = import_library(), []
-    start = draw_parameters(problem.net, problem.init, torch_stream(fed.seed, "init"))
+    start = draw_parameters(problem.experiment.net, problem.experiment.init, torch_stream(fed.seed, "init"))
     for shard in fed.shards:
         data, net = MODELS[problem.name](dde, problem, torch.as_tensor(shard))
         models.append(dde.Model(data, load(net, start.roll(-LAST.get(problem.name, 0)))))
@@ -92,9 +92,9 @@ def federation(problem: Problem):
         for fed, models in groups:
             if fed.mixing is isolated:
                 for model in models:
-                    model.train(iterations=n * problem.local.updates, display_every=10**9, verbose=0)
+                    model.train(iterations=n * problem.experiment.local.updates, display_every=10**9, verbose=0)
             else:
-                rounds(models, n, problem.local.updates)
+                rounds(models, n, problem.experiment.local.updates)
         theta = [parameters_to_vector(m.net.parameters()).detach() for _, models in groups for m in models]
         return torch.stack(theta).roll(LAST.get(problem.name, 0), 1)
 

@@ -52,9 +52,10 @@ def step(net, optimizer, batch) -> None:
 
 def federation(problem: Problem):
     """A way."""
+    experiment = problem.experiment
     (fed,) = problem.federations
-    theta = draw_parameters(problem.net, problem.init, torch_stream(fed.seed, "init"))
-    net, numbers = deepcopy(problem.net), count()
+    theta = draw_parameters(experiment.net, experiment.init, torch_stream(fed.seed, "init"))
+    net, numbers = deepcopy(experiment.net), count()
 
     def run(n):
         nonlocal theta
@@ -62,7 +63,7 @@ def federation(problem: Problem):
             rows = []
             for k in range(len(fed.shards)):
                 optimizer = torch.optim.Adam(load(net, theta).parameters(), fed.lr)
-                for batch in client_batches(problem.pool, fed, k, r, problem.local, problem.noise):
+                for batch in client_batches(problem.pool, fed, k, r, experiment.local, experiment.noise):
                     step(net, optimizer, batch)
                 rows.append(torch.nn.utils.parameters_to_vector(net.parameters()).detach())
             theta = torch.as_tensor(fed.p / fed.p.sum(), dtype=theta.dtype) @ torch.stack(rows)

@@ -79,9 +79,9 @@ def federation(problem: Problem):
     from flwr.serverapp.strategy import FedAvg
 
     (fed,) = problem.federations
-    clients = [deepcopy(problem.net) for _ in fed.shards]
+    clients = [deepcopy(problem.experiment.net) for _ in fed.shards]
     optimizers = [torch.optim.Adam(client.parameters(), fed.lr) for client in clients]
-    points = [list(client_batches(problem.pool, fed, k, 0, problem.local)) for k in range(len(clients))]
+    points = [list(client_batches(problem.pool, fed, k, 0, problem.experiment.local)) for k in range(len(clients))]
     app = ClientApp()
 
     @app.train()
@@ -93,8 +93,8 @@ def federation(problem: Problem):
         answer["metrics"] = MetricRecord({"num-examples": len(fed.shards[k])})
         return Message(content=RecordDict(answer), reply_to=message)
 
-    theta = draw_parameters(problem.net, problem.init, torch_stream(fed.seed, "init"))
-    grid, arrays = grid_of(app, len(clients)), ArrayRecord(as_dict(problem.net, theta))
+    theta = draw_parameters(problem.experiment.net, problem.experiment.init, torch_stream(fed.seed, "init"))
+    grid, arrays = grid_of(app, len(clients)), ArrayRecord(as_dict(problem.experiment.net, theta))
 
     def run(n):
         nonlocal arrays

@@ -102,8 +102,9 @@ def import_library():
 
 def one_round(problem: Problem):
     """(params, state, fixed, drawn, pool, group, share) -> (params, state): local steps of all rows, then the means."""
+    experiment = problem.experiment
     jax, optax = import_library()
-    loss, adam, steps = LOSSES[problem.name], optax.adam(problem.federations[0].lr), problem.local.updates
+    loss, adam, steps = LOSSES[problem.name], optax.adam(problem.federations[0].lr), experiment.local.updates
 
     def local(params, state, fixed, drawn, pool):
         def step(carry, drawn):
@@ -126,7 +127,7 @@ def one_round(problem: Problem):
             weighted = share.reshape(-1, *[1] * (x.ndim - 1)) * x
             return jax.ops.segment_sum(weighted, group, len(group))[group]
 
-        return jax.tree.map(mean, params), None if problem.reset_moments else state
+        return jax.tree.map(mean, params), None if experiment.reset_moments else state
 
     return jax.jit(play, donate_argnums=(0, 1))
 
@@ -137,14 +138,15 @@ ROWS = dict.fromkeys(("x", "f", "u", "s", "b", "g", "w"), 0)
 
 def drawn(problem: Problem, clients, r: int) -> dict[str, np.ndarray]:
     """Points, weights and noise [rows, steps, B, ...] of a round of mini-batches; nothing for full ones."""
-    if problem.local.batch_size is None:
+    experiment = problem.experiment
+    if experiment.local.batch_size is None:
         return {}
     at, noise = [], []
     for fed, k in clients:
-        chosen = batches(fed.seed, k, r, len(fed.shards[k]), problem.local)
+        chosen = batches(fed.seed, k, r, len(fed.shards[k]), experiment.local)
         at.append(np.where(chosen < 0, -1, fed.shards[k][chosen]))
-        if problem.noise:
-            draw = noise_stream(fed.seed, k, r, len(fed.shards[k]), problem.local, problem.noise)
+        if experiment.noise:
+            draw = noise_stream(fed.seed, k, r, len(fed.shards[k]), experiment.local, experiment.noise)
             noise.append(draw(len(chosen)))
     at = np.stack(at)
     weight = (at >= 0) / (at >= 0).sum(-1, keepdims=True)
@@ -154,17 +156,19 @@ def drawn(problem: Problem, clients, r: int) -> dict[str, np.ndarray]:
 
 def federation(problem: Problem):
     """A way. Clients with as many points are one ``vmap``; no federation has others."""
+    experiment = problem.experiment
     jax, _ = import_library()
-    clients, alike, full = problem.clients, defaultdict(list), problem.local.batch_size is None
+    clients, alike, full = problem.clients, defaultdict(list), experiment.local.batch_size is None
     number = {id(fed): i for i, fed in enumerate(problem.federations)}
     for i, (fed, k) in enumerate(clients):
         alike[len(fed.shards[k]) if full else 0].append(i)
-    theta, parts, play = stack(problem.net, [(fed.seed,) for fed, _ in clients], problem.init), [], one_round(problem)
+    theta, parts = stack(experiment.net, [(fed.seed,) for fed, _ in clients], experiment.init), []
+    play = one_round(problem)
     pool = {name: values.numpy() for name, values in problem.pool.items()}
-    constants = {name: jax.numpy.asarray(values) for name, values in problem.constants.items()}
+    constants = {name: jax.numpy.asarray(values) for name, values in experiment.constants.items()}
     for rows in alike.values():
         # copies: a round is given its weights' memory to write into
-        params = {name: jax.numpy.array(v.numpy()) for name, v in as_dict(problem.net, theta[rows]).items()}
+        params = {name: jax.numpy.array(v.numpy()) for name, v in as_dict(experiment.net, theta[rows]).items()}
         where, fixed = [clients[i] for i in rows], dict(constants)
         if full:
             shards = np.stack([fed.shards[k] for fed, k in where])
@@ -184,7 +188,7 @@ def federation(problem: Problem):
                 _, where, params, state, fixed, group, share = part
                 part[2:4] = play(params, state, fixed, drawn(problem, where, r), pool, group, share)
         for rows, _, params, *_ in parts:
-            columns = [np.asarray(params[name]).reshape(len(rows), -1) for name, _ in problem.net.named_parameters()]
+            columns = [np.asarray(params[name]).reshape(len(rows), -1) for name, _ in experiment.net.named_parameters()]
             theta[rows] = torch.as_tensor(np.concatenate(columns, 1))
         return theta.clone()
 

@@ -1,50 +1,43 @@
 """What the ways of the benchmark compute: six problems of the notebooks, each a federation at work in float32."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..federated.batches import Local
+from ..federated.experiment import Experiment, training
 from ..federated.federation import Federation, centralised
 from ..federated.mixing import isolated
 from ..federated.partitions import deal, index_rule
 from ..models.jets import VALUE_ONLY
-from ..models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
+from ..models.networks import CartesianDeepONet, DeepONet, glorot_normal, glorot_uniform, mlp
 from ..models.scores import local_loss
 from ..models.scores import squared_error as one_path_squared
 from ..models.stochastic import SNN, init_snn
 from ..numerics.spaces import TERMS, chebyshev_draws
-from ..problems.forward import helmholtz, layout, residual_loss
+from ..papers.fedsciml.forward.problem import helmholtz
 from ..problems.functions import gramacy_lee
 from ..problems.operators import learn_antiderivative, operator_loss
 from ..problems.pendulum import pendulum_triplets
 from ..streams import stream
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Federations with the same clients in every round, and what the clients do.
+class Problem(NamedTuple):
+    """Federations with the same clients in every round, at work on an experiment.
 
     Args:
-        net, loss, pool, federations, local, init, constants, noise, reset_moments: as in ``play``.
         product: (rows, inputs, outputs) of the matrix product that most of a step consists of.
         plain_loss: the loss as one writes it without the library, where that is another.
     """
 
     name: str
-    net: nn.Module
-    loss: Callable
+    experiment: Experiment
     pool: Mapping[str, Tensor]
     federations: list[Federation]
-    local: Local
-    init: Callable
     product: tuple[int, int, int]
-    constants: Mapping[str, Tensor] = field(default_factory=dict)
-    noise: tuple[int, ...] | None = None
-    reset_moments: bool = False
     plain_loss: Callable | None = None
 
     @property
@@ -52,22 +45,27 @@ class Problem:
         """(federation, number of the client in it) of every model."""
         return [(fed, k) for fed in self.federations for k in range(len(fed.shards))]
 
+    @property
+    def loss(self) -> Callable:
+        """(predict, batch) -> scalar of one client."""
+        return training(self.experiment)["loss"]
+
 
 WIDTHS, POINTS, E = (1, 64, 64, 64, 1), 100, 5
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 25, 33, 50, 100)
 SEEDS = 5
 
 
-def squared_error(predict, batch):
-    """(1/n) sum (N(x) - f(x))^2."""
-    return (batch["w"] * (predict(batch["x"])[:, 0] - batch["f"]) ** 2).sum()
+LINE = Experiment(
+    "Gramacy-Lee", mlp(WIDTHS, nn.Tanh), lambda predict, batch: predict(batch["x"]) - batch["f"][:, None],
+    local=Local(E), init=glorot_uniform,
+)  # fmt: skip
 
 
 def on_the_line(federations: list[Federation], points: int) -> Problem:
     """Gramacy and Lee's function at equispaced points (notebook 04)."""
     x = torch.linspace(-1, 1, points)[:, None]
-    pool, net = {"x": x, "f": gramacy_lee(x[:, 0])}, mlp(WIDTHS, nn.Tanh)
-    return Problem("line", net, squared_error, pool, federations, Local(E), glorot_uniform, (POINTS, 64, 64))
+    return Problem("line", LINE, {"x": x, "f": gramacy_lee(x[:, 0])}, federations, (POINTS, 64, 64))
 
 
 def line(K: int) -> Problem:
@@ -99,25 +97,23 @@ def nested_autograd_loss(predict, batch):
 
 def helmholtz_pinn() -> Problem:
     """2 x 2 blocks and two clients, each with its 288 points and the 96 shared ones (notebook 05)."""
-    problem = helmholtz(K0)
-    pool, _, shards = layout(problem, (2,))
-    pool, fed = {name: value.float() for name, value in pool.items()}, Federation(shards[2])
-    return Problem(
-        "Helmholtz", problem.net(), residual_loss(problem), pool, [fed], Local(E), glorot_uniform,
-        (4 * len(shards[2][0]), 64, 64), plain_loss=nested_autograd_loss,
-    )  # fmt: skip
+    experiment = helmholtz(K0)
+    data = experiment.data(2, 0)
+    pool, fed = {name: value.float() for name, value in data.pool.items()}, Federation(data.owners)
+    product = (4 * len(data.owners[0]), 64, 64)
+    return Problem("Helmholtz", experiment, pool, [fed], product, plain_loss=nested_autograd_loss)
 
 
 def antiderivative() -> Problem:
     """Two clients with 100 functions each, at 100 points (notebook 07)."""
     operator, n = learn_antiderivative(), 100
     draws = [chebyshev_draws(kind, TERMS, n, stream(0, "bench", i)) for i, kind in enumerate(("forward", "inverse"))]
-    pool, net = operator.pairs(np.concatenate(draws)), CartesianDeepONet(operator.branch, operator.trunk)
-    constants = {name: value.float() for name, value in operator.constants().items()}
-    fed = Federation([np.arange(n), np.arange(n, 2 * n)])
-    return Problem(
-        "antiderivative", net, operator_loss, pool, [fed], Local(E), glorot_normal, (n, 100, 40), constants
+    experiment = Experiment(
+        "antiderivative", CartesianDeepONet(operator.branch, operator.trunk), loss=operator_loss, local=Local(E),
+        init=glorot_normal, constants={name: value.float() for name, value in operator.constants().items()},
     )  # fmt: skip
+    fed = Federation([np.arange(n), np.arange(n, 2 * n)])
+    return Problem("antiderivative", experiment, operator.pairs(np.concatenate(draws)), [fed], (n, 100, 40))
 
 
 def deeponet_error(predict, batch):
@@ -129,9 +125,8 @@ def pendulum(K: int, n: int = 10_000, sensors: int = 100, batch: int = 64) -> Pr
     """10 000 triplets dealt to K clients, mini-batches of 64, 20 steps a round (notebook 01)."""
     pool = {k: v.float() for k, v in pendulum_triplets(n, sensors, 0.2, stream(0, "train")).items()}
     net, fed = DeepONet((sensors, 50, 50), (1, 50, 50)), Federation(deal(n, K, stream(0, "deal")))
-    return Problem(
-        "pendulum", net, deeponet_error, pool, [fed], Local(20, "steps", batch), fan_in_uniform, (batch, sensors, 50)
-    )  # fmt: skip
+    experiment = Experiment("pendulum", net, loss=deeponet_error, local=Local(20, "steps", batch))
+    return Problem("pendulum", experiment, pool, [fed], (batch, sensors, 50))
 
 
 def stochastic(K: int = 10) -> Problem:
@@ -141,10 +136,11 @@ def stochastic(K: int = 10) -> Problem:
     x = rng.uniform(0, 2 * np.pi, (n, 1)).astype(np.float32)
     pool = {"x": torch.as_tensor(x), "y": torch.as_tensor(np.sin(x[:, 0]) + 0.1 * rng.standard_normal(n)).float()}
     net, fed = SNN(1, 8, 16), Federation(index_rule(n, K, 1), lr=1e-4)
-    return Problem(
-        "stochastic", net, local_loss(one_path_squared), pool, [fed], Local(50, "steps", 16), init_snn, (16, 8, 16),
+    experiment = Experiment(
+        "stochastic", net, loss=local_loss(one_path_squared), local=Local(50, "steps", 16), init=init_snn,
         noise=net.noise(1), reset_moments=True,
     )  # fmt: skip
+    return Problem("stochastic", experiment, pool, [fed], (16, 8, 16))
 
 
 PROBLEMS = {

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..federated.backends import with_constants
+from ..federated.experiment import training
 from ..federated.federation import Federation
 from ..federated.mixing import isolated
 from ..federated.reference import average, client_batches, local_updates
@@ -36,18 +37,19 @@ def plain_loop(problem: Problem) -> Run:
 
 def rounds_of(problem: Problem, fed: Federation) -> Iterator[Tensor]:
     """The models [K, P] of one federation after each round."""
-    local, K = problem.local, len(fed.shards)
-    loss = with_constants(problem.plain_loss or problem.loss, problem.constants)
-    models = draw_parameters(problem.net, problem.init, torch_stream(fed.seed, "init")).expand(K, -1)
-    clients = [deepcopy(problem.net) for _ in fed.shards]
+    experiment = problem.experiment
+    local, K = experiment.local, len(fed.shards)
+    loss = with_constants(problem.plain_loss or problem.loss, experiment.constants)
+    models = draw_parameters(experiment.net, experiment.init, torch_stream(fed.seed, "init")).expand(K, -1)
+    clients = [deepcopy(experiment.net) for _ in fed.shards]
     # full batches are made once
     whole = local.batch_size is None and [list(client_batches(problem.pool, fed, k, 0, local)) for k in range(K)]
     for r in count():
-        if r == 0 or problem.reset_moments:
+        if r == 0 or experiment.reset_moments:
             optimizers = [torch.optim.Adam(client.parameters(), fed.lr) for client in clients]
         for k, client in enumerate(clients):
             load(client, models[k])
-            batches = whole[k] if whole else client_batches(problem.pool, fed, k, r, local, problem.noise)
+            batches = whole[k] if whole else client_batches(problem.pool, fed, k, r, local, experiment.noise)
             local_updates(client, optimizers[k], loss, batches)
         if fed.mixing is isolated:
             models = torch.stack([torch.nn.utils.parameters_to_vector(c.parameters()).detach() for c in clients])
@@ -58,10 +60,10 @@ def rounds_of(problem: Problem, fed: Federation) -> Iterator[Tensor]:
 
 def engine(problem: Problem, backend: str) -> Run:
     """The library's rounds; nobody looks before all n are played."""
-    same = ("net", "loss", "pool", "federations", "local", "constants", "noise", "reset_moments")
-    work = prepared(**{name: getattr(problem, name) for name in same}, backend=backend)
+    experiment = problem.experiment
+    work = prepared(pool=problem.pool, federations=problem.federations, backend=backend, **training(experiment))
     end = 0
-    played = rounds_from(work, beginning(work, problem.init), lambda r: end)
+    played = rounds_from(work, beginning(work, experiment.init), lambda r: end)
 
     def run(n):
         nonlocal end

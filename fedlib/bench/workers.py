@@ -4,6 +4,7 @@ import numpy as np
 import psutil
 from joblib.externals.loky import get_reusable_executor
 
+from ..federated.experiment import training
 from ..federated.train import train
 from .common import in_own_process, load, one_thread, seconds_of
 from .problems import sweep
@@ -20,8 +21,8 @@ def measure(backend: str, counts: tuple[int, ...], rounds: int, turns: int) -> d
 
     def run(n, rounds):
         train(
-            problem.net, problem.loss, problem.pool, problem.federations, rounds=rounds, local=problem.local,
-            init=problem.init, backend=backend, workers=n,
+            **training(problem.experiment), pool=problem.pool, federations=problem.federations, rounds=rounds,
+            init=problem.experiment.init, backend=backend, workers=n,
         )  # fmt: skip
 
     for n in counts:

@@ -5,6 +5,7 @@ Whoever trains it, watches it, chooses its settings, times it or spreads it over
 
 import difflib
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from inspect import signature
 from itertools import product
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from .history import History
 from .mixing import fedavg, isolated
 from .optimizers import Optimizer, Server
 from .rounds import prepared
+from .rules import RULES
 from .train import train
 
 
@@ -95,6 +97,25 @@ def training(experiment: Experiment) -> dict:
     return {name: getattr(experiment, name) for name in names} | {
         "loss": experiment.loss or weighted_mean_square(experiment.residuals)
     }
+
+
+def under(experiment: Experiment, rule: str, knob: float | None = None) -> Experiment:
+    """The experiment with a rule of ``RULES`` against drift; knob: of its own parameter, by default the first one."""
+    of = RULES[rule]
+    knob = of.knobs[0] if knob is None else knob
+    return experiment._replace(optimizer=of.optimizer(knob), server=of.server and of.server(knob))
+
+
+def halved(experiment: Experiment) -> Experiment:
+    """Every second test point for the errors, the ones between them for choices: an experiment of its own."""
+
+    @cache
+    def data(level, seed: int) -> Data:
+        of = experiment.data(level, seed)
+        test, validation = ({name: value[i::2] for name, value in of.test.items()} for i in (0, 1))
+        return of._replace(test=test, validation=validation)
+
+    return experiment._replace(data=data)
 
 
 KINDS = {"federated": fedavg, "isolated": isolated, "centralised": None}
@@ -220,12 +241,14 @@ def models_of(history: History, kind: str, level, seed: int) -> Tensor:
     return models if kind == "isolated" else models[:1]
 
 
+TRAIN_ARGS = ({*signature(train).parameters} | {*signature(prepared).parameters}) - {"work_args"}
+
+
 def split(changes: Mapping) -> tuple[dict, dict]:
     """(fields of an Experiment, arguments of ``train``); ValueError where a name is neither."""
-    known = {*signature(train).parameters, *signature(prepared).parameters} - {"work_args"}
     for name in changes:
-        if name not in {*Experiment._fields, *known}:
-            near = difflib.get_close_matches(name, [*Experiment._fields, *known], 1)
+        if name not in {*Experiment._fields, *TRAIN_ARGS}:
+            near = difflib.get_close_matches(name, [*Experiment._fields, *TRAIN_ARGS], 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{name!r} is neither a field of Experiment nor an argument of train{hint}")
     own = {name: value for name, value in changes.items() if name in Experiment._fields}
@@ -263,8 +286,8 @@ def check_alike(experiment: Experiment, data: Mapping[tuple, Data]) -> None:
             if a != b:
                 name = next(name for name in {**a, **b} if a.get(name) != b.get(name))
                 raise ValueError(
-                    f"{experiment.name}: {what}[{name!r}] has shape {a.get(name)} at level {first[0]}, seed {first[1]}, "
-                    f"but {b.get(name)} at level {level}, seed {seed}; one stack shares its shapes (None: it is not "
+                    f"{experiment.name}: {what}[{name!r}] has shape {a.get(name)} at level {first[0]}, seed {first[1]}"
+                    f", but {b.get(name)} at level {level}, seed {seed}; one stack shares its shapes (None: it is not "
                     "there): make them equal, or sweep these apart"
                 )
 

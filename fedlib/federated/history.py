@@ -127,8 +127,8 @@ def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chos
 
 
 def as_index(labels: Sequence[Hashable]) -> np.ndarray:
-    """Labels as one axis: a tuple is one label, and no row of a table."""
-    if not any(isinstance(label, tuple) for label in labels):
+    """Labels as one axis: a tuple is one label, and no row of a table; beside a text a number stays a number."""
+    if not any(isinstance(label, tuple) for label in labels) and len({isinstance(x, str) for x in labels}) == 1:
         return np.array(labels)
     axis = np.empty(len(labels), object)
     for i, label in enumerate(labels):

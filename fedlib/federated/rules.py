@@ -1,11 +1,12 @@
 """Rules beside FedAvg: what clients and server do about heterogeneous data, a function each.
 
 At the clients a rule goes around a local optimiser (``around``); at the server it is a ``Server``. To add one, write it
-here, and its plain loop in tests/federated/reference_rules.py.
+here, name it in ``RULES``, and write its plain loop in tests/federated/reference_rules.py.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -214,3 +215,31 @@ def adaptive(eta: float, beta1: float, tau: float, second: Callable) -> Server:
         return x + eta * m / (v.sqrt() + tau)
 
     return Server(init, apply)
+
+
+class Rule(NamedTuple):
+    """A rule against drift: what the clients do, and what the server does (None: it takes the mean).
+
+    optimizer: knob -> Optimizer. server: knob -> Server. knobs: values of its own parameter that are tried; 0 if it
+    has none. knob: what that parameter is called.
+    """
+
+    optimizer: Callable[[float], Optimizer]
+    server: Callable[[float], Server] | None = None
+    knobs: tuple[float, ...] = (0.0,)
+    knob: str = ""
+
+
+RULES = {
+    "FedAvg": Rule(lambda _: adam()),
+    "FedProx": Rule(lambda mu: fedprox(mu, adam()), None, (0.01, 0.1), "mu"),
+    "FedAdam": Rule(lambda _: adam(), fedadam, (1e-3, 1e-2), "eta"),
+    "FedYogi": Rule(lambda _: adam(), fedyogi, (1e-3, 1e-2), "eta"),
+    "SCAFFOLD": Rule(lambda _: scaffold(adam())),
+    "averaged second moments": Rule(lambda _: averaged_moments(adam(), "v")),
+    "averaged moments": Rule(lambda _: averaged_moments(adam())),
+    "fresh correction": Rule(lambda _: corrected(adam())),
+    "fresh correction + averaged moments": Rule(lambda _: corrected(averaged_moments(adam()))),
+    "Mime": Rule(lambda eps: mime(eps=eps), None, (1e-8, 1e-4), "eps"),
+}
+"""All of them around Adam, whose moments stay at the clients unless they are averaged."""

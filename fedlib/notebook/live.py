@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
 from html import escape
@@ -11,20 +11,23 @@ from typing import NamedTuple
 
 import ipywidgets
 
+from ..federated.experiment import Experiment
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
 from ..runs import pages
-from .live_views import remember, view, words
+from .live_views import experiment_panels, experiment_scene, remember, view, words
 from .player import PACES, Player
 from .redraw import painter
-from .watching import Moment, Training
-from .widgets import Picture, fresh_memory, newest_only
+from .watching import Moment, Training, watched_experiment
+from .widgets import Picture, fresh_memory, newest_only, slider
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
 SERVERS = {"mean": None, "momentum": fedavgm(0.8), "FedAdam": fedadam(0.01)}
 OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
 """What a control may offer. Momentum is FedAvgM."""
+
+WORDS = {"E": "local steps E", "lr": "rate"}
 
 OPEN: dict[str, "Live"] = {}  # of each kind the one that was shown last
 PLACED: ContextVar[list[str] | None] = ContextVar("PLACED", default=None)  # a page that places what is shown itself
@@ -38,10 +41,10 @@ class Live(NamedTuple):
     picture: Picture
 
 
-def show(name: str, setup: Callable[..., Training], scene: Callable, alt: str, **controls: ipywidgets.Widget) -> None:
+def show(name: str, *what, **controls: ipywidgets.Widget) -> None:
     """Display ``live``; where there is no browser behind the kernel, its first picture stands in its place."""
     close(name)
-    OPEN[name] = made = live(setup, scene, alt, **controls)
+    OPEN[name] = made = live(*what, **controls)
     if (placed := PLACED.get()) is not None:
         placed.append(name)
         return
@@ -81,17 +84,29 @@ def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
 
 
 def live(
-    setup: Callable[..., Training], scene: Callable, alt: str, panels: int = 1, **controls: ipywidgets.Widget
-) -> Live:
+    what: Experiment | Callable[..., Training], scene: Callable | None = None, alt: str = "", panels: int = 1,
+    **controls: ipywidgets.Widget | Sequence,
+) -> Live:  # fmt: skip
     """Buttons and controls in front of a training that starts anew whenever a control moves.
 
     Nothing runs until a button is pressed, but the local steps of the first round.
 
     Args:
-        setup: values of the controls -> ``Training``; a ValueError is said below the controls.
-        scene: (axes, training, moment), draws the problem in ``panels`` axes; in the same limits: that is fast.
+        what: an experiment, whose controls are named level, E, rule, mixing, or as its fields, see
+            ``watched_experiment``; or values of the controls -> ``Training``; a ValueError is said below the controls.
+        scene: (axes, training, moment), draws the problem in ``panels`` axes; in the same limits: that is fast. That of
+            an experiment is ``experiment_scene``.
         alt: what the picture shows, for those who cannot see it; where the training stands is added.
+        controls: a widget, or the values of a slider that begins with the first one.
     """
+    controls = {
+        name: control if isinstance(control, ipywidgets.Widget) else slider(control, control[0], WORDS.get(name, ""))
+        for name, control in controls.items()
+    }
+    setup = partial(watched_experiment, what) if isinstance(what, Experiment) else what
+    if isinstance(what, Experiment):
+        panels = experiment_panels(setup(**{name: control.value for name, control in controls.items()}))
+        scene, alt = experiment_scene, alt or f"{what.name}: left what the clients and the server say and the truth"
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
     shown: dict = {}  # the training that is looked at, its past
     try:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ..federated.partitions import private
+from .pictures import shade
 from .style import CLIENTS, COLORS, growth
 from .watching import Moment, Training
 
@@ -18,15 +21,61 @@ ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds 
 def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
     """Left the problem's own scene(axes, training, moment), right the weights in this round, and the errors so far.
 
-    past: name -> list of (rounds, error in %), see ``remember``. panels: one or two axes for the scene.
+    past: name -> list of (rounds, error in %), see ``remember``. panels: how many axes the scene has.
     """
     fig = Figure((8.2 * growth(), 4.3 * growth()), layout="constrained")
-    axes = fig.subplot_mosaic([["0", "weights"], [str(panels - 1), "errors"]], width_ratios=(1.75, 1))
+    rows = [[str(i // 2), "weights" if i < panels else "errors"] for i in range(2 * panels)]
+    axes = fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
     scene([axes[str(i)] for i in range(panels)], training, moment)
     axes["0"].set_title(words(moment))
     draw_weights(axes["weights"], training, moment)
     draw_errors(axes["errors"], past)
     return fig
+
+
+def experiment_panels(training: Training) -> int:
+    """How many panels ``experiment_scene`` draws: one for each field of the answer, and one for the residual of one."""
+    shown = training.more
+    fields = 1 if len(shown.experiment.coordinates) > 1 else as_fields(shown.data.test["u"]).shape[1]
+    return fields + (fields == 1 and shown.reach is not None)
+
+
+def experiment_scene(axes, training: Training, moment: Moment) -> None:
+    """A ``watched_experiment``: on a line the networks are curves, a panel for each field, with the owners' pieces as
+    shades, and a single field has its residual below; in a plane, how far the server is off at each test point."""
+    experiment, data, reach = training.more
+    at, letters = data.test, experiment.coordinates
+    truth = as_fields(at["u"])
+    if len(letters) > 1:
+        answers = training.of(training.now(moment)[1][:1], lambda predict: as_fields(experiment.answer(predict, at)))
+        size = float(truth.abs().max())
+        gap = (answers[0] - truth).norm(dim=1).clamp(size / 1e4, size)
+        axes[0].scatter(*at["x"][:, :2].T.numpy(), c=gap.numpy(), norm=LogNorm(size / 1e4, size), cmap="magma", s=6)
+        axes[0].set(xlabel=letters[0], ylabel=letters[1])
+        return
+    x, mine = at["x"][:, 0].numpy(), private(data.owners)
+    points = data.pool["x"][:, 0].numpy()
+    order = np.concatenate(mine)[np.argsort(points[np.concatenate(mine)], kind="stable")]
+    for j, ax in enumerate(axes):
+        shade(ax, points[order], [np.flatnonzero(np.isin(order, shard)) for shard in mine])
+        if j < truth.shape[1]:
+            what = lambda predict, j=j: as_fields(experiment.answer(predict, at))[:, j]  # noqa: E731
+            low, high = float(truth[:, j].min()), float(truth[:, j].max())
+            ax.plot(x, truth[:, j], color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact")
+            number = "" if truth.shape[1] == 1 else f" {j + 1}"
+            ax.set(ylabel=f"u{number}({letters})", ylim=(low - (high - low) / 3, high + 1.2 * (high - low)))
+        else:
+            what = lambda predict: experiment.residuals(predict, at)[:, 0]  # noqa: E731
+            ax.axhline(0, color="0.5", lw=0.8)
+            ax.set(ylabel="residual", ylim=(-reach, reach))
+        draw_models(ax, x, *(training.of(models, what).numpy() for models in training.now(moment)), moment)
+        ax.set(xlabel=letters, xlim=(x[0], x[-1]))
+    axes[0].legend(loc="upper left", ncols=2)
+
+
+def as_fields(u: Tensor) -> Tensor:
+    """[n] or [n, fields] -> [n, fields]."""
+    return u.reshape(len(u), -1)
 
 
 def words(moment: Moment) -> str:

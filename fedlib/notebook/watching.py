@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from ..federated.experiment import Data, Experiment, data_of, federation, training, under
 from ..federated.federation import Federation, slices_of
+from ..federated.mixing import fedavg
 from ..federated.optimizers import Optimizer, adam
 from ..federated.rounds import play
 from ..federated.stack import as_dict
@@ -124,3 +126,45 @@ class Training(NamedTuple):
         """Name of a federation -> errors [K] of its clients' models now."""
         values = self.of(moment.models, self.error)
         return {name: values[rows] for name, rows in self.where().items()}
+
+
+class Shown(NamedTuple):
+    """What a picture of a watched experiment needs. data: its test tensors are float32, and have the constants, too.
+
+    reach: the largest residual of the network that is 0, times 1.5; None where there is none to be shown.
+    """
+
+    experiment: Experiment
+    data: Data
+    reach: float | None
+
+
+def watched_experiment(
+    experiment: Experiment, level, E: int | None = None, seed: int = 0, rule: str | None = None,
+    mixing: Callable = fedavg, **changes,
+) -> Training:  # fmt: skip
+    """A federation of an experiment beside the centralised model, in float32; ``more`` is ``Shown``.
+
+    E: local steps, those of the experiment if None. rule: a name of ``RULES``. changes: other fields of the experiment.
+    """
+    experiment = under(experiment, rule) if rule else experiment
+    experiment = experiment._replace(local=experiment.local._replace(updates=E or experiment.local.updates), **changes)
+    data, args = data_of(experiment, level, seed), training(experiment)
+    data = data._replace(test={name: value.float() for name, value in {**data.test, **experiment.constants}.items()})
+    federations = {
+        "federated": federation(experiment, data.owners, seed=seed, mixing=mixing),
+        "centralised": federation(experiment, data.owners, "centralised", seed),
+    }
+
+    def error(predict) -> Tensor:
+        return next(iter(experiment.evaluate(predict, data.test).values()))
+
+    net, loss, play_args = args.pop("net"), args.pop("loss"), {**args, "init": experiment.init, "dtype": torch.float32}
+    watched = Training(net, loss, data.pool, federations, play_args, error)
+    reach = None
+    if experiment.residuals and {*data.pool} <= {*data.test}:  # so it can be asked for at the test points
+        nothing = torch.zeros(1, sum(p.numel() for p in net.parameters()))
+        reach = 1.5 * float(
+            watched.of(nothing, lambda predict: experiment.residuals(predict, data.test)[:, 0]).abs().max()
+        )
+    return watched._replace(more=Shown(experiment, data, reach))

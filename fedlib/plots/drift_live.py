@@ -2,11 +2,11 @@
 
 import ipywidgets
 
+from ..federated.rules import RULES
 from ..notebook import live
 from ..notebook.watching import Training
 from ..notebook.widgets import slider
 from ..problems import function_live as wave
-from ..problems.drift_study import RULES
 from . import function_live
 
 OFFERED = ("FedAvg", "SCAFFOLD", "averaged moments", "fresh correction", "fresh correction + averaged moments")

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.pictures import against_w1, seeds_and_median
 from ..notebook.style import CLIENTS, COLORS, log_axis, panels
 from ..problems.function_claims import Errors
 from .functions import ordered
-from .levels import against_w1, seeds_and_median
 
 
 def error_curves(ax, at: Sequence[float], of: Errors) -> None:

@@ -6,11 +6,11 @@ import numpy as np
 from ..notebook import live
 from ..notebook.live import MIXING, SERVERS
 from ..notebook.live_views import draw_models
+from ..notebook.pictures import shade
 from ..notebook.style import COLORS
 from ..notebook.watching import Moment, Training
 from ..notebook.widgets import slider
 from ..problems import function_live as problem
-from .functions import shade
 
 ALT = (
     "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "

@@ -9,6 +9,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from ..federated.heterogeneity import mean_pairwise_w1
+from ..notebook.pictures import shade
 from ..notebook.style import CLIENTS, COLORS, panels, shards
 from ..notebook.widgets import explore
 from ..numerics.metrics import percent
@@ -51,17 +52,6 @@ def examples(x, z, truth, fits: Mapping[int, tuple], central) -> Figure:
     axes[0, 0].set_ylabel("f(x)")
     legend_above(fig, axes[0, 0], 5)
     return fig
-
-
-def shade(ax, x: np.ndarray, owned: Sequence[np.ndarray]) -> None:
-    """Areas in the owners' colours: from point to point of x [N], in order, the half way to each neighbour."""
-    whose = np.zeros(len(x), int)
-    for k, own in enumerate(owned):
-        whose[own] = k
-    cuts = np.flatnonzero(np.diff(whose)) + 1
-    edges = np.concatenate([x[:1], (x[cuts - 1] + x[cuts]) / 2, x[-1:]])
-    for a, b, k in zip(edges[:-1], edges[1:], whose[[0, *cuts]], strict=True):
-        ax.axvspan(a, b, color=CLIENTS[k % len(CLIENTS)], alpha=0.15, lw=0)
 
 
 def draw_curves(ax, z, truth, federated, alone, labels: bool = False) -> None:

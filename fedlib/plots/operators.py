@@ -7,10 +7,10 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
+from ..notebook.pictures import seeds_and_median
 from ..notebook.style import CLIENTS, COLORS, log_axis, panels
 from ..numerics.spaces import TERMS
 from ..problems.operators import TITLES
-from .levels import seeds_and_median
 
 BRANCH, TRUNK = CLIENTS[2], CLIENTS[4]  # no clients in the pictures of weights
 

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..federated.history import History
+from ..notebook.pictures import SHAPES, against_w1, seeds_and_median
 from ..notebook.style import CLIENTS, COLORS, panels
 from .inverse import MARKERS, blues
-from .levels import SHAPES, against_w1, seeds_and_median
 
 
 def fields_panel(ax, x: np.ndarray, truth: np.ndarray, models: Mapping[str, np.ndarray], name: str) -> None:

@@ -7,19 +7,20 @@ import numpy as np
 from scipy.stats import spearmanr
 from torch import Tensor
 
+from ..federated.experiment import Experiment, halved
 from ..federated.heterogeneity import debiased_w1
-from . import drift, drift_study, forward, operator_study
-from .drift import Task
+from ..papers.fedsciml.forward import problem as forward
+from . import drift, drift_study, operator_study
 
 
 class Ladder(NamedTuple):
     """A problem at all levels of heterogeneity that its own notebook has.
 
-    task: level -> Task. results: notebook whose committed result has the errors. read: its metrics -> levels, W1 [L] of
-    the clients (None: not there) and errors of the federated model [L] (%), means over seeds.
+    make: makes the experiment. results: notebook whose committed result has the errors. read: its metrics -> levels,
+    W1 [L] of the clients (None: not there) and errors of the federated model [L] (%), means over seeds.
     """
 
-    task: Callable[[float], Task]
+    make: Callable[[], Experiment]
     results: str
     read: Callable[[Mapping], tuple]
 
@@ -63,16 +64,14 @@ def of_pendulum(kind: str, distance: str) -> Callable:
 
 LADDERS = {
     "Gramacy-Lee": Ladder(drift.gramacy_lee, "04_function_approximation", of_function("1D")),
-    "Schaffer": Ladder(lambda n: drift.schaffer(n, 1600), "04_function_approximation", of_function("x")),
-    "Poisson": Ladder(lambda n: drift.equation(forward.poisson(), n), "05_pinn_forward", of_equation("poisson")),
-    "Helmholtz": Ladder(lambda n: drift.equation(forward.helmholtz(), n), "05_pinn_forward", of_equation("helmholtz")),
-    "Euler beam": Ladder(lambda n: drift.equation(forward.euler_beam(), n), "05_pinn_forward", of_equation("beam")),
+    "Schaffer": Ladder(lambda: drift.schaffer(1600), "04_function_approximation", of_function("x")),
+    "Poisson": Ladder(lambda: halved(forward.poisson()), "05_pinn_forward", of_equation("poisson")),
+    "Helmholtz": Ladder(lambda: halved(forward.helmholtz()), "05_pinn_forward", of_equation("helmholtz")),
+    "Euler beam": Ladder(lambda: halved(forward.euler_beam()), "05_pinn_forward", of_equation("beam")),
     "antiderivative": Ladder(drift.antiderivative, "07_operator_learning", of_operator),
-    "pendulum, shards": Ladder(
-        lambda v: drift.skewed("shards", int(v)), "02_heterogeneity", of_pendulum("shards", "shards s")
-    ),
+    "pendulum, shards": Ladder(lambda: drift.skewed("shards"), "02_heterogeneity", of_pendulum("shards", "shards s")),
     "pendulum, two fields": Ladder(
-        lambda d: drift.skewed("fields", d), "02_heterogeneity", of_pendulum("fields", "fields (u, y, s)")
+        lambda: drift.skewed("fields"), "02_heterogeneity", of_pendulum("fields", "fields (u, y, s)")
     ),
 }
 """Name -> its ladder; the rates and the numbers of steps are those of its notebook."""
@@ -91,21 +90,23 @@ def measured(ladder: Ladder, metrics: Mapping, early: float, seed: int = 0, **ho
     the problem's own rate. metrics: of the committed result of its notebook. how: of ``train``.
     """
     levels, w1, error = ladder.read(metrics)
-    tasks = {n: ladder.task(n) for n in levels}
-    theta = on_the_way(tasks[levels[-1]], early, seed, **how)
+    experiment = ladder.make()
+    theta = on_the_way(experiment, levels[-1], early, seed, **how)
     return {
         "level": list(map(float, levels)),
         "W1": list(map(float, w1 if w1 is not None else [own_functions(n) for n in levels])),
-        "B at the start": [drift.dissimilarity(task, seed) for task in tasks.values()],
-        "B on the way": [drift.dissimilarity(task, theta=theta) for task in tasks.values()],
+        "B at the start": [drift.dissimilarity(experiment, n, seed) for n in levels],
+        "B on the way": [drift.dissimilarity(experiment, n, theta=theta) for n in levels],
         "error": list(map(float, error)),
     }
 
 
-def on_the_way(task: Task, early: float, seed: int, **how) -> Tensor:
-    """A centralised model [P] after a share of the task's steps."""
-    (found,) = drift_study.run({seed: task}, drift_study.CENTRAL, [task.lr], share=early, **how)
-    return found.history.model(*next(iter(found.history.rows)))
+def on_the_way(experiment: Experiment, level, early: float, seed: int, **train_args) -> Tensor:
+    """A centralised model [P] after a share of the experiment's steps."""
+    (stack,) = drift_study.run(
+        experiment, level, [seed], drift_study.CENTRAL, [experiment.lr], share=early, **train_args
+    )
+    return stack.history.model(*next(iter(stack.history.rows)))
 
 
 MEASURES = ("W1", "B at the start", "B on the way")

@@ -1,14 +1,15 @@
 """A rule's rate and knob, walked up and down a ladder on validation data; then all seeds with what was chosen."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import xarray
 
-from .drift import Task
-from .drift_study import RULES, Trained, run
+from ..federated.experiment import Experiment
+from ..federated.rules import RULES
+from .drift_study import Trained, run
 
 
 class Found(NamedTuple):
@@ -89,37 +90,43 @@ def next_rates(lrs: Sequence[float], best: float | None, known: Sequence[float])
     return [lr for lr in wanted if lr not in known]
 
 
-def search(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], searched: int = 2, **how) -> Found:
+def search(
+    experiment: Experiment, level: Hashable, seeds: Sequence[int], name: str, lrs: Sequence[float], searched: int = 2,
+    **run_args,
+) -> Found:  # fmt: skip
     """Choose a rule's rate and knob with the first seeds, and train the others with them.
 
     The walk ends where the best rate was tried between its neighbours, or stands at an end. Every rate is tried with
     all knobs. A setting that diverges with any seed is out.
 
     Args:
-        lrs: the ladder of rates. searched: how many seeds choose. how: of ``drift_study.run``.
+        lrs: the ladder of rates. searched: how many seeds choose. run_args: of ``drift_study.run``.
     """
-    lrs, few, rest = sorted(lrs), dict([*tasks.items()][:searched]), dict([*tasks.items()][searched:])
+    lrs, few, rest, problem = sorted(lrs), seeds[:searched], seeds[searched:], (experiment, level)
     knobs, grid, stacks = RULES[name].knobs if name in RULES else (0.0,), {}, {}
     while new := next_rates(lrs, least(grid)[0] if grid else None, [lr for lr, _ in grid]):
         for knob in knobs:
-            stacks |= trained(few, name, new, knob, **how)
+            stacks |= trained(*problem, few, name, new, knob, **run_args)
         for at in [(lr, knob) for lr in new for knob in knobs]:
-            grid[at] = stacks[at].last("validation")[at] if at in stacks else np.full(len(few), np.inf)
+            grid[at] = stacks[at].last("validation error")[at] if at in stacks else np.full(len(few), np.inf)
     while np.isfinite(grid[at := least(grid)]).all():
-        others = trained(rest, name, at[:1], at[1], **how) if rest else {at: None}
+        others = trained(*problem, rest, name, at[:1], at[1], **run_args) if rest else {at: None}
         if others:
             return Found(grid, tuple(part for part in (stacks[at], others[at]) if part))
         grid[at] = np.full(len(few), np.inf)
     return Found(grid, ())
 
 
-def trained(tasks: Mapping[int, Task], name: str, lrs: Sequence[float], knob: float, **how) -> dict[tuple, Trained]:
+def trained(
+    experiment: Experiment, level, seeds: Sequence[int], name: str, lrs: Sequence[float], knob: float, **run_args
+) -> dict[tuple, Trained]:
     """(rate, knob) -> the stack that has it: one for all rates, or one for each where one of them diverges."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s).*lower lr")  # a search is told by its errors
         try:
-            (found,) = run(tasks, name, lrs, knobs=[knob], **how)
+            (stack,) = run(experiment, level, seeds, name, lrs, knobs=[knob], **run_args)
         except FloatingPointError:
-            alone = [trained(tasks, name, [lr], knob, **how) for lr in lrs if len(lrs) > 1]
+            each = [[lr] for lr in lrs if len(lrs) > 1]
+            alone = [trained(experiment, level, seeds, name, lr, knob, **run_args) for lr in each]
             return {at: part for of in alone for at, part in of.items()}
-    return {(lr, knob): found for lr in lrs}
+    return {(lr, knob): stack for lr in lrs}

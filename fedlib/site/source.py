@@ -10,7 +10,7 @@ from nbformat.v4 import new_markdown_cell
 
 from ..runs.profiles import FIGURES
 
-MOVES = re.compile(r"_live\.show\(|explorer\(|widgets\.panel\(")
+MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
 """What cells call that only a kernel can move."""
 
 PIECES = {

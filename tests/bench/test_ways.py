@@ -1,7 +1,5 @@
 """The ways of the benchmark do the same work: all of them end at the plain loop's weights."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -16,9 +14,13 @@ SMALL = {
     "sweep": lambda: problems.sweep(seeds=1, levels=(1, 3)),
     "Helmholtz": problems.helmholtz_pinn,
     "antiderivative": problems.antiderivative,
-    "pendulum": lambda: dataclasses.replace(problems.pendulum(3, n=60, batch=8), local=Local(5, "steps", 8)),
-    "stochastic": lambda: dataclasses.replace(problems.stochastic(2), local=Local(8, "steps", 16)),
+    "pendulum": lambda: with_work(problems.pendulum(3, n=60, batch=8), Local(5, "steps", 8)),
+    "stochastic": lambda: with_work(problems.stochastic(2), Local(8, "steps", 16)),
 }
+
+
+def with_work(problem, local):
+    return problem._replace(experiment=problem.experiment._replace(local=local))
 
 
 @pytest.mark.parametrize("way", [*ways.PEERS, "eager", "xla"])
@@ -39,11 +41,11 @@ def test_a_way_ends_where_the_plain_loop_does(way):
 
 def test_the_plain_loop_is_the_reference_that_goes_on():
     problem = SMALL["pendulum"]()
-    run, (fed,) = ways.plain_loop(problem), problem.federations
+    run, (fed,), experiment = ways.plain_loop(problem), problem.federations, problem.experiment
     run(1)
     found = run(2)
     expected = fedavg_adam(
-        problem.net, problem.loss, problem.pool, fed, rounds=3, local=problem.local, init=problem.init
+        experiment.net, problem.loss, problem.pool, fed, rounds=3, local=experiment.local, init=experiment.init
     )  # fmt: skip
     assert torch.equal(found, expected.expand(3, -1))
 

@@ -16,15 +16,20 @@ from torch import nn
 from fedlib import Federation, Local, centralised, join
 from fedlib.engines.local import in_one_process
 from fedlib.engines.variant import numbered, variant
+from fedlib.federated import experiment
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
+from fedlib.federated.rules import RULES
 from fedlib.files import ROOT
 from fedlib.models.coded import statistics
+from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform, mlp
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
+from fedlib.notebook.watching import watched_experiment
 from fedlib.numerics import spaces
+from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.plots import drift_live
 from fedlib.problems import (
     arms,
@@ -40,10 +45,6 @@ from fedlib.problems import (
     flow,
     flow_live,
     flow_study,
-    forward,
-    forward_gap,
-    forward_live,
-    forward_study,
     function_levels,
     function_live,
     function_paths,
@@ -259,15 +260,18 @@ FUNCTIONS = {
 
 def equation(problem, chosen, local=FOUR, **more) -> dict:
     """A forward problem at some levels."""
-    return captured(lambda: forward_study.study(problem, chosen, (0,), rounds=3, local=local, **more))
+    return captured(lambda: experiment.sweep(problem, chosen, [0], rounds=3, local=local, **more))
 
 
-def allen_cahn(clients: int, chosen, activation=nn.Tanh, **more) -> dict:
+def allen_cahn(clients: int, chosen, activation=nn.Tanh, share=True, **more) -> dict:
     """Small in its reference, too: what the paper has takes seconds."""
-    problem = forward.allen_cahn(clients, 6, 4, 4, 6, 0.01, 1.0, activation)
-    case = equation(problem, chosen, **more)
-    test = {name: value[:, ::199] for name, value in case["test"].items()}
-    return case | {"test": test}
+    problem = forward.allen_cahn(clients, 6, 4, 4 * share, 6 * share, 0.01, 1.0, activation)
+
+    def data(level, seed):
+        of = problem.data(level, seed)
+        return of._replace(test={name: value[::199] for name, value in of.test.items()})
+
+    return equation(problem._replace(data=data), chosen, **more)
 
 
 @cache
@@ -293,18 +297,18 @@ def rate(chosen, inside: int, ends: bool, alone=False, version="paper") -> dict:
 
 def gap() -> dict:
     """Notebook 05: rules at the finest level."""
-    return captured(lambda: forward_gap.gap(8, [0], ["averaged moments"], [5], rounds=3, lr=0.001))
+    return captured(lambda: forward.gap(8, [0], ["averaged moments"], [5], rounds=3, lr=0.001))
 
 
 EQUATIONS = {
     "05 Poisson": lambda: equation(forward.poisson(), [2, 8]),
     "05 Helmholtz": lambda: equation(forward.helmholtz(2 * np.pi, 6, 8), [2, 3]),
     "05 Allen-Cahn, two clients": lambda: allen_cahn(2, [2, 6]),
-    "05 Allen-Cahn, points not shared, sine": lambda: allen_cahn(2, [2], forward_study.Sine, share=False),
+    "05 Allen-Cahn, points not shared, sine": lambda: allen_cahn(2, [2], Sine, share=False),
     "05 Allen-Cahn, three clients": lambda: allen_cahn(3, [3, 6]),
     "05 beam": lambda: equation(forward.euler_beam(10), [2, 10]),
     "05 averaged moments": gap,
-    "05 live": lambda: of_live(forward_live.training(4, 4)),
+    "05 live": lambda: of_live(watched_experiment(forward.poisson(), 4, 4, lr=0.003)),
     "06 flow": lambda: wake(40, [2, 6], [2]),
     "06 flow, many": lambda: wake(60, kind="many", fields=False),
     "06 reaction": lambda: rate([2, 8], 10, False, True),
@@ -536,21 +540,20 @@ DIGITS = {
 # 11: rules against drift
 
 
-def ruled(task, rule: str, **more) -> dict:
-    """A rule on a task of ``drift``."""
-    return captured(lambda: drift_study.run({0: task}, rule, [0.001], E=4, **more))
+def ruled(problem, level, rule: str, **more) -> dict:
+    """A rule on a problem of ``drift``."""
+    return captured(lambda: drift_study.run(problem, level, [0], rule, [0.001], E=4, **more))
 
 
 def uneven(rule: str) -> dict:
     """Two clients with p = 3/4 and 1/4."""
-    return ruled(drift.unequal(8, 40), rule)
+    return ruled(drift.unequal(40), 8, rule)
 
 
 def some_of_five(rule: str) -> dict:
     """Mini-batches, and half of the clients in a round."""
-    task = drift.skewed("shards", 1, n=60, clients=5, m=M)
-    task = task._replace(net=DeepONet((M, 14, 14), (1, 14, 14), domain=(0.0, 1.0)), batch=8)
-    return ruled(task, rule, fraction=0.5, knobs=drift_study.RULES[rule].knobs[-1:])
+    problem = drift.skewed("shards", n=60, clients=5, m=M, hidden=14)._replace(local=STEPS)
+    return ruled(problem, 1, rule, fraction=0.5, knobs=RULES[rule].knobs[-1:])
 
 
 def live_rule(rule: str) -> dict:
@@ -558,14 +561,14 @@ def live_rule(rule: str) -> dict:
     return of_live(drift_live.training(rule, 5, 4, width=16))
 
 
-RULED = (*drift_study.RULES, drift_study.CENTRAL)
+RULED = (*RULES, drift_study.CENTRAL)
 DRIFT = {
     **{f"11 {rule}": partial(uneven, rule) for rule in RULED},
-    **{f"11 {rule}, some": partial(some_of_five, rule) for rule in drift_study.RULES},
-    "11 square": lambda: ruled(drift.schaffer(4, 49, 16), "FedAvg"),
-    "11 Poisson": lambda: ruled(drift.equation(forward.poisson(), 8), drift_study.REPAIR),
-    "11 antiderivative": lambda: ruled(drift.antiderivative(2, 5, 4), "FedAvg"),
-    "11 two fields": lambda: ruled(drift.skewed("fields", 2.0, n=40, clients=4, m=M), "SCAFFOLD"),
+    **{f"11 {rule}, some": partial(some_of_five, rule) for rule in RULES},
+    "11 square": lambda: ruled(drift.schaffer(49, 16), 4, "FedAvg"),
+    "11 Poisson": lambda: ruled(drift.halved(forward.poisson()), 8, drift_study.REPAIR),
+    "11 antiderivative": lambda: ruled(drift.antiderivative(5, 4), 2, "FedAvg"),
+    "11 two fields": lambda: ruled(drift.skewed("fields", n=40, clients=4, m=M), 2.0, "SCAFFOLD"),
     **{f"11 live, {rule}": partial(live_rule, rule) for rule in drift_live.OFFERED[1:]},
 }
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from fedlib.federated.rules import RULES
 from fedlib.plots import drift as draw
 from fedlib.problems.drift_plane import two_clients, walk
-from fedlib.problems.drift_study import CENTRAL, RULES
+from fedlib.problems.drift_study import CENTRAL
 
 from ..conftest import assert_redraws_fast, every_move
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.federated import experiment
+from fedlib.federated.batches import Local
 from fedlib.federated.checkpoints import Checkpoint
-from fedlib.problems import drift, drift_study
+from fedlib.problems import drift
 from fedlib.problems.drift_search import combined, next_rates, restored, search, stored
 from fedlib.problems.drift_study import CENTRAL, run
 
 EXACT = {"dtype": torch.float64, "backend": "eager"}
 
 
-@pytest.fixture(scope="module")
-def tasks():
-    return {s: drift.gramacy_lee(4, 16, 4)._replace(steps=8) for s in (2, 5, 1)}
+ON_LINE = (drift.gramacy_lee(16, 4)._replace(rounds=2, local=Local(4)), 4, [2, 5, 1])  # 8 steps
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 7])
@@ -37,15 +37,15 @@ def test_a_long_ladder_is_not_tried_whole():
     assert next_rates(lrs, None, []) == [9, 10] and next_rates(lrs, 10, [9, 10]) == [11]
 
 
-def test_all_seeds_are_trained_with_what_the_first_ones_chose_on_validation_points(tasks):
+def test_all_seeds_are_trained_with_what_the_first_ones_chose_on_validation_points():
     lrs = [1e-3, 1e-2, 3e-2]
-    found = search(tasks, "FedProx", lrs, searched=2, E=4, **EXACT)
-    stacks = run(tasks, "FedProx", lrs, E=4, **EXACT)  # everything, at once
-    validation = {at: e for stack in stacks for at, e in stack.last("validation").items()}
+    found = search(*ON_LINE, "FedProx", lrs, searched=2, E=4, **EXACT)
+    stacks = run(*ON_LINE, "FedProx", lrs, E=4, **EXACT)  # everything, at once
+    validation = {at: e for stack in stacks for at, e in stack.last("validation error").items()}
     for at, errors in found.grid.items():
         np.testing.assert_allclose(errors, validation[at][:2], rtol=1e-9)
     assert found.chosen() == min(found.grid, key=lambda at: validation[at][:2].mean())
-    test = {at: e for stack in stacks for at, e in stack.last("test").items()}
+    test = {at: e for stack in stacks for at, e in stack.last().items()}
     np.testing.assert_allclose(found.error(), test[found.chosen()], rtol=1e-9)
     assert found.path().dims == ("seed", "round") and found.path()["seed"].values.tolist() == [2, 5, 1]
     np.testing.assert_allclose(found.path().isel(round=-1), found.error())
@@ -54,23 +54,28 @@ def test_all_seeds_are_trained_with_what_the_first_ones_chose_on_validation_poin
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_a_rate_that_diverges_is_out_and_its_neighbours_are_not(tasks):
-    found = search(tasks, "FedAvg", [1e-3, 1e200], searched=3, E=4, **EXACT)
+def test_a_rate_that_diverges_is_out_and_its_neighbours_are_not():
+    found = search(*ON_LINE, "FedAvg", [1e-3, 1e200], searched=3, E=4, **EXACT)
     assert np.isinf(found.grid[1e200, 0.0]).all() and found.chosen() == (1e-3, 0.0)
-    (alone,) = run(tasks, "FedAvg", [1e-3], E=4, **EXACT)
+    (alone,) = run(*ON_LINE, "FedAvg", [1e-3], E=4, **EXACT)
     np.testing.assert_allclose(found.error(), alone.error(), rtol=1e-12)
-    lost = search(tasks, CENTRAL, [1e200], E=4, **EXACT)
+    lost = search(*ON_LINE, CENTRAL, [1e200], E=4, **EXACT)
     assert np.isinf(lost.error()).all() and lost.parts == ()
 
 
-def test_a_rate_that_diverges_with_a_later_seed_is_out(tasks):
-    wild = tasks[1]._replace(pool={name: 1e200 * value for name, value in tasks[1].pool.items()})
-    found = search({**tasks, 1: wild}, "FedAvg", [1e-3], searched=2, E=4, **EXACT)
+def test_a_rate_that_diverges_with_a_later_seed_is_out():
+    line, level, seeds = ON_LINE
+
+    def data(level, seed):
+        of = line.data(level, seed)
+        return of._replace(pool={name: 1e200 * value for name, value in of.pool.items()}) if seed == 1 else of
+
+    found = search(line._replace(data=data), level, seeds, "FedAvg", [1e-3], searched=2, E=4, **EXACT)
     assert np.isinf(found.error()).all() and np.isinf(found.grid[1e-3, 0.0]).all()
 
 
-def test_a_search_that_is_killed_goes_on_to_the_same_result(tasks, tmp_path, monkeypatch):
-    rounds, train, how = [], drift_study.train, EXACT | {"E": 4, "searched": 2}
+def test_a_search_that_is_killed_goes_on_to_the_same_result(tmp_path, monkeypatch):
+    rounds, train, how = [], experiment.train, EXACT | {"E": 4, "searched": 2}
 
     def killed(*args, **values):
         if len(rounds) == 2:
@@ -81,18 +86,18 @@ def test_a_search_that_is_killed_goes_on_to_the_same_result(tasks, tmp_path, mon
     def kept(stack):
         return Checkpoint(tmp_path / f"{stack}.pt", stack)
 
-    whole = search(tasks, "FedProx", [1e-3, 1e-2], **how)
-    monkeypatch.setattr(drift_study, "train", killed)
+    whole = search(*ON_LINE, "FedProx", [1e-3, 1e-2], **how)
+    monkeypatch.setattr(experiment, "train", killed)
     with pytest.raises(KeyboardInterrupt):
-        search(tasks, "FedProx", [1e-3, 1e-2], kept=kept, **how)
+        search(*ON_LINE, "FedProx", [1e-3, 1e-2], kept=kept, **how)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(before) == 2, "a file for each stack"
-    monkeypatch.setattr(drift_study, "train", train)
-    found = search(tasks, "FedProx", [1e-3, 1e-2], kept=kept, **how)
+    monkeypatch.setattr(experiment, "train", train)
+    found = search(*ON_LINE, "FedProx", [1e-3, 1e-2], kept=kept, **how)
     np.testing.assert_array_equal(found.error(), whole.error())
     assert {at: list(e) for at, e in found.grid.items()} == {at: list(e) for at, e in whole.grid.items()}
     assert all(path.stat().st_mtime_ns == at for path, at in before.items()), "what was done is not done again"
-    search(tasks, "FedProx", [1e-3, 1e-2], kept=kept, **how | {"E": 2})  # another training, another file
+    search(*ON_LINE, "FedProx", [1e-3, 1e-2], kept=kept, **how | {"E": 2})  # another training, another file
 
 
 def test_what_diverged_survives_a_result_file():

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 import nbformat
 import pytest
 
+from fedlib.papers.fedsciml.forward import claims as forward
 from fedlib.runs import claims
 from fedlib.runs.claims import Claim, all_claims, claims_of, count, find, id_of, known_claims
 from fedlib.runs.outputs import read_result
@@ -86,6 +87,9 @@ def ids_in(source):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.claim":
             if isinstance(node.args[0], ast.JoinedStr):
                 yield "".join(v.value if isinstance(v, ast.Constant) else "*" for v in node.args[0].values)
+            elif isinstance(node.args[0], ast.Name):  # all of a room
+                assert "claims.judged" in source
+                yield from forward.CLAIMS
             else:
                 yield ast.literal_eval(node.args[0])
 

@@ -6,6 +6,7 @@ An equation is a function of a dozen lines that returns an ``Experiment``. To ad
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import product
 
 import numpy as np
 import torch
@@ -13,10 +14,12 @@ from scipy.stats import qmc
 from torch import Tensor, nn
 
 from ....federated.batches import Local
-from ....federated.experiment import Data, Experiment, data_of
+from ....federated.experiment import Data, Experiment, data_of, halved, of_each, sweep, under
 from ....federated.heterogeneity import mean_pairwise_w1
 from ....federated.partitions import hammersley, index_rule, owned, per_client, private
-from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product, product_rule
+from ....federated.rules import RULES
+from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product_rule
+from ....models.jets import product as jet_product
 from ....models.networks import glorot_uniform, mlp
 from ....numerics.metrics import relative_l2
 from ....numerics.solutions import allen_cahn_reference
@@ -29,6 +32,9 @@ LEVELS = {
     "beam": (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 50),
 }
 """Figs. 7 to 9: the number of subdomains, from clients that differ most to clients that hardly differ."""
+
+CLOSED_FORM = {"poisson": lambda n: np.pi / n, "allen_cahn_2": lambda n: 2 / n, "beam": lambda n: 1 / n}
+"""W1 of two clients who own n intervals of a line in turn: its length over n."""
 
 ONLY_CODE = {"poisson": (2, 4)}
 """Levels that the authors' code has and the paper does not: no verdict on the paper rests on them."""
@@ -76,7 +82,7 @@ def pinn(
     def jet_of_u(network: Jet, at: Mapping[str, Tensor]) -> Jet:
         """The jet of u = g + b N, from that of N, by the product rule."""
         jet_g, jet_b = (dict(zip(rules, at[c].unbind(-1), strict=True)) for c in "gb")
-        bN = product(jet_b, Jet((c, v[:, 0]) for c, v in network.items()), rules)
+        bN = jet_product(jet_b, Jet((c, v[:, 0]) for c, v in network.items()), rules)
         return Jet((c, jet_g[c] + bN[c]) for c in rules)
 
     def residuals(predict, batch) -> Tensor:
@@ -246,3 +252,34 @@ def problems(p: Mapping) -> dict[str, Experiment]:
         "beam": euler_beam,
     }
     return {name: known[name]() for name in p["problems"]}
+
+
+def unshared(experiment: Experiment) -> Experiment:
+    """The same without the points that every client has: the paper does not mention them."""
+
+    def data(level, seed: int) -> Data:
+        of = experiment.data(level, seed)
+        return of._replace(owners=private(of.owners), partition=False)
+
+    return experiment._replace(data=data)
+
+
+def gap(level: int, seeds: Sequence[int], rules: Sequence[str], Es: Sequence[int], *, rounds: int, **changes) -> dict:
+    """Why a federation stays behind where its clients are alike: Poisson's equation with every rule and every E.
+
+    All take T = 5 rounds steps. A rule with a knob of its own takes the one with the smallest error on every second
+    test point; errors are those on the others. changes: of ``sweep``.
+
+    Returns:
+        "rule, E = ..." -> "error_percent" [S], "megabytes" that all clients send up in all (float32), "E", "rule".
+    """
+    results = {}
+    for rule, E in product(rules, Es):
+        changes |= {"rounds": max(1, round(5 * rounds / E)), "local": Local(E)}
+        tried = [under(halved(poisson()), rule, knob) for knob in RULES[rule].knobs]
+        histories = [sweep(experiment, [level], seeds, ["federated"], **changes) for experiment in tried]
+        chosen = min(histories, key=lambda history: of_each(history, "validation error")[-1].mean())
+        sent = 4e-6 * 2 * tried[0].optimizer.sent * histories[0].theta.shape[1] * changes["rounds"]
+        of = {"error_percent": of_each(chosen)[-1].values.ravel(), "megabytes": sent, "E": E, "rule": rule}
+        results[f"{rule}, E = {E}"] = of
+    return results

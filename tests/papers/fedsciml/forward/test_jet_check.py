@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fedlib.models import jets
-from fedlib.problems import forward, jet_check
+from fedlib.papers.fedsciml.forward import jet_check, problem
 
 
 def test_nested_derivatives_of_a_product():
@@ -13,14 +13,14 @@ def test_nested_derivatives_of_a_product():
     torch.testing.assert_close(jet_check.nested(u, x, (0, 0, 1)), 12 * x[:, 0] * x[:, 1])
 
 
-@pytest.mark.parametrize(("problem", "channel"), [(forward.euler_beam(), "xxxx"), (forward.helmholtz(), "xx+yy")])
-def test_jets_are_nested_derivatives_and_a_wrong_one_is_seen(problem, channel, monkeypatch):
-    assert jet_check.gap(problem, channel) < 1e-7
+@pytest.mark.parametrize(("experiment", "channel"), [(problem.euler_beam(), "xxxx"), (problem.helmholtz(), "xx+yy")])
+def test_jets_are_nested_derivatives_and_a_wrong_one_is_seen(experiment, channel, monkeypatch):
+    assert jet_check.gap(experiment, channel) < 1e-7
     right = jets.jet
     monkeypatch.setattr(jets, "jet", lambda *given: {name: 1.01 * value for name, value in right(*given).items()})
-    assert jet_check.gap(problem, channel) > 1e-4
+    assert jet_check.gap(experiment, channel) > 1e-4
 
 
 def test_channels_begin_with_the_value():
-    assert jet_check.channels(forward.helmholtz()).split(", ")[0] == "u"
-    assert "xxxx" in jet_check.channels(forward.euler_beam()).split(", ")
+    assert jet_check.channels(problem.helmholtz()).split(", ")[0] == "u"
+    assert "xxxx" in jet_check.channels(problem.euler_beam()).split(", ")

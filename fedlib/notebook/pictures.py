@@ -1,0 +1,351 @@
+"""Pictures by concept, for every room: errors against the level, on the way, weights, who owns what, where models err.
+
+What differs from room to room is the labelled array, or the ``Experiment``. Each function returns a Figure, a panel for
+each name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import ipywidgets
+import numpy as np
+import torch
+import xarray
+from matplotlib import colormaps, rcParams
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator
+from torch import Tensor
+
+from ..federated.experiment import Experiment, data_of
+from ..federated.partitions import private
+from ..federated.stack import predict
+from ..numerics.metrics import percent
+from .style import CLIENTS, COLORS, band, growth, log_axis, owners, panels, shards
+from .widgets import explore
+
+SHAPES = {"isolated": "s", "federated": "o", "centralised": "d"}
+LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
+"""Shades and markers of a network's weight matrices: none of them means a model or a client."""
+
+
+def panels_of(names: Sequence[str], size: tuple[float, float] = (2.7, 2.4), most: int = 3) -> tuple[Figure, dict]:
+    """(figure, {name: axes}) of panels in rows of at most ``most``."""
+    columns = min(most, len(names))
+    fig, axes = panels(-(-len(names) // columns), columns, size=size)
+    for ax in axes.ravel()[len(names) :]:
+        ax.remove()
+    return fig, dict(zip(names, axes.ravel(), strict=False))
+
+
+def legend_above(fig: Figure, ax: Axes, columns: int) -> None:
+    """One legend for all panels."""
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=columns)
+
+
+# errors, divergences: arrays over levels
+
+
+def error_against_level(errors: Mapping[str, xarray.DataArray]) -> Figure:
+    """Error (%) after the last round [round, kind, level, seed] against the distance of the clients.
+
+    Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
+    what a level is called; both as of ``with_distance``.
+    """
+    fig, axes = panels_of(errors, (2.7, 2.7))
+    for name, ax in axes.items():
+        last = errors[name].isel(round=-1).sortby("w1").transpose("kind", "seed", "level")
+        for kind in last.kind.values:
+            style = dict(color=COLORS[kind], marker=SHAPES[kind])
+            seeds_and_median(ax, last.w1, last.sel(kind=kind).values, kind, **style)
+        ax.set(ylabel="error (%)", title=last.name)
+        against_w1(ax, last.w1.values, last.level.values, last.attrs["level"])
+    legend_above(fig, ax, 3)
+    return fig
+
+
+def with_distance(errors: xarray.DataArray, experiment: Experiment, w1: Mapping[int, float]) -> xarray.DataArray:
+    """The array with the clients' distance w1 along its levels, and the experiment's names for panels and axes."""
+    w1_of = {"w1": ("level", [w1[level] for level in errors.level.values])}
+    return errors.assign_coords(w1_of).rename(experiment.name).assign_attrs(level=experiment.level)
+
+
+def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:
+    """A dot for every seed of values [seeds, len(x)] and a line through their medians."""
+    shape = style.pop("marker", "o")
+    ax.plot(x, np.median(values, 0), marker=shape, ms=4, label=label, **style)
+    ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
+
+
+def against_w1(ax: Axes, w: Sequence[float], levels: Sequence[int], name: str = "subdomains n", letter: float = 0.024):
+    """Logarithmic axes over W1 [levels], and above them the level, called ``name`` if that is not empty.
+
+    Levels whose labels would touch have one tick together; ``letter``: the share of the axis that a letter takes.
+    """
+    log_axis(ax.xaxis)
+    log_axis(ax.yaxis)
+    above = ax.twiny()
+    above.set_xscale("log")
+    above.set_xlim(ax.get_xlim())
+    above.xaxis.set_minor_locator(NullLocator())
+    wide = np.ptp(np.log(ax.get_xlim()))
+    ticks: list[tuple[float, list[int]]] = []
+    for at, n in sorted(zip(w, levels, strict=True)):
+        touching = letter * (len(together(ticks[-1][1])) + len(str(n)) + 1) / 2 if ticks else 0
+        if ticks and np.log(at / ticks[-1][0]) < touching * wide:
+            ticks[-1][1].append(n)
+        else:
+            ticks.append((at, [n]))
+    above.set_xticks([at for at, _ in ticks], [together(ns) for _, ns in ticks], fontsize=7)
+    above.tick_params(length=2, pad=1)
+    if name:
+        above.set_xlabel(name, fontsize=8)
+    ax.set_xlabel("$W_1$")
+
+
+def together(levels: Sequence[int]) -> str:
+    """Levels at one tick."""
+    return ", ".join(map(str, sorted(levels)))
+
+
+def training(errors: Mapping[str, xarray.DataArray]) -> Figure:
+    """Error (%) [round, kind, level, seed] against rounds, of the first level dashed, of the last one solid."""
+    fig, axes = panels_of(errors)
+    for name, ax in axes.items():
+        e = errors[name].transpose("kind", "level", "seed", "round")
+        for kind in e.kind.values:
+            for at, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
+                style = dict(ls=dash, marker="." if e.sizes["round"] < 10 else None)
+                band(ax, e["round"], e.sel(kind=kind)[at].values, COLORS[kind], f"{kind}, {which}", **style)
+        ax.set(xlabel="round", ylabel="error (%)", title=e.name)
+        log_axis(ax.yaxis)
+    legend_above(fig, ax, 3)
+    return fig
+
+
+def divergence_against_level(divergences: Mapping[str, xarray.DataArray]) -> Figure:
+    """Relative divergence [seed, level, matrix] of each weight matrix against the distance of the clients."""
+    fig, axes = panels_of(divergences, (2.7, 2.7))
+    for name, ax in axes.items():
+        values = divergences[name].sortby("w1").transpose("matrix", "seed", "level")
+        for of, (color, marker) in zip(values, LAYERS, strict=True):
+            band(ax, values.w1, of.values, color, f"matrix {of.matrix.item()}", marker=marker)
+        ax.set(ylabel="relative divergence", title=values.name)
+        against_w1(ax, values.w1.values, values.level.values, values.attrs["level"])
+    legend_above(fig, ax, 4)
+    return fig
+
+
+# who owns what
+
+
+def points_and_distance(
+    experiments: Mapping[str, Experiment], w1: Mapping[str, Mapping[int, float]], closed_form: Mapping[str, Callable]
+) -> Figure:
+    """Who owns which points at the coarsest level, and the distance of the clients at all levels.
+
+    w1: name -> level -> distance. closed_form: name -> level -> what it should be, a dashed line, where that is known.
+    """
+    fig, axes = panels(2, len(experiments), size=(8.2 / max(3, len(experiments)), 2.0))
+    for (upper, lower), (name, experiment) in zip(axes.T, experiments.items(), strict=True):
+        coarsest, letters = min(w1[name]), experiment.coordinates
+        clouds = clouds_of(experiment, coarsest)
+        if len(letters) == 1:
+            shards([x[:, 0] for x in clouds], upper, "x", alpha=1)
+            upper.set_yticks(range(len(clouds)), [str(k + 1) for k in range(len(clouds))])
+        else:
+            owners(clouds, upper, ms=max(1, dot(clouds) / 2))
+            upper.set(xlabel=letters[0], ylabel=letters[1])
+        upper.set_title(f"{experiment.name.replace(', ', ',' + chr(10))}\nn = {coarsest}")
+        n = np.array(list(w1[name]), float)
+        lower.plot(n, list(w1[name].values()), "o-", ms=3, color="0.3")
+        if name in closed_form:
+            lower.plot(n, closed_form[name](n), "--", color="0.6", lw=1)
+        lower.set(xlabel=experiment.level)
+        for axis in (lower.xaxis, lower.yaxis):
+            log_axis(axis)
+    axes[1, 0].set_ylabel("$W_1$ of the clients")
+    return fig
+
+
+def clouds_of(experiment: Experiment, level) -> list[np.ndarray]:
+    """Each client's own points [n, d], without those that all share."""
+    data = data_of(experiment, level)
+    return [data.pool["x"][shard].numpy() for shard in private(data.owners)]
+
+
+def own_points(ax: Axes, clouds: Sequence[np.ndarray], coordinates: str) -> None:
+    """The clients' points [n, d] in their colours: marks below the axis for d = 1, dots for d = 2."""
+    if len(coordinates) == 2:
+        owners(clouds, ax, ms=dot(clouds))
+        return
+    for k, x in enumerate(clouds):
+        ax.plot(x[:, 0], np.full(len(x), -0.04 * (k + 1)), "|", ms=6, color=CLIENTS[k % len(CLIENTS)],
+                label=f"client {k + 1}", clip_on=False, transform=ax.get_xaxis_transform())  # fmt: skip
+    ax.tick_params(axis="x", pad=4 + 5 * len(clouds))
+
+
+def shade(ax: Axes, x: np.ndarray, owned: Sequence[np.ndarray]) -> None:
+    """Areas in the owners' colours: from point to point of x [N], in order, the half way to each neighbour."""
+    whose = np.zeros(len(x), int)
+    for k, shard in enumerate(owned):
+        whose[shard] = k
+    cuts = np.flatnonzero(np.diff(whose)) + 1
+    edges = np.concatenate([x[:1], (x[cuts - 1] + x[cuts]) / 2, x[-1:]])
+    for a, b, k in zip(edges[:-1], edges[1:], whose[[0, *cuts]], strict=True):
+        ax.axvspan(a, b, color=CLIENTS[k % len(CLIENTS)], alpha=0.15, lw=0)
+
+
+def dot(clouds: Sequence[np.ndarray]) -> float:
+    """Size of a dot, so that many points do not run together and few are seen."""
+    return np.clip(45 / sum(map(len, clouds)) ** 0.5, 1, 4)
+
+
+# solutions, and where models err
+
+
+class Solved(NamedTuple):
+    """An experiment and what models of several levels say at its test points, ready to be drawn.
+
+    x [T, d], truth [T]: where and what it is. limits: of absolute errors, the same for all levels. clouds: level ->
+    each client's points [n, d]. w1: level -> distance of the clients. models: level -> label -> answer [T].
+    """
+
+    experiment: Experiment
+    x: np.ndarray
+    truth: np.ndarray
+    limits: tuple[float, float]
+    clouds: Mapping[int, Sequence[np.ndarray]]
+    w1: Mapping[int, float]
+    models: Mapping[int, Mapping[str, np.ndarray]]
+
+
+def answer(experiment: Experiment, theta: Tensor, at: Mapping[str, Tensor]) -> np.ndarray:
+    """What the network with parameters theta [P] says at some points, see ``Experiment.answer``."""
+    with torch.no_grad():
+        return experiment.answer(partial(predict, experiment.net, theta), at).numpy()
+
+
+def solved(experiment: Experiment, rows: Mapping[int, Mapping[str, Tensor]]) -> Solved:
+    """Evaluate models, level -> label -> parameters [P], at the experiment's test points."""
+    data = {level: data_of(experiment, level) for level in rows}
+    test = next(iter(data.values())).test
+    truth, x = test["u"].numpy(), test["x"].numpy()
+    models = {n: {label: answer(experiment, row, test) for label, row in of.items()} for n, of in rows.items()}
+    gaps = [np.abs(u - truth) for of in models.values() for u in of.values()]
+    top = max(gap.max() for gap in gaps)
+    limits = (max(top / 1e6, min(np.median(gap) for gap in gaps) / 3), top)
+    w1 = {level: experiment.distance(of) for level, of in data.items()}
+    return Solved(experiment, x, truth, limits, {level: clouds_of(experiment, level) for level in rows}, w1, models)
+
+
+def level_in_words(experiment: Experiment, n) -> str:
+    """ "8 subdomains", "4 x 4 blocks"."""
+    blocks = experiment.level == "blocks per axis"
+    return f"{n} x {n} blocks" if blocks else f"{n} {experiment.level.removesuffix(' n')}"
+
+
+def solution_alt(of: Solved, level) -> str:
+    """What ``solution`` shows, for those who cannot see it."""
+    return (
+        f"{of.experiment.name}, {level_in_words(of.experiment, level)}: who owns which points, the exact solution, and "
+        "where the isolated clients, the federation and the centralised model err"
+    )
+
+
+def solution(of: Solved, level) -> Figure:
+    """Points, exact solution and absolute errors of one level; in the plane the test points are a tensor grid."""
+    letters = of.experiment.coordinates
+    if len(letters) not in (1, 2):
+        raise ValueError(f"{len(letters)} coordinates {letters!r}: pictures exist for one and two")
+    title = f"{of.experiment.name}: {level_in_words(of.experiment, level)}, W₁ = {of.w1[level]:.3f}"
+    return (curves if len(letters) == 1 else maps)(of, level, title)
+
+
+def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.VBox:
+    """Choose an experiment and its level."""
+    options = [(of.experiment.name, name) for name, of in solutions.items()]
+    equation = ipywidgets.SelectionSlider(options=options, description="equation")
+    n = ipywidgets.SelectionSlider(options=list(solutions[equation.value].models))
+
+    def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together
+        of = solutions[equation.value]
+        n.options, n.description = list(of.models), of.experiment.level
+
+    follow()
+    equation.observe(follow, "value")
+    words = "who owns which points, the exact solution, and where the isolated clients and the federation err"
+    return explore(lambda equation, n: solution(solutions[equation], n), words, equation=equation, n=n)
+
+
+def curves(of: Solved, level, title: str) -> Figure:
+    """On a line: left solutions above the clients' points, right errors."""
+    fig, ((left, right),) = panels(1, 2, size=(4, 3.4))
+    fig.set_layout_engine(None)  # places that do not depend on what is drawn: no jumps behind a slider
+    fig.subplots_adjust(left=0.09, right=0.99, bottom=0.2, top=0.76, wspace=0.25)
+    fig.suptitle(title, fontsize=rcParams["axes.titlesize"], y=0.99)
+    x, letter, clouds = of.x[:, 0], of.experiment.coordinates, of.clouds[level]
+    left.plot(x, of.truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact")
+    alone = 0
+    for label, u in of.models[level].items():
+        kind = label.split()[0]
+        dash = ("--", ":", "-.")[alone % 3] if kind == "isolated" else "-"
+        alone += kind == "isolated"
+        style = dict(color=COLORS[kind], ls=dash, lw=1.5)
+        left.plot(x, u, **style)
+        right.plot(x, np.abs(u - of.truth), label=f"{label}: e = {percent(u, of.truth):.3g} %", **style)
+    own_points(left, clouds, letter)
+    low, high = of.truth.min(), of.truth.max()
+    left.set(xlabel=letter, ylabel="u", ylim=(low - 0.5 * (high - low), high + 0.5 * (high - low)))
+    right.set(xlabel=letter, ylabel="|u - exact|", yscale="log", ylim=(of.limits[0] / 3, 2 * of.limits[1]))
+    for ax, side, columns in ((left, 0, 1 + len(clouds)), (right, 1, 2)):
+        ax.set_xlim(x[0], x[-1])
+        ax.legend(loc=f"lower {('left', 'right')[side]}", bbox_to_anchor=(side, 1), ncols=columns, columnspacing=1)
+    return fig
+
+
+TILE = np.array([0.92, 0.76])  # width and height of a map; the rest of its unit square is for the title
+
+
+def maps(of: Solved, level, title: str) -> Figure:
+    """In the plane: above points and isolated clients, below exact solution, federated and centralised.
+
+    All maps are tiles of ONE axes, for making an axes takes longer than drawing a map.
+    """
+    clouds, models, letters = of.clouds[level], of.models[level], of.experiment.coordinates
+    low, size = of.x[0], np.ptp(of.x, 0)
+    shape = [len(np.unique(of.x[:, i])) for i in (0, 1)]
+    rows = [[label for label in models if label.startswith("isolated") != below] for below in (True, False)]
+    columns = 1 + max(map(len, rows))
+    fig = Figure((8 * growth(), (5.4 if columns < 4 else 4.4) * growth()))
+    fig.subplots_adjust(left=0.08, right=0.89, bottom=0.1, top=0.95)
+    ax = fig.subplots()
+    errors = ScalarMappable(LogNorm(*of.limits), "magma")
+
+    def tile(column, row, u, name, **colours):
+        extent = (column, column + TILE[0], row, row + TILE[1])
+        kind = dict(origin="lower", aspect="auto", interpolation="nearest")
+        ax.text(column + TILE[0] / 2, row + TILE[1] + 0.02, name, ha="center", va="bottom")
+        ax.imshow(u.reshape(*shape, *u.shape[1:]).swapaxes(0, 1), extent=extent, **kind, **colours)
+
+    ax.text(TILE[0] / 2, 1.02 + TILE[1], "who owns which points", ha="center", va="bottom")
+    owners([(x - low) / size * TILE + (0, 1) for x in clouds], ax, ms=dot(clouds))
+    low_high = f"exact u: {of.truth.min():.2g} (dark)\nto {of.truth.max():.2g} (bright)"
+    tile(0, 0, of.truth, low_high, cmap="cividis")
+    for row, labels in enumerate(rows):
+        for k, label in enumerate(labels):
+            gap, e = np.clip(np.abs(models[label] - of.truth), *of.limits), percent(models[label], of.truth)
+            tile(1 + k, row, errors.to_rgba(gap, bytes=True), f"{label}\ne = {e:.3g} %")
+    for i, (axis, count) in enumerate(((ax.xaxis, columns), (ax.yaxis, 2))):
+        ticks = [v for v in MaxNLocator(4).tick_values(low[i], low[i] + size[i]) if 0.1 < (v - low[i]) / size[i] < 0.9]
+        places = [n + (v - low[i]) / size[i] * TILE[i] for n in range(count) for v in ticks]
+        axis.set_ticks(places, [f"{v:g}" for v in ticks] * count)
+        axis.set_label_text(letters[i])
+    ax.yaxis.labelpad = 0
+    ax.spines[:].set_visible(False)
+    ax.set(xlim=(-0.02, columns), ylim=(-0.02, 2), title=title)
+    fig.colorbar(errors, cax=fig.add_axes((0.905, 0.1, 0.02, 0.73)), label="|u - exact|")
+    return fig

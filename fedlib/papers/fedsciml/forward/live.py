@@ -1,0 +1,20 @@
+"""Notebook 05 live: Poisson's equation, two clients who each see some pieces of the interval."""
+
+from ....notebook import live
+from ....notebook.widgets import slider
+from .problem import poisson
+
+ALT = (
+    "left the exact solution and those of the clients and the server, below their residuals, with the owners of the "
+    "pieces as shades; right the clients' steps in the plane of weights, and the errors over the rounds"
+)
+
+
+def show() -> None:
+    """Curves u above, and below the residual -u'' - f: small where a client has points, free elsewhere."""
+    live.show(
+        "05", poisson(), None, ALT,
+        level=slider([2, 4, 8, 16, 32], 2, "subdomains n"),
+        E=slider([1, 5, 20, 50], 20, "local steps E"),
+        lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
+    )  # fmt: skip

@@ -1,0 +1,203 @@
+"""Pictures by concept draw the arrays that they are given, and are pure functions; their explorer answers in time."""
+
+import numpy as np
+import pytest
+import xarray
+from torch import nn
+
+from fedlib.federated.experiment import KINDS, Data, Experiment, data_of
+from fedlib.federated.stack import draw_parameters
+from fedlib.models.networks import glorot_uniform
+from fedlib.notebook.pictures import (
+    against_w1,
+    divergence_against_level,
+    error_against_level,
+    level_in_words,
+    panels_of,
+    points_and_distance,
+    seeds_and_median,
+    solution,
+    solution_alt,
+    solution_explorer,
+    solved,
+    training,
+    with_distance,
+)
+from fedlib.notebook.style import COLORS, panels
+from fedlib.papers.fedsciml.forward import problem
+from fedlib.streams import stream, torch_stream
+
+from ..conftest import assert_redraws_fast, every_move
+
+QUICK = {
+    "poisson": (problem.poisson(), (2, 8, 32)),
+    "helmholtz": (problem.helmholtz(2 * np.pi, 8, 16), (2, 8)),
+    "allen_cahn_2": (problem.allen_cahn(2, 12, 10, 12, 12, 0.01, 1.0), (2, 6)),
+    "allen_cahn_3": (problem.allen_cahn(3, 12, 10, 12, 12, 0.01, 1.0), (3, 15)),
+    "beam": (problem.euler_beam(), (2, 10)),
+}
+W1 = {"level": [2, 8, 32], "w1": ("level", [0.9, 0.1, 0.2])}  # in no order, as Allen-Cahn's may be
+ROUNDS = list(range(1, 13))
+
+
+def untrained(name):
+    """Models that nobody trained, all different."""
+    experiment, levels = QUICK[name]
+    clients = len(data_of(experiment, levels[0]).owners)
+    labels = [f"isolated client {k + 1}" for k in range(clients)] + ["federated", "centralised"]
+
+    def row(level, label):
+        return draw_parameters(experiment.net, glorot_uniform, torch_stream(0, label, level))
+
+    return solved(experiment, {n: {label: row(n, label) for label in labels} for n in levels})
+
+
+def texts(fig):
+    legends = [t for ax in fig.axes if ax.get_legend() for t in ax.get_legend().texts]
+    return [t.get_text() for t in (*fig.texts, *legends, *(t for ax in fig.axes for t in (*ax.texts, ax.title)))]
+
+
+def test_the_line_is_the_median_and_every_seed_a_dot():
+    _, ((ax,),) = panels()
+    values = np.array([[1.0, 5.0], [2.0, 4.0], [30.0, 3.0]])
+    seeds_and_median(ax, [0.1, 0.2], values, "federated", color="k", marker="s")
+    line, *dots = ax.lines
+    assert line.get_ydata().tolist() == [2, 4] and line.get_label() == "federated"
+    assert sorted(tuple(dot.get_ydata()) for dot in dots) == sorted(map(tuple, values))
+    assert {dot.get_marker() for dot in dots} == {"s"}
+
+
+def test_levels_that_nearly_coincide_share_a_tick():
+    _, ((ax,),) = panels()
+    ax.plot([0.04, 0.0404, 0.5, 0.25], [1, 1, 1, 1])
+    against_w1(ax, [0.5, 0.25, 0.0404, 0.04], [2, 4, 12, 24], "blocks per axis")
+    above = ax.figure.axes[-1]
+    assert [text.get_text() for text in above.get_xticklabels()] == ["12, 24", "4", "2"]
+    assert above.get_xlim() == ax.get_xlim() and above.get_xlabel() == "blocks per axis"
+
+
+@pytest.fixture
+def errors():
+    values = stream(0, "errors").uniform(1, 2, (12, 3, 3, 2))
+    coords = W1 | {"round": ROUNDS, "kind": sorted(KINDS), "seed": [0, 1]}
+    return xarray.DataArray(values, coords, ["round", "kind", "level", "seed"], "Poisson", {"level": "subdomains n"})
+
+
+def lines(ax, color):
+    return [line for line in ax.lines if line.get_color() == color]
+
+
+def test_errors_stand_over_the_distance(errors):
+    fig = error_against_level({"poisson": errors})
+    ax, above = fig.axes
+    assert ax.get_title() == "Poisson"
+    for kind in KINDS:
+        line, *dots = lines(ax, COLORS[kind])
+        last = errors.sel(kind=kind, level=[8, 32, 2]).isel(round=-1)
+        np.testing.assert_array_equal(line.get_xdata(), [0.1, 0.2, 0.9])
+        np.testing.assert_allclose(line.get_ydata(), last.median("seed"), rtol=1e-12)
+        np.testing.assert_array_equal([dot.get_ydata() for dot in dots], last.transpose("seed", "level"))
+    assert above.get_xlabel() == "subdomains n"
+    ticks = dict(zip(above.get_xticks(), [text.get_text() for text in above.get_xticklabels()], strict=True))
+    assert ticks == {0.1: "8", 0.2: "32", 0.9: "2"}
+
+
+def test_training_shows_the_coarsest_and_the_finest_partition(errors):
+    (ax,) = training({"poisson": errors}).axes
+    for kind in KINDS:
+        dashed, solid = lines(ax, COLORS[kind])
+        assert (dashed.get_linestyle(), solid.get_linestyle()) == ("--", "-")
+        for line, n in ((dashed, 2), (solid, 32)):
+            np.testing.assert_array_equal(line.get_xdata(), ROUNDS)
+            np.testing.assert_allclose(line.get_ydata(), errors.sel(kind=kind, level=n).mean("seed"), rtol=1e-12)
+
+
+def test_every_matrix_has_its_line():
+    values = stream(0, "divergence").uniform(1, 2, (2, 3, 4))
+    given = xarray.DataArray(
+        values, W1 | {"seed": [0, 1], "matrix": [1, 2, 3, 4]}, ["seed", "level", "matrix"], "beam", {"level": "n"}
+    )
+    fig = divergence_against_level({"beam": given})
+    assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i}" for i in (1, 2, 3, 4)]
+    for line, matrix in zip(fig.axes[0].lines, values.mean(0).T, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), matrix[[1, 2, 0]], rtol=1e-12)
+
+
+def test_panels_in_rows_of_three():
+    fig, axes = panels_of(QUICK)
+    assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)
+
+
+def test_an_array_gets_the_names_and_the_distances_of_its_experiment(errors):
+    named = with_distance(errors.drop_vars("w1"), QUICK["helmholtz"][0], {2: 0.5, 8: 0.2, 32: 0.1})
+    assert (named.name, named.attrs["level"]) == ("Helmholtz", "blocks per axis")
+    assert named.w1.values.tolist() == [0.5, 0.2, 0.1]
+
+
+def test_points_and_distances():
+    experiments = {name: of for name, (of, _) in QUICK.items()}
+    w1 = {name: problem.distances(of, levels) for name, (of, levels) in QUICK.items()}
+    fig = points_and_distance(experiments, w1, problem.CLOSED_FORM)
+    assert len(fig.axes) == 2 * len(QUICK)
+    for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):
+        np.testing.assert_array_equal(lower.lines[0].get_xdata(), QUICK[name][1])
+        np.testing.assert_array_equal(lower.lines[0].get_ydata(), list(w1[name].values()))
+        if name in problem.CLOSED_FORM:  # which is that of a line, not of so many points
+            np.testing.assert_allclose(lower.lines[1].get_ydata()[0], lower.lines[0].get_ydata()[0], rtol=0.1)
+    assert fig.axes[0].get_title() == "Poisson\nn = 2"
+    assert len(points_and_distance({"beam": experiments["beam"]}, {"beam": {4: 0.1}}, {}).axes) == 2
+
+
+@pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
+def test_the_view_names_every_model_and_changes_nothing(name):
+    of = untrained(name)
+    level = min(of.models)
+    before = [np.copy(a) for a in (of.x, of.truth, *of.models[level].values())]
+    text = texts(solution(of, level))
+    for label, u in of.models[level].items():
+        e = 100 * np.linalg.norm(u - of.truth) / np.linalg.norm(of.truth)
+        assert any(t.startswith(label) and t.endswith(f"e = {e:.3g} %") for t in text)
+    for a, b in zip(before, (of.x, of.truth, *of.models[level].values()), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["poisson", "helmholtz"])
+def test_levels_of_a_problem_share_their_scale(name):
+    """A colour, and a height, means the same error at every level."""
+    of = untrained(name)
+    gaps = [np.abs(u - of.truth) for models in of.models.values() for u in models.values()]
+    assert of.limits[1] == max(gap.max() for gap in gaps)
+    scales = {tuple(ax.get_ylim() for ax in solution(of, n).axes) for n in of.models}
+    assert len(scales) == 1
+
+
+@pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
+def test_the_explorer_redraws_fast(name):
+    limit = 0.1 if name == "allen_cahn_3" else 0.07  # seven panels, five of them maps
+    assert_redraws_fast(every_move(solution_explorer({name: untrained(name)})), limit)
+
+
+def test_the_explorer_keeps_equation_and_level_together():
+    solutions = {name: untrained(name) for name in ("poisson", "helmholtz", "allen_cahn_3")}
+    box = solution_explorer(solutions)
+    equation, n, message, shown = box.children
+    for name in ("helmholtz", "allen_cahn_3", "poisson"):
+        equation.value = name
+        assert list(n.options) == list(solutions[name].models)
+        assert n.description == ("blocks per axis" if name == "helmholtz" else "subdomains n")
+        assert message.value == ""
+        assert shown.value == solution_explorer({name: solutions[name]}).children[-1].value, (
+            "the picture before left its layout"
+        )
+
+
+def test_a_level_in_words():
+    assert level_in_words(QUICK["helmholtz"][0], 4) == "4 x 4 blocks"
+    assert level_in_words(QUICK["poisson"][0], 4) == "4 subdomains"
+    assert "3 subdomains" in solution_alt(untrained("allen_cahn_3"), 3)
+
+
+def test_three_coordinates_have_no_picture():
+    space = Experiment("cube", nn.Linear(3, 1), data=lambda level, seed: Data({}, []), coordinates="xyt")
+    with pytest.raises(ValueError, match="3 coordinates 'xyt'"):
+        solution(untrained("poisson")._replace(experiment=space), 2)
