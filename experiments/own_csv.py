@@ -5,24 +5,22 @@ its own clients only. Change the names below, and the network, to yours.
 """
 
 import os
-from functools import partial
 from pathlib import Path
 
 import torch
 
-from fedlib.engines.experiment import Experiment
 from fedlib.engines.tables import table
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation
+from fedlib.federated.experiment import Experiment
 from fedlib.models.networks import mlp
 
 COLUMNS = ("x1", "x2", "y")
-SITES = [0], [1], [2]
+SITES = [0], [1], [2]  # the clients of each
 
 
 def make() -> Experiment:
     net = mlp((len(COLUMNS) - 1, 16, 1), torch.nn.Tanh)
-    return Experiment(net, loss, partial(Federation, lr=1e-2), rounds=20, local=Local(5), sites=SITES)
+    return Experiment("own tables", net, loss=loss, rounds=20, local=Local(5), lr=1e-2)
 
 
 def loss(predict, batch):

@@ -1,12 +1,9 @@
 """Fed-DeepONet's pendulum on three sites: 20 clients, each with inputs and angles of its own. See notebooks 01, 12."""
 
-from functools import partial
-
 import torch
 
-from fedlib.engines.experiment import Experiment
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation
+from fedlib.federated.experiment import Experiment
 from fedlib.models.networks import DeepONet, glorot_normal
 from fedlib.problems.pendulum import loss, pendulum_triplets
 from fedlib.streams import stream
@@ -20,9 +17,10 @@ DTYPE, BACKEND = torch.float32, "auto"
 
 def make() -> Experiment:
     net = DeepONet((SENSORS, WIDTH, WIDTH), (1, WIDTH, WIDTH))
-    fed = partial(Federation, lr=LR, fraction=FRACTION)
-    how = {"init": glorot_normal, "personal": PERSONAL, "dtype": DTYPE, "backend": BACKEND}
-    return Experiment(net, loss, fed, rounds=ROUNDS, local=Local(UPDATES), sites=SITES, how=how)
+    return Experiment(
+        "pendulum", net, loss=loss, rounds=ROUNDS, local=Local(UPDATES), lr=LR, fraction=FRACTION, init=glorot_normal,
+        personal=PERSONAL,
+    )  # fmt: skip
 
 
 def points(client: int) -> dict[str, torch.Tensor]:

@@ -1,23 +1,18 @@
 """FedSciML's Poisson equation on two sites: each knows the right-hand side on its part of [0, pi]. See notebook 05."""
 
-from functools import partial
-
 import torch
 
-from fedlib.engines.experiment import Experiment
-from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation
-from fedlib.problems.forward import fields, poisson, residual_loss
+from fedlib.federated.experiment import Experiment
+from fedlib.papers.fedsciml.forward.problem import poisson
 
-PROBLEM, LEVEL = poisson(), 4  # subdomains in all, dealt to two clients in turn
+SITES = [0], [1]  # the clients of each
+LEVEL = 4  # subdomains in all, dealt to the two clients in turn
 
 
 def make() -> Experiment:
-    return Experiment(
-        PROBLEM.net(), residual_loss(PROBLEM), partial(Federation, lr=1e-3), rounds=20, local=Local(5), sites=[[0], [1]]
-    )
+    return poisson()._replace(rounds=20)
 
 
 def points(client: int) -> dict[str, torch.Tensor]:
-    x, own = PROBLEM.points(LEVEL)
-    return fields(PROBLEM, x[own[client]])
+    data = make().data(LEVEL, 0)
+    return {name: value[data.owners[client]] for name, value in data.pool.items()}

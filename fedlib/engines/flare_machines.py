@@ -48,7 +48,7 @@ def provision(path: Path, folder: Path, host: str, port: int = 8002) -> Path:
     if (folder / name).exists():
         raise ValueError(f"{folder / name} is there already; its kits would no longer fit: take another folder")
     server = {"name": host, "type": "server", "org": "lab", "fed_learn_port": port}
-    sites = [{"name": site, "type": "client", "org": "lab"} for site in load(path).make().checked().clients]
+    sites = [{"name": site, "type": "client", "org": "lab"} for site in load(path).clients]
     admin = {"name": ADMIN, "type": "admin", "org": "lab", "role": "project_admin"}
     project = {"api_version": 3, "name": name, "description": path.stem, "participants": [server, *sites, admin]}
     project["builders"] = [{"path": f"nvflare.lighter.impl.{b}", "args": ARGUMENTS.get(b, {})} for b in BUILDERS]
@@ -131,7 +131,7 @@ def serve(
     from .flare import recipe
 
     admin, ended = kit_with(kits, "fed_admin.json").resolve(), folder / "ended.txt"
-    names = sorted(load(path).make().checked().clients)
+    names = sorted(load(path).clients)
     ended.unlink(missing_ok=True)
     with running(kit_with(kits, "fed_server.json"), path, folder) as (_, log):
         session = new_secure_session(ADMIN, str(admin), timeout=wait)

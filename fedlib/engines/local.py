@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..federated.experiment import training
 from ..federated.history import History
 from ..federated.train import train
 from .experiment import load, pool_of
@@ -14,7 +15,7 @@ from .site import Site
 
 def sites_of(path: Path | str, folder: Path | None = None) -> dict[str, Site]:
     """All sites of an experiment; each has loaded its own clients' points."""
-    return {name: Site(path, name, folder) for name in load(path).make().checked().clients}
+    return {name: Site(path, name, folder) for name in load(path).clients}
 
 
 def ask_in_turn(sites: Mapping[str, Site]) -> Ask:
@@ -24,16 +25,15 @@ def ask_in_turn(sites: Mapping[str, Site]) -> Ask:
 
 def in_one_process(path: Path | str, rounds: int | None = None) -> History:
     """The same experiment through ``train``, one memory with all points: what a federation has to be equal to."""
-    module = load(path)
-    experiment = module.make().checked()
-    pool, shards = pool_of(module, range(sum(map(len, experiment.sites))))
+    plan = load(path)
+    pool, owners = pool_of(plan, range(sum(map(len, plan.sites))))
     return train(
-        experiment.net, experiment.loss, pool, [experiment.federation(shards)], rounds=rounds or experiment.rounds,
-        local=experiment.local, **experiment.how,
+        **training(plan.experiment), pool=pool, federations=[plan.federation(owners)],
+        rounds=rounds or plan.experiment.rounds, init=plan.experiment.init, dtype=plan.dtype, backend=plan.backend,
     )  # fmt: skip
 
 
 def difference(sites: Mapping[str, Site], history: History) -> float:
     """Largest difference of any parameter of any client, after both are trained."""
     theta = history.theta.numpy()
-    return max(float(np.abs(site.final.numpy() - theta[site.own]).max()) for site in sites.values())
+    return max(float(np.abs(site.final.numpy() - theta[site.clients]).max()) for site in sites.values())

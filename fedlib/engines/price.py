@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..federated.experiment import training
 from ..federated.rounds import play
 from .carriers import carrier
 from .experiment import load, pool_of
@@ -36,12 +37,11 @@ def of_sites(path: Path | str, by: str, rounds: int) -> Price:
 
 def of_one_process(path: Path | str, rounds: int) -> Price:
     """Of ``train`` on the same points in one memory: nothing is sent."""
-    module = load(path)
-    experiment = module.make().checked()
-    pool, shards = pool_of(module, range(sum(map(len, experiment.sites))))
+    plan = load(path)
+    pool, owners = pool_of(plan, range(sum(map(len, plan.sites))))
     playing = play(
-        experiment.net, experiment.loss, pool, [experiment.federation(shards)], local=experiment.local,
-        rounds=rounds, **experiment.how,
+        **training(plan.experiment), pool=pool, federations=[plan.federation(owners)], rounds=rounds,
+        init=plan.experiment.init, dtype=plan.dtype, backend=plan.backend,
     )  # fmt: skip
     _, seconds = timed(playing, rounds)
     return Price(seconds, np.zeros(rounds, int), np.zeros(rounds, int))

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..federated.batches import participants
 from ..federated.checks import check_federation
 from ..federated.exchange import exchange, matrices, needs_everyone, served_by
+from ..federated.experiment import training
 from ..federated.local import turn_of
 from ..federated.rounds import needs_wire, prepared, server_step
 from ..files import replacing
@@ -66,9 +67,9 @@ def federate(
     Raises:
         RuntimeError: a site failed; names round, site and why. ValueError: a site is refused, or the checkpoint.
     """
-    module, same = load(path), identity(path)
-    experiment = module.make().checked()
-    clients, where = experiment.clients, {k: name for name, own in experiment.clients.items() for k in own}
+    plan, same = load(path), identity(path)
+    experiment, clients = plan.experiment, plan.clients
+    where = {k: name for name, there in clients.items() for k in there}
     there = ask({name: {"do": "hello"} for name in clients})
     welcome(there, clients, same, min_sites)
     if missing := [name for name in clients if "error" in there[name]]:
@@ -76,16 +77,15 @@ def federate(
     sizes = np.empty(len(where), int)
     for answer in there.values():
         sizes[np.asarray(answer["clients"])] = answer["sizes"]
-    fed = experiment.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
+    fed = plan.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
     check_federation(fed, sizes.sum())
-    how = {k: v for k, v in experiment.how.items() if k not in ("init", "backend")}
-    work = prepared(experiment.net, experiment.loss, {}, [fed], local=experiment.local, backend="eager", **how)
+    work = prepared(**training(experiment), pool={}, federations=[fed], dtype=plan.dtype, backend="eager")
     sent = columns_sent(experiment, work.home)
     first = first_models(experiment, fed, [0] if fed.common_init else range(len(where)))[:, sent].to(work.dtype)
     now = Standing(
         0, first, work.sources((len(first),)), [], dict.fromkeys(clients, -1), [], at_first(work, first, sent)
     )
-    now = found(checkpoint, same) or now
+    now = standing_of(checkpoint, same) or now
     alone = not needs_wire(work.optimizer)  # nothing of other clients is in what a client sends
     lost: dict[str, str] = {}
     for r in range(now.round, rounds or experiment.rounds):
@@ -99,14 +99,14 @@ def federate(
         failed, bytes_of = {"": ""}, {}
         while failed:  # a round with exchanges in its middle is played anew without who failed
             questions = {
-                name: question(now, r, name, np.array([k for k in own if here[k]]))
+                name: question(now, r, name, np.array([k for k in its if here[k]]))
                 | ({} if alone else {"everyone": bool(here.all())})
-                for name, own in clients.items()
-                if here[own].any()
+                for name, its in clients.items()
+                if here[its].any()
             }
             mixed_of = Middle(work, fed, here, r, questions) if questions and not alone else None
-            answers, found_bytes = talk(ask, questions, mixed_of)
-            bytes_of |= {name: added(b, bytes_of.get(name, (0, 0))) for name, b in found_bytes.items()}
+            answers, moved = talk(ask, questions, mixed_of)
+            bytes_of |= {name: added(b, bytes_of.get(name, (0, 0))) for name, b in moved.items()}
             failed = {name: why for name, q in questions.items() if (why := trouble(answers[name], q, len(sent)))}
             lost |= failed
             if failed and (min_sites is None or len(clients) - len(lost) < min_sites):
@@ -119,8 +119,8 @@ def federate(
         theta, source, server, shared = now.theta, now.source, now.server, now.shared
         if here.any():
             matrix = matrices([fed], [here])
-            own = turn_of(work, [here], [needs_everyone(matrix[0], here)])
-            mixed, served = exchange(work, matrix, own), served_by(work, matrix)
+            turn = turn_of(work, [here], [needs_everyone(matrix[0], here)])
+            mixed, served = exchange(work, matrix, turn), served_by(work, matrix)
             rows = theta[source]
             there = {name: v[source] for name, v in shared.items()}
             for name in questions.keys() - failed.keys():
@@ -131,10 +131,10 @@ def federate(
                     v[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name][SHARED + kept]), dtype=work.dtype)
             before = [theta[source[which]] for *_, which in served]
             server = server or [rule.init(models) for (rule, *_), models in zip(served, before, strict=True)]
-            theta, source = server_step(mixed, rows[own.clients], served, before, server), mixed.source
+            theta, source = server_step(mixed, rows[turn.clients], served, before, server), mixed.source
             D = len(theta)
             shared = {
-                k: v.new_zeros(D, v.shape[1]).index_copy_(0, mixed.spread, v[own.clients]) for k, v in there.items()
+                k: v.new_zeros(D, v.shape[1]).index_copy_(0, mixed.spread, v[turn.clients]) for k, v in there.items()
             }
         after = now.after | {name: r for name in questions if name not in failed}
         now = Standing(r + 1, theta, source, server, after, [*now.past, (losses.tolist(), dict(lost))], shared)
@@ -142,7 +142,7 @@ def federate(
             with replacing(Path(checkpoint)) as partial:
                 torch.save({"identity": same, "standing": tuple(now)}, partial)
         yield Played(r, losses, dict(lost), bytes_of, time.monotonic() - began, now)
-    ask({name: question(now, now.round, name, np.array(own), "finish") for name, own in clients.items()})
+    ask({name: question(now, now.round, name, np.array(its), "finish") for name, its in clients.items()})
 
 
 def question(now: Standing, r: int, name: str, who: np.ndarray, do: str = "round") -> dict:
@@ -180,7 +180,7 @@ def trouble(answer: Mapping, asked: Mapping, columns: int) -> str:
     return f"client {asked['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
 
 
-def found(checkpoint: Path | None, same: Mapping) -> Standing | None:
+def standing_of(checkpoint: Path | None, same: Mapping) -> Standing | None:
     """Where the server stood, if there is a checkpoint; ValueError where it is another experiment's."""
     if checkpoint is None or not Path(checkpoint).exists():
         return None

@@ -23,7 +23,7 @@ ENGINES = {"local": None, "flower": "flwr", "flare": "nvflare"}
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser("fedlib federate", description="The same training on several machines.")
     parser.add_argument("what", choices=WHAT, help="; ".join(f"{name}: {text}" for name, text in WHAT.items()))
-    parser.add_argument("experiment", type=Path, help="a Python file with make() and points(client)")
+    parser.add_argument("experiment", type=Path, help="a Python file with make(), points(client) and SITES")
     parser.add_argument("--engine", choices=ENGINES, help="what carries the messages: local; on several machines flare")
     parser.add_argument("--rounds", type=int, help="other than the experiment's")
     parser.add_argument("--min-sites", type=int, help="go on without sites that fail while so many are there")
@@ -81,7 +81,7 @@ def simulate(path: Path, folder: Path, engine: str = "local", rounds: int | None
     Raises:
         ValueError: the experiment is none. RuntimeError: a site failed.
     """
-    names = [*load(path).make().checked().clients]
+    names = [*load(path).clients]
     folder.mkdir(parents=True, exist_ok=True)
     if engine == "flare":
         from .flare_here import simulated

@@ -12,14 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..federated.experiment import Experiment, training
+from ..federated.federation import Federation
 from ..federated.local import turn_of
 from ..federated.rounds import needs_wire, prepared, site_round
 from ..federated.stack import stack
 from ..federated.states import split_state
 from ..files import replacing
-from ..models.networks import fan_in_uniform
 from .exchanging import Halting, SiteMix, SiteWire, columns_of
-from .experiment import Experiment, identity, load, pool_of
+from .experiment import identity, load, pool_of
 
 SHARED = "shared."  # names of what an optimiser keeps with the models, in a message
 
@@ -40,36 +41,34 @@ class Site:
     """
 
     def __init__(self, path: Path | str, name: str, folder: Path | None = None):
-        module = load(path)
-        self.name, self.experiment, self.identity = name, module.make().checked(), identity(path)
-        if name not in self.experiment.clients:
-            raise ValueError(f"the experiment has no {name!r}; its sites are {', '.join(self.experiment.clients)}")
-        self.own = np.array(self.experiment.clients[name])
-        pool, shards = pool_of(module, self.own)
-        K = sum(map(len, self.experiment.sites))
-        of = dict(zip(self.own.tolist(), shards, strict=True))
-        fed = self.experiment.federation([of.get(k, np.empty(0, int)) for k in range(K)])
-        how = {k: v for k, v in self.experiment.how.items() if k != "init"}
+        plan = load(path)
+        self.name, self.experiment, self.identity = name, plan.experiment, identity(path)
+        if name not in plan.clients:
+            raise ValueError(f"the experiment has no {name!r}; its sites are {', '.join(plan.clients)}")
+        self.clients = np.array(plan.clients[name])
+        pool, owners = pool_of(plan, self.clients)
+        owned = dict(zip(self.clients.tolist(), owners, strict=True))
+        fed = plan.federation([owned.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
         self.work = prepared(
-            self.experiment.net, self.experiment.loss, pool, [fed], local=self.experiment.local,
-            rounds=self.experiment.rounds, **how,
+            **training(plan.experiment), pool=pool, federations=[fed], rounds=plan.experiment.rounds, dtype=plan.dtype,
+            backend=plan.backend,
         )  # fmt: skip
         self.sent = columns_sent(self.experiment, self.work.home)
         self.file = Path(folder) / f"{name}.pt" if folder else None
         self.halting: Halting | None = None  # a round in whose middle the server was asked
         self.kept = {-1: self.first()}  # by the round after which: the last two, for the server may ask for one again
         if self.file and self.file.exists():
-            found = torch.load(self.file, weights_only=True)
-            if found["identity"] != self.identity:
+            stored = torch.load(self.file, weights_only=True)
+            if stored["identity"] != self.identity:
                 raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
-            self.kept = {r: Kept(*kept) for r, kept in found["kept"].items()}
+            self.kept = {r: Kept(*kept) for r, kept in stored["kept"].items()}
 
     def first(self) -> Kept:
         """Before round 0."""
-        theta = first_models(self.experiment, self.work.federations[0], self.own).to(self.work.dtype)
+        theta = first_models(self.experiment, self.work.federations[0], self.clients).to(self.work.dtype)
         optimizer = self.work.optimizer
-        own, _ = split_state(optimizer, optimizer.init(theta), self.work.reset_moments)
-        return Kept(own, theta[:, self.work.home])
+        per_client, _ = split_state(optimizer, optimizer.init(theta), self.work.reset_moments)
+        return Kept(per_client, theta[:, self.work.home])
 
     def answer(self, question: Mapping) -> dict:
         """What the server asked for; an error is an answer, too: {"error": text}."""
@@ -81,7 +80,7 @@ class Site:
 
     def hello(self, question: Mapping) -> dict:
         """Who is here."""
-        return {**self.identity, "clients": self.own, "sizes": self.work.sizes[self.own]}
+        return {**self.identity, "clients": self.clients, "sizes": self.work.sizes[self.clients]}
 
     def begin(self, question: Mapping) -> dict:
         """A round; where the optimiser exchanges something in it, up to there: {"mix": how, "rows": [n, .]}."""
@@ -110,7 +109,7 @@ class Site:
         active[clients] = True
         here = turn_of(self.work, [active], [False])
         order = np.searchsorted(clients, here.numbers)  # the stack has them in order of falling work
-        at = torch.as_tensor(np.searchsorted(self.own, here.numbers))
+        at = torch.as_tensor(np.searchsorted(self.clients, here.numbers))
         x = self.models(np.asarray(question["rows"])[np.asarray(question["which"])[order]], kept.personal[at])
         optimizer = self.work.optimizer
         state = optimizer.init(x) if self.work.reset_moments or optimizer.passing else {}
@@ -134,16 +133,16 @@ class Site:
 
     def shared(self, question: Mapping, order: np.ndarray) -> dict[str, Tensor]:
         """What came with the models, a row for each client at work; 0 in the columns of personal parameters."""
-        found, which = {}, np.asarray(question["which"])[order]
+        state, which = {}, np.asarray(question["which"])[order]
         like = self.work.optimizer.init(torch.zeros(1, len(self.sent) + len(self.work.home), dtype=self.work.dtype))
         for name, rows in question.items():
             if name.startswith(SHARED):
-                own = name.removeprefix(SHARED)
-                found[own] = like[own].new_zeros(len(which), like[own].shape[1])
-                found[own][:, self.columns(name, found)] = torch.as_tensor(
+                kept = name.removeprefix(SHARED)
+                state[kept] = like[kept].new_zeros(len(which), like[kept].shape[1])
+                state[kept][:, self.columns(name, state)] = torch.as_tensor(
                     np.asarray(rows)[which], dtype=self.work.dtype
                 )
-        return found
+        return state
 
     def columns(self, name: str, state: Mapping[str, Tensor]) -> Tensor:
         return columns_of(state[name.removeprefix(SHARED)], self.sent, self.work.home)
@@ -169,7 +168,7 @@ class Site:
         self.final = self.models(np.asarray(question["rows"])[np.asarray(question["which"])], kept.personal)
         if self.file:
             with replacing(self.file.with_suffix(".models.npz")) as partial, open(partial, "wb") as file:
-                np.savez(file, clients=self.own, models=self.final.numpy())
+                np.savez(file, clients=self.clients, models=self.final.numpy())
         return {"round": int(question["round"])}
 
     def models(self, rows: np.ndarray, personal: Tensor) -> Tensor:
@@ -185,7 +184,7 @@ def columns_sent(experiment: Experiment, home: Tensor) -> Tensor:
     return torch.as_tensor(np.setdiff1d(np.arange(P), home.numpy()))
 
 
-def first_models(experiment: Experiment, fed, clients) -> Tensor:
+def first_models(experiment: Experiment, fed: Federation, clients) -> Tensor:
     """The start [n, P] of some clients, as in ``rounds.beginning``."""
     keys = [(fed.seed,) if fed.common_init else (fed.seed, int(k)) for k in clients]
-    return stack(experiment.net, keys, experiment.how.get("init", fan_in_uniform))
+    return stack(experiment.net, keys, experiment.init)

@@ -22,7 +22,7 @@ def variant(path: Path | str, to: Path | str, **constants) -> Path:
     known = constants_of(text)
     if unknown := [name for name in constants if name not in known]:
         raise ValueError(f"{Path(path).name} has no constant {unknown[0]!r}; it has {', '.join(known) or 'none'}")
-    lines = [f"{name} = {value!r}" for name, value in constants.items()]  # functions read them when they are called
+    lines = [f"{name} = {value!r}" for name, value in constants.items()]  # functions, and load, read them at the end
     write_atomically(Path(to), "\n".join([text, "# other values", *lines, ""]))
     return Path(to)
 

@@ -5,13 +5,13 @@ With FEDLIB_ALONE each client has a site of its own; with FEDLIB_SLOW a local st
 
 import os
 import time
-from functools import partial
 
 import numpy as np
 import torch
 
-from fedlib.engines.experiment import Experiment
+from fedlib.federated import experiment
 from fedlib.federated.batches import Local
+from fedlib.federated.experiment import Experiment
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import equal, ring
 from fedlib.federated.optimizers import adam, sgd
@@ -20,33 +20,38 @@ from fedlib.models.networks import mlp
 from fedlib.streams import stream
 
 SIZES = (5, 12, 9, 8, 7)  # of site-1 the later client has more: a stack has it first
-SITES = ((0, 3), (1,), (2, 4))
-DOUBLE = {"dtype": torch.float64, "backend": "eager"}
-CASES = {
-    "ragged, full batch": ({}, Local(3), {}),
-    "equal shares, epochs": ({"mixing": equal, "decay": 0.9}, Local(2, "epochs", 4), {"reset_moments": True}),
-    "half of the clients": ({"fraction": 0.6}, Local(4, "steps", 4), {}),
-    "any share of them": ({"fraction": (0.2, 0.9), "seed": 2}, Local(3), {}),
-    "momentum kept": ({"fraction": 0.6, "seed": 4}, Local(3), {"optimizer": sgd(0.9)}),
-    "ring, own starts": ({"mixing": ring, "fraction": 0.6, "common_init": False}, Local(3), {}),
-    "personal layer": ({"fraction": 0.6, "common_init": False}, Local(3), {"personal": ["0.weight", "0.bias"]}),
-    "fedprox": ({"lr": 0.1}, Local(4), {"optimizer": fedprox(0.3)}),
-    "scaffold": ({"fraction": 0.6}, Local(3), {"optimizer": scaffold()}),
-    "scaffold, personal layer": ({"fraction": 0.6}, Local(3), {"optimizer": scaffold(), "personal": ["0.weight"]}),
-    "mime": ({}, Local(3), {"optimizer": mime()}),
-    "fresh correction": ({"mixing": equal}, Local(3), {"optimizer": corrected(adam()), "reset_moments": True}),
-    "averaged moments": ({"fraction": 0.6}, Local(3), {"optimizer": averaged_moments(adam())}),
-    "server with Adam": ({"server": fedadam(0.03), "fraction": 0.6}, Local(3), {}),
+SITES = [[k] for k in range(len(SIZES))] if os.environ.get("FEDLIB_ALONE") else ((0, 3), (1,), (2, 4))
+DTYPE, BACKEND = torch.float64, "eager"
+MINI_BATCHES, PASSES = Local(4, "steps", 4), Local(2, "epochs", 4)
+CASES = {  # fields of the experiment; settings of its federation
+    "ragged, full batch": ({}, {}),
+    "equal shares, epochs": ({"decay": 0.9, "local": PASSES, "reset_moments": True}, {"mixing": equal}),
+    "half of the clients": ({"fraction": 0.6, "local": MINI_BATCHES}, {}),
+    "any share of them": ({"fraction": (0.2, 0.9)}, {"seed": 2}),
+    "momentum kept": ({"fraction": 0.6, "optimizer": sgd(0.9)}, {"seed": 4}),
+    "ring, own starts": ({"fraction": 0.6}, {"mixing": ring, "common_init": False}),
+    "personal layer": ({"fraction": 0.6, "personal": ["0.weight", "0.bias"]}, {"common_init": False}),
+    "fedprox": ({"lr": 0.1, "local": Local(4), "optimizer": fedprox(0.3)}, {}),
+    "scaffold": ({"fraction": 0.6, "optimizer": scaffold()}, {}),
+    "scaffold, personal layer": ({"fraction": 0.6, "optimizer": scaffold(), "personal": ["0.weight"]}, {}),
+    "mime": ({"optimizer": mime()}, {}),
+    "fresh correction": ({"optimizer": corrected(adam()), "reset_moments": True}, {"mixing": equal}),
+    "averaged moments": ({"fraction": 0.6, "optimizer": averaged_moments(adam())}, {}),
+    "server with Adam": ({"fraction": 0.6, "server": fedadam(0.03)}, {}),
 }
 
 
+def case() -> tuple[dict, dict]:
+    return CASES[os.environ.get("FEDLIB_CASE", next(iter(CASES)))]
+
+
 def make() -> Experiment:
-    fed, local, how = CASES[os.environ.get("FEDLIB_CASE", next(iter(CASES)))]
-    sites = [[k] for k in range(len(SIZES))] if os.environ.get("FEDLIB_ALONE") else SITES
-    return Experiment(
-        mlp((2, 7, 1), torch.nn.Tanh).double(), loss, partial(Federation, **({"lr": 0.02} | fed)), 4, local, sites,
-        DOUBLE | how,
-    )  # fmt: skip
+    net = mlp((2, 7, 1), torch.nn.Tanh).double()
+    return Experiment("shapes", net, loss=loss, rounds=4, local=Local(3), lr=0.02)._replace(**case()[0])
+
+
+def federation(owners: list[np.ndarray]) -> Federation:
+    return experiment.federation(make(), owners, **case()[1])
 
 
 def loss(predict, batch):

@@ -1,7 +1,6 @@
 """A federation of sites is the training in one process, whatever carries the messages; and what comes of faults."""
 
 import importlib.util
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from fedlib.engines.message import packed, unpacked
 from fedlib.engines.server import federate
 from fedlib.engines.simulate import main
 from fedlib.engines.site import Site
-from fedlib.federated.federation import Federation
-from fedlib.federated.mixing import ring
+from fedlib.engines.variant import variant
+from fedlib.federated.mixing import fedavg
+from fedlib.files import ROOT
 from fedlib.runs.outputs import read_result
 
 from . import shapes
@@ -62,10 +62,8 @@ def test_a_site_loads_its_own_points_only(monkeypatch):
     real = experiment.load
 
     def watched(path):
-        module = real(path)
-        points = module.points
-        module.points = lambda k: asked.append(k) or points(k)
-        return module
+        plan = real(path)
+        return plan._replace(points=lambda k: asked.append(k) or plan.points(k))
 
     monkeypatch.setattr("fedlib.engines.site.load", watched)
     site = Site(PATH, "site-1")
@@ -183,14 +181,17 @@ def test_it_makes_no_difference_where_in_a_round_a_site_fails(case, name, exchan
 
 
 @pytest.mark.fault("clear error")
-def test_rows_of_idle_clients_are_not_had(case, monkeypatch):
+def test_rows_of_idle_clients_are_not_had(case, tmp_path):
     """A rule that exchanges them and a ring, some of whose clients are idle."""
     case("scaffold")
-    real = experiment.Experiment.checked
-    on_a_ring = partial(Federation, lr=0.02, fraction=0.6, mixing=ring)
-    monkeypatch.setattr(experiment.Experiment, "checked", lambda self: real(self._replace(federation=on_a_ring)))
+    on_a_ring = tmp_path / "on_a_ring.py"
+    on_a_ring.write_text(
+        f"{PATH.read_text()}\n\n"
+        "def federation(owners):\n"
+        "    return experiment.federation(make(), owners, mixing=ring)\n"
+    )
     with pytest.raises(ValueError, match="take fedavg, or let all clients take part"):
-        [*federate(PATH, ask_in_turn(sites_of(PATH)))]
+        [*federate(on_a_ring, ask_in_turn(sites_of(on_a_ring)))]
 
 
 @pytest.mark.fault("clear error")
@@ -256,9 +257,47 @@ def test_a_comment_changes_no_identity_but_a_number_does(tmp_path):
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("sites", [[[0, 1], [1]], [[0], [2]], [[0], []], []])
-def test_every_client_lives_at_one_site(sites):
+def test_every_client_lives_at_one_site(sites, tmp_path):
     with pytest.raises(ValueError, match="exactly one site"):
-        shapes.make()._replace(sites=sites).checked()
+        experiment.load(variant(PATH, tmp_path / "elsewhere.py", SITES=sites))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("", "has none of make, points, SITES; add def make"),
+        ("def make(): ...\nSITES = [[0]]", "has make, SITES of make, points, SITES; add def points"),
+        ("def make(): ...\ndef points(client): ...", r"has make, points of .*; add SITES = \[0, 1\], \[2\]"),
+    ],
+)
+def test_what_an_experiment_module_lacks_is_said(text, says, tmp_path):
+    (tmp_path / "half.py").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        experiment.load(tmp_path / "half.py")
+
+
+def test_a_module_may_say_no_more_than_it_has_to(tmp_path):
+    """And the function that makes its federation may be imported there."""
+    (tmp_path / "short.py").write_text(
+        "from fedlib.federated.experiment import Experiment, federation\n"
+        "SITES, points = [[0, 1]], None\n"
+        "def make(): return Experiment('short', None, lr=0.3, fraction=0.5)\n"
+    )
+    plan = experiment.load(tmp_path / "short.py")
+    fed = plan.federation([np.array([0]), np.array([1])])
+    assert (fed.lr, fed.fraction, fed.seed, fed.mixing) == (0.3, 0.5, 0, fedavg)
+    assert (plan.dtype, plan.backend, plan.clients) == (torch.float32, "auto", {"site-1": [0, 1]})
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.py")), ids=lambda path: path.stem)
+def test_our_experiments_play(path, tmp_path, monkeypatch):
+    for k in range(3):
+        (tmp_path / f"client-{k}.csv").write_text(f"x1,x2,y\n1,2,{k}\n0.5,{k},1\n")
+    monkeypatch.setenv("FEDLIB_CSV", str(tmp_path))
+    sites = sites_of(path)
+    [*federate(path, ask_in_turn(sites), rounds=2)]
+    assert difference(sites, in_one_process(path, rounds=2)) < 1e-5  # float32
 
 
 def test_the_command_writes_a_result_like_a_notebooks(case, tmp_path, capsys):

@@ -73,12 +73,11 @@ def test_clients_are_numbered_from_site_to_site():
 
 
 def test_a_variant_has_other_constants_and_is_another_experiment(tmp_path):
-    own = variant(ROOT / "experiments/pendulum.py", tmp_path / "own.py", SITES=[[0], [1, 2]], SENSORS=4, WIDTH=3,
-                  DTYPE=torch.float64, POINTS=2)  # fmt: skip
-    module = load(own)
-    experiment = module.make().checked()
-    assert experiment.clients == {"site-1": [0], "site-2": [1, 2]}
-    assert experiment.how["dtype"] is torch.float64 and module.points(2)["u"].shape == (2, 4)
+    path = variant(ROOT / "experiments/pendulum.py", tmp_path / "own.py", SITES=[[0], [1, 2]], SENSORS=4, WIDTH=3,
+                   DTYPE=torch.float64, POINTS=2)  # fmt: skip
+    plan = load(path)
+    assert plan.clients == {"site-1": [0], "site-2": [1, 2]}
+    assert plan.dtype is torch.float64 and plan.points(2)["u"].shape == (2, 4)
 
 
 @pytest.mark.fault("clear error")
