@@ -14,5 +14,5 @@ def make() -> Experiment:
 
 
 def points(client: int) -> dict[str, torch.Tensor]:
-    data = make().data(LEVEL, 0)
+    data = make().data(LEVEL, 0)  # f is a formula; who has measurements reads this client's file only, see own_csv
     return {name: value[data.owners[client]] for name, value in data.pool.items()}

@@ -31,6 +31,15 @@ def main(arguments: list[str] | None = None) -> int:
     queue = commands.add_parser("queue", help="run every profile but the quick one, the heaviest last, on a device")
     queue.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
     queue.add_argument("--list", action="store_true", help="say what would run, in order")
+    todo = commands.add_parser("missing", help="what is not trained yet, with core-hours, the cheapest first")
+    train = commands.add_parser("train", help="train what is missing of a notebook, and store it")
+    for command in (todo, train):
+        command.add_argument(
+            "notebook", nargs="?" if command is todo else None, default="", help="05_pinn_forward, or 05"
+        )
+    train.add_argument("--hours", type=float, help="stop then; the same command goes on from there")
+    train.add_argument("--only", default="", metavar="NAME", help="trainings whose names begin so")
+    train.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     report.add_argument("--profile", default="paper")
     defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
@@ -56,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
         print("Numbers and figure:", path, path.with_suffix(".png"))
         return 0
     try:
+        if given.command in ("missing", "train"):
+            return trainings(given)
         if given.command == "report":
             print(report_of(given.profile, given.figures))
             return 0
@@ -84,6 +95,22 @@ def main(arguments: list[str] | None = None) -> int:
     folders = {*custom, *(o.folder.parent for o in outcomes if o.folder not in custom)}
     print("Figures and results:", ", ".join(map(str, sorted(folders))))
     return int(any(o.status == "failed" for o in outcomes))
+
+
+def trainings(given: argparse.Namespace) -> int:
+    """``fedlib missing`` and ``fedlib train``."""
+    from .notebook import missing
+    from .papers import rooms
+
+    chosen = {name: room for name, room in rooms().items() if name.startswith(given.notebook)}
+    if not chosen:
+        raise ValueError(f"no room has a notebook {given.notebook!r}; there are {', '.join(rooms())}")
+    for room in chosen.values():
+        if given.command == "missing":
+            print(*missing.lines(room), sep="\n")
+        else:
+            print(missing.train(room, given.hours, given.only, device=given.device))
+    return 0
 
 
 def scheduler_of(backend: str | None, address: str | None) -> str:

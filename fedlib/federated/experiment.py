@@ -4,7 +4,7 @@ Whoever trains it, watches it, chooses its settings, times it or spreads it over
 """
 
 import difflib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cache
 from inspect import signature
 from itertools import product
@@ -53,6 +53,8 @@ class Experiment(NamedTuple):
         answer: (predict, test) -> what the network says [n] or [n, fields] at test["x"] [n, d], beside the truth
             test["u"]; for pictures. coordinates: a letter for each of the d. level: what a level is called.
         distance: owners' heterogeneity, a number of ``Data``.
+        numerics: raised by hand when the same settings give other numbers, so that stored trainings are not taken for
+            new ones.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Experiment(NamedTuple):
     coordinates: str = "x"
     level: str = "level"
     distance: Callable[[Data], float] | None = None
+    numerics: int = 1
 
 
 def weighted_mean_square(residuals: Callable) -> Callable:
@@ -155,6 +158,7 @@ def sweep(
     kinds: Sequence[str] = tuple(KINDS),
     *,
     settings: Mapping[str, Sequence | Mapping] = {},
+    rows: Collection[Row] | None = None,
     evaluations: int = 1,
     **changes,
 ) -> History:
@@ -167,6 +171,7 @@ def sweep(
     Args:
         settings: name -> values, or {label: value}, of what the models of a stack need not share (VARIED); all
             combinations are trained.
+        rows: those of them that are trained; all by default.
         evaluations: how often errors are measured, the last time at the end.
         changes: other values of the experiment's fields, and arguments of ``train``.
 
@@ -192,7 +197,8 @@ def sweep(
         for seed, level in product(seeds, levels):
             for kind in [kind for kind in KINDS if kind in kinds]:
                 common = kind == "centralised" and len(levels) > 1 and sees_the_same(owners, levels, seed)
-                if common and level != levels[0]:
+                standing = [Row(kind, at, seed) for at in ((*levels, None) if common else (level,))]
+                if (common and level != levels[0]) or not (rows is None or {*standing} & {*rows}):
                     continue
                 key = (kind, None if common else level, seed, *(label for label, _ in chosen))
                 name = f"{experiment.name}, {experiment.level} {level}"

@@ -1,5 +1,6 @@
 """What a training leaves behind, found by name."""
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -70,6 +71,34 @@ class History:
         """The models of a ``states.State``."""
         self.distinct, self.source = (x.cpu() for x in state.distinct())
 
+    def to_dataset(self) -> xarray.Dataset:
+        """All of it as arrays with named axes; ``from_dataset`` is the inverse."""
+        axes = {"losses": ("loss_round", "client"), "theta": ("model", "parameter"), "source": ("client",)}
+        arrays = {"losses": self.losses, "theta": self.distinct.numpy(), "source": self.source.numpy()}
+        arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
+        axes |= {f"metric {name}": ("round", "client", *"ijk"[: v.ndim - 2]) for name, v in self.metrics.items()}
+        clients = [rows.stop - rows.start for rows in self.rows.values()]
+        return xarray.Dataset(
+            {name: (axes[name], values) for name, values in arrays.items()} | {"clients": ("key", clients)},
+            {"round": self.rounds, "loss_round": np.arange(1, self.shape[0] + 1)},
+            {"keys": json.dumps([*self.rows]), "parts": json.dumps([*self.parts]), "backend": self.backend},
+        )
+
+    @classmethod
+    def from_dataset(cls, dataset: xarray.Dataset) -> "History":
+        """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal."""
+        keys = [tuple(key) if isinstance(key, list) else key for key in json.loads(dataset.attrs["keys"])]
+        ends = np.cumsum([0, *dataset.clients.values]).tolist()
+        losses = np.full((int(dataset.loss_round[-1]), ends[-1]), np.nan)
+        losses[dataset.loss_round.values - 1] = dataset.losses.values
+        return cls(
+            dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), json.loads(dataset.attrs["parts"]), losses.shape,
+            torch.from_numpy(dataset.theta.values), torch.from_numpy(dataset.source.values),
+            [(np.arange(ends[-1]), [*losses])], dataset["round"].values.tolist(),
+            {name[7:]: values.values for name, values in dataset.data_vars.items() if name.startswith("metric ")},
+            dataset.attrs["backend"],
+        )  # fmt: skip
+
     def models(self, *key) -> Tensor:
         """Parameters [K, P] of all clients of a federation: ``models("federated", 5, 0)``."""
         return self.distinct[self.source[self.rows[key_of(key, self.rows, self.parts)]]]
@@ -103,6 +132,32 @@ class History:
     def last(self, name: str, /, **chosen) -> xarray.DataArray:
         """``of`` after the last round."""
         return self.of(name, **chosen).isel(round=-1, drop=True)
+
+
+def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
+    """One history of some keys of several trainings, as long and as often evaluated, as if they had been one stack."""
+    where = {key: history for history in histories for key in history.rows}
+    lengths = {(history.shape[0], tuple(history.rounds), tuple(history.metrics)) for history in where.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"trainings with (rounds, evaluations, metrics) {sorted(lengths)}: expected the same of all")
+    first = np.cumsum([0] + [len(history.distinct) for history in histories])
+    offset = {id(history): int(n) for history, n in zip(histories, first, strict=False)}
+    losses = {id(history): history.losses for history in histories}
+    parts = [(where[key], where[key].rows[key]) for key in keys]
+    source = torch.cat([history.source[rows] + offset[id(history)] for history, rows in parts])
+    used, source = torch.unique(source, return_inverse=True)
+    ends = np.cumsum([0] + [rows.stop - rows.start for _, rows in parts]).tolist()
+    metrics = {
+        name: np.concatenate([history.metrics[name][:, rows] for history, rows in parts], 1)
+        for name in parts[0][0].metrics
+    }
+    by_client = np.concatenate([losses[id(history)][:, rows] for history, rows in parts], 1)
+    return History(
+        dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), histories[0].parts, by_client.shape,
+        torch.cat([history.distinct for history in histories])[used], source,
+        [(np.arange(ends[-1]), [*by_client])], list(histories[0].rounds), metrics,
+        " and ".join(sorted({history.backend for history, _ in parts} - {""})),
+    )  # fmt: skip
 
 
 def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chosen: Mapping) -> xarray.DataArray:

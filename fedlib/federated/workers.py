@@ -13,7 +13,7 @@ from torch import Tensor
 from .batches import Local, n_steps
 from .checkpoints import Checkpoint
 from .federation import Federation, slices_of
-from .history import History, parts_of
+from .history import History, gathered
 
 
 def shared_out(federations: Sequence[Federation], local: Local, workers: int) -> list[list[int]]:
@@ -63,7 +63,7 @@ def side_by_side(
             )
             for i, share in enumerate(shares)
         )
-    return merged(parts, shares, federations, settings["parts"])
+    return merged(parts, shares, federations)
 
 
 def with_one_thread(stack: Callable, *given, **settings):
@@ -83,19 +83,9 @@ def part_of(checkpoint: Checkpoint, i: int, n: int) -> Checkpoint:
     return checkpoint._replace(path=path.with_name(f"{path.stem}-part{i + 1}of{n}{path.suffix}"))
 
 
-def merged(trained, shares, federations: Mapping, names) -> tuple[History, np.ndarray]:
+def merged(trained, shares, federations: Mapping) -> tuple[History, np.ndarray]:
     """The parts' histories, and losses before the first step [M], as if they had been one stack."""
     slices = slices_of(federations.values())
     stood = [np.arange(slices[f].start, slices[f].stop) for share in shares for f in share]
-    order = np.argsort(np.concatenate(stood))
     histories, first = zip(*trained, strict=True)
-    theta = torch.cat([h.theta for h in histories])[order]
-    losses = np.concatenate([h.losses for h in histories], axis=1)[:, order]
-    metrics = {
-        name: np.concatenate([h.metrics[name] for h in histories], axis=1)[:, order] for name in histories[0].metrics
-    }
-    rows = dict(zip(federations, slices, strict=True))
-    backends = " and ".join(sorted({h.backend for h in histories}))  # a small part may not be worth compiling
-    result = History.dense(theta, rows, parts_of(federations, names), losses, histories[0].rounds, metrics)
-    result.backend = backends
-    return result, np.concatenate(first)[order]
+    return gathered(histories, list(federations)), np.concatenate(first)[np.argsort(np.concatenate(stood))]

@@ -297,7 +297,7 @@ def rate(chosen, inside: int, ends: bool, alone=False, version="paper") -> dict:
 
 def gap() -> dict:
     """Notebook 05: rules at the finest level."""
-    return captured(lambda: forward.gap(8, [0], ["averaged moments"], [5], rounds=3, lr=0.001))
+    return equation(forward.poisson_under("averaged moments", 0.0), [8], FIVE, kinds=["federated"])
 
 
 EQUATIONS = {

@@ -1,7 +1,7 @@
 """FedSciML, Sections 5.2 to 5.4: differential equations A[u] = f, solved together by clients who each know f in places.
 
 An equation is a function of a dozen lines that returns an ``Experiment``. To add one, write it below, and name it in
-``problems``.
+``makers`` and LEVELS.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +14,19 @@ from scipy.stats import qmc
 from torch import Tensor, nn
 
 from ....federated.batches import Local
-from ....federated.experiment import Data, Experiment, data_of, halved, of_each, sweep, under
+from ....federated.experiment import Data, Experiment, data_of, halved, of_each, under
 from ....federated.heterogeneity import mean_pairwise_w1
+from ....federated.history import History
 from ....federated.partitions import hammersley, index_rule, owned, per_client, private
 from ....federated.rules import RULES
 from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product_rule
 from ....models.jets import product as jet_product
 from ....models.networks import glorot_uniform, mlp
+from ....notebook.trainings import Call
 from ....numerics.metrics import relative_l2
 from ....numerics.solutions import allen_cahn_reference
+
+NOTEBOOK = "05_pinn_forward"
 
 LEVELS = {
     "poisson": (2, 4, 6, 8, 10, 16, 32),
@@ -217,10 +221,10 @@ def allen_cahn(
     )  # fmt: skip
 
 
-def euler_beam(n: int = 50) -> Experiment:
+def euler_beam(n: int = 50, share: bool = True) -> Experiment:
     """u'''' = -1 on [0, 1], clamped u(0) = u'(0) = 0 by x^2 N, free u''(1) = u'''(1) = 0 as soft conditions.
 
-    (The authors' journal code; its points are not published, here n equispaced inner ones. Both ends are shared.)
+    (The authors' journal code; its points are not published, here n equispaced inner ones. share: both ends, too.)
     """
     x = as_points(np.arange(1, n + 1)[:, None] / (n + 1), "x")
     return pinn(
@@ -232,54 +236,78 @@ def euler_beam(n: int = 50) -> Experiment:
         solution=lambda x: (-(x**4) / 24 + x**3 / 6 - x**2 / 4)[:, 0],
         points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
         ends=np.array([[1.0]]), end_terms=lambda u: torch.stack([u["xx"], u["xxx"]]),
-        shared=np.array([[0.0], [1.0]]), test=np.arange(1, 101)[:, None] / 101, rounds=1000,
+        shared=np.array([[0.0], [1.0]]) if share else None, test=np.arange(1, 101)[:, None] / 101, rounds=1000,
     )  # fmt: skip
 
 
-def problems(p: Mapping) -> dict[str, Experiment]:
-    """Those of the five that a notebook's parameters name; their settings begin with their names, k0 in units of pi."""
+def makers(p: Mapping) -> dict[str, tuple[Callable[..., Experiment], dict]]:
+    """Name -> (function, its arguments) of those of the five that a notebook's parameters name.
 
-    def of(family: str, *names: str) -> dict:
-        return {name: p[f"{family}_{name}"] for name in names}
-
-    ac = of("allen_cahn", "lines", "times", "boundary", "initial", "d", "k")
-    ac["activation"] = {"tanh": nn.Tanh, "sine": Sine}[p["allen_cahn_activation"]]
+    Their settings begin with their names, k0 is in units of pi; without share_points nobody shares any.
+    """
+    share = p["share_points"]
+    allen_cahn_settings = {name: p[f"allen_cahn_{name}"] for name in ("lines", "times", "d", "k")}
+    allen_cahn_settings |= {name: share * p[f"allen_cahn_{name}"] for name in ("boundary", "initial")}
+    allen_cahn_settings["activation"] = {"tanh": nn.Tanh, "sine": Sine}[p["allen_cahn_activation"]]
+    helmholtz_settings = {"side": p["helmholtz_side"], "boundary": share * p["helmholtz_boundary"]}
     known = {
-        "poisson": poisson,
-        "helmholtz": lambda: helmholtz(np.pi * p["helmholtz_k0"], **of("helmholtz", "side", "boundary")),
-        "allen_cahn_2": lambda: allen_cahn(2, **ac),
-        "allen_cahn_3": lambda: allen_cahn(3, **ac),
-        "beam": euler_beam,
+        "poisson": (poisson, {}),
+        "helmholtz": (helmholtz, {"k0": np.pi * p["helmholtz_k0"], **helmholtz_settings}),
+        "allen_cahn_2": (allen_cahn, {"clients": 2, **allen_cahn_settings}),
+        "allen_cahn_3": (allen_cahn, {"clients": 3, **allen_cahn_settings}),
+        "beam": (euler_beam, {"share": share}),
     }
-    return {name: known[name]() for name in p["problems"]}
+    return {name: known[name] for name in p["problems"]}
 
 
-def unshared(experiment: Experiment) -> Experiment:
-    """The same without the points that every client has: the paper does not mention them."""
+def trainings(p: Mapping) -> dict[str, Call]:
+    """What notebook 05 trains: each problem at its levels, and "gap/...", rules against drift on Poisson's equation."""
+    calls, common = {}, {"lr": p["lr"], "evaluations": p["evaluations"]}
+    for name, (make, settings) in makers(p).items():
+        apart = name.startswith("allen_cahn")  # half an hour each
+        seeds = p["allen_cahn_seeds" if apart else "poisson_seeds" if name == "poisson" else "seeds"]
+        changes = {"rounds": p["rounds"][name], "local": Local(p["local_updates"]), **common}
+        calls[name] = Call(make, settings, sorted(set(p["levels"][name])), seeds, changes=changes, apart=apart)
+    if "poisson" in calls:
+        for rule, E in product(p["gap_rules"], p["gap_E"]):
+            changes = {"rounds": max(1, round(5 * p["rounds"]["poisson"] / E)), "local": Local(E), "lr": p["lr"]}
+            for knob in RULES[rule].knobs:
+                settings = {"rule": rule, "knob": knob}
+                call = Call(poisson_under, settings, [p["gap_level"]], p["seeds"], ("federated",), changes)
+                calls[f"gap/{rule}, E = {E}, knob {knob:g}"] = call
+    return calls
 
-    def data(level, seed: int) -> Data:
-        of = experiment.data(level, seed)
-        return of._replace(owners=private(of.owners), partition=False)
 
-    return experiment._replace(data=data)
+def poisson_under(rule: str, knob: float) -> Experiment:
+    """Poisson's equation with a rule of RULES; every second test point is for choosing its knob."""
+    return under(halved(poisson()), rule, knob)
 
 
-def gap(level: int, seeds: Sequence[int], rules: Sequence[str], Es: Sequence[int], *, rounds: int, **changes) -> dict:
-    """Why a federation stays behind where its clients are alike: Poisson's equation with every rule and every E.
+def gap(histories: Mapping[str, History]) -> dict[str, dict]:
+    """Why a federation stays behind where its clients are alike: rules at equal numbers of steps.
 
-    All take T = 5 rounds steps. A rule with a knob of its own takes the one with the smallest error on every second
-    test point; errors are those on the others. changes: of ``sweep``.
+    A rule with a knob of its own takes the one with the smallest error on every second test point; errors are those on
+    the others.
+
+    Args:
+        histories: of ``trainings``; those named "gap/...".
 
     Returns:
         "rule, E = ..." -> "error_percent" [S], "megabytes" that all clients send up in all (float32), "E", "rule".
     """
-    results = {}
-    for rule, E in product(rules, Es):
-        changes |= {"rounds": max(1, round(5 * rounds / E)), "local": Local(E)}
-        tried = [under(halved(poisson()), rule, knob) for knob in RULES[rule].knobs]
-        histories = [sweep(experiment, [level], seeds, ["federated"], **changes) for experiment in tried]
-        chosen = min(histories, key=lambda history: of_each(history, "validation error")[-1].mean())
-        sent = 4e-6 * 2 * tried[0].optimizer.sent * histories[0].theta.shape[1] * changes["rounds"]
-        of = {"error_percent": of_each(chosen)[-1].values.ravel(), "megabytes": sent, "E": E, "rule": rule}
-        results[f"{rule}, E = {E}"] = of
+    results, least = {}, {}
+    for name, history in histories.items():
+        if not name.startswith("gap/"):
+            continue
+        rule, E, _ = name.removeprefix("gap/").split(", ")
+        validation = of_each(history, "validation error")[-1].mean().item()
+        if validation < least.get((rule, E), float("inf")):
+            least[rule, E] = validation
+            sent = RULES[rule].optimizer(RULES[rule].knobs[0]).sent * history.theta.shape[1]
+            results[f"{rule}, {E}"] = {
+                "error_percent": of_each(history)[-1].values.ravel(),
+                "megabytes": 4e-6 * 2 * sent * history.shape[0],
+                "E": int(E.removeprefix("E = ")),
+                "rule": rule,
+            }
     return results

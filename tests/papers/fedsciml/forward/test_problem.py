@@ -1,6 +1,7 @@
 """Forward problems: exact solutions have no residual, constraints hold exactly, points and W1 as on the fact page."""
 
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from fedlib.federated.partitions import private
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.models.jets import Sine, function_jet
 from fedlib.models.networks import glorot_uniform
+from fedlib.notebook import trainings
 from fedlib.numerics import solutions
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward.problem import LEVELS
@@ -75,6 +77,12 @@ def test_the_truth_is_that_of_the_text(name):
     test = data_of(ALL[name], 2).test
     torch.testing.assert_close(test["u"].double(), BY_HAND[name][0](test["x"].double()), rtol=0, atol=3e-6)
 
+
+SETTINGS = {f"helmholtz_{name}": v for name, v in {"k0": 1.5, "side": 6, "boundary": 8}.items()}
+SETTINGS |= dict(allen_cahn_lines=12, allen_cahn_times=5, allen_cahn_boundary=4, allen_cahn_initial=3)
+SETTINGS |= dict(
+    allen_cahn_d=0.02, allen_cahn_k=2.0, allen_cahn_activation="sine", problems=[*LEVELS], share_points=True
+)
 
 BOUNDARY = {  # points and the values of u there, from the paper's text
     "poisson": ([[0.0], [np.pi]], [0, np.pi]),
@@ -179,9 +187,16 @@ def test_point_counts_of_the_fact_page():
 
 
 def test_clients_with_and_without_the_shared_points():
-    with_them, without = (data_of(of, 2).owners for of in (ALL["helmholtz"], problem.unshared(ALL["helmholtz"])))
+    with_them, without = (data_of(of, 2).owners for of in (ALL["helmholtz"], problem.helmholtz(boundary=0)))
     assert [len(shard) for shard in with_them] == [288 + 96] * 2 and [len(shard) for shard in without] == [288] * 2
     assert len(np.intersect1d(*with_them)) == 96 and not len(np.intersect1d(*without))
+    made = {
+        name: make(**arguments)
+        for name, (make, arguments) in problem.makers(SETTINGS | {"share_points": False}).items()
+    }
+    for experiment in made.values():
+        data = data_of(experiment, 6)
+        assert sum(map(len, data.owners)) == len(data.pool["x"])
 
 
 def test_a_sweep_trains_a_problem_and_measures_its_error():
@@ -252,13 +267,8 @@ def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
     assert w1(*clouds[:2]) > 0
 
 
-SETTINGS = {f"helmholtz_{name}": v for name, v in {"k0": 1.5, "side": 6, "boundary": 8}.items()}
-SETTINGS |= dict(allen_cahn_lines=12, allen_cahn_times=5, allen_cahn_boundary=4, allen_cahn_initial=3)
-SETTINGS |= dict(allen_cahn_d=0.02, allen_cahn_k=2.0, problems=[*LEVELS])
-
-
 def test_problems_by_name_have_the_settings_of_their_family():
-    found = problem.problems(SETTINGS | {"allen_cahn_activation": "sine"})
+    found = {name: make(**arguments) for name, (make, arguments) in problem.makers(SETTINGS).items()}
     expected = {
         "poisson": problem.poisson(),
         "helmholtz": problem.helmholtz(1.5 * np.pi, 6, 8),
@@ -277,23 +287,31 @@ def test_problems_by_name_have_the_settings_of_their_family():
         net = random_net(experiment)
         torch.testing.assert_close(found[name].residuals(net, batch), experiment.residuals(net, batch))
     assert isinstance(found["allen_cahn_2"].net.net[1], Sine)
-    tanh = problem.problems(SETTINGS | {"allen_cahn_activation": "tanh"})
-    assert isinstance(tanh["allen_cahn_2"].net.net[1], torch.nn.Tanh)
+    make, arguments = problem.makers(SETTINGS | {"allen_cahn_activation": "tanh"})["allen_cahn_2"]
+    assert isinstance(make(**arguments).net.net[1], torch.nn.Tanh)
 
 
 # why Poisson's federation stays behind
 
 
+RULES_TRIED = ["FedAvg", "FedProx", "fresh correction + averaged moments"]
+
+
 @pytest.fixture(scope="module")
 def gap():
-    rules = ["FedAvg", "averaged second moments", "fresh correction + averaged moments"]
-    return problem.gap(32, [3, 1], rules, [5, 1], rounds=2, lr=1e-3)
+    p = SETTINGS | dict(
+        seeds=[3, 1], poisson_seeds=[0], allen_cahn_seeds=[0], lr=1e-3, evaluations=1, local_updates=5, levels=LEVELS
+    )
+    p |= dict(rounds=dict.fromkeys(LEVELS, 2), gap_level=32, gap_rules=RULES_TRIED, gap_E=[5, 1])
+    calls = {name: call for name, call in problem.trainings(p).items() if name.startswith("gap/")}
+    assert len(calls) == 8, "FedProx is tried with two knobs"
+    return problem.gap(trainings.histories_of(calls, Path(), "always"))
 
 
 def test_every_rule_takes_the_same_steps_and_is_charged_for_what_it_sends(gap):
     assert list(gap)[:2] == ["FedAvg, E = 5", "FedAvg, E = 1"] and len(gap) == 6
     P = sum(p.numel() for p in problem.poisson().net.parameters())
-    vectors = {"FedAvg": 1, "averaged second moments": 2, "fresh correction + averaged moments": 4}
+    vectors = dict(zip(RULES_TRIED, (1, 1, 4), strict=True))
     for of in gap.values():
         assert of["megabytes"] == pytest.approx(4 * vectors[of["rule"]] * P * 2 * (10 // of["E"]) / 1e6)
         assert len(of["error_percent"]) == 2

@@ -1,0 +1,317 @@
+"""A training is a file: what took time is stored once, by name and settings; figures, tables and verdicts read it.
+
+``figures/<notebook>/paper/trainings/<name>.nc`` holds stacks, a group each: rows (kind, level, seed) of an experiment,
+their settings, and what ran. Rows of the settings and the ``numerics`` that are asked for are read, the others trained.
+"""
+
+import inspect
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+from filelock import FileLock
+
+from ..federated.batches import Local
+from ..federated.checkpoints import Checkpoint
+from ..federated.experiment import KINDS, Experiment, Row, sweep
+from ..federated.history import History, gathered
+from ..files import ROOT, replacing
+from ..runs.profiles import FIGURES
+from ..runs.results import Run, environment
+
+LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
+RESOLVED = ("rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal")
+
+
+class Call(NamedTuple):
+    """What is trained, in words that can be written down: a sweep of the experiment that a function makes.
+
+    make: a function of a module -> Experiment; settings: its arguments. levels, seeds, kinds, changes: of ``sweep``.
+    apart: every row is a stack of its own, for one takes more than twenty minutes.
+    """
+
+    make: Callable[..., Experiment]
+    settings: Mapping
+    levels: Sequence
+    seeds: Sequence[int]
+    kinds: Sequence[str] = tuple(KINDS)
+    changes: Mapping = {}
+    apart: bool = False
+
+    def experiment(self) -> Experiment:
+        """With its changes."""
+        own = {name: value for name, value in self.changes.items() if name in Experiment._fields}
+        return self.make(**self.settings)._replace(**own)
+
+    def rows(self) -> list[Row]:
+        """All that are wanted; a centralised model stands at each level, even where all levels share it."""
+        return [Row(kind, level, seed) for seed, level, kind in product(self.seeds, self.levels, self.kinds)]
+
+
+class Stored(NamedTuple):
+    """A stack that was trained. settings: see ``settings_of``. about: seconds, backend, hardware, versions, ..."""
+
+    history: History
+    settings: dict
+    about: dict
+
+
+def settings_of(call: Call) -> dict:
+    """What a row depends on but for kind, level and seed, as JSON: the experiment's own values stand in it, too, so
+    that a default which changes in the code is seen."""
+    experiment, arguments = call.experiment(), inspect.signature(call.make).bind(**call.settings)
+    arguments.apply_defaults()
+    return {
+        "experiment": plain(call.make),
+        "arguments": {name: plain(value) for name, value in arguments.arguments.items()},
+        "changes": {name: plain(value) for name, value in call.changes.items()},
+        "resolved": {name: plain(getattr(experiment, name)) for name in RESOLVED},
+        "numerics": experiment.numerics,
+    }
+
+
+def plain(value):
+    """A setting as JSON: numbers, texts, lists, dicts, or the name of a function or class that a module has."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(part) for part in value]
+    name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+    if "<" in name or name.startswith(".") or name.endswith("."):
+        raise ValueError(f"{value!r} cannot be written down; expected a number, a text, or what a module has by name")
+    return name
+
+
+def call_of(settings: Mapping, levels: Sequence = (), seeds: Sequence[int] = ()) -> Call:
+    """The call that ``settings_of`` wrote down."""
+
+    def named(value):
+        module, _, name = value.rpartition(".")
+        return getattr(import_module(module), name)
+
+    arguments = {
+        name: named(value) if isinstance(value, str) and "." in value else value
+        for name, value in settings["arguments"].items()
+    }
+    changes = dict(settings["changes"])
+    if "local" in changes:
+        changes["local"] = Local(*changes["local"])
+    return Call(named(settings["experiment"]), arguments, levels, seeds, changes=changes)
+
+
+def difference(one: Mapping, other: Mapping, where: str = "") -> str:
+    """The first setting that differs, with both values; empty where none does."""
+    for name in {**one, **other}:
+        a, b = one.get(name), other.get(name)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            if inner := difference(a, b, f"{where}{name}."):
+                return inner
+        elif a != b:
+            return f"{where}{name} = {b!r}, not {a!r}"
+    return ""
+
+
+# files
+
+
+def read(path: Path) -> list[Stored]:
+    """The stacks of a file; none where there is no file.
+
+    Raises:
+        ValueError: the file is damaged, or none of ours.
+    """
+    if not path.exists():
+        return []
+    hint = f"take it from git again (git checkout {path.name}), or remove it and train anew"
+    try:
+        with xarray.open_datatree(path, engine="h5netcdf") as tree:
+            groups = [node.to_dataset().load() for _, node in sorted(tree.children.items(), key=lambda of: int(of[0]))]
+        return [
+            Stored(History.from_dataset(of), json.loads(of.attrs["settings"]), json.loads(of.attrs["about"]))
+            for of in groups
+        ]
+    except Exception as error:  # h5py raises half a dozen types for a damaged file
+        raise ValueError(
+            f"{path} cannot be read as stored trainings ({type(error).__name__}: {error}); {hint}"
+        ) from None
+
+
+def write(path: Path, stacks: Iterable[Stored]) -> None:
+    """All stacks into a file, whole or not at all; losses of at most LOSSES rounds, in float32."""
+    groups = {}
+    for i, (history, settings, about) in enumerate(stacks):
+        dataset = history.to_dataset()
+        R = history.shape[0]
+        kept = np.unique(np.concatenate([np.arange(min(3, R)), np.linspace(0, R - 1, min(LOSSES, R)).astype(int)]))
+        dataset = dataset.isel(loss_round=kept)
+        dataset = dataset.assign(losses=dataset.losses.astype("float32"))
+        dataset.attrs |= {"settings": json.dumps(settings), "about": json.dumps(about)}
+        groups[f"/{i}"] = dataset
+    tree = xarray.DataTree.from_dict(groups)
+    packed = {"zlib": True, "complevel": 4, "shuffle": True}
+    encoding = {group: {name: packed for name in of.data_vars if of[name].size > 64} for group, of in groups.items()}
+    with replacing(path) as partial:
+        tree.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
+
+
+def matching(stacks: Iterable[Stored], settings: Mapping) -> dict[Row, History]:
+    """Row -> the training that has it, of those with exactly these settings."""
+    return {
+        Row(*key): stack.history
+        for stack in stacks
+        if not difference(stack.settings, settings)
+        for key in stack.history.rows
+    }
+
+
+def at(there: Mapping[Row, object], row: Row) -> Row | None:
+    """The key under which a row stands: a centralised model that all levels share has no level."""
+    shared = row._replace(level=None) if row.kind == "centralised" else row
+    return next((key for key in (row, shared) if key in there), None)
+
+
+def stored(call: Call, path: Path) -> tuple[History | None, list[Row]]:
+    """What a file has of a call, as one history (None: nothing), and the rows that it has not."""
+    there = matching(read(path), settings_of(call))
+    keys = {row: at(there, row) for row in call.rows()}
+    wanted = [*dict.fromkeys(key for key in keys.values() if key)]
+    history = gathered([*{id(h): h for h in (there[key] for key in wanted)}.values()], wanted) if wanted else None
+    return history, [row for row, key in keys.items() if key is None]
+
+
+def levels_of(history: History) -> list:
+    """The levels that have every kind and seed of a history, in order."""
+    kinds, seeds = history.labels("kind"), history.labels("seed")
+    levels = sorted(level for level in history.labels("level") if level is not None)
+    return [n for n in levels if all(at(history.rows, Row(kind, n, seed)) for kind in kinds for seed in seeds)]
+
+
+# training
+
+
+class OutOfTime(Exception):
+    """The hours that a training may take are over; it goes on from its checkpoint."""
+
+
+def train_missing(call: Call, path: Path, until: float = float("inf"), **train_args) -> None:
+    """Train the rows of a call that a file has not, as one stack (or each apart), and add them.
+
+    until: a time (``time.monotonic``) after which no further round is begun.
+
+    Raises:
+        OutOfTime: it came; a checkpoint beside the file keeps what was done.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        _, rows = stored(call, path)
+        for stack in [[row] for row in rows] if call.apart else [rows] if rows else []:
+            if at(matching(read(path), settings_of(call)), stack[0]):
+                continue  # a model that all levels share came with another row
+            write(path, [*read(path), trained(call, stack, path, until, **train_args)])
+
+
+def trained(call: Call, rows: Sequence[Row], path: Path, until: float, **train_args) -> Stored:
+    """Some rows of a call, trained as one stack."""
+    settings, began, cpu = settings_of(call), time.monotonic(), time.process_time()
+    key = sha256(json.dumps([settings, rows]).encode()).hexdigest()[:16]
+    checkpoint = Checkpoint(path.with_name(f".{path.stem}-{key}.pt"), key)
+
+    def look(done: int) -> None:
+        if time.monotonic() > until:
+            raise OutOfTime(f"{path.stem}: {done} rounds are done; the same command goes on from there")
+
+    past = json.loads(clock.read_text()) if (clock := checkpoint.path.with_suffix(".json")).exists() else [0, 0]
+    try:
+        history = sweep(
+            call.make(**call.settings), call.levels, call.seeds, call.kinds, rows=rows, checkpoint=checkpoint,
+            progress=look, **call.changes, **train_args,
+        )  # fmt: skip
+    finally:
+        spent = [past[0] + time.monotonic() - began, past[1] + time.process_time() - cpu]
+        clock.write_text(json.dumps(spent))
+    about = environment() | {"seconds": spent[0], "cpu_seconds": spent[1], "backend": history.backend}
+    about |= {"commit": commit(), "levels": [*call.levels], "seeds": [*call.seeds]}
+    for path in (checkpoint.path, clock):
+        path.unlink(missing_ok=True)
+    return Stored(history, settings, about)
+
+
+def commit() -> str:
+    """The commit of the code that ran; empty where there is no git."""
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return asked.stdout.strip()
+
+
+def histories_of(calls: Mapping[str, Call], folder: Path, who: str, **train_args) -> dict[str, History]:
+    """Name -> history of each call; "gap/FedAvg" and "gap/Mime" are in one file, gap.nc.
+
+    who trains: "always" (nothing is read or kept), "missing", or "never". What is not there is left out, and said.
+    """
+    histories, absent = {}, []
+    for name, call in calls.items():
+        if who == "always":
+            experiment = call.make(**call.settings)
+            histories[name] = sweep(experiment, call.levels, call.seeds, call.kinds, **call.changes, **train_args)
+            continue
+        path = file_of(folder, name)
+        if who == "missing":
+            train_missing(call, path, **train_args)
+        history, rows = stored(call, path)
+        if history:
+            histories[name] = history
+        if rows:
+            absent.append(f"{name}: {len(rows)} of {len(call.rows())} rows, {why_not(call, path)}")
+    if absent:
+        print("Not there yet, and drawn as absent:", "; ".join(absent))
+    return histories
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """Where a training is kept."""
+    return folder / f"{name.split('/')[0]}.nc"
+
+
+def why_not(call: Call, path: Path) -> str:
+    """Why rows of a file do not count: the first setting of the nearest stack that differs."""
+    differences = [difference(settings_of(call), stack.settings) for stack in read(path)]
+    if all(differences) and differences:
+        return f"the stored ones have {min(differences, key=len)}"
+    return "never trained"
+
+
+def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) -> float:
+    """Train the first rounds of a stored stack again: the largest relative difference of any loss.
+
+    rows: some of its rows; all by default.
+    """
+    call = call_of(stack.settings, stack.about["levels"], stack.about["seeds"])
+    changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
+    rows = rows or [Row(*key) for key in stack.history.rows]
+    again = sweep(call.make(**call.settings), call.levels, call.seeds, rows=rows, **changes)
+    old = np.concatenate([stack.history.losses[:rounds, stack.history.rows[key]] for key in again.rows], 1)
+    return float(np.nanmax(np.abs(again.losses - old) / np.abs(old)))
+
+
+def of(run: Run, calls: Mapping[str, Call], **train_args) -> dict[str, History]:
+    """What a notebook's run trains, or reads: quick and custom runs train, the paper profile reads.
+
+    ``python -m fedlib train`` and a batch with FEDLIB_TRAIN=missing train what is not there.
+    """
+    who = "always" if run.custom or run.profile != "paper" else os.environ.get("FEDLIB_TRAIN", "never")
+    return histories_of(calls, folder_of(run.notebook), who, **train_args)
+
+
+def folder_of(notebook: str) -> Path:
+    """Where a notebook's trainings are."""
+    return FIGURES / "paper" / notebook / "trainings"

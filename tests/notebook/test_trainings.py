@@ -1,0 +1,248 @@
+"""A training is a file: rows come back as they were, those of the settings that are asked for, and can be made anew."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedlib.federated import stack as start_of
+from fedlib.federated.batches import Local
+from fedlib.federated.experiment import Row, of_each, sweep
+from fedlib.federated.history import History, gathered
+from fedlib.files import ROOT
+from fedlib.models import jets
+from fedlib.notebook import missing, trainings
+from fedlib.notebook.trainings import (
+    Call,
+    OutOfTime,
+    call_of,
+    difference,
+    file_of,
+    histories_of,
+    levels_of,
+    read,
+    replay,
+    settings_of,
+    stored,
+    train_missing,
+)  # fmt: skip
+from fedlib.papers import rooms
+from fedlib.papers.fedsciml.forward import problem
+
+from ..new_problem import oscillator
+
+CHANGES = {"rounds": 4, "local": Local(2), "evaluations": 2}
+EAGER = {"backend": "eager"}
+
+
+def call(levels=(2, 6), seeds=(0, 1), **more) -> Call:
+    return Call(oscillator, {}, [*levels], [*seeds], **{"changes": CHANGES} | more)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "oscillator.nc"
+
+
+def test_a_history_survives_the_way_through_a_dataset():
+    history = sweep(oscillator(), [2, 6], [0, 1], rounds=3, evaluations=3)
+    back = History.from_dataset(history.to_dataset())
+    assert back.rows == history.rows and back.rounds == history.rounds and back.parts == [*history.parts]
+    assert torch.equal(back.theta, history.theta) and len(back.distinct) == len(history.distinct)
+    np.testing.assert_array_equal(back.losses, history.losses)
+    for name, values in history.metrics.items():
+        np.testing.assert_array_equal(back.metrics[name], values)
+    assert of_each(back).equals(of_each(history))
+
+
+def test_some_rows_of_several_trainings_are_one_history():
+    one, other = (sweep(oscillator(), levels, [0], rounds=2) for levels in ([2], [6, 10]))
+    keys = [("federated", 10, 0), ("isolated", 2, 0)]
+    both = gathered([one, other], keys)
+    assert [*both.rows] == keys and len(both.distinct) == 3
+    torch.testing.assert_close(both.models("isolated", 2, 0), one.models("isolated", 2, 0), rtol=0, atol=0)
+    np.testing.assert_array_equal(both.losses[:, :2], other.losses[:, other.rows[keys[0]]])
+    with pytest.raises(ValueError, match="expected the same of all"):
+        gathered([one, sweep(oscillator(), [6], [0], rounds=3)], [*keys[1:], ("federated", 6, 0)])
+
+
+def test_what_is_there_is_read_and_what_is_not_is_trained_and_added(path):
+    train_missing(call([2]), path, **EAGER)
+    first = read(path)
+    assert len(first) == 1 and stored(call([2]), path)[1] == []
+    history, absent = stored(call(), path)
+    assert {row.level for row in absent} == {6} and len(absent) == 6
+    train_missing(call(), path, **EAGER)
+    assert len(read(path)) == 2 and stored(call(), path)[1] == []
+    np.testing.assert_array_equal(read(path)[0].history.theta, first[0].history.theta)
+    before = path.read_bytes()
+    train_missing(call(), path, **EAGER)
+    assert path.read_bytes() == before, "nothing was missing"
+    history, _ = stored(call(), path)
+    alone = sweep(oscillator(), [2, 6], [0, 1], **CHANGES, **EAGER)
+    np.testing.assert_allclose(of_each(history), of_each(alone), rtol=1e-3)  # other stacks, float32
+    assert levels_of(history) == [2, 6]
+
+
+def test_rows_apart_are_stacks_of_their_own(path):
+    train_missing(call([2], [0], apart=True), path, **EAGER)
+    assert [[*stack.history.rows] for stack in read(path)] == [
+        [("federated", 2, 0)],
+        [("isolated", 2, 0)],
+        [("centralised", 2, 0)],
+    ]
+    about = read(path)[0].about
+    assert about["backend"] == "eager" and about["seconds"] > 0 and about["versions"]["torch"] and about["hardware"]
+
+
+def test_other_settings_and_another_numerics_are_never_used_and_the_first_difference_is_named(
+    path, capsys, monkeypatch
+):
+    train_missing(call([2], [0]), path, **EAGER)
+    longer = call([2], [0], changes=CHANGES | {"rounds": 5})
+    assert histories_of({"oscillator": longer}, path.parent, "never") == {}
+    assert "oscillator: 3 of 3 rows, the stored ones have changes.rounds = 4, not 5" in capsys.readouterr().out
+    made = Call.experiment
+    monkeypatch.setattr(Call, "experiment", lambda self: made(self)._replace(numerics=2))
+    assert histories_of({"oscillator": call([2], [0])}, path.parent, "never") == {}
+    assert "numerics = 1, not 2" in capsys.readouterr().out
+
+
+def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, monkeypatch):
+    quick = histories_of({"oscillator": call([2], [0])}, path.parent, "always", **EAGER)
+    assert [*quick["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
+    assert not path.exists()
+    train_missing(call([2], [0]), path, **EAGER)
+    monkeypatch.setattr(trainings, "sweep", None)
+    assert [*histories_of({"oscillator": call([2], [0])}, path.parent, "never")] == ["oscillator"]
+
+
+def test_a_call_is_written_down_and_comes_back():
+    made = Call(problem.allen_cahn, {"clients": 3, "activation": nn.Tanh, "lines": 12}, [3], [0], changes=CHANGES)
+    settings = settings_of(made)
+    assert settings["arguments"]["boundary"] == 400 and settings["resolved"]["local"][0] == 2
+    assert settings["arguments"]["activation"] == "torch.nn.modules.activation.Tanh"
+    again = call_of(settings, [3], [0])
+    assert again.make is problem.allen_cahn and again.changes["local"] == Local(2)
+    assert again.settings["activation"] is nn.Tanh and not difference(settings, settings_of(again))
+    with pytest.raises(ValueError, match="cannot be written down"):
+        settings_of(call(changes={"decay": lambda r: 1.0}))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"no netCDF", lambda b: b""])
+def test_a_damaged_or_foreign_file_is_named(path, damage):
+    train_missing(call([2], [0]), path, **EAGER)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"oscillator.nc cannot be read as stored trainings .*git checkout"):
+        stored(call([2], [0]), path)
+
+
+@pytest.mark.fault("survived")
+def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
+    train_missing(call([2], [0]), path, **EAGER)
+    before = path.read_bytes()
+
+    def full(*given, **named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(trainings.xarray.DataTree, "to_netcdf", full)
+    with pytest.raises(OSError, match="No space left"):
+        train_missing(call([2, 6], [0]), path, **EAGER)
+    assert path.read_bytes() == before and not [
+        p for p in path.parent.iterdir() if p.name.startswith(".oscillator.nc.1")
+    ]
+
+
+def test_a_training_that_runs_out_of_time_goes_on_to_the_same_numbers(path, tmp_path, monkeypatch):
+    monkeypatch.setattr("fedlib.federated.checkpoints.SECONDS", -1)  # keep every round
+    whole = tmp_path / "whole.nc"
+    train_missing(call([2], [0]), whole, **EAGER)
+    with pytest.raises(OutOfTime, match="the same command goes on from there"):
+        train_missing(call([2], [0]), path, time.monotonic(), **EAGER)
+    assert not path.exists() and [p for p in tmp_path.iterdir() if p.suffix == ".pt"]
+    train_missing(call([2], [0]), path, **EAGER)
+    assert not [p for p in tmp_path.iterdir() if p.suffix in (".pt", ".json")]
+    one, other = (stored(call([2], [0]), p)[0] for p in (path, whole))
+    assert torch.equal(one.theta, other.theta) and np.array_equal(one.losses, other.losses)
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.new_problem import oscillator
+from fedlib.federated import checkpoints
+from fedlib.notebook.trainings import Call, train_missing
+checkpoints.SECONDS = 0
+Path(sys.argv[1] + ".begun").touch()
+train_missing(Call(oscillator, {}, [2], [0], changes={"rounds": 100_000}), Path(sys.argv[1]), backend="eager")
+"""
+
+
+@pytest.mark.fault("survived")
+def test_a_killed_training_leaves_no_file_but_a_checkpoint(path):
+    run = subprocess.Popen([sys.executable, "-c", KILLED, path], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    kept = lambda: [p for p in path.parent.iterdir() if p.suffix == ".pt"]  # noqa: E731
+    for _ in range(600):
+        if kept() or run.poll() is not None:
+            break
+        time.sleep(0.1)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert kept() and not path.exists()
+
+
+def test_the_first_rounds_are_made_again_and_a_change_is_seen(path, monkeypatch):
+    """A constant, an activation, a stream: whatever moves the numbers."""
+    train_missing(call([2, 6], [0]), path, **EAGER)
+    (stack,) = read(path)
+    assert replay(stack) < 1e-5 and replay(stack, [Row("federated", 6, 0)]) < 1e-5
+    exact = torch.linspace
+    monkeypatch.setattr(torch, "linspace", lambda a, b, n, **how: exact(a, 1.01 * b, n, **how))
+    assert replay(stack) > 1e-4
+    monkeypatch.undo()
+    right = jets.elementwise
+    monkeypatch.setattr(jets, "elementwise", lambda activation, z, order: right(jets.Sine(), z, order))
+    assert replay(stack) > 1e-4
+    monkeypatch.undo()
+    stream = start_of.torch_stream
+    monkeypatch.setattr(start_of, "torch_stream", lambda seed, name, *rest: stream(seed, f"{name}s", *rest))
+    assert replay(stack) > 1e-4
+
+
+@pytest.mark.parametrize("notebook", rooms())
+def test_stored_trainings_can_be_made_again(notebook):
+    """A sample of rows of every stack that is committed, other ones each day of the month; make replay takes all."""
+    whole, day = os.environ.get("FEDLIB_REPLAY") == "all", int(time.strftime("%d"))
+    for file in sorted(trainings.folder_of(notebook).glob("*.nc")):
+        for stack in read(file):
+            rows = [Row(*key) for key in stack.history.rows]
+            some = rows if whole else [rows[(7 * day + i * len(rows) // 4) % len(rows)] for i in range(4)]
+            assert replay(stack, list(dict.fromkeys(some))) < 1e-4, f"{file.name}: {stack.settings}"
+
+
+def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, monkeypatch):
+    class room:
+        NOTEBOOK = "05_pinn_forward"
+
+        @staticmethod
+        def trainings(p):
+            longer = call([2], [0, 1], changes=CHANGES | {"rounds": 400})
+            return {"b/long": longer, "b/short": call([2], [0, 1]), "c": call([6], [0])}
+
+    for module in (missing, trainings):
+        monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
+    train_missing(call([2], [0]), file_of(tmp_path, "b/short"), **EAGER)
+    names = [(name, rows, hours) for name, _, rows, hours in missing.missing(room)]
+    assert [(name, rows) for name, rows, _ in names] == [("b/short", 3), ("b/long", 6), ("c", 3)]
+    assert names[1][2] == pytest.approx(2 * 100 * names[0][2], rel=1e-6) and names[2][2] is None
+    text = missing.lines(room)
+    assert "b/short" in text[1] and "core-hours" in text[1] and "nothing of it ever ran" in text[3]
+    assert missing.train(room, **EAGER) == "3 trainings are there now" and missing.train(room) == "nothing was missing"
+    assert missing.lines(room) == ["05_pinn_forward: all of it is trained"]
