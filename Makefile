@@ -23,7 +23,7 @@ lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper test faults mutants draws lab app site bench latency engines report format facts lock hooks clean \
+.PHONY: help setup figures paper missing train draw replay test faults mutants draws lab app site bench latency engines report format facts lock hooks clean \
   test-bench test-flare test-dask test-app
 
 help:  ## show the targets
@@ -49,8 +49,21 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 figures: setup  ## run every notebook in the quick profile and write the figures
 	$(PY) -m fedlib run --profile quick --jobs $(JOBS)
 
+paper: export FEDLIB_TRAIN = missing
 paper: setup  ## run every notebook in the paper profile (hours; see README); DEVICE=cuda: all long profiles, on a GPU
 	$(PY) -m fedlib $(if $(DEVICE),queue --device $(DEVICE),run --profile paper --jobs 1)
+
+missing: setup  ## what is not trained yet, with core-hours, the cheapest first
+	$(PY) -m fedlib missing
+
+train: setup  ## train what is missing (NOTEBOOK=05_pinn_forward HOURS=2)
+	$(PY) -m fedlib train $(NOTEBOOK) $(if $(HOURS),--hours $(HOURS))
+
+draw: setup  ## draw the paper's figures from stored trainings, of the notebooks that have them; trains nothing
+	$(PY) -m fedlib run $$($(PY) -m fedlib missing --names) --profile paper --jobs $(JOBS)
+
+replay: setup  ## train the first rounds of every stored training again, and compare
+	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/notebook/test_trainings.py -k made_again
 
 report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report --profile paper

@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_argument(
             "notebook", nargs="?" if command is todo else None, default="", help="05_pinn_forward, or 05"
         )
+    todo.add_argument("--names", action="store_true", help="the notebooks that have stored trainings, and nothing else")
     train.add_argument("--hours", type=float, help="stop then; the same command goes on from there")
     train.add_argument("--only", default="", metavar="NAME", help="trainings whose names begin so")
     train.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
@@ -105,6 +106,9 @@ def trainings(given: argparse.Namespace) -> int:
     chosen = {name: room for name, room in rooms().items() if name.startswith(given.notebook)}
     if not chosen:
         raise ValueError(f"no room has a notebook {given.notebook!r}; there are {', '.join(rooms())}")
+    if given.command == "missing" and given.names:
+        print(*chosen)
+        return 0
     for room in chosen.values():
         if given.command == "missing":
             print(*missing.lines(room), sep="\n")

@@ -236,9 +236,19 @@ def of_each(history: History, metric: str = "error") -> xarray.DataArray:
     for kind in history.labels("kind"):
         values = history.of(metric, kind=kind)
         values = values.mean("client") if kind == "isolated" else values.isel(client=0, drop=True)
-        each.append(values if "level" in values.dims else values.expand_dims(level=levels))
+        each.append(at_each(values, levels))
     order = ["round", "kind", "level", "seed", ...]
     return xarray.concat(each, xarray.DataArray(history.labels("kind"), dims="kind", name="kind")).transpose(*order)
+
+
+def at_each(values: xarray.DataArray, levels: Sequence) -> xarray.DataArray:
+    """The array with all these levels; one without a value of its own has that of the model that all levels share."""
+    if "level" not in values.dims:
+        return values.expand_dims(level=levels)
+    there = values.level.values.tolist()
+    apart = [i for i, level in enumerate(there) if level is not None]
+    spread = values.isel(level=apart).assign_coords(level=[there[i] for i in apart]).reindex(level=levels)
+    return spread if None not in there else spread.fillna(values.isel(level=there.index(None), drop=True))
 
 
 def models_of(history: History, kind: str, level, seed: int) -> Tensor:

@@ -77,6 +77,8 @@ def execute(notebook: Path, parameters: Mapping, stamp: str, target: Path) -> st
             kernel_name="python3", progress_bar=False, log_output=False,
             extra_arguments=["--log-level=ERROR"],  # else every kernel says that it is on TCP
         )  # fmt: skip
+        if (target / "trainings").is_dir():  # what figures are drawn from stays
+            shutil.copytree(target / "trainings", partial / "trainings", ignore=shutil.ignore_patterns(".*"))
         result = read_result(partial / "result.json") | {"stamp": stamp, "outputs": inventory(partial)}
         write_atomically(partial / "result.json", json.dumps(result, indent=1, allow_nan=False) + "\n")
         if target.exists():

@@ -267,7 +267,7 @@ def trainings(p: Mapping) -> dict[str, Call]:
         apart = name.startswith("allen_cahn")  # half an hour each
         seeds = p["allen_cahn_seeds" if apart else "poisson_seeds" if name == "poisson" else "seeds"]
         changes = {"rounds": p["rounds"][name], "local": Local(p["local_updates"]), **common}
-        calls[name] = Call(make, settings, sorted(set(p["levels"][name])), seeds, changes=changes, apart=apart)
+        calls[name] = Call(make, settings, [*dict.fromkeys(p["levels"][name])], seeds, changes=changes, apart=apart)
     if "poisson" in calls:
         for rule, E in product(p["gap_rules"], p["gap_E"]):
             changes = {"rounds": max(1, round(5 * p["rounds"]["poisson"] / E)), "local": Local(E), "lr": p["lr"]}
