@@ -309,7 +309,11 @@ def of(run: Run, calls: Mapping[str, Call], **train_args) -> dict[str, History]:
     ``python -m fedlib train`` and a batch with FEDLIB_TRAIN=missing train what is not there.
     """
     who = "always" if run.custom or run.profile != "paper" else os.environ.get("FEDLIB_TRAIN", "never")
-    return histories_of(calls, folder_of(run.notebook), who, **train_args)
+    histories = histories_of(calls, folder_of(run.notebook), who, **train_args)
+    if who != "always":
+        files = {file_of(folder_of(run.notebook), name) for name in histories}
+        run.core_s = sum(stack.about["cpu_seconds"] for path in files for stack in read(path))
+    return histories
 
 
 def folder_of(notebook: str) -> Path:

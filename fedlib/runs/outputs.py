@@ -21,8 +21,10 @@ def read_result(path: Path) -> dict:
 
 
 def core_seconds(result: dict) -> float:
-    """Wall time of a run times the processes that it trained in."""
-    return result["wall_s"] * max(result["parameters"].get(name) or 1 for name in ("workers", "processes"))
+    """What the trainings that it read took; else wall time of a run times the processes that it trained in."""
+    return result.get("core_s") or result["wall_s"] * max(
+        result["parameters"].get(name) or 1 for name in ("workers", "processes")
+    )
 
 
 def inventory(folder: Path) -> dict[str, list]:

@@ -95,6 +95,8 @@ class Run:
         self.measured: dict[str, Measured] = {}
         self.claims: dict[str, dict] = {}
         self.started = time.time()
+        self.there: dict = {}  # parameters as far as they were trained, where the run reads stored trainings
+        self.core_s: float | None = None  # what those took, all together
 
     @property
     def custom(self) -> bool:
@@ -188,9 +190,10 @@ class Run:
             "profile": self.profile,
             "label": self.label,
             "parameters": self.parameters,
-            "reduced": reduced(self.notebook, self.parameters),
+            "reduced": reduced(self.notebook, self.parameters | self.there),
             "environment": environment(),
             "wall_s": round(time.time() - self.started, 1),
+            **({} if self.core_s is None else {"core_s": round(self.core_s, 1)}),
             "metrics": metrics,
             "comparisons": [asdict(c) for c in self.comparisons()],
             "claims": self.claims,

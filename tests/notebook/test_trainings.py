@@ -123,6 +123,27 @@ def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, m
     assert [*histories_of({"oscillator": call([2], [0])}, path.parent, "never")] == ["oscillator"]
 
 
+class Reader:
+    """As much of a Run as matters."""
+
+    notebook, custom, core_s = "05_pinn_forward", False, None
+
+    def __init__(self, profile):
+        self.profile = profile
+
+
+def test_the_paper_profile_reads_and_says_what_its_trainings_took(path, monkeypatch):
+    monkeypatch.setattr(trainings, "folder_of", lambda notebook: path.parent)
+    monkeypatch.delenv("FEDLIB_TRAIN", raising=False)
+    calls = {"oscillator": call([2], [0])}
+    assert trainings.of(Reader("paper"), calls, **EAGER) == {}
+    quick = Reader("quick")
+    assert trainings.of(quick, calls, **EAGER) and quick.core_s is None and not path.exists()
+    monkeypatch.setenv("FEDLIB_TRAIN", "missing")
+    assert trainings.of(paper := Reader("paper"), calls, **EAGER) and path.exists()
+    assert paper.core_s == sum(stack.about["cpu_seconds"] for stack in read(path)) > 0
+
+
 def test_a_call_is_written_down_and_comes_back():
     made = Call(problem.allen_cahn, {"clients": 3, "activation": nn.Tanh, "lines": 12}, [3], [0], changes=CHANGES)
     settings = settings_of(made)

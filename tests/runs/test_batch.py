@@ -98,6 +98,17 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     assert sorted(log.read_text().split()) == ["broken", "broken", "silent", "silent", "sound"]
 
 
+def test_a_new_run_keeps_the_trainings_of_a_notebook(project):
+    write_light(project[0], "sound")
+    kept = project[1] / "quick/sound/trainings"
+    kept.mkdir(parents=True)
+    (kept / "poisson.nc").write_text("years of work")
+    (kept / ".poisson.nc.lock").touch()
+    assert command(project, "sound") == 0 and result(project)["metrics"] == {"mean": 0}
+    assert [path.name for path in kept.iterdir()] == ["poisson.nc"]
+    assert "trainings/poisson.nc" in result(project)["outputs"]
+
+
 def test_profile_parameters_and_overrides_reach_the_notebook(project):
     assert command(project, "--profile", "long", "sound") == 0
     assert result(project, profile="long")["parameters"] == {"seed": 0, "n": 50, "scale": 1}
