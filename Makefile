@@ -132,4 +132,4 @@ hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
 clean:  ## remove the environment, the site and all figures but the committed ones
-	rm -rf .venv _site figures/quick figures/custom
+	rm -rf .venv _site figures/*/quick figures/*/custom-* figures/federate

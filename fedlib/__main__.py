@@ -88,13 +88,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"fedlib: {error}", file=sys.stderr)
         return 2
     print()
-    custom = [o.folder for o in outcomes if o.folder.parent.name == "custom"]
-    for name in sorted({o.folder.parent.name for o in outcomes}):
+    custom = [o.folder for o in outcomes if o.folder.name.startswith("custom-")]
+    for name in sorted({o.folder.name.split("-")[0] for o in outcomes}):
         print(report_of(name, given.figures, custom if name == "custom" else None), end="\n\n")
     for o in outcomes:
         print(f"{o.status:8} {o.notebook:28} {o.seconds:6.1f} s  {o.message}".rstrip())
-    folders = {*custom, *(o.folder.parent for o in outcomes if o.folder not in custom)}
-    print("Figures and results:", ", ".join(map(str, sorted(folders))))
+    where = [str(o.folder) for o in outcomes] if len(outcomes) < 3 else [f"{given.figures}/<notebook>/{given.profile}"]
+    print("Figures and results:", ", ".join(where))
     return int(any(o.status == "failed" for o in outcomes))
 
 

@@ -74,7 +74,14 @@ def test_every_exercise_has_a_solution(path):
 def test_story(path):
     """The order that readers expect: idea, parameters, run, the paper's figures, checked facts, exercises."""
     text = "\n".join(c.source for c in nbformat.read(path, 4).cells)
-    marks = ["## 1 The idea", "profile: str", "run = Run(", "../figures/paper/", "Checked facts", "Exercises"]
+    marks = [
+        "## 1 The idea",
+        "profile: str",
+        "run = Run(",
+        f"../figures/{path.stem}/paper/",
+        "Checked facts",
+        "Exercises",
+    ]
     positions = [text.find(mark) for mark in marks]
     assert -1 not in positions, dict(zip(marks, positions, strict=True))
     assert positions == sorted(positions)

@@ -19,7 +19,7 @@ FOLDER, CLIENTS, SEED = Path(ROOT) / "data/app_pendulum", 20, 0
 
 
 def main() -> None:
-    p = json.loads((ROOT / "figures/paper/01_pendulum/result.json").read_text())["parameters"]
+    p = json.loads((ROOT / "figures/01_pendulum/paper/result.json").read_text())["parameters"]
     m, scale = p["sensors"], p["length_scale"]
     own = deal(p["n_triplets"], CLIENTS, stream(SEED, "deal", CLIENTS))
     how = dict(lr=p["lr"], decay=p["decay"], seed=SEED)

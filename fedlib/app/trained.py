@@ -17,7 +17,7 @@ from ..plots import operator_fields, pendulum, stochastic
 from ..problems import arms, letters, letters_study
 from ..problems.operators import learn_antiderivative
 from ..runs import models
-from ..runs.profiles import FIGURES
+from ..runs.profiles import folder_of
 from ..runs.results import committed
 from ..streams import stream, torch_stream
 
@@ -44,7 +44,7 @@ def of_pendulum() -> ipywidgets.VBox:
 def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywidgets.VBox:
     """An input by its ten coefficients, and its antiderivative as the federation and each client know it."""
     levels: dict[int, dict[str, Tensor]] = {}
-    for (kind, label, n), row in rows(FIGURES / "panels/07_operator_learning").items():
+    for (kind, label, n), row in rows(folder_of("07_operator_learning", "panels")).items():
         if kind == "antiderivative":
             levels.setdefault(n, {})[label] = row[0]
     return operator_fields.antiderivative_explorer(learn_antiderivative().net(), levels, start, min(levels))
@@ -52,7 +52,7 @@ def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywi
 
 def of_noise() -> ipywidgets.VBox:
     """Bands of three losses at four noise levels."""
-    kept = rows(FIGURES / "paper/08_stochastic_regression")
+    kept = rows(folder_of("08_stochastic_regression", "paper"))
     return stochastic.band_explorer(SNN(1, 8, 16), {key: row[0] for key, row in kept.items()})
 
 
@@ -65,14 +65,14 @@ def of_arms() -> ipywidgets.VBox:
         "as coded": arms.coded(1, 8, 16, p["steps"], p["batch_size"], "coded 1D", domain=(0, 2 * torch.pi)).net,
         "as it should be": arms.proper(1, 8, 16, p["steps_proper"], 32, p["lr"], p["decay"]).net,
     }
-    kept = rows(FIGURES / "paper" / name)
+    kept = rows(folder_of(name, "paper"))
     return draw_arms.arms_explorer({(arm, sigma): (nets[arm], row[0]) for (arm, sigma), row in kept.items()})
 
 
 def of_letters() -> ipywidgets.VBox:
     """What each of 30 clients owns, what it draws alone, and what they draw together."""
     name = "09_stochastic_image"
-    p, kept, net = committed(name, "paper")["parameters"], rows(FIGURES / "paper" / name), SNN(2, 16, 32, std=0.1)
+    p, kept, net = committed(name, "paper")["parameters"], rows(folder_of(name, "paper")), SNN(2, 16, 32, std=0.1)
     picture = letters.Picture(letters.letters((p["height"], p["width"])))
     owned = letters_study.shards_of(picture, p["clients"], p["own"], p["others"], p["seeds"][0])
     x = letters.pixels(picture.shape)

@@ -26,12 +26,12 @@ from ..numerics.spaces import TERMS, chebyshev_draws
 from ..papers.fedsciml.forward.problem import poisson
 from ..problems import reaction as rates
 from ..problems.operators import learn_antiderivative, operator_error, operator_loss
-from ..runs.profiles import FIGURES
+from ..runs.profiles import folder_of
 from ..runs.results import environment
 from ..streams import stream
 from .deepxde_way import THEIRS, E
 
-FILE = FIGURES / "paper" / "deepxde" / "seeds.json"
+FILE = folder_of("deepxde", "paper") / "seeds.json"
 
 
 class Case(NamedTuple):

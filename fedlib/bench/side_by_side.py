@@ -15,7 +15,7 @@ from matplotlib import rc_context
 from ..files import replacing, write_atomically
 from ..notebook import style
 from ..plots.speed import draw_speed
-from ..runs.profiles import FIGURES
+from ..runs.profiles import FIGURES, folder_of
 from .common import in_own_process, load, machine, one_thread, peak_memory, time_problem
 from .problems import PROBLEMS
 from .ways import PEERS, installed, ways_of
@@ -70,7 +70,7 @@ def say(line: str) -> None:
 
 def run(quick: bool = False, folder: Path = FIGURES) -> Path:
     """Measure, write and draw; returns the JSON's path. A quick run leaves the committed numbers alone."""
-    target = folder / ("quick" if quick else "paper") / "speed" / f"{machine()}.json"
+    target = folder_of("speed", "quick" if quick else "paper", folder) / f"{machine()}.json"
     result = bench(quick)
     write_atomically(target, json.dumps(result, indent=1) + "\n")
     with replacing(target.with_suffix(".png")) as partial, rc_context():

@@ -48,7 +48,7 @@ def run(given: argparse.Namespace) -> int:
         raise ValueError(f"{engine} is not here; pip install 'fedlib[{engine}]', in an environment of its own")
     own = given.kit.name if given.kit else given.what
     name = f"federate-{path.stem}-{engine}" + (f"-{own}" if given.what in ("server", "site") else "")
-    folder = (given.folder or Path("figures/custom") / name).resolve()
+    folder = (given.folder or Path("figures/federate") / name).resolve()
     if given.what == "simulate":
         simulate(path, folder, engine, given.rounds, given.min_sites)
     else:

@@ -176,7 +176,7 @@ class Panel:
 
     def offer(self, folder: Path | None = None) -> None:
         """The figures that there are of this run and of the profiles."""
-        own = [self.figures / profile / self.notebook.stem for profile in ("quick", "paper")]
+        own = [profiles.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
         self.folders = dict(zip(self.pictures, (folder, *own), strict=True))
         names = sorted({path.stem for at in self.folders.values() if at for path in at.glob("*.png")})
         kept = self.figure.value

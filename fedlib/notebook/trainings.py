@@ -25,7 +25,7 @@ from ..federated.checkpoints import Checkpoint
 from ..federated.experiment import KINDS, Experiment, Row, sweep
 from ..federated.history import History, gathered
 from ..files import ROOT, replacing
-from ..runs.profiles import FIGURES
+from ..runs import profiles
 from ..runs.results import Run, environment
 
 LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
@@ -318,4 +318,4 @@ def of(run: Run, calls: Mapping[str, Call], **train_args) -> dict[str, History]:
 
 def folder_of(notebook: str) -> Path:
     """Where a notebook's trainings are."""
-    return FIGURES / "paper" / notebook / "trainings"
+    return profiles.folder_of(notebook, "paper") / "trainings"

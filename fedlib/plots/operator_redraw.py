@@ -18,7 +18,7 @@ from ..problems.operators import TITLES, choose
 from ..runs import models, pages
 from ..runs.claims import claims_of
 from ..runs.outputs import inventory, read_result
-from ..runs.profiles import FIGURES
+from ..runs.profiles import folder_of
 from ..runs.results import committed, paper_numbers
 from . import operator_examples as draw_examples
 from . import operators as draw
@@ -83,8 +83,6 @@ def redraw(folder: Path) -> None:
         fig.text(1, 0, label, ha="right", va="top", fontsize=6, color="0.4")
         with replacing(folder / f"{name}.png") as partial:
             partial.write_bytes(pages.png(fig))
-        with replacing(folder / f"{name}.svg") as partial:
-            fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
     result["claims"] = judged(result)
     if "outputs" in result:
         result["outputs"] = inventory(folder)
@@ -94,4 +92,4 @@ def redraw(folder: Path) -> None:
 if __name__ == "__main__":
     style.use()
     for profile in sys.argv[1:] or ("paper", "diffusion_reaction", "panels", "local_steps"):
-        redraw(FIGURES / profile / NOTEBOOK)
+        redraw(folder_of(NOTEBOOK, profile))

@@ -33,8 +33,8 @@ def run(
 ) -> list[Outcome]:
     """Run notebooks (all by default) and return one outcome each; a failure does not stop the others.
 
-    Figures and results land in figures/<profile>/<notebook>, those of changed parameters in a folder of their own
-    below figures/custom. Everything that can be wrong with names, profile, parameters and folders is reported before
+    Figures and results land in figures/<notebook>/<profile>, those of changed parameters beside them in a folder of
+    their own, custom-<hash>. All that can be wrong with names, profile, parameters and folders is reported before
     anything runs. jobs: notebooks at a time, one per core by default; limit: seconds that each may take;
     scheduler: the address of a dask scheduler, whose workers run them instead of this machine (docs/cluster.md).
     """

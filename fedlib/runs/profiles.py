@@ -16,6 +16,11 @@ from ..files import ROOT, write_atomically
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 
 
+def folder_of(notebook: str, profile: str, figures: Path = FIGURES) -> Path:
+    """Where the pictures and results of a run are, and the trainings of the paper profile."""
+    return figures / notebook / profile
+
+
 HEADER = "# The quick profile: the defaults of the cell tagged `parameters`, written by `python -m fedlib defaults`\n"
 
 
@@ -117,7 +122,7 @@ def defaults_of(notebook: Path) -> dict:
 def named(notebook: str, profile: str, parameters: Mapping, notebooks: Path = NOTEBOOKS) -> tuple[str, str]:
     """(label, folder below figures/) of a run: its profile's, or a custom run's own if a parameter was changed.
 
-    ("quick profile", "quick/01_pendulum") or ("custom: rounds=5", "custom/01_pendulum-<hash of what was changed>").
+    ("quick profile", "01_pendulum/quick") or ("custom: rounds=5", "01_pendulum/custom-<hash of what was changed>").
 
     Args:
         parameters: those of the run; compared with what the profile says about them. 5 and 5.0 are the same.
@@ -131,7 +136,7 @@ def named(notebook: str, profile: str, parameters: Mapping, notebooks: Path = NO
     if not path.exists():  # one's own, beside which its kernel runs
         path = Path(path.name)
     if not (defaults := defaults_of(path)):
-        return f"{profile} profile", f"{profile}/{notebook}"
+        return f"{profile} profile", f"{notebook}/{profile}"
     expected = defaults | profile_parameters(path, profile)
     changed = {
         name: value
@@ -139,11 +144,11 @@ def named(notebook: str, profile: str, parameters: Mapping, notebooks: Path = NO
         if name != "profile" and (name not in expected or _canonical(value) != _canonical(expected[name]))
     }
     if not changed:
-        return f"{profile} profile", f"{profile}/{notebook}"
+        return f"{profile} profile", f"{notebook}/{profile}"
     what = _canonical([profile, {name: _canonical(value) for name, value in changed.items()}])
     text = shorten(", ".join(f"{n}={shorten(str(v), 40, placeholder=' ...')}" for n, v in changed.items()), 120)
     base = "" if profile == "quick" else f" ({profile} profile)"
-    return f"custom{base}: {text}", f"custom/{notebook}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+    return f"custom{base}: {text}", f"{notebook}/custom-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
 
 def _canonical(value) -> str:

@@ -9,7 +9,7 @@ from ..federated.rounds import device_of
 from .batch import run
 from .jobs import Outcome
 from .outputs import core_seconds, read_result
-from .profiles import FIGURES, NOTEBOOKS, profiles_of
+from .profiles import FIGURES, NOTEBOOKS, folder_of, profiles_of
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -32,7 +32,7 @@ def environment_of(device: str) -> dict[str, str]:
 def seconds(notebook: str, profile: str, figures: Path = FIGURES) -> float:
     """Core-seconds of the result that is there; infinite where there is none."""
     try:
-        return core_seconds(read_result(figures / profile / notebook / "result.json"))
+        return core_seconds(read_result(folder_of(notebook, profile, figures) / "result.json"))
     except (OSError, ValueError):
         return float("inf")
 

@@ -23,15 +23,17 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
     Raises:
         ValueError: no notebook and no folder of ``figures`` has this profile.
     """
-    known = sorted({p for notebook in NOTEBOOKS.glob("*.ipynb") for p in profiles_of(notebook)} | folders_of(figures))
+    known = sorted(
+        {p for notebook in NOTEBOOKS.glob("*.ipynb") for p in profiles_of(notebook)} | profiles_in(figures) | {"custom"}
+    )
     if profile not in known:
         raise ValueError(f"there is no profile {profile!r}; known: {', '.join(known)}")
-    results, notes = results_of(sorted((figures / profile).glob("[!.]*")) if folders is None else folders)
+    results, notes = results_of(runs_of(profile, figures) if folders is None else folders)
     full = [] if profile == "paper" else [c for r in paper_results() for c in comparisons_of(r)]
     notes += [note(r, profile) for r in results]
     if not results:
         hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
-        return "\n".join([f"no results in {figures / profile}{hint}", *notes])
+        return "\n".join([f"no results of this profile in {figures}{hint}", *notes])
     if profile == "custom":
         tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}" for r in results]
         return "\n\n".join([*(t + listed(claims_of(r)) for t, r in zip(tables, results, strict=True)), *notes])
@@ -78,20 +80,25 @@ def note(result: Mapping, profile: str) -> str:
     return f"{line}; {'the current code' if result.get('stamp') == current else 'older code'}"
 
 
-def folders_of(figures: Path) -> set[str]:
-    """Names of the folders in figures/, one per profile."""
-    return {p.name for p in figures.glob("[!.]*") if p.is_dir()}
+def runs_of(profile: str, figures: Path) -> list[Path]:
+    """Folders of a profile's runs, one per notebook; "custom": of all custom runs."""
+    return sorted(figures.glob(f"[!.]*/{'custom-*' if profile == 'custom' else profile}"))
+
+
+def profiles_in(figures: Path) -> set[str]:
+    """Names of the profiles that have results."""
+    return {path.parent.name.split("-")[0] for path in figures.glob("[!.]*/[!.]*/result.json")}
 
 
 def paper_results() -> list[dict]:
     """The committed ones."""
-    return results_of(sorted((FIGURES / "paper").glob("[!.]*")))[0]
+    return results_of(runs_of("paper", FIGURES))[0]
 
 
 def extra_results(figures: Path) -> list[dict]:
     """Those of profiles that run what the paper profile leaves out."""
-    names = sorted(folders_of(figures) - {"paper", "quick", "custom"})
-    return results_of(folder for name in names for folder in sorted((figures / name).glob("[!.]*")))[0]
+    names = sorted(profiles_in(figures) - {"paper", "quick", "custom"})
+    return results_of(folder for name in names for folder in runs_of(name, figures))[0]
 
 
 def results_of(folders: Iterable[Path]) -> tuple[list[dict], list[str]]:

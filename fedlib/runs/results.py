@@ -18,7 +18,7 @@ from ..federated.train import RAN
 from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
 from .outputs import read_result
-from .profiles import FIGURES, named
+from .profiles import FIGURES, folder_of, named
 from .reduced import reduced
 from .settings import check
 from .verdicts import Comparison, Measured, compare, judged, measured, ours, paper_numbers, table
@@ -67,7 +67,7 @@ def check_finite(metrics, name: str = "metrics") -> None:
 
 def committed(notebook: str, profile: str = "paper") -> dict:
     """The committed result of a notebook's paper profile (or another one); empty where there is none."""
-    path = FIGURES / profile / notebook / "result.json"
+    path = folder_of(notebook, profile, FIGURES) / "result.json"
     return read_result(path) if path.exists() else {}
 
 
@@ -80,7 +80,7 @@ def comparisons_of(result: Mapping) -> list[dict]:
 class Run:
     """What one notebook run produces: figures, measured numbers, and at its end ``result.json``.
 
-    A run with the parameters of its profile goes to figures/<profile>/<notebook>; any other one is a custom run with a
+    A run with the parameters of its profile goes to figures/<notebook>/<profile>; any other one is a custom run with a
     folder and a stamp of its own, so that a trial never replaces the profile's figures.
 
     Args:
@@ -108,17 +108,19 @@ class Run:
         check(self.parameters, **rules)
 
     def figure(self, fig, name: str, alt: str) -> None:
-        """Show a figure, and save it as PNG and SVG with the run's label below its corner, clear of all labels.
+        """Show a figure, and save it with the run's label below its corner, clear of all labels, as PNG; where
+        FEDLIB_SVG is set as SVG, too.
 
         alt: what one sees in it, in a sentence.
         """
         fig.text(1, 0, self.label, ha="right", va="top", fontsize=6, color="0.4")
         image = pages.png(fig)
-        fig.set_layout_engine("none")  # made above, and dear
         with replacing(self.folder / f"{name}.png") as partial:
             partial.write_bytes(image)
-        with replacing(self.folder / f"{name}.svg") as partial:
-            fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
+        if os.environ.get("FEDLIB_SVG"):
+            fig.set_layout_engine("none")  # made above, and dear
+            with replacing(self.folder / f"{name}.svg") as partial:
+                fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
         pages.picture(image, alt)
 
     def checkpoint(self, name: str) -> Checkpoint | None:

@@ -10,7 +10,7 @@ import traitlets
 
 from ..problems.operators import learn_antiderivative
 from ..runs import models
-from ..runs.profiles import FIGURES
+from ..runs.profiles import folder_of
 
 HERE = Path(__file__).parent
 
@@ -33,7 +33,10 @@ class Operator(anywidget.AnyWidget):
     weights = traitlets.Dict().tag(sync=True)
 
 
-def weights(folder: Path = FIGURES / "panels/07_operator_learning") -> dict:
+TRAINED = folder_of("07_operator_learning", "panels")
+
+
+def weights(folder: Path = TRAINED) -> dict:
     """The antiderivative's networks of a committed run as ``Operator`` takes them: widths, and rows in base64.
 
     Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from ..runs.profiles import FIGURES
+from ..runs.profiles import FIGURES, folder_of
 
 MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
 """What cells call that only a kernel can move."""
@@ -23,11 +23,11 @@ HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at 
 IN_LAB = "*Here JupyterLab has something to move: `make lab`.*"
 
 
-def page(notebook: NotebookNode, name: str, figures: Path = FIGURES / "paper") -> NotebookNode:
+def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> NotebookNode:
     """A notebook as a page: code is folded, what needs a kernel is named, figures are the paper profile's.
 
     Args:
-        name: "04_function_approximation". figures: its committed figures are in figures/name/*.png.
+        name: "04_function_approximation". figures: its committed figures are in figures/name/paper/*.png.
     """
     made, pattern = deepcopy(notebook), PIECES.get(name)
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
@@ -40,7 +40,7 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES / "paper") -
         elif MOVES.search(cell.source) and not figures_of(cell.source):
             made.cells.append(new_markdown_cell(IN_LAB))
         else:
-            made.cells += [folded(cell), *committed(cell.source, figures / name, words)]
+            made.cells += [folded(cell), *committed(cell.source, folder_of(name, "paper", figures), words)]
     made.metadata.pop("widgets", None)
     return made
 

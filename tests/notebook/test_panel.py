@@ -47,8 +47,8 @@ def tiny(tmp_path):
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=cells, metadata=kernel), source / "tiny.ipynb")
     (source / "parameters/tiny.paper.yaml").write_text(yaml.safe_dump({"rounds": 50, "told": False}))
-    (figures / "paper/tiny").mkdir(parents=True)
-    Image.new("RGB", (2, 2)).save(figures / "paper/tiny/curve.png")
+    (figures / "tiny/paper").mkdir(parents=True)
+    Image.new("RGB", (2, 2)).save(figures / "tiny/paper/curve.png")
     made = Panel(source / "tiny.ipynb", figures)
     yield made
     made.end("the test is over")
@@ -111,7 +111,7 @@ def test_a_run_and_its_figures_side_by_side(tiny):
     assert "done after" in tiny.message.value
     assert tiny.pictures["this run"].value and tiny.pictures["quick"].alt == "quick: no such figure yet"
     assert not tiny.run.disabled and tiny.cancel.disabled
-    (left,) = (tiny.figures / "custom").glob("tiny-*")
+    (left,) = (tiny.figures / "tiny").glob("custom-*")
     assert tiny.folders["this run"] == left
     tiny.run.click()
     assert tiny.job is None and "up to date" in tiny.message.value
@@ -131,7 +131,7 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
     psutil.wait_procs(processes, 10)
     assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
     assert "cancelled" in tiny.message.value and not tiny.run.disabled
-    assert not list((tiny.figures / "custom").glob("tiny-*"))
+    assert not list((tiny.figures / "tiny").glob("custom-*"))
 
 
 def test_values_are_written_as_a_field_shows_them():

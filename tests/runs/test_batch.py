@@ -71,7 +71,7 @@ def command(project, *arguments):
 
 def result(project, name="sound", profile="quick"):
     """Of a profile, or of the only custom run."""
-    (path,) = (project[1] / profile).glob(f"{name}-*/result.json" if profile == "custom" else f"{name}/result.json")
+    (path,) = (project[1] / name).glob(f"{'custom-*' if profile == 'custom' else profile}/result.json")
     return json.loads(path.read_text())
 
 
@@ -88,7 +88,7 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     assert "failed   silent" in out
     assert "done     sound" in out
     assert result(project)["stamp"]
-    assert not (figures / "quick" / "broken").exists()
+    assert not (figures / "broken" / "quick").exists()
     assert log.read_text().split().count("sound") == 1
 
     write_light(source, "broken")  # mended: only what is missing runs
@@ -100,7 +100,7 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
 
 def test_a_new_run_keeps_the_trainings_of_a_notebook(project):
     write_light(project[0], "sound")
-    kept = project[1] / "quick/sound/trainings"
+    kept = project[1] / "sound/quick/trainings"
     kept.mkdir(parents=True)
     (kept / "poisson.nc").write_text("years of work")
     (kept / ".poisson.nc.lock").touch()
@@ -121,14 +121,14 @@ def test_profile_parameters_and_overrides_reach_the_notebook(project):
 def test_changed_parameters_go_to_a_folder_of_their_own(project, capsys):
     _, figures, log = project
     assert command(project) == 0
-    first, kept = result(project), (figures / "quick/sound/result.json").stat().st_mtime_ns
+    first, kept = result(project), (figures / "sound/quick/result.json").stat().st_mtime_ns
     capsys.readouterr()
     assert command(project, "-p", "seed=1") == 0
     custom = result(project, profile="custom")
     assert custom["label"] == "custom: seed=1"
     assert custom["metrics"] != first["metrics"]
-    assert (figures / "quick/sound/result.json").stat().st_mtime_ns == kept
-    (folder,) = (figures / "custom").glob("[!.]*")
+    assert (figures / "sound/quick/result.json").stat().st_mtime_ns == kept
+    (folder,) = (figures / "sound").glob("custom-*")
     out = capsys.readouterr().out
     assert out.endswith(f"Figures and results: {folder}\n")
     assert "sound, custom: seed=1" in out
@@ -155,7 +155,7 @@ def test_a_truncated_result_runs_again(project):
     source, figures, log = project
     write_light(source, "sound")
     assert command(project) == 0
-    first, path = result(project), figures / "quick" / "sound" / "result.json"
+    first, path = result(project), figures / "sound" / "quick" / "result.json"
     path.write_text(path.read_text()[:100])
     assert command(project) == 0
     assert result(project)["metrics"] == first["metrics"]
@@ -206,7 +206,7 @@ def test_misspelt_arguments_are_refused_before_anything_runs(project, arguments,
 def test_a_folder_that_cannot_be_written(project, capsys):
     project[1].write_text("a file, not a folder")
     assert command(project) == 2
-    assert f"cannot write to {project[1] / 'quick'} (Not a directory); name" in capsys.readouterr().err
+    assert f"cannot write to {project[1] / 'sound'} (Not a directory); name" in capsys.readouterr().err
     assert not project[2].exists()
 
 
@@ -230,7 +230,7 @@ def test_the_bar_starts_at_zero_and_is_full_only_after_success(project, capsys):
     seen = percents(capsys.readouterr().err)
     assert seen[0] == 0
     assert max(seen) < 100
-    (partial,) = (project[1] / "quick/.work/silent").glob("partial-*/silent.ipynb")
+    (partial,) = (project[1] / "silent/.work/quick").glob("partial-*/silent.ipynb")
     assert worker.cells_done(partial) == 4
     write_light(project[0], "silent")
     assert command(project, "silent") == 0
@@ -265,7 +265,7 @@ run.finish(found=path.read_text())
 @pytest.mark.fault("survived")
 def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(project):
     write_notebook(project[0], "twice", last=ONCE)
-    kept = project[1] / "quick" / ".work" / "twice"
+    kept = project[1] / "twice" / ".work" / "quick"
     assert command(project, "twice") == 1
     write_notebook(project[0], "twice", last=ONCE + "other = True")
     assert command(project, "twice") == 1  # does not find another's state
@@ -279,7 +279,7 @@ def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(proj
 @pytest.mark.fault("clear error")
 def test_report_names_a_damaged_file(project, capsys):
     assert command(project) == 0
-    path = project[1] / "quick" / "sound" / "result.json"
+    path = project[1] / "sound" / "quick" / "result.json"
     path.write_text("{")
     assert "truncated or damaged" in report("quick", project[1])
 

@@ -43,7 +43,7 @@ def batch_at_work(project, tmp_path):
             [sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said, start_new_session=True
         )
     deadline = time.time() + 120
-    while len(list(figures.glob("quick/.work/*/partial-*/early.svg"))) < 2:
+    while len(list(figures.glob("*/.work/quick/partial-*/early.svg"))) < 2:
         assert time.time() < deadline, (tmp_path / "said").read_text()
         time.sleep(0.1)
     workers = psutil.Process(process.pid).children()
@@ -63,7 +63,7 @@ def gone(processes, seconds=10.0):
 def whole(project, *names):
     """Both figures are there, the result is stamped, and it is what was asked for."""
     for name in names:
-        folder, found = project[1] / "quick" / name, result(project, name)
+        folder, found = project[1] / name / "quick", result(project, name)
         assert {p.name for p in folder.glob("*.[ps][nv]g")} == {"early.png", "early.svg", "late.png", "late.svg"}
         assert found["metrics"] == {"mean": 0}
         assert is_done(folder, found["stamp"])
@@ -76,7 +76,7 @@ def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
     process.send_signal(how)
     process.wait(15)
     assert gone([*workers, *kernels])
-    assert not (project[1] / "quick/sound").exists()
+    assert not (project[1] / "sound/quick").exists()
     if how != signal.SIGKILL:
         assert process.returncode == 130
         said = (tmp_path / "said").read_bytes().decode()  # \r of the bar stays what it is
@@ -87,14 +87,14 @@ def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
     assert main(arguments) == 0
     whole(project, "sound", "early")
     assert main(arguments) == 0
-    assert not list(project[1].glob("quick/.work/*/partial-*"))
+    assert not list(project[1].glob("*/.work/quick/partial-*"))
 
 
 @pytest.mark.fault("survived")
 @pytest.mark.parametrize("victim", ["worker", "kernel"])
 def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tmp_path, capsys):
     process, workers, _, arguments, wait = batch_at_work
-    (worker,) = [w for w in workers if list(project[1].glob(f"quick/.work/early/partial-{w.pid}"))]
+    (worker,) = [w for w in workers if list(project[1].glob(f"early/.work/quick/partial-{w.pid}"))]
     (kernel,) = worker.children()
     (worker if victim == "worker" else kernel).send_signal(signal.SIGKILL)
     assert gone([worker, kernel])
@@ -105,9 +105,9 @@ def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tm
     assert "early" in line
     assert "cell 3" in line
     assert "memory" in line
-    assert str(project[1] / "quick/.work/early/log") in line
+    assert str(project[1] / "early/.work/quick/log") in line
     whole(project, "sound")  # the other one goes on
-    assert not (project[1] / "quick/early").exists()
+    assert not (project[1] / "early/quick").exists()
     assert main(arguments) == 0
     assert "skipped  sound" in capsys.readouterr().out
     whole(project, "early")
@@ -129,7 +129,7 @@ def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, ca
 def test_up_to_date_means_that_all_is_there_and_whole(project, capsys):
     write_light(project[0], "sound", last="wait = ''" + FIGURES)
     assert command(project) == 0
-    folder = project[1] / "quick/sound"
+    folder = project[1] / "sound/quick"
     early, notebook = folder / "early.png", folder / "sound.ipynb"
     before = early.read_bytes()
     notebook.unlink()  # git does not keep it, and a clone is up to date all the same
@@ -157,13 +157,14 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def test_svg_files_are_the_same_from_run_to_run(project):
+def test_svg_files_are_made_where_they_are_asked_for_and_the_same_from_run_to_run(project, monkeypatch):
+    monkeypatch.setenv("FEDLIB_SVG", "1")
     code = (
         "import matplotlib.pyplot as plt\nrun.figure(plt.figure(figsize=(1, 1)), 'late', alt='nothing')\nrun.finish()"
     )
     write_notebook(project[0], "sound", last=code)
     assert command(project) == 0
-    path = project[1] / "quick/sound/late.svg"
+    path = project[1] / "sound/quick/late.svg"
     before = path.read_bytes()
     path.unlink()
     assert command(project) == 0
@@ -172,25 +173,25 @@ def test_svg_files_are_the_same_from_run_to_run(project):
 
 @pytest.mark.fault("clear error")
 def test_a_file_in_the_way_is_found_before_the_work(project, capsys):
-    (project[1] / "quick").mkdir(parents=True)
-    (project[1] / "quick/sound").write_text("mine")
+    (project[1] / "sound").mkdir(parents=True)
+    (project[1] / "sound/quick").write_text("mine")
     write_light(project[0], "other", last="run.finish()")
     assert command(project) == 1
     out = capsys.readouterr().out
-    assert f"a file is in the way: {project[1] / 'quick/sound'}" in out
+    assert f"a file is in the way: {project[1] / 'sound/quick'}" in out
     assert "done     other" in out
-    assert (project[1] / "quick/sound").read_text() == "mine"
+    assert (project[1] / "sound/quick").read_text() == "mine"
     assert project[2].read_text().split() == ["other"]
 
 
 @pytest.mark.fault("clear error")
 def test_a_log_that_cannot_be_written_is_one_notebooks_failure(project, capsys):
     write_light(project[0], "other")
-    (project[1] / "quick/.work").mkdir(parents=True)
-    (project[1] / "quick/.work/sound").write_text("mine")
+    (project[1] / "sound/.work").mkdir(parents=True)
+    (project[1] / "sound/.work/quick").write_text("mine")
     assert command(project) == 1
     out = capsys.readouterr().out
-    assert f"File exists: {project[1] / 'quick/.work/sound'}" in out
+    assert f"File exists: {project[1] / 'sound/.work/quick'}" in out
     assert "done     other" in out
 
 
@@ -206,7 +207,7 @@ def test_a_full_disk_is_one_notebooks_failure(project):
     assert full.returncode == 1, full.stderr
     (line,) = [line for line in full.stdout.splitlines() if line.startswith("failed")]
     assert "File too large" in line
-    assert not (project[1] / "quick/sound").exists()
+    assert not (project[1] / "sound/quick").exists()
     assert main(arguments) == 0
 
 
@@ -230,7 +231,7 @@ def test_numbers_that_are_none_never_become_a_result(project, capsys):
     assert command(project) == 1
     out = capsys.readouterr().out
     assert "metrics['a']['b'][1] = nan: expected a finite number; a model diverged; None stands for no value" in out
-    assert not (project[1] / "quick/sound").exists()
+    assert not (project[1] / "sound/quick").exists()
 
 
 @pytest.mark.fault("clear error")
@@ -258,7 +259,7 @@ def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, mon
     assert command(project) == 0
     assert result(project)["stamp"] != first
     assert [result(project, name)["metrics"]["threads"] for name in ("sound", "other")] == [1, 1]
-    assert json.loads((project[1] / "quick/sound/result.json").read_text())["outputs"]["sound.ipynb"][0] > 0
+    assert json.loads((project[1] / "sound/quick/result.json").read_text())["outputs"]["sound.ipynb"][0] > 0
 
 
 @pytest.mark.fault("survived")

@@ -43,16 +43,16 @@ def test_quick_has_a_file_and_is_still_the_first_profile(folder):
 
 def test_unchanged_parameters_are_the_profile(folder):
     same = {"profile": "quick", "rounds": 10.0, "clients": (10, 20), "lr": 0.5, "compile": False}
-    assert named("own", "quick", same, folder) == ("quick profile", "quick/own")
-    assert named("own", "quick", {}, folder) == ("quick profile", "quick/own")
-    assert named("own", "paper", same | {"rounds": 20}, folder) == ("paper profile", "paper/own")
+    assert named("own", "quick", same, folder) == ("quick profile", "own/quick")
+    assert named("own", "quick", {}, folder) == ("quick profile", "own/quick")
+    assert named("own", "paper", same | {"rounds": 20}, folder) == ("paper profile", "own/paper")
 
 
 def test_changed_parameters_are_custom(folder):
     label, where = named("own", "quick", {"rounds": 5, "lr": 0.5, "clients": [10, 50]}, folder)
     assert label == "custom: rounds=5, clients=[10, 50]"
-    assert where.startswith("custom/own-")
-    assert len(where) == len("custom/own-") + 8
+    assert where.startswith("own/custom-")
+    assert len(where) == len("own/custom-") + 8
     assert named("own", "quick", {"clients": [10.0, 50], "rounds": 5}, folder)[1] == where  # order and type of a number
     assert named("own", "quick", {"rounds": 6, "clients": [10, 50]}, folder)[1] != where
     paper = named("own", "paper", {"rounds": 5, "clients": [10, 50]}, folder)
@@ -80,7 +80,7 @@ def test_a_notebook_without_a_quick_file(folder):
     parameter_file(folder / "own.ipynb", "quick").unlink()
     assert named("own", "quick", {"rounds": 10}, folder)[0] == "quick profile"
     assert named("own", "quick", {"rounds": 5}, folder)[0] == "custom: rounds=5"
-    assert named("nobody", "test", {"rounds": 5}, folder) == ("test profile", "test/nobody")
+    assert named("nobody", "test", {"rounds": 5}, folder) == ("test profile", "nobody/test")
 
 
 @pytest.mark.parametrize("profile", ["mine", "../..", ""])

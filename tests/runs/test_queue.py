@@ -42,7 +42,7 @@ def project(tmp_path):
         for profile in ("quick", *profiles):
             (tmp_path / "parameters" / f"{name}.{profile}.yaml").write_text("{}")
     for profile, wall, own in (("paper", 100, {}), ("extra", 60, {"workers": 2})):
-        folder = tmp_path / "figures" / profile / "a"
+        folder = tmp_path / "figures" / "a" / profile
         folder.mkdir(parents=True)
         result = {key: {} for key in REQUIRED} | {"wall_s": wall, "parameters": own}
         (folder / "result.json").write_text(json.dumps(result))

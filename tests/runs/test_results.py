@@ -175,7 +175,7 @@ def test_a_run_writes_figures_and_result(run):
     assert result["comparisons"][0]["verdict"] == REPRODUCED
     assert json.dumps(result, allow_nan=False)
     assert result["environment"]["versions"]["torch"].startswith("2.13.0")
-    assert sorted(p.name for p in path.parent.iterdir()) == ["f.png", "f.svg", "result.json"]
+    assert sorted(p.name for p in path.parent.iterdir()) == ["f.png", "result.json"]
     assert any(text.get_text() == "quick profile" for text in fig.texts)
 
 
@@ -233,10 +233,10 @@ def test_a_changed_parameter_makes_a_custom_run(tmp_path, monkeypatch, page):
     """Its figures have a folder and a stamp of their own, and it may measure what the paper does not print."""
     defaults = {name: default for name, (_, default) in parameters_of(NOTEBOOKS / "01_pendulum.ipynb").items()}
     monkeypatch.setattr(results, "FIGURES", tmp_path)
-    assert Run("01_pendulum", "quick", defaults).folder == tmp_path / "quick/01_pendulum"
+    assert Run("01_pendulum", "quick", defaults).folder == tmp_path / "01_pendulum/quick"
     run = Run("01_pendulum", "quick", defaults | {"rounds": 5})
     assert run.custom
-    assert run.folder.parent == tmp_path / "custom"
+    assert run.folder.parent == tmp_path / "01_pendulum"
     fig, _ = panels()
     run.figure(fig, "f", alt="an empty panel")
     assert fig.texts[0].get_text() == "custom: rounds=5"

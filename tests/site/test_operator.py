@@ -9,7 +9,7 @@ from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_series, support
 from fedlib.problems.operators import learn_antiderivative
 from fedlib.runs import models
-from fedlib.runs.profiles import FIGURES
+from fedlib.runs.profiles import folder_of
 from fedlib.site import pieces
 from fedlib.streams import stream
 
@@ -32,7 +32,7 @@ def test_networks_input_and_solution_are_ours(level, weights, tmp_path):
     truth = solutions.antiderivative(c, x)
     np.testing.assert_allclose([s["truth"] for s in said], truth, rtol=0, atol=1e-14)
 
-    kept = models.load(FIGURES / "panels/07_operator_learning")
+    kept = models.load(folder_of("07_operator_learning", "panels"))
     v, y = torch.as_tensor(chebyshev_series(c, x)).float(), torch.as_tensor(operator.points).float()
     for i, label in enumerate(("federated", "isolated 1", "isolated 2")):
         want = predict(operator.net(), torch.as_tensor(kept["antiderivative", label, level][0]), v, y).numpy()

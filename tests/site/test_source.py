@@ -14,11 +14,11 @@ ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 @pytest.fixture
 def figures(tmp_path):
     """Committed figures "one" and "two" of a notebook 99."""
-    folder = tmp_path / "paper" / "99"
+    folder = tmp_path / "99" / "paper"
     folder.mkdir(parents=True)
     for name in ("one", "two"):
         (folder / f"{name}.png").write_bytes(b"")
-    return folder.parent
+    return tmp_path
 
 
 def made(figures, *cells, name="99"):
@@ -31,11 +31,11 @@ def test_a_figures_cell_is_followed_by_the_committed_picture(figures):
     )
     cell, picture = made(figures, new_code_cell(code))
     assert cell.source == code and "hide-input" in cell.metadata["tags"]
-    assert picture.source.startswith("![what clients (of 2) see](../figures/paper/99/one.png)")
+    assert picture.source.startswith("![what clients (of 2) see](../figures/99/paper/one.png)")
 
 
 def test_a_picture_that_the_words_show_is_not_shown_twice(figures):
-    words = new_markdown_cell("![a](../figures/paper/99/one.png)")
+    words = new_markdown_cell("![a](../figures/99/paper/one.png)")
     assert len(made(figures, new_code_cell('run.figure(fig, "one", alt="a")'), words)) == 2
     assert len(made(figures, new_code_cell('run.figure(fig, "two", alt="a")'), words)) == 3
 
