@@ -1,4 +1,4 @@
-"""python -m fedlib run | queue | report | defaults | bench | federate"""
+"""python -m fedlib run | queue | missing | train | report | bench | federate"""
 
 import argparse
 import ast
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from .runs import batch, profiles
+from .runs import batch
 from .runs.queue import order, run_all
 from .runs.report import report as report_of
 
@@ -43,9 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     train.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     report.add_argument("--profile", default="paper")
-    defaults = commands.add_parser("defaults", help="write the quick profiles' files from the parameters cells")
-    for command in (run, defaults):
-        command.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
+    run.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     commands.add_parser(
         "federate", help="a federation of sites: federate simulate|server|site EXPERIMENT", add_help=False
     )
@@ -55,10 +53,6 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     given = parser.parse_args(arguments)
 
-    if given.command == "defaults":
-        for path in sorted(given.source.glob("*.ipynb")):
-            print(profiles.write_defaults(path))
-        return 0
     if given.command == "bench":
         from .bench.side_by_side import run as measure  # and with it every peer that is there
 

@@ -16,7 +16,6 @@ from ..notebook import style
 from ..problems import operator_claims, operator_examples, operator_results
 from ..problems.operators import TITLES, choose
 from ..runs import models, pages
-from ..runs.claims import claims_of
 from ..runs.outputs import inventory, read_result
 from ..runs.profiles import folder_of
 from ..runs.results import committed, paper_numbers
@@ -51,9 +50,9 @@ def judged(result: Mapping) -> dict[str, dict]:
     """Claims as a result file keeps them, judged by today's rules; those that its numbers do not decide are kept."""
     drift = committed("04_function_approximation")["metrics"]["weight_divergence"]["1D"]
     said = operator_claims.judge(operator_results.read(result), drift)
-    first = {key: value for key, value in result.items() if key != "claims"}  # older results have them as text
-    kept = claims_of(first) | result.get("claims", {})
-    return kept | {f"fedsciml.{id}": {"holds": operator_claims.plain(h), "why": why} for id, (h, why) in said.items()}
+    return result["claims"] | {
+        f"fedsciml.{id}": {"holds": operator_claims.plain(h), "why": why} for id, (h, why) in said.items()
+    }
 
 
 def examples(result: Mapping, kept: Mapping) -> tuple[dict[str, Figure], dict[str, dict]]:

@@ -1,7 +1,6 @@
 """The papers' claims and our own targets: what each is called, and what a run says about it."""
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +19,14 @@ TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
 class Claim:
     """One claim, in our words.
 
-    where: section or figure of the paper. target: a criterion of this project, which no paper claims. was: what older
-    result files call it ("{}" stands for any text). A text with "{}" is filled by what follows "/" in an id.
+    where: section or figure of the paper. target: a criterion of this project, which no paper claims. A text with "{}"
+    is filled by what follows "/" in an id.
     """
 
     id: str
     text: str
     where: str
     target: bool = False
-    was: tuple[str, ...] = ()
 
     @property
     def paper(self) -> str:
@@ -43,10 +41,7 @@ class Claim:
 def known_claims(path: Path = ROOT / "data" / "claims.yaml") -> dict[str, Claim]:
     """Every claim by id."""
     entries = yaml.safe_load(path.read_text())["claims"]
-    was = {id: fields.pop("was", ()) for id, fields in entries.items()}
-    return {
-        id: Claim(id, **f, was=(was[id],) if isinstance(was[id], str) else tuple(was[id])) for id, f in entries.items()
-    }
+    return {id: Claim(id, **fields) for id, fields in entries.items()}
 
 
 def find(id: str) -> Claim:
@@ -64,26 +59,6 @@ def find(id: str) -> Claim:
     if ("{}" in claim.text) != bool(slash and variant):
         raise ValueError(f"claim {id!r}: its text is {claim.text!r}; expected an id with '/value' where it has '{{}}'")
     return replace(claim, id=id, text=claim.text.replace("{}", variant))
-
-
-def id_of(text: str) -> str | None:
-    """The id of a claim that an older result file calls ``text``."""
-    for claim in known_claims().values():
-        for was in claim.was:
-            if found := re.fullmatch("(.+)".join(map(re.escape, was.split("{}"))), text):
-                return f"{claim.id}/{found[1]}" if "{}" in claim.text else claim.id
-    return None
-
-
-def claims_of(result: Mapping) -> dict[str, dict]:
-    """id -> {"holds": True, False or None, "why": ...} of a result file; of an older one, which has texts for ids, too.
-
-    Texts that no claim has are left out: they belong to a notebook that has changed since.
-    """
-    if "claims" in result:
-        return result["claims"]
-    old = result.get("metrics", {}).get("claims") or {}
-    return {id: {"holds": holds, "why": ""} for text, holds in old.items() if (id := id_of(text))}
 
 
 def rows(found: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:
@@ -105,7 +80,7 @@ def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict
     """What the results say of every claim; the first that ran it counts. whole: with those that none of them ran."""
     found: dict[str, dict] = {}
     for result in results:
-        for id, said in claims_of(result).items():
+        for id, said in result.get("claims", {}).items():
             if found.get(id, {"holds": None})["holds"] is None:
                 found[id] = said
     missing = [id for id, c in known_claims().items() if whole and id not in found and "{}" not in c.text]

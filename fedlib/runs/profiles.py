@@ -11,7 +11,7 @@ from textwrap import shorten
 
 import yaml
 
-from ..files import ROOT, write_atomically
+from ..files import ROOT
 
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 
@@ -19,9 +19,6 @@ NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 def folder_of(notebook: str, profile: str, figures: Path = FIGURES) -> Path:
     """Where the pictures and results of a run are, and the trainings of the paper profile."""
     return figures / notebook / profile
-
-
-HEADER = "# The quick profile: the defaults of the cell tagged `parameters`, written by `python -m fedlib defaults`\n"
 
 
 def cells_of(notebook: Path) -> list[dict]:
@@ -89,8 +86,7 @@ def parameter_file(notebook: Path, profile: str) -> Path:
 
 def profiles_of(notebook: Path) -> list[str]:
     """Names of a notebook's profiles: "quick", then those with a file of their own."""
-    names = {p.name.split(".")[1] for p in notebook.parent.glob(f"parameters/{notebook.stem}.*.yaml")}
-    return ["quick", *sorted(names - {"quick"})]
+    return ["quick", *sorted(p.name.split(".")[1] for p in notebook.parent.glob(f"parameters/{notebook.stem}.*.yaml"))]
 
 
 def profile_parameters(notebook: Path, profile: str) -> dict:
@@ -102,20 +98,10 @@ def profile_parameters(notebook: Path, profile: str) -> dict:
     return (yaml.safe_load(parameter_file(notebook, profile).read_text()) or {}) | {"profile": profile}
 
 
-def write_defaults(notebook: Path) -> Path:
-    """notebooks/parameters/<notebook>.quick.yaml: the defaults, kept where an edited cell does not change them."""
-    defaults = {name: value for name, (_, value) in parameters_of(notebook).items() if name != "profile"}
-    path = parameter_file(notebook, "quick")
-    write_atomically(path, HEADER + yaml.safe_dump(defaults, sort_keys=False, default_flow_style=None, width=1000))
-    return path
-
-
 def defaults_of(notebook: Path) -> dict:
-    """What the quick profile says: its file, else the parameters cell, else (a notebook of one's own) nothing."""
-    if (path := parameter_file(notebook, "quick")).exists():
-        return yaml.safe_load(path.read_text())
+    """What the quick profile says: the parameters cell of the file, or (a notebook of one's own) nothing."""
     with suppress(OSError, ValueError):
-        return {name: value for name, (_, value) in parameters_of(notebook).items()}
+        return {name: value for name, (_, value) in parameters_of(notebook).items() if name != "profile"}
     return {}
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from .claims import all_claims, claims_of, count, find, titled
+from .claims import all_claims, count, find, titled
 from .hashes import content_hash
 from .outputs import read_result
 from .pages import columns
@@ -36,7 +36,7 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
         return "\n".join([f"no results of this profile in {figures}{hint}", *notes])
     if profile == "custom":
         tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}" for r in results]
-        return "\n\n".join([*(t + listed(claims_of(r)) for t, r in zip(tables, results, strict=True)), *notes])
+        return "\n\n".join([*(t + listed(r.get("claims", {})) for t, r in zip(tables, results, strict=True)), *notes])
     rows = [c for r in results for c in comparisons_of(r)]
     every = [*results, *extra_results(figures)] if profile == "paper" else results
     found = all_claims(every, profile == "paper")

@@ -169,7 +169,7 @@ class Run:
 
     def claims_table(self) -> None:
         """Show claim | verdict | numbers, beside the verdicts of the committed result of the paper profile."""
-        full = {} if self.label == "paper profile" else claims.claims_of(committed(self.notebook))
+        full = {} if self.label == "paper profile" else committed(self.notebook).get("claims", {})
         header = [f"claim ({self.label})", "verdict", *["paper profile (committed)"] * bool(full), "numbers"]
         pages.table(header, claims.rows(self.claims, full))
 

@@ -138,13 +138,8 @@ def test_changed_parameters_go_to_a_folder_of_their_own(project, capsys):
     assert len(log.read_text().split()) == 2
 
 
-def test_an_edited_cell_is_a_custom_run_of_a_known_profile(project, capsys):
-    assert main(["defaults", "--source", str(project[0])]) == 0
+def test_a_cell_with_an_unknown_profile(project, capsys):
     path = project[0] / "sound.ipynb"
-    path.write_text(path.read_text().replace("n: int = 5", "n: int = 6"))
-    assert command(project) == 0
-    assert result(project, profile="custom")["label"] == "custom: n=6"
-    assert not (project[1] / "quick").exists()
     path.write_text(path.read_text().replace('profile: str = \\"quick', 'profile: str = \\"mine'))
     assert command(project) == 2
     assert "sound has no profile 'mine'; known: quick, long" in capsys.readouterr().err

@@ -1,12 +1,10 @@
-"""What a run is called: its profile, or what was changed; the defaults are known whatever the cell says now."""
+"""What a run is called: its profile, or what was changed."""
 
 import nbformat
 import pytest
-import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 
-from fedlib.__main__ import main
-from fedlib.runs.profiles import NOTEBOOKS, named, parameter_file, parameters_of, profile_parameters, profiles_of
+from fedlib.runs.profiles import named, parameter_file, profile_parameters, profiles_of
 
 CELL = 'profile: str = "quick"\nrounds: int = 10\nclients: list[int] = [10, 20]\nlr: float = 0.5\ncompile: bool = False'
 
@@ -21,20 +19,11 @@ def write(folder, cell=CELL, name="own"):
 @pytest.fixture
 def folder(tmp_path):
     write(tmp_path)
-    assert main(["defaults", "--source", str(tmp_path)]) == 0
     parameter_file(tmp_path / "own.ipynb", "paper").write_text("rounds: 20\n")
     return tmp_path
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
-def test_the_quick_file_is_the_cell(path):
-    """The file stays when a reader edits the cell; whoever changes a default changes both."""
-    cell = {name: value for name, (_, value) in parameters_of(path).items() if name != "profile"}
-    kept = yaml.safe_load(parameter_file(path, "quick").read_text())
-    assert list(kept.items()) == list(cell.items()), "write the file anew: python -m fedlib defaults"
-
-
-def test_quick_has_a_file_and_is_still_the_first_profile(folder):
+def test_quick_is_the_first_profile(folder):
     path = folder / "own.ipynb"
     assert profiles_of(path) == ["quick", "paper"]
     assert profile_parameters(path, "quick") == {}
@@ -69,17 +58,10 @@ def test_long_values_are_cut(folder):
     assert len(label) <= 130
 
 
-def test_an_edited_cell_that_was_saved_is_custom(folder):
-    """JupyterLab saves by itself: the cell in the file is not the default any more."""
+def test_the_cell_is_the_quick_profile(folder):
     write(folder, CELL.replace("= 10", "= 5"))
-    assert named("own", "quick", {"rounds": 5}, folder)[0] == "custom: rounds=5"
-    assert named("own", "quick", {"rounds": 10}, folder)[0] == "quick profile"
-
-
-def test_a_notebook_without_a_quick_file(folder):
-    parameter_file(folder / "own.ipynb", "quick").unlink()
-    assert named("own", "quick", {"rounds": 10}, folder)[0] == "quick profile"
-    assert named("own", "quick", {"rounds": 5}, folder)[0] == "custom: rounds=5"
+    assert named("own", "quick", {"rounds": 5}, folder)[0] == "quick profile"
+    assert named("own", "quick", {"rounds": 10}, folder)[0] == "custom: rounds=10"
     assert named("nobody", "test", {"rounds": 5}, folder) == ("test profile", "nobody/test")
 
 
