@@ -4,14 +4,18 @@ import time
 from collections.abc import Mapping
 from types import ModuleType
 
-from ..runs.profiles import NOTEBOOKS, defaults_of, profile_parameters
-from .trainings import Call, OutOfTime, difference, file_of, folder_of, read, settings_of, stored, train_missing
-
-
-def calls_of(room: ModuleType) -> dict[str, Call]:
-    """What the paper profile of a room's notebook trains."""
-    notebook = NOTEBOOKS / f"{room.NOTEBOOK}.ipynb"
-    return room.trainings(defaults_of(notebook) | profile_parameters(notebook, "paper"))
+from .trainings import (
+    Call,
+    OutOfTime,
+    calls_of,
+    difference,
+    file_of,
+    folder_of,
+    read,
+    read_call,
+    settings_of,
+    train_missing,
+)
 
 
 def row_seconds(name: str, call: Call, notebook: str) -> float | None:
@@ -34,7 +38,7 @@ def missing(room: ModuleType) -> list[tuple[str, Call, int, float | None]]:
     """(name, call, missing rows, core-hours of them or None), the cheapest row first, what never ran last."""
     found = []
     for name, call in calls_of(room).items():
-        _, rows = stored(call, file_of(folder_of(room.NOTEBOOK), name))
+        _, rows = read_call(call, file_of(folder_of(room.NOTEBOOK), name))
         if rows:
             each = row_seconds(name, call, room.NOTEBOOK)
             found.append((name, call, len(rows), None if each is None else each * len(rows) / 3600))

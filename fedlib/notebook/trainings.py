@@ -14,6 +14,7 @@ from hashlib import sha256
 from importlib import import_module
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -181,13 +182,20 @@ def at(there: Mapping[Row, object], row: Row) -> Row | None:
     return next((key for key in (row, shared) if key in there), None)
 
 
-def stored(call: Call, path: Path) -> tuple[History | None, list[Row]]:
+def read_call(call: Call, path: Path) -> tuple[History | None, list[Row]]:
     """What a file has of a call, as one history (None: nothing), and the rows that it has not."""
     there = matching(read(path), settings_of(call))
     keys = {row: at(there, row) for row in call.rows()}
     wanted = [*dict.fromkeys(key for key in keys.values() if key)]
     history = gathered([*{id(h): h for h in (there[key] for key in wanted)}.values()], wanted) if wanted else None
     return history, [row for row, key in keys.items() if key is None]
+
+
+def calls_of(room: ModuleType) -> dict[str, Call]:
+    """What the paper profile of a room's notebook trains."""
+    notebook = profiles.NOTEBOOKS / f"{room.NOTEBOOK}.ipynb"
+    parameters = profiles.defaults_of(notebook) | profiles.profile_parameters(notebook, "paper")
+    return room.trainings(parameters)
 
 
 def levels_of(history: History) -> list:
@@ -214,7 +222,7 @@ def train_missing(call: Call, path: Path, until: float = float("inf"), **train_a
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock")):
-        _, rows = stored(call, path)
+        _, rows = read_call(call, path)
         for stack in [[row] for row in rows] if call.apart else [rows] if rows else []:
             if at(matching(read(path), settings_of(call)), stack[0]):
                 continue  # a model that all levels share came with another row
@@ -267,7 +275,7 @@ def histories_of(calls: Mapping[str, Call], folder: Path, who: str, **train_args
         path = file_of(folder, name)
         if who == "missing":
             train_missing(call, path, **train_args)
-        history, rows = stored(call, path)
+        history, rows = read_call(call, path)
         if history:
             histories[name] = history
         if rows:

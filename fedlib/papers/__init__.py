@@ -4,6 +4,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from ..federated.history import History
+from ..notebook.trainings import calls_of, file_of, folder_of, read_call, why_not
+
 
 def rooms() -> dict[str, ModuleType]:
     """Notebook -> the ``problem`` module of its room, which says what is trained: its ``trainings(parameters)``."""
@@ -13,3 +16,20 @@ def rooms() -> dict[str, ModuleType]:
         for path in here.glob("*/*/problem.py")
     ]
     return {module.NOTEBOOK: module for module in sorted(modules, key=lambda module: module.NOTEBOOK)}
+
+
+def stored(notebook: str, name: str) -> History:
+    """A training of a notebook's paper profile, for readers and pages: stored("05_pinn_forward", "poisson").
+
+    Raises:
+        ValueError: there is no such training, or its file has none of its rows.
+    """
+    calls = calls_of(rooms()[notebook])
+    if name not in calls:
+        raise ValueError(f"{notebook} has no training {name!r}; known: {', '.join(calls)}")
+    path = file_of(folder_of(notebook), name)
+    history, _ = read_call(calls[name], path)
+    if history is None:
+        why = why_not(calls[name], path)
+        raise ValueError(f"{path} has nothing of {name}: {why}; python -m fedlib train {notebook}")
+    return history

@@ -27,12 +27,12 @@ from fedlib.notebook.trainings import (
     histories_of,
     levels_of,
     read,
+    read_call,
     replay,
     settings_of,
-    stored,
     train_missing,
 )  # fmt: skip
-from fedlib.papers import rooms
+from fedlib.papers import rooms, stored
 from fedlib.papers.fedsciml.forward import problem
 
 from ..new_problem import oscillator
@@ -75,16 +75,16 @@ def test_some_rows_of_several_trainings_are_one_history():
 def test_what_is_there_is_read_and_what_is_not_is_trained_and_added(path):
     train_missing(call([2]), path, **EAGER)
     first = read(path)
-    assert len(first) == 1 and stored(call([2]), path)[1] == []
-    history, absent = stored(call(), path)
+    assert len(first) == 1 and read_call(call([2]), path)[1] == []
+    history, absent = read_call(call(), path)
     assert {row.level for row in absent} == {6} and len(absent) == 6
     train_missing(call(), path, **EAGER)
-    assert len(read(path)) == 2 and stored(call(), path)[1] == []
+    assert len(read(path)) == 2 and read_call(call(), path)[1] == []
     np.testing.assert_array_equal(read(path)[0].history.theta, first[0].history.theta)
     before = path.read_bytes()
     train_missing(call(), path, **EAGER)
     assert path.read_bytes() == before, "nothing was missing"
-    history, _ = stored(call(), path)
+    history, _ = read_call(call(), path)
     alone = sweep(oscillator(), [2, 6], [0, 1], **CHANGES, **EAGER)
     np.testing.assert_allclose(of_each(history), of_each(alone), rtol=1e-3)  # other stacks, float32
     assert levels_of(history) == [2, 6]
@@ -144,6 +144,13 @@ def test_the_paper_profile_reads_and_says_what_its_trainings_took(path, monkeypa
     assert paper.core_s == sum(stack.about["cpu_seconds"] for stack in read(path)) > 0
 
 
+def test_a_reader_opens_a_stored_training_by_name():
+    history = stored("05_pinn_forward", "poisson")
+    assert set(history.labels("kind")) == {"federated", "isolated", "centralised"}
+    with pytest.raises(ValueError, match="has no training 'poison'; known: poisson, helmholtz"):
+        stored("05_pinn_forward", "poison")
+
+
 def test_a_call_is_written_down_and_comes_back():
     made = Call(problem.allen_cahn, {"clients": 3, "activation": nn.Tanh, "lines": 12}, [3], [0], changes=CHANGES)
     settings = settings_of(made)
@@ -162,7 +169,7 @@ def test_a_damaged_or_foreign_file_is_named(path, damage):
     train_missing(call([2], [0]), path, **EAGER)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ValueError, match=r"oscillator.nc cannot be read as stored trainings .*git checkout"):
-        stored(call([2], [0]), path)
+        read_call(call([2], [0]), path)
 
 
 @pytest.mark.fault("survived")
@@ -190,7 +197,7 @@ def test_a_training_that_runs_out_of_time_goes_on_to_the_same_numbers(path, tmp_
     assert not path.exists() and [p for p in tmp_path.iterdir() if p.suffix == ".pt"]
     train_missing(call([2], [0]), path, **EAGER)
     assert not [p for p in tmp_path.iterdir() if p.suffix in (".pt", ".json")]
-    one, other = (stored(call([2], [0]), p)[0] for p in (path, whole))
+    one, other = (read_call(call([2], [0]), p)[0] for p in (path, whole))
     assert torch.equal(one.theta, other.theta) and np.array_equal(one.losses, other.losses)
 
 
