@@ -6,7 +6,7 @@ import pytest
 
 from fedlib.files import ROOT
 from fedlib.runs.report import paper_results
-from fedlib.runs.results import comparisons_of
+from fedlib.runs.results import rows_of
 from fedlib.runs.verdicts import summary
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -32,5 +32,5 @@ def test_pictures_have_alt_texts():
 
 
 def test_the_readme_says_what_the_report_says():
-    comparisons = [c for r in paper_results() for c in comparisons_of(r)]
-    assert summary(comparisons) in (ROOT / "README.md").read_text()
+    rows = [row for r in paper_results() for row in rows_of(r)]
+    assert summary(rows) in (ROOT / "README.md").read_text()

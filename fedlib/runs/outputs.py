@@ -4,7 +4,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
-REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "comparisons"}
+REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "measured"}
 
 
 def read_result(path: Path) -> dict:
@@ -21,10 +21,10 @@ def read_result(path: Path) -> dict:
 
 
 def core_seconds(result: dict) -> float:
-    """What the trainings that it read took; else wall time of a run times the processes that it trained in."""
-    return result.get("core_s") or result["wall_s"] * max(
-        result["parameters"].get(name) or 1 for name in ("workers", "processes")
-    )
+    """What the trainings that it read took; else wall time of a run, with what came before it was resumed, times the
+    processes that it trained in."""
+    wall = result["wall_s"] + result.get("trained_before_s", 0)
+    return result.get("core_s") or wall * max(result["parameters"].get(name) or 1 for name in ("workers", "processes"))
 
 
 def inventory(folder: Path) -> dict[str, list]:

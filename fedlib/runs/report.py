@@ -10,8 +10,8 @@ from .outputs import read_result
 from .pages import columns
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters, profiles_of
 from .reduced import still_reduced
-from .results import comparisons_of
-from .verdicts import BETTER, NOT, NOT_REACHED, ORDERING, REPRODUCED, summary, table
+from .results import rows_of
+from .verdicts import CONSISTENT, HIGHER, LOWER, Row, summary, table
 
 
 def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Path] | None = None) -> str:
@@ -29,15 +29,15 @@ def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Pa
     if profile not in known:
         raise ValueError(f"there is no profile {profile!r}; known: {', '.join(known)}")
     results, notes = results_of(runs_of(profile, figures) if folders is None else folders)
-    full = [] if profile == "paper" else [c for r in paper_results() for c in comparisons_of(r)]
+    full = [] if profile == "paper" else [c for r in paper_results() for c in rows_of(r)]
     notes += [note(r, profile) for r in results]
     if not results:
         hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
         return "\n".join([f"no results of this profile in {figures}{hint}", *notes])
     if profile == "custom":
-        tables = [f"{r['notebook']}, {r['label']}\n{columns(table(comparisons_of(r), profile, full))}" for r in results]
+        tables = [f"{r['notebook']}, {r['label']}\n{columns(table(rows_of(r), profile, full))}" for r in results]
         return "\n\n".join([*(t + listed(r.get("claims", {})) for t, r in zip(tables, results, strict=True)), *notes])
-    rows = [c for r in results for c in comparisons_of(r)]
+    rows = [c for r in results for c in rows_of(r)]
     every = [*results, *extra_results(figures)] if profile == "paper" else results
     found = all_claims(every, profile == "paper")
     summaries = [summary(rows), *per_paper(rows, found), ""] if profile == "paper" else []
@@ -55,14 +55,14 @@ def listed(found: Mapping[str, Mapping]) -> str:
     return "\n" + columns([["verdict", "id", "claim"], *lines]) + "\n" if lines else ""
 
 
-def per_paper(rows: Sequence[Mapping], found: Mapping[str, Mapping]) -> list[str]:
-    """A line per paper: how many numbers are reproduced, better, ..., how many claims hold."""
-    words = {REPRODUCED: REPRODUCED, BETTER: "better", ORDERING: "other level", NOT: "not", NOT_REACHED: NOT_REACHED}
+def per_paper(rows: Sequence[Row], found: Mapping[str, Mapping]) -> list[str]:
+    """A line per paper: how many numbers could be one more run of ours or not, how many claims hold."""
     claims = [(find(id), said["holds"]) for id, said in found.items()]
+    counted = [(row.number.id.split(".")[0], row) for row in rows if not row.number.same_as]
     lines = []
-    for paper in dict.fromkeys([c["id"].split(".")[0] for c in rows] + [c.paper for c, _ in claims]):
-        n = Counter(c["verdict"] for c in rows if c["id"].split(".")[0] == paper)
-        numbers = ", ".join(f"{n[verdict]} {word}" for verdict, word in words.items())
+    for paper in dict.fromkeys([paper for paper, _ in counted] + [c.paper for c, _ in claims]):
+        n = Counter(row.verdict.split(" (")[0] for at, row in counted if at == paper)
+        numbers = f"{n[CONSISTENT]} consistent, {n[LOWER]} lower, {n[HIGHER]} higher"
         lines.append(f"  {paper}: {numbers}; {count([(c, h) for c, h in claims if c.paper == paper])}")
     return lines
 

@@ -5,7 +5,6 @@ import os
 import platform
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
@@ -21,7 +20,7 @@ from .outputs import read_result
 from .profiles import FIGURES, folder_of, named
 from .reduced import reduced
 from .settings import check
-from .verdicts import Comparison, Measured, compare, judged, measured, ours, paper_numbers, table
+from .verdicts import Measured, PaperNumber, Row, compare, judge, measured, ours, paper_numbers, table
 
 
 def environment() -> dict:
@@ -71,10 +70,10 @@ def committed(notebook: str, profile: str = "paper") -> dict:
     return read_result(path) if path.exists() else {}
 
 
-def comparisons_of(result: Mapping) -> list[dict]:
-    """The comparisons of a result, judged by today's rules; in the paper profile all of every table that it touches."""
-    whole = result.get("profile") == "paper" and not result.get("label", "").startswith("custom")
-    return judged(result["comparisons"], paper_numbers(), whole) if result else []
+def rows_of(result: Mapping) -> list[Row]:
+    """The printed numbers that a result has, judged by today's rules."""
+    found = result.get("measured", {})
+    return compare({id: Measured(**kept) for id, kept in found.items() if id in paper_numbers()}, paper_numbers())
 
 
 class Run:
@@ -135,31 +134,32 @@ class Run:
         """Keep key -> parameters [K, P] beside the result, see ``models``: those that an explorer shows, no others."""
         models.save(self.folder, kept)
 
-    def measure(self, id: str, values: Sequence[float], why: str = "") -> None:
-        """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there (why: a word).
+    def measure(self, id: str, values: Sequence[float], why: str = "", bound: float | None = None) -> None:
+        """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there.
 
-        A custom run may measure what the paper does not print.
+        why: a word on it. bound: what is known of a value that was not seen. A custom run may measure what the paper
+        does not print.
         """
         if not self.custom:
             paper_numbers()[id]  # a misspelt id fails here, in its own cell
-        self.measured[id] = measured(id, values, why)
+        self.measured[id] = measured(values, why, bound)
 
     def not_reached(self, id: str, why: str = "") -> None:
         """A printed number that this run never comes to, such as a threshold that no seed meets."""
         self.measure(id, (), why)
 
-    def comparisons(self) -> list[Comparison]:
+    def rows(self) -> list[Row]:
         """Those of the measured numbers that the paper prints, and ratios of them."""
-        return compare([m for m in self.measured.values() if m.id in paper_numbers()], paper_numbers())
+        return compare({id: m for id, m in self.measured.items() if id in paper_numbers()}, paper_numbers())
 
     def table(self) -> None:
         """Show paper | ours | verdict, beside the committed result of the paper profile."""
-        full = [] if self.label == "paper profile" else comparisons_of(committed(self.notebook))
-        header, *rows = table(self.comparisons(), "custom" if self.custom else self.profile, full)
-        for m in self.measured.values():
-            if m.id not in paper_numbers():
-                text = ours({"ours": None if np.isnan(m.mean) else m.mean, "sd": m.sd, "seeds": m.seeds, "unit": ""})
-                rows.append([m.id, "not printed", text, *["-"] * bool(full), "-"])
+        full = [] if self.label == "paper profile" else rows_of(committed(self.notebook))
+        header, *rows = table(self.rows(), "custom" if self.custom else self.profile, full)
+        for id, m in self.measured.items():
+            if id not in paper_numbers():
+                alone = judge(PaperNumber(id, np.nan, ""), m)
+                rows.append([id, "not printed", ours(alone), *["-"] * bool(full), "-", "-"])
         pages.table(header, rows)
 
     def claim(self, id: str, holds: bool | None, why: object = "") -> None:
@@ -197,7 +197,7 @@ class Run:
             "wall_s": round(time.time() - self.started, 1),
             **({} if self.core_s is None else {"core_s": round(self.core_s, 1)}),
             "metrics": metrics,
-            "comparisons": [asdict(c) for c in self.comparisons()],
+            "measured": {id: m._asdict() for id, m in self.measured.items()},
             "claims": self.claims,
         }
         path = self.folder / "result.json"

@@ -1,30 +1,34 @@
-"""The papers' printed numbers, and what our measurements say about them."""
+"""The papers' printed numbers, and whether each could be one more run of ours."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import yaml
+from scipy.stats import norm, t
 
 from ..files import ROOT
 from ..numerics.metrics import mean_sd
 
-REPRODUCED, BETTER, ORDERING = "reproduced", "better than printed", "same ordering, different level"
-NOT, NOT_REACHED, PART = "not reproduced", "not reached", "see its ratio"
+CONSISTENT, LOWER, HIGHER = "consistent", "lower", "higher"
+ONE_SEED, NOT_SEEN, UNDEFINED, PART = "not judged (one seed)", "not seen", "undefined", "see its ratio"
+
+SEEDS, FACTOR = 5, 2  # fewer seeds, or an interval wider than this factor, prove little
 
 
 @dataclass(frozen=True)
 class PaperNumber:
-    """One printed number.
+    """One printed number: one run of theirs.
 
-    value, spread: as printed; samples: how many test cases the spread is over (None: spread of the value itself).
-    better: "lower", "higher" or "equal". group: numbers whose ordering belongs together. kind: "level"; "ratio" of the
+    value, spread: as printed (.inf: an event that never came); samples: how many test cases the spread is over.
+    better: "lower", "higher" or "equal". scale: "log" for positive errors, or "linear". kind: "level"; "ratio" of the
     two numbers in ``of``, where the paper's statement is an effect; "part" of such a ratio, which gets no verdict.
+    same_as: the number that is the same run or event, or of which this is a mean; it is not counted again.
+    differs: a setting of ours that is not the paper's. undefined: what the paper does not say.
     """
 
     id: str
@@ -34,44 +38,36 @@ class PaperNumber:
     spread: float | None = None
     samples: int | None = None
     better: str = "lower"
-    group: str | None = None
+    scale: str = "log"
     kind: str = "level"
     of: tuple[str, str] = ()
+    same_as: str = ""
+    differs: str = ""
+    undefined: str = ""
 
     @property
-    def tolerance(self) -> float:
+    def error(self) -> float:
         """The paper's own standard error of the value: spread / sqrt(samples) for a mean over test cases."""
         return 0.0 if self.spread is None else self.spread / (self.samples or 1) ** 0.5
 
 
 class Measured(NamedTuple):
-    """Our mean and st.dev. (ddof 1) over seeds of a printed number; the mean is NaN where it was not reached."""
+    """Ours of a printed number. values: one per seed, None where it was not seen. bound: it came here at the latest."""
 
-    id: str
-    mean: float
-    sd: float
-    seeds: int
+    values: tuple[float | None, ...]
     why: str = ""
-
-    @property
-    def error(self) -> float:
-        """Standard error of the mean."""
-        return self.sd / max(self.seeds, 1) ** 0.5
+    bound: float | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Our mean and st.dev. over seeds beside a printed number; ours is None where it was not reached."""
+class Row(NamedTuple):
+    """A printed number beside ours. low, high: where one more run of ours lies with 95 %. little: it proves little."""
 
-    id: str
-    paper: float
-    ours: float | None
-    sd: float
-    seeds: int
-    unit: str
-    where: str
+    number: PaperNumber
+    measured: Measured
     verdict: str
-    why: str = ""
+    low: float = np.nan
+    high: float = np.nan
+    little: bool = False
 
 
 @cache
@@ -80,115 +76,119 @@ def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str
     return {key: PaperNumber(key, **fields) for key, fields in yaml.safe_load(path.read_text())["numbers"].items()}
 
 
-def measured(id: str, values: Sequence[float], why: str = "") -> Measured:
-    """Mean and st.dev. of one value per seed; a threshold that a seed never meets is a value that is not finite."""
-    values = np.atleast_1d(np.asarray(values, float))
-    if not (found := np.isfinite(values)).all() or not len(values):
-        return Measured(id, np.nan, 0.0, len(values), why or f"({found.sum()} of {len(values)} seeds get there)")
-    return Measured(id, *map(float, mean_sd(values)), len(values), why)
+def measured(values: Sequence[float], why: str = "", bound: float | None = None) -> Measured:
+    """One value per seed; what is not finite was not seen."""
+    values = np.atleast_1d(np.asarray(values, float)).tolist()
+    return Measured(tuple(v if np.isfinite(v) else None for v in values), why, bound)
 
 
-def ratio(paper: PaperNumber, above: Measured, below: Measured) -> Measured:
-    """a / b of two means, sd^2 = (a/b)^2 ((sd_a/a)^2 + (sd_b/b)^2), to first order in independent spreads."""
-    value = above.mean / below.mean
-    sd = abs(value) * float(np.hypot(above.sd / above.mean, below.sd / below.mean))
-    return Measured(paper.id, value, 0.0 if np.isnan(sd) else sd, min(above.seeds, below.seeds), above.why or below.why)
+def interval(values: Sequence[float], scale: str = "log", error: float = 0.0) -> tuple[float, float]:
+    """Where one more run of ours lies with 95 %: m -+ t(0.975, n - 1) s sqrt(1 + 1/n), of the logarithms for "log".
+
+    error: the standard error of the number that is compared, which widens the interval: hypot(..., 1.96 error).
+    """
+    x = np.log(values) if scale == "log" else np.asarray(values, float)
+    m, s, n = x.mean(), x.std(ddof=1), len(x)
+    if scale == "log":
+        error = error / np.exp(m)
+    half = np.hypot(t.ppf(0.975, n - 1) * s * (1 + 1 / n) ** 0.5, norm.ppf(0.975) * error)
+    low, high = m - half, m + half
+    return (float(np.exp(low)), float(np.exp(high))) if scale == "log" else (float(low), float(high))
 
 
-def compare(found: Mapping[str, Sequence[float]] | Iterable[Measured], numbers: Mapping[str, PaperNumber]) -> list:
-    """A Comparison for every measured number (id -> one value per seed, or ``Measured``), and for ratios of them."""
-    if isinstance(found, Mapping):
-        found = [measured(*item) for item in found.items()]
-    rows = {m.id: m for m in found}
-    if unknown := sorted(set(rows) - set(numbers)):
+def judge(paper: PaperNumber, ours: Measured) -> Row:
+    """The verdict on a number: could the printed value be one more run of ours?"""
+    if paper.kind == "part" or paper.undefined:
+        return Row(paper, ours, UNDEFINED if paper.undefined else PART)
+    if not ours.values or None in ours.values:
+        return Row(paper, ours, NOT_SEEN)
+    if len(ours.values) == 1:
+        return Row(paper, ours, ONE_SEED)
+    low, high = interval(ours.values, paper.scale, paper.error)
+    if low <= paper.value <= high:
+        little = len(ours.values) < SEEDS or low <= 0 or high / low > FACTOR
+        return Row(paper, ours, CONSISTENT, low, high, little)
+    side = LOWER if high < paper.value else HIGHER
+    known = {LOWER, HIGHER} & {paper.better}
+    return Row(paper, ours, side + (" (better)" if side in known else " (worse)" if known else ""), low, high)
+
+
+def ratio(above: Measured, below: Measured) -> Measured:
+    """Seed by seed; not seen where one of both is not."""
+    pairs = zip(above.values, below.values, strict=True)
+    return Measured(tuple(None if None in (a, b) else a / b for a, b in pairs), above.why or below.why)
+
+
+def compare(found: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Row]:
+    """A row for every measured number, and for the ratios of them.
+
+    Raises:
+        ValueError: a number is not printed.
+    """
+    if unknown := sorted(set(found) - set(numbers)):
         raise ValueError(f"no printed number has the id {unknown[0]!r}; add it to data/paper_numbers.yaml")
+    found = dict(found)
     for paper in numbers.values():
-        if paper.kind == "ratio" and set(paper.of) <= set(rows):
-            rows[paper.id] = ratio(paper, *(rows[part] for part in paper.of))
-    return [_comparison(numbers[id], m, rows, numbers) for id, m in rows.items()]
+        if paper.kind == "ratio" and set(paper.of) <= set(found):
+            found[paper.id] = ratio(*(found[part] for part in paper.of))
+    return [judge(numbers[id], ours) for id, ours in found.items()]
 
 
-def _comparison(paper: PaperNumber, m: Measured, rows: Mapping[str, Measured], numbers) -> Comparison:
-    group = [k for k in rows if paper.group and numbers[k].group == paper.group]
-    verdict = judge(paper, m, len(group) > 1 and ordered([(numbers[k].value, rows[k].mean) for k in group]))
-    ours = m.mean if np.isfinite(m.mean) else None
-    return Comparison(paper.id, paper.value, ours, m.sd, m.seeds, paper.unit, paper.where, verdict, m.why)
+# as text
 
 
-def judge(paper: PaperNumber, m: Measured, in_order: bool = False) -> str:
-    """The verdict: the same within both standard errors, better, in the order of its group, or none of these."""
-    if paper.kind == "part":
-        return PART
-    if not np.isfinite(m.mean):
-        return NOT_REACHED
-    gap = m.mean - paper.value
-    if abs(gap) <= float(np.hypot(paper.tolerance, m.error)):
-        return REPRODUCED
-    if (gap < 0 and paper.better == "lower") or (gap > 0 and paper.better == "higher"):
-        return BETTER
-    return ORDERING if in_order else NOT
+def table(rows: Sequence[Row], profile: str = "paper", full: Sequence[Row] = ()) -> list[list[str]]:
+    """Rows (number, paper, ours, verdict, remark) of text; the first is the header.
 
-
-def ordered(pairs: Iterable[tuple[float, float]]) -> bool:
-    """Whether no two of (printed, ours) are the other way round; what is not reached comes last."""
-    known = [(p, o if np.isfinite(o) else np.inf) for p, o in pairs]
-    return not any(a[0] < b[0] and a[1] > b[1] for a, b in permutations(known, 2))
-
-
-def judged(rows: Sequence[Mapping], numbers: Mapping[str, PaperNumber], whole: bool = False) -> list[dict]:
-    """The comparisons of a result file with the verdicts of today, ratios included.
-
-    whole: the run covers every table that it touches, so what it lacks of one was not reached (files of older runs
-    leave it out). A table is the first two words of an id.
+    profile: what ours was run with; a verdict is given for the paper profile only. full: rows of the paper profile's
+    committed run, shown (with their verdicts) beside those of a smaller one.
     """
-    found = [
-        Measured(c["id"], np.nan if c["ours"] is None else c["ours"], c["sd"], c["seeds"], c.get("why", ""))
-        for c in rows
-        if c["id"] in numbers and numbers[c["id"]].kind != "ratio"
-    ]
-    known, tables = {m.id for m in found}, {table_of(m.id) for m in found}
-    if whole:
-        gone = [n.id for n in numbers.values() if n.id not in known and n.kind != "ratio" and table_of(n.id) in tables]
-        found += [Measured(id, np.nan, 0.0, 0) for id in gone]
-    return [asdict(c) for c in compare(found, numbers)]
+    header = ["number", "paper", f"ours, {profile} profile"]
+    lines = [[*header, *["ours, paper profile (committed)"] * bool(full), "verdict", "remark"]]
+    known = {row.number.id: row for row in full}
+    for row in rows:
+        n, best = row.number, row if profile == "paper" else known.get(row.number.id)
+        line = [f"{n.id} [{n.where}]", "never" if n.value == np.inf else f"{n.value:g} {n.unit}", ours(row)]
+        line += [ours(best) if best else "-"] * bool(full)
+        lines.append([*line, said(best), remark(n)] if best else [*line, "run `make paper`", remark(n)])
+    return lines
 
 
-def table_of(id: str) -> str:
-    """The table of a printed number: the first two words of its id."""
-    return ".".join(id.split(".")[:2])
+def ours(row: Row) -> str:
+    """Our side of a row: mean and st.dev. over seeds, and where one more run would lie."""
+    (values, why, bound), unit = row.measured, row.number.unit
+    if not values or None in values:
+        late = "" if bound is None else f"; at {bound:g} {unit} at the latest"
+        return f"{NOT_SEEN} {why}{late}".strip()
+    mean, sd = mean_sd(np.asarray(values))
+    if len(values) == 1:  # one run has no spread, and "+- 0" would look like certainty
+        return f"{mean:.3f} {unit} (1 seed) {why}".strip()
+    one_more = "" if np.isnan(row.low) else f"; one more: {row.low:.3g} to {row.high:.3g}"
+    return f"{mean:.3f} +- {sd:.3f} {unit} ({len(values)} seeds{one_more}) {why}".strip()
 
 
-def table(comparisons: Sequence[Comparison | Mapping], profile: str = "paper", full: Sequence[Mapping] = ()) -> list:
-    """The table paper | ours | verdict: rows of text, the first is the header.
-
-    profile: what ours was run with; a verdict is given for the paper profile only. full: comparisons of the
-    paper profile's committed run, shown (with their verdicts) beside those of a smaller one.
-    """
-    rows = [["number", "paper", f"ours, {profile} profile"]]
-    rows[0] += ["ours, paper profile (committed)"] * bool(full) + ["verdict"]
-    known = {c["id"]: c for c in full}
-    for c in comparisons:
-        c = c if isinstance(c, Mapping) else asdict(c)
-        best = c if profile == "paper" else known.get(c["id"])
-        row = [f"{c['id']} [{c['where']}]", f"{c['paper']:g} {c['unit']}", ours(c)]
-        row += [ours(best) if best else "-"] * bool(full) + [best["verdict"] if best else "run `make paper`"]
-        rows.append(row)
-    return rows
+def said(row: Row) -> str:
+    """The verdict, whether it proves little, and what a bound says."""
+    earlier = row.verdict == NOT_SEEN and row.measured.bound is not None and row.measured.bound < row.number.value
+    return row.verdict + ", proves little" * row.little + ", but earlier than printed" * earlier
 
 
-def ours(c: Mapping) -> str:
-    """Our side of a comparison as text."""
-    if c["ours"] is None:
-        return f"{NOT_REACHED} {c.get('why', '')}".rstrip()
-    if c["seeds"] == 1:  # one run has no spread, and "+- 0" would look like certainty
-        return f"{c['ours']:.3f} {c['unit']} (1 seed)"
-    return f"{c['ours']:.3f} +- {c['sd']:.3f} {c['unit']} ({c['seeds']} seeds)"
+def remark(number: PaperNumber) -> str:
+    """What must be known to read a row."""
+    same = number.same_as and f"not counted: as {number.same_as}"
+    return "; ".join(filter(None, [number.undefined, number.differs, same])) or "-"
 
 
-def summary(comparisons: Sequence[Mapping]) -> str:
-    """How many of the printed numbers hold, in a sentence; the parts of a ratio are counted once, as the ratio."""
-    n = Counter(c["verdict"] for c in comparisons if c["verdict"] != PART)
+def summary(rows: Iterable[Row]) -> str:
+    """How many of the printed numbers hold, in words for a newcomer."""
+    rows = [row for row in rows if row.verdict != PART]
+    counted = [row for row in rows if not row.number.same_as]
+    n = Counter(row.verdict.split(" (")[0] for row in counted)
+    little = sum(row.little for row in counted)
     return (
-        f"{n[REPRODUCED]} of {n.total()} printed numbers reproduced, {n[BETTER]} better than printed, {n[ORDERING]} in "
-        f"the same order at a different level, {n[NOT]} not reproduced, {n[NOT_REACHED]} not reached."
+        f"Of {len(rows)} numbers that the papers print, {len(rows) - len(counted)} repeat another one. "
+        f"Of the other {len(counted)}, {n[CONSISTENT]} could be one more run of ours ({n[CONSISTENT] - little} where "
+        f"five seeds or more pin it down to a factor of two; {little} with a scatter too wide to prove much), "
+        f"{n[LOWER] + n[HIGHER]} could not, {n['not judged'] + n[NOT_SEEN]} rest on a single run of ours or on events "
+        f"that we did not record, and {n[UNDEFINED]} are not defined well enough to compare."
     )

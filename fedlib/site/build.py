@@ -28,6 +28,9 @@ def lay_out(folder: Path) -> None:
         there.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(made, there)
     copy_pictures(folder)
+    for path in (ROOT / "figures").glob("*/paper/result.json"):
+        (there := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
+        shutil.copy(path, there)
     (folder / "_pieces").mkdir()
     for name, html in written().items():
         (folder / "_pieces" / f"{name}.html").write_text(html)

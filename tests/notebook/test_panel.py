@@ -28,9 +28,9 @@ WORK = """import json, os, time
 from pathlib import Path
 time.sleep(pause)
 out = Path(os.environ["FEDLIB_OUTPUT"])
-keys = "notebook profile parameters environment wall_s comparisons claims label".split()
+keys = "notebook profile parameters environment wall_s measured claims label".split()
 result = dict.fromkeys(keys, {}) | {"notebook": "tiny", "label": "x", "profile": "quick", "metrics": {}}
-result |= {"comparisons": [], "wall_s": 1.0}
+result |= {"measured": {}, "wall_s": 1.0}
 (out / "result.json").write_text(json.dumps(result))
 (out / "curve.png").write_bytes(bytes.fromhex(picture))"""
 

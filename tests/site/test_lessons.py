@@ -82,8 +82,8 @@ def told_05(metrics):
         for column, level in enumerate(levels):
             name = "beam" if problem == "beam" else problem.capitalize()
             kinds = ("isolated", "federated", "centralised")
-            rows[f"{name}, {level}"] = [np.array(errors[kind])[:, column] for kind in kinds]
-    return rows | {rule: [run["error_percent"], run["megabytes"]] for rule, run in metrics["gap"].items()}
+            rows[f"{name}, {level}"] = [np.median(np.array(errors[kind])[:, column]) for kind in kinds]
+    return rows | {rule: [np.median(run["error_percent"]), run["megabytes"]] for rule, run in metrics["gap"].items()}
 
 
 def told_06(metrics):
