@@ -114,6 +114,11 @@ def result_of(theirs: Mapping, own: Mapping, cases: Mapping[str, Case], seconds:
     return environment() | {"deepxde": version("deepxde"), "problems": found}
 
 
+def stored() -> dict:
+    """The committed comparison."""
+    return json.loads(FILE.read_text())
+
+
 HEADER = ("problem", "n", "steps, of the paper's", "DeepXDE, median (range), %", "ours", "p, KS", "p, MW")
 
 

@@ -49,22 +49,53 @@ def legend_above(fig: Figure, ax: Axes, columns: int) -> None:
 # errors, divergences: arrays over levels
 
 
-def error_against_level(errors: Mapping[str, xarray.DataArray]) -> Figure:
-    """Error (%) after the last round [round, kind, level, seed] against the distance of the clients.
+def error_against_level(errors: Mapping[str, xarray.DataArray], mark: Mapping[str, tuple] = {}) -> Figure:
+    """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
     Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``with_distance``.
+    what a level is called; both as of ``with_distance``. mark: name -> (level, words) at the federated error there.
     """
     fig, axes = panels_of(errors, (2.7, 2.7))
     for name, ax in axes.items():
-        last = errors[name].isel(round=-1).sortby("w1").transpose("kind", "seed", "level")
+        last = errors[name].isel(round=-1).sortby("level").transpose("kind", "seed", "level")
         for kind in last.kind.values:
             style = dict(color=COLORS[kind], marker=SHAPES[kind])
-            seeds_and_median(ax, last.w1, last.sel(kind=kind).values, kind, **style)
+            seeds_and_median(ax, last.level, last.sel(kind=kind).values, kind, **style)
         ax.set(ylabel="error (%)", title=last.name)
-        against_w1(ax, last.w1.values, last.level.values, last.attrs["level"])
+        log_axis(ax.yaxis)
+        against_level(ax, last.level.values, last.w1.values, last.attrs["level"])
+        level, words = mark.get(name, (None, ""))
+        if level in last.level.values:
+            at = level, last.sel(kind="federated", level=level).median().item()
+            arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
+            ax.annotate(words, at, (0.28, 0.2), textcoords="axes fraction", arrowprops=arrow, fontsize=8, ha="center")
     legend_above(fig, ax, 3)
     return fig
+
+
+def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: str) -> None:
+    """A logarithmic axis with a tick at every level, called ``name``, and above it the clients' distance there."""
+    above = ax.twiny()
+    for axes, labels in ((ax, list(map(str, levels))), (above, [f"{w:.2g}" for w in w1])):
+        axes.set_xscale("log")
+        axes.set_xlim(min(levels) / 1.15, max(levels) * 1.15)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks(levels, thinned(levels, labels, axes.get_xlim()), fontsize=7)
+    above.tick_params(length=2, pad=1)
+    above.set_xlabel("$W_1$", fontsize=8)
+    ax.set_xlabel(name)
+
+
+def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float, float], letter: float = 0.024):
+    """The labels at places on a logarithmic axis, those empty that would touch the one before; ``letter``: the share
+    of the axis that a letter takes."""
+    kept, end = [], 0.0
+    for place, label in zip(places, labels, strict=True):
+        at = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
+        room = at - letter * len(label) / 2 >= end
+        kept.append(label if room else "")
+        end = at + letter * (len(label) / 2 + 0.7) if room else end
+    return kept
 
 
 def with_distance(errors: xarray.DataArray, experiment: Experiment, w1: Mapping[int, float]) -> xarray.DataArray:
@@ -127,14 +158,15 @@ def training(errors: Mapping[str, xarray.DataArray]) -> Figure:
 
 
 def divergence_against_level(divergences: Mapping[str, xarray.DataArray]) -> Figure:
-    """Relative divergence [seed, level, matrix] of each weight matrix against the distance of the clients."""
+    """Relative divergence [seed, level, matrix] of each weight matrix against the level, as ``error_against_level``."""
     fig, axes = panels_of(divergences, (2.7, 2.7))
     for name, ax in axes.items():
-        values = divergences[name].sortby("w1").transpose("matrix", "seed", "level")
+        values = divergences[name].sortby("level").transpose("matrix", "seed", "level")
         for of, (color, marker) in zip(values, LAYERS, strict=True):
-            band(ax, values.w1, of.values, color, f"matrix {of.matrix.item()}", marker=marker)
+            seeds_and_median(ax, values.level, of.values, f"matrix {of.matrix.item()}", color=color, marker=marker)
         ax.set(ylabel="relative divergence", title=values.name)
-        against_w1(ax, values.w1.values, values.level.values, values.attrs["level"])
+        log_axis(ax.yaxis)
+        against_level(ax, values.level.values, values.w1.values, values.attrs["level"])
     legend_above(fig, ax, 4)
     return fig
 
@@ -281,29 +313,37 @@ def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.VBox:
     return explore(lambda equation, n: solution(solutions[equation], n), words, equation=equation, n=n)
 
 
+ALIKE = 0.04  # curves that differ by less of the solution's range cannot be told apart
+
+
 def curves(of: Solved, level, title: str) -> Figure:
-    """On a line: left solutions above the clients' points, right errors."""
-    fig, ((left, right),) = panels(1, 2, size=(4, 3.4))
-    fig.set_layout_engine(None)  # places that do not depend on what is drawn: no jumps behind a slider
-    fig.subplots_adjust(left=0.09, right=0.99, bottom=0.2, top=0.76, wspace=0.25)
-    fig.suptitle(title, fontsize=rcParams["axes.titlesize"], y=0.99)
+    """On a line: left solutions above the clients' points, right errors; errors alone where solutions look alike."""
     x, letter, clouds = of.x[:, 0], of.experiment.coordinates, of.clouds[level]
-    left.plot(x, of.truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact")
+    alike = max(np.abs(u - of.truth).max() for u in of.models[level].values()) < ALIKE * np.ptp(of.truth)
+    fig, axes = panels(1, 1 if alike else 2, size=(5.5, 3.4) if alike else (4, 3.4))
+    left, right = None if alike else axes[0, 0], axes[0, -1]
+    fig.set_layout_engine(None)  # places that do not depend on what is drawn: no jumps behind a slider
+    fig.subplots_adjust(left=0.14 if alike else 0.09, right=0.99, bottom=0.2, top=0.76, wspace=0.25)
+    fig.suptitle(title, fontsize=rcParams["axes.titlesize"], y=0.99)
     alone = 0
     for label, u in of.models[level].items():
         kind = label.split()[0]
         dash = ("--", ":", "-.")[alone % 3] if kind == "isolated" else "-"
         alone += kind == "isolated"
         style = dict(color=COLORS[kind], ls=dash, lw=1.5)
-        left.plot(x, u, **style)
+        if left:
+            left.plot(x, u, **style)
         right.plot(x, np.abs(u - of.truth), label=f"{label}: e = {percent(u, of.truth):.3g} %", **style)
-    own_points(left, clouds, letter)
-    low, high = of.truth.min(), of.truth.max()
-    left.set(xlabel=letter, ylabel="u", ylim=(low - 0.5 * (high - low), high + 0.5 * (high - low)))
     right.set(xlabel=letter, ylabel="|u - exact|", yscale="log", ylim=(of.limits[0] / 3, 2 * of.limits[1]))
+    if left:
+        low, high = of.truth.min(), of.truth.max()
+        left.plot(x, of.truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact", zorder=1)
+        left.set(xlabel=letter, ylabel="u", ylim=(low - 0.5 * (high - low), high + 0.5 * (high - low)))
+    own_points(left or right, clouds, letter)
     for ax, side, columns in ((left, 0, 1 + len(clouds)), (right, 1, 2)):
-        ax.set_xlim(x[0], x[-1])
-        ax.legend(loc=f"lower {('left', 'right')[side]}", bbox_to_anchor=(side, 1), ncols=columns, columnspacing=1)
+        if ax:
+            ax.set_xlim(x[0], x[-1])
+            ax.legend(loc=f"lower {('left', 'right')[side]}", bbox_to_anchor=(side, 1), ncols=columns, columnspacing=1)
     return fig
 
 

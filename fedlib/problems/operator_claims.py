@@ -79,7 +79,7 @@ def weights(found: Found, function_networks: Mapping | None) -> Said:
     factors = list(changes(own).values())
     numbers = ", ".join(f"{matrix}: {r:.1f}" for matrix, r in ranks.items())
     said: Said = {
-        "q11.trend": (min(ranks.values()) < 0.7, f"rank correlations {numbers}"),
+        "q11.trend": (min(map(abs, ranks.values())) < 0.7, f"rank correlations {numbers}"),
         "target.q11.none": (max(factors) <= 1.2, f"factors {listed(factors)}"),
     }
     if function_networks:

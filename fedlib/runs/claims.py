@@ -12,6 +12,7 @@ import yaml
 from ..files import ROOT
 
 WORDS = {True: "holds", False: "does not hold", None: "not run"}
+TRIVIAL = "cannot fail"
 TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
 
 
@@ -19,7 +20,8 @@ TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
 class Claim:
     """One claim, in our words.
 
-    where: section or figure of the paper. target: a criterion of this project, which no paper claims. A text with "{}"
+    where: section or figure of the paper. target: a criterion of this project, which no paper claims. trivial: it holds
+    by construction. run: the profile that judges it, where it has more seeds than the paper profile. A text with "{}"
     is filled by what follows "/" in an id.
     """
 
@@ -27,6 +29,8 @@ class Claim:
     text: str
     where: str
     target: bool = False
+    trivial: bool = False
+    run: str = ""
 
     @property
     def paper(self) -> str:
@@ -34,6 +38,8 @@ class Claim:
 
     def verdict(self, holds: bool | None) -> str:
         """In a word; a target is met or missed, only a claim holds."""
+        if self.trivial and holds:
+            return TRIVIAL
         return (TARGET_WORDS if self.target else WORDS)[holds]
 
 
@@ -77,19 +83,20 @@ def titled(claim: Claim) -> str:
 
 
 def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict]:
-    """What the results say of every claim; the first that ran it counts. whole: with those that none of them ran."""
+    """What the results say of every claim; the first that ran it counts, or the
+    claim's own ``run``. whole: with those that none of them ran."""
     found: dict[str, dict] = {}
-    for result in results:
-        for id, said in result.get("claims", {}).items():
-            if found.get(id, {"holds": None})["holds"] is None:
-                found[id] = said
+    for id in dict.fromkeys(id for result in results for id in result.get("claims", {})):
+        ran = [result for result in results if result.get("claims", {}).get(id, {"holds": None})["holds"] is not None]
+        judges = [result for result in ran if result.get("profile") == find(id).run] or ran
+        found[id] = judges[0]["claims"][id] if judges else {"holds": None, "why": ""}
     missing = [id for id, c in known_claims().items() if whole and id not in found and "{}" not in c.text]
     return found | {id: {"holds": None, "why": ""} for id in missing}
 
 
 def count(found: Iterable[tuple[Claim, bool | None]]) -> str:
     """How many claims hold and how many targets are met, in a line."""
-    n = Counter((claim.target, holds) for claim, holds in found)
+    n = Counter((claim.target, holds) for claim, holds in found if not claim.trivial)
     line = f"claims: {n[False, True]} hold, {n[False, False]} do not, {n[False, None]} not run"
     if any(target for target, _ in n):
         line += f"; targets of ours: {n[True, True]} met, {n[True, False]} missed, {n[True, None]} not run"

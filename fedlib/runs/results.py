@@ -17,7 +17,7 @@ from ..federated.train import RAN
 from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
 from .outputs import read_result
-from .profiles import FIGURES, folder_of, named
+from .profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters
 from .reduced import reduced
 from .settings import check
 from .verdicts import Measured, PaperNumber, Row, compare, judge, measured, ours, paper_numbers, table
@@ -97,6 +97,19 @@ class Run:
         self.there: dict = {}  # parameters as far as they were trained, where the run reads stored trainings
         self.core_s: float | None = None  # what those took, all together
 
+    @classmethod
+    def begin(cls, notebook: str, namespace: Mapping, **allowed) -> "Run":
+        """A run with the parameters of a notebook's cell, checked; a profile that was chosen there brings its values.
+
+        namespace: globals(). A value that was changed by hand counts more than the profile's. allowed: as of ``check``.
+        """
+        path, p = NOTEBOOKS / f"{notebook}.ipynb", {name: namespace[name] for name in namespace["__annotations__"]}
+        given, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
+        p |= {name: value for name, value in given.items() if name not in defaults or p[name] == defaults[name]}
+        run = cls(notebook, p["profile"], p)
+        run.check(**allowed)
+        return run
+
     @property
     def custom(self) -> bool:
         """Whether a parameter differs from what the profile says."""
@@ -166,6 +179,12 @@ class Run:
         """Whether a claim of data/claims.yaml holds in this run (None: not run), and the numbers that say so."""
         claims.find(id)  # a misspelt id fails here, in its own cell
         self.claims[id] = {"holds": None if holds is None else bool(holds), "why": str(why)}
+
+    def judge(self, verdicts: Mapping[str, tuple[bool | None, object]]) -> None:
+        """Keep and show the verdicts on claims, id -> (holds, why)."""
+        for id, (holds, why) in verdicts.items():
+            self.claim(id, holds, why)
+        self.claims_table()
 
     def claims_table(self) -> None:
         """Show claim | verdict | numbers, beside the verdicts of the committed result of the paper profile."""

@@ -20,6 +20,7 @@ from fedlib.notebook.pictures import (
     solution_alt,
     solution_explorer,
     solved,
+    thinned,
     training,
     with_distance,
 )
@@ -87,19 +88,27 @@ def lines(ax, color):
     return [line for line in ax.lines if line.get_color() == color]
 
 
-def test_errors_stand_over_the_distance(errors):
-    fig = error_against_level({"poisson": errors})
+def test_errors_stand_over_the_level_and_the_distance_above(errors):
+    fig = error_against_level({"poisson": errors}, {"poisson": (8, "look here")})
     ax, above = fig.axes
     assert ax.get_title() == "Poisson"
     for kind in KINDS:
         line, *dots = lines(ax, COLORS[kind])
-        last = errors.sel(kind=kind, level=[8, 32, 2]).isel(round=-1)
-        np.testing.assert_array_equal(line.get_xdata(), [0.1, 0.2, 0.9])
+        last = errors.sel(kind=kind, level=[2, 8, 32]).isel(round=-1)
+        np.testing.assert_array_equal(line.get_xdata(), [2, 8, 32])
         np.testing.assert_allclose(line.get_ydata(), last.median("seed"), rtol=1e-12)
         np.testing.assert_array_equal([dot.get_ydata() for dot in dots], last.transpose("seed", "level"))
-    assert above.get_xlabel() == "subdomains n"
-    ticks = dict(zip(above.get_xticks(), [text.get_text() for text in above.get_xticklabels()], strict=True))
-    assert ticks == {0.1: "8", 0.2: "32", 0.9: "2"}
+    for axes, labels in ((ax, ["2", "8", "32"]), (above, ["0.9", "0.1", "0.2"])):
+        assert axes.get_xticks().tolist() == [2, 8, 32]
+        assert [text.get_text() for text in axes.get_xticklabels()] == labels
+    (note,) = ax.texts
+    assert note.get_text() == "look here"
+    assert note.xy == (8, errors.isel(round=-1).sel(kind="federated", level=8).median())
+
+
+def test_labels_that_would_touch_are_left_out():
+    assert thinned([20, 21, 24], ["20", "21", "24"], (2, 30)) == ["20", "", "24"]
+    assert thinned([2, 8, 32], ["2", "8", "32"], (1.7, 37)) == ["2", "8", "32"]
 
 
 def test_training_shows_the_coarsest_and_the_finest_partition(errors):
@@ -119,8 +128,10 @@ def test_every_matrix_has_its_line():
     )
     fig = divergence_against_level({"beam": given})
     assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i}" for i in (1, 2, 3, 4)]
-    for line, matrix in zip(fig.axes[0].lines, values.mean(0).T, strict=True):
-        np.testing.assert_allclose(line.get_ydata(), matrix[[1, 2, 0]], rtol=1e-12)
+    named = [line for line in fig.axes[0].lines if not line.get_label().startswith("_")]
+    order = np.argsort(W1["level"])
+    for line, matrix in zip(named, np.median(values, 0).T, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), matrix[order], rtol=1e-12)
 
 
 def test_panels_in_rows_of_three():

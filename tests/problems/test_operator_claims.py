@@ -60,8 +60,9 @@ def test_the_jump_is_one_of_medians():
 
 def test_a_trend_is_one_of_all_matrices():
     rising = {"branch, matrix 1": [[4, 3, 2, 1]], "trunk, matrix 1": [[8, 4, 2, 1]]}
-    mixed = rising | {"trunk, matrix 1": [[1, 2, 3, 4]]}
-    for divergence, trendless in ((rising, False), (mixed, True)):
+    mixed = rising | {"trunk, matrix 1": [[1, 2, 1, 1]]}
+    falling = rising | {"trunk, matrix 1": [[1, 2, 3, 4]]}
+    for divergence, trendless in ((rising, False), (mixed, True), (falling, False)):
         found = NOTHING._replace(divergence={"antiderivative": divergence}, union={"antiderivative": [1, 5, 6, 10]})
         assert holds(claims.weights(found, None)) == {"q11.trend": trendless, "target.q11.none": False}
         assert holds(claims.weights(found, {"a": [[100, 1]]}))["q11.less"]

@@ -2,36 +2,96 @@
 
 from collections.abc import Mapping, Sequence
 
+import ipywidgets
 import numpy as np
 import xarray
-from matplotlib import colormaps
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ....federated.experiment import KINDS, Experiment, data_of, models_of
+from ....federated.experiment import KINDS, Experiment, data_of, models_of, of_each
 from ....federated.heterogeneity import weight_divergence
 from ....federated.history import History
+from ....federated.partitions import private
 from ....federated.stack import as_dict
-from ....notebook.pictures import clouds_of, own_points
-from ....notebook.style import COLORS, log_axis, panels
-from ....numerics.metrics import plus_minus
+from ....notebook.pictures import Solved, shade, solved, with_distance
+from ....notebook.style import CLIENTS, COLORS, log_axis, panels
+from ....notebook.trainings import levels_of
+from ....notebook.widgets import explore, slider
+from ....numerics.metrics import percent, plus_minus
+from .problem import distances, makers
 
 
-def first_look(line: Experiment, plane: Experiment, level: int = 2) -> Figure:
-    """What is asked for and who knows what, on a line and in the plane."""
-    fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.5))
-    of_line, of_plane = (data_of(experiment, level).test for experiment in (line, plane))
-    left.plot(of_line["x"][:, 0], of_line["u"], color=COLORS["truth"])
-    own_points(left, clouds_of(line, level), line.coordinates)
-    left.set(xlabel="x", ylabel="u(x)", title=f"{line.name}: solution, points of two clients")
-    x, u = of_plane["x"].numpy(), of_plane["u"].numpy()
-    n = len(np.unique(x[:, 0]))
-    extent = (*x[[0, -1], 0], *x[[0, -1], 1])
-    middle.imshow(u.reshape(n, -1).T, cmap="cividis", origin="lower", extent=extent, aspect="auto")
-    middle.set(xlabel=plane.coordinates[0], ylabel=plane.coordinates[1], title=f"{plane.name}: solution u(x, y)")
-    own_points(right, clouds_of(plane, level), plane.coordinates)
-    right.set(xlabel=plane.coordinates[0], title="points of two clients")
+def answer(of: Solved, level: int) -> Figure:
+    """What each laboratory finds alone, and what both find together, over the pieces that they own."""
+    fig, ((ax,),) = panels(1, 1, size=(6.2, 3.0))
+    x, models = of.x[:, 0], of.models[level]
+    data = data_of(of.experiment, level)
+    shade(ax, data.pool["x"][:, 0].numpy(), private(data.owners))
+    ax.plot(x, of.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="the solution")
+    alone = [label for label in models if label.startswith("isolated")]
+    for k, label in enumerate(alone):
+        words = f"laboratory {k + 1} alone: off by {percent(models[label], of.truth):.3g} %"
+        ax.plot(x, models[label], color=CLIENTS[k], ls=("--", ":")[k % 2], lw=2, label=words)
+    words = f"together: off by {percent(models['federated'], of.truth):.3g} %"
+    ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
+    low, high = of.truth.min(), of.truth.max()
+    ax.set(xlabel="x", ylabel="u(x)", xlim=(x[0], x[-1]), ylim=(low - 0.6 * (high - low), high + 0.6 * (high - low)))
+    ax.set_title(f"{level} pieces, owned in turn (shades)")
+    fig.legend(loc="outside right center")
     return fig
+
+
+def answers(of: Solved) -> ipywidgets.VBox:
+    """A slider over the number of pieces."""
+    pieces = slider([*of.models], min(of.models), "pieces")
+    words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
+    return explore(lambda pieces: answer(of, pieces), words, pieces=pieces)
+
+
+def stored_solutions(history: History, experiment: Experiment) -> Solved:
+    """What the models of the first seed say, at all levels."""
+    seed = history.labels("seed")[0]
+    return solved(experiment, {n: labelled(history, n, seed) for n in levels_of(history)})
+
+
+def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
+    """The right-hand side of Poisson's equation over the pieces of both clients."""
+    fig, ((ax,),) = panels(1, 1, size=(5.5, 2.2))
+    data = data_of(experiment, level)
+    x, f = (data.pool[name].numpy() for name in ("x", "f"))
+    fine = np.linspace(0, np.pi, 300)
+    last = 8 * np.sin(8 * fine)
+    shade(ax, x[:, 0], private(data.owners))
+    ax.plot(fine, last, color=COLORS["truth"], lw=1, ls=":", label="its largest part, 8 sin 8x")
+    ax.plot(x[:, 0], f, "-", color=COLORS["truth"], label="f")
+    for k, own in enumerate(private(data.owners)):
+        ax.plot(x[own, 0], f[own], "o", ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
+    ax.set(xlabel="x", ylabel="f(x)", xlim=(0, np.pi), title=f"{level} pieces")
+    fig.legend(loc="outside right center")
+    return fig
+
+
+def arrays(p: Mapping, histories: Mapping[str, History]) -> tuple[dict, dict, dict]:
+    """(experiments, errors [round, kind, level, seed], divergences [seed, level, matrix]) by name, of those that are
+    trained at the two ends of their levels: of others nothing can be said yet.
+
+    p: a notebook's parameters.
+    """
+    experiments, errors, divergences = {}, {}, {}
+    for name, (make, arguments) in makers(p).items():
+        levels = levels_of(histories[name]) if name in histories else []
+        if not {min(p["levels"][name]), max(p["levels"][name])} <= {*levels}:
+            continue
+        experiments[name] = experiment = make(**arguments)
+        w1 = distances(experiment, levels)
+        errors[name] = with_distance(of_each(histories[name]).sel(level=levels), experiment, w1)
+        divergences[name] = with_distance(divergence(experiment, histories[name], levels), experiment, w1)
+    return experiments, errors, divergences
+
+
+def solutions(experiments: Mapping[str, Experiment], histories: Mapping[str, History]) -> dict[str, Solved]:
+    """What the models of the first seed say, by name."""
+    return {name: stored_solutions(histories[name], of) for name, of in experiments.items()}
 
 
 def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:
@@ -94,23 +154,41 @@ def gap_rows(gap: Mapping[str, Mapping], centralised: Sequence[float]) -> list[l
     return [*table, ["centralised", "-", *cells(centralised), "0"]]
 
 
-def gap_view(gap: Mapping[str, Mapping], centralised: np.ndarray) -> Figure:
-    """Error (%) against MB that all clients send up in all, a colour for each rule, a shape for each E.
+NAMED = {
+    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (6, 3), "averaged moments": (6, 3), "fresh correction": (-6, -9),
+    "fresh correction + averaged moments": (6, -3),
+}  # fmt: skip
+"""Rules whose names stand at their lines, and how far from the last point."""
 
-    gap: of ``problem.gap``; centralised [S] (%), a line at the median and a band over the seeds.
+
+def gap_view(gap: Mapping[str, Mapping], centralised: np.ndarray) -> Figure:
+    """Error (%) against MB that all clients send up in all: a line per rule, through its medians at each E.
+
+    gap: of ``problem.gap``; centralised [S] (%), a line at the median and a band over the seeds. At most six rules,
+    those of NAMED, have their names on the line; the others are grey, and in the table.
     """
     fig, ((ax,),) = panels(1, 1, size=(6.6, 3.4))
-    rules, Es = ([*dict.fromkeys(of[key] for of in gap.values())] for key in ("rule", "E"))
-    colors = colormaps["viridis"](np.linspace(0, 0.85, len(rules)))
-    for of in gap.values():
-        style = {"color": colors[rules.index(of["rule"])], "marker": "osD^v"[Es.index(of["E"]) % 5], "ls": ""}
-        e, x = np.asarray(of["error_percent"]), of["megabytes"] * 1.12 ** (rules.index(of["rule"]) - len(rules) / 2)
-        ax.plot(np.full(len(e), x), e, ms=4, mew=0, alpha=0.4, label="_seeds", **style)
-        ax.plot(x, np.median(e), ms=9, mec="k", label=f"{of['rule']}, E = {of['E']}", **style)
+    for rule in dict.fromkeys(of["rule"] for of in gap.values()):
+        points = sorted((of for of in gap.values() if of["rule"] == rule), key=lambda of: of["megabytes"])
+        x, medians = [of["megabytes"] for of in points], [np.median(of["error_percent"]) for of in points]
+        color = COLORS["federated"] if rule in NAMED else "0.7"
+        ax.plot(x, medians, color=color, lw=1, alpha=0.6, label="_line")
+        for of, median in zip(points, medians, strict=True):
+            filled = color if of["E"] > 1 else "white"
+            ax.plot(np.full(len(of["error_percent"]), of["megabytes"]), of["error_percent"], ".", ms=3, color=color,
+                    alpha=0.5, label="_seeds")  # fmt: skip
+            ax.plot(of["megabytes"], median, "o", ms=6, color=color, markerfacecolor=filled, label="_median")
+        if rule in NAMED:
+            at = dict(textcoords="offset points", fontsize=7, ha="left" if NAMED[rule][0] > 0 else "right")
+            ax.annotate(rule, (x[-1], medians[-1]), NAMED[rule], **at)
+    for E in sorted({of["E"] for of in gap.values()}, reverse=True):
+        filled = COLORS["federated"] if E > 1 else "white"
+        ax.plot([], [], "o", ms=6, color=COLORS["federated"], markerfacecolor=filled, label=f"E = {E}")
     ax.axhspan(np.min(centralised), np.max(centralised), color=COLORS["centralised"], alpha=0.15, lw=0)
     ax.axhline(np.median(centralised), color=COLORS["centralised"], label="centralised")
-    ax.set(xlabel="MB that all clients send up in all (rules a little apart)", ylabel="error (%)")
+    ax.set(xlabel="MB that all clients send up in all", ylabel="error (%)")
     for axis in (ax.xaxis, ax.yaxis):
         log_axis(axis)
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+    ax.set_xlim(None, 4 * ax.get_xlim()[1])
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig

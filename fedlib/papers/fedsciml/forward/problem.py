@@ -25,6 +25,8 @@ from ....models.networks import glorot_uniform, mlp
 from ....notebook.trainings import Call
 from ....numerics.metrics import relative_l2
 from ....numerics.solutions import allen_cahn_reference
+from ....runs import settings
+from ....runs.results import Run
 
 NOTEBOOK = "05_pinn_forward"
 
@@ -260,20 +262,45 @@ def makers(p: Mapping) -> dict[str, tuple[Callable[..., Experiment], dict]]:
     return {name: known[name] for name in p["problems"]}
 
 
+def begin(namespace: Mapping) -> Run:
+    """The run of notebook 05, with parameters that are known to make sense; namespace: its globals().
+
+    Raises:
+        ValueError: what was given, and what was expected; a level that a problem's points do not allow, too.
+    """
+    run = Run.begin(
+        NOTEBOOK,
+        namespace,
+        problems=settings.one_of(*LEVELS),
+        allen_cahn_activation=settings.one_of("tanh", "sine"),
+        gap_rules=settings.one_of(*RULES),
+        **dict.fromkeys(("poisson_seeds", "allen_cahn_seeds"), settings.whole(0)),
+        **dict.fromkeys(("allen_cahn_boundary", "allen_cahn_initial", "helmholtz_boundary"), settings.whole(0)),
+        **dict.fromkeys(("levels", "helmholtz_side", "allen_cahn_lines", "allen_cahn_times"), settings.whole(2)),
+        **dict.fromkeys(("gap_level", "gap_E"), settings.whole()),
+        **dict.fromkeys(("helmholtz_k0", "allen_cahn_d", "allen_cahn_k"), settings.positive()),
+    )
+    p = run.parameters
+    settings.check_tables(p, p["problems"], [*LEVELS], "levels", "rounds")
+    for name, (make, arguments) in makers(p).items():
+        distances(make(**arguments), [*p["levels"][name], *[p["gap_level"]] * (name == "poisson")])
+    return run
+
+
 def trainings(p: Mapping) -> dict[str, Call]:
     """What notebook 05 trains: each problem at its levels, and "gap/...", rules against drift on Poisson's equation."""
     calls, common = {}, {"lr": p["lr"], "evaluations": p["evaluations"]}
-    for name, (make, settings) in makers(p).items():
+    for name, (make, arguments) in makers(p).items():
         apart = name.startswith("allen_cahn")  # half an hour each
         seeds = p["allen_cahn_seeds" if apart else "poisson_seeds" if name == "poisson" else "seeds"]
         changes = {"rounds": p["rounds"][name], "local": Local(p["local_updates"]), **common}
-        calls[name] = Call(make, settings, [*dict.fromkeys(p["levels"][name])], seeds, changes=changes, apart=apart)
+        calls[name] = Call(make, arguments, [*dict.fromkeys(p["levels"][name])], seeds, changes=changes, apart=apart)
     if "poisson" in calls:
         for rule, E in product(p["gap_rules"], p["gap_E"]):
             changes = {"rounds": max(1, round(5 * p["rounds"]["poisson"] / E)), "local": Local(E), "lr": p["lr"]}
             for knob in RULES[rule].knobs:
-                settings = {"rule": rule, "knob": knob}
-                call = Call(poisson_under, settings, [p["gap_level"]], p["seeds"], ("federated",), changes)
+                given = {"rule": rule, "knob": knob}
+                call = Call(poisson_under, given, [p["gap_level"]], p["seeds"], ("federated",), changes)
                 calls[f"gap/{rule}, E = {E}, knob {knob:g}"] = call
     return calls
 

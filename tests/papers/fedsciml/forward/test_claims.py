@@ -4,22 +4,26 @@ import numpy as np
 import pytest
 import xarray
 
+from fedlib.federated.experiment import KINDS
 from fedlib.papers.fedsciml.forward import claims
 from fedlib.runs.claims import known_claims
 
 LEVELS = {"level": [6, 8, 32], "w1": ("level", [0.9, 0.4, 0.1])}
+FOUR = {"level": [6, 8, 16, 32], "w1": ("level", [0.9, 0.4, 0.2, 0.1])}
 
 
 def errors(federated, isolated=(9, 9, 9), centralised=(1, 1, 1), spread=0.1):
     """Two seeds, ``spread`` below and above."""
+    isolated, centralised = (of[:1] * (len(federated) - len(of)) + tuple(of) for of in (isolated, centralised))
     values = np.array([federated, isolated, centralised], float)[:, :, None] + [-spread, spread]
-    coords = LEVELS | {"kind": ["federated", "isolated", "centralised"], "seed": [0, 1]}
+    coords = (FOUR if len(federated) == 4 else LEVELS) | {"kind": [*KINDS], "seed": [0, 1]}
     return xarray.DataArray(values, coords, ["kind", "level", "seed"])
 
 
 def divergences(*layers):
     """[matrix][level], the same for two seeds."""
-    return xarray.DataArray(np.array([layers, layers], float), LEVELS, ["seed", "matrix", "level"])
+    coords = FOUR if len(layers[0]) == 4 else LEVELS
+    return xarray.DataArray(np.array([layers, layers], float), coords, ["seed", "matrix", "level"])
 
 
 def test_between():
@@ -30,9 +34,9 @@ def test_between():
 
 
 def test_errors_that_fall_with_the_distance():
-    assert claims.falls_with_distance(errors([5, 4, 3]), None)[0] is True
-    assert claims.falls_with_distance(errors([3, 4, 5]), None)[0] is False
-    assert claims.falls_with_distance(errors([5, 4, 3]).isel(level=[0]), None)[0] is None
+    assert claims.falls_with_distance(errors([5, 4, 3, 2]), None)[0] is True
+    assert claims.falls_with_distance(errors([2, 3, 4, 5]), None)[0] is False
+    assert claims.falls_with_distance(errors([5, 4, 3]), None)[0] is None, "three levels are in order by chance"
 
 
 def test_agreement_at_the_finest_level():
@@ -47,12 +51,12 @@ def test_help_at_every_level():
 
 
 def test_layers_that_diverge():
-    rise, fall = [3, 2, 1], [1, 2, 3]
+    rise, fall = [4, 3, 2, 1], [1, 2, 3, 4]
     assert claims.all_layers_diverge(None, divergences(rise, rise, rise, rise))[0] is True
     assert claims.all_layers_diverge(None, divergences(rise, rise, rise, fall))[0] is False
     assert claims.inner_layers_diverge(None, divergences(fall, rise, rise, fall))[0] is True
     assert claims.inner_layers_diverge(None, divergences(rise, rise, fall, rise))[0] is False
-    steep = [30, 20, 10]
+    steep = [40, 30, 20, 10]
     assert claims.second_diverges_faster(None, divergences(rise, steep, rise, rise))[0] is True
     assert claims.second_diverges_faster(None, divergences(rise, rise, steep, rise))[0] is False
     one = divergences(rise, rise, rise, rise).isel(level=[0])

@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
 import xarray
 
-from fedlib.federated.experiment import KINDS, models_of, sweep
+from fedlib.federated.experiment import KINDS, data_of, models_of, sweep
+from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.forward import claims, figures, problem
 from fedlib.runs.results import _plain
 
@@ -61,9 +63,47 @@ def test_divergence_is_that_of_the_weight_matrices():
     assert (labels["isolated client 2"] == history.models("isolated", 4, 3)[1]).all()
 
 
-def test_the_first_look_names_both_problems():
-    titles = [ax.get_title() for ax in figures.first_look(problem.poisson(), problem.helmholtz()).axes]
-    assert "Poisson" in titles[0] and "Helmholtz" in titles[1]
+@pytest.fixture(scope="module")
+def solved():
+    experiment = problem.poisson()
+    return figures.stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
+
+
+def test_the_answer_shows_both_laboratories_alone_and_together(solved):
+    fig = figures.answer(solved, 8)
+    labels = {line.get_label(): line for line in fig.axes[0].lines}
+    assert [label.split(":")[0] for label in labels] == [
+        "the solution", "laboratory 1 alone", "laboratory 2 alone", "together",
+    ]  # fmt: skip
+    together = next(line for label, line in labels.items() if label.startswith("together"))
+    np.testing.assert_array_equal(together.get_ydata(), solved.models[8]["federated"])
+    assert f"off by {percent(solved.models[8]['federated'], solved.truth):.3g} %" in together.get_label()
+    slider = figures.answers(solved).children[0]
+    assert slider.options == (2, 8) and slider.value == 2
+
+
+def test_at_eight_pieces_a_client_owns_hills_or_valleys():
+    """f's largest part is positive at every point of client 1's pieces, and negative at those of client 2."""
+    data = data_of(problem.poisson(), 8)
+    last = torch.sin(8 * data.pool["x"][:, 0])
+    inner = last.abs() > 0.1  # at the cuts it is zero
+    first, second = (last[own][inner[own]] for own in data.owners)
+    assert (first > 0).all() and (second < 0).all()
+    assert len(figures.hills_and_valleys(problem.poisson(), 8).axes[0].lines) == 4
+
+
+def test_only_what_is_trained_at_both_ends_is_shown():
+    p = {"problems": ["poisson", "beam"], "levels": {"poisson": [2, 8, 32], "beam": [2, 10]}, "share_points": True}
+    p |= {f"allen_cahn_{name}": 1 for name in ("lines", "times", "d", "k", "boundary", "initial")}
+    p |= {"allen_cahn_activation": "tanh", "helmholtz_side": 4, "helmholtz_boundary": 4, "helmholtz_k0": 1}
+    histories = {
+        "poisson": sweep(problem.poisson(), [32, 2], [0], rounds=2, evaluations=2),
+        "beam": sweep(problem.euler_beam(), [2], [0], rounds=2),
+    }
+    experiments, errors, divergences = figures.arrays(p, histories)
+    assert [*experiments] == [*errors] == [*divergences] == ["poisson"]
+    assert errors["poisson"].level.values.tolist() == [2, 32] and errors["poisson"].w1[0] > errors["poisson"].w1[1]
+    assert set(figures.solutions(experiments, histories)["poisson"].models) == {2, 32}
 
 
 def test_the_gap_is_told_by_falling_median():
@@ -78,16 +118,17 @@ def test_the_gap_is_told_by_falling_median():
     ]
 
 
-def test_a_rule_has_a_colour_and_an_E_a_shape():
+def test_at_most_six_rules_have_their_names_on_their_lines():
     gap = {
-        f"{rule}, E = {E}": {"rule": rule, "E": E, "error_percent": [3.0, 1.0, 2.0], "megabytes": 10.0 * E}
-        for rule in ("a", "b")
+        f"{rule}, E = {E}": {"rule": rule, "E": E, "error_percent": [3.0, 1.0, 2.0], "megabytes": 36.0 / E}
+        for rule in ("FedAvg", "averaged second moments")
         for E in (5, 1)
     }
     (ax,) = figures.gap_view(gap, np.array([0.1, 0.2, 0.4])).axes
-    named = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-    assert [*named] == [*gap, "centralised"]
-    assert named["a, E = 5"].get_ydata() == 2 and named["centralised"].get_ydata()[0] == 0.2
-    assert named["a, E = 5"].get_marker() == named["b, E = 5"].get_marker() != named["a, E = 1"].get_marker()
-    assert named["a, E = 5"].get_color().tolist() == named["a, E = 1"].get_color().tolist()
-    assert named["a, E = 1"].get_xdata()[0] < named["a, E = 5"].get_xdata()[0]
+    assert [text.get_text() for text in ax.texts] == ["FedAvg"] and len(figures.NAMED) <= 6
+    medians = [line for line in ax.lines if line.get_label() == "_median"]
+    assert {tuple(line.get_ydata()) for line in medians} == {(2,)} and len(medians) == 4
+    filled = {line.get_xdata()[0]: line.get_markerfacecolor() for line in medians}
+    assert filled[36.0] == "white" != filled[7.2]
+    named = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
+    assert named == ["E = 5", "E = 1", "centralised"]

@@ -1,0 +1,157 @@
+"""What makes a notebook a lesson: a question and its answer on the first screen, little to read, and true sentences."""
+
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from fedlib.federated.batches import Local
+from fedlib.federated.experiment import of_each, sweep
+from fedlib.files import ROOT
+from fedlib.numerics.metrics import percent
+from fedlib.papers import stored
+from fedlib.papers.fedsciml.forward import figures, problem
+from fedlib.runs.profiles import NOTEBOOKS
+
+from .test_notebooks import LESSONS
+
+OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b")
+
+
+def parts(name):
+    """Cells of part A, of part B."""
+    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells
+    cut = next(i for i, cell in enumerate(cells) if "# Part B" in cell.source)
+    return cells[:cut], cells[cut:]
+
+
+def text_of(cells, kind="markdown"):
+    return "\n".join(cell.source for cell in cells if cell.cell_type == kind)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_first_screen_asks_a_question_and_shows_its_answer(name):
+    first, *others = parts(name)[0]
+    title, *_ = first.source.splitlines()
+    assert title.endswith("?")
+    question, picture = first.source.split("![")
+    assert len(question.split()) < 100 and "../figures/" in picture
+    assert all(f"**{words}" in first.source for words in ("You will see", "You need")) and "minutes" in first.source
+    moves = ("figures.answers(", "live.show(", "explore(")
+    assert any(move in cell.source for cell in others[:4] for move in moves), "something to move comes before theory"
+    for cell in [first, *others]:
+        if "import " in cell.source or "parameters" in cell.metadata.get("tags", []):
+            assert cell.metadata.jupyter.source_hidden, "imports and parameters are folded away"
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_read_in_a_quarter_of_an_hour(name):
+    cells, report = parts(name)
+    code = [line for line in text_of(cells, "code").splitlines() if line.strip()]
+    words = len(text_of(cells).split())
+    assert words / 150 + len(code) / 12 <= 16, f"{words} words, {len(code)} lines of code"
+    assert len(cells) <= 30 and len([line for line in text_of([*cells, *report], "code").splitlines() if line]) <= 220
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_speaks_plainly(name):
+    cells, report = parts(name)
+    assert not OURS.search(text_of(cells)), OURS.search(text_of(cells))
+    sentences = re.split(r"[.?!:]\s", re.sub(r"\$[^$]*\$|\]\([^)]*\)", "x", text_of(cells)))
+    long = [s for s in sentences if len(s.split()) > 40]
+    assert not long, long
+    assert "What we learnt" in text_of(cells) and text_of(cells).count("<details>") >= 3
+    assert "blank" in text_of(cells, "code"), "an exercise has a blank to fill"
+    assert "run.claim(" not in text_of(report, "code"), "run.judge takes all verdicts"
+
+
+FLIP = """
+import fedlib.federated.mixing as mixing
+import numpy as np
+def flipped(p, online):
+    return -np.broadcast_to(np.where(online, p, 0) / (p * online).sum(), (len(p), len(p)))
+mixing.fedavg.__code__ = flipped.__code__
+"""
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_flipped_sign_in_the_mixing_turns_facts_red(name):
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
+    facts = [cell for cell in notebook.cells if "nbval-check-output" in cell.metadata.get("tags", [])]
+    kept = [said(cell) for cell in facts if not cell.source.startswith("show(")]
+    for cell in notebook.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            cell.source += "\nproblems, rounds, gap_rules = ['poisson'], {'poisson': 20}, []\nbackend = 'eager'"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(FLIP))
+    NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": NOTEBOOKS}}).execute()
+    now = [said(cell) for cell in facts if not cell.source.startswith("show(")]
+    red = [a for old, new in zip(kept, now, strict=True) for a in old if a.endswith(": True") and a not in new]
+    assert red, "no fact notices"
+
+
+def said(cell):
+    return "".join(output.get("text", "") for output in cell.outputs).splitlines()
+
+
+# notebook 05
+
+
+@pytest.fixture(scope="module")
+def poisson():
+    history = stored("05_pinn_forward", "poisson")
+    return of_each(history)[-1], figures.stored_solutions(history, problem.poisson())
+
+
+def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):
+    """Of the seed that it shows, and of the medians of all."""
+    errors, solved = poisson
+    text = text_of(parts("05_pinn_forward")[0])
+    shown = {n: percent(of["federated"], solved.truth) for n, of in solved.models.items()}
+    medians = {n: errors.sel(kind="federated", level=n).median().item() for n in shown}
+    for e in (shown, medians):
+        assert max(e, key=e.get) == 8 and e[8] > 20 * e[2], "eight is the hardest"
+    assert "more than twenty times as far off" in text and "more than twenty times that at 2" in text
+    assert f"{shown[2]:.1f}" == f"{medians[2]:.1f}" and f"right to {shown[2]:.1f} %" in text
+    alone = errors.sel(kind="isolated", level=2).median().item()
+    assert 40 < alone < 60 and "each alone is off by a half" in text
+    assert shown[32] < shown[2] and medians[32] < medians[2], "as good as at two pieces, or better"
+
+
+def test_05_the_readme_promises_the_same():
+    door = (ROOT / "README.md").read_text().split("**Student, ten minutes.**")[1].split("\n")[0]
+    for words in ("off by a half alone", "right to 0.3 % together", "more than twenty times as far off"):
+        assert words in door, "what test_05_what_the_slider_shows... has checked"
+
+
+def test_05_alone_the_bends_are_right_and_the_curve_is_not(poisson):
+    """At home -u'' = f, and yet u is off, there too."""
+    _, solved = poisson
+    x, truth = solved.x[:, 0], solved.truth
+    left = (x > 0.1) & (x < np.pi / 2 - 0.1)
+    alone = solved.models[2]["isolated client 1"]
+    bend, right_bend = (np.gradient(np.gradient(u, x), x) for u in (alone, truth))
+    assert np.abs(bend - right_bend)[left].mean() < 0.1 * np.abs(right_bend)[left].mean()
+    assert np.abs(alone - truth)[left].mean() > 0.2
+
+
+def test_05_what_the_sentence_above_the_live_piece_says_is_seen():
+    """Twenty rounds at its settings: E = 20, rate 0.003."""
+    at = {"rounds": 20, "local": Local(20), "lr": 0.003, "backend": "eager"}
+    two, many = (of_each(sweep(problem.poisson(), [n], [0], ["federated"], **at))[-1].item() for n in (2, 32))
+    assert 18 < two < 35 and many < 2
+    assert "off by a quarter after twenty rounds" in text_of(parts("05_pinn_forward")[0])
+
+
+def test_05_fold_out_answers():
+    text = text_of(parts("05_pinn_forward")[0])
+    gap = {}
+    for E in (5, 1):
+        e = of_each(stored("05_pinn_forward", f"gap/FedAvg, E = {E}, knob 0"))[-1]
+        gap[E] = e.median().item(), e.mean().item()
+    assert f"The median error goes from {gap[5][0]:.2f} to {gap[1][0]:.2f} %" in text
+    assert f"The mean goes from {gap[5][1]:.2f} to {gap[1][1]:.2f} %" in text
+    listen = {"first": lambda p, online: np.array([[1.0, 0.0], [1.0, 0.0]])}
+    run = sweep(problem.poisson(), [2], [0], ["federated"], rounds=300, lr=3e-3, settings={"mixing": listen})
+    assert of_each(run)[-1].item() > 50 and "above 50 %" in text
