@@ -17,7 +17,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
-# What kernels of a batch run have (kernel_environment in fedlib/runs/jobs.py): memory kept for reuse, one thread each.
+# What kernels of a batch run have (kernel_environment in fedlib/notebook/jobs.py): memory kept for reuse, one thread each.
 lab test facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
 lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
@@ -87,10 +87,10 @@ lab: setup  ## open JupyterLab on the notebooks
 	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
 
 app: .venv/app/ready  ## a page per paper for a projector: live trainings, trained networks (Voila; IP=0.0.0.0 lets others in)
-	.venv/app/bin/python -m fedlib.app --port $(PORT) --ip $(IP)
+	.venv/app/bin/python -m fedlib.pages.serve --port $(PORT) --ip $(IP)
 
 site: .venv/site/ready  ## build the site that moves without a kernel in _site, offline; runs no notebook
-	.venv/site/bin/python -m fedlib.site.build _site
+	.venv/site/bin/python -m fedlib.pages.build _site
 
 # Each of these tools has an environment of its own, for some want older packages; all else they see is the project's.
 # Where its packages cannot be had, a tool says so, and its tests skip.
@@ -101,18 +101,18 @@ $(TOOLS:%=.venv/%/ready): .venv/%/ready: .venv/ready pyproject.toml
 	.venv/$*/bin/python -m pip install -q -e '.[$*]' && touch $@ || echo "$*: some packages cannot be had and are left out"
 
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
-	.venv/bench/bin/python -m fedlib bench
+	.venv/bench/bin/python -m benchmarks
 
 latency: .venv/app/ready  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
-	.venv/app/bin/python -m fedlib.bench.latency
+	.venv/app/bin/python -m tools.latency.latency
 
 engines: test-bench test-flare test-dask  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
 
 # Tests that need a tool, in its environment; ONLY, an expression of pytest's -k, chooses among those of FLARE.
-TESTS_bench := tests/engines
-TESTS_flare = tests/engines/test_flare.py tests/engines/test_flare_machines.py $(if $(ONLY),-k "$(ONLY)")
-TESTS_dask := tests/runs/test_cluster.py
-TESTS_app := tests/app/test_browser.py
+TESTS_bench := tests/machines
+TESTS_flare = tests/machines/test_flare.py tests/machines/test_flare_machines.py $(if $(ONLY),-k "$(ONLY)")
+TESTS_dask := tests/notebook/test_cluster.py
+TESTS_app := tests/pages/test_browser.py
 test-bench test-flare test-dask test-app: test-%: .venv/%/ready
 	.venv/$*/bin/python -m pytest -q $(TESTS_$*)
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fedlib.runs.pages import FIGURE_CALL
+from fedlib.notebook.pages import FIGURE_CALL
 
 
 def pytest_configure(config):

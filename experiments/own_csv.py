@@ -9,9 +9,9 @@ from pathlib import Path
 
 import torch
 
-from fedlib.engines.tables import table
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Experiment
+from fedlib.machines.tables import table
 from fedlib.models.networks import mlp
 
 COLUMNS = ("x1", "x2", "y")

@@ -1,4 +1,4 @@
-"""python -m fedlib run | queue | missing | train | report | bench | federate"""
+"""python -m fedlib run | queue | missing | train | report | federate"""
 
 import argparse
 import ast
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import yaml
 
-from .runs import batch
-from .runs.queue import order, run_all
-from .runs.report import report as report_of
+from .notebook import batch
+from .notebook.queue import order, run_all
+from .notebook.report import report as report_of
 
 
 def main(arguments: list[str] | None = None) -> int:
     if (arguments := sys.argv[1:] if arguments is None else arguments)[:1] == ["federate"]:
-        from .engines.simulate import main as federate
+        from .machines.simulate import main as federate
 
         return federate(arguments[1:])
     parser = argparse.ArgumentParser("fedlib", description="A companion to four papers on federated scientific ML.")
@@ -47,18 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser(
         "federate", help="a federation of sites: federate simulate|server|site EXPERIMENT", add_help=False
     )
-    bench = commands.add_parser("bench", help="time the engine beside what else one would take; writes JSON and figure")
-    bench.add_argument("--quick", action="store_true", help="two and twenty clients, without torch.compile")
-    for command in (run, queue, report, bench):
+    for command in (run, queue, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     given = parser.parse_args(arguments)
 
-    if given.command == "bench":
-        from .bench.side_by_side import run as measure  # and with it every peer that is there
-
-        path = measure(given.quick, given.figures)
-        print("Numbers and figure:", path, path.with_suffix(".png"))
-        return 0
     try:
         if given.command in ("missing", "train"):
             return trainings(given)

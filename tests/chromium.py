@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedlib.bench.browser import CHROMIUM, chromium
+from tools.latency.browser import CHROMIUM, chromium
 
 needed = pytest.mark.skipif(not CHROMIUM, reason="no chromium on the PATH (.ci/run installs it)")
 

@@ -15,8 +15,7 @@ from fedlib.federated import rounds
 from fedlib.federated.stack import stack
 from fedlib.files import ROOT
 from fedlib.models.networks import CartesianDeepONet, glorot_normal, mlp
-from fedlib.notebook import style
-from fedlib.runs import pages
+from fedlib.notebook import pages, style
 from fedlib.streams import stream
 
 from .chromium import browser  # noqa: F401, a fixture

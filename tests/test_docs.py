@@ -5,9 +5,9 @@ import re
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.runs.report import paper_results
-from fedlib.runs.results import rows_of
-from fedlib.runs.verdicts import summary
+from fedlib.notebook.report import paper_results
+from fedlib.notebook.run import rows_of
+from fedlib.notebook.verdicts import summary
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

@@ -7,10 +7,10 @@ import shlex
 import nbformat
 import pytest
 
-from fedlib.bench import hands
-from fedlib.bench.browser import lab
+from benchmarks import hands
 from fedlib.files import ROOT
-from fedlib.runs.profiles import NOTEBOOKS
+from fedlib.notebook.profiles import NOTEBOOKS
+from tools.latency.browser import lab
 
 from . import chromium
 
@@ -60,7 +60,7 @@ explore(draw, "a line", a=IntSlider(1, min=0, max=5))
 
 PIECES = """
 from IPython.display import display
-from fedlib.site import pieces
+from fedlib.pages import pieces
 display(pieces.Training(), pieces.Operator(weights=pieces.weights()))
 """
 CANVAS = "[...document.querySelectorAll('.jp-OutputArea-output canvas')].map(canvas => canvas.toDataURL())"

@@ -10,10 +10,10 @@ from nbclient import NotebookClient
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
+from fedlib.notebook.profiles import NOTEBOOKS
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
 from fedlib.papers.fedsciml.forward import figures, problem
-from fedlib.runs.profiles import NOTEBOOKS
 
 from .test_notebooks import LESSONS
 

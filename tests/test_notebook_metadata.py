@@ -10,7 +10,7 @@ from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelspec import get_kernel_dict
 from nbformat.v4 import nbformat_minor
 
-from fedlib.runs.profiles import NOTEBOOKS
+from fedlib.notebook.profiles import NOTEBOOKS
 
 PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
 SPEC = {"name": "python3"} | {key: get_kernel_dict()[key] for key in ("display_name", "language")}

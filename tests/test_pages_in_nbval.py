@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from fedlib.files import ROOT
 
-IMPORTS = "from fedlib.notebook import style\nfrom fedlib.runs import pages"
+IMPORTS = "from fedlib.notebook import style\nfrom fedlib.notebook import pages"
 SHOWS = f"{IMPORTS}\npages.inline(style.panels()[0], alt='an empty panel')"
 HIDES = "class run:\n    figure = print\nrun.figure('<Figure size 640x260 with 2 Axes>')"
 

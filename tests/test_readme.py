@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.runs.profiles import NOTEBOOKS
+from fedlib.notebook.profiles import NOTEBOOKS
 
 TEXT = (ROOT / "README.md").read_text()
 FENCED = [line for block in re.findall(r"^```\w*\n(.*?)^```", TEXT, re.M | re.S) for line in block.splitlines()]

@@ -11,8 +11,8 @@ from fedlib.federated.mixing import isolated
 from fedlib.federated.partitions import deal
 from fedlib.files import ROOT
 from fedlib.models.networks import DeepONet, glorot_uniform
+from fedlib.notebook import models
 from fedlib.problems import pendulum
-from fedlib.runs import models
 from fedlib.streams import stream
 
 FOLDER, CLIENTS, SEED = Path(ROOT) / "data/app_pendulum", 20, 0

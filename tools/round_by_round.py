@@ -13,8 +13,8 @@ from fedlib.federated.reference import average, client_batches, local_updates
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.files import ROOT, replacing
 from fedlib.models.networks import glorot_uniform, mlp
+from fedlib.notebook import pages
 from fedlib.notebook.style import CLIENTS, COLORS, panels, use
-from fedlib.runs import pages
 from fedlib.streams import torch_stream
 
 SHOWN = (1, 4, 12, 300)  # rounds

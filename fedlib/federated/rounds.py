@@ -229,7 +229,7 @@ def site_round(
 ) -> np.ndarray:
     """The local work of all clients of one site as one stack, in place in x and kept: one half of a round.
 
-    The other half is ``server_step``. ``one_round`` plays both in one process, ``fedlib.engines`` on different
+    The other half is ``server_step``. ``one_round`` plays both in one process, ``fedlib.machines`` on different
     machines: what is equal by construction is these two functions.
 
     Args:

@@ -15,7 +15,7 @@ from ..federated.experiment import Experiment
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
-from ..runs import pages
+from . import pages
 from .live_views import experiment_panels, experiment_scene, remember, view, words
 from .player import PACES, Player
 from .redraw import painter

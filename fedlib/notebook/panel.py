@@ -11,11 +11,11 @@ from pathlib import Path
 
 import ipywidgets
 
-from ..runs import batch, profiles, settings
-from ..runs.jobs import Job, Outcome
-from ..runs.outputs import is_done
-from ..runs.worker import cells_done
+from . import batch, profiles, settings
+from .jobs import Job, Outcome
+from .outputs import is_done
 from .widgets import Picture
+from .worker import cells_done
 
 EVERY = 0.5  # s between two looks at a run
 NONE = ("none yet",)  # what there is to choose from where there is no figure

@@ -26,8 +26,8 @@ from ..federated.checkpoints import Checkpoint
 from ..federated.experiment import KINDS, Experiment, Row, sweep
 from ..federated.history import History, gathered
 from ..files import ROOT, replacing
-from ..runs import profiles
-from ..runs.results import Run, environment
+from . import profiles
+from .run import Run, environment
 
 LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
 RESOLVED = ("rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal")

@@ -1,6 +1,6 @@
 """Where the panels of FedSciML's Sections 2 to 4 are (notebook 04)."""
 
-from ..runs.maps import Panel
+from ..notebook.maps import Panel
 
 LINE = "19 levels, 5 seeds, T = 15 000"
 SQUARE = "1600 points, T = 15 000, 3 seeds"

@@ -1,6 +1,6 @@
 """Where the panels of Figs. 10 and 11 and Table 2 of FedSciML are (notebook 06)."""
 
-from ..runs.maps import Panel
+from ..notebook.maps import Panel
 
 PANELS = (
     Panel("Fig. 10A-C", "section 5, fig10", "2, 6, 10 slabs, T = 40 000, one seed (five with a sixth of the points)",

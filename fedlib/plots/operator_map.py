@@ -1,6 +1,6 @@
 """Where the panels of Figs. 12 to 15 of FedSciML are (notebook 07)."""
 
-from ..runs.maps import Panel
+from ..notebook.maps import Panel
 
 FIVE = "n = 2, 4, 6, 8, 10, T = 10 000 of 50 000, 21 x 14 of 101 x 101 points, five seeds"
 

@@ -12,13 +12,12 @@ import torch
 from matplotlib.figure import Figure
 
 from ..files import replacing, write_atomically
-from ..notebook import style
+from ..notebook import models, pages, style
+from ..notebook.outputs import inventory, read_result
+from ..notebook.profiles import folder_of
+from ..notebook.run import committed, paper_numbers
 from ..problems import operator_claims, operator_examples, operator_results
 from ..problems.operators import TITLES, choose
-from ..runs import models, pages
-from ..runs.outputs import inventory, read_result
-from ..runs.profiles import folder_of
-from ..runs.results import committed, paper_numbers
 from . import operator_examples as draw_examples
 from . import operators as draw
 

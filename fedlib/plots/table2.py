@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..notebook.style import log_axis, panels
+from ..notebook.verdicts import paper_numbers
 from ..numerics.metrics import plus_minus
 from ..problems.flow import TRUTH
 from ..problems.flow_study import GAINS
 from ..problems.flow_times import TOLERANCES, numbers, settled
-from ..runs.verdicts import paper_numbers
 from .inverse import label, model_styles
 
 

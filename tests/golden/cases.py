@@ -14,14 +14,14 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, centralised, join
-from fedlib.engines.local import in_one_process
-from fedlib.engines.variant import numbered, variant
 from fedlib.federated import experiment
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
 from fedlib.files import ROOT
+from fedlib.machines.local import in_one_process
+from fedlib.machines.variant import numbered, variant
 from fedlib.models.coded import statistics
 from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform, mlp

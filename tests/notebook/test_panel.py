@@ -13,7 +13,7 @@ from PIL import Image
 from fedlib.__main__ import override
 from fedlib.notebook import widgets
 from fedlib.notebook.panel import Panel, command, control_of, read, written
-from fedlib.runs.profiles import NOTEBOOKS, helps_of, parameters_of
+from fedlib.notebook.profiles import NOTEBOOKS, helps_of, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure
 rounds: int = 5  # R

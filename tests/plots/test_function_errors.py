@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.container import BarContainer
 
+from fedlib.notebook.pages import png
 from fedlib.notebook.style import panels
 from fedlib.plots import function_errors as draw
 from fedlib.problems.function_claims import Errors
-from fedlib.runs.pages import png
 
 
 def some(seeds, levels, K=2):

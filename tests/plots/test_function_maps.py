@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from fedlib.notebook.pages import png
 from fedlib.notebook.style import CLIENTS
 from fedlib.plots import function_maps as draw
 from fedlib.problems.function_kinds import kinds
-from fedlib.runs.pages import png
 
 
 def test_error_maps_have_x_to_the_right_and_one_scale():

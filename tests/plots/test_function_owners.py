@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
+from fedlib.notebook.pages import png
 from fedlib.notebook.style import CLIENTS
 from fedlib.plots import function_owners as draw_owners
 from fedlib.problems import function_levels
-from fedlib.runs.pages import png
 
 from ..conftest import assert_redraws_fast, every_move
 

@@ -1,10 +1,10 @@
 """The map of notebook 04: its claims exist, and none of Section 4 is missing."""
 
+from fedlib.notebook import maps
+from fedlib.notebook.claims import find
+from fedlib.notebook.run import committed
 from fedlib.plots.function_panels import PANELS
 from fedlib.problems.function_claims import judged
-from fedlib.runs import maps
-from fedlib.runs.claims import find
-from fedlib.runs.results import committed
 
 
 def test_every_claim_of_the_notebook_is_in_the_map():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from fedlib.notebook.pages import png
 from fedlib.plots import function_paths as draw
 from fedlib.problems.function_paths import Paths
-from fedlib.runs.pages import png
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move

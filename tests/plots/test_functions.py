@@ -5,9 +5,9 @@ import pytest
 from matplotlib.colors import to_hex
 
 from fedlib.federated.partitions import index_rule
+from fedlib.notebook.pages import png
 from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.plots import functions as draw_functions
-from fedlib.runs.pages import png
 
 from ..conftest import assert_redraws_fast, every_move
 

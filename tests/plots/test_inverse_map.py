@@ -1,7 +1,7 @@
 """The map names claims that exist."""
 
+from fedlib.notebook.claims import find
 from fedlib.plots import inverse_map
-from fedlib.runs.claims import find
 
 
 def test_every_claim_of_the_map_exists_and_none_is_a_target():

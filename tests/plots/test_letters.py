@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from fedlib.notebook.pages import png
 from fedlib.plots import letters as draw_letters
 from fedlib.problems import letters as problem
 from fedlib.problems import letters_study as study
-from fedlib.runs.pages import png
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedlib.engines.price import expected_bytes
+from fedlib.machines.price import expected_bytes
 from fedlib.models.networks import DeepONet
 from fedlib.plots import machines, pendulum_leak
 from fedlib.problems import pendulum_leak as leak

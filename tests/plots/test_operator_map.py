@@ -1,7 +1,7 @@
 """The map of notebook 07 has every claim of Section 6 once, and no target."""
 
+from fedlib.notebook.claims import find, known_claims
 from fedlib.plots.operator_map import PANELS
-from fedlib.runs.claims import find, known_claims
 
 
 def test_the_map_has_every_claim_of_section_6_once():

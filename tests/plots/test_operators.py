@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from fedlib.notebook.pages import png
 from fedlib.plots import operators as draw
 from fedlib.problems.operators import TITLES
-from fedlib.runs.pages import png
 from fedlib.streams import stream
 
 A = "antiderivative"

@@ -7,9 +7,9 @@ import xarray
 
 from fedlib.federated.stack import predict, stack
 from fedlib.models.networks import DeepONet, glorot_uniform
+from fedlib.notebook.pages import png
 from fedlib.plots import pendulum as draw
 from fedlib.problems.pendulum import random_tests, times
-from fedlib.runs.pages import png
 
 from ..conftest import assert_redraws_fast, every_move
 

@@ -6,10 +6,10 @@ import torch
 
 from fedlib.federated.stack import predict, stack
 from fedlib.models.stochastic import SNN, init_snn
+from fedlib.notebook.pages import png
 from fedlib.plots import stochastic as draw_stochastic
 from fedlib.problems import noisy_curve
 from fedlib.problems.fedstnn import Learnt
-from fedlib.runs.pages import png
 from fedlib.streams import stream, torch_stream
 
 from ..conftest import assert_redraws_fast, every_move

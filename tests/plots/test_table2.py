@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from fedlib.notebook.verdicts import paper_numbers
 from fedlib.plots import table2
-from fedlib.runs.verdicts import paper_numbers
 
 FED, CENTRAL, MANY = ("federated", 2), ("centralised", 700), ("many", 7000)
 

@@ -5,10 +5,10 @@ import copy
 import numpy as np
 import pytest
 
+from fedlib.notebook.claims import find
 from fedlib.problems import function_claims
 from fedlib.problems.function_claims import errors, judged, polynomial_error
 from fedlib.problems.function_levels import K_ALL
-from fedlib.runs.claims import find
 
 LEVELS, W1 = [(2, 1), (2, 5), (2, 25)], [1.0, 0.2, 0.04]
 

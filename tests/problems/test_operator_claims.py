@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from fedlib.notebook.claims import known_claims
 from fedlib.problems import operator_claims as claims
 from fedlib.problems.operator_results import Found
-from fedlib.runs.claims import known_claims
 
 NOTHING = Found({}, {}, {}, {}, {})
 

@@ -10,8 +10,8 @@ import numpy as np
 import xarray
 from scipy.stats import spearmanr
 
+from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd
-from ....runs.maps import Panel
 from .problem import LEVELS, ONLY_CODE
 
 Verdict = tuple[bool | None, str]

@@ -22,11 +22,11 @@ from ....federated.rules import RULES
 from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product_rule
 from ....models.jets import product as jet_product
 from ....models.networks import glorot_uniform, mlp
+from ....notebook import settings
+from ....notebook.run import Run
 from ....notebook.trainings import Call
 from ....numerics.metrics import relative_l2
 from ....numerics.solutions import allen_cahn_reference
-from ....runs import settings
-from ....runs.results import Run
 
 NOTEBOOK = "05_pinn_forward"
 

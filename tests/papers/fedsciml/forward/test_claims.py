@@ -5,8 +5,8 @@ import pytest
 import xarray
 
 from fedlib.federated.experiment import KINDS
+from fedlib.notebook.claims import known_claims
 from fedlib.papers.fedsciml.forward import claims
-from fedlib.runs.claims import known_claims
 
 LEVELS = {"level": [6, 8, 32], "w1": ("level", [0.9, 0.4, 0.1])}
 FOUR = {"level": [6, 8, 16, 32], "w1": ("level", [0.9, 0.4, 0.2, 0.1])}

@@ -8,9 +8,9 @@ import torch
 import xarray
 
 from fedlib.federated.experiment import KINDS, data_of, models_of, sweep
+from fedlib.notebook.run import _plain
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.forward import claims, figures, problem
-from fedlib.runs.results import _plain
 
 AT = {"level": [2, 8, 32], "w1": ("level", [0.9, 0.4, 0.1])}
 

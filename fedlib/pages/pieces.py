@@ -1,0 +1,77 @@
+"""Pieces that move without a kernel: ES modules in anywidget's form, the same in JupyterLab and in a static page."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from ..notebook import models
+from ..notebook.profiles import folder_of
+from ..problems.operators import learn_antiderivative
+
+HERE = Path(__file__).parent
+
+
+def module(name: str) -> str:
+    """An ES module: what all pieces begin with, and the piece."""
+    return (HERE / "canvas.js").read_text() + (HERE / name).read_text()
+
+
+class Training(anywidget.AnyWidget):
+    """A federation that trains in the page itself: FedAvg with Adam on notebook 04's function, without a kernel."""
+
+    _esm = module("training.js")
+
+
+class Operator(anywidget.AnyWidget):
+    """Trained DeepONets of the antiderivative to question, without a kernel: ``Operator(weights=weights(folder))``."""
+
+    _esm = module("operator.js")
+    weights = traitlets.Dict().tag(sync=True)
+
+
+TRAINED = folder_of("07_operator_learning", "panels")
+
+
+def weights(folder: Path = TRAINED) -> dict:
+    """The antiderivative's networks of a committed run as ``Operator`` takes them: widths, and rows in base64.
+
+    Raises:
+        ValueError: there are no such models in the folder.
+    """
+    kept = {key[1:]: row[0] for key, row in models.load(folder).items() if key[0] == "antiderivative"}
+    if not kept:
+        raise ValueError(
+            f"no models of the antiderivative in {folder / models.NAME}; a run with --profile panels keeps them"
+        )
+    operator = learn_antiderivative()
+    rows = [
+        {"level": level, "label": label, "theta": b64encode(row.astype("<f4").tobytes()).decode()}
+        for (label, level), row in kept.items()
+    ]
+    return {"branch": operator.branch, "trunk": operator.trunk, "models": rows}
+
+
+FRAGMENT = """<div id="{id}"><noscript>This piece needs JavaScript.</noscript></div>
+<script type="module">
+import piece from "data:text/javascript;base64,{code}";
+const values = {values}, model = {{
+  get: (name) => values[name], set: (name, value) => {{ values[name] = value; }},
+  on() {{}}, off() {{}}, save_changes() {{}},
+}};
+piece.render({{ model, el: document.getElementById("{id}") }});
+</script>
+"""
+
+
+def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None = None) -> str:
+    """HTML that shows a piece in a static page, also in one that is opened from the disk.
+
+    The module stands in the page itself, for browsers load none from file://. values: the widget's traits.
+    """
+    code = b64encode(widget._esm.encode()).decode()
+    text = json.dumps(values or {}).replace("</", "<\\/")  # a script ends at the first </script>
+    return FRAGMENT.format(id=id, code=code, values=text)

@@ -1,0 +1,95 @@
+"""The report as a page: a chart of the verdicts, and tables of printed numbers and claims that a reader sorts."""
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..notebook.claims import all_claims, find
+from ..notebook.pages import png
+from ..notebook.profiles import FIGURES
+from ..notebook.report import extra_results, paper_results
+from ..notebook.run import rows_of
+from ..notebook.style import COLORS, panels
+from ..notebook.verdicts import CONSISTENT, PART, Row, ours, remark, said, summary
+
+
+def html() -> str:
+    """What `python -m fedlib report` says: the headline, the chart, numbers and claims."""
+    results = paper_results()
+    rows = [(result["notebook"], row) for result in results for row in rows_of(result)]
+    found = all_claims([*results, *extra_results(FIGURES)], True)
+    claims = [(find(id), said) for id, said in sorted(found.items())]
+    lines = [
+        [c.verdict(said["holds"]), c.id, c.text, "our target" if c.target else "the paper's", c.where, said["why"]]
+        for c, said in claims
+    ]
+    picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
+    alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
+    return (
+        f"<p>{escape(summary(row for _, row in rows))}</p>\n"
+        f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'
+        + as_table("Printed numbers", ["number", "paper", "ours", "verdict", "remark", "from"], map(line, rows))
+        + "<h2>Claims, and our targets</h2>\n"
+        + as_table("Claims", ["verdict", "id", "claim", "whose", "where", "numbers"], lines)
+    )
+
+
+def line(pair: tuple[str, Row]) -> list[str]:
+    """A row of the table of numbers; the last cell leads to the notebook and to what is stored."""
+    notebook, row = pair
+    n = row.number
+    printed = "never" if n.value == np.inf else f"{n.value:g} {n.unit}"
+    links = (
+        f'<a href="notebooks/{notebook}.html">notebook, figures</a> '
+        f'<a href="figures/{notebook}/paper/result.json">stored numbers</a>'
+    )
+    return [f"{n.id} [{n.where}]", printed, ours(row), said(row), remark(n), links]
+
+
+def chart(rows: Iterable[Row]) -> Figure:
+    """Each number's printed value over ours (dot), and where one more run of ours lies (bar); one seed: a ring."""
+    rows = [row for row in rows if row.verdict != PART and not row.number.same_as and not row.number.undefined]
+    rows = [row for row in rows if None not in row.measured.values and np.isfinite(row.number.value)][::-1]
+    fig, axes = panels(1, 1, (6.5, 0.19 * len(rows) + 1))
+    ax = axes.item()
+    for y, row in enumerate(rows):
+        mean, scale = np.mean(row.measured.values), row.number.scale
+        middle = np.exp(np.mean(np.log(row.measured.values))) if scale == "log" else mean
+        colour = "0.45" if np.isnan(row.low) else COLORS["federated" if row.verdict == CONSISTENT else "isolated"]
+        faint = 0.35 if row.little else 1.0
+        if not np.isnan(row.low):
+            ax.plot([max(row.low, 1e-3) / middle, row.high / middle], [y, y], color=colour, alpha=faint, lw=3)
+        filled = "white" if np.isnan(row.low) else colour
+        ax.plot(row.number.value / middle, y, "o", color=colour, markerfacecolor=filled, ms=4)
+    ax.axvline(1, color="0.7", lw=0.8, zorder=0)
+    ax.set(
+        xscale="log", xlim=(0.1, 12), yticks=range(len(rows)), ylim=(-1, len(rows)),
+        yticklabels=[row.number.id for row in rows],
+        xlabel="printed / ours (dot); where one more run of ours lies (bar; faint: proves little); ring: one seed",
+    )  # fmt: skip
+    ax.set_xticks([0.1, 0.2, 0.5, 1, 2, 5, 10], ["0.1", "0.2", "0.5", "1", "2", "5", "10"])
+    ax.tick_params(axis="y", labelsize=6)
+    return fig
+
+
+def as_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table with a button at the head of each column, which sort.js listens to, and a field that filters rows; a
+    cell that is a link stays one. On a narrow screen every row is a card, whose lines have their column's name."""
+    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in header)
+    body = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<td data-name="{escape(name)}">{cell if cell.startswith("<a ") else escape(cell)}</td>'
+            for name, cell in zip(header, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="sorted"><label>Only rows with <input type="search"></label>\n<div class="wide"><table>'
+        f"<caption>{escape(caption)}; press a column's name to sort by it</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>\n{body}\n</tbody></table></div></div>\n"
+    )

@@ -1,0 +1,87 @@
+"""Pages of the site from notebooks: their words, stored tables and committed figures; nothing is executed."""
+
+import ast
+import re
+from copy import deepcopy
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from ..notebook.profiles import FIGURES, folder_of
+
+MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
+"""What cells call that only a kernel can move."""
+
+PIECES = {
+    "04_function_approximation": (r"_live\.show\(", "training"),
+    "07_operator_learning": (r"explorer\(", "operator"),
+}
+"""Notebook -> the cell that becomes a piece which moves without one, and its name."""
+
+HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
+IN_LAB = "*Here JupyterLab has something to move: `make lab`.*"
+
+
+def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> NotebookNode:
+    """A notebook as a page: code is folded, what needs a kernel is named, figures are the paper profile's.
+
+    Args:
+        name: "04_function_approximation". figures: its committed figures are in figures/name/paper/*.png.
+    """
+    made, pattern = deepcopy(notebook), PIECES.get(name)
+    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    made.cells = []
+    for cell in deepcopy(notebook.cells):
+        if cell.cell_type != "code":
+            made.cells.append(cell)
+        elif pattern and re.search(pattern[0], cell.source):
+            made.cells.append(new_markdown_cell(f"{HERE}\n\n{piece(pattern[1], '../')}"))
+        elif MOVES.search(cell.source) and not figures_of(cell.source):
+            made.cells.append(new_markdown_cell(IN_LAB))
+        else:
+            made.cells += [folded(cell), *committed(cell.source, folder_of(name, "paper", figures), words)]
+    made.metadata.pop("widgets", None)
+    return made
+
+
+def piece(name: str, to_root: str = "") -> str:
+    """Markdown that shows one of the pieces; to_root: from the page's folder to that of the site."""
+    return f"```{{raw}} html\n:file: {to_root}_pieces/{name}.html\n```"
+
+
+def folded(cell: NotebookNode) -> NotebookNode:
+    """Code behind a fold; a cell that shows a function's source only by that."""
+    tag = "remove-input" if re.fullmatch(r"show\([^\n]*\)", cell.source.strip()) and cell.outputs else "hide-input"
+    cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]
+    return cell
+
+
+def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
+    """The committed pictures of the figures that a cell makes, where the notebook's own words do not show them."""
+    cells = []
+    for name, alt in figures_of(source):
+        path = f"../figures/{folder.parent.name}/{folder.name}/{name}.png"
+        if (folder / f"{name}.png").exists() and path not in words:
+            cells.append(new_markdown_cell(f"![{alt}]({path})\n\n*In the paper profile.*"))
+    return cells
+
+
+def figures_of(source: str) -> list[tuple[str, str]]:
+    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` of a cell whose name is written out."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.figure" and len(node.args) > 1:
+            alt = next((text(k.value) for k in node.keywords if k.arg == "alt"), "")
+            if name := text(node.args[1]):
+                found.append((name, " ".join(alt.replace("[", "(").replace("]", ")").split()) or name))
+    return found
+
+
+def text(node: ast.expr) -> str:
+    """A text that stands in the source, whole; of one with fields its fixed parts; otherwise nothing."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+    return ""

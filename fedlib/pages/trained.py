@@ -1,0 +1,96 @@
+"""Explorers of networks that a committed run has trained: nothing trains when a page opens, a move asks a network."""
+
+from pathlib import Path
+
+import ipywidgets
+import torch
+from torch import Tensor
+
+from ..federated.stack import predict
+from ..files import ROOT
+from ..models.networks import DeepONet
+from ..models.stochastic import SNN
+from ..notebook import models
+from ..notebook.profiles import folder_of
+from ..notebook.run import committed
+from ..notebook.widgets import explore
+from ..plots import arms as draw_arms
+from ..plots import letters as draw_letters
+from ..plots import operator_fields, pendulum, stochastic
+from ..problems import arms, letters, letters_study
+from ..problems.operators import learn_antiderivative
+from ..streams import stream, torch_stream
+
+PENDULUM = ROOT / "data/app_pendulum"  # tools/app_pendulum.py makes them
+
+
+def rows(folder: Path) -> dict:
+    """Key -> rows [K, P] of a committed run.
+
+    Raises:
+        FileNotFoundError: the run kept no models.
+    """
+    if not (kept := models.load(folder)):
+        raise FileNotFoundError(f"{folder / models.NAME}: these networks are part of the repository; fetch it anew")
+    return {key: torch.as_tensor(row) for key, row in kept.items()}
+
+
+def of_pendulum() -> ipywidgets.VBox:
+    """A torque of one's own, the true angle, and what the federation of 20 and one of its clients say."""
+    net = DeepONet((100, 50, 50), (1, 50, 50), domain=(0.0, 1.0))
+    return pendulum.pendulum_explorer(net, {name: row[0] for name, row in rows(PENDULUM).items()})
+
+
+def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywidgets.VBox:
+    """An input by its ten coefficients, and its antiderivative as the federation and each client know it."""
+    levels: dict[int, dict[str, Tensor]] = {}
+    for (kind, label, n), row in rows(folder_of("07_operator_learning", "panels")).items():
+        if kind == "antiderivative":
+            levels.setdefault(n, {})[label] = row[0]
+    return operator_fields.antiderivative_explorer(learn_antiderivative().net(), levels, start, min(levels))
+
+
+def of_noise() -> ipywidgets.VBox:
+    """Bands of three losses at four noise levels."""
+    kept = rows(folder_of("08_stochastic_regression", "paper"))
+    return stochastic.band_explorer(SNN(1, 8, 16), {key: row[0] for key, row in kept.items()})
+
+
+def of_arms() -> ipywidgets.VBox:
+    """FedStNN as printed, as its authors coded it, and as it should be."""
+    name = "08b_as_coded"
+    p = committed(name, "paper")["parameters"]
+    nets = {
+        "as printed": arms.printed(1, 8, 16, p["steps"], p["batch_size"], p["rate"]).net,
+        "as coded": arms.coded(1, 8, 16, p["steps"], p["batch_size"], "coded 1D", domain=(0, 2 * torch.pi)).net,
+        "as it should be": arms.proper(1, 8, 16, p["steps_proper"], 32, p["lr"], p["decay"]).net,
+    }
+    kept = rows(folder_of(name, "paper"))
+    return draw_arms.arms_explorer({(arm, sigma): (nets[arm], row[0]) for (arm, sigma), row in kept.items()})
+
+
+def of_letters() -> ipywidgets.VBox:
+    """What each of 30 clients owns, what it draws alone, and what they draw together."""
+    name = "09_stochastic_image"
+    p, kept, net = committed(name, "paper")["parameters"], rows(folder_of(name, "paper")), SNN(2, 16, 32, std=0.1)
+    picture = letters.Picture(letters.letters((p["height"], p["width"])))
+    owned = letters_study.shards_of(picture, p["clients"], p["own"], p["others"], p["seeds"][0])
+    x = letters.pixels(picture.shape)
+    w = torch.randn(len(x), *net.noise(1), generator=torch_stream(0, "test paths")).float()
+    scores = {who: [predict(net, row, x.float(), w)[..., 0].numpy() for row in of] for who, of in kept.items()}
+    asked = {"alone": [scores["alone"]], "federation": scores["federation"]}
+    return explore(
+        lambda client: draw_letters.draw_letters(asked, picture, owned, [p["rounds"]], client, p["rounds"]),
+        "the pixels that a client owns, what it draws alone and what the federation draws",
+        client=ipywidgets.IntSlider(1, min=1, max=p["clients"]),
+    )
+
+
+def of_clouds() -> ipywidgets.VBox:
+    """Two clients' clouds, and the shared one with which they measure how far apart they are."""
+    from ..numerics.transport import fedwad  # POT takes seconds, and other pages do not need it
+    from ..plots import transport
+    from ..problems import clouds
+
+    X, Y, *_ = clouds.plane(200, stream(0, "clouds"))
+    return transport.fedwad_explorer(X, Y, fedwad(X, Y, clouds.tight_start(X, Y, 200), 10, p=2))

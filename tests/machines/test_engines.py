@@ -1,0 +1,324 @@
+"""A federation of sites is the training in one process, whatever carries the messages; and what comes of faults."""
+
+import importlib.util
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.mixing import fedavg
+from fedlib.files import ROOT
+from fedlib.machines import experiment
+from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
+from fedlib.machines.message import packed, unpacked
+from fedlib.machines.server import federate
+from fedlib.machines.simulate import main
+from fedlib.machines.site import Site
+from fedlib.machines.variant import variant
+from fedlib.notebook.outputs import read_result
+
+from . import shapes
+
+PATH = Path(__file__).with_name("shapes.py")
+PERSONAL, MOMENTUM, RING = "personal layer", "momentum kept", "ring, own starts"
+
+
+@pytest.fixture
+def case(monkeypatch):
+    """Chooses one of the cases."""
+    return lambda name: monkeypatch.setenv("FEDLIB_CASE", name)
+
+
+@pytest.mark.parametrize("name", shapes.CASES)
+def test_sites_equal_one_process(case, name):
+    case(name)
+    sites = sites_of(PATH)
+    played = [*federate(PATH, ask_in_turn(sites))]
+    together = in_one_process(PATH)
+    assert difference(sites, together) < 1e-12
+    np.testing.assert_allclose([p.losses for p in played], together.losses, rtol=1e-12)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
+@pytest.mark.parametrize("name", shapes.CASES)
+def test_flower_equals_one_process(case, name):
+    from fedlib.machines.flower_grid import grid_of, import_library
+
+    import_library()
+    from fedlib.machines.flower import asking, client_app
+
+    case(name)
+    sites = sites_of(PATH)
+    nodes = [sites[f"site-{i}"] for i in (3, 1, 2)]  # nodes come in any order
+    app = client_app(lambda context: nodes[context.node_config["partition-id"]])
+    assert len([*federate(PATH, asking(grid_of(app, 3)))]) == 4
+    assert difference(sites, in_one_process(PATH)) < 1e-12
+
+
+def test_a_site_loads_its_own_points_only(monkeypatch):
+    asked = []
+    real = experiment.load
+
+    def watched(path):
+        plan = real(path)
+        return plan._replace(points=lambda k: asked.append(k) or plan.points(k))
+
+    monkeypatch.setattr("fedlib.machines.site.load", watched)
+    site = Site(PATH, "site-1")
+    assert asked == [0, 3]
+    assert len(site.work.pool["x"]) == shapes.SIZES[0] + shapes.SIZES[3]
+
+
+def test_personal_parameters_and_points_stay_at_home(case):
+    """Their columns, 7 x 2 weights and 7 biases, are in no message; nor is anything as long as the data."""
+    case(PERSONAL)
+    sites, seen = sites_of(PATH), []
+
+    def ask(questions):
+        answers = ask_in_turn(sites)(questions)
+        seen.extend([*questions.values(), *answers.values()])
+        return answers
+
+    [*federate(PATH, ask)]
+    shared = sum(p.numel() for p in shapes.make().net.parameters()) - 21
+    rows = [m["rows"] for m in seen if "rows" in m]
+    assert rows and {row.shape[1] for row in rows} == {shared}
+    names = {"do", "round", "after", "clients", "rows", "which", "losses", "sizes", "experiment", "code"}
+    assert set().union(*seen) <= names
+
+
+def test_messages_come_back_as_they_were():
+    message = {"do": "round", "round": 3, "after": -1, "rows": np.arange(6.0).reshape(2, 3), "clients": np.array([4])}
+    back = unpacked(packed(message))
+    assert back.keys() == message.keys()
+    assert [back[k] for k in ("do", "round", "after")] == ["round", 3, -1]
+    np.testing.assert_array_equal(back["rows"], message["rows"])
+
+
+def test_objects_are_no_message():
+    """Pickles run code when they are read."""
+    with pytest.raises(ValueError, match="allow_pickle"):
+        unpacked(packed({"rows": np.array([{}], object)}))
+
+
+def broken(sites, name, rounds, how):
+    """An engine on which a site answers badly in some rounds; how: its answer -> what arrives."""
+
+    def ask(questions):
+        answers = ask_in_turn(sites)(questions)
+        if name in questions and questions[name].get("round") in rounds and questions[name]["do"] == "round":
+            answers[name] = how(answers[name])
+        return answers
+
+    return ask
+
+
+def spoilt(answer):
+    rows = answer["rows"].copy()
+    rows[-1, 0] = np.nan
+    return answer | {"rows": rows}
+
+
+def silent(answer):
+    return {"error": "it does not answer"}
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("how, says", [(spoilt, "client 3 sent numbers that are not finite"), (silent, "not answer")])
+def test_a_site_that_fails_is_named(case, how, says):
+    case("ragged, full batch")
+    with pytest.raises(RuntimeError, match=f"round 2: site-1 failed: .*{says}"):
+        [*federate(PATH, broken(sites_of(PATH), "site-1", {2}, how))]
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("how", [spoilt, silent])
+def test_a_round_goes_on_without_a_site(case, how):
+    """Weights are renormalised over those who answered, and the history says who did not; then the site is back."""
+    case("ragged, full batch")
+    sites = sites_of(PATH)
+    played = [*federate(PATH, broken(sites, "site-1", {1}, how), min_sites=2)]
+    assert [sorted(p.lost) for p in played] == [[], ["site-1"], [], []]
+    assert np.isnan(played[1].losses[[0, 3]]).all() and np.isfinite(played[1].losses[[1, 2, 4]]).all()
+    before, after = played[0].standing.theta, played[1].standing.theta
+    own = {k: sites[n].answer(q)["rows"][0] for k, n, q in one_client_each(sites, before)}
+    n = np.array(shapes.SIZES)[[1, 2, 4]]
+    np.testing.assert_allclose(after[0], (n / n.sum()) @ np.stack([own[k] for k in (1, 2, 4)]), atol=1e-12)
+
+
+def one_client_each(sites, theta):
+    """What clients 1, 2 and 4 are asked in round 1, each alone, at sites that have just played round 0."""
+    fresh = sites_of(PATH)
+    list(islice(federate(PATH, ask_in_turn(fresh)), 1))
+    for k, name in ((1, "site-2"), (2, "site-3"), (4, "site-3")):
+        sites[name] = fresh[name]
+        which = np.array([0])
+        question = {"do": "round", "round": 1, "after": 0, "clients": np.array([k]), "rows": theta.numpy()}
+        yield k, name, question | {"which": which}
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("name, exchanges", [("scaffold", 1), ("fresh correction", 1), ("averaged moments", 3)])
+def test_it_makes_no_difference_where_in_a_round_a_site_fails(case, name, exchanges):
+    """In whose middle rows are exchanged: the others play it anew, from what they kept."""
+    case(name)
+    found = []
+    for fails in range(exchanges + 1):
+        sites, asked = sites_of(PATH), []
+
+        def ask(questions, sites=sites, asked=asked, fails=fails):
+            asked += [q for name, q in questions.items() if name == "site-3" and q.get("round") == 1]
+            answers = ask_in_turn(sites)(questions)
+            gone = "site-3" in questions and questions["site-3"].get("round") == 1 and len(asked) == fails + 1
+            return answers | {"site-3": silent({})} if gone else answers
+
+        played = [*federate(PATH, ask, min_sites=2)]
+        assert [sorted(p.lost) for p in played] == [[], ["site-3"], [], []]
+        found.append(played[-1].standing.theta)
+    assert all(torch.equal(theta, found[0]) for theta in found)
+
+
+@pytest.mark.fault("clear error")
+def test_rows_of_idle_clients_are_not_had(case, tmp_path):
+    """A rule that exchanges them and a ring, some of whose clients are idle."""
+    case("scaffold")
+    on_a_ring = tmp_path / "on_a_ring.py"
+    on_a_ring.write_text(
+        f"{PATH.read_text()}\n\n"
+        "def federation(owners):\n"
+        "    return experiment.federation(make(), owners, mixing=ring)\n"
+    )
+    with pytest.raises(ValueError, match="take fedavg, or let all clients take part"):
+        [*federate(on_a_ring, ask_in_turn(sites_of(on_a_ring)))]
+
+
+@pytest.mark.fault("clear error")
+def test_too_few_sites_end_the_training(case):
+    case("ragged, full batch")
+    with pytest.raises(RuntimeError, match="site-1 failed"):
+        [*federate(PATH, broken(sites_of(PATH), "site-1", {1}, silent), min_sites=3)]
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("name", [MOMENTUM, PERSONAL, "server with Adam", RING, "scaffold, personal layer"])
+def test_server_and_sites_that_start_again_go_on(case, name, tmp_path):
+    """The server stops before it could write down round 2, which its sites have worked already."""
+    case(name)
+    file = tmp_path / "server.pt"
+    with pytest.raises(ZeroDivisionError):
+        [*federate(PATH, broken(sites_of(PATH, tmp_path), "site-3", {2}, lambda a: 1 / 0), checkpoint=file)]
+    with pytest.raises(ZeroDivisionError):
+        [*federate(PATH, broken(sites_of(PATH, tmp_path), "site-1", {2, 3}, lambda a: 1 / 0), checkpoint=file)]
+    sites = sites_of(PATH, tmp_path)
+    [*federate(PATH, ask_in_turn(sites), checkpoint=file)]
+    assert difference(sites, in_one_process(PATH)) < 1e-12
+    assert (tmp_path / "site-2.models.npz").exists()
+
+
+@pytest.mark.fault("clear error")
+def test_a_site_that_forgot_is_no_fresh_one(case, tmp_path):
+    """Its clients' momentum is gone; to start it at 0 would be another algorithm."""
+    case(MOMENTUM)
+    file = tmp_path / "server.pt"
+    list(islice(federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file), 3))
+    with pytest.raises(RuntimeError, match="knows what its clients kept after rounds"):
+        [*federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file)]
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("what", ["code", "experiment"])
+def test_another_code_or_experiment_is_refused(case, what):
+    case("ragged, full batch")
+    sites = sites_of(PATH)
+    sites["site-2"].identity = sites["site-2"].identity | {what: "another"}
+    with pytest.raises(ValueError, match=f"site-2 is refused: its {what} has hash another"):
+        [*federate(PATH, ask_in_turn(sites))]
+
+
+@pytest.mark.fault("clear error")
+def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path):
+    file = tmp_path / "server.pt"
+    file.write_bytes(b"no checkpoint")
+    with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
+        [*federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file)]
+
+
+def test_a_comment_changes_no_identity_but_a_number_does(tmp_path):
+    text, own = PATH.read_text(), tmp_path / "own.py"
+    found = []
+    for changed in (text, text + "\n# a comment\n", text.replace("0.02", "0.03")):
+        own.write_text(changed)
+        experiment.identity.cache_clear()
+        found.append(experiment.identity(own)["experiment"])
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("sites", [[[0, 1], [1]], [[0], [2]], [[0], []], []])
+def test_every_client_lives_at_one_site(sites, tmp_path):
+    with pytest.raises(ValueError, match="exactly one site"):
+        experiment.load(variant(PATH, tmp_path / "elsewhere.py", SITES=sites))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("", "has none of make, points, SITES; add def make"),
+        ("def make(): ...\nSITES = [[0]]", "has make, SITES of make, points, SITES; add def points"),
+        ("def make(): ...\ndef points(client): ...", r"has make, points of .*; add SITES = \[0, 1\], \[2\]"),
+    ],
+)
+def test_what_an_experiment_module_lacks_is_said(text, says, tmp_path):
+    (tmp_path / "half.py").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        experiment.load(tmp_path / "half.py")
+
+
+def test_a_module_may_say_no_more_than_it_has_to(tmp_path):
+    """And the function that makes its federation may be imported there."""
+    (tmp_path / "short.py").write_text(
+        "from fedlib.federated.experiment import Experiment, federation\n"
+        "SITES, points = [[0, 1]], None\n"
+        "def make(): return Experiment('short', None, lr=0.3, fraction=0.5)\n"
+    )
+    plan = experiment.load(tmp_path / "short.py")
+    fed = plan.federation([np.array([0]), np.array([1])])
+    assert (fed.lr, fed.fraction, fed.seed, fed.mixing) == (0.3, 0.5, 0, fedavg)
+    assert (plan.dtype, plan.backend, plan.clients) == (torch.float32, "auto", {"site-1": [0, 1]})
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.py")), ids=lambda path: path.stem)
+def test_our_experiments_play(path, tmp_path, monkeypatch):
+    for k in range(3):
+        (tmp_path / f"client-{k}.csv").write_text(f"x1,x2,y\n1,2,{k}\n0.5,{k},1\n")
+    monkeypatch.setenv("FEDLIB_CSV", str(tmp_path))
+    sites = sites_of(path)
+    [*federate(path, ask_in_turn(sites), rounds=2)]
+    assert difference(sites, in_one_process(path, rounds=2)) < 1e-5  # float32
+
+
+def test_the_command_writes_a_result_like_a_notebooks(case, tmp_path, capsys):
+    case("ragged, full batch")
+    assert main(["simulate", str(PATH), "--rounds", "2", "--folder", str(tmp_path)]) == 0
+    result = read_result(tmp_path / "result.json")
+    assert np.shape(result["metrics"]["losses"]) == (2, 5)
+    assert result["metrics"]["bytes"][0]["site-1"][1] == 2 * (29 + 1) * 8  # two clients' models and losses, float64
+    assert "round    2" in capsys.readouterr().out
+    assert main(["simulate", str(PATH), "--rounds", "2", "--folder", str(tmp_path)]) == 2
+    assert "has all its rounds already" in capsys.readouterr().err
+
+
+@pytest.mark.fault("clear error")
+def test_no_experiment_is_a_clear_error(tmp_path, capsys):
+    assert main(["simulate", str(tmp_path / "none.py")]) == 2
+    assert "there is no experiment" in capsys.readouterr().err
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("what", ["provision", "server", "site"])
+def test_machines_are_for_flare(what, capsys):
+    assert main([what, str(PATH), "--engine", "local"]) == 2
+    assert f"federate {what} is there with --engine flare only" in capsys.readouterr().err

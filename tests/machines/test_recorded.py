@@ -1,0 +1,33 @@
+"""What a federation leaves behind is read like a notebook's result, whoever wrote it and however often it stopped."""
+
+from pathlib import Path
+
+import numpy as np
+
+from fedlib.machines.local import ask_in_turn, in_one_process, sites_of
+from fedlib.machines.recorded import play_out
+from fedlib.notebook import models
+from fedlib.notebook.outputs import read_result
+from fedlib.notebook.report import report
+
+PATH = Path(__file__).with_name("shapes.py")
+
+
+def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
+    folder = tmp_path / "custom" / "federate-shapes-local"
+    for rounds in (1, 3):
+        play_out(
+            PATH, ask_in_turn(sites_of(PATH, folder)), folder, engine="local", rounds=rounds, show=lambda line: None
+        )
+    found = read_result(folder / "result.json")["metrics"]
+    assert [len(found[name]) for name in ("losses", "lost", "seconds", "bytes")] == [3] * 4
+    assert found["seconds"][0] is found["bytes"][0] is None and found["seconds"][1] > 0
+    theta = models.load(folder)["federation"][found["model_of_client"]]
+    np.testing.assert_allclose(theta, in_one_process(PATH, 3).theta.numpy(), atol=1e-6)
+    assert "shapes, federation profile" in report("custom", tmp_path)
+
+
+def test_a_short_training_at_a_site_does_not_compile(monkeypatch):
+    """It knows how many rounds there are, and so that four of them are too few."""
+    monkeypatch.setattr("fedlib.federated.rounds.STEPS_TO_COMPILE", 100)
+    assert {site.work.backend.name for site in sites_of(PATH).values()} == {"eager"}

@@ -1,0 +1,151 @@
+"""Claims: ids that notebooks use are known, old result files still speak, a target never counts as a paper's claim."""
+
+import ast
+import json
+import re
+from fnmatch import fnmatchcase
+
+import nbformat
+import pytest
+
+from fedlib.notebook import claims
+from fedlib.notebook.claims import Claim, all_claims, count, find, known_claims
+from fedlib.notebook.outputs import read_result
+from fedlib.notebook.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_parameters
+from fedlib.notebook.report import report
+from fedlib.notebook.run import Run
+from fedlib.notebook.verdicts import paper_numbers
+from fedlib.papers.fedsciml.forward import claims as forward
+
+COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-2].split("-")[0] not in ("quick", "custom"))
+NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
+HOW = {"workers", "backend", "device", "processes", "compile"}
+"""Parameters that say how a run is computed, not what; the last two are gone, but older results have them."""
+UNUSED = "of problems that this profile does not run"
+OTHERS = {"poisson_seeds", "helmholtz_side", "helmholtz_boundary", "piece", "gap_level", "gap_rules", "gap_E"}
+OLD = {
+    "05_pinn_forward/allen_cahn_2": (UNUSED, OTHERS),
+    "05_pinn_forward/allen_cahn_3": (UNUSED, OTHERS),
+    "05_pinn_forward/allen_cahn_sine": (UNUSED, {"poisson_seeds"}),
+    "06_pinn_inverse/paper": ("C every 100 epochs, residuals at the ends", {"evaluations", "inside", "more", "stop"}),
+    "06_pinn_inverse/seeds": ("C every 100 epochs", {"evaluations", "inside", "more", "stop"}),
+    "07_operator_learning/paper": ("the same numbers as lists, not by operator", {"E_values", "E_levels"}),
+    "07_operator_learning/diffusion_reaction": (UNUSED, {"E_values", "E_levels"}),
+}  # fmt: skip
+"""Committed results with parameters that are not today's: why, and which. Run them again and the entry goes."""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "out"))
+    return Run("nb", "quick", {"seeds": [0]})
+
+
+def test_the_claims_are_well_formed():
+    papers = {n.split(".")[0] for n in paper_numbers()}
+    for claim in known_claims().values():
+        assert claim.paper in papers, claim.id
+        assert claim.where
+        assert (".target." in claim.id) == claim.target, f"{claim.id}: a criterion of our own is called a target"
+        assert claim.text == claim.text.strip()
+    assert len({c.text for c in known_claims().values()}) == len(known_claims()), "two claims say the same"
+
+
+def test_what_a_run_claims_is_stored_and_shown(run, page):
+    run.claim("fedsciml.q17", 1 < 2, "0.1 against 0.2")
+    run.claim("fedsciml.q18", None)
+    run.claim("fedsciml.target.k.points/18", False)
+    run.claims_table()
+    header, *rows = page[-1][0]["text/plain"].splitlines()
+    assert header.split() == ["claim", "(quick", "profile)", "verdict", "numbers"]
+    assert re.split(r"  +", rows[0])[1:] == ["holds", "0.1 against 0.2"]
+    assert re.split(r"  +", rows[1])[1:] == ["not run", "-"]
+    assert rows[2].startswith("our target: centralised with 18 residual points, all inside")
+    assert re.split(r"  +", rows[2])[1:] == ["missed", "-"]
+    run.finish()
+    result = read_result(run.folder / "result.json")
+    assert result["claims"]["fedsciml.q17"] == {"holds": True, "why": "0.1 against 0.2"}
+
+
+@pytest.mark.parametrize(
+    ("id", "message"),
+    [
+        ("fedsciml.q71", "no claim has the id 'fedsciml.q71'; near: fedsciml.q1"),
+        ("fedsciml.target.k.points", "expected an id with '/value'"),
+        ("fedsciml.q17/3", "expected an id with '/value'"),
+    ],
+)
+def test_an_unknown_claim_fails_in_its_own_cell(run, id, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run.claim(id, True)
+    assert not run.claims
+
+
+def ids_in(source):
+    """Ids of run.claim calls in a cell, with * for what is filled in."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.judge":  # all of a room
+            yield from forward.CLAIMS
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.claim":
+            if isinstance(node.args[0], ast.JoinedStr):
+                yield "".join(v.value if isinstance(v, ast.Constant) else "*" for v in node.args[0].values)
+            else:
+                yield ast.literal_eval(node.args[0])
+
+
+def test_notebooks_and_the_list_of_claims_agree():
+    """Every id that a notebook names is known, and every claim is checked by a notebook."""
+    cells = [c for path in NOTEBOOKS.glob("*.ipynb") for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
+    used = {id for cell in cells for id in ids_in(cell.source)}
+    full = {id + "/*" if "{}" in c.text else id for id, c in known_claims().items()}
+    for id in used:
+        assert [k for k in full if fnmatchcase(k, id)], f"a notebook claims {id}"
+    for id in full:
+        assert [u for u in used if fnmatchcase(id, u)], f"no notebook checks {id}"
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=NAMES)
+def test_committed_results_name_known_claims(path):
+    for id in read_result(path)["claims"]:
+        assert find(id)
+
+
+def test_the_first_run_of_a_claim_counts_and_none_is_lost():
+    first, second = ({"claims": {"fedsciml.q17": {"holds": h, "why": ""}}} for h in (None, True))
+    third = {"claims": {"fedsciml.q17": {"holds": False, "why": ""}}}
+    assert all_claims([first, second, third])["fedsciml.q17"]["holds"] is True
+    assert all_claims([])["fedsciml.q17"]["holds"] is None
+    assert all_claims([], whole=False) == {}
+
+
+def test_targets_are_counted_apart():
+    claim, target = Claim("p.a", "a", "1"), Claim("p.b", "b", "1", target=True)
+    said = [(claim, True), (claim, None), (target, True), (target, False), (target, False)]
+    assert count(said) == "claims: 1 hold, 0 do not, 1 not run; targets of ours: 1 met, 2 missed, 0 not run"
+    assert count(said[:2]) == "claims: 1 hold, 0 do not, 1 not run"
+    assert target.verdict(False) == claims.TARGET_WORDS[False] != claim.verdict(False)
+
+
+def test_the_report_has_numbers_claims_and_a_line_per_paper():
+    text = report("paper")
+    for claim in known_claims().values():
+        assert f" {claim.id}" in text
+    for paper in ("fed-deeponet", "fedsciml", "fedstnn", "feddro"):
+        (line,) = re.findall(rf"^  {paper}: .*", text, re.M)
+        counts = [int(n) for n in re.findall(r"\d+", line)]
+        mine = [c for c in known_claims().values() if c.paper == paper and not (c.target or c.trivial)]
+        assert sum(counts[3:6]) == len(mine), "every claim is counted once"
+        assert all(f"{word}" in line for word in ("consistent", "lower", "higher", "hold"))
+    for name in (p.stem for p in NOTEBOOKS.glob("*.ipynb")):
+        assert re.search(rf"^  {name}: .*; (the current|older) code$", text, re.M)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=NAMES)
+def test_committed_results_have_todays_parameters(path):
+    """A result of other parameters than its profile's is a custom run that nobody would find out about."""
+    name, profile = path.parts[-3:-1]
+    notebook = NOTEBOOKS / f"{name}.ipynb"
+    today = json.loads(json.dumps(defaults_of(notebook) | profile_parameters(notebook, profile))) | {"profile": profile}
+    then = read_result(path)["parameters"]
+    drifted = {name for name in today.keys() | then.keys() if today.get(name) != then.get(name)} - HOW
+    assert drifted == OLD.get(f"{name}/{profile}", ("", set()))[1]

@@ -1,0 +1,173 @@
+"""The batch on a dask cluster: the same results though a worker is killed, nothing left behind, clear errors."""
+
+import contextlib
+import re
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from fedlib.__main__ import main
+from fedlib.files import ROOT
+from fedlib.notebook.hashes import content_hash
+from fedlib.notebook.queue import order
+
+from .test_batch import command, project, result, write_light
+
+assert project  # a fixture
+
+SLOWLY = "Path('{begun}').open('a').write(f'{{os.getppid()}} ')\ntime.sleep(6)\nrun.finish(mean=seed)"
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """Two workers, each a process, on this machine; (address, pids of the workers, its scheduler)."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed (make engines)")
+    monkeypatch.chdir(tmp_path)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", silence_logs=50
+    ) as there:
+        yield there.scheduler_address, lambda: {w.pid for w in there.workers.values()}, there.scheduler
+
+
+@contextlib.contextmanager
+def batch_there(project, address, tmp_path):
+    """A batch of two notebooks on the cluster, once both have begun; (its process, the file that says so)."""
+    begun = tmp_path / "begun"
+    for name in ("sound", "early"):
+        write_light(project[0], name, last=SLOWLY.format(begun=begun))
+    arguments = ["run", "--backend", "dask", "--scheduler", address]
+    arguments += ["--source", str(project[0]), "--figures", str(project[1])]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said)
+    try:
+        deadline = time.time() + 300
+        while not begun.exists() or len(begun.read_text().split()) < 2:
+            assert time.time() < deadline and process.poll() is None, (tmp_path / "said").read_text()
+            time.sleep(0.1)
+        yield process, begun
+    finally:
+        process.kill()
+        process.wait()
+
+
+def notebooks_of(pid):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [p for p in psutil.Process(pid).children(recursive=True) if "fedlib.notebook.worker" in p.cmdline()]
+    return []
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.slow
+def test_a_killed_worker_changes_nothing(project, cluster, tmp_path, capsys):
+    address, pids, _ = cluster
+    with batch_there(project, address, tmp_path) as (process, begun):
+        killed = min(pids())
+        (notebook,) = notebooks_of(killed)
+        psutil.Process(killed).kill()
+        assert process.wait(300) == 0, (tmp_path / "said").read_text()
+        assert not notebook.is_running()
+        assert len(begun.read_text().split()) == 3  # one of the two ran again
+    said = (tmp_path / "said").read_text()
+    assert "done     early" in said and "done     sound" in said
+    results = {name: result(project, name) for name in ("sound", "early")}
+    for name, there in results.items():
+        assert there["metrics"] == {"mean": 0}
+        assert there["stamp"] == content_hash(project[0] / f"{name}.ipynb", parameters(), 1)
+    capsys.readouterr()
+    assert command(project) == 0  # here, what was done there is up to date
+    assert capsys.readouterr().out.count("skipped") == 2
+
+
+def parameters():
+    return {"profile": "quick", "seed": 0, "n": 5, "scale": 1.0, "pause": 0.0, "sizes": [1]}
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.slow
+def test_a_notebook_that_dask_gives_up_is_one_failure(project, cluster, tmp_path):
+    """joblib's dask backend waits for ever for it."""
+    address, pids, scheduler = cluster
+    scheduler.allowed_failures = 0
+    with batch_there(project, address, tmp_path) as (process, _):
+        psutil.Process(min(pids())).kill()
+        assert process.wait(300) == 1
+    said = (tmp_path / "said").read_text()
+    assert (said.count("done     "), said.count("failed   "), said.count("KilledWorker")) == (1, 1, 1)
+    assert "; the same command runs it again" in said
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.slow
+def test_when_the_caller_is_killed_its_notebooks_end(project, cluster, tmp_path):
+    address, pids, _ = cluster
+    with batch_there(project, address, tmp_path) as (process, _):
+        at_work = [notebook for pid in pids() for notebook in notebooks_of(pid)]
+        assert len(at_work) == 2
+        process.kill()
+        _, alive = psutil.wait_procs(at_work, 5)
+        assert not alive
+    assert not list(project[1].glob("*/quick/result.json"))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.slow
+def test_what_goes_wrong_there_is_said_and_stops_nothing_else(project, cluster, tmp_path, capsys):
+    address, *_ = cluster
+    write_light(project[0], "sound")
+    write_light(project[0], "broken", last="1 / 0")
+    write_light(project[0], "endless", last="time.sleep(300)")
+    assert command(project, "--scheduler", address, "--limit", "60") == 1
+    out = capsys.readouterr().out
+    assert "done     sound" in out
+    assert "cell 3: ZeroDivisionError: division by zero" in out
+    assert "it took longer than the limit of 60 s" in out
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "tcp://no.such.host.invalid:8786"])
+def test_an_address_where_nobody_answers(project, address, capsys, monkeypatch):
+    pytest.importorskip("distributed", reason="dask is not installed (make engines)")
+    monkeypatch.setattr("fedlib.notebook.cluster.PATIENCE", 1.0)
+    assert command(project, "--backend", "dask", "--scheduler", address) == 2
+    said = capsys.readouterr().err
+    assert f"--scheduler {address}: no dask scheduler answers (" in said
+    assert "expected an address such as tcp://node1:8786" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scheduler", "tcp://node1:8786"], "dask is not installed here; expected the extra: pip install '.[dask]'"),
+        (["--backend", "dask"], "--backend dask: expected the address of its scheduler"),
+        (["--backend", "xla"], "inside one, give -p backend=xla"),
+        (["--backend", "processes", "--scheduler", "x"], "--scheduler x: expected --backend dask"),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_runs(project, arguments, message, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    write_light(project[0], "sound")
+    assert main(["run", "--source", str(project[0]), "--figures", str(project[1]), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.strip().startswith("fedlib: ") or "\nfedlib: " in said
+    assert not project[2].exists()
+
+
+def test_a_task_of_the_array_takes_its_line_of_the_queue(tmp_path):
+    """The script of docs/cluster.md; what would run is said instead."""
+    (script,) = re.findall(r"^```bash\n(.*?)^```", (ROOT / "docs/cluster.md").read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "array.sh").write_text(script)
+    lines = order().splitlines()
+    (tmp_path / "queue.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$OMP_NUM_THREADS" "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    for task in (1, len(lines)):
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_ARRAY_TASK_ID": str(task)}
+        said = subprocess.check_output(["bash", "array.sh"], cwd=tmp_path, env=environment, text=True)
+        notebook, profile = lines[task - 1].split("core-hours")[1].strip().split(", ")
+        assert said == f"1 -m fedlib run {notebook} --profile {profile} --jobs 1\n"

@@ -1,0 +1,12 @@
+"""The map of a notebook says what the first result with a verdict says."""
+
+from fedlib.notebook.maps import Panel, rows
+
+
+def test_verdicts_are_grouped_by_word():
+    panel = Panel("Fig. 1", "here", "so", ("fedsciml.q8.sooner.C1", "fedsciml.q8.sooner.C2"))
+    claims = {"fedsciml.q8.sooner.C1": {"holds": True, "why": ""}, "fedsciml.q8.sooner.C2": {"holds": None, "why": ""}}
+    later = {"fedsciml.q8.sooner.C1": {"holds": False, "why": ""}, "fedsciml.q8.sooner.C2": {"holds": False, "why": ""}}
+    (row,) = rows([panel], [{"claims": claims}, {"claims": later}])
+    assert row == ["Fig. 1", "here", "so", "holds: q8.sooner.C1; does not hold: q8.sooner.C2"]
+    assert rows([Panel("A", "b", "c")], [])[0][-1] == "shown"

@@ -1,0 +1,72 @@
+"""What a reader sees: pictures with alt texts, tables, sources, and a word where a cell came too early."""
+
+from base64 import b64decode
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fedlib.notebook import pages
+from fedlib.notebook.style import panels
+
+
+def test_a_figure_is_a_picture_with_an_alt_text_at_double_density(page):
+    fig, ((ax,),) = panels(size=(4, 3))
+    ax.plot([0, 1])
+    pages.inline(fig, 'a line from "0" to <1>')
+    ((data, metadata),) = page
+    image = Image.open(BytesIO(b64decode(data["image/png"])))
+    assert metadata["image/png"]["width"] == image.width // 2 <= 420
+    assert 'alt="a line from &quot;0&quot; to &lt;1&gt;"' in data["text/html"]
+    assert data["image/png"] in data["text/html"]
+
+
+def test_a_wide_figure_fits_the_page(page):
+    pages.inline(panels(1, 4)[0], "four empty panels")
+    assert page[0][1]["image/png"]["width"] == 800
+
+
+def test_a_picture_without_alt_text_is_refused():
+    with pytest.raises(ValueError, match="needs an alt text"):
+        pages.inline(panels()[0], " ")
+
+
+def test_show_prints_the_source(page):
+    pages.show(pages.columns)
+    data = page[0][0]
+    assert data["text/plain"].startswith("def columns(")
+    assert data["text/markdown"] == f"```python\n{data['text/plain']}```"
+
+
+def test_a_table_is_rendered(page):
+    pages.table(["what", "e (%)"], [["|x|", np.float64(1.23456)], ["y", "not printed"]])
+    data = page[0][0]
+    assert data["text/markdown"].splitlines() == [
+        "| what | e (%) |", "| :-- | --: |", "| \\|x\\| | 1.23 |", "| y | not printed |",
+    ]  # fmt: skip
+    assert data["text/plain"].splitlines()[1] == "|x|   1.23"
+    with pytest.raises(ValueError, match="a row has 1 cells, the header 2"):
+        pages.table(["a", "b"], [["x"]])
+
+
+def test_a_cell_that_came_too_early_says_what_to_run_first(page):
+    with pages.after("section 4"):
+        models  # noqa: B018, F821
+    assert page[0][0]["text/plain"] == "Run section 4 first: 'models' is made there."
+
+
+def test_a_mistake_further_down_is_no_early_cell():
+    def mistaken():
+        return models  # noqa: F821
+
+    with pytest.raises(NameError), pages.after("section 4"):
+        mistaken()
+
+
+def test_a_table_over_seeds(page):
+    pages.over_seeds({"fed": {"a": [1.0, 3.0], 2: 0.5}, "alone": {"a": np.array([2.0])}}, "who", 1)
+    text = page[-1][0]["text/plain"]
+    assert [line.split() for line in text.splitlines()] == [
+        ["who", "a", "2"], ["fed", "2.0", "±", "1.4", "0.5"], ["alone", "2.0", "-"],
+    ]  # fmt: skip

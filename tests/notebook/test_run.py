@@ -1,0 +1,121 @@
+"""Comparisons with printed numbers, and result files that are whole or refused."""
+
+import json
+
+import matplotlib.figure
+import numpy as np
+import pytest
+
+from fedlib import files
+from fedlib.notebook import results
+from fedlib.notebook.outputs import read_result
+from fedlib.notebook.profiles import NOTEBOOKS, parameters_of
+from fedlib.notebook.run import Run
+from fedlib.notebook.settings import whole
+from fedlib.notebook.style import panels
+from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "out"))
+    return Run("nb", "quick", {"seeds": [0]})
+
+
+def test_the_profile_stands_clear_of_the_labels(run):
+    fig = matplotlib.figure.Figure((1.5, 1.5), layout="constrained")
+    ax = fig.subplots()
+    ax.set_xlabel("steps of a long training")
+    run.figure(fig, "narrow", alt="an empty panel")
+    label, profile = (text.get_window_extent() for text in (ax.xaxis.label, fig.texts[0]))
+    assert profile.y1 <= label.y0
+
+
+def test_a_run_writes_figures_and_result(run):
+    fig = matplotlib.figure.Figure()
+    fig.subplots().plot([1, 2])
+    run.figure(fig, "f", alt="a line")
+    run.measure("fed-deeponet.table1.C20", [1.0, 1.2])
+    run.not_reached("fed-deeponet.table1.C50", "in so few rounds")
+    run.finish(error=np.array([1.0, 1.2]), count=np.int64(3))
+    path = run.folder / "result.json"
+    result = read_result(path)
+    assert result["metrics"] == {"error": [1.0, 1.2], "count": 3}
+    assert result["measured"]["fed-deeponet.table1.C20"] == {"values": [1.0, 1.2], "why": "", "bound": None}
+    assert [row.verdict for row in results.rows_of(result)] == [CONSISTENT, NOT_SEEN]
+    assert json.dumps(result, allow_nan=False)
+    assert result["environment"]["versions"]["torch"].startswith("2.13.0")
+    assert sorted(p.name for p in path.parent.iterdir()) == ["f.png", "result.json"]
+    assert any(text.get_text() == "quick profile" for text in fig.texts)
+
+
+def test_a_misspelt_number_fails_where_it_is_measured(run):
+    with pytest.raises(KeyError, match=r"table1\.C21"):
+        run.measure("fed-deeponet.table1.C21", 1.0)
+
+
+@pytest.mark.fault("clear error")
+def test_an_object_that_is_no_number_is_refused_and_nothing_is_left(run):
+    with pytest.raises(TypeError, match="Figure cannot stand in a result file"):
+        run.finish(figure=matplotlib.figure.Figure())
+    assert not run.folder.exists()
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("cut", [0, 10, -3])
+def test_truncated_result_file_is_refused(run, cut):
+    run.finish(error=1.0)
+    path = run.folder / "result.json"
+    path.write_text(path.read_text()[:cut])
+    with pytest.raises(ValueError, match="truncated or damaged"):
+        read_result(path)
+
+
+@pytest.mark.fault("clear error")
+def test_result_file_without_its_fields_is_refused(tmp_path):
+    path = tmp_path / "result.json"
+    for content in ({"metrics": {}}, [1]):
+        path.write_text(json.dumps(content))
+        with pytest.raises(ValueError, match="environment, measured"):
+            read_result(path)
+
+
+@pytest.mark.fault("survived")
+def test_atomic_write_replaces_or_leaves_alone(tmp_path):
+    path = tmp_path / "a" / "x.json"
+    files.write_atomically(path, "one")
+    files.write_atomically(path, "two")
+    assert path.read_text() == "two"
+    assert [p.name for p in path.parent.iterdir()] == ["x.json"]
+
+
+def test_a_changed_parameter_makes_a_custom_run(tmp_path, monkeypatch, page):
+    """Its figures have a folder and a stamp of their own, and it may measure what the paper does not print."""
+    defaults = {name: default for name, (_, default) in parameters_of(NOTEBOOKS / "01_pendulum.ipynb").items()}
+    monkeypatch.setattr(results, "FIGURES", tmp_path)
+    assert Run("01_pendulum", "quick", defaults).folder == tmp_path / "01_pendulum/quick"
+    run = Run("01_pendulum", "quick", defaults | {"rounds": 5})
+    assert run.custom
+    assert run.folder.parent == tmp_path / "01_pendulum"
+    fig, _ = panels()
+    run.figure(fig, "f", alt="an empty panel")
+    assert fig.texts[0].get_text() == "custom: rounds=5"
+    run.measure("fed-deeponet.table1.C11", [1.0, 3.0])
+    run.measure("fed-deeponet.table1.C20", [1.0])
+    run.table()
+    rows = page[-1][0]["text/plain"].splitlines()
+    assert rows[-1].split()[:6] == ["fed-deeponet.table1.C11", "not", "printed", "2.000", "+-", "1.414"]
+    assert rows[1].startswith("fed-deeponet.table1.C20 [Table 1")
+
+
+def test_parameters_are_checked_by_their_rules(run):
+    with pytest.raises(ValueError, match="-1 is no entry"):
+        Run("nb", "quick", {"seeds": [-1]}).check(seeds=whole(0))
+
+
+def test_a_notebook_reads_its_committed_result(run):
+    committed = Run("01_pendulum", "quick", {}).committed()
+    assert committed["notebook"] == "01_pendulum"
+    assert committed["profile"] == "paper"
+    with pytest.raises(ValueError, match="nb has no committed result; run it with the paper profile"):
+        run.committed()

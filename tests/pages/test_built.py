@@ -1,0 +1,81 @@
+"""The site as `make site` left it in _site; skipped where nobody built it."""
+
+import os
+import re
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from fedlib.files import ROOT
+from fedlib.notebook.profiles import NOTEBOOKS
+
+from .. import chromium
+
+SITE = Path(os.environ.get("FEDLIB_SITE", ROOT / "_site"))
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site is built (make site)")
+
+
+def pages():
+    return [page for page in sorted(SITE.rglob("*.html")) if "_static" not in page.parts]  # there the theme's patterns
+
+
+def test_no_page_names_an_address_outside():
+    for page in pages():
+        assert not re.findall(r"(?:https?:)?//[\w-]+(?:\.[\w-]+)+[^\s\"'<]*", page.read_text()), page
+
+
+def test_links_and_pictures_lead_somewhere():
+    for page in pages():
+        text = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.DOTALL)
+        for link in re.findall(r'(?:href|src)="([^"#?]+)', text):
+            assert link.startswith("data:") or (page.parent / link).exists(), (page, link)
+
+
+def test_every_notebook_is_there_without_dead_widgets_and_with_alt_texts():
+    there = [*NOTEBOOKS.glob("[0-9]*.ipynb"), *NOTEBOOKS.glob("solutions/[0-9]*.ipynb")]
+    names = {path.relative_to(NOTEBOOKS).with_suffix(".html").as_posix() for path in there}
+    assert len(names) >= 24
+    for name in names:
+        text = (SITE / "notebooks" / name).read_text()
+        assert "widget-view" not in text and "Traceback" not in text, name
+        assert not re.findall(r'<img(?![^>]*alt="[^"]+")[^>]*>', text), name
+        assert "<table" in text or "/" in name, name  # the stored tables of the notebooks
+
+
+@chromium.needed
+@pytest.mark.parametrize("served", [True, False], ids=["served", "from the disk"])
+def test_pages_open_in_silence_and_move(served, browser):
+    handler = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=SITE)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{server.server_port}/" if served else SITE.resolve().as_uri() + "/"
+        page, troubles = browser.new_page(viewport={"width": 1200, "height": 900}), []
+        page.on("console", lambda m: troubles.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda r: None if r.url.startswith((root, "data:", "blob:")) else troubles.append(r.url))
+        page.on("requestfailed", lambda r: troubles.append(r.url))
+
+        page.goto(root + "index.html")
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_function("document.querySelector('.fed-said').textContent.startsWith('round 1, local step')")
+        page.goto(root + "notebooks/07_operator_learning.html")
+        page.wait_for_selector("mjx-container svg")  # formulas are set
+        said = page.locator(".fed-said")
+        before = said.inner_text()
+        page.get_by_label("T3").focus()
+        page.keyboard.press("ArrowRight")
+        assert said.inner_text() != before
+        page.goto(root + "verdicts.html")
+        verdict = page.locator(".sorted").first.get_by_role("button", name="verdict")
+        verdict.click()
+        cells = page.locator(".sorted").first.locator("tbody tr td:last-child").all_inner_texts()
+        assert cells == sorted(cells) and len(set(cells)) > 3
+        if served:  # from the disk the results come without their first lines, and the browser says so
+            page.goto(root + "search.html?q=barycenter")
+            page.wait_for_selector("#search-results li a")
+        assert not troubles
+        page.close()
+        server.shutdown()

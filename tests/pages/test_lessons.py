@@ -1,0 +1,204 @@
+"""What lesson plans tell teachers to expect is what comes out: of the page's training, of committed runs."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fedlib.files import ROOT
+from fedlib.notebook.run import committed
+from fedlib.pages import pieces
+from fedlib.problems.drift_search import combined
+
+from .node import evaluate
+
+LESSONS = sorted((ROOT / "docs/site/lessons").glob("*.md"))
+
+RUN = """
+    return given.map(({ rounds, ...controls }) => {
+        const run = M.begin({ rate: 0.01, ...controls });
+        for (let r = 0; r < rounds; r++) M.oneRound(run);
+        return run.errors;
+    });
+"""
+
+
+def rows(name, columns):
+    """The rows of a lesson's table with so many columns, without its head."""
+    lines = re.findall(r"^\| (.*) \|$", (ROOT / "docs/site/lessons" / name).read_text(), re.MULTILINE)
+    return [cells for cells in (line.split(" | ") for line in lines) if len(cells) == columns][1:]
+
+
+def test_lesson_04_says_what_the_page_shows(tmp_path):
+    table = rows("04.md", 8)
+    assert len(table) == 9
+    controls = [
+        {"K": int(K), "pieces": int(p), "E": int(E), "averaging": server == "averages", "rounds": int(r)}
+        for K, p, E, server, r, *_ in table
+    ]
+    seen = evaluate(pieces.Training._esm, RUN, controls, tmp_path)
+    for row, errors in zip(table, seen, strict=True):
+        said = [float(number) for number in re.findall(r"\d+", " ".join(row[5:]))]
+        shown = [errors["server"], *errors["clients"], errors["centralised"]]
+        np.testing.assert_allclose(said, shown, rtol=0, atol=0.6, err_msg=str(row))
+    blue = [errors["server"] for errors in seen]
+    assert blue[1] < blue[2] < blue[3] < blue[4]  # talking less often costs
+    assert blue[6] < blue[5]  # mixed data help
+    assert min(seen[7]["clients"]) > 100  # alone
+
+
+def test_lesson_01_says_what_the_committed_run_says():
+    means = committed("01_pendulum")["metrics"]["mean_error_percent"]
+    table = [cells for cells in rows("01.md", 2) if cells[0] in means]
+    assert len(table) == 9
+    for run, said in table:
+        assert float(said) == round(float(np.mean(means[run])), 2), run
+
+
+def told_02(metrics):
+    error, other = metrics["error_percent"], metrics["other_tests_percent"]["on GRF(l1 + Delta)"]
+    ways = ("Algorithm 1", "Algorithm 2")
+    levels = ("shards 1", "shards 2", "shards 5", "shards 20", "fields 0.0", "fields 4.0")
+    rows = {level: [error[way][level] for way in ways] for level in levels}
+    adam, kept = error["Algorithm 2"], error["moments kept"]
+    assert adam["rate 1 0.006 0.85"] == adam["shards 1"]  # the rate of all rows but "at half the rate"
+    return rows | {
+        "fields 4.0, on the other kind": [other[way]["fields 4.0"] for way in ways],
+        "at half the rate": [adam["rate 1 0.003 0.85"], adam["rate 2 0.003 0.85"], None],
+        "moments kept": [kept["shards 1"], None, kept["shards 5"]],
+    }
+
+
+def told_03(metrics):
+    unseen = {name: [values] for name, values in metrics["unseen_percent"].items()}
+    cases = {case: [errors] for case, errors in metrics["error_percent"].items()}
+    return cases | unseen | {"the floor": [metrics["floor_percent"]]}
+
+
+def told_05(metrics):
+    rows = {}
+    for problem, levels in metrics["levels"].items():
+        errors = metrics["error_percent"][problem]
+        for column, level in enumerate(levels):
+            name = "beam" if problem == "beam" else problem.capitalize()
+            kinds = ("isolated", "federated", "centralised")
+            rows[f"{name}, {level}"] = [np.median(np.array(errors[kind])[:, column]) for kind in kinds]
+    return rows | {rule: [np.median(run["error_percent"]), run["megabytes"]] for rule, run in metrics["gap"].items()}
+
+
+def told_06(metrics):
+    errors, points = metrics["error_percent"], committed("06_pinn_inverse", "points")["metrics"]
+    flow = {run: [*np.array(C).T, errors[run]["p"]] for run, C in metrics["coefficients"].items()}
+    return flow | {inside: [k] for inside, k in points["k_error_percent_central"].items()}
+
+
+def told_07(metrics):
+    levels, errors = metrics["levels"]["antiderivative"], metrics["error_percent"]["antiderivative"]
+    alone, together = np.array(errors["isolated"]), np.array(errors["federated"])
+    rows = {f"n = {n}": [together[:, i], *alone[:, i].T] for i, n in enumerate(levels)}
+    union = np.array(metrics["centralised_percent"]["antiderivative"]).T
+    trained = committed("07_operator_learning")["parameters"]
+    rows |= {f"union, n = {n}": [e] for n, e in zip(trained["union_levels"]["antiderivative"], union, strict=True)}
+    steps = {f"E = {E}": np.array(e) for E, e in metrics["local_updates_percent"].items()}
+    return rows | {E: [e[:, trained["E_levels"].index(2)]] for E, e in steps.items()}
+
+
+def told_08(metrics):
+    runs = metrics["one_d"] | {k: v for k, v in metrics["two_d"].items() if "all data" not in k}
+    rows = {name: [run[what] for what in ("RMSE", "std", "coverage", "in band")] for name, run in runs.items()}
+    return rows | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
+
+
+def told_08b(metrics):
+    arms = {arm: [of["std"], *(100 * np.array(of[what]) for what in ("in band", "coverage"))]
+            for arm, of in metrics["one_d"].items()}  # fmt: skip
+    spreads = {f"{arm} at every noise": of for arm, of in metrics["spreads"].items()} | metrics["spread_alone"]
+    return arms | {name: [of["0.02"], of["0.4"]] for name, of in spreads.items()}
+
+
+def told_09(metrics):
+    accuracy = {"federation": "federation", "central": "one model with all pixels"}
+    right = {words: [100 * np.array(metrics["accuracy"][name])] for name, words in accuracy.items()}
+    right |= {f"{L} own pixels": [100 * np.array(values)] for L, values in metrics["sweep"].items()}
+    letters = {"federation": metrics["federation_iou"], "50 own pixels": metrics["sweep_iou"]["50"]}
+    own, others = metrics["alone_own_iou"], metrics["alone_other_iou"]
+    overlap = {f"overlap, {name}": list(np.array(values).T) for name, values in letters.items()}
+    return right | overlap | {"own letter": [own], "the others'": [others]}
+
+
+def told_10(metrics):
+    seeds = [of for name, of in metrics["results"].items() if name.startswith("iid")]
+    sizes = ("0.5", "2", "3", "5")
+    clean = {way: [[of[f"{way}, {size}"]["clean"] for of in seeds] for size in sizes]
+             for way in ("FedAvg", "mapped", "affine maps")}  # fmt: skip
+    return {way: list(100 * np.array(of)) for way, of in clean.items()}
+
+
+def told_11(metrics):
+    both = "fresh correction + averaged moments"
+    more = [committed("11_client_drift", profile)["metrics"] for profile in ("problems", "higher", "lower")]
+    _, errors = combined([metrics, *more])
+    rules = ("FedAvg", "SCAFFOLD", "fresh correction", both, "centralised")
+    rows = {name: [of[rule] for rule in rules] for name, of in errors.items()}
+    steps = metrics["by_local_steps"]
+    return rows | {f"E = {E}": [steps["FedAvg"][E], steps[both][E]] for E in steps[both]}
+
+
+def told_12(metrics):
+    apart = {
+        case: [100 * np.array(of[n][2]) for n in ("1", "10", "20", "50")] for case, of in metrics["learnt"].items()
+    }
+    price = metrics["price"]
+    sizes = zip(price["clients"], price["up"], price["data"], strict=True)
+    return apart | {str(n): [up / 1e6, data / 1e6] for n, up, data in sizes}
+
+
+TOLD = {
+    "02": ("02_heterogeneity", told_02, 9),
+    "03": ("03_pendulum_library", told_03, 11),
+    "05": ("05_pinn_forward", told_05, 9),
+    "06": ("06_pinn_inverse", told_06, 7),
+    "07": ("07_operator_learning", told_07, 10),
+    "08": ("08_stochastic_regression", told_08, 9),
+    "08b": ("08b_as_coded", told_08b, 8),
+    "09": ("09_stochastic_image", told_09, 9),
+    "10": ("10_feddro_mnist", told_10, 3),
+    "11": ("11_client_drift", told_11, 6),
+    "12": ("12_real_federation", told_12, 4),
+}
+
+
+@pytest.mark.parametrize("lesson", TOLD)
+def test_a_lesson_says_what_the_committed_run_says(lesson):
+    """Means over seeds, rounded as the lesson rounds them; every row of the tables after the questions."""
+    notebook, told, count = TOLD[lesson]
+    means = told(committed(notebook)["metrics"])
+    text = (ROOT / "docs/site/lessons" / f"{lesson}.md").read_text().split("The numbers above")[1]
+    tables = re.findall(r"^\|[^\n]*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text, re.MULTILINE)
+    table = [line[2:-2].split(" | ") for rows in tables for line in rows.splitlines()]
+    assert len(table) == count
+    for run, *said in table:
+        for number, values in zip(said, means[run], strict=True):
+            if number == "-":
+                assert values is None, run
+            else:
+                decimals = len(number.partition(".")[2])
+                assert abs(float(number) - np.mean(values)) <= 0.5001 * 10**-decimals, (run, number, np.mean(values))
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_numbers_in_the_text_stand_in_the_tables(path):
+    text = path.read_text()
+    words, table = text.split("The numbers above")
+    body = words.split("## Questions")[1]
+    known = set(re.findall(r"\d+(?:\.\d+)?", table)) | {"83", "100"}  # all begin with 83 %; "more than 100 %"
+    for numbers in re.findall(r"((?:\d+(?:\.\d+)?(?:, | and | to | → )?)+) %", body):
+        assert set(re.findall(r"\d+(?:\.\d+)?", numbers)) <= known, numbers
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_exercises_have_solutions(path):
+    notebook = re.search(r"notebooks/solutions/(\w+)\.ipynb", path.read_text())[1]
+    text = (ROOT / "notebooks/solutions" / f"{notebook}.ipynb").read_text()
+    for number in re.findall(r"(\d) \(", path.read_text().split("## Questions")[0]):
+        assert f'"## {number} ' in text, number

@@ -1,0 +1,110 @@
+"""Pages without a browser: every piece builds, tells what it shows, and leaves nothing behind."""
+
+import gc
+import json
+import re
+import threading
+
+import numpy as np
+import pytest
+import torch
+from ipywidgets import Box
+from ipywidgets.widgets.widget import _instances
+
+from fedlib.federated.stack import predict
+from fedlib.files import ROOT
+from fedlib.models.networks import DeepONet
+from fedlib.notebook import live
+from fedlib.numerics.metrics import relative_l2
+from fedlib.pages import page, trained
+from fedlib.pages.app import PAGES
+from fedlib.problems import pendulum
+
+from ..conftest import choices
+
+TEMPLATE = ROOT / "fedlib/pages/voila/share/voila/templates/fedlib"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
+    made = page.page(PAGES[name])
+    choice, words, stage = made.children
+    gc.collect()
+    threads, counts = threading.active_count(), {0: len(_instances)}
+    for i in [*range(1, len(PAGES[name])), 0]:
+        choice.index = i
+        (box,) = stage.children
+        picture = box.children[-1]
+        assert PAGES[name][i].words in words.value
+        assert picture.value.startswith(b"\x89PNG") and len(picture.alt) > 40
+        if i not in counts and not isinstance(box.children[0], Box):  # an explorer; trainings have their own tests
+            before, control = picture.value, [c for c in box.children if choices(c) and not c.disabled][-1]
+            control.value = next(v for v in choices(control) if v != control.value)
+            assert picture.value != before, PAGES[name][i].title
+        gc.collect()
+        assert counts.setdefault(i, len(_instances)) == len(_instances), "widgets of a piece that was left are there"
+    assert threading.active_count() == threads
+    page.discard(stage.children[0])
+
+
+def test_a_training_that_plays_ends_when_its_piece_is_left():
+    choice, _, stage = page.page(PAGES["fedsciml"]).children
+    play = stage.children[0].children[0].children[0]
+    assert play.description == "Play"
+    play.click()
+    player = live.OPEN["04"].player
+    assert player.playing
+    choice.index = 4
+    assert not player.playing and "04" not in live.OPEN
+
+
+def test_notebooks_are_a_title_and_a_line_and_the_index_names_them():
+    index = (TEMPLATE / "tree.html").read_text()
+    names = {path.stem for path in (ROOT / "fedlib/pages/voila").glob("*.ipynb")}
+    assert names == set(PAGES)
+    for name in names:
+        book = json.loads((ROOT / f"fedlib/pages/voila/{name}.ipynb").read_text())
+        title, cell = ("".join(c["source"]) for c in book["cells"])
+        assert book["metadata"]["title"] in title and f">{book['metadata']['title']}</a>" in index
+        assert f"voila/render/{name}.ipynb" in index
+        assert cell.splitlines()[-1] == f'page.show("{name}")'
+        assert book["cells"][1]["outputs"] == [] and book["cells"][1]["execution_count"] is None
+
+
+def test_our_template_asks_nobody_else():
+    for path in TEMPLATE.iterdir():
+        assert not re.search(r"(https?:)?//\w", path.read_text()), path.name
+
+
+def test_titles_and_words_fit_a_projector():
+    for pieces in PAGES.values():
+        assert len({piece.title for piece in pieces}) == len(pieces)
+        for piece in pieces:
+            assert len(piece.title) <= 26 and len(re.findall(r"[.?!:](?= |$)", piece.words)) >= 2
+            assert len(piece.words) < 330, piece.title
+
+
+def test_the_trained_pendulum_is_good_and_better_than_the_client_alone():
+    kept = trained.rows(trained.PENDULUM)
+    net, tests = DeepONet((100, 50, 50), (1, 50, 50), domain=(0.0, 1.0)), pendulum.random_tests(50, 100, 0.2, 77)
+    errors = {}
+    for name, row in kept.items():
+        guess = predict(net, row[0], tests["u"].float()[:, None], pendulum.times(100))
+        errors[name] = float(100 * relative_l2(guess, tests["x1"].float()).mean())
+    assert errors["federated"] < 2 < errors["isolated"] < 10, errors
+
+
+def test_trained_letters_are_those_of_the_committed_result(monkeypatch):
+    drawn = []
+    draw = trained.draw_letters.draw_letters
+    monkeypatch.setattr(trained.draw_letters, "draw_letters", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    trained.of_letters()
+    said = re.findall(r"\d\.\d\d", drawn[0].axes[2].get_title())
+    iou = np.array(trained.committed("09_stochastic_image", "paper")["metrics"]["federation_iou"])[0]
+    np.testing.assert_allclose([float(v) for v in said], iou, atol=0.02)
+
+
+def test_missing_networks_are_an_error_that_names_them(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"models\.npz"):
+        trained.rows(tmp_path)
+    assert torch.is_tensor(trained.rows(trained.PENDULUM)["federated"])

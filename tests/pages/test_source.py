@@ -1,0 +1,92 @@
+"""Notebooks as pages: nothing is lost, nothing is dead, figures are the committed ones."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from fedlib.notebook.claims import known_claims
+from fedlib.notebook.profiles import FIGURES, NOTEBOOKS
+from fedlib.pages import build, report, source
+
+ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.fixture
+def figures(tmp_path):
+    """Committed figures "one" and "two" of a notebook 99."""
+    folder = tmp_path / "99" / "paper"
+    folder.mkdir(parents=True)
+    for name in ("one", "two"):
+        (folder / f"{name}.png").write_bytes(b"")
+    return tmp_path
+
+
+def made(figures, *cells, name="99"):
+    return source.page(new_notebook(cells=list(cells)), name, figures).cells
+
+
+def test_a_figures_cell_is_followed_by_the_committed_picture(figures):
+    code = (
+        'run.figure(\n    fig, "one", alt=f"what {n} clients [of 2] "\n    "see")\nrun.figure(other, "three", alt="x")'
+    )
+    cell, picture = made(figures, new_code_cell(code))
+    assert cell.source == code and "hide-input" in cell.metadata["tags"]
+    assert picture.source.startswith("![what clients (of 2) see](../figures/99/paper/one.png)")
+
+
+def test_a_picture_that_the_words_show_is_not_shown_twice(figures):
+    words = new_markdown_cell("![a](../figures/99/paper/one.png)")
+    assert len(made(figures, new_code_cell('run.figure(fig, "one", alt="a")'), words)) == 2
+    assert len(made(figures, new_code_cell('run.figure(fig, "two", alt="a")'), words)) == 3
+
+
+@pytest.mark.parametrize("call", ["pendulum_live.show('01')", "display(draw.fit_explorer(x))", "widgets.panel('99')"])
+def test_what_needs_a_kernel_is_named_and_gone(figures, call):
+    (cell,) = made(figures, new_code_cell(call))
+    assert cell.cell_type == "markdown" and cell.source == source.IN_LAB
+
+
+def test_stored_outputs_stay_and_the_notebook_is_not_touched(figures):
+    output = new_output("stream", text="fact: True\n")
+    notebook = new_notebook(cells=[new_code_cell("show(f)", outputs=[output]), new_code_cell("x = 1")])
+    before = nbformat.writes(notebook)
+    shown, folded = source.page(notebook, "99", figures).cells
+    assert shown.outputs == [output] and shown.metadata["tags"] == ["remove-input"]
+    assert folded.metadata["tags"] == ["hide-input"]
+    assert nbformat.writes(notebook) == before
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda p: p.stem)
+def test_every_notebook_becomes_a_page(path):
+    notebook = nbformat.read(path, 4)
+    cells = source.page(notebook, path.stem).cells
+    words = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert {cell.source for cell in notebook.cells if cell.cell_type == "markdown"} <= set(words)
+    assert sum(len(c.get("outputs", [])) for c in cells) == sum(len(c.get("outputs", [])) for c in notebook.cells)
+    assert any("](../figures/" in word for word in words)
+    pieces = [word for word in words if "{raw} html" in word]
+    assert len(pieces) == (path.stem in source.PIECES)
+    live = [c for c in notebook.cells if c.cell_type == "code" and source.MOVES.search(c.source)]
+    assert words.count(source.IN_LAB) + len(pieces) == len([c for c in live if not source.figures_of(c.source)])
+
+
+def test_the_report_has_every_claim_and_escapes_words():
+    html = report.html()
+    assert all(f">{id}<" in html or f">{id}/" in html for id in known_claims())
+    assert html.count("<table>") == 2 and "|s| < 1" not in html
+    table = report.as_table("c", ["a < b"], [["1", "<b>"]])
+    assert "a &lt; b" in table and "&lt;b&gt;" in table
+
+
+def test_pictures_of_the_pages_are_there():
+    for path in ALL:
+        for cell in source.page(nbformat.read(path, 4), path.stem).cells:
+            for name in cell.source.split("](../figures/")[1:] if cell.cell_type == "markdown" else ():
+                assert (FIGURES / name.split(")")[0]).exists(), (path.name, name)
+
+
+def test_without_its_tools_the_site_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "NEEDED", ("json", "no_such_tool"))
+    with pytest.raises(SystemExit, match=r"^no_such_tool not installed here; `make site`"):
+        build.main(tmp_path / "site")
+    assert not (tmp_path / "site").exists()

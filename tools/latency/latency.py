@@ -1,0 +1,184 @@
+"""How long one waits: every piece in JupyterLab, the app, and the pieces without a kernel, in a real browser.
+
+`make latency` writes docs/latency.md; the machine should have nothing else to do.
+"""
+
+import os
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from fedlib.files import ROOT
+from fedlib.notebook.run import environment
+from fedlib.pages import pieces
+from fedlib.pages.app import PAGES
+
+from .browser import App, chromium, lab
+from .hands import MOVES, begin, pressed, rounds_a_second, run
+
+STARTS = 20
+IMPORTS = """
+from importlib import import_module
+from pkgutil import iter_modules
+from fedlib import plots
+from fedlib.notebook import style
+from fedlib.pages import trained
+from fedlib.pages.app import PAGES
+for module in iter_modules(plots.__path__):
+    import_module(f"fedlib.plots.{module.name}")
+style.use()
+"""  # as in a notebook's first cell
+
+
+def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
+    """A row for each piece; and what STARTS starts and cancels of the first one leave in its kernel."""
+    rows, left = [], ""
+    with lab(own, own) as address:
+        begin(page, address, own)
+        run(page, IMPORTS)
+        for name, of in PAGES.items():
+            for i, piece in enumerate(of):
+                first = run(page, f'box, leave = PAGES["{name}"][{i}].make()\nbox', "img[src^=blob]")
+                live = page.get_by_role("button", name="Play", exact=True).count() > 0
+                rate = f"{1000 / rounds_a_second(page):.0f}" if live else ""
+                if live and not left:
+                    left = starts_and_cancels(page)
+                moves = pressed(page)
+                slowest = max(moves, key=moves.get)
+                rows.append(
+                    [name, piece.title, f"{first / 1000:.1f}", f"{median(moves.values()):.0f}",
+                     f"{moves[slowest]:.0f} ({slowest})", rate]
+                )  # fmt: skip
+                print(" | ".join(rows[-1]), flush=True)
+                run(page, "leave(); box.close()")
+    return rows, left
+
+
+def starts_and_cancels(page) -> str:
+    """Memory and threads of the kernel before and after."""
+    (kernel,) = [p for p in psutil.Process().children(recursive=True) if "ipykernel_launcher" in " ".join(p.cmdline())]
+    before = kernel.memory_info().rss, kernel.num_threads()
+    for _ in range(STARTS):
+        page.get_by_role("button", name="Play", exact=True).click()
+        page.wait_for_timeout(200)
+        page.get_by_role("button", name="Reset", exact=True).click()
+        page.wait_for_timeout(300)
+    grown = (kernel.memory_info().rss - before[0]) / 1e6
+    return f"{before[0] / 1e6:.0f} MB and {grown:+.0f} MB; {before[1]} and {kernel.num_threads()} threads"
+
+
+def of_app(browser, own: Path) -> tuple[list[list[str]], str]:
+    """A row for each page; and what STARTS visits that are broken off while it plays leave in the server."""
+    rows, served = [], App(own)
+
+    def leave(page):
+        page.goto(served.url())
+        page.wait_for_timeout(500)
+        page.context.close()
+
+    def visit(name):
+        page = browser.new_context(viewport={"width": 1600, "height": 1000}).new_page()
+        start = time.monotonic()
+        page.goto(served.url(name), wait_until="commit")
+        page.locator("img[src^=blob]").first.wait_for(timeout=120_000)
+        return page, time.monotonic() - start
+
+    try:
+        for name in PAGES:
+            served.wait_until_full()
+            page, seconds = visit(name)
+            rows.append([name, f"{seconds:.1f}", f"{median(pressed(page).values()):.0f}"])
+            print(" | ".join(rows[-1]), flush=True)
+            leave(page)
+        served.wait_until_full()
+        before = served.me.memory_info().rss, served.me.num_threads()
+        for _ in range(STARTS):
+            page, _ = visit("fedstnn")
+            page.get_by_role("button", name="Play", exact=True).click()
+            page.wait_for_timeout(300)
+            leave(page)
+        served.wait_until_full()
+        grown = (served.me.memory_info().rss - before[0]) / 1e6
+        left = f"{before[0] / 1e6:.0f} MB and {grown:+.0f} MB; {before[1]} and {served.me.num_threads()} threads"
+        return rows, f"{left}; {len(served.kernels())} kernels wait"
+    finally:
+        served.end()
+
+
+def of_site(page, own: Path) -> list[list[str]]:
+    """A row for each piece that needs no kernel."""
+    rows = []
+    kinds = {
+        "training": (pieces.Training, None, ".fed-row:not(:first-child) input"),
+        "operator": (pieces.Operator, {"weights": pieces.weights()}, ".fed-many input"),
+    }
+    for name, (widget, values, inputs) in kinds.items():
+        html = pieces.fragment("t", widget, values)
+        (own / f"{name}.html").write_text(f'<!doctype html><meta charset="utf-8"><title>{name}</title>{html}')
+        page.goto((own / f"{name}.html").as_uri())
+        page.wait_for_selector("canvas[aria-label]")
+        times = page.evaluate(MOVES, inputs)
+        rows.append([name, f"{median(times):.1f}", f"{times[-1]:.1f}", str(len(times))])
+    return rows
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows])
+
+
+PAGE = """# How long one waits
+
+Written by `make latency` on {hardware}, Python {python}, Chromium {chromium}; load {load:.1f} before it began.
+
+**In JupyterLab.** *First*: from running the cell to its first picture, in s, after a notebook's imports (the first
+piece also waits for what torch imports late). *Median, slowest*: of its sliders, from a key to the last picture that it
+makes, in ms; a live training starts anew at each move. *Round*: of a live training as it begins, at the pace *fastest*,
+in ms.
+
+{lab}
+
+Before the first of {starts} starts and cancels of the first piece, and after the last one: {left}.
+
+**The app** (`make app`). From opening a page whose kernel waits to its first picture, in s; the median of its
+sliders, in ms.
+
+{app}
+
+Its server before {starts} visits that were left while a training played, and after them: {left_by_visits}.
+
+**Without a kernel** (the site's pieces). From a slider's event to the drawn canvas, in ms.
+
+{site}
+"""
+
+
+def main() -> None:
+    """Measure everything, and write the page."""
+    load, here = os.getloadavg()[0], environment()
+    with chromium() as browser, TemporaryDirectory() as folder:
+        places = [Path(folder) / name for name in ("lab", "app", "site")]
+        for place in places:
+            place.mkdir()
+        in_lab, left = of_lab(browser.new_page(viewport={"width": 1400, "height": 1000}), places[0])
+        in_app, left_by_visits = of_app(browser, places[1])
+        without = of_site(browser.new_page(), places[2])
+        text = PAGE.format(
+            hardware=f"{here['hardware']['cpu']}, {here['hardware']['cores']} cores",
+            python=here["versions"]["python"],
+            chromium=browser.version,
+            load=load,
+            starts=STARTS,
+            lab=table(["page", "piece", "first", "median", "slowest", "round"], in_lab),
+            left=left,
+            app=table(["page", "first", "median"], in_app),
+            left_by_visits=left_by_visits,
+            site=table(["piece", "median", "slowest", "moves"], without),
+        )
+    (ROOT / "docs/latency.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
