@@ -7,9 +7,9 @@ import shlex
 import nbformat
 import pytest
 
-from benchmarks import hands
 from fedlib.files import ROOT
 from fedlib.notebook.profiles import NOTEBOOKS
+from tools.latency import hands
 from tools.latency.browser import lab
 
 from . import chromium

@@ -3,16 +3,21 @@
 import time
 from collections.abc import Mapping
 from types import ModuleType
+from typing import NamedTuple
 
 from .trainings import (
     Call,
+    Computed,
     OutOfTime,
     calls_of,
+    compute_missing,
+    cpu_seconds,
     difference,
     file_of,
     folder_of,
     read,
     read_call,
+    read_computed,
     settings_of,
     train_missing,
 )
@@ -34,15 +39,31 @@ def steps(settings: Mapping) -> int:
     return settings["resolved"]["rounds"] * settings["resolved"]["local"][0]
 
 
-def missing(room: ModuleType) -> list[tuple[str, Call, int, float | None]]:
-    """(name, call, missing rows, core-hours of them or None), the cheapest row first, what never ran last."""
-    found = []
+class Missing(NamedTuple):
+    """What is not there yet. rows: how many, of how many; core_hours: of them all, None where nothing ever ran."""
+
+    name: str
+    call: Call | Computed
+    rows: int
+    of: int
+    core_hours: float | None
+
+
+def missing(room: ModuleType) -> list[Missing]:
+    """All that a room's paper profile trains and that is not stored, the cheapest row first, what never ran last."""
+    absent = []
     for name, call in calls_of(room).items():
-        _, rows = read_call(call, file_of(folder_of(room.NOTEBOOK), name))
+        path = file_of(folder_of(room.NOTEBOOK), name)
+        if isinstance(call, Computed):
+            if read_computed(call, path)[0] is None:
+                absent.append(Missing(name, call, 1, 1, sum(cpu_seconds(path)) / 3600 if path.exists() else None))
+            continue
+        _, rows = read_call(call, path)
         if rows:
             each = row_seconds(name, call, room.NOTEBOOK)
-            found.append((name, call, len(rows), None if each is None else each * len(rows) / 3600))
-    return sorted(found, key=lambda of: float("inf") if of[3] is None else of[3] / of[2])
+            hours = None if each is None else each * len(rows) / 3600
+            absent.append(Missing(name, call, len(rows), len(call.rows()), hours))
+    return sorted(absent, key=lambda of: float("inf") if of.core_hours is None else of.core_hours / of.rows)
 
 
 def lines(room: ModuleType) -> list[str]:
@@ -51,9 +72,9 @@ def lines(room: ModuleType) -> list[str]:
     if not there:
         return [f"{room.NOTEBOOK}: all of it is trained"]
     text = [
-        f"  {name:52} {rows:4} of {len(call.rows()):4} rows   "
-        + ("nothing of it ever ran" if hours is None else f"{hours:8.2f} core-hours")
-        for name, call, rows, hours in there
+        f"  {of.name:52} {of.rows:4} of {of.of:4} rows   "
+        + ("nothing of it ever ran" if of.core_hours is None else f"{of.core_hours:8.2f} core-hours")
+        for of in there
     ]
     return [f"{room.NOTEBOOK}, python -m fedlib train {room.NOTEBOOK}:", *text]
 
@@ -67,8 +88,12 @@ def train(room: ModuleType, hours: float | None = None, only: str = "", **train_
     todo = [(name, call) for name, call, *_ in missing(room) if name.startswith(only)]
     for name, call in todo:
         began = time.monotonic()
+        path = file_of(folder_of(room.NOTEBOOK), name)
         try:
-            train_missing(call, file_of(folder_of(room.NOTEBOOK), name), until, **train_args)
+            if isinstance(call, Computed):
+                compute_missing(call, path)
+            else:
+                train_missing(call, path, until, **train_args)
         except OutOfTime as error:
             return f"out of time: {error}"
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)

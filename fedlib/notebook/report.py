@@ -10,7 +10,7 @@ from .outputs import read_result
 from .pages import columns
 from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters, profiles_of
 from .reduced import still_reduced
-from .results import rows_of
+from .run import rows_of
 from .verdicts import CONSISTENT, HIGHER, LOWER, Row, summary, table
 
 

@@ -30,6 +30,7 @@ from . import profiles
 from .run import Run, environment
 
 LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
+PACKED = {"zlib": True, "complevel": 4, "shuffle": True}
 RESOLVED = ("rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal")
 
 
@@ -58,6 +59,18 @@ class Call(NamedTuple):
         return [Row(kind, level, seed) for seed, level, kind in product(self.seeds, self.levels, self.kinds)]
 
 
+class Computed(NamedTuple):
+    """What is no training but took time, in words that can be written down: a barycenter, paths, a matrix of kernels.
+
+    make: a function of a module, (**settings) -> labelled arrays. numerics: raised by hand when the same settings give
+    other numbers. One fills a file of its own.
+    """
+
+    make: Callable[..., xarray.Dataset]
+    settings: Mapping
+    numerics: int = 1
+
+
 class Stored(NamedTuple):
     """A stack that was trained. settings: see ``settings_of``. about: seconds, backend, hardware, versions, ..."""
 
@@ -66,14 +79,18 @@ class Stored(NamedTuple):
     about: dict
 
 
-def settings_of(call: Call) -> dict:
+def settings_of(call: Call | Computed) -> dict:
     """What a row depends on but for kind, level and seed, as JSON: the experiment's own values stand in it, too, so
     that a default which changes in the code is seen."""
-    experiment, arguments = call.experiment(), inspect.signature(call.make).bind(**call.settings)
-    arguments.apply_defaults()
+    bound = inspect.signature(call.make).bind(**call.settings)
+    bound.apply_defaults()
+    arguments = {name: plain(value) for name, value in bound.arguments.items()}
+    if isinstance(call, Computed):
+        return {"function": plain(call.make), "arguments": arguments, "numerics": call.numerics}
+    experiment = call.experiment()
     return {
         "experiment": plain(call.make),
-        "arguments": {name: plain(value) for name, value in arguments.arguments.items()},
+        "arguments": arguments,
         "changes": {name: plain(value) for name, value in call.changes.items()},
         "resolved": {name: plain(getattr(experiment, name)) for name in RESOLVED},
         "numerics": experiment.numerics,
@@ -134,7 +151,6 @@ def read(path: Path) -> list[Stored]:
     """
     if not path.exists():
         return []
-    hint = f"take it from git again (git checkout {path.name}), or remove it and train anew"
     try:
         with xarray.open_datatree(path, engine="h5netcdf") as tree:
             groups = [node.to_dataset().load() for _, node in sorted(tree.children.items(), key=lambda of: int(of[0]))]
@@ -143,9 +159,44 @@ def read(path: Path) -> list[Stored]:
             for of in groups
         ]
     except Exception as error:  # h5py raises half a dozen types for a damaged file
-        raise ValueError(
-            f"{path} cannot be read as stored trainings ({type(error).__name__}: {error}); {hint}"
-        ) from None
+        raise ValueError(unreadable(path, error)) from None
+
+
+def unreadable(path: Path, error: Exception) -> str:
+    """What is wrong with a file, and how to mend it."""
+    return (
+        f"{path} cannot be read as stored trainings ({type(error).__name__}: {error}); take it from git again "
+        f"(git checkout {path.name}), or remove it and train anew"
+    )
+
+
+def read_computed(call: Computed, path: Path) -> tuple[xarray.Dataset | None, str]:
+    """(what a file has of it, or None; why not). ValueError: the file is damaged, or none of ours."""
+    if not path.exists():
+        return None, "never computed"
+    try:
+        with xarray.open_dataset(path, engine="h5netcdf") as dataset:
+            stored, settings = dataset.load(), json.loads(dataset.attrs["settings"])
+    except Exception as error:  # as below
+        raise ValueError(unreadable(path, error)) from None
+    differs = difference(settings_of(call), settings)
+    return (None, f"the stored one has {differs}") if differs else (stored, "")
+
+
+def compute_missing(call: Computed, path: Path) -> None:
+    """Compute what a file has not, and keep it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if read_computed(call, path)[0] is not None:
+            return
+        began, cpu = time.monotonic(), time.process_time()
+        dataset = call.make(**call.settings)
+        spent = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu}
+        about = environment() | spent | {"commit": commit()}
+        attrs = {"settings": json.dumps(settings_of(call)), "about": json.dumps(about)}
+        with replacing(path) as partial:
+            encoding = {name: PACKED for name, values in dataset.data_vars.items() if values.size > 64}
+            dataset.assign_attrs(attrs).to_netcdf(partial, engine="h5netcdf", encoding=encoding)
 
 
 def write(path: Path, stacks: Iterable[Stored]) -> None:
@@ -160,8 +211,7 @@ def write(path: Path, stacks: Iterable[Stored]) -> None:
         dataset.attrs |= {"settings": json.dumps(settings), "about": json.dumps(about)}
         groups[f"/{i}"] = dataset
     tree = xarray.DataTree.from_dict(groups)
-    packed = {"zlib": True, "complevel": 4, "shuffle": True}
-    encoding = {group: {name: packed for name in of.data_vars if of[name].size > 64} for group, of in groups.items()}
+    encoding = {group: {name: PACKED for name in of.data_vars if of[name].size > 64} for group, of in groups.items()}
     with replacing(path) as partial:
         tree.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
 
@@ -191,7 +241,7 @@ def read_call(call: Call, path: Path) -> tuple[History | None, list[Row]]:
     return history, [row for row, key in keys.items() if key is None]
 
 
-def calls_of(room: ModuleType) -> dict[str, Call]:
+def calls_of(room: ModuleType) -> dict[str, Call | Computed]:
     """What the paper profile of a room's notebook trains."""
     notebook = profiles.NOTEBOOKS / f"{room.NOTEBOOK}.ipynb"
     parameters = profiles.defaults_of(notebook) | profiles.profile_parameters(notebook, "paper")
@@ -261,13 +311,27 @@ def commit() -> str:
     return asked.stdout.strip()
 
 
-def histories_of(calls: Mapping[str, Call], folder: Path, who: str, **train_args) -> dict[str, History]:
-    """Name -> history of each call; "gap/FedAvg" and "gap/Mime" are in one file, gap.nc.
+def histories_of(
+    calls: Mapping[str, Call | Computed], folder: Path, who: str, **train_args
+) -> dict[str, History | xarray.Dataset]:
+    """Name -> history of each call, or what was computed; "gap/FedAvg" and "gap/Mime" are in one file, gap.nc.
 
     who trains: "always" (nothing is read or kept), "missing", or "never". What is not there is left out, and said.
     """
     histories, absent = {}, []
     for name, call in calls.items():
+        if isinstance(call, Computed):
+            if who == "always":
+                histories[name] = call.make(**call.settings)
+                continue
+            if who == "missing":
+                compute_missing(call, file_of(folder, name))
+            dataset, why = read_computed(call, file_of(folder, name))
+            if dataset is None:
+                absent.append(f"{name}: {why}")
+            else:
+                histories[name] = dataset
+            continue
         if who == "always":
             experiment = call.make(**call.settings)
             histories[name] = sweep(experiment, call.levels, call.seeds, call.kinds, **call.changes, **train_args)
@@ -311,7 +375,14 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) ->
     return float(np.nanmax(np.abs(again.losses - old) / np.abs(old)))
 
 
-def of(run: Run, calls: Mapping[str, Call], **train_args) -> dict[str, History]:
+def cpu_seconds(path: Path) -> list[float]:
+    """What each stack of a file took, or what was computed."""
+    with xarray.open_datatree(path, engine="h5netcdf") as tree:
+        stacks = [*tree.children.values()] or [tree]
+        return [json.loads(of.attrs["about"])["cpu_seconds"] for of in stacks]
+
+
+def of(run: Run, calls: Mapping[str, Call | Computed], **train_args) -> dict[str, History | xarray.Dataset]:
     """What a notebook's run trains, or reads: quick and custom runs train, the paper profile reads.
 
     ``python -m fedlib train`` and a batch with FEDLIB_TRAIN=missing train what is not there.
@@ -320,7 +391,7 @@ def of(run: Run, calls: Mapping[str, Call], **train_args) -> dict[str, History]:
     histories = histories_of(calls, folder_of(run.notebook), who, **train_args)
     if who != "always":
         files = {file_of(folder_of(run.notebook), name) for name in histories}
-        run.core_s = sum(stack.about["cpu_seconds"] for path in files for stack in read(path))
+        run.core_s = sum(seconds for path in files for seconds in cpu_seconds(path))
     return histories
 
 

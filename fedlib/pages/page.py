@@ -7,7 +7,7 @@ from IPython.display import display
 
 from ..notebook import style, widgets
 from ..notebook.live import below
-from .pieces import PAGES, Piece
+from .app import PAGES, Piece
 
 
 def show(name: str) -> None:

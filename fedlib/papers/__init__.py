@@ -4,8 +4,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import xarray
+
 from ..federated.history import History
-from ..notebook.trainings import calls_of, file_of, folder_of, read_call, why_not
+from ..notebook.trainings import Computed, calls_of, file_of, folder_of, read_call, read_computed, why_not
 
 
 def rooms() -> dict[str, ModuleType]:
@@ -18,8 +20,10 @@ def rooms() -> dict[str, ModuleType]:
     return {module.NOTEBOOK: module for module in sorted(modules, key=lambda module: module.NOTEBOOK)}
 
 
-def stored(notebook: str, name: str) -> History:
-    """A training of a notebook's paper profile, for readers and pages: stored("05_pinn_forward", "poisson").
+def stored(notebook: str, name: str) -> History | xarray.Dataset:
+    """A training of a notebook's paper profile, or what it computed, for readers and pages.
+
+    ``stored("05_pinn_forward", "poisson")``
 
     Raises:
         ValueError: there is no such training, or its file has none of its rows.
@@ -27,9 +31,12 @@ def stored(notebook: str, name: str) -> History:
     calls = calls_of(rooms()[notebook])
     if name not in calls:
         raise ValueError(f"{notebook} has no training {name!r}; known: {', '.join(calls)}")
-    path = file_of(folder_of(notebook), name)
-    history, _ = read_call(calls[name], path)
+    path, call = file_of(folder_of(notebook), name), calls[name]
+    if isinstance(call, Computed):
+        history, why = read_computed(call, path)
+    else:
+        history, _ = read_call(call, path)
+        why = "" if history else why_not(call, path)
     if history is None:
-        why = why_not(calls[name], path)
         raise ValueError(f"{path} has nothing of {name}: {why}; python -m fedlib train {notebook}")
     return history

@@ -5,7 +5,7 @@ import json
 from benchmarks import side_by_side
 from fedlib.notebook.profiles import folder_of
 
-from ..plots.test_speed import fake
+from .test_figure import fake
 
 
 def test_a_run_writes_its_numbers_and_draws_them(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedlib import files
-from fedlib.notebook import results
+from fedlib.notebook import run as results
 from fedlib.notebook.outputs import read_result
 from fedlib.notebook.profiles import NOTEBOOKS, parameters_of
 from fedlib.notebook.run import Run

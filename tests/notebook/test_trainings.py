@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 import torch
+import xarray
 from torch import nn
 
 from fedlib.federated import stack as start_of
@@ -20,6 +21,7 @@ from fedlib.models import jets
 from fedlib.notebook import missing, trainings
 from fedlib.notebook.trainings import (
     Call,
+    Computed,
     OutOfTime,
     call_of,
     difference,
@@ -248,11 +250,56 @@ def test_the_first_rounds_are_made_again_and_a_change_is_seen(path, monkeypatch)
 def test_stored_trainings_can_be_made_again(notebook):
     """A sample of rows of every stack that is committed, other ones each day of the month; make replay takes all."""
     whole, day = os.environ.get("FEDLIB_REPLAY") == "all", int(time.strftime("%d"))
+    calls = trainings.calls_of(rooms()[notebook])
+    computed = {file_of(trainings.folder_of(notebook), n): of for n, of in calls.items() if isinstance(of, Computed)}
     for file in sorted(trainings.folder_of(notebook).glob("*.nc")):
+        if file in computed:
+            if whole or sum(trainings.cpu_seconds(file)) < 5:
+                again = computed[file].make(**computed[file].settings)
+                xarray.testing.assert_allclose(again, trainings.read_computed(computed[file], file)[0], rtol=1e-4)
+            continue
         for stack in read(file):
             rows = [Row(*key) for key in stack.history.rows]
             some = rows if whole else [rows[(7 * day + i * len(rows) // 4) % len(rows)] for i in range(4)]
             assert replay(stack, list(dict.fromkeys(some))) < 1e-4, f"{file.name}: {stack.settings}"
+
+
+def squares(n: int, shift: float = 0.0) -> xarray.Dataset:
+    """As an experiment's module has it."""
+    return xarray.Dataset({"squares": ("i", np.arange(float(n)) ** 2 + shift)})
+
+
+def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsys):
+    calls, path = {"squares": Computed(squares, {"n": 100})}, tmp_path / "squares.nc"
+    assert histories_of(calls, tmp_path, "never") == {} and "squares: never computed" in capsys.readouterr().out
+    assert histories_of(calls, tmp_path, "always")["squares"].squares[9] == 81 and not path.exists()
+    first = histories_of(calls, tmp_path, "missing")["squares"]
+    xarray.testing.assert_identical(first.drop_attrs(), squares(100))
+    assert trainings.cpu_seconds(path)[0] >= 0 and "hardware" in first.attrs["about"]
+    before = path.read_bytes()
+    assert histories_of(calls, tmp_path, "missing") and path.read_bytes() == before
+    for other in (Computed(squares, {"n": 100, "shift": 1.0}), Computed(squares, {"n": 100}, numerics=2)):
+        assert histories_of({"squares": other}, tmp_path, "never") == {}
+    text = capsys.readouterr().out
+    assert "arguments.shift = 0.0, not 1.0" in text and "numerics = 1, not 2" in text
+
+    class room:
+        NOTEBOOK = "05_pinn_forward"
+
+        @staticmethod
+        def trainings(p):
+            return calls
+
+    for module in (missing, trainings):
+        monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
+    assert missing.missing(room) == []
+    calls["squares"] = Computed(squares, {"n": 50})
+    (absent,) = missing.missing(room)
+    assert absent.core_hours is not None and missing.train(room) == "1 trainings are there now"
+    assert missing.missing(room) == []
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ValueError, match="cannot be read as stored trainings"):
+        histories_of(calls, tmp_path, "never")
 
 
 def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, monkeypatch):
@@ -267,7 +314,7 @@ def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, m
     for module in (missing, trainings):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
     train_missing(call([2], [0]), file_of(tmp_path, "b/short"), **EAGER)
-    names = [(name, rows, hours) for name, _, rows, hours in missing.missing(room)]
+    names = [(of.name, of.rows, of.core_hours) for of in missing.missing(room)]
     assert [(name, rows) for name, rows, _ in names] == [("b/short", 3), ("b/long", 6), ("c", 3)]
     assert names[1][2] == pytest.approx(2 * 100 * names[0][2], rel=1e-6) and names[2][2] is None
     text = missing.lines(room)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.pages import __main__ as serve
+from fedlib.pages import serve
 
 SPEC = importlib.util.find_spec("anywidget")  # of a package that is there
 

@@ -6,7 +6,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from fedlib.notebook.claims import known_claims
 from fedlib.notebook.profiles import FIGURES, NOTEBOOKS
-from fedlib.pages import build, report, source
+from fedlib.pages import build, report_table, source
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -71,10 +71,10 @@ def test_every_notebook_becomes_a_page(path):
 
 
 def test_the_report_has_every_claim_and_escapes_words():
-    html = report.html()
+    html = report_table.html()
     assert all(f">{id}<" in html or f">{id}/" in html for id in known_claims())
     assert html.count("<table>") == 2 and "|s| < 1" not in html
-    table = report.as_table("c", ["a < b"], [["1", "<b>"]])
+    table = report_table.as_table("c", ["a < b"], [["1", "<b>"]])
     assert "a &lt; b" in table and "&lt;b&gt;" in table
 
 
