@@ -88,7 +88,7 @@ def interval(values: Sequence[float], scale: str = "log", error: float = 0.0) ->
     error: the standard error of the number that is compared, which widens the interval: hypot(..., 1.96 error).
     """
     x = np.log(values) if scale == "log" else np.asarray(values, float)
-    m, s, n = x.mean(), x.std(ddof=1), len(x)
+    (m, s), n = mean_sd(x), len(x)
     if scale == "log":
         error = error / np.exp(m)
     half = np.hypot(t.ppf(0.975, n - 1) * s * (1 + 1 / n) ** 0.5, norm.ppf(0.975) * error)

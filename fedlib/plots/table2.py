@@ -41,7 +41,7 @@ def measured(times: Mapping[tuple, np.ndarray]) -> Iterator[tuple[str, np.ndarra
 
 
 def printed_times(models: Iterable[tuple[str, int]]) -> dict[tuple, np.ndarray]:
-    """Table 2 as printed: model -> times, NaN for blank cells and for models that it lacks.
+    """Table 2 as printed: model -> times, infinite for blank cells (never), NaN for models that it lacks.
 
     Of several centralised models only that of ``most_observed`` has printed numbers.
     """

@@ -35,7 +35,7 @@ class run:  # what the runner sees of the real one, without its imports
     def finish(**metrics):
         keys = "notebook profile parameters environment wall_s measured claims label".split()
         result = dict.fromkeys(keys, {{}}) | {{"notebook": "{name}", "label": "light", "profile": "quick"}}
-        result |= {{"metrics": metrics, "measured": {}, "wall_s": 1.0}}
+        result |= {{"metrics": metrics, "measured": {{}}, "wall_s": 1.0}}
         result["environment"] = {{"hardware": {{"threads": 1, "cpu": "", "accelerator": None}}}}
         (run.out / "result.json").write_text(json.dumps(result))
 open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
