@@ -348,10 +348,10 @@ def test_a_notebook_imports_the_rooms_that_it_names():
     cells = [c.source for c in nbformat.read(profiles.NOTEBOOKS / "09_stochastic_image.ipynb", 4).cells]
     names = {path.relative_to(ROOT / "fedlib").as_posix() for path in closure(cells, ROOT)}
     assert {
-        "runs/results.py",
-        "runs/verdicts.py",
+        "notebook/run.py",
+        "notebook/verdicts.py",
         "federated/federation.py",
         "models/stochastic.py",
         "streams.py",
     } <= names
-    assert not {n for n in names if n.startswith("bench/")} | names & {"problems/flow.py", "__main__.py", "__init__.py"}
+    assert not {n for n in names if n.startswith("pages/")} | names & {"problems/flow.py", "__main__.py", "__init__.py"}
