@@ -53,7 +53,8 @@ def error_against_level(errors: Mapping[str, xarray.DataArray], mark: Mapping[st
     """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
     Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``with_distance``. mark: name -> (level, words) at the federated error there.
+    what a level is called; both as of ``with_distance``. mark: name -> (level, words, how many points below the federated
+    error there they stand).
     """
     fig, axes = panels_of(errors, (2.7, 2.7))
     for name, ax in axes.items():
@@ -64,11 +65,11 @@ def error_against_level(errors: Mapping[str, xarray.DataArray], mark: Mapping[st
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
         against_level(ax, last.level.values, last.w1.values, last.attrs["level"])
-        level, words = mark.get(name, (None, ""))
+        level, words, below = mark.get(name, (None, "", 0))
         if level in last.level.values:
             at = level, last.sel(kind="federated", level=level).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
-            ax.annotate(words, at, (0.28, 0.2), textcoords="axes fraction", arrowprops=arrow, fontsize=8, ha="center")
+            ax.annotate(words, at, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center")
     legend_above(fig, ax, 3)
     return fig
 
@@ -89,12 +90,12 @@ def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: st
 def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float, float], letter: float = 0.024):
     """The labels at places on a logarithmic axis, those empty that would touch the one before; ``letter``: the share
     of the axis that a letter takes."""
-    kept, end = [], 0.0
+    kept, end = [], -0.05  # the first may stand out a little
     for place, label in zip(places, labels, strict=True):
         at = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
         room = at - letter * len(label) / 2 >= end
         kept.append(label if room else "")
-        end = at + letter * (len(label) / 2 + 0.7) if room else end
+        end = at + letter * (len(label) / 2 + 1) if room else end
     return kept
 
 

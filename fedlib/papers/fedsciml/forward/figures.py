@@ -155,7 +155,7 @@ def gap_rows(gap: Mapping[str, Mapping], centralised: Sequence[float]) -> list[l
 
 
 NAMED = {
-    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (6, 3), "averaged moments": (6, 3), "fresh correction": (-6, -9),
+    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (7, -4), "averaged moments": (6, 3), "fresh correction": (-6, -9),
     "fresh correction + averaged moments": (6, -3),
 }  # fmt: skip
 """Rules whose names stand at their lines, and how far from the last point."""
