@@ -53,8 +53,8 @@ def error_against_level(errors: Mapping[str, xarray.DataArray], mark: Mapping[st
     """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
     Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``with_distance``. mark: name -> (level, words, how many points below the federated
-    error there they stand).
+    what a level is called; both as of ``with_distance``. mark: name -> (level, words, how many points they stand below
+    the federated error there).
     """
     fig, axes = panels_of(errors, (2.7, 2.7))
     for name, ax in axes.items():
