@@ -1,5 +1,6 @@
 """figures/index.html: each figure at quick scale and at the papers' settings, in words, and the printed numbers."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -11,13 +12,15 @@ from .profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
 from .run import rows_of
 from .verdicts import PART, Row, ours, said
 
+FEW = 4  # printed numbers that are in sight at once
+
 STYLE = """
 body { font: 16px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1400px; padding: 0 1rem; color: #222; }
 h2 { margin: 2.5rem 0 0.5rem; } nav a { margin-right: 1em; white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
 td { border-top: 1px solid #ccc; padding: 0.6rem 0.6rem 0.6rem 0; vertical-align: top; }
 .rows td { width: 40%; } .rows td.words { width: 20%; font-size: 0.9rem; }
-img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-size: 0.9rem; }
+img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-size: 0.9rem; } ul { padding-left: 1em; }
 """
 
 
@@ -43,14 +46,22 @@ def section(notebook: Path, figures: Path) -> str:
     title = "".join(cells_of(notebook)[0]["source"]).splitlines()[0].lstrip("# ")
     quick, paper = (result_of(folder_of(name, profile, figures)) for profile in ("quick", "paper"))
     captions = quick.get("figures", {}) | paper.get("figures", {})
+    numbers = [row for row in rows_of(paper) if row.verdict != PART]
     rows = "\n".join(
         f"<tr>{picture(name, 'quick', of, captions, figures)}{picture(name, 'paper', of, captions, figures)}"
-        f'<td class="words"><b>{escape(of)}</b><br>{escape(captions.get(of, ""))}<br>{at}</td></tr>'
+        f'<td class="words"><b>{escape(of)}</b><br>{escape(captions.get(of, ""))}<br>'
+        f"{printed([row for row in numbers if stands_in(row, of)])}{at}</td></tr>"
         for of in names_of(name, figures)
     )
     head = "<tr><th>ours, quick</th><th>ours, the papers' settings</th><th>what one sees</th></tr>"
-    numbers = printed([row for row in rows_of(paper) if row.verdict != PART])
-    return f'<h2 id="{name}">{escape(title)}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{numbers}'
+    others = printed([row for row in numbers if not any(stands_in(row, of) for of in names_of(name, figures))])
+    return f'<h2 id="{name}">{escape(title)}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
+
+
+def stands_in(row: Row, figure: str) -> bool:
+    """Whether a printed number is one of the paper's figure that ours is named after: "Fig. 4, u = t" and fig4."""
+    place = re.match(r"(Fig|Table)\.? (\d+)", row.number.where)
+    return bool(place and re.match(f"{place[1].lower()}{place[2]}(?!\\d)", figure))
 
 
 def picture(notebook: str, profile: str, name: str, captions: dict, figures: Path) -> str:
@@ -68,15 +79,14 @@ def printed(rows: Sequence[Row]) -> str:
     """Printed numbers beside ours, with the verdict; nothing where there are none."""
     if not rows:
         return ""
-    cells = [
-        (row.number.where, "never" if row.number.value == np.inf else f"{row.number.value:g} {row.number.unit}",
-         ours(row), said(row))
-        for row in rows
-    ]  # fmt: skip
-    lines = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in cells)
-    head = "".join(f"<th>{word}</th>" for word in ("printed where", "printed", "ours, the papers' settings", "verdict"))
-    table = f"<table><tr>{head}</tr>\n{lines}\n</table>"
-    return f'<details class="numbers"><summary>{len(rows)} printed numbers</summary>{table}</details>\n'
+    lines = []
+    for row in rows:
+        value = "never" if row.number.value == np.inf else f"{row.number.value:g} {row.number.unit}"
+        lines.append(f"<li>{escape(f'{row.number.where}: printed {value}; ours {ours(row)}: {said(row)}')}</li>")
+    return (
+        f'<details class="numbers"{" open" * (len(rows) <= FEW)}><summary>printed numbers: {len(rows)}</summary>'
+        f"<ul>{''.join(lines)}</ul></details>\n"
+    )
 
 
 def names_of(notebook: str, figures: Path) -> list[str]:

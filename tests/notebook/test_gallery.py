@@ -7,6 +7,7 @@ import pytest
 
 from fedlib.notebook import gallery
 from fedlib.notebook.profiles import FIGURES, NOTEBOOKS, REQUIRED
+from fedlib.notebook.verdicts import PaperNumber, judge, measured
 
 
 @pytest.fixture
@@ -34,8 +35,14 @@ def test_a_row_per_figure_in_the_notebooks_order(figures):
 
 def test_printed_numbers_stand_beside_the_papers_settings(figures):
     text = gallery.write(figures).read_text()
-    (row,) = re.findall(r"<tr><td>Table 1</td>.*?</tr>", text)
-    assert "1.154 %" in row and "1.050 +- 0.071 %" in row and "consistent" in row
+    (row,) = re.findall(r"<li>Table 1: .*?</li>", text)
+    assert "printed 1.154 %; ours 1.050 +- 0.071 % (2 seeds" in row and "consistent" in row
+
+
+def test_a_printed_number_stands_beside_the_figure_that_is_named_after_its_place():
+    row = judge(PaperNumber("a", 1.0, "Fig. 1, u = t"), measured([1.0]))
+    assert gallery.stands_in(row, "fig1") and gallery.stands_in(row, "fig1_ab")
+    assert not gallery.stands_in(row, "fig12") and not gallery.stands_in(row, "table1")
 
 
 def test_without_a_quick_run_it_says_how_to_make_one(figures):
