@@ -89,10 +89,11 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
     count = Counter(o.status for o in outcomes)
     counts = ", ".join(f"{count[status]} {word}" for status, word in WORDS.items() if count[status])
     pictures = sum(len([*o.folder.glob("*.png")]) for o in outcomes if o.status != "failed")
+    if failed := [o.notebook for o in outcomes if o.status == "failed"]:
+        counts += f" ({', '.join(failed)})"
     folders = [str(o.folder) for o in outcomes]
     where = ", ".join(folders) if len(folders) < 3 else f"{figures}/<notebook>/{outcomes[0].folder.name}"
     return [
-        *(f"{o.notebook}: {o.message}" for o in outcomes if o.status == "failed"),
         f"{len(outcomes)} notebook{'s' * (len(outcomes) != 1)} in {seconds // 60:.0f} min {seconds % 60:.0f} s: "
         + counts,
         f"Figures: {pictures} in {where}",
