@@ -21,6 +21,7 @@ EVERY = 0.5  # s between two looks at a run
 NONE = ("none yet",)  # what there is to choose from where there is no figure
 MATTER = "problems", "seeds", "rounds", "local_updates", "clients", "levels", "lr", "batch_size", "fraction"
 FIRST = 5  # parameters in sight at once; the others are behind a button
+WIDE = "440px"  # of a control
 LONG = 3600  # s: what is estimated to take longer is said in bold
 
 
@@ -112,11 +113,12 @@ class Panel:
         self.line = ipywidgets.Text(description="the same", tooltip="The line for a terminal that does the same run.")
         self.run, self.cancel = (ipywidgets.Button(description=word, tooltip=word) for word in ("Run", "Cancel"))
         self.progress = ipywidgets.IntProgress(description="cells")
-        self.figure = choice(NONE, words="figure", tooltip="Which figure is shown below.")
+        self.figure = Control(NONE, NONE[0], "list", "figure", "Which figure is shown below.")
+        self.profile.layout.width = self.figure.layout.width = WIDE
         self.pictures = {words: Picture() for words in ("this run", "quick", "paper")}
         rows = []
         for name, control in self.controls.items():
-            control.tooltip, control.layout.width = self.helps[name], "420px"
+            control.tooltip, control.layout.width = self.helps[name], WIDE
             if not isinstance(control, Control):
                 control.style.description_width = "150px"
             self.notes[name].layout.flex = "1 1 300px"
