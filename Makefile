@@ -39,12 +39,12 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes, 1.5 to 2 GB (7 GB with CUDA); what it prints is in .venv.log"
-	@began=$$(date +%s); { set -ex; \
-	  $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv; rm -f $@; \
-	  $(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"; \
-	  $(UV) $(HASHED) || $(PIP) $(HASHED); \
-	  $(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH); \
-	  $(UV) --no-deps -e . || $(PIP) --no-deps -e .; } >.venv.log 2>&1 || { cat .venv.log >&2; exit 1; }; \
+	@began=$$(date +%s); \
+	( set -x; $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv && rm -f $@ && \
+	  { $(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"; } && \
+	  { $(UV) $(HASHED) || $(PIP) $(HASHED); } && \
+	  { $(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH); } && \
+	  { $(UV) --no-deps -e . || $(PIP) --no-deps -e .; } ) >.venv.log 2>&1 || { cat .venv.log >&2; exit 1; }; \
 	echo "Done in $$(( ($$(date +%s) - began + 59) / 60 )) min, $$(du -sh .venv | cut -f1)"
 	@touch $@
 

@@ -25,7 +25,7 @@ from ..federated.partitions import private
 from ..federated.stack import predict
 from ..numerics.metrics import percent
 from .style import CLIENTS, COLORS, band, growth, log_axis, owners, panels, shards
-from .widgets import explore
+from .widgets import choice, explore, slider
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d"}
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
@@ -298,11 +298,11 @@ def solution(of: Solved, level) -> Figure:
     return (curves if len(letters) == 1 else maps)(of, level, title)
 
 
-def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.VBox:
+def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.GridBox:
     """Choose an experiment and its level."""
     options = [(of.experiment.name, name) for name, of in solutions.items()]
-    equation = ipywidgets.SelectionSlider(options=options, description="equation")
-    n = ipywidgets.SelectionSlider(options=list(solutions[equation.value].models))
+    equation = choice(options, words="equation")
+    n = slider(list(solutions[equation.value].models))
 
     def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together
         of = solutions[equation.value]

@@ -1,5 +1,9 @@
 """The buttons, the picture that follows, and what is on the page where no browser is."""
 
+import asyncio
+import threading
+import time
+
 import ipywidgets
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from fedlib.notebook import live, live_views
 from fedlib.notebook import player as module
 from fedlib.notebook.live import MIXING, SERVERS
 from fedlib.notebook.player import PACES, moments
+from fedlib.notebook.widgets import choice, slider
 from fedlib.plots import function_live
 from fedlib.problems import function_live as problem
 
@@ -45,7 +50,7 @@ def test_buttons(made):
     found.player.thread.join()
     assert "round 1, averaged" in found.picture.alt and found.picture.value != first
     buttons(found)["Play"].click()
-    assert found.player.playing
+    assert found.player.playing and buttons(found)["Pause"].icon == "pause"
     buttons(found)["Reset"].click()
     assert not found.player.playing
     assert "round 1, after local step 3" in found.picture.alt and found.picture.value == first
@@ -57,14 +62,78 @@ def test_a_control_begins_anew_and_what_is_refused_is_said(made):
     clients.value = 3
     assert found.player.playing, "it plays on, from round 1, with three clients"
     assert len(found.player.last.models) == 4
-    buttons(found)["Pause"].click()
-    found.player.thread.join()
     clients.value = 4
     assert found.box.children[2].value == "<b>four are &lt;too&gt; many</b>"
-    buttons(found)["Play"].click()
     assert not found.player.playing
     clients.value = 2
-    assert found.box.children[2].value == ""
+    assert found.box.children[2].value == "" and found.player.playing, "what was refused has not stopped it"
+    buttons(found)["Pause"].click()
+    found.player.thread.join()
+    assert not found.player.playing and "Play" in buttons(found)
+
+
+def test_what_acts_at_the_next_average_says_so(monkeypatch):
+    mixing, E = choice(list(MIXING), "FedAvg", "mixing"), slider([3, 5], 3, "local steps E")
+
+    def training(mixing, E):
+        return problem.training(2, E=E, width=8, mixing=mixing)
+
+    found = live.live(training, function_live.scene, "two fits", mixing=mixing, E=E)
+    message = found.box.children[2]
+    mixing.value = "no one"
+    assert message.value == "<i>mixing: acts at the next average.</i>"
+    E.value = 5
+    assert message.value == ""
+    found.player.stop()
+
+
+def test_a_control_without_effect_is_disabled():
+    mixing, clients = choice(list(MIXING), "FedAvg", "mixing"), slider([1, 2], 2, "clients")
+
+    def training(mixing, clients):
+        return problem.training(clients, E=3, width=8, mixing=mixing)
+
+    alone = lambda mixing, clients: ["mixing"] if clients == 1 else []  # noqa: E731
+    found = live.live(training, function_live.scene, "two fits", idle=alone, mixing=mixing, clients=clients)
+    assert not mixing.disabled
+    clients.value = 1
+    assert mixing.disabled
+    found.player.stop()
+
+
+def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
+    """JupyterLab sends a page's first move to the kernel's own thread, and the second to a thread with its own loop."""
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    clients, threads, at_work = slider([2, 3, 4], 2, "clients"), set(), threading.Event()
+
+    def training(clients):
+        threads.add(threading.current_thread().name)
+        if clients == 3:  # the first move is at work while the second comes
+            at_work.set()
+            time.sleep(0.5)
+        return problem.training(clients, E=3, width=8)
+
+    async def kernel():
+        found = live.live(training, function_live.scene, "fits", clients=clients)
+        found.player.pace = PACES[2]
+        buttons(found)["Play"].click()
+        await asyncio.sleep(0.5)
+        clients.value = 3
+
+        async def second():
+            clients.value = 4
+            await asyncio.sleep(0.5)  # the loop of that thread goes on
+
+        subshell = threading.Thread(target=lambda: (at_work.wait(), asyncio.run(second())))
+        subshell.start()
+        await asyncio.sleep(2)
+        subshell.join()
+        playing, models = found.player.playing, len(found.player.last.models)
+        found.player.stop()
+        return playing, models
+
+    assert asyncio.run(kernel()) == (True, 5), "it plays on with the four clients of the second move"
+    assert threads == {threading.main_thread().name}, "trainings are made one after the other, in the kernel's thread"
 
 
 def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(page):

@@ -14,7 +14,7 @@ from ....federated.history import History
 from ....federated.partitions import private
 from ....federated.stack import as_dict
 from ....notebook.pictures import Solved, shade, solved, with_distance
-from ....notebook.style import CLIENTS, COLORS, log_axis, panels
+from ....notebook.style import CLIENTS, COLORS, DASHES, MARKERS, log_axis, panels
 from ....notebook.trainings import levels_of
 from ....notebook.widgets import explore, slider
 from ....numerics.metrics import percent, plus_minus
@@ -31,7 +31,7 @@ def answer(of: Solved, level: int) -> Figure:
     alone = [label for label in models if label.startswith("isolated")]
     for k, label in enumerate(alone):
         words = f"laboratory {k + 1} alone: off by {percent(models[label], of.truth):.3g} %"
-        ax.plot(x, models[label], color=CLIENTS[k], ls=("--", ":")[k % 2], lw=2, label=words)
+        ax.plot(x, models[label], color=CLIENTS[k], ls=DASHES[k], lw=2, label=words)
     words = f"together: off by {percent(models['federated'], of.truth):.3g} %"
     ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
     low, high = of.truth.min(), of.truth.max()
@@ -41,7 +41,7 @@ def answer(of: Solved, level: int) -> Figure:
     return fig
 
 
-def answers(of: Solved) -> ipywidgets.VBox:
+def answers(of: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces."""
     pieces = slider([*of.models], min(of.models), "pieces")
     words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
@@ -65,7 +65,7 @@ def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
     ax.plot(fine, last, color=COLORS["truth"], lw=1, ls=":", label="its largest part, 8 sin 8x")
     ax.plot(x[:, 0], f, "-", color=COLORS["truth"], label="f")
     for k, own in enumerate(private(data.owners)):
-        ax.plot(x[own, 0], f[own], "o", ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
+        ax.plot(x[own, 0], f[own], MARKERS[k], ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
     ax.set(xlabel="x", ylabel="f(x)", xlim=(0, np.pi), title=f"{level} pieces")
     fig.legend(loc="outside right center")
     return fig
