@@ -38,7 +38,7 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 .venv/ready: requirements.lock requirements.hashes pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
-	@echo "Setting up .venv: some minutes, 1.5 to 2 GB (7 GB with CUDA); what it prints is in .venv.log"
+	@echo "Setting up .venv: some minutes, about 2.5 GB (more with CUDA); what it prints is in .venv.log"
 	@began=$$(date +%s); \
 	( set -x; $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv && rm -f $@ && \
 	  { $(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"; } && \
