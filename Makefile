@@ -86,7 +86,7 @@ draws: setup  ## every notebook with all draws of parameters in tests/draws (mak
 	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py
 
 lab: setup  ## open JupyterLab on the notebooks
-	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
+	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/START.md
 
 app: .venv/app/ready  ## a page per paper for a projector: live trainings, trained networks (Voila; IP=0.0.0.0 lets others in)
 	.venv/app/bin/python -m fedlib.pages.serve --port $(PORT) --ip $(IP)
