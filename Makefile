@@ -17,7 +17,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
-# What kernels of a batch run have (kernel_environment in fedlib/notebook/jobs.py): memory kept for reuse, one thread each.
+# What kernels of a batch run have (kernel_environment in fedlib/notebook/batch.py): memory kept for reuse, one thread each.
 lab test facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
 lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
@@ -38,20 +38,22 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 .venv/ready: requirements.lock requirements.hashes pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv  # without the stamp it is half made: start anew
-	@rm -f $@
-	$(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"
-	$(UV) $(HASHED) || $(PIP) $(HASHED)
-	$(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH)
-	$(UV) --no-deps -e . || $(PIP) --no-deps -e .
+	@echo "Setting up .venv: some minutes, about 2.5 GB (more with CUDA); what it prints is in .venv.log"
+	@began=$$(date +%s); \
+	( set -x; $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv && rm -f $@ && \
+	  { $(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"; } && \
+	  { $(UV) $(HASHED) || $(PIP) $(HASHED); } && \
+	  { $(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH); } && \
+	  { $(UV) --no-deps -e . || $(PIP) --no-deps -e .; } ) >.venv.log 2>&1 || { cat .venv.log >&2; exit 1; }; \
+	echo "Done in $$(( ($$(date +%s) - began + 59) / 60 )) min, $$(du -sh .venv | cut -f1)"
 	@touch $@
 
-figures: setup  ## run every notebook in the quick profile and write the figures
-	$(PY) -m fedlib run --profile quick --jobs $(JOBS)
+figures: setup  ## run every notebook in the quick profile; ends with figures/index.html, a page of all figures
+	@$(PY) -m fedlib run --profile quick --jobs $(JOBS)
 
 paper: export FEDLIB_TRAIN = missing
-paper: setup  ## run every notebook in the paper profile (hours; see README); DEVICE=cuda: all long profiles, on a GPU
-	$(PY) -m fedlib $(if $(DEVICE),queue --device $(DEVICE),run --profile paper --jobs 1)
+paper: setup  ## train what is missing at the papers' settings (hours), and draw; notebooks without stored trainings by name
+	$(PY) -m fedlib run --profile paper --jobs 1
 
 missing: setup  ## what is not trained yet, with core-hours, the cheapest first
 	$(PY) -m fedlib missing
@@ -60,13 +62,13 @@ train: setup  ## train what is missing (NOTEBOOK=05_pinn_forward HOURS=2)
 	$(PY) -m fedlib train $(NOTEBOOK) $(if $(HOURS),--hours $(HOURS))
 
 draw: setup  ## draw the paper's figures from stored trainings, of the notebooks that have them; trains nothing
-	$(PY) -m fedlib run $$($(PY) -m fedlib missing --names) --profile paper --jobs $(JOBS)
+	$(PY) -m fedlib run --profile paper --jobs $(JOBS)
 
 replay: setup  ## train the first rounds of every stored training again, and compare
 	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/notebook/test_trainings.py -k made_again
 
 report: setup  ## print the table paper | ours | verdict of the paper profile
-	$(PY) -m fedlib report --profile paper
+	$(PY) -m fedlib report
 
 test: setup  ## unit, property and equivalence tests, then every notebook through nbval
 	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests
@@ -132,4 +134,4 @@ hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
 clean:  ## remove the environment, the site and all figures but the committed ones
-	rm -rf .venv _site figures/*/quick figures/*/custom-* figures/federate
+	rm -rf .venv .venv.log _site figures/*/quick figures/*/custom-* figures/federate figures/index.html

@@ -10,7 +10,7 @@ from importlib.metadata import packages_distributions
 import yaml
 
 from fedlib.files import ROOT
-from fedlib.notebook.jobs import kernel_environment
+from fedlib.notebook.batch import kernel_environment
 
 
 def canonical(name):

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..files import ROOT
-from ..notebook.jobs import kernel_environment
+from ..notebook.batch import kernel_environment
 
 HERE = Path(__file__).parent / "voila"
 ALONE_S = 180  # after which a kernel ends whose page has gone without a word

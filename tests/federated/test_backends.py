@@ -83,3 +83,15 @@ def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
         trained(backend="xla")
     with pytest.raises(ValueError, match=r"backend = 'fast': expected one of auto, eager, xla"):
         trained(backend="fast")
+
+
+def test_auto_trains_the_models_that_eager_trains():
+    torch.testing.assert_close(trained().theta, trained(backend="eager").theta, rtol=0, atol=2e-3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
+@pytest.mark.parametrize("backend", ["auto", "eager"])
+def test_an_accelerator_trains_the_same_models(backend):
+    assert not torch.backends.cuda.matmul.allow_tf32
+    there = trained(device="cuda", backend=backend).theta.cpu()
+    torch.testing.assert_close(there, trained(backend="eager").theta, rtol=0, atol=2e-3)
