@@ -10,10 +10,11 @@ from nbclient import NotebookClient
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
+from fedlib.notebook import pictures
 from fedlib.notebook.profiles import NOTEBOOKS
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
-from fedlib.papers.fedsciml.forward import figures, problem
+from fedlib.papers.fedsciml.forward import problem
 
 from .test_notebooks import LESSONS
 
@@ -101,7 +102,7 @@ def said(cell):
 @pytest.fixture(scope="module")
 def poisson():
     history = stored("05_pinn_forward", "poisson")
-    return of_each(history)[-1], figures.stored_solutions(history, problem.poisson())
+    return of_each(history)[-1], pictures.stored_solutions(history, problem.poisson())
 
 
 def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):
