@@ -26,9 +26,9 @@ from ..federated.history import History
 from ..federated.partitions import private
 from ..federated.stack import as_dict, predict
 from ..numerics.metrics import percent, plus_minus
-from .style import CLIENTS, COLORS, band, growth, log_axis, owners, panels, shards
+from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
 from .trainings import levels_of
-from .widgets import explore
+from .widgets import choice, explore, slider
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
@@ -58,8 +58,8 @@ def error_against_level(
     """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
     Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``with_distance``. mark: name -> (level, words) at the federated error there.
-    size: of a panel.
+    what a level is called; both as of ``with_distance``. mark: name -> (level, words, how many points they stand below
+    the federated error there). size: of a panel.
     """
     fig, axes = panels_of(errors, size)
     for name, ax in axes.items():
@@ -69,11 +69,11 @@ def error_against_level(
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
         against_level(ax, last.level.values, last.w1.values, last.attrs["level"])
-        level, words = mark.get(name, (None, ""))
+        level, words, below = mark.get(name, (None, "", 0))
         if level in last.level.values:
             at = level, last.sel(kind="federated", level=level).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
-            ax.annotate(words, at, (0.28, 0.2), textcoords="axes fraction", arrowprops=arrow, fontsize=8, ha="center")
+            ax.annotate(words, at, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center")
     legend_above(fig, ax, 3)
     return fig
 
@@ -82,7 +82,7 @@ def style_of(kind: str) -> dict:
     """Colour and marker of a kind of model, or of "client 2 alone"."""
     if kind.startswith("client "):
         k = int(kind.split()[1]) - 1
-        return {"color": CLIENTS[k % len(CLIENTS)], "marker": "s^Dv<"[k % 5], "ls": "--", "lw": 1}
+        return {"color": CLIENTS[k], "marker": MARKERS[k], "ls": DASHES[k], "lw": 1}
     return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
 
 
@@ -123,12 +123,12 @@ def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: st
 def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float, float], letter: float = 0.024):
     """The labels at places on a logarithmic axis, those empty that would touch the one before; ``letter``: the share
     of the axis that a letter takes."""
-    kept, end = [], 0.0
+    kept, end = [], -0.05  # the first may stand out a little
     for place, label in zip(places, labels, strict=True):
         at = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
         room = at - letter * len(label) / 2 >= end
         kept.append(label if room else "")
-        end = at + letter * (len(label) / 2 + 0.7) if room else end
+        end = at + letter * (len(label) / 2 + 1) if room else end
     return kept
 
 
@@ -411,11 +411,11 @@ def solution(of: Solved, level) -> Figure:
     return (curves if len(letters) == 1 else maps)(of, level, title)
 
 
-def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.VBox:
+def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.GridBox:
     """Choose an experiment and its level."""
     options = [(of.experiment.name, name) for name, of in solutions.items()]
-    equation = ipywidgets.SelectionSlider(options=options, description="equation")
-    n = ipywidgets.SelectionSlider(options=list(solutions[equation.value].models))
+    equation = choice(options, words="equation")
+    n = slider(list(solutions[equation.value].models))
 
     def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together
         of = solutions[equation.value]
@@ -437,7 +437,7 @@ def alone_and_together(of: Solved, level: int, who: str = "client", what: str = 
     alone = [label for label in models if label.startswith("isolated")]
     for k, label in enumerate(alone):
         words = f"{who} {k + 1} alone: off by {percent(models[label], of.truth):.3g} %"
-        ax.plot(x, models[label], color=CLIENTS[k], ls=("--", ":")[k % 2], lw=2, label=words)
+        ax.plot(x, models[label], color=CLIENTS[k], ls=DASHES[k], lw=2, label=words)
     words = f"together: off by {percent(models['federated'], of.truth):.3g} %"
     ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
     low, high = of.truth.min(), of.truth.max()

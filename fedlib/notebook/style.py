@@ -24,8 +24,12 @@ COLORS = {
 }
 
 
-CLIENTS = ["#D55E00", "#E69F00", "#882E72", "#56B4E9", "#90742C"]
-"""Clients 1, 2, ...: never the federation's blue, the centralised green or the truth's black."""
+CLIENTS = ["#882E72", "#663300", "#5522DD", "#224422", "#CC00FF"]
+DASHES = ["--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 3))]
+MARKERS = "osD^v"
+"""Clients 1, 2, ...: purple, brown, violet, dark green, magenta; told apart from the federation's blue, isolated
+vermilion, centralised green and the truth's black, and from each other, also by who sees no red and green; and by a
+dash or a marker."""
 
 
 STYLE = {
@@ -117,10 +121,18 @@ def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
 
 
 def owners(clouds: Sequence[np.ndarray], ax, ms: float = 2, labels: bool = False) -> None:
-    """Points of the plane [n, 2] of each client, in its colour."""
+    """Points of the plane [n, 2] of each client, in its colour and with its marker."""
     for k, own in enumerate(clouds):
         label = f"client {k + 1}" if labels else None
-        ax.plot(*own.T, "o", ms=ms, mew=0, color=CLIENTS[k % len(CLIENTS)], label=label, rasterized=True)
+        ax.plot(
+            *own.T,
+            MARKERS[k % len(MARKERS)],
+            ms=ms,
+            mew=0,
+            color=CLIENTS[k % len(CLIENTS)],
+            label=label,
+            rasterized=True,
+        )
 
 
 def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: np.ndarray, label, color="federated"):

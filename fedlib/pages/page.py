@@ -60,10 +60,5 @@ def enlarge(box: ipywidgets.Box) -> None:
             layout.width = "100%"
         elif isinstance(widget, ipywidgets.Button):
             layout.width = "auto"
-        else:
-            layout.width, widget.style.description_width = "880px" if wide(widget) else "440px", "150px"
-
-
-def wide(control: ipywidgets.Widget) -> bool:
-    """Whether a name that it offers needs room for itself."""
-    return any(len(str(option)) > 12 for option in getattr(control, "_options_labels", ()))
+        elif isinstance(widget, widgets.Control):
+            layout.width = "690px" if widget.kind != "slider" else "440px"

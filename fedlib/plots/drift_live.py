@@ -1,11 +1,9 @@
 """Notebook 11 live: two clients on the wave of notebook 04, with a rule against their drift."""
 
-import ipywidgets
-
 from ..notebook import live
 from ..notebook.live_views import experiment_scene
 from ..notebook.watching import Training, watched_experiment
-from ..notebook.widgets import slider
+from ..notebook.widgets import choice, slider
 from ..papers.fedsciml.functions.live import ALT, WIDTH
 from ..papers.fedsciml.functions.problem import gramacy_lee
 
@@ -22,7 +20,7 @@ def show() -> None:
     """The live training of notebook 11."""
     live.show(
         "11", training, experiment_scene, ALT,
-        rule=ipywidgets.SelectionSlider(options=OFFERED),
+        rule=choice(OFFERED),
         pieces=slider([1, 5, 10, 25], 10, "pieces each"),
         E=slider([1, 2, 5, 10, 20, 50], 5, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.001, "rate"),

@@ -1,13 +1,12 @@
 """Notebook 06 live: the unknown coefficients of all clients and of the server, on their way to the truth."""
 
-import ipywidgets
 import numpy as np
 
 from ..notebook import live
 from ..notebook.live_views import LINES, rounds_axis
 from ..notebook.style import CLIENTS, COLORS
 from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
+from ..notebook.widgets import choice, slider
 from ..problems import flow_live as problem
 from ..problems.flow import TRUTH
 
@@ -71,5 +70,5 @@ def show() -> None:
         subdomains=slider([2, 4, 6, 10, 20], 2, "subdomains n"),
         E=slider([1, 2, 5, 10], 5, "local steps E"),
         lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
-        aliased=ipywidgets.Checkbox(False, description="aliased C", indent=False),
+        aliased=choice([("no", False), ("yes", True)], False, "aliased C"),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from ..notebook import live
 from ..notebook.live_views import draw_models
 from ..notebook.style import CLIENTS, COLORS
 from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
+from ..notebook.widgets import choice, slider
 from ..problems import noisy_live as problem
 
 ALT = (
@@ -43,7 +43,7 @@ def show() -> None:
     """The live training of notebook 08."""
     live.show(
         "08", problem.training, scene, ALT, panels=2,
-        loss=slider(list(problem.LOSSES), "energy score", "loss"),
+        loss=choice(list(problem.LOSSES), "energy score", "loss"),
         sigma=slider([0.05, 0.1, 0.2, 0.4], 0.2, "noise sigma"),
         paths=slider([1, 2, 4, 8], 8, "paths M"),
         clients=slider([2, 4, 8], 4, "clients K"),

@@ -17,7 +17,7 @@ from ....notebook.pictures import (
     stored_solutions,
     with_distance,
 )
-from ....notebook.style import CLIENTS, COLORS, log_axis, panels
+from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
 from ....notebook.trainings import levels_of
 from ....notebook.widgets import explore, slider
 from .problem import distances, makers
@@ -28,7 +28,7 @@ def answer(of: Solved, level: int) -> Figure:
     return alone_and_together(of, level, "laboratory", "the solution")
 
 
-def answers(of: Solved) -> ipywidgets.VBox:
+def answers(of: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces."""
     words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
     return explore(lambda pieces: answer(of, pieces), words, pieces=slider([*of.models], min(of.models), "pieces"))
@@ -45,7 +45,7 @@ def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
     ax.plot(fine, last, color=COLORS["truth"], lw=1, ls=":", label="its largest part, 8 sin 8x")
     ax.plot(x[:, 0], f, "-", color=COLORS["truth"], label="f")
     for k, own in enumerate(private(data.owners)):
-        ax.plot(x[own, 0], f[own], "o", ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
+        ax.plot(x[own, 0], f[own], MARKERS[k], ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
     ax.set(xlabel="x", ylabel="f(x)", xlim=(0, np.pi), title=f"{level} pieces")
     fig.legend(loc="outside right center")
     return fig
@@ -89,7 +89,7 @@ def gap_rows(gap: Mapping[str, Mapping], centralised: Sequence[float]) -> list[l
 
 
 NAMED = {
-    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (6, 3), "averaged moments": (6, 3), "fresh correction": (-6, -9),
+    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (7, -4), "averaged moments": (6, 3), "fresh correction": (-6, -9),
     "fresh correction + averaged moments": (6, -3),
 }  # fmt: skip
 """Rules whose names stand at their lines, and how far from the last point."""

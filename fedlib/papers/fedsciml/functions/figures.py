@@ -23,9 +23,9 @@ from ....notebook.pictures import (
     stored_solutions,
     with_distance,
 )
-from ....notebook.style import CLIENTS, COLORS, around, log_axis, ordered, owners, panels
+from ....notebook.style import CLIENTS, COLORS, MARKERS, around, log_axis, ordered, owners, panels
 from ....notebook.trainings import Call, file_of, folder_of, levels_of, read_call
-from ....notebook.widgets import explore, slider
+from ....notebook.widgets import choice, explore, slider
 from ....numerics.metrics import plus_minus
 from ....streams import stream
 from .problem import CLIENTS as ALL_K
@@ -37,7 +37,7 @@ def answer(of: Solved, level: int) -> Figure:
     return alone_and_together(of, level)
 
 
-def answers(of: Solved) -> ipywidgets.VBox:
+def answers(of: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces that was trained."""
     words = "two clients' fits, each right on its own pieces, and the one that they find together"
     return explore(lambda pieces: answer(of, pieces), words, pieces=slider([*of.models], min(of.models), "pieces"))
@@ -53,7 +53,7 @@ def half_waves(experiment: Experiment, level: int) -> Figure:
     ax.plot(fine, -np.sin(10 * np.pi * fine) / (2 * fine + 3), color=COLORS["truth"], lw=1, label="its wave")
     for k, shard in enumerate(data.owners):
         wave = f[shard] - (x[shard, 0] + 0.5) ** 4
-        ax.plot(x[shard, 0], wave, "so"[k % 2], ms=3, mew=0, color=CLIENTS[k], label=f"client {k + 1} knows")
+        ax.plot(x[shard, 0], wave, MARKERS[k], ms=3, mew=0, color=CLIENTS[k], label=f"client {k + 1} knows")
     ax.set(xlabel="x", ylabel="u(x) without (x + 1/2)⁴", xlim=(-1, 1), title=f"{level} pieces: half a wave each")
     fig.legend(loc="outside right center")
     return fig
@@ -188,7 +188,7 @@ def four_kinds() -> Figure:
     fig, axes = panels(1, len(table), size=(2.1, 2.4))
     for ax, (title, (equations, clouds, w1)) in zip(axes[0], table.items(), strict=True):
         for k, cloud in enumerate(clouds):
-            ax.plot(*cloud.T, "os"[k], ms=3, mew=0, alpha=0.6, color=CLIENTS[k], label=f"client {k + 1}")
+            ax.plot(*cloud.T, MARKERS[k], ms=3, mew=0, alpha=0.6, color=CLIENTS[k], label=f"client {k + 1}")
         ax.set(xlabel=f"x\n$W_1$ of the inputs {w1:.2f}", xticks=(), yticks=())
         ax.set_title(f"{title}\n{equations}", fontsize=8)
     axes[0, 0].set_ylabel("y")
@@ -227,14 +227,14 @@ def draw_partition(method: str, clients: int, blocks: int) -> Figure:
     return fig
 
 
-def partition_explorer() -> ipywidgets.VBox:
+def partition_explorer() -> ipywidgets.GridBox:
     """Partitions of the square."""
     return explore(
         draw_partition,
         "points of the unit square in the colours of the clients that own them",
-        method=slider(["xy", "x"], "xy"),
-        clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
-        blocks=ipywidgets.IntSlider(4, min=1, max=12, description="blocks"),
+        method=choice(["xy", "x"]),
+        clients=slider([2, 3, 4, 5], 2, "clients K"),
+        blocks=slider(range(1, 13), 4),
     )
 
 
@@ -381,7 +381,7 @@ def one_round(walks: xarray.Dataset, subdomains: int, round: int) -> Figure:
     return fig
 
 
-def paths_explorer(walks: xarray.Dataset) -> ipywidgets.VBox:
+def paths_explorer(walks: xarray.Dataset) -> ipywidgets.GridBox:
     """Fig. 3 with a slider for the round."""
     rounds, levels = walks["round"].values.tolist(), walks.level.values.tolist()
     return explore(

@@ -1,12 +1,10 @@
 """Notebook 04 live: a wiggly function on a line, and clients who own pieces of it."""
 
-import ipywidgets
-
 from ....notebook import live
 from ....notebook.live import MIXING, SERVERS
 from ....notebook.live_views import experiment_scene
 from ....notebook.watching import Training, watched_experiment
-from ....notebook.widgets import slider
+from ....notebook.widgets import choice, slider
 from .problem import gramacy_lee
 
 WIDTH = 48
@@ -30,10 +28,10 @@ def show() -> None:
     """The function, who owns what, the clients' fits where they are now, and the server's."""
     live.show(
         "04", training, experiment_scene, ALT,
-        clients=ipywidgets.IntSlider(2, min=2, max=5, description="clients K"),
+        clients=slider([2, 3, 4, 5], 2, "clients K"),
         pieces=slider([1, 2, 5, 10, 20], 1, "pieces each"),
         E=slider([1, 2, 5, 20, 50], 20, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
-        mixing=slider(list(MIXING), "FedAvg", "mixing"),
-        server=slider(list(SERVERS), "mean", "server"),
+        mixing=choice(list(MIXING), "FedAvg", "mixing"),
+        server=choice(list(SERVERS), "mean", "server"),
     )  # fmt: skip
