@@ -235,7 +235,7 @@ def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}
         log_axis(ax.xaxis)
         ax.set(xlabel="error (%)", title=f"{level} subdomains")
     axes[0, 0].set_yticks(range(len(values)), values)
-    axes[0, 0].invert_yaxis()
+    axes[0, 0].set_ylim(len(values) - 0.4, -0.6)
     if lines:
         legend_above(fig, axes[0, 0], 3)
     return fig

@@ -24,10 +24,11 @@ from ....notebook.pictures import (
     with_distance,
 )
 from ....notebook.style import CLIENTS, COLORS, MARKERS, around, log_axis, ordered, owners, panels
-from ....notebook.trainings import Call, file_of, folder_of, levels_of, read_call
+from ....notebook.trainings import Call, calls_of, file_of, folder_of, levels_of, read_call
 from ....notebook.widgets import choice, explore, slider
 from ....numerics.metrics import plus_minus
 from ....streams import stream
+from . import problem
 from .problem import CLIENTS as ALL_K
 from .problem import EARLIER, NOTEBOOK, distances, earlier_calls
 
@@ -130,12 +131,25 @@ def tried(histories: Mapping[str, History], what: str, plain: History | None = N
     return {name: of_each(of).sel(kind="federated").isel(round=-1, drop=True) for name, of in found.items()}
 
 
-def fall_before(earlier: Mapping[str, xarray.DataArray]) -> dict[str, xarray.DataArray]:
-    """The earlier run's federated errors (%) [level, seed] of Schaffer's coded function with 2 and 50 slabs."""
-    names = {"as above": "slabs/coded" + EARLIER, "ReLU": "ReLU" + EARLIER}
-    return {
-        name: earlier[of].sel(kind="federated", level=[2, 50]).isel(round=-1, drop=True) for name, of in names.items()
+def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
+    """Federated errors (%) [level, seed] of what could make Schaffer's error fall, at two levels."""
+    variants = tried(histories, "fall")
+    if variants and "slabs/coded" in histories:
+        levels = next(iter(variants.values())).level
+        whole = tried({"/all points": histories["slabs/coded"]}, "")["all points"]
+        variants["all points"] = whole.reindex(level=levels)
+    return {name: of for name, of in variants.items() if of.notnull().any()}
+
+
+def stored_fall(earlier: Mapping[str, xarray.DataArray]) -> dict[str, xarray.DataArray]:
+    """``fall`` of what is stored at the paper's settings, after the earlier run's "as above" and "ReLU"."""
+    first = {"as above": "slabs/coded" + EARLIER, "ReLU": "ReLU" + EARLIER}
+    rows = {
+        name: earlier[of].sel(kind="federated", level=[2, 50]).isel(round=-1, drop=True) for name, of in first.items()
     }
+    calls = {name: of for name, of in calls_of(problem).items() if name.startswith("fall/") or name == "slabs/coded"}
+    there = {name: read_call(call, file_of(folder_of(NOTEBOOK), name))[0] for name, call in calls.items()}
+    return rows | fall({name: history for name, history in there.items() if history})
 
 
 FALL_HEADER = ("what changes", "seeds", "2 slabs, error (%)", "50 slabs", "fall")
@@ -145,9 +159,9 @@ def fall_rows(tried: Mapping[str, xarray.DataArray]) -> list[list[str]]:
     """Rows of FALL_HEADER: errors as mean ± st.dev. over seeds, and the ratio of the means at both ends."""
     rows = []
     for name, errors in tried.items():
-        ends = [errors.sel(level=pick(errors.level.values)).values for pick in (min, max)]
+        ends = [errors.sel(level=pick(errors.level.values)).dropna("seed").values for pick in (min, max)]
         cells = [plus_minus(of, 2) for of in ends]
-        rows.append([name, str(errors.sizes["seed"]), *cells, f"{ends[0].mean() / ends[1].mean():.1f}"])
+        rows.append([name, str(len(ends[0])), *cells, f"{ends[0].mean() / ends[1].mean():.1f}"])
     return rows
 
 

@@ -90,8 +90,8 @@ def test_descent_is_no_adam():
     """A step of Adam has the size of the rate in every weight, one of descent that of the gradient."""
 
     def moved(make):
-        after = (sweep(make(n=20, width=4), [2], [0], ["federated"], rounds=1, lr=lr) for lr in (1e-3, 1e-30))
-        one, start = (models_of(history, "federated", 2, 0) for history in after)
+        after = (sweep(make(n=20, width=4), [2], [0], ["isolated"], rounds=1, lr=lr) for lr in (1e-3, 1e-30))
+        one, start = (models_of(history, "isolated", 2, 0) for history in after)
         return (one - start).abs()
 
     adam, descent = moved(problem.gramacy_lee), moved(problem.by_descent)
