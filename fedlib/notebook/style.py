@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
-from matplotlib import rcParams
+from matplotlib import colormaps, rcParams
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
@@ -103,6 +104,12 @@ def log_axis(axis) -> None:
 
 LOG_DIGITS = {5: (1, 2, 5), 3: (1, 2, 3, 5), 1.5: range(1, 10), 0: np.arange(1, 10, 0.1)}
 """Which digits get a tick on a logarithmic axis that spans more than a factor."""
+
+
+def ordered(n: int) -> list[dict]:
+    """Colours and markers of n choices that have an order (clients, layers, steps), none of them a role's colour."""
+    colors = colormaps["magma"](np.linspace(0.15, 0.75, n))
+    return [{"color": color, "marker": marker} for color, marker in zip(colors, cycle("os^Dv"), strict=False)]
 
 
 def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:

@@ -14,7 +14,7 @@ MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
 """What cells call that only a kernel can move."""
 
 PIECES = {
-    "04_function_approximation": (r"_live\.show\(", "training"),
+    "04_function_approximation": (r"live\.show\(", "training"),
     "07_operator_learning": (r"explorer\(", "operator"),
 }
 """Notebook -> the cell that becomes a piece which moves without one, and its name."""

@@ -7,11 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from ..notebook.style import CLIENTS, COLORS, log_axis, owners, panels
+from ..notebook.style import CLIENTS, COLORS, log_axis, ordered, owners, panels
 from ..notebook.widgets import explore, slider
 from ..numerics.transport import FedWaD, Measure, interpolant, wasserstein
 from .digits import grid
-from .functions import ordered
 
 
 def draw_plane(X: Measure, Y: Measure, clouds: Sequence[np.ndarray], Q: np.ndarray) -> Figure:
