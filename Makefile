@@ -7,8 +7,7 @@ UV := .venv/bin/uv pip install --compile-bytecode --python $(PY)
 TORCH_INDEX ?=
 INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 TORCH = $$(grep '^torch==' requirements.lock)
-# All of requirements.lock but torch, whose build depends on the machine; a file that was tampered with is refused.
-HASHED = --require-hashes --no-deps -r requirements.hashes
+OTHERS = --no-deps -r .venv/others.lock  # all of requirements.lock but torch, whose build depends on the machine
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 IP ?= 127.0.0.1
 PORT ?= 8866
@@ -23,7 +22,7 @@ lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test faults mutants draws lab app site bench latency engines report format facts lock hooks clean \
+.PHONY: help setup figures paper missing train draw replay test faults mutants draws lab app site bench latency engines report format facts hooks clean \
   test-bench test-flare test-dask test-app
 
 help:  ## show the targets
@@ -35,14 +34,15 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 # bytecode. It takes torch's CUDA build where it finds an NVIDIA GPU, else the small CPU build, both from PyTorch's own
 # index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors and folders of wheels of
 # pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
-.venv/ready: requirements.lock requirements.hashes pyproject.toml
+.venv/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes, about 2.5 GB (more with CUDA); what it prints is in .venv.log"
 	@began=$$(date +%s); \
 	( set -x; $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv && rm -f $@ && \
 	  { $(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"; } && \
-	  { $(UV) $(HASHED) || $(PIP) $(HASHED); } && \
+	  grep -v '^torch==' requirements.lock >.venv/others.lock && \
+	  { $(UV) $(OTHERS) || $(PIP) $(OTHERS); } && \
 	  { $(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH); } && \
 	  { $(UV) --no-deps -e . || $(PIP) --no-deps -e .; } ) >.venv.log 2>&1 || { cat .venv.log >&2; exit 1; }; \
 	echo "Done in $$(( ($$(date +%s) - began + 59) / 60 )) min, $$(du -sh .venv | cut -f1)"
@@ -125,10 +125,6 @@ format: setup  ## ruff and nbstripout, as pre-commit does
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares
 	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN $(NOTEBOOKS)
 	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
-
-lock: setup  ## write requirements.hashes anew, after a change of requirements.lock
-	grep -v '^torch==' requirements.lock | .venv/bin/uv pip compile - --quiet --universal --no-deps --no-annotate \
-	  --no-header --generate-hashes --python-version 3.12 --default-index https://pypi.org/simple -o requirements.hashes
 
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
