@@ -23,6 +23,7 @@ def command(ip: str = "127.0.0.1", port: int = 8866, browser: bool = True, waiti
         "port": port,
         "Voila.port_retries": 0,
         "template": "fedlib",
+        "Voila.log_level": "ERROR",
         "VoilaConfiguration.classic_tree": True,
         "VoilaConfiguration.extension_allowlist": EXTENSIONS,
         "preheat_kernel": waiting > 0,
