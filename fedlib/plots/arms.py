@@ -107,7 +107,7 @@ def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) 
     return explore(
         lambda **values: draw_arm(models, **values),
         "left what an arm learnt with its band and the true one, right its spread against the noise",
-        arm=choice(names),
+        arm=choice(names, tooltip="Which form of the algorithm trained the network."),
         sigma=slider(sorted(sigmas)),
         paths=slider(range(2, 201), 30),
     )

@@ -67,8 +67,8 @@ def show() -> None:
     """The live training of notebook 06."""
     live.show(
         "06", problem.training, scene, ALT, panels=2,
-        subdomains=slider([2, 4, 6, 10, 20], 2, "subdomains n"),
+        subdomains=slider([2, 4, 6, 10, 20], 2, "subdomains n", "Slabs of the flow, which the clients own in turn."),
         E=slider([1, 2, 5, 10], 5, "local steps E"),
         lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
-        aliased=choice([("no", False), ("yes", True)], False, "aliased C"),
+        aliased=choice([("no", False), ("yes", True)], False, "aliased C", "Whether C moves by the sum of all steps."),
     )  # fmt: skip

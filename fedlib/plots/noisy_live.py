@@ -47,7 +47,7 @@ def show() -> None:
         sigma=slider([0.05, 0.1, 0.2, 0.4], 0.2, "noise sigma"),
         paths=slider([1, 2, 4, 8], 8, "paths M"),
         clients=slider([2, 4, 8], 4, "clients K"),
-        others=slider([0, 10, 100], 10, "other points"),
+        others=slider([0, 10, 100], 10, "other points", "Points that a client has outside its own part."),
         E=slider([1, 4, 16, 64], 16, "local steps"),
         lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
     )  # fmt: skip

@@ -143,11 +143,13 @@ def antiderivative_explorer(
     Args:
         models: level n -> {label: row [P] of a stack}. c [TERMS], n: where the sliders start.
     """
-    sliders = {f"c{j}": slider(span(-1, 1, 0.1), c[j], f"T{j}") for j in range(TERMS)}
+    sliders = {
+        f"c{j}": slider(span(-1, 1, 0.1), c[j], f"T{j}", f"Coefficient of Chebyshev term {j}.") for j in range(TERMS)
+    }
     return explore(
         lambda level, **c: draw_antiderivative(net, models[level], level, np.array(list(c.values()))),
         "left an input function, in the middle its Chebyshev terms and which of them each client knows, right its "
         "antiderivative, exact and as the federation and each client alone predict it",
-        level=slider(list(models), n, "level n"),
+        level=slider(list(models), n, "level n", "Client 1 knows the first n terms, client 2 the last n."),
         **sliders,
     )

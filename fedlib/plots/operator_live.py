@@ -32,7 +32,7 @@ def show() -> None:
     """The live training of notebook 07."""
     live.show(
         "07", problem.training, scene, ALT, panels=2,
-        level=slider(range(1, 11), 3, "level n"),
+        level=slider(range(1, 11), 3, "level n", "Client 1 knows the first n terms, client 2 the last n."),
         E=slider([1, 5, 20, 100], 20, "local steps E"),
         lr=slider([0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip

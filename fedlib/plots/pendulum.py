@@ -171,11 +171,11 @@ def draw_pendulum(net: nn.Module, models: dict[str, Tensor], **chosen) -> Figure
 
 
 INPUT_CONTROLS = {
-    "kind": lambda: choice(["GRF", *OUT_OF_DISTRIBUTION]),
-    "length_scale": lambda: slider(span(0.05, 2, 0.05), 0.2),
+    "kind": lambda: choice(["GRF", *OUT_OF_DISTRIBUTION], tooltip="What the torque is: random (GRF), or a formula."),
+    "length_scale": lambda: slider(span(0.05, 2, 0.05), 0.2, tooltip="How slowly a random torque varies."),
     "seed": lambda: slider(range(51)),
-    "amplitude": lambda: slider(span(-3, 3, 0.1), 1),
-    "frequency": lambda: slider(span(0, 3, 0.1), 1),
+    "amplitude": lambda: slider(span(-3, 3, 0.1), 1, tooltip="How strong the torque is."),
+    "frequency": lambda: slider(span(0, 3, 0.1), 1, tooltip="How fast the torque of a formula varies."),
 }
 
 

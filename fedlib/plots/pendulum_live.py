@@ -76,9 +76,11 @@ KINDS = {
     "02": (
         problem.skewed,
         lambda: dict(
-            data=choice(["sorted shards", "two fields"], "sorted shards", "data"),
-            shards_each=slider([1, 2, 5, 20], 1, "shards each"),
-            delta=slider([0.0, 1.0, 4.0], 4.0, "Delta"),
+            data=choice(["sorted shards", "two fields"], "sorted shards", "data", "In what the clients' data differ."),
+            shards_each=slider(
+                [1, 2, 5, 20], 1, "shards each", "How many shards each client is dealt; more shards, more alike."
+            ),
+            delta=slider([0.0, 1.0, 4.0], 4.0, "Delta", "By how much the length scales of the two fields differ."),
             **common(),
             optimizer=optimizer(),
         ),
@@ -86,8 +88,12 @@ KINDS = {
     "03": (
         problem.library,
         lambda: dict(
-            spread=slider([0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 plus/minus"),
-            told=choice(["told", "hidden"], "told", "stiffness is"),
+            spread=slider(
+                [0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 ±", "How far the stiffnesses of the clients' pendulums lie apart."
+            ),
+            told=choice(
+                ["told", "hidden"], "told", "stiffness is", "Whether the network is told the stiffness of the pendulum."
+            ),
             clients=clients(),
             **common(),
         ),
