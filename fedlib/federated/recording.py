@@ -57,9 +57,10 @@ class Recorder(TorchDispatchMode):
         node = self.graph.call_function(operation, map_aggregate(args, self.node), map_aggregate(kwargs, self.node))
         if isinstance(result, Tensor):
             self.add(result, node)
-        else:
+        elif isinstance(result, (list, tuple)):
             for i, x in enumerate(result):
-                self.add(x, self.graph.call_function(operator.getitem, (node, i)))
+                if isinstance(x, Tensor):  # not every gradient is asked for
+                    self.add(x, self.graph.call_function(operator.getitem, (node, i)))
         return result
 
     def add(self, x: Tensor, node: Node) -> None:
