@@ -7,6 +7,7 @@ that steps of networks, losses and optimisers come down to.
 import operator
 import os
 from collections.abc import Callable
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -226,6 +227,12 @@ class InJax(NamedTuple):
         return self.function(*arguments)
 
 
+@cache
+def simpler() -> dict:
+    """Operation of torch -> a function that does the same with simpler ones."""
+    return dict(core_aten_decompositions().items())  # torch's own table does not know ``get``
+
+
 def in_jax(function: Callable, *example) -> InJax:
     """A torch function as one of arrays: what it does with the example is written down, without side effects."""
     tree, result_tree = jax.tree, []
@@ -238,7 +245,7 @@ def in_jax(function: Callable, *example) -> InJax:
 
     twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
     try:
-        graph = recorded(functionalize(pure), twice_is_two, core_aten_decompositions())
+        graph = recorded(functionalize(pure), twice_is_two, simpler())
     except RuntimeError as error:  # of torch: it looks at a number, or has a gradient of its own
         raise NotImplementedError(f"torch cannot write this down; train with backend='eager' ({error})") from error
     captured = [getattr(graph, node.target) for node in graph.graph.find_nodes(op="get_attr")]

@@ -17,7 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 def recorded(function: Callable, given: Sequence[Tensor], simpler: Mapping = {}) -> GraphModule:
     """What ``function`` does with these tensors: given -> its list of results. Others of the same shapes may be given.
 
-    simpler: operation -> function that does the same with simpler ones.
+    simpler: operation -> function that does the same with simpler ones; if there are any, then also what torch has as
+        functions of others is written down as these.
 
     Raises:
         NotImplementedError: what it does depends on a number in a tensor.
@@ -47,16 +48,19 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if torch.Tag.data_dependent_output in operation.tags:
             raise NotImplementedError(f"{operation} looks at a number")
-        if operation in self.simpler:
+        if self.simpler:
             with self:
-                return self.simpler[operation](*args, **kwargs)
+                result = self.simpler.get(operation, operation.decompose)(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         result = operation(*args, **kwargs)
         node = self.graph.call_function(operation, map_aggregate(args, self.node), map_aggregate(kwargs, self.node))
         if isinstance(result, Tensor):
             self.add(result, node)
-        else:
+        elif isinstance(result, (list, tuple)):
             for i, x in enumerate(result):
-                self.add(x, self.graph.call_function(operator.getitem, (node, i)))
+                if isinstance(x, Tensor):  # not every gradient is asked for
+                    self.add(x, self.graph.call_function(operator.getitem, (node, i)))
         return result
 
     def add(self, x: Tensor, node: Node) -> None:
