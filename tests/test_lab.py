@@ -18,7 +18,7 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 pytestmark = chromium.needed
 
 
-OPTIONS = shlex.split(re.search(r"jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
+OPTIONS = shlex.split(re.search(r"bin/jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
 
 
 @pytest.fixture
@@ -29,12 +29,16 @@ def page(browser):
 
 
 def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp_path, page):
+    """And with a page that says where to begin, without a question whether one wants news; nothing is saved unasked."""
     path = min(NOTEBOOKS.glob("*.ipynb"))
     notebook = nbformat.read(path, 4)
     static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "(../figures/" in c.source)
     with lab(tmp_path, ROOT, OPTIONS) as address:
         page.goto(f"{address}/?token=see")
-        assert page.url.startswith(f"{address}/lab/tree/notebooks")
+        page.locator(".jp-MarkdownViewer h1").get_by_text("Start here").wait_for(timeout=60_000)
+        page.wait_for_timeout(3000)
+        assert page.get_by_text("Jupyter news").count() == 0
+        assert page.evaluate("window.jupyterapp.commands.isToggled('docmanager:toggle-autosave')") is False
         page.goto(f"{address}/lab/tree/notebooks/{path.name}?reset")
         page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
         page.evaluate(f"Promise.all(['info', 'spec'].map(what => {PANEL}.context.sessionContext.session.kernel[what]))")

@@ -12,10 +12,10 @@ from pathlib import Path
 import ipywidgets
 
 from . import batch, profiles, settings
-from .jobs import Job, Outcome
-from .outputs import core_seconds, is_done, read_result
+from .batch import Outcome, Running
+from .profiles import core_seconds, read_result
 from .widgets import Control, Picture, choice, in_turn
-from .worker import cells_done
+from .worker import cells_done, is_done
 
 EVERY = 0.5  # s between two looks at a run
 NONE = ("none yet",)  # what there is to choose from where there is no figure
@@ -208,14 +208,9 @@ class Panel:
         if self.job is not None or self.run.disabled:
             return
         job = batch.job_of(self.notebook, self.profile.value, self.overrides(), self.figures)
-        if is_done(job.target, job.stamp):
+        if is_done(job):
             return self.show(Outcome(self.notebook.stem, job.target, "skipped", 0.0, "up to date"))
-        try:
-            job.start()
-        except OSError as error:
-            self.message.value = f"<b>{escape(str(error))}</b>"
-            return
-        self.job, self.run.disabled, self.cancel.disabled = job, True, False
+        self.job, self.run.disabled, self.cancel.disabled = Running(job), True, False
         self.progress.max, self.progress.value = len(profiles.cells_of(self.notebook)) + 1, 0
         self.look()
 
@@ -223,7 +218,7 @@ class Panel:
         """How far it has come; again in a moment, where there is a kernel that can wait."""
         if self.job is None:
             return
-        self.progress.value = max(self.progress.value, cells_done(self.job.output()))  # a finished one has moved away
+        self.progress.value = max(self.progress.value, cells_done(self.job.job))  # a finished one has moved away
         self.message.value = f"cell {self.progress.value} of {self.progress.max}, {seconds(self.job):.0f} s"
         if self.job.ended():
             self.end()
@@ -268,7 +263,7 @@ class Panel:
             self.beside[words].layout.display = "flex" if there else "none"
 
 
-def seconds(job: Job) -> float:
+def seconds(job: Running) -> float:
     return time.time() - job.started
 
 

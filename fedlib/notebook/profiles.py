@@ -22,6 +22,28 @@ def folder_of(notebook: str, profile: str, figures: Path = FIGURES) -> Path:
     return figures / notebook / profile
 
 
+REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "measured"}
+
+
+def read_result(path: Path) -> dict:
+    """A result file, or a ValueError that says what is wrong with it."""
+    hint = f"remove {path.parent} and run the notebook again"
+    try:
+        result = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is truncated or damaged ({error}); {hint}") from None
+    missing = REQUIRED - set(result) if isinstance(result, dict) else REQUIRED
+    if missing:
+        raise ValueError(f"{path} is no result file: {', '.join(sorted(missing))} missing; {hint}")
+    return result
+
+
+def core_seconds(result: Mapping) -> float:
+    """What the trainings that a result reads took; else the wall time of its run times the processes that trained."""
+    wall = result["wall_s"] + result.get("trained_before_s", 0)
+    return result.get("core_s") or wall * max(result["parameters"].get(name) or 1 for name in ("workers", "processes"))
+
+
 def cells_of(notebook: Path) -> list[dict]:
     """Its cells, as they are stored; nbformat takes seconds to import, and validates in vain."""
     return json.loads(notebook.read_text())["cells"]

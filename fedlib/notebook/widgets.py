@@ -123,7 +123,7 @@ def prepare(controls: dict[str, ipywidgets.Widget]) -> ipywidgets.GridBox:
         control.layout.width = "auto"
         if not isinstance(control, Control):
             control.style.description_width = "120px"
-    columns = f"repeat({min(2, len(controls))}, minmax(0, 1fr))"
+    columns = "repeat(auto-fit, minmax(min(100%, 23em), 1fr))"  # two of them; one on a phone
     layout = ipywidgets.Layout(grid_template_columns=columns, grid_gap="2px 24px", width="100%", max_width=WIDTH)
     return ipywidgets.GridBox([*controls.values()], layout=layout)
 
@@ -134,6 +134,7 @@ class Picture(anywidget.AnyWidget):
     _esm = """
     export default { render({ model, el }) {
         const img = document.createElement("img"), words = document.createElement("em");
+        el.classList.add("fed-picture");
         img.style.cssText = "display: block; width: 100%; max-width: 800px";
         function update() {
             const old = img.src, there = model.get("value").byteLength > 0;

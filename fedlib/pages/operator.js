@@ -151,8 +151,7 @@ function render({ model, el }) {
         canvas.setAttribute("aria-label", `${SEEN} ${status.textContent}`);
     }
     function put(control, value) {
-        control.input.value = STEPS.reduce((best, step, i) => (Math.abs(step - value) < Math.abs(STEPS[best] - value) ? i : best), 0);
-        control.say();
+        control.put(STEPS.reduce((best, step, i) => (Math.abs(step - value) < Math.abs(STEPS[best] - value) ? i : best), 0));
     }
     function drag(event) {
         const at = canvas.getBoundingClientRect(), px = event.clientX - at.left, py = event.clientY - at.top;

@@ -54,11 +54,11 @@ def enlarge(box: ipywidgets.Box) -> None:
     """Controls with room for large letters, side by side; pictures as wide as the page."""
     for widget in (box, *below(box)):
         layout = widget.layout  # changed, not replaced: ipywidgets would keep the old one
-        if isinstance(widget, ipywidgets.Box):
+        if isinstance(widget, ipywidgets.GridBox):
+            layout.max_width, layout.width = "100%", "100%"
+        elif isinstance(widget, ipywidgets.Box):
             layout.display, layout.flex_flow, layout.width = "flex", "row wrap", "100%"
         elif isinstance(widget, widgets.Picture | ipywidgets.HTML):
             layout.width = "100%"
         elif isinstance(widget, ipywidgets.Button):
             layout.width = "auto"
-        elif isinstance(widget, widgets.Control):
-            layout.width = "690px" if widget.kind != "slider" else "440px"

@@ -135,7 +135,7 @@ export function exchange(fed) {
 // ---- the picture
 
 const WIDTHS = [1, 20, 20, 1], POINTS = 100, GRID = linspace(-1, 1, 201), TRUTH = GRID.map(gramacyLee);
-const PACES = ["slow, then fast", "each step", "each round", "fastest"], BEAT = 120, HOLD = 900;  // ms
+const PACES = ["slow, then fast", "each step", "each round", "fastest"], BEAT = 120, HOLD = 500;  // ms
 
 // Left the function, whose points are whose, and all fits; right the errors over the rounds. wide: side by side.
 function paint(canvas, run) {
@@ -259,7 +259,7 @@ function render({ el }) {
         const story = run.fed.round < 2 ? 0 : run.fed.round < 5 ? 1 : 2;  // rounds 1 and 2 step by step, 3 to 5 one by one
         const kind = pace.value === PACES[0] ? story : PACES.indexOf(pace.value) - 1;
         if (kind === 0 && run.step < run.E) {
-            due = now + (advance(run) ? HOLD : Math.min(60, 1200 / run.E));
+            due = now + (advance(run) ? HOLD : Math.min(40, 800 / run.E));
         } else if (kind === 0 || (kind === 1 && run.step === run.E)) {
             snap(run);
             due = now + (kind ? BEAT : HOLD);

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from ..files import replacing, write_atomically
 from ..notebook import models, pages, style
-from ..notebook.outputs import inventory, read_result
-from ..notebook.profiles import folder_of
+from ..notebook.profiles import folder_of, read_result
 from ..notebook.run import committed, paper_numbers
 from ..problems import operator_claims, operator_examples, operator_results
 from ..problems.operators import TITLES, choose
@@ -84,8 +83,6 @@ def redraw(folder: Path) -> None:
         with replacing(folder / f"{name}.png") as partial:
             partial.write_bytes(pages.png(fig))
     result["claims"] = judged(result)
-    if "outputs" in result:
-        result["outputs"] = inventory(folder)
     write_atomically(folder / "result.json", json.dumps(result, indent=1, allow_nan=False) + "\n")
 
 

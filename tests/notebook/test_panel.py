@@ -13,9 +13,8 @@ from PIL import Image
 
 from fedlib.__main__ import override
 from fedlib.notebook import widgets
-from fedlib.notebook.outputs import REQUIRED
 from fedlib.notebook.panel import Panel, command, control_of, in_order, read, written
-from fedlib.notebook.profiles import NOTEBOOKS, helps_of, parameters_of
+from fedlib.notebook.profiles import NOTEBOOKS, REQUIRED, helps_of, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure
 rounds: int = 5  # R
@@ -166,7 +165,7 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
         assert time.monotonic() < end
         time.sleep(0.05)
         tiny.look()
-    processes = {psutil.Process(tiny.job.process.pid), *tiny.job.below}
+    processes = set(psutil.Process().children(recursive=True))
     assert len(processes) > 1 and "of 4, " in tiny.message.value
     tiny.cancel.click()
     psutil.wait_procs(processes, 10)
