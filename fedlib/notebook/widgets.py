@@ -134,7 +134,7 @@ class Picture(anywidget.AnyWidget):
     _esm = """
     export default { render({ model, el }) {
         const img = document.createElement("img"), words = document.createElement("em");
-        el.classList.add("fed-picture"), el.style.gridColumn = "1 / -1";  // as wide as all controls
+        el.classList.add("fed-picture");
         img.style.cssText = "display: block; width: 100%; max-width: 800px";
         function update() {
             const old = img.src, there = model.get("value").byteLength > 0;
@@ -173,7 +173,8 @@ def explore(
     """
     box = prepare(controls)
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
-    message.layout.grid_column = "1 / -1"
+    for wide in (message, picture):
+        wide.layout.grid_area = "auto / 1 / auto / -1"  # all columns; ipywidgets forgets grid_column
     box.children += message, picture
 
     def update():
