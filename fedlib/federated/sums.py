@@ -177,19 +177,17 @@ def solve(sums: Sums, ridge: float | None = None) -> Solution:
     value squared and what rounding leaves of it.
     """
     of = spectrum(sums)
-    s, z, rest = of.s.double(), of.z.double(), float(of.rest)
+    s, z = of.s.double(), of.z.double()
     lost = torch.finfo(of.s.dtype).eps * sums.matrix.shape[1]
-    grid = float(s[0]) ** 2 * np.geomspace(lost ** (2 if sums.root else 1), 1, 81)
-
-    def score(ridge: float) -> tuple[float, float, float]:
-        """GCV, n - degrees, |r + J d|^2."""
-        left = ridge / (s**2 + ridge)
-        free, square = float(sums.n - len(s) + left.sum()), rest + float((left * z).square().sum())
-        return sums.n * square / free**2, free, square
-
-    ridge = float(min(grid, key=lambda value: score(value)[0]) if ridge is None else ridge)
-    gcv, free, square = score(ridge)
-    return Solution(of.step(ridge), ridge, gcv, sums.n - free, (square / free) ** 0.5, of)
+    grid = float(s[0]) ** 2 * np.geomspace(lost ** (2 if sums.root else 1), 1, 81) if ridge is None else [ridge]
+    ridges = torch.as_tensor(np.array(grid, float))
+    left = ridges[:, None] / (s**2 + ridges[:, None])
+    free = sums.n - len(s) + left.sum(1)
+    square = of.rest + (left * z).square().sum(1)  # |r + J d|^2
+    gcv = sums.n * square / free**2
+    i = int(gcv.argmin())
+    noise, degrees = (square[i] / free[i]) ** 0.5, sums.n - free[i]
+    return Solution(of.step(float(ridges[i])), float(ridges[i]), float(gcv[i]), float(degrees), float(noise), of)
 
 
 def one_round(
