@@ -1,6 +1,7 @@
 """Models that are linear in what is learnt: networks whose first layers are fixed, and products of known functions.
 
-They are ordinary networks for an ``Experiment``: FedAvg trains them, too, and sums (``federated.sums``) solve for them.
+They are ordinary networks for an ``Experiment``: sums (``federated.sums``) solve for them, and FedAvg trains them, too,
+in float64, which their constants have.
 """
 
 from collections.abc import Callable, Mapping, Sequence
