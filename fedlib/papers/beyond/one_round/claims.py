@@ -31,7 +31,11 @@ def better(name: str):
 
     def claim(results: Mapping[str, History | xarray.Dataset]) -> Verdict:
         last = {way.label: way.error.isel(round=-1).median("seed") for way in ways(name, results)}
+        if "best rule" not in last:
+            return None, ""
         ratio = last["best rule"] / last["one round of sums"]  # at the levels that both have
+        if not ratio.size:
+            return None, ""
         return bool((ratio > 100).all()), f"{float(ratio.min()):.0f} times, {ratio.sizes['level']} levels"
 
     return claim

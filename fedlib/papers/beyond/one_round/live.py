@@ -10,9 +10,10 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment
+from ....notebook import widgets
 from ....notebook.pictures import shade
 from ....notebook.style import CLIENTS, COLORS, panels
-from ....notebook.widgets import explore, slider
+from ....notebook.widgets import slider
 from ....numerics.metrics import percent
 from ...fedsciml.forward import problem as forward
 from .figures import SUMS
@@ -60,11 +61,11 @@ def draw(pieces: int, points: int, features: int, away: bool) -> Figure:
     return fig
 
 
-def show() -> ipywidgets.VBox:
+def explore() -> ipywidgets.VBox:
     """Sliders; a move is a small solve."""
-    return explore(
+    return widgets.explore(
         draw, ALT,
-        pieces=slider([2, 4, 8, 16, 32], 8, "pieces"), points=slider([32, 64, 128], 32, "points"),
-        features=slider([5, 10, 20, 40, 60, 120], 60, "sines"),
+        pieces=slider([2, 4, 8, 16, 32], 8, "pieces"), features=slider([5, 10, 20, 40, 60, 120], 60, "sines"),
+        points=slider([32, 64, 128], 32, "points"),
         away=ipywidgets.Checkbox(False, description="client 2 stays away"),
     )  # fmt: skip

@@ -74,9 +74,9 @@ def test_live_the_sums_do_not_move_and_a_client_may_stay_away():
     alone, away = words(8, 32, 60, True)[1], words(8, 32, 60, True)[-1]
     alone, away = (float(of.split()[-2]) for of in (alone, away))
     assert away > 10 and away == pytest.approx(alone, rel=0.01)
-    assert_starts_at_and_follows(live.show(), "points 32")
+    assert_starts_at_and_follows(live.explore(), "sines 60")
 
 
 def test_live_follows_the_mouse():
-    move = every_move(live.show())
+    move = every_move(live.explore())
     assert_redraws_fast(move)
