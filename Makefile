@@ -7,8 +7,7 @@ UV := .venv/bin/uv pip install --compile-bytecode --python $(PY)
 TORCH_INDEX ?=
 INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 TORCH = $$(grep '^torch==' requirements.lock)
-# All of requirements.lock but torch, whose build depends on the machine; a file that was tampered with is refused.
-HASHED = --require-hashes --no-deps -r requirements.hashes
+OTHERS = --no-deps -r .venv/others.lock  # all of requirements.lock but torch, whose build depends on the machine
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
 IP ?= 127.0.0.1
 PORT ?= 8866
@@ -17,13 +16,13 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
-# What kernels of a batch run have (kernel_environment in fedlib/notebook/jobs.py): memory kept for reuse, one thread each.
+# What kernels of a batch run have (kernel_environment in fedlib/notebook/batch.py): memory kept for reuse, one thread each.
 lab test facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
 lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test faults mutants draws lab app site bench latency engines report format facts lock hooks clean \
+.PHONY: help setup figures paper missing train draw replay test faults mutants draws lab app site bench latency engines report format facts hooks clean \
   test-bench test-flare test-dask test-app
 
 help:  ## show the targets
@@ -35,23 +34,26 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 # bytecode. It takes torch's CUDA build where it finds an NVIDIA GPU, else the small CPU build, both from PyTorch's own
 # index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors and folders of wheels of
 # pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
-.venv/ready: requirements.lock requirements.hashes pyproject.toml
+.venv/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv  # without the stamp it is half made: start anew
-	@rm -f $@
-	$(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"
-	$(UV) $(HASHED) || $(PIP) $(HASHED)
-	$(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH)
-	$(UV) --no-deps -e . || $(PIP) --no-deps -e .
+	@echo "Setting up .venv: some minutes, about 2.5 GB (more with CUDA); what it prints is in .venv.log"
+	@began=$$(date +%s); \
+	( set -x; $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv && rm -f $@ && \
+	  { $(PIP) uv==0.13.9 || echo "uv cannot be had: pip does its work, more slowly"; } && \
+	  grep -v '^torch==' requirements.lock >.venv/others.lock && \
+	  { $(UV) $(OTHERS) || $(PIP) $(OTHERS); } && \
+	  { $(UV) $(or $(INDEX),--torch-backend=auto) $(TORCH) || $(PIP) $(INDEX) $(TORCH); } && \
+	  { $(UV) --no-deps -e . || $(PIP) --no-deps -e .; } ) >.venv.log 2>&1 || { cat .venv.log >&2; exit 1; }; \
+	echo "Done in $$(( ($$(date +%s) - began + 59) / 60 )) min, $$(du -sh .venv | cut -f1)"
 	@touch $@
 
-figures: setup  ## run every notebook in the quick profile and write the figures
-	$(PY) -m fedlib run --profile quick --jobs $(JOBS)
+figures: setup  ## run every notebook in the quick profile; ends with figures/index.html, a page of all figures
+	@$(PY) -m fedlib run --profile quick --jobs $(JOBS)
 
 paper: export FEDLIB_TRAIN = missing
-paper: setup  ## run every notebook in the paper profile (hours; see README); DEVICE=cuda: all long profiles, on a GPU
-	$(PY) -m fedlib $(if $(DEVICE),queue --device $(DEVICE),run --profile paper --jobs 1)
+paper: setup  ## train what is missing at the papers' settings (hours), and draw; notebooks without stored trainings by name
+	$(PY) -m fedlib run --profile paper --jobs 1
 
 missing: setup  ## what is not trained yet, with core-hours, the cheapest first
 	$(PY) -m fedlib missing
@@ -60,13 +62,13 @@ train: setup  ## train what is missing (NOTEBOOK=05_pinn_forward HOURS=2)
 	$(PY) -m fedlib train $(NOTEBOOK) $(if $(HOURS),--hours $(HOURS))
 
 draw: setup  ## draw the paper's figures from stored trainings, of the notebooks that have them; trains nothing
-	$(PY) -m fedlib run $$($(PY) -m fedlib missing --names) --profile paper --jobs $(JOBS)
+	$(PY) -m fedlib run --profile paper --jobs $(JOBS)
 
 replay: setup  ## train the first rounds of every stored training again, and compare
 	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/notebook/test_trainings.py -k made_again
 
 report: setup  ## print the table paper | ours | verdict of the paper profile
-	$(PY) -m fedlib report --profile paper
+	$(PY) -m fedlib report
 
 test: setup  ## unit, property and equivalence tests, then every notebook through nbval
 	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests
@@ -84,7 +86,7 @@ draws: setup  ## every notebook with all draws of parameters in tests/draws (mak
 	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py
 
 lab: setup  ## open JupyterLab on the notebooks
-	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks  # links go to ../figures
+	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/START.md
 
 app: .venv/app/ready  ## a page per paper for a projector: live trainings, trained networks (Voila; IP=0.0.0.0 lets others in)
 	.venv/app/bin/python -m fedlib.pages.serve --port $(PORT) --ip $(IP)
@@ -124,12 +126,8 @@ facts: setup  ## run the notebooks in place and store the outputs that nbval com
 	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN $(NOTEBOOKS)
 	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
 
-lock: setup  ## write requirements.hashes anew, after a change of requirements.lock
-	grep -v '^torch==' requirements.lock | .venv/bin/uv pip compile - --quiet --universal --no-deps --no-annotate \
-	  --no-header --generate-hashes --python-version 3.12 --default-index https://pypi.org/simple -o requirements.hashes
-
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
 clean:  ## remove the environment, the site and all figures but the committed ones
-	rm -rf .venv _site figures/*/quick figures/*/custom-* figures/federate
+	rm -rf .venv .venv.log _site figures/*/quick figures/*/custom-* figures/federate figures/index.html

@@ -20,7 +20,7 @@ from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import n_steps
 from fedlib.federated.reference import client_batches
 from fedlib.federated.stack import stack
-from fedlib.notebook.jobs import kernel_environment
+from fedlib.notebook.batch import kernel_environment
 from fedlib.notebook.run import environment
 
 from .problems import PROBLEMS, Problem

@@ -19,7 +19,7 @@ from fedlib.models.scores import squared_error as one_path_squared
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics.spaces import TERMS, chebyshev_draws
 from fedlib.papers.fedsciml.forward.problem import helmholtz
-from fedlib.problems.functions import gramacy_lee
+from fedlib.papers.fedsciml.functions.problem import wave
 from fedlib.problems.operators import learn_antiderivative, operator_loss
 from fedlib.problems.pendulum import pendulum_triplets
 from fedlib.streams import stream
@@ -65,7 +65,7 @@ LINE = Experiment(
 def on_the_line(federations: list[Federation], points: int) -> Problem:
     """Gramacy and Lee's function at equispaced points (notebook 04)."""
     x = torch.linspace(-1, 1, points)[:, None]
-    return Problem("line", LINE, {"x": x, "f": gramacy_lee(x[:, 0])}, federations, (POINTS, 64, 64))
+    return Problem("line", LINE, {"x": x, "f": wave(x)}, federations, (POINTS, 64, 64))
 
 
 def line(K: int) -> Problem:

@@ -1,16 +1,20 @@
-"""python -m fedlib run | queue | missing | train | report | federate"""
+"""python -m fedlib run | missing | train | report | federate"""
 
 import argparse
 import ast
+import os
 import signal
 import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
 from .notebook import batch
-from .notebook.queue import order, run_all
-from .notebook.report import report as report_of
+
+WORDS = {"done": "done", "skipped": "up to date", "failed": "failed"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,16 +25,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("fedlib", description="A companion to four papers on federated scientific ML.")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run notebooks through papermill and write figures and results")
-    run.add_argument("notebooks", nargs="*", help="01_pendulum, its path, or just 01; all by default")
+    run.add_argument(
+        "notebooks",
+        nargs="*",
+        help="01_pendulum, its path, or just 01; by default all, at profile paper those that read stored trainings",
+    )
     run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("--limit", type=float, metavar="SECONDS", help="the longest that a notebook may take")
     run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
     run.add_argument("--backend", help="processes (default) or dask; the engine's is -p backend=xla")
     run.add_argument("--scheduler", metavar="ADDRESS", help="of a dask cluster to run them on (docs/cluster.md)")
-    queue = commands.add_parser("queue", help="run every profile but the quick one, the heaviest last, on a device")
-    queue.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
-    queue.add_argument("--list", action="store_true", help="say what would run, in order")
     todo = commands.add_parser("missing", help="what is not trained yet, with core-hours, the cheapest first")
     train = commands.add_parser("train", help="train what is missing of a notebook, and store it")
     for command in (todo, train):
@@ -42,12 +47,11 @@ def main(arguments: list[str] | None = None) -> int:
     train.add_argument("--only", default="", metavar="NAME", help="trainings whose names begin so")
     train.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
-    report.add_argument("--profile", default="paper")
     run.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     commands.add_parser(
         "federate", help="a federation of sites: federate simulate|server|site EXPERIMENT", add_help=False
     )
-    for command in (run, queue, report):
+    for command in (run, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
     given = parser.parse_args(arguments)
 
@@ -55,17 +59,18 @@ def main(arguments: list[str] | None = None) -> int:
         if given.command in ("missing", "train"):
             return trainings(given)
         if given.command == "report":
-            print(report_of(given.profile, given.figures))
+            from .notebook.report import report as report_of
+
+            print(report_of(given.figures))
             return 0
-        if given.command == "queue":
-            if given.list:
-                print(order(given.figures))
-                return 0
-            return int(any(o.status == "failed" for o in run_all(given.device, figures=given.figures)))
-        overrides = dict(override(text) for text in given.p)
+        names, began = given.notebooks, time.monotonic()
+        if not names and given.profile == "paper":  # the others train for hours: by name only
+            from .papers import rooms
+
+            names = [*rooms()]
         outcomes = batch.run(
-            given.notebooks, given.profile, given.jobs, overrides, given.source, given.figures, given.limit,
-            scheduler_of(given.backend, given.scheduler),
+            names, given.profile, given.jobs, dict(override(text) for text in given.p), given.source, given.figures,
+            given.limit, scheduler_of(given.backend, given.scheduler),
         )  # fmt: skip
     except KeyboardInterrupt:
         print("\nfedlib: interrupted; what is done is kept, and the same command goes on from there", file=sys.stderr)
@@ -73,19 +78,34 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"fedlib: {error}", file=sys.stderr)
         return 2
-    print()
-    custom = [o.folder for o in outcomes if o.folder.name.startswith("custom-")]
-    for name in sorted({o.folder.name.split("-")[0] for o in outcomes}):
-        print(report_of(name, given.figures, custom if name == "custom" else None), end="\n\n")
-    for o in outcomes:
-        print(f"{o.status:8} {o.notebook:28} {o.seconds:6.1f} s  {o.message}".rstrip())
-    where = [str(o.folder) for o in outcomes] if len(outcomes) < 3 else [f"{given.figures}/<notebook>/{given.profile}"]
-    print("Figures and results:", ", ".join(where))
+    print("", *summary(outcomes, given.figures, given.source, time.monotonic() - began), sep="\n")
     return int(any(o.status == "failed" for o in outcomes))
+
+
+def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, seconds: float) -> list[str]:
+    """The end of a run in a few lines: how long, what was made, where it is, what to do next."""
+    from .notebook import gallery
+
+    count = Counter(o.status for o in outcomes)
+    counts = ", ".join(f"{count[status]} {word}" for status, word in WORDS.items() if count[status])
+    pictures = sum(len([*o.folder.glob("*.png")]) for o in outcomes if o.status != "failed")
+    if failed := [o.notebook for o in outcomes if o.status == "failed"]:
+        counts += f" ({', '.join(failed)})"
+    folders = [str(o.folder) for o in outcomes]
+    where = ", ".join(folders) if len(folders) < 3 else f"{figures}/<notebook>/{outcomes[0].folder.name}"
+    return [
+        f"{len(outcomes)} notebook{'s' * (len(outcomes) != 1)} in {seconds // 60:.0f} min {seconds % 60:.0f} s: "
+        + counts,
+        f"Figures: {pictures} in {where}",
+        f"All of them, beside the papers' settings and printed numbers: {gallery.write(figures, notebooks)}",
+        "A quick run judges nothing; what the papers' settings gave: make report",
+        "Next: open that page in a browser; then make lab, and in it notebooks/05_pinn_forward.ipynb",
+    ]
 
 
 def trainings(given: argparse.Namespace) -> int:
     """``fedlib missing`` and ``fedlib train``."""
+    os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")  # float32 is float32, on an accelerator, too
     from .notebook import missing
     from .papers import rooms
 

@@ -15,7 +15,7 @@ from fedlib.federated import rounds
 from fedlib.federated.stack import stack
 from fedlib.files import ROOT
 from fedlib.models.networks import CartesianDeepONet, glorot_normal, mlp
-from fedlib.notebook import pages, style
+from fedlib.notebook import pages, style, widgets
 from fedlib.streams import stream
 
 from .chromium import browser  # noqa: F401, a fixture
@@ -112,7 +112,7 @@ def assert_starts_at_and_follows(box, words: str):
     picture = box.children[-1]
     before = picture.value
     assert words in picture.alt
-    box.children[1].value = box.children[1].options[0]
+    box.children[1].value = choices(box.children[1])[0]
     assert words not in picture.alt and picture.value != before
 
 
@@ -131,6 +131,8 @@ def every_move(box):
 
 def choices(control):
     """Some values of a control."""
+    if isinstance(control, widgets.Control):
+        return control.values if len(control.values) > 1 else []
     if isinstance(control, ipywidgets.SelectionSlider):
         return [o[1] if isinstance(o, tuple) else o for o in control.options] if len(control.options) > 1 else []
     if isinstance(control, (ipywidgets.IntSlider, ipywidgets.FloatSlider)):

@@ -18,7 +18,7 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 pytestmark = chromium.needed
 
 
-OPTIONS = shlex.split(re.search(r"jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
+OPTIONS = shlex.split(re.search(r"bin/jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
 
 
 @pytest.fixture
@@ -29,12 +29,16 @@ def page(browser):
 
 
 def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp_path, page):
+    """And with a page that says where to begin, without a question whether one wants news; nothing is saved unasked."""
     path = min(NOTEBOOKS.glob("*.ipynb"))
     notebook = nbformat.read(path, 4)
     static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "(../figures/" in c.source)
     with lab(tmp_path, ROOT, OPTIONS) as address:
         page.goto(f"{address}/?token=see")
-        assert page.url.startswith(f"{address}/lab/tree/notebooks")
+        page.locator(".jp-MarkdownViewer h1").get_by_text("Start here").wait_for(timeout=60_000)
+        page.wait_for_timeout(3000)
+        assert page.get_by_text("Jupyter news").count() == 0
+        assert page.evaluate("window.jupyterapp.commands.isToggled('docmanager:toggle-autosave')") is False
         page.goto(f"{address}/lab/tree/notebooks/{path.name}?reset")
         page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
         page.evaluate(f"Promise.all(['info', 'spec'].map(what => {PANEL}.context.sessionContext.session.kernel[what]))")
@@ -47,14 +51,13 @@ def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp
 
 
 EXPLORER = """
-from ipywidgets import IntSlider
 from fedlib.notebook.style import panels
-from fedlib.notebook.widgets import explore
+from fedlib.notebook.widgets import explore, slider
 def draw(a):
     fig, ((ax,),) = panels()
     ax.plot([0, 1], [0, a])
     return fig
-explore(draw, "a line", a=IntSlider(1, min=0, max=5))
+explore(draw, "a line", a=slider(range(6), 1))
 """
 
 
@@ -73,7 +76,7 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
         picture = page.locator(".jp-OutputArea-output img")
         before = picture.get_attribute("src")
         assert picture.get_attribute("alt") == "a line (a 1)"
-        page.locator(".noUi-handle").focus()
+        page.get_by_label("a", exact=True).focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function("document.querySelector('.jp-OutputArea-output img').alt == 'a line (a 2)'")
         assert picture.get_attribute("src") != before
@@ -90,3 +93,86 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
             page.get_by_role("button", name="Step one round").focus()
             page.keyboard.press(key)
             assert f"after {rounds} rounds" in page.locator("canvas[aria-label]").first.get_attribute("aria-label")
+
+
+LIVE = """
+from fedlib.federated.mixing import fedavg, isolated
+from fedlib.notebook import live
+from fedlib.notebook.widgets import choice, slider
+from fedlib.papers.fedsciml.forward.problem import poisson
+made = live.live(
+    poisson(), level=slider([2, 4, 8, 16, 32], 2, "subdomains n"), E=slider([5, 20], 5, "local steps E"),
+    mixing=choice([("FedAvg", fedavg), ("no one", isolated)], fedavg, "mixing"),
+)
+made.box
+"""
+STOP = (
+    "document.activeElement.getAttribute('aria-label') ?? document.activeElement.closest('[role=radiogroup]')"
+    "?.getAttribute('aria-label') ?? document.activeElement.innerText"
+)
+SAID = "document.querySelector('.jp-OutputArea-output img').alt"
+
+
+def test_a_live_piece_by_keyboard_alone_and_two_steps_at_once_while_it_plays(tmp_path, page):
+    """Each control is one stop of Tab. JupyterLab sends the first step to another thread of the kernel than the second:
+    the training went on in neither."""
+    with lab(tmp_path, tmp_path) as address:
+        hands.begin(page, address, tmp_path)
+        hands.run(page, LIVE, "img[src^=blob]")
+        page.get_by_role("button", name="Play").focus()
+        stops = [page.evaluate(STOP)]
+        for _ in range(6):
+            page.keyboard.press("Tab")
+            stops.append(page.evaluate(STOP))
+        assert stops == ["Play", "Step one round", "Reset", "pace", "subdomains n", "local steps E", "mixing"]
+        before = page.evaluate(SAID)
+        page.get_by_role("button", name="Play").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function(f"before => {SAID} !== before", arg=before)
+        page.wait_for_timeout(3000)
+        page.get_by_label("subdomains n").focus()
+        for _ in range(2):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(4000)
+        assert page.get_by_role("button", name="Pause").count() == 1, "the button says that it plays"
+        page.wait_for_function(f"before => {SAID} !== before", arg=page.evaluate(SAID), timeout=5000)
+        page.get_by_role("button", name="Pause").focus()
+        page.keyboard.press("Space")
+        page.get_by_role("button", name="Play").wait_for()
+        page.get_by_role("button", name="Reset").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function(f"{SAID}.includes('round 1, after local step')")
+        page.get_by_label("mixing", exact=True).locator("input:checked").focus()
+        page.keyboard.press("ArrowRight")
+        page.get_by_text("mixing: acts at the next average.").wait_for()
+        page.get_by_label("pace", exact=True).focus()
+        page.keyboard.press("ArrowDown")
+        assert page.get_by_label("pace", exact=True).input_value() == "each step", "a list takes keys in JupyterLab"
+
+
+PANEL_OF_05 = """
+from fedlib.notebook import widgets
+widgets.panel("05_pinn_forward")
+"""
+
+
+def test_the_panel_by_keyboard_alone(tmp_path, page):
+    with lab(tmp_path, tmp_path) as address:
+        hands.begin(page, address, tmp_path)
+        hands.run(page, PANEL_OF_05, "img[src^=blob]")
+        field = page.get_by_label("local_updates", exact=True)
+        field.focus()
+        page.keyboard.press("End")
+        page.keyboard.type("x")
+        wrong = page.get_by_text("local_updates = '5x'; expected int")
+        wrong.wait_for()
+        assert abs(wrong.bounding_box()["y"] - field.bounding_box()["y"]) < 30, "the message stands beside the field"
+        page.keyboard.press("Backspace")
+        wrong.wait_for(state="detached")
+        page.get_by_label("profile", exact=True).focus()
+        page.keyboard.type("paper")
+        page.get_by_text("It takes about").wait_for()
+        more = page.get_by_role("button", name=re.compile(r"\d+ more"))
+        more.focus()
+        page.keyboard.press("Enter")
+        page.get_by_label("helmholtz_side", exact=True).wait_for()

@@ -11,12 +11,15 @@ from fedlib.federated import sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
+from fedlib.notebook import pictures
 from fedlib.notebook.profiles import NOTEBOOKS
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
 from fedlib.papers.beyond.one_round import figures as one_round_figures
 from fedlib.papers.beyond.one_round import problem as one_round
-from fedlib.papers.fedsciml.forward import figures, problem
+from fedlib.papers.fedsciml.forward import problem
+from fedlib.papers.fedsciml.functions import claims as function_claims
+from fedlib.papers.fedsciml.functions import problem as functions
 
 from .test_notebooks import LESSONS
 
@@ -70,6 +73,12 @@ def test_a_lesson_speaks_plainly(name):
     assert "run.claim(" not in text_of(report, "code"), "run.judge takes all verdicts"
 
 
+SMALL = {
+    "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
+    "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, []",
+}
+"""A lesson -> what makes its run short."""
+
 FLIP = """
 import fedlib.federated.mixing as mixing
 import numpy as np
@@ -86,7 +95,7 @@ def test_a_flipped_sign_in_the_mixing_turns_facts_red(name):
     kept = [said(cell) for cell in facts if not cell.source.startswith("show(")]
     for cell in notebook.cells:
         if "parameters" in cell.metadata.get("tags", []):
-            cell.source += "\nproblems, rounds, gap_rules = ['poisson'], {'poisson': 20}, []\nbackend = 'eager'"
+            cell.source += f"\n{SMALL[name]}\nbackend = 'eager'"
     notebook.cells.insert(0, nbformat.v4.new_code_cell(FLIP))
     NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": NOTEBOOKS}}).execute()
     now = [said(cell) for cell in facts if not cell.source.startswith("show(")]
@@ -98,13 +107,65 @@ def said(cell):
     return "".join(output.get("text", "") for output in cell.outputs).splitlines()
 
 
+# notebook 04
+
+
+@pytest.fixture(scope="module")
+def halves():
+    history = stored("04_function_approximation", "line")
+    solved = pictures.stored_solutions(history, functions.gramacy_lee())
+    return history, {n: {label: percent(u, solved.truth) for label, u in of.items()} for n, of in solved.models.items()}
+
+
+def test_04_what_the_slider_shows_is_what_the_text_promises(halves):
+    history, shown = halves
+    text = text_of(parts("04_function_approximation")[0])
+    without_waves = 20.9  # the polynomial alone, see the test of the claim
+    assert without_waves / 2 < shown[2]["federated"] < min(shown[2][f"isolated client {k}"] for k in (1, 2)) / 2
+    assert "the whole curve in the rough, but not its waves" in text
+    assert abs(shown[20]["federated"] - without_waves) < 1 and shown[20]["federated"] > shown[2]["federated"]
+    assert shown[100]["federated"] < 1 and shown[100]["isolated client 1"] < 1.5
+    median = of_each(history)[-1].sel(kind="federated").median("seed")
+    assert abs(median.sel(level=20).item() - without_waves) < 1, "no wave at all"
+    assert (
+        0.8 < median.sel(level=20).item() / median.sel(level=2).item() < 1.3 and "as high at 20 pieces as at 2" in text
+    )
+    line = functions.gramacy_lee()
+    far, near = (line.distance(line.data(n, 0)) for n in (2, 20))
+    assert far / near == pytest.approx(10, rel=0.01) and "ten times closer together" in text
+
+
+def test_04_alone_each_is_right_at_home_and_lost_elsewhere(halves):
+    history, _ = halves
+    solved = pictures.stored_solutions(history, functions.gramacy_lee())
+    for home, other in function_claims.own_and_other(solved, 2):
+        assert home < 10 and other > 100
+
+
+def test_04_the_curve_is_told_as_it_is():
+    """Where the wave is strong, and where the polynomial is steep."""
+    text = text_of(parts("04_function_approximation")[0])
+    assert "The wave is strong on the left and weak on the right; the polynomial is flat on the left" in text
+    x = np.array([-0.95, 0.95])
+    strength, slope = 1 / (2 * x + 3), 4 * (x + 0.5) ** 3
+    assert strength[0] > 4 * strength[1] and abs(slope[0]) < 0.1 * abs(slope[1])
+
+
+def test_04_what_the_sentence_above_the_live_piece_says_is_seen():
+    """At its settings the polynomial is there after fifty rounds, and no wave."""
+    at = {"rounds": 50, "local": Local(20), "lr": 0.003, "backend": "eager"}
+    history = sweep(functions.gramacy_lee(width=48), [2], [0], ["federated"], **at)
+    assert 19 < of_each(history)[-1].item() < 25
+    assert "becomes the polynomial, and stays there" in text_of(parts("04_function_approximation")[0])
+
+
 # notebook 05
 
 
 @pytest.fixture(scope="module")
 def poisson():
     history = stored("05_pinn_forward", "poisson")
-    return of_each(history)[-1], figures.stored_solutions(history, problem.poisson())
+    return of_each(history)[-1], pictures.stored_solutions(history, problem.poisson())
 
 
 def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):

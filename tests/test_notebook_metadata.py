@@ -4,6 +4,8 @@ When a kernel connects, JupyterLab writes its kernelspec and its language_info i
 changed unless both are there already, word by word.
 """
 
+import re
+
 import nbformat
 import pytest
 from ipykernel.ipkernel import IPythonKernel
@@ -32,3 +34,17 @@ def version_of(notebook):
 
 def test_one_python_wrote_all_notebooks():
     assert len({version_of(nbformat.read(path, 4)) for path in PATHS}) == 1
+
+
+def test_links_of_the_start_page_lead_somewhere():
+    links = re.findall(r"\]\(([^)]+\.ipynb)\)", (NOTEBOOKS / "START.md").read_text())
+    assert len(links) > 10 and not [link for link in links if not (NOTEBOOKS / link).exists()]
+
+
+PAPERS = {"01": "10.3390/a15090325", "05": "arxiv.org/abs/2410.13141", "08": "arxiv.org/abs/2506.08169"}
+
+
+@pytest.mark.parametrize(("number", "link"), PAPERS.items())
+def test_a_notebook_links_to_its_paper(number, link):
+    (path,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
+    assert link in path.read_text()

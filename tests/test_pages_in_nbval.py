@@ -28,6 +28,21 @@ def test_a_figure_cell_shows_a_picture(tmp_path, source, passes):
     assert ("shows none with an alt text" in done.stdout) is not passes
 
 
+TABLE = f"{IMPORTS}\npages.table(['claim', 'verdict'], [['it falls', 'holds']])"
+
+
+@pytest.mark.parametrize(("words", "passes"), [("holds", True), ("does not hold", False)])
+def test_the_words_of_a_table_are_compared_and_not_how_it_is_laid_out(tmp_path, words, passes):
+    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
+    data = {"text/markdown": "| laid out | otherwise |", "text/plain": f"claim     verdict\nit falls  {words}"}
+    tags = {"tags": ["nbval-check-output"]}
+    cell = new_code_cell(TABLE, outputs=[new_output("display_data", data)], execution_count=1, metadata=tags)
+    nbformat.write(new_notebook(cells=[cell]), tmp_path / "one.ipynb")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
+    done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
+    assert ("1 passed" in done.stdout) is passes, done.stdout[-2000:]
+
+
 LATE = """
 import os, time
 from IPython import get_ipython

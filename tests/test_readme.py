@@ -1,4 +1,4 @@
-"""The README's own commands work: those that are ours are run as they stand, of `make` the target exists."""
+"""Commands of README and docs/running.md work: ours are run as they stand, of `make` the target exists."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import pytest
 from fedlib.files import ROOT
 from fedlib.notebook.profiles import NOTEBOOKS
 
-TEXT = (ROOT / "README.md").read_text()
+TEXT = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/running.md"))
 FENCED = [line for block in re.findall(r"^```\w*\n(.*?)^```", TEXT, re.M | re.S) for line in block.splitlines()]
 PROGRAM = re.compile(r"(\$ )?(\S*/)?(python|papermill) ")
 COMMANDS = [shlex.split(line.removeprefix("$ "), comments=True) for line in FENCED if PROGRAM.match(line)]

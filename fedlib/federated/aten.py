@@ -1,12 +1,13 @@
 """A torch function as one of arrays of JAX (``in_jax``), and what the operations of torch mean there (``TABLE``): those
 that steps of networks, losses and optimisers come down to.
 
-torch writes down which operations it does with an example (``make_fx``: forward, backward and optimiser, batched).
+``recording`` writes down which operations torch does with an example: forward, backward and optimiser, batched.
 """
 
 import operator
 import os
 from collections.abc import Callable
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from torch import Tensor
 from torch._decomp import core_aten_decompositions
 from torch.func import functionalize
 from torch.fx import GraphModule, map_arg
-from torch.fx.experimental.proxy_tensor import make_fx
+
+from .recording import recorded
 
 # as many threads as torch has: JAX takes one per core, and two that share such small work need a third more time in all
 os.environ["PJRT_NPROC"] = str(torch.get_num_threads())
@@ -101,6 +103,13 @@ def put(x, indices, values, accumulate=False):
     return at.add(values) if accumulate else at.set(values)
 
 
+def product(a, b):
+    """a @ b. XLA's fast product on a processor does not read a transposed, as a gradient of weights asks for: then
+    a is written out, unless b is a single column."""
+    written = b.shape[-1] > 1 and jax.default_backend() == "cpu"
+    return jnp.matmul(lax.optimization_barrier(a) if written else a, b)
+
+
 FAR = 2.0**16
 """Up to here the reduction of ``turned`` is exact to float32's rounding; beyond it, XLA's own sine computes."""
 
@@ -165,8 +174,8 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "gt": operator.gt,
     "where": jnp.where,
     "clamp": lambda x, low=None, high=None: jnp.clip(x, low, high),
-    "bmm": jnp.matmul,
-    "mm": jnp.matmul,
+    "bmm": product,
+    "mm": product,
     "sum": over(jnp.sum),
     "mean": over(jnp.mean),
     "var_mean": var_mean,
@@ -218,6 +227,12 @@ class InJax(NamedTuple):
         return self.function(*arguments)
 
 
+@cache
+def simpler() -> dict:
+    """Operation of torch -> a function that does the same with simpler ones."""
+    return dict(core_aten_decompositions().items())  # torch's own table does not know ``get``
+
+
 def in_jax(function: Callable, *example) -> InJax:
     """A torch function as one of arrays: what it does with the example is written down, without side effects."""
     tree, result_tree = jax.tree, []
@@ -230,11 +245,10 @@ def in_jax(function: Callable, *example) -> InJax:
 
     twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
     try:
-        graph = make_fx(functionalize(pure), decomposition_table=core_aten_decompositions())(*twice_is_two)
+        graph = recorded(functionalize(pure), twice_is_two, simpler())
     except RuntimeError as error:  # of torch: it looks at a number, or has a gradient of its own
         raise NotImplementedError(f"torch cannot write this down; train with backend='eager' ({error})") from error
-    graph.graph.eliminate_dead_code()  # no argument goes, used or not
-    captured = [getattr(graph, node.target).detach() for node in graph.graph.find_nodes(op="get_attr")]
+    captured = [getattr(graph, node.target) for node in graph.graph.find_nodes(op="get_attr")]
     run = as_jax(graph)
     return InJax(lambda captured, *given: tree.unflatten(result_tree[0], run(captured, tree.leaves(given))), captured)
 
@@ -259,5 +273,5 @@ def as_jax(graph: GraphModule) -> Callable:
 
 def of_the_kind(node, result):
     """A result with the kind of number that it has in torch, whose rules for mixed kinds differ."""
-    meta = node.meta.get("tensor_meta")
-    return result.astype(str(meta.dtype).removeprefix("torch.")) if hasattr(meta, "dtype") else result
+    dtype = node.meta.get("dtype")
+    return result.astype(str(dtype).removeprefix("torch.")) if dtype else result

@@ -1,4 +1,4 @@
-"""How local steps are computed: eagerly, or as a compiled program of XLA.
+"""How local steps are computed: eagerly, from a record of what is eagerly done, or as a compiled program of XLA.
 
 A backend is a pair. ``steps``(theta, state, lr, pool, segment) takes all steps of a segment, in place in theta [n, P]
 and the optimiser's state, with rates lr [n, 1], and returns the losses [S, n] before each step. ``rounds`` plays
@@ -6,7 +6,9 @@ several whole rounds as one program, see ``xla.rounds_by``; None where there is 
 rounding and in speed, and in nothing else.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import wraps
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from torch.func import functional_call, grad_and_value, vmap
 
 from .batches import Segment, each_batch
 from .optimizers import Optimizer
+from .recording import recorded
 from .stack import as_dict
 
 
@@ -34,6 +37,37 @@ def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
 
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         return torch.stack([step(theta, state, lr, batch) for batch in each_batch(pool, segment)])
+
+    return Backend("eager", steps)
+
+
+SEEN = 20  # steps; writing down how one is done costs as much as this saves in as many
+
+
+def replayed(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
+    """``eager`` to the last bit, in half the time where models are small: the operations of a step are written down
+    once per shape and then done again, without what finds them out (``vmap``, autograd). Loss and optimiser may do
+    nothing but compute; where one looks at a number in a tensor, all steps are eager."""
+    step = stepping(net, summed_gradient(net, loss), optimizer)
+    seen, graphs = Counter(), {}
+
+    def one(theta, state, lr, batch):
+        changed, read = (theta, *state.values()), (lr, *batch.values())
+        shapes = tuple((x.shape, x.stride()) for x in (*changed, *read))
+        seen[shapes] += 1
+        if seen[shapes] == SEEN:
+
+            def flat_step(theta, *others):
+                of_state, lr, of_batch = others[: len(state)], others[len(state)], others[len(state) + 1 :]
+                named = dict(zip(state, of_state, strict=True)), lr, dict(zip(batch, of_batch, strict=True))
+                return [step(theta, *named)]
+
+            with suppress(NotImplementedError):
+                graphs[shapes] = recorded(flat_step, [x.clone() for x in changed] + [x.detach() for x in read])
+        return graphs[shapes](*changed, *read)[0] if shapes in graphs else step(theta, state, lr, batch)
+
+    def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
+        return torch.stack([one(theta, state, lr, batch) for batch in each_batch(pool, segment)])
 
     return Backend("eager", steps)
 

@@ -48,7 +48,7 @@ class Experiment(NamedTuple):
         residuals: (predict, batch) -> [B, c] of ONE client, where its loss is sum_i w_i |r_i|^2, the weighted mean
             square; else loss: (predict, batch) -> scalar, as in ``train``.
         data: (level, seed) -> ``Data``. evaluate: (predict, test) -> errors by name, of ONE model.
-        rounds, local, lr, decay, fraction, server: as in ``train`` and ``Federation``.
+        rounds, local, lr, decay, fraction, server, common_init: as in ``train`` and ``Federation``.
         init, constants, optimizer, reset_moments, noise, personal: as in ``play``.
         answer: (predict, test) -> what the network says [n] or [n, fields] at test["x"] [n, d], beside the truth
             test["u"]; for pictures. coordinates: a letter for each of the d. level: what a level is called.
@@ -73,6 +73,7 @@ class Experiment(NamedTuple):
     constants: Mapping[str, Tensor] = {}
     optimizer: Optimizer | None = None
     reset_moments: bool = False
+    common_init: bool = True
     noise: tuple[int, ...] | None = None
     personal: Sequence[str] = ()
     answer: Callable | None = None
@@ -132,7 +133,8 @@ def federation(
 
     Who is alone has no server, and nobody to wait for: server and fraction are those of federations only.
     """
-    settings = {"lr": experiment.lr, "decay": experiment.decay, "seed": seed, "name": experiment.name} | settings
+    own = {name: getattr(experiment, name) for name in ("lr", "decay", "common_init", "name")}
+    settings = own | {"seed": seed} | settings
     if KINDS[kind] is None:
         return centralised(owners, **{k: v for k, v in settings.items() if k not in ("server", "fraction", "mixing")})
     if kind == "federated":

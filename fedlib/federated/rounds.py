@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
-from .backends import Backend, eager, summed_gradient, with_constants
+from .backends import Backend, eager, replayed, summed_gradient, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
 from .checks import check_constants, check_noise
 from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
@@ -49,7 +49,8 @@ def play(
         personal: names of parameters that stay at the clients and are never mixed.
         init: draws a row's start, see ``stack.draw_parameters``.
         constants: tensors that all clients share (residual points, say); they come with every batch and every test.
-        backend: "eager" or "xla", see ``backends``; or "auto", which compiles where much lies ahead.
+        backend: "eager" or "xla", see ``backends``; or "auto", which compiles where much lies ahead, and else computes
+            what eager does from a record: a loss may then not do anything but compute.
         state: go on from here, as a ``Round`` left it. rounds: how many you will want, if you know; "auto" asks.
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
@@ -126,7 +127,8 @@ def prepared(
 
 def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mapping, batch: Mapping) -> Backend:
     """The backend of a name. "auto" is a rule on what is known beforehand, the same on every machine: XLA where so many
-    steps lie ahead that compiling pays, if JAX has the device and knows all operations of a step.
+    steps lie ahead that compiling pays, if JAX has the device and knows all operations of a step; else what eager does,
+    from a record.
 
     training: net, loss, optimizer. steps: of blocks. varied: whether others of them come in other rounds. batch: of one
     client [1, B, ...].
@@ -135,12 +137,14 @@ def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mappi
         raise ValueError(f"backend = {name!r}: expected one of auto, eager, xla")
     if name == "xla" and find_spec("jax") is None:
         raise ValueError("backend = 'xla' needs jax (pip install jax), which is not here; 'auto' takes what there is")
-    if name == "eager" or (name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None)):
+    if name == "eager":
         return eager(*training)
+    if name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None):
+        return replayed(*training)
     from .xla import has_device, knows_all, xla
 
     if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
-        return eager(*training)
+        return replayed(*training)
     return xla(*training, varied)
 
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..federated.experiment import Experiment, federation
 from ..federated.federation import Federation
-from ..notebook.hashes import closure, syntax
+from ..files import ROOT
 
 NEEDED = {
     "make": "def make(), which returns a fedlib.federated.experiment.Experiment",
@@ -91,14 +91,10 @@ def pool_of(plan: Plan, clients: Sequence[int]) -> tuple[dict, list[np.ndarray]]
 
 @cache
 def identity(path: Path | str) -> dict[str, str]:
-    """What has to be the same on all machines: hashes of the experiment and of the code that it needs.
+    """What has to be the same on all machines: hashes of the experiment's file and of all of fedlib's.
 
-    Comments and docstrings are no part of it, nor is the data.
+    The data is no part of it.
     """
-    source = Path(path).read_text()
-    files = closure([source, "import fedlib.machines.site, fedlib.machines.server"])
-    code = [syntax(path.read_text()) for path in sorted(files)]
-    return {
-        name: hashlib.sha256("\n".join(text).encode()).hexdigest()[:12]
-        for name, text in {"experiment": [syntax(source)], "code": code}.items()
-    }
+    library = [of.read_bytes() for of in sorted((ROOT / "fedlib").rglob("*.py"))]
+    contents = {"experiment": [Path(path).read_bytes()], "code": library}
+    return {name: hashlib.sha256(b"\0".join(of)).hexdigest()[:12] for name, of in contents.items()}

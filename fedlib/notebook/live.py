@@ -3,13 +3,14 @@
 import asyncio
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from functools import partial
 from html import escape
 from typing import NamedTuple
 
 import ipywidgets
+import torch
 
 from ..federated.experiment import Experiment
 from ..federated.mixing import fedavg, isolated, ring
@@ -17,10 +18,10 @@ from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
 from . import pages
 from .live_views import experiment_panels, experiment_scene, remember, view, words
-from .player import PACES, Player
+from .player import PACES, STORY, Player
 from .redraw import painter
 from .watching import Moment, Training, watched_experiment
-from .widgets import Picture, fresh_memory, newest_only, slider
+from .widgets import Picture, choice, fresh_memory, in_turn, newest_only, prepare, slider
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
 SERVERS = {"mean": None, "momentum": fedavgm(0.8), "FedAdam": fedadam(0.01)}
@@ -85,7 +86,7 @@ def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
 
 def live(
     what: Experiment | Callable[..., Training], scene: Callable | None = None, alt: str = "", panels: int = 1,
-    **controls: ipywidgets.Widget | Sequence,
+    idle: Callable[..., Collection[str]] = lambda **values: (), **controls: ipywidgets.Widget | Sequence,
 ) -> Live:  # fmt: skip
     """Buttons and controls in front of a training that starts anew whenever a control moves.
 
@@ -97,29 +98,33 @@ def live(
         scene: (axes, training, moment), draws the problem in ``panels`` axes; in the same limits: that is fast. That of
             an experiment is ``experiment_scene``.
         alt: what the picture shows, for those who cannot see it; where the training stands is added.
+        idle: values -> names of the controls that have no effect just now; they are disabled.
         controls: a widget, or the values of a slider that begins with the first one.
     """
     controls = {
         name: control if isinstance(control, ipywidgets.Widget) else slider(control, control[0], WORDS.get(name, ""))
         for name, control in controls.items()
     }
+    rows = prepare(controls)
     setup = partial(watched_experiment, what) if isinstance(what, Experiment) else what
     if isinstance(what, Experiment):
         panels = experiment_panels(setup(**{name: control.value for name, control in controls.items()}))
         scene, alt = experiment_scene, alt or f"{what.name}: left what the clients and the server say and the truth"
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
-    shown: dict = {}  # the training that is looked at, its past
+    shown: dict = {}  # the training that is looked at, its past, the values that it was made from, its first moment
+    wanted = False  # that it plays, whether or not a thread is at it just now
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # no kernel, as in a test
         loop = None
 
-    def update(moment: Moment):
+    def update(moment: Moment, words_below: str = ""):
         training, past = shown["training"], shown["past"]
         errors = remember(past, training, moment)
-        said = ", ".join(f"{name} {value:.3g} %" for name, value in errors.items())
+        numbers = ", ".join(f"{name} {value:.3g} %" for name, value in errors.items())
         image = paint(view(scene, training, moment, past, panels))
-        picture.alt, picture.value, message.value = f"{alt} ({words(moment)}; mean errors: {said})", image, ""
+        picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers})"
+        picture.value, message.value = image, words_below
 
     def follow(moment: Moment):
         """In the thread that plays: the kernel's own loop draws, and the next moment waits for it."""
@@ -138,42 +143,79 @@ def live(
         while not drawn.wait(0.02) and not player.pausing.is_set():
             pass
 
-    def say(error: Exception | None):
-        text = f"<b>{escape(str(error))}</b>" if error else ""
-        if error and loop:
-            loop.call_soon_threadsafe(setattr, message, "value", text)
-        elif error:
-            message.value = text
+    def want(playing: bool):
+        """The button says what it does when it is pressed next."""
+        nonlocal wanted
+        wanted = playing
+        play.description, play.icon = ("Pause", "pause") if playing else ("Play", "play")
 
-    def reset(go_on: bool = False):
+    def ended(error: Exception | None):
+        """A thread has: by itself, because it was paused, or because another training plays."""
+        if error:
+            message.value = f"<b>{escape(str(error))}</b>"
+        if error or not player.playing:
+            want(False)
+
+    def say(error: Exception | None):
+        """In the thread that plays."""
+        if loop:
+            loop.call_soon_threadsafe(loop.call_later, 0.05, ended, error)
+        elif error:
+            ended(error)
+
+    def reset():
+        """From the beginning; it goes on by itself where it was wanted to play."""
         player.stop()
+        values = {name: control.value for name, control in controls.items()}
+        for name, control in controls.items():
+            control.disabled = name in idle(**values)
+        before, walk = shown.get("values", values), shown.get("walk")
         try:
-            shown["training"], shown["past"] = setup(**{name: c.value for name, c in controls.items()}), {}
-            update(player.reset())
+            shown["training"], shown["past"] = setup(**values), {}
+            moment = player.reset()
+            shown["values"], shown["walk"] = values, moment.walk
+            moved = [controls[name].description for name in values if values[name] != before.get(name)]
+            same = moved and walk is not None and torch.equal(walk, moment.walk)
+            update(moment, f"<i>{escape(' and '.join(moved))}: acts at the next average.</i>" if same else "")
         except (ValueError, FloatingPointError) as error:
-            say(error)
+            message.value = f"<b>{escape(str(error))}</b>"
             return
-        if go_on:
+        if wanted:
             player.play()
 
-    player = Player(lambda halted: shown["training"].begin(halted), follow, say)
-    anew = newest_only(lambda: reset(player.playing and not player.pausing.is_set()))
-    pace = ipywidgets.SelectionSlider(options=PACES, description="pace")
-    pace.observe(lambda change: setattr(player, "pace", change["new"]), "value")
+    def press_play():
+        want(not wanted)
+        if wanted:
+            player.play()
+        else:
+            player.pause()
+
+    def press_step():
+        want(False)
+        player.step()
+
+    def press_reset():
+        want(False)
+        reset()
+
     presses = {
-        "Play": lambda _: player.play(),
-        "Pause": lambda _: player.pause(),
-        "Step one round": lambda _: player.step(),
-        "Reset": lambda _: reset(),
+        "Play": (press_play, "Train and show it; press again to pause."),
+        "Step one round": (press_step, "Go on to the next average."),
+        "Reset": (press_reset, "Begin anew, from the same weights."),
     }
-    buttons = [ipywidgets.Button(description=name, tooltip=name) for name in presses]
-    for button, press in zip(buttons, presses.values(), strict=True):
-        button.on_click(press)
-    for name, control in controls.items():
-        control.description = control.description or name.replace("_", " ")
-        control.style.description_width, control.layout.width = "100px", "330px"
+    buttons = [ipywidgets.Button(description=name, tooltip=tip) for name, (_, tip) in presses.items()]
+    play = buttons[0]
+    for button, (press, _) in zip(buttons, presses.values(), strict=True):
+        button.on_click(in_turn(press))
+    player = Player(lambda halted: shown["training"].begin(halted), follow, say)
+    pace = choice(
+        [STORY, *PACES], STORY, "pace", "Slow, then fast: two rounds step by step, three one by one, then all."
+    )
+    pace.observe(lambda change: setattr(player, "pace", change["new"]), "value")
+    anew = newest_only(reset)
+    for control in controls.values():
         control.observe(anew, "value")
+    want(False)
     reset()
     fresh_memory()
-    rows = ipywidgets.HBox([*controls.values()], layout=ipywidgets.Layout(flex_flow="row wrap"))
     return Live(ipywidgets.VBox([ipywidgets.HBox([*buttons, pace]), rows, message, picture]), player, picture)

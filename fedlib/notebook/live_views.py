@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..federated.partitions import private
 from .pictures import shade
-from .style import CLIENTS, COLORS, growth
+from .style import CLIENTS, COLORS, DASHES, MARKERS, growth
 from .watching import Moment, Training
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
@@ -90,7 +90,7 @@ def draw_models(ax, x: np.ndarray, clients: np.ndarray, given: np.ndarray, momen
     for k, fit in enumerate(clients):
         faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2)
         name = f"client {k + 1}" if label and k < len(CLIENTS) else f"_client {k + 1}"
-        ax.plot(x, fit, ":", color=CLIENTS[k % len(CLIENTS)], label=name, **faint)
+        ax.plot(x, fit, ls=DASHES[k % len(DASHES)], color=CLIENTS[k % len(CLIENTS)], label=name, **faint)
     for i, fit in enumerate(given):
         name = ("_" if i or not label else "") + ("after the exchange" if moment.averaged else "where the round began")
         ax.plot(x, fit, "-" if moment.averaged else "--", color=COLORS["federated"], label=name)
@@ -114,7 +114,7 @@ def draw_errors(ax, past: Mapping[str, list]) -> None:
     """Errors (%) over the rounds, both logarithmic."""
     for name, values in past.items():
         if name == "clients":
-            ax.plot(*np.transpose(values), ".", ms=4, color=CLIENTS[0], label="clients apart")
+            ax.plot(*np.transpose(values), ".", ms=4, color="0.45", label="clients apart")
         else:
             color, ls = LINES.get(name, (COLORS["federated"], "-"))
             ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
@@ -163,7 +163,8 @@ def draw_weights(ax, training: Training, moment: Moment) -> None:
     for k, path in zip(at_work, way / unit, strict=True):
         color = CLIENTS[k % len(CLIENTS)]
         ax.plot(*path[: moment.step + 1].T, "-", lw=1.5, marker=".", ms=4, color=color)
-        ax.plot(*path[moment.step], "o", ms=7, color=color, alpha=0.35 if moment.averaged else 1)
+        marker = MARKERS[k % len(MARKERS)]
+        ax.plot(*path[moment.step], marker, ms=7, color=color, alpha=0.35 if moment.averaged else 1)
         if moment.averaged:
             after = (moment.done.after[own][k] - moment.walk[own][k, 0]).numpy() @ axes.T / unit
             ax.plot(*np.stack([path[-1], after]).T, ":", lw=1, color="0.4")

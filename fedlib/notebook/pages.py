@@ -54,13 +54,28 @@ def show(*functions: Callable) -> None:
     display({"text/markdown": f"```python\n{source}```", "text/plain": source}, raw=True)
 
 
+NUMBER = re.compile(r"[-−–+<>≈~]? ?\d|-$|nan|$")
+"""What begins like a number, or says that there is none."""
+
+MARKS = {
+    **dict.fromkeys(("holds", "met", "consistent"), "✓"),
+    **dict.fromkeys(("does not hold", "missed"), "✗"),
+    **dict.fromkeys(("lower", "lower (better)", "higher", "higher (better)"), "≠"),
+    "not run": "○",
+}
+"""Words of verdicts; the mark is for the eye, the words are what is compared."""
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence]) -> None:
-    """Show a table; cells are text or numbers (three digits), the first column is left-aligned."""
+    """Show a table; cells are text or numbers (three digits). Words stand left, numbers right, verdicts have a mark."""
     text = [[c if isinstance(c, str) else f"{c:.3g}" for c in row] for row in rows]
-    lines = [[str(h) for h in header], [":--"] + ["--:"] * (len(header) - 1), *text]
     if ragged := [row for row in text if len(row) != len(header)]:
         raise ValueError(f"a row has {len(ragged[0])} cells, the header {len(header)}: {ragged[0]}")
-    markdown = "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
+    numbers = [all(map(NUMBER.match, column)) for column in zip(*text, strict=True)]
+    sides = ["--:" if i and right else ":--" for i, right in enumerate(numbers)]
+    lines = [[str(h) for h in header], sides or [":--"] * len(header), *text]
+    marked = [[f"{MARKS[c]} {c}" if c in MARKS else c for c in line] for line in lines]
+    markdown = "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in marked)
     display({"text/markdown": markdown, "text/plain": columns([header, *text])}, raw=True)
 
 

@@ -12,21 +12,25 @@ from pathlib import Path
 import ipywidgets
 
 from . import batch, profiles, settings
-from .jobs import Job, Outcome
-from .outputs import is_done
-from .widgets import Picture
-from .worker import cells_done
+from .batch import Outcome, Running
+from .profiles import core_seconds, read_result
+from .widgets import Control, Picture, choice, in_turn
+from .worker import cells_done, is_done
 
 EVERY = 0.5  # s between two looks at a run
 NONE = ("none yet",)  # what there is to choose from where there is no figure
+MATTER = "problems", "seeds", "rounds", "local_updates", "clients", "levels", "lr", "batch_size", "fraction"
+FIRST = 5  # parameters in sight at once; the others are behind a button
+WIDE = "440px"  # of a control
+LONG = 3600  # s: what is estimated to take longer is said in bold
 
 
 def control_of(name: str, hint: str, value, options: tuple = ()) -> ipywidgets.Widget:
-    """A control for a typed parameter: a tick, a choice, or a field with the value as Python writes it."""
+    """A control for a typed parameter: a choice, or a field with the value as Python writes it."""
     if hint == "bool":
-        return ipywidgets.Checkbox(value, description=name, indent=False)
+        return choice([("yes", True), ("no", False)], value, name)
     if value in options:
-        return ipywidgets.ToggleButtons(options=options, value=value, description=name)
+        return choice(options, value, name)
     return ipywidgets.Text(written(value), description=name, continuous_update=True)
 
 
@@ -48,9 +52,10 @@ def read(text, hint: str):
 def refused(notebook: Path, values: Mapping) -> str:
     """What the runner says against these values, or nothing."""
     try:
-        settings.check(profiles.check_parameters(notebook, values))
+        profiles.check_parameters(notebook, values)
+        settings.check(values)
     except ValueError as error:
-        return str(error)
+        return str(error).removeprefix(f"{notebook.stem}: ")
     return ""
 
 
@@ -62,40 +67,80 @@ def command(notebook: str, profile: str, overrides: Mapping) -> str:
     return shlex.join(parts)
 
 
+def in_order(names: Mapping) -> list[str]:
+    """Those that matter first, the others as the notebook has them."""
+    return sorted(names, key=lambda name: MATTER.index(name) if name in MATTER else len(MATTER))
+
+
+def amount(value) -> float:
+    """How much a parameter asks for: a number itself, of a list how many, of a dict the sum of its values."""
+    if isinstance(value, Mapping):
+        return sum(map(amount, value.values()))
+    return len(value) if isinstance(value, list) else value
+
+
+def times(expected: Mapping, values: Mapping) -> float:
+    """How much longer a run takes with these values: rounds x local steps x seeds."""
+    factor = 1.0
+    for name in ("rounds", "local_updates", "seeds"):
+        if name in expected and amount(expected[name]):
+            factor *= amount(values[name]) / amount(expected[name])
+    return factor
+
+
+def in_time(seconds: float) -> str:
+    """3 s, 4 min, 5 h, 6 days."""
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}".replace(",", " ")
+    return f"{seconds:.0f} s"
+
+
 class Panel:
     """The state behind ``panel``: what is chosen, the job that runs, what it left."""
 
     def __init__(self, notebook: Path, figures: Path):
         self.notebook, self.figures, self.job, self.taking = notebook, figures, None, False
-        self.hints, helps = profiles.parameters_of(notebook), profiles.helps_of(notebook)
-        names = profiles.profiles_of(notebook)
-        self.profile = ipywidgets.ToggleButtons(options=names, description="profile")
+        self.hints, self.helps = profiles.parameters_of(notebook), profiles.helps_of(notebook)
+        self.profile = choice(profiles.profiles_of(notebook), words="profile", tooltip="Sets all parameters below.")
         self.controls = {
-            name: control_of(name, hint, value, getattr(settings.USUAL.get(name), "options", ()))
-            for name, (hint, value) in self.hints.items()
+            name: control_of(name, *self.hints[name], getattr(settings.USUAL.get(name), "options", ()))
+            for name in in_order(self.hints)
             if name != "profile"
         }
-        self.message, self.line = ipywidgets.HTML(), ipywidgets.Text(description="the same", disabled=False)
+        self.notes = {name: ipywidgets.HTML() for name in self.controls}
+        self.message, self.estimate = ipywidgets.HTML(), ipywidgets.HTML()
+        self.line = ipywidgets.Text(description="the same", tooltip="The line for a terminal that does the same run.")
         self.run, self.cancel = (ipywidgets.Button(description=word, tooltip=word) for word in ("Run", "Cancel"))
         self.progress = ipywidgets.IntProgress(description="cells")
-        self.figure = ipywidgets.SelectionSlider(options=NONE, description="figure")
+        self.figure = Control(NONE, NONE[0], "list", "figure", "Which figure is shown below.")
+        self.profile.layout.width = self.figure.layout.width = WIDE
         self.pictures = {words: Picture() for words in ("this run", "quick", "paper")}
-        rows = [self.profile]
+        rows = []
         for name, control in self.controls.items():
-            control.style.description_width, control.layout.width = "150px", "480px"
-            rows.append(ipywidgets.HBox([control, ipywidgets.HTML(f"<small>{escape(helps[name])}</small>")]))
+            control.tooltip, control.layout.width = self.helps[name], WIDE
+            if not isinstance(control, Control):
+                control.style.description_width = "150px"
+            self.notes[name].layout.flex = "1 1 300px"
+            rows.append(ipywidgets.HBox([control, self.notes[name]], layout=ipywidgets.Layout(flex_flow="row wrap")))
             control.observe(self.check, "value")
+        self.others = ipywidgets.VBox(rows[FIRST:], layout=ipywidgets.Layout(display="none"))
+        self.more = ipywidgets.Button(description=f"{len(rows[FIRST:])} more", tooltip="Show or hide the others.")
         self.line.layout.width = "98%"
-        beside = [
-            ipywidgets.VBox([ipywidgets.HTML(f"<b>{words}</b>"), picture], layout=ipywidgets.Layout(width="33%"))
+        self.beside = {
+            words: ipywidgets.VBox([ipywidgets.HTML(f"<b>{words}</b>"), picture], layout={"flex": "1 1 480px"})
             for words, picture in self.pictures.items()
-        ]
-        buttons = ipywidgets.HBox([self.run, self.cancel, self.progress])
-        self.box = ipywidgets.VBox([*rows, self.message, self.line, buttons, self.figure, ipywidgets.HBox(beside)])
-        self.profile.observe(self.take_profile, "value")
-        self.run.on_click(self.start)
-        self.cancel.on_click(lambda _: self.end("cancelled"))
-        self.figure.observe(self.look_at, "value")
+        }
+        buttons = ipywidgets.HBox([self.run, self.cancel, self.progress, self.message])
+        below = ipywidgets.HBox([*self.beside.values()], layout=ipywidgets.Layout(flex_flow="row wrap"))
+        self.box = ipywidgets.VBox(
+            [self.profile, *rows[:FIRST], self.more, self.others, self.estimate, self.line, buttons, self.figure, below]
+        )
+        self.profile.observe(in_turn(self.take_profile), "value")
+        self.run.on_click(in_turn(self.start))
+        self.cancel.on_click(in_turn(lambda: self.end("cancelled")))
+        self.more.on_click(in_turn(self.unfold))
+        self.figure.observe(in_turn(self.look_at), "value")
         self.line.observe(self.check, "value")  # it is for copying: what is typed there is undone
         self.cancel.disabled = True
         self.take_profile()
@@ -113,46 +158,67 @@ class Panel:
         expected = self.of_profile()
         return {name: value for name, value in self.values().items() if value != expected[name]}
 
-    def take_profile(self, _=None) -> None:
+    def take_profile(self) -> None:
         """Set all controls to the profile's values, and show its figures."""
         self.taking = True
         for name, value in self.of_profile().items():
             if name in self.controls:
-                self.controls[name].value = value if self.hints[name][0] == "bool" else written(value)
+                self.controls[name].value = value if isinstance(self.controls[name], Control) else written(value)
         self.taking = False
         self.check()
         self.offer()
 
+    def unfold(self) -> None:
+        hidden = self.others.layout.display == "none"
+        self.others.layout.display = "flex" if hidden else "none"
+        self.more.description = "fewer" if hidden else f"{len(self.others.children)} more"
+
     def check(self, _=None) -> None:
-        """Say at once what the runner would refuse."""
+        """Say at once what the runner would refuse, at the field that is wrong."""
         if self.taking:
             return
-        wrong = refused(self.notebook, self.values())
-        self.message.value = f"<b>{escape(wrong)}</b>" if wrong else ""
+        values, wrong = self.values(), {}
+        if refused(self.notebook, values):
+            wrong = {name: words for name in values if (words := refused(self.notebook, {name: values[name]}))}
+        for name, control in self.controls.items():
+            note = f"<b>✗ {escape(wrong[name])}</b>" if name in wrong else f"<small>{escape(self.helps[name])}</small>"
+            self.notes[name].value, control.layout.border = note, "2px solid #D55E00" if name in wrong else ""
+        if set(wrong) & set([*self.controls][FIRST:]) and self.others.layout.display == "none":
+            self.unfold()
         self.run.disabled = bool(wrong) or self.job is not None
         self.line.value = "" if wrong else command(self.notebook.stem, self.profile.value, self.overrides())
+        self.estimate.value = "" if wrong else self.how_long(values)
 
-    def start(self, _=None) -> None:
+    def how_long(self, values: Mapping) -> str:
+        """What a run of the profile took, times what was changed; nothing where there is none."""
+        folder = profiles.folder_of(self.notebook.stem, self.profile.value, self.figures)
+        if not (folder / "result.json").exists():
+            return f"How long it takes is not known: there is no {self.profile.value} run yet to go by."
+        took, factor = core_seconds(read_result(folder / "result.json")), times(self.of_profile(), values)
+        bold = "<b>{}</b>" if took * factor > LONG else "{}"
+        by = f"the {self.profile.value} run took {in_time(took)}"
+        if factor != 1:
+            by += f"; {factor:.3g} times the rounds, local steps and seeds"
+        return bold.format(f"It takes about {in_time(took * factor)} ({by}).")
+
+    # the run: all that this module wants of the batch
+
+    def start(self) -> None:
         """Begin the run, or say why not; one at a time."""
         if self.job is not None or self.run.disabled:
             return
         job = batch.job_of(self.notebook, self.profile.value, self.overrides(), self.figures)
-        if is_done(job.target, job.stamp):
+        if is_done(job):
             return self.show(Outcome(self.notebook.stem, job.target, "skipped", 0.0, "up to date"))
-        try:
-            job.start()
-        except OSError as error:
-            self.message.value = f"<b>{escape(str(error))}</b>"
-            return
-        self.job, self.run.disabled, self.cancel.disabled = job, True, False
-        self.progress.max = len(profiles.cells_of(self.notebook)) + 1
+        self.job, self.run.disabled, self.cancel.disabled = Running(job), True, False
+        self.progress.max, self.progress.value = len(profiles.cells_of(self.notebook)) + 1, 0
         self.look()
 
     def look(self) -> None:
         """How far it has come; again in a moment, where there is a kernel that can wait."""
         if self.job is None:
             return
-        self.progress.value = cells_done(self.job.output())
+        self.progress.value = max(self.progress.value, cells_done(self.job.job))  # a finished one has moved away
         self.message.value = f"cell {self.progress.value} of {self.progress.max}, {seconds(self.job):.0f} s"
         if self.job.ended():
             self.end()
@@ -170,30 +236,34 @@ class Panel:
             self.show(outcome)
 
     def show(self, outcome: Outcome) -> None:
+        if outcome.status != "failed":
+            self.progress.value = self.progress.max
         words = f"{outcome.status} after {outcome.seconds:.0f} s: {outcome.folder.name}. {outcome.message}"
         self.message.value = f"<b>{escape(words)}</b>"
         self.offer(None if outcome.status == "failed" else outcome.folder)
+
+    # its figures
 
     def offer(self, folder: Path | None = None) -> None:
         """The figures that there are of this run and of the profiles."""
         own = [profiles.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
         self.folders = dict(zip(self.pictures, (folder, *own), strict=True))
-        names = sorted({path.stem for at in self.folders.values() if at for path in at.glob("*.png")})
-        kept = self.figure.value
-        self.figure.options = names or NONE
-        self.figure.value = kept if kept in self.figure.options else self.figure.options[0]
+        self.figure.options = (
+            sorted({path.stem for at in self.folders.values() if at for path in at.glob("*.png")}) or NONE
+        )
         self.look_at()
 
-    def look_at(self, _=None) -> None:
-        """The chosen figure, side by side."""
+    def look_at(self) -> None:
+        """The chosen figure, side by side, as large as the page allows; where there is none, nothing takes its room."""
         for words, picture in self.pictures.items():
             path = self.folders[words] and self.folders[words] / f"{self.figure.value}.png"
             there = path and path.exists()
             picture.alt = f"figure {self.figure.value} of {words}" if there else f"{words}: no such figure yet"
             picture.value = path.read_bytes() if there else b""
+            self.beside[words].layout.display = "flex" if there else "none"
 
 
-def seconds(job: Job) -> float:
+def seconds(job: Running) -> float:
     return time.time() - job.started
 
 

@@ -20,14 +20,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
-from ..federated.experiment import Experiment, data_of
+from ..federated.experiment import Experiment, data_of, models_of, of_each
+from ..federated.heterogeneity import weight_divergence
+from ..federated.history import History
 from ..federated.partitions import private
-from ..federated.stack import predict
-from ..numerics.metrics import percent
-from .style import CLIENTS, COLORS, band, growth, log_axis, owners, panels, shards
-from .widgets import explore
+from ..federated.stack import as_dict, predict
+from ..numerics.metrics import percent, plus_minus
+from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
+from .trainings import levels_of
+from .widgets import choice, explore, slider
 
-SHAPES = {"isolated": "s", "federated": "o", "centralised": "d"}
+SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
 """Shades and markers of a network's weight matrices: none of them means a model or a client."""
 
@@ -49,28 +52,59 @@ def legend_above(fig: Figure, ax: Axes, columns: int) -> None:
 # errors, divergences: arrays over levels
 
 
-def error_against_level(errors: Mapping[str, xarray.DataArray], mark: Mapping[str, tuple] = {}) -> Figure:
+def error_against_level(
+    errors: Mapping[str, xarray.DataArray], mark: Mapping[str, tuple] = {}, size: tuple[float, float] = (2.7, 2.7)
+) -> Figure:
     """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
     Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``with_distance``. mark: name -> (level, words) at the federated error there.
+    what a level is called; both as of ``with_distance``. mark: name -> (level, words, how many points they stand below
+    the federated error there). size: of a panel.
     """
-    fig, axes = panels_of(errors, (2.7, 2.7))
+    fig, axes = panels_of(errors, size)
     for name, ax in axes.items():
         last = errors[name].isel(round=-1).sortby("level").transpose("kind", "seed", "level")
         for kind in last.kind.values:
-            style = dict(color=COLORS[kind], marker=SHAPES[kind])
-            seeds_and_median(ax, last.level, last.sel(kind=kind).values, kind, **style)
+            seeds_and_median(ax, last.level, last.sel(kind=kind).values, kind, **style_of(kind))
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
         against_level(ax, last.level.values, last.w1.values, last.attrs["level"])
-        level, words = mark.get(name, (None, ""))
+        level, words, below = mark.get(name, (None, "", 0))
         if level in last.level.values:
             at = level, last.sel(kind="federated", level=level).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
-            ax.annotate(words, at, (0.28, 0.2), textcoords="axes fraction", arrowprops=arrow, fontsize=8, ha="center")
+            ax.annotate(words, at, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center")
     legend_above(fig, ax, 3)
     return fig
+
+
+def style_of(kind: str) -> dict:
+    """Colour and marker of a kind of model, or of "client 2 alone"."""
+    if kind.startswith("client "):
+        k = int(kind.split()[1]) - 1
+        return {"color": CLIENTS[k], "marker": MARKERS[k], "ls": DASHES[k], "lw": 1}
+    return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
+
+
+def clients_apart(history: History) -> xarray.DataArray:
+    """Errors (%) [round, kind, level, seed] of a sweep with kinds federated, client 1 alone, ..., centralised."""
+    errors, alone = of_each(history), history.of("error", kind="isolated")
+    names = [f"client {k + 1} alone" for k in alone.client.values]
+    alone = alone.rename(client="kind").assign_coords(kind=names)
+    kinds = [kind for kind in ("federated", "centralised") if kind in errors.kind.values]
+    return xarray.concat([alone, errors.sel(kind=kinds)], "kind", join="outer").transpose(
+        "round", "kind", "level", "seed"
+    )
+
+
+def best_alone(errors: xarray.DataArray) -> xarray.DataArray:
+    """The errors with one kind "best client alone", the client with the smallest mean over seeds at each level, for all
+    that are alone."""
+    alone = errors.sel(kind=[kind for kind in errors.kind.values if kind.startswith("client ")])
+    mean = alone.isel(round=-1, drop=True).mean("seed")
+    best = alone.isel(kind=mean.fillna(np.inf).argmin("kind")).drop_vars("kind").expand_dims(kind=["best client alone"])
+    rest = [kind for kind in errors.kind.values if not kind.startswith("client ")]
+    return xarray.concat([best, errors.sel(kind=rest)], "kind").transpose(*errors.dims)
 
 
 def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: str) -> None:
@@ -89,12 +123,12 @@ def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: st
 def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float, float], letter: float = 0.024):
     """The labels at places on a logarithmic axis, those empty that would touch the one before; ``letter``: the share
     of the axis that a letter takes."""
-    kept, end = [], 0.0
+    kept, end = [], -0.05  # the first may stand out a little
     for place, label in zip(places, labels, strict=True):
         at = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
         room = at - letter * len(label) / 2 >= end
         kept.append(label if room else "")
-        end = at + letter * (len(label) / 2 + 0.7) if room else end
+        end = at + letter * (len(label) / 2 + 1) if room else end
     return kept
 
 
@@ -157,9 +191,11 @@ def training(errors: Mapping[str, xarray.DataArray]) -> Figure:
     return fig
 
 
-def divergence_against_level(divergences: Mapping[str, xarray.DataArray]) -> Figure:
+def divergence_against_level(
+    divergences: Mapping[str, xarray.DataArray], size: tuple[float, float] = (2.7, 2.7)
+) -> Figure:
     """Relative divergence [seed, level, matrix] of each weight matrix against the level, as ``error_against_level``."""
-    fig, axes = panels_of(divergences, (2.7, 2.7))
+    fig, axes = panels_of(divergences, size)
     for name, ax in axes.items():
         values = divergences[name].sortby("level").transpose("matrix", "seed", "level")
         for of, (color, marker) in zip(values, LAYERS, strict=True):
@@ -169,6 +205,71 @@ def divergence_against_level(divergences: Mapping[str, xarray.DataArray]) -> Fig
         against_level(ax, values.level.values, values.w1.values, values.attrs["level"])
     legend_above(fig, ax, 4)
     return fig
+
+
+def divergence_of(experiment: Experiment, history: History, levels: Sequence[int]) -> xarray.DataArray:
+    """Relative divergence of the federated weights from the centralised ones [seed, level, matrix]."""
+    seeds = history.labels("seed")
+
+    def of(level, seed) -> list[float]:
+        pair = (models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised"))
+        return [float(v) for v in weight_divergence(*(as_dict(experiment.net, theta) for theta in pair)).values()]
+
+    values = np.array([[of(level, seed) for level in levels] for seed in seeds])
+    coords = {"seed": seeds, "level": list(levels), "matrix": 1 + np.arange(values.shape[-1])}
+    return xarray.DataArray(values, coords, ("seed", "level", "matrix"))
+
+
+def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}) -> Figure:
+    """Errors (%) [level, seed] of variants, a row each: a dot for every seed, and a bar at the median; a panel for each
+    level. lines: words -> an error that is marked in all panels."""
+    levels = next(iter(values.values())).level.values
+    fig, axes = panels(1, len(levels), size=(max(2.1, 6.3 / len(levels)), 0.9 + 0.24 * len(values)), sharey=True)
+    for ax, level in zip(axes[0], levels, strict=True):
+        for row, errors in enumerate(values.values()):
+            e = errors.sel(level=level).values
+            ax.plot(e, np.full(len(e), row), "o", ms=4, mew=0, alpha=0.5, color=COLORS["federated"])
+            ax.plot(np.nanmedian(e), row, "|", ms=12, mew=2, color=COLORS["federated"])
+        for words, error in lines.items():
+            ax.axvline(error, color="0.5", ls=":", lw=1, label=words)
+        log_axis(ax.xaxis)
+        ax.set(xlabel="error (%)", title=f"{level} subdomains")
+    axes[0, 0].set_yticks(range(len(values)), values)
+    axes[0, 0].set_ylim(len(values) - 0.4, -0.6)
+    if lines:
+        legend_above(fig, axes[0, 0], 3)
+    return fig
+
+
+# numbers and tables
+
+
+HEADER = ("e (%)", "n", "federated", "isolated", "centralised", "federated / centralised")
+
+
+def metrics_of(final: Mapping[str, xarray.DataArray], divergences: Mapping[str, xarray.DataArray]) -> dict:
+    """The numbers of a run, each by name of the problem: errors (%) [kind, level, seed], divergences, levels, w1."""
+    return {
+        "levels": {name: e.level.values.tolist() for name, e in final.items()},
+        "w1": {name: e.w1.values.tolist() for name, e in final.items()},
+        "error_percent": {
+            name: {kind: e.sel(kind=kind).transpose("seed", "level").values for kind in e.kind.values}
+            for name, e in final.items()
+        },
+        "weight_divergence": {name: values.values for name, values in divergences.items()},
+    }
+
+
+def error_rows(metrics: Mapping, digits: int = 2) -> list[list[str]]:
+    """A row of HEADER for each problem and level: mean ± st.dev. over seeds, and the ratio of the means."""
+    rows = []
+    for name, error in metrics["error_percent"].items():
+        for j, n in enumerate(metrics["levels"][name]):
+            isolated = next(kind for kind in error if kind not in ("federated", "centralised"))
+            federated, alone, central = (np.array(error[kind])[:, j] for kind in ("federated", isolated, "centralised"))
+            cells = [plus_minus(e, digits) for e in (federated, alone, central)]
+            rows.append([name, str(n), *cells, f"{federated.mean() / central.mean():.1f}"])
+    return rows
 
 
 # who owns what
@@ -258,6 +359,7 @@ class Solved(NamedTuple):
 def answer(experiment: Experiment, theta: Tensor, at: Mapping[str, Tensor]) -> np.ndarray:
     """What the network with parameters theta [P] says at some points, see ``Experiment.answer``."""
     with torch.no_grad():
+        at = {name: value.to(theta.dtype) for name, value in at.items()}
         return experiment.answer(partial(predict, experiment.net, theta), at).numpy()
 
 
@@ -272,6 +374,18 @@ def solved(experiment: Experiment, rows: Mapping[int, Mapping[str, Tensor]]) -> 
     limits = (max(top / 1e6, min(np.median(gap) for gap in gaps) / 3), top)
     w1 = {level: experiment.distance(of) for level, of in data.items()}
     return Solved(experiment, x, truth, limits, {level: clouds_of(experiment, level) for level in rows}, w1, models)
+
+
+def stored_solutions(history: History, experiment: Experiment) -> Solved:
+    """What the models of the first seed say, at all levels."""
+    seed = history.labels("seed")[0]
+    return solved(experiment, {n: labelled(history, n, seed) for n in levels_of(history)})
+
+
+def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:
+    """Label -> parameters [P] of all models of a level and a seed, as pictures name them."""
+    alone = {f"isolated client {k + 1}": row for k, row in enumerate(models_of(history, "isolated", level, seed))}
+    return alone | {kind: models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised")}
 
 
 def level_in_words(experiment: Experiment, n) -> str:
@@ -297,11 +411,11 @@ def solution(of: Solved, level) -> Figure:
     return (curves if len(letters) == 1 else maps)(of, level, title)
 
 
-def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.VBox:
+def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.GridBox:
     """Choose an experiment and its level."""
     options = [(of.experiment.name, name) for name, of in solutions.items()]
-    equation = ipywidgets.SelectionSlider(options=options, description="equation")
-    n = ipywidgets.SelectionSlider(options=list(solutions[equation.value].models))
+    equation = choice(options, words="equation")
+    n = slider(list(solutions[equation.value].models))
 
     def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together
         of = solutions[equation.value]
@@ -311,6 +425,26 @@ def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.VBox:
     equation.observe(follow, "value")
     words = "who owns which points, the exact solution, and where the isolated clients and the federation err"
     return explore(lambda equation, n: solution(solutions[equation], n), words, equation=equation, n=n)
+
+
+def alone_and_together(of: Solved, level: int, who: str = "client", what: str = "the curve") -> Figure:
+    """What each client finds alone, and what all find together, over the pieces that they own on a line."""
+    fig, ((ax,),) = panels(1, 1, size=(6.2, 3.0))
+    x, models = of.x[:, 0], of.models[level]
+    data = data_of(of.experiment, level)
+    shade(ax, data.pool["x"][:, 0].numpy(), private(data.owners))
+    ax.plot(x, of.truth, color=COLORS["truth"], lw=4, alpha=0.25, label=what)
+    alone = [label for label in models if label.startswith("isolated")]
+    for k, label in enumerate(alone):
+        words = f"{who} {k + 1} alone: off by {percent(models[label], of.truth):.3g} %"
+        ax.plot(x, models[label], color=CLIENTS[k], ls=DASHES[k], lw=2, label=words)
+    words = f"together: off by {percent(models['federated'], of.truth):.3g} %"
+    ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
+    low, high = of.truth.min(), of.truth.max()
+    ax.set(xlabel="x", ylabel="u(x)", xlim=(x[0], x[-1]), ylim=(low - 0.6 * (high - low), high + 0.6 * (high - low)))
+    ax.set_title(f"{level} pieces, owned in turn (shades)")
+    fig.legend(loc="outside right center")
+    return fig
 
 
 ALIKE = 0.04  # curves that differ by less of the solution's range cannot be told apart

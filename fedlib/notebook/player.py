@@ -11,6 +11,8 @@ from .watching import Halted, Moment
 
 PAUSE = 0.2  # s between two pictures at least
 PACES = ("each step", "each round", "fastest")
+STORY = "slow, then fast"  # what a newcomer should see: the first rounds step by step, some one by one, then all others
+SLOW, ONE_BY_ONE = 2, 5  # rounds up to which STORY shows each step, and each round
 AT_MOST = 8  # local steps of a round that are shown
 
 
@@ -37,7 +39,7 @@ class Player:
     now: "Player | None" = None  # who plays
 
     def __init__(self, begin: Callable, show: Callable[[Moment], None], say: Callable[[Exception | None], None]):
-        self.begin, self.show, self.say, self.pace = begin, show, say, PACES[0]
+        self.begin, self.show, self.say, self.pace = begin, show, say, STORY
         self.thread, self.last, self.seen, self.shown, self.coming = None, None, None, 0.0, None
         self.until: int | None = None
         self.pausing, self.halting = threading.Event(), threading.Event()
@@ -46,11 +48,18 @@ class Player:
     def playing(self) -> bool:
         return self.thread is not None and self.thread.is_alive()
 
+    def pace_now(self) -> str:
+        """One of PACES, for the round that goes on."""
+        if self.pace != STORY:
+            return self.pace
+        done = self.last.done.number + self.last.averaged if self.last else 0
+        return PACES[0 if done < SLOW else 1 if done < ONE_BY_ONE else 2]
+
     def reset(self) -> Moment:
         """Drop the training at once, begin a new one; returns its first moment with clients that are apart."""
         self.stop()
         self.halting.clear()
-        self.coming = moments(self.begin(self.halting.is_set), lambda: self.pace)
+        self.coming = moments(self.begin(self.halting.is_set), self.pace_now)
         self.last = self.seen = next(moment for moment in self.coming if moment.step == moment.walk.shape[1] - 1)
         return self.last
 
@@ -99,7 +108,7 @@ class Player:
 
     def _go_on(self) -> None:
         for moment in self.coming:
-            self.last, hurried = moment, self.until is None and self.pace == PACES[-1]
+            self.last, hurried = moment, self.until is None and self.pace_now() == PACES[-1]
             if not hurried:
                 self.pausing.wait(max(0, self.shown + PAUSE - time.monotonic()))
             if self.halting.is_set():

@@ -12,6 +12,7 @@ from textwrap import shorten
 import yaml
 
 from ..files import ROOT
+from .settings import HELP
 
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 
@@ -19,6 +20,28 @@ NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 def folder_of(notebook: str, profile: str, figures: Path = FIGURES) -> Path:
     """Where the pictures and results of a run are, and the trainings of the paper profile."""
     return figures / notebook / profile
+
+
+REQUIRED = {"notebook", "profile", "parameters", "environment", "wall_s", "metrics", "measured"}
+
+
+def read_result(path: Path) -> dict:
+    """A result file, or a ValueError that says what is wrong with it."""
+    hint = f"remove {path.parent} and run the notebook again"
+    try:
+        result = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is truncated or damaged ({error}); {hint}") from None
+    missing = REQUIRED - set(result) if isinstance(result, dict) else REQUIRED
+    if missing:
+        raise ValueError(f"{path} is no result file: {', '.join(sorted(missing))} missing; {hint}")
+    return result
+
+
+def core_seconds(result: Mapping) -> float:
+    """What the trainings that a result reads took; else the wall time of its run times the processes that trained."""
+    wall = result["wall_s"] + result.get("trained_before_s", 0)
+    return result.get("core_s") or wall * max(result["parameters"].get(name) or 1 for name in ("workers", "processes"))
 
 
 def cells_of(notebook: Path) -> list[dict]:
@@ -43,11 +66,16 @@ def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
 
 
 def helps_of(notebook: Path) -> dict[str, str]:
-    """name -> the comment behind it in the cell tagged ``parameters``."""
+    """name -> the comment behind it in the cell tagged ``parameters``; with words of ``settings.HELP`` where it is but
+    one word, or nothing."""
     (source,) = ("".join(c["source"]) for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", []))
     lines = source.splitlines()
     found = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
-    return {name: rest.strip().removeprefix("#").strip() for name, rest in found.items()}
+    comments = {name: rest.split("# fmt:")[0].strip().removeprefix("#").strip() for name, rest in found.items()}
+    return {
+        name: comment if len(comment.split()) > 1 or name not in HELP else f"{comment}: {HELP[name]}".removeprefix(": ")
+        for name, comment in comments.items()
+    }
 
 
 def has_type(value, hint: str) -> bool:

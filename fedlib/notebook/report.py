@@ -1,49 +1,28 @@
-"""What all notebooks found: numbers, claims, a line per notebook and per paper."""
+"""What the papers' settings gave: printed numbers beside ours, claims, a line per paper and per notebook."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .claims import all_claims, count, find, titled
-from .hashes import content_hash
-from .outputs import read_result
 from .pages import columns
-from .profiles import FIGURES, NOTEBOOKS, check_parameters, profile_parameters, profiles_of
-from .reduced import still_reduced
+from .profiles import FIGURES, read_result
 from .run import rows_of
 from .verdicts import CONSISTENT, HIGHER, LOWER, Row, summary, table
 
 
-def report(profile: str = "quick", figures: Path = FIGURES, folders: Sequence[Path] | None = None) -> str:
-    """Numbers (paper | ours | verdict) and claims of all result files of a profile; "custom": tables for each run.
+def report(figures: Path = FIGURES) -> str:
+    """Numbers (paper | ours | verdict) and claims of all results of the paper profile, a summary, a line per paper.
 
-    For the paper profile also a summary, in whole and per paper; claims that only an extra profile runs (Allen-Cahn,
-    diffusion-reaction) count with that one's result. folders: only these runs.
-
-    Raises:
-        ValueError: no notebook and no folder of ``figures`` has this profile.
+    Claims that only an extra profile runs (diffusion-reaction) count with that one's result.
     """
-    known = sorted(
-        {p for notebook in NOTEBOOKS.glob("*.ipynb") for p in profiles_of(notebook)} | profiles_in(figures) | {"custom"}
-    )
-    if profile not in known:
-        raise ValueError(f"there is no profile {profile!r}; known: {', '.join(known)}")
-    results, notes = results_of(runs_of(profile, figures) if folders is None else folders)
-    full = [] if profile == "paper" else [c for r in paper_results() for c in rows_of(r)]
-    notes += [note(r, profile) for r in results]
+    results, notes = results_of(runs_of("paper", figures))
+    notes += [note(r) for r in results]
     if not results:
-        hint = "" if profile == "custom" else f"; run `python -m fedlib run --profile {profile}`"
-        return "\n".join([f"no results of this profile in {figures}{hint}", *notes])
-    if profile == "custom":
-        tables = [f"{r['notebook']}, {r['label']}\n{columns(table(rows_of(r), profile, full))}" for r in results]
-        return "\n\n".join([*(t + listed(r.get("claims", {})) for t, r in zip(tables, results, strict=True)), *notes])
-    rows = [c for r in results for c in rows_of(r)]
-    every = [*results, *extra_results(figures)] if profile == "paper" else results
-    found = all_claims(every, profile == "paper")
-    summaries = [summary(rows), *per_paper(rows, found), ""] if profile == "paper" else []
-    short = still_reduced(every) if profile == "paper" else []
-    short = ["What is still reduced against the paper's settings:", *short, ""] if short else []
-    return "\n".join([columns(table(rows, profile, full)), listed(found), *summaries, *short, *notes])
+        return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
+    rows = [row for result in results for row in rows_of(result)]
+    claims = all_claims([*results, *extra_results(figures)])
+    return "\n".join([columns(table(rows)), listed(claims), summary(rows), *per_paper(rows, claims), "", *notes])
 
 
 def listed(found: Mapping[str, Mapping]) -> str:
@@ -67,22 +46,17 @@ def per_paper(rows: Sequence[Row], found: Mapping[str, Mapping]) -> list[str]:
     return lines
 
 
-def note(result: Mapping, profile: str) -> str:
-    """One line on a result: how long it took on what, and whether the code that made it is the current one."""
+def note(result: Mapping) -> str:
+    """One line on a result: how long it took on what; where it reads stored trainings, what those took."""
     hardware = result["environment"]["hardware"]
     device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
-    line = f"  {result['notebook']}: {result['wall_s']:.0f} s on {device}"
-    notebook = NOTEBOOKS / f"{result['notebook']}.ipynb"
-    if profile == "custom" or not notebook.exists() or profile not in profiles_of(notebook):
-        return line
-    parameters = check_parameters(notebook, profile_parameters(notebook, profile))
-    current = content_hash(notebook, parameters, hardware["threads"])
-    return f"{line}; {'the current code' if result.get('stamp') == current else 'older code'}"
+    trained = f", drawn from {result['core_s'] / 3600:.1f} core-hours of stored trainings" if "core_s" in result else ""
+    return f"  {result['notebook']}: {result['wall_s']:.0f} s on {device}{trained}"
 
 
 def runs_of(profile: str, figures: Path) -> list[Path]:
-    """Folders of a profile's runs, one per notebook; "custom": of all custom runs."""
-    return sorted(figures.glob(f"[!.]*/{'custom-*' if profile == 'custom' else profile}"))
+    """Folders of a profile's runs, one per notebook."""
+    return sorted(figures.glob(f"[!.]*/{profile}"))
 
 
 def profiles_in(figures: Path) -> set[str]:

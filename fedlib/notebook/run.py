@@ -16,9 +16,7 @@ from ..federated.checkpoints import Checkpoint
 from ..federated.train import RAN
 from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
-from .outputs import read_result
-from .profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters
-from .reduced import reduced
+from .profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
 from .settings import check
 from .verdicts import Measured, PaperNumber, Row, compare, judge, measured, ours, paper_numbers, table
 
@@ -80,7 +78,7 @@ class Run:
     """What one notebook run produces: figures, measured numbers, and at its end ``result.json``.
 
     A run with the parameters of its profile goes to figures/<notebook>/<profile>; any other one is a custom run with a
-    folder and a stamp of its own, so that a trial never replaces the profile's figures.
+    folder and a label of its own, so that a trial never replaces the profile's figures.
 
     Args:
         notebook: e.g. "01_pendulum". profile: "quick", "paper", ... parameters: the notebook's parameters.
@@ -94,8 +92,8 @@ class Run:
         self.measured: dict[str, Measured] = {}
         self.claims: dict[str, dict] = {}
         self.started = time.time()
-        self.there: dict = {}  # parameters as far as they were trained, where the run reads stored trainings
-        self.core_s: float | None = None  # what those took, all together
+        self.core_s: float | None = None  # what stored trainings took that it reads, all together
+        self.figures: dict[str, str] = {}  # name -> what one sees in it
 
     @classmethod
     def begin(cls, notebook: str, namespace: Mapping, **allowed) -> "Run":
@@ -126,6 +124,7 @@ class Run:
         alt: what one sees in it, in a sentence.
         """
         fig.text(1, 0, self.label, ha="right", va="top", fontsize=6, color="0.4")
+        self.figures[name] = alt
         image = pages.png(fig)
         with replacing(self.folder / f"{name}.png") as partial:
             partial.write_bytes(image)
@@ -138,7 +137,7 @@ class Run:
     def checkpoint(self, name: str) -> Checkpoint | None:
         """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one.
 
-        The folder is named by the stamp of the run: its code, library and parameters. So it is a training's key.
+        The folder is named by the run's parameters and the notebook's code. So it is a training's key.
         """
         folder = os.environ.get("FEDLIB_CHECKPOINTS")
         return Checkpoint(Path(folder) / f"{name}.pt", f"{Path(folder).name} {name}") if folder else None
@@ -211,13 +210,13 @@ class Run:
             "profile": self.profile,
             "label": self.label,
             "parameters": self.parameters,
-            "reduced": reduced(self.notebook, self.parameters | self.there),
             "environment": environment(),
             "wall_s": round(time.time() - self.started, 1),
             **({} if self.core_s is None else {"core_s": round(self.core_s, 1)}),
             "metrics": metrics,
             "measured": {id: m._asdict() for id, m in self.measured.items()},
             "claims": self.claims,
+            "figures": self.figures,
         }
         path = self.folder / "result.json"
         write_atomically(path, json.dumps(result, indent=1, default=_plain, allow_nan=False) + "\n")

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
-from matplotlib import rcParams
+from matplotlib import colormaps, rcParams
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
@@ -23,8 +24,12 @@ COLORS = {
 }
 
 
-CLIENTS = ["#D55E00", "#E69F00", "#882E72", "#56B4E9", "#90742C"]
-"""Clients 1, 2, ...: never the federation's blue, the centralised green or the truth's black."""
+CLIENTS = ["#882E72", "#663300", "#5522DD", "#224422", "#CC00FF"]
+DASHES = ["--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 3))]
+MARKERS = "osD^v"
+"""Clients 1, 2, ...: purple, brown, violet, dark green, magenta; told apart from the federation's blue, isolated
+vermilion, centralised green and the truth's black, and from each other, also by who sees no red and green; and by a
+dash or a marker."""
 
 
 STYLE = {
@@ -101,6 +106,12 @@ LOG_DIGITS = {5: (1, 2, 5), 3: (1, 2, 3, 5), 1.5: range(1, 10), 0: np.arange(1, 
 """Which digits get a tick on a logarithmic axis that spans more than a factor."""
 
 
+def ordered(n: int) -> list[dict]:
+    """Colours and markers of n choices that have an order (clients, layers, steps), none of them a role's colour."""
+    colors = colormaps["magma"](np.linspace(0.15, 0.75, n))
+    return [{"color": color, "marker": marker} for color, marker in zip(colors, cycle("os^Dv"), strict=False)]
+
+
 def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
     """What each client owns: the values of its points as a strip, one row per client."""
     for k, own in enumerate(values):
@@ -110,10 +121,18 @@ def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
 
 
 def owners(clouds: Sequence[np.ndarray], ax, ms: float = 2, labels: bool = False) -> None:
-    """Points of the plane [n, 2] of each client, in its colour."""
+    """Points of the plane [n, 2] of each client, in its colour and with its marker."""
     for k, own in enumerate(clouds):
         label = f"client {k + 1}" if labels else None
-        ax.plot(*own.T, "o", ms=ms, mew=0, color=CLIENTS[k % len(CLIENTS)], label=label, rasterized=True)
+        ax.plot(
+            *own.T,
+            MARKERS[k % len(MARKERS)],
+            ms=ms,
+            mew=0,
+            color=CLIENTS[k % len(CLIENTS)],
+            label=label,
+            rasterized=True,
+        )
 
 
 def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: np.ndarray, label, color="federated"):

@@ -10,6 +10,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
 from itertools import product
@@ -18,6 +19,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+import torch
 import xarray
 from filelock import FileLock
 
@@ -39,6 +41,7 @@ class Call(NamedTuple):
 
     make: a function of a module -> Experiment; settings: its arguments. levels, seeds, kinds, changes: of ``sweep``.
     apart: every row is a stack of its own, for one takes more than twenty minutes.
+    models: kind -> seeds whose models are kept, for figures and sliders ask for no others; all by default.
     """
 
     make: Callable[..., Experiment]
@@ -48,6 +51,7 @@ class Call(NamedTuple):
     kinds: Sequence[str] = tuple(KINDS)
     changes: Mapping = {}
     apart: bool = False
+    models: Mapping[str, Sequence[int]] | None = None
 
     def experiment(self) -> Experiment:
         """With its changes."""
@@ -302,7 +306,18 @@ def trained(call: Call, rows: Sequence[Row], path: Path, until: float, **train_a
     about |= {"commit": commit(), "levels": [*call.levels], "seeds": [*call.seeds]}
     for path in (checkpoint.path, clock):
         path.unlink(missing_ok=True)
-    return Stored(history, settings, about)
+    return Stored(history if call.models is None else keeping(history, call.models), settings, about)
+
+
+def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:
+    """The history with NaN for all models but those of some seeds, kind -> seeds: they take no room in a file."""
+    source, D = history.source.clone(), len(history.distinct)
+    for key, rows in history.rows.items():
+        if key[2] not in models.get(key[0], ()):
+            source[rows] = D
+    nothing = torch.full_like(history.distinct[:1], torch.nan)
+    used, source = torch.unique(source, return_inverse=True)
+    return replace(history, distinct=torch.cat([history.distinct, nothing])[used], source=source)
 
 
 def commit() -> str:

@@ -72,10 +72,10 @@ PAGES: dict[str, list[Piece]] = {
     "fedsciml": [
         Piece(
             "One curve, two halves",
-            "Each client knows one half of a curve. Press <i>Step one round</i>: their dotted fits go apart, each to "
+            "Each client knows one half of a curve. Press <i>Step one round</i>: their fits go apart, each to "
             "its own half, and the average lies between. Then take five pieces each, and the pace <i>fastest</i>: "
             "does the blue error come down to the green one, of a model that sees everything?",
-            live("plots.function_live"),
+            live("papers.fedsciml.functions.live"),
         ),
         Piece(
             "An equation in pieces",

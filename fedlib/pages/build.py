@@ -21,6 +21,7 @@ def lay_out(folder: Path) -> None:
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
     for name in ("cluster.md", "latency.md", "notation.md", "own_data.md", "teaching.md"):
         words = (ROOT / "docs" / name).read_text().replace("](../notebooks/", "](notebooks/")
+        words = re.sub(r"\[([^]]+)\]\(\.\./tests/[^)]+\)", r"`\1`", words)  # no page of the site
         (folder / name).write_text(words.replace("](notebooks/solutions)", "](notebooks/solutions/01_pendulum.ipynb)"))
     for path in sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks/solutions").glob("*.ipynb")]):
         made = source.page(nbformat.read(path, 4), path.stem if path.parent.name == "notebooks" else "")

@@ -1,7 +1,8 @@
-// What every piece that moves begins with: white paper, axes, lines, a legend; sliders that a keyboard moves.
+// What every piece without a kernel begins with, behind the controls (../notebook/controls.js): white paper, axes, lines,
+// a legend.
 
 const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/notebook/style.py
-const CLIENTS = ["#D55E00", "#882E72", "#90742C"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];  // 3 : 1 on white or more
+const CLIENTS = ["#882E72", "#663300", "#5522DD"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];
 const INK = "#222222", TRUE = "#808080", FAINT = "#d0d0d0", FONT = "13px system-ui, sans-serif";
 
 export const linspace = (a, b, n) => Float64Array.from({ length: n }, (_, i) => a + ((b - a) * i) / (n - 1));
@@ -75,56 +76,31 @@ function legend(pen, y, width, entries) {
     }
 }
 
-// ---- controls: the browser's own, so that a keyboard is enough
+// ---- the box with its controls
 
 const STYLE = `
 .fed-live { background: #ffffff; color: #222222; border: 1px solid #767676; border-radius: 6px; padding: 12px;
     max-width: 800px; margin-bottom: 16px; font: 14px/1.4 system-ui, sans-serif; }
 .fed-live canvas { display: block; width: 100%; }
 .fed-live .fed-row { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-bottom: 8px; align-items: center; }
-.fed-live label { display: grid; grid-template-columns: 6.8em 7.5em 6.2em; align-items: center; gap: 6px; }
-.fed-live input[type=range] { width: 100%; accent-color: #0072B2; }
+.fed-live .fed-row > .fed-control { flex: 1 1 20em; max-width: 26em; }
 .fed-live button { font: inherit; color: #ffffff; background: #005a8c; border: 0; border-radius: 4px; padding: 5px 14px; }
-.fed-live button:focus-visible, .fed-live input:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
+.fed-live button:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
 .fed-live .fed-said { margin: 6px 0 0; min-height: 2.8em; }
 `;
 
 // The box of a piece in el.
 function boxIn(el, more = "") {
     const box = document.createElement("div"), style = document.createElement("style");
-    style.textContent = STYLE + more, box.className = "fed-live";
+    style.textContent = CONTROLS + STYLE + more, box.className = "fed-live";
     box.append(style);
     el.append(box);
     return box;
 }
 
-// An element whose keys JupyterLab leaves alone: they would choose another cell.
-function control(kind, properties) {
-    const made = Object.assign(document.createElement(kind), properties);
-    made.dataset.lmSuppressShortcuts = "true";
-    return made;
-}
-
 function button(name, press) {
     const made = control("button", { type: "button", textContent: name });
     made.addEventListener("click", press);
-    return made;
-}
-
-export function slider(name, options, start, words = String) {
-    const label = document.createElement("label"), text = document.createElement("span");
-    const input = control("input", { type: "range", min: 0, max: options.length - 1, step: 1 });
-    const said = document.createElement("output");
-    const made = { label, input, get value() { return options[+input.value]; }, say };
-    function say() {
-        said.textContent = words(made.value);
-        input.setAttribute("aria-valuetext", words(made.value));
-    }
-    input.value = options.indexOf(start);
-    input.addEventListener("input", say);
-    text.textContent = name;
-    label.append(text, input, said);
-    say();
     return made;
 }
 

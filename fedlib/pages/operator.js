@@ -113,7 +113,7 @@ const SEEN = "Left an input, in the middle its Chebyshev coefficients and square
     "right its antiderivative: exact, and as the federation and each client alone say it.";
 const STEPS = Array.from({ length: 21 }, (_, i) => Math.round(i - 10) / 10);
 const MORE = `
-.fed-live .fed-many label { grid-template-columns: 1.6em 7em 2.4em; }
+.fed-live .fed-many > .fed-control { grid-template-columns: 1.6em 7em 2.4em; flex: 0 0 auto; }
 .fed-live canvas.drag { touch-action: pan-y; cursor: ns-resize; }
 `;
 
@@ -134,8 +134,9 @@ function render({ model, el }) {
     const weights = model.get("weights"), x = linspace(0, 1, weights.branch[0]), ask = answers(weights, x);
     const [row, many, status] = ["div", "div", "p"].map((kind) => document.createElement(kind));
     const canvas = document.createElement("canvas");
-    const levels = [...new Set(weights.models.map(({ level }) => level))], level = slider("level n", levels, levels[0]);
-    const sliders = START.map((value, j) => slider(`T${j}`, STEPS, value, (c) => c.toFixed(1)));
+    const levels = [...new Set(weights.models.map(({ level }) => level))], level = slider("level n", levels, levels[0], String,
+        "Client 1 knows the first n terms, client 2 the last n.");
+    const sliders = START.map((value, j) => slider(`T${j}`, STEPS, value, (c) => c.toFixed(1), `Coefficient of Chebyshev term ${j}.`));
     const inputs = {
         "A mixed function": () => START, "Client 1's terms": () => START.map((_, j) => (j < 4 ? [0.5, -0.4, 0.3, 0.6][j] : 0)),
         "Client 2's terms": () => START.map((_, j) => (j > 5 ? [0.5, -0.4, 0.3, 0.6][j - 6] : 0)),
@@ -150,8 +151,7 @@ function render({ model, el }) {
         canvas.setAttribute("aria-label", `${SEEN} ${status.textContent}`);
     }
     function put(control, value) {
-        control.input.value = STEPS.reduce((best, step, i) => (Math.abs(step - value) < Math.abs(STEPS[best] - value) ? i : best), 0);
-        control.say();
+        control.put(STEPS.reduce((best, step, i) => (Math.abs(step - value) < Math.abs(STEPS[best] - value) ? i : best), 0));
     }
     function drag(event) {
         const at = canvas.getBoundingClientRect(), px = event.clientX - at.left, py = event.clientY - at.top;

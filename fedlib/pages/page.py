@@ -54,16 +54,11 @@ def enlarge(box: ipywidgets.Box) -> None:
     """Controls with room for large letters, side by side; pictures as wide as the page."""
     for widget in (box, *below(box)):
         layout = widget.layout  # changed, not replaced: ipywidgets would keep the old one
-        if isinstance(widget, ipywidgets.Box):
+        if isinstance(widget, ipywidgets.GridBox):
+            layout.max_width, layout.width = "100%", "100%"
+        elif isinstance(widget, ipywidgets.Box):
             layout.display, layout.flex_flow, layout.width = "flex", "row wrap", "100%"
         elif isinstance(widget, widgets.Picture | ipywidgets.HTML):
             layout.width = "100%"
         elif isinstance(widget, ipywidgets.Button):
             layout.width = "auto"
-        else:
-            layout.width, widget.style.description_width = "880px" if wide(widget) else "440px", "150px"
-
-
-def wide(control: ipywidgets.Widget) -> bool:
-    """Whether a name that it offers needs room for itself."""
-    return any(len(str(option)) > 12 for option in getattr(control, "_options_labels", ()))

@@ -10,14 +10,15 @@ import traitlets
 
 from ..notebook import models
 from ..notebook.profiles import folder_of
+from ..notebook.widgets import CONTROLS
 from ..problems.operators import learn_antiderivative
 
 HERE = Path(__file__).parent
 
 
 def module(name: str) -> str:
-    """An ES module: what all pieces begin with, and the piece."""
-    return (HERE / "canvas.js").read_text() + (HERE / name).read_text()
+    """An ES module: the controls, what all pieces begin with, and the piece."""
+    return CONTROLS + (HERE / "canvas.js").read_text() + (HERE / name).read_text()
 
 
 class Training(anywidget.AnyWidget):

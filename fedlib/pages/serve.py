@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..files import ROOT
-from ..notebook.jobs import kernel_environment
+from ..notebook.batch import kernel_environment
 
 HERE = Path(__file__).parent / "voila"
 ALONE_S = 180  # after which a kernel ends whose page has gone without a word
@@ -23,6 +23,7 @@ def command(ip: str = "127.0.0.1", port: int = 8866, browser: bool = True, waiti
         "port": port,
         "Voila.port_retries": 0,
         "template": "fedlib",
+        "Voila.log_level": "ERROR",
         "VoilaConfiguration.classic_tree": True,
         "VoilaConfiguration.extension_allowlist": EXTENSIONS,
         "preheat_kernel": waiting > 0,

@@ -14,7 +14,7 @@ MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
 """What cells call that only a kernel can move."""
 
 PIECES = {
-    "04_function_approximation": (r"_live\.show\(", "training"),
+    "04_function_approximation": (r"live\.show\(", "training"),
     "07_operator_learning": (r"explorer\(", "operator"),
 }
 """Notebook -> the cell that becomes a piece which moves without one, and its name."""
@@ -41,6 +41,9 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
             made.cells.append(new_markdown_cell(IN_LAB))
         else:
             made.cells += [folded(cell), *committed(cell.source, folder_of(name, "paper", figures), words)]
+    for cell in made.cells:
+        if cell.cell_type == "markdown":  # a heading's anchor has capitals in JupyterLab only
+            cell.source = re.sub(r"\]\(#[\w-]+\)", lambda link: link[0].lower(), cell.source)
     made.metadata.pop("widgets", None)
     return made
 

@@ -13,7 +13,7 @@ from ..models.stochastic import SNN
 from ..notebook import models
 from ..notebook.profiles import folder_of
 from ..notebook.run import committed
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
 from ..plots import operator_fields, pendulum, stochastic
@@ -35,13 +35,13 @@ def rows(folder: Path) -> dict:
     return {key: torch.as_tensor(row) for key, row in kept.items()}
 
 
-def of_pendulum() -> ipywidgets.VBox:
+def of_pendulum() -> ipywidgets.GridBox:
     """A torque of one's own, the true angle, and what the federation of 20 and one of its clients say."""
     net = DeepONet((100, 50, 50), (1, 50, 50), domain=(0.0, 1.0))
     return pendulum.pendulum_explorer(net, {name: row[0] for name, row in rows(PENDULUM).items()})
 
 
-def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywidgets.VBox:
+def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywidgets.GridBox:
     """An input by its ten coefficients, and its antiderivative as the federation and each client know it."""
     levels: dict[int, dict[str, Tensor]] = {}
     for (kind, label, n), row in rows(folder_of("07_operator_learning", "panels")).items():
@@ -50,13 +50,13 @@ def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywi
     return operator_fields.antiderivative_explorer(learn_antiderivative().net(), levels, start, min(levels))
 
 
-def of_noise() -> ipywidgets.VBox:
+def of_noise() -> ipywidgets.GridBox:
     """Bands of three losses at four noise levels."""
     kept = rows(folder_of("08_stochastic_regression", "paper"))
     return stochastic.band_explorer(SNN(1, 8, 16), {key: row[0] for key, row in kept.items()})
 
 
-def of_arms() -> ipywidgets.VBox:
+def of_arms() -> ipywidgets.GridBox:
     """FedStNN as printed, as its authors coded it, and as it should be."""
     name = "08b_as_coded"
     p = committed(name, "paper")["parameters"]
@@ -69,7 +69,7 @@ def of_arms() -> ipywidgets.VBox:
     return draw_arms.arms_explorer({(arm, sigma): (nets[arm], row[0]) for (arm, sigma), row in kept.items()})
 
 
-def of_letters() -> ipywidgets.VBox:
+def of_letters() -> ipywidgets.GridBox:
     """What each of 30 clients owns, what it draws alone, and what they draw together."""
     name = "09_stochastic_image"
     p, kept, net = committed(name, "paper")["parameters"], rows(folder_of(name, "paper")), SNN(2, 16, 32, std=0.1)
@@ -82,11 +82,11 @@ def of_letters() -> ipywidgets.VBox:
     return explore(
         lambda client: draw_letters.draw_letters(asked, picture, owned, [p["rounds"]], client, p["rounds"]),
         "the pixels that a client owns, what it draws alone and what the federation draws",
-        client=ipywidgets.IntSlider(1, min=1, max=p["clients"]),
+        client=slider(range(1, p["clients"] + 1), 1),
     )
 
 
-def of_clouds() -> ipywidgets.VBox:
+def of_clouds() -> ipywidgets.GridBox:
     """Two clients' clouds, and the shared one with which they measure how far apart they are."""
     from ..numerics.transport import fedwad  # POT takes seconds, and other pages do not need it
     from ..plots import transport

@@ -135,7 +135,7 @@ export function exchange(fed) {
 // ---- the picture
 
 const WIDTHS = [1, 20, 20, 1], POINTS = 100, GRID = linspace(-1, 1, 201), TRUTH = GRID.map(gramacyLee);
-const PACES = ["local steps", "rounds", "fastest"], BEAT = 120, HOLD = 900;  // ms
+const PACES = ["slow, then fast", "each step", "each round", "fastest"], BEAT = 120, HOLD = 500;  // ms
 
 // Left the function, whose points are whose, and all fits; right the errors over the rounds. wide: side by side.
 function paint(canvas, run) {
@@ -229,13 +229,14 @@ const ALT = "Left the function, the points of every client as a strip below it, 
 function render({ el }) {
     const canvas = document.createElement("canvas"), status = document.createElement("p");
     const controls = {
-        K: slider("clients K", [2, 3], 2),
-        pieces: slider("pieces each", [1, 2, 3, 5, 10, 25], 1),
-        E: slider("local steps E", [1, 2, 5, 10, 20, 50], 20),
-        rate: slider("rate", [0.001, 0.003, 0.01, 0.03], 0.01),
-        averaging: slider("server", [true, false], true, (yes) => (yes ? "averages" : "does nothing")),
+        K: slider("clients K", [2, 3], 2, String, "How many clients learn together."),
+        pieces: slider("pieces each", [1, 2, 3, 5, 10, 25], 1, String, "Into how many pieces each client's part is cut; more pieces, more alike."),
+        E: slider("local steps E", [1, 2, 5, 10, 20, 50], 20, String, "Steps that each client takes at home before the next average."),
+        rate: slider("rate", [0.001, 0.003, 0.01, 0.03], 0.01, String, "How far a local step goes."),
+        averaging: pick("buttons", "server", [true, false], true, (yes) => (yes ? "averages" : "does nothing"),
+            "Whether the server averages at the end of a round. It acts at the next average."),
     };
-    const pace = slider("pace", PACES, PACES[0]), sliders = document.createElement("div");
+    const pace = pick("list", "pace", PACES, PACES[0], String, "How much of a round is shown."), sliders = document.createElement("div");
     const buttons = document.createElement("div"), named = {};
     const presses = { Play: toggle, "Step one round": () => (pause(), finish()), Reset: reset };
     let run, frame = 0, due = 0;
@@ -255,9 +256,10 @@ function render({ el }) {
     function tick(now) {
         frame = requestAnimationFrame(tick);
         if (now < due) return;
-        const kind = PACES.indexOf(pace.value);
+        const story = run.fed.round < 2 ? 0 : run.fed.round < 5 ? 1 : 2;  // rounds 1 and 2 step by step, 3 to 5 one by one
+        const kind = pace.value === PACES[0] ? story : PACES.indexOf(pace.value) - 1;
         if (kind === 0 && run.step < run.E) {
-            due = now + (advance(run) ? HOLD : Math.min(60, 1200 / run.E));
+            due = now + (advance(run) ? HOLD : Math.min(40, 800 / run.E));
         } else if (kind === 0 || (kind === 1 && run.step === run.E)) {
             snap(run);
             due = now + (kind ? BEAT : HOLD);
@@ -295,7 +297,7 @@ function render({ el }) {
     for (const [name, press] of Object.entries(presses)) named[name] = button(name, press);
     buttons.append(...Object.values(named), pace.label);
     for (const control of Object.values(controls)) {
-        control.input.addEventListener("input", reset);
+        control.label.addEventListener("input", reset);
         sliders.append(control.label);
     }
     boxIn(el).append(buttons, sliders, canvas, status);

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..federated.stack import predict
 from ..notebook.style import COLORS, band, log_axis, panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import choice, explore, slider
 from ..problems.arms_study import POINTS
 from ..problems.fedstnn import Learnt, curve, surface_grid
 from ..problems.noisy_curve import Data, grid, inputs
@@ -101,13 +101,13 @@ def draw_arm(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], arm: 
     return band_and_spread(x, out, sigma, most, title, ARMS[arm][0], out[:, 0])
 
 
-def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.VBox:
+def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.GridBox:
     """The widget of notebook 08b: arm, noise of the data, number of paths."""
     names, sigmas = (list(dict.fromkeys(key[i] for key in models)) for i in (0, 1))
     return explore(
         lambda **values: draw_arm(models, **values),
         "left what an arm learnt with its band and the true one, right its spread against the noise",
-        arm=ipywidgets.SelectionSlider(options=names),
-        sigma=ipywidgets.SelectionSlider(options=sorted(sigmas)),
-        paths=ipywidgets.IntSlider(30, min=2, max=200),
+        arm=choice(names, tooltip="Which form of the algorithm trained the network."),
+        sigma=slider(sorted(sigmas)),
+        paths=slider(range(2, 201), 30),
     )

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..notebook.style import panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider, span
 from ..problems.barycenters import World
 from ..problems.digits import SIDE, Clients
 
@@ -137,12 +137,12 @@ def draw_digits(examples: Mapping[float, Examples], level: float, t: float, digi
     return fig
 
 
-def digits_explorer(examples: Mapping[float, Examples]) -> ipywidgets.VBox:
+def digits_explorer(examples: Mapping[float, Examples]) -> ipywidgets.GridBox:
     """The widget of notebook 10: size of the shift, place on the geodesic, digit."""
     return explore(
         lambda **values: draw_digits(examples, **values),
         "a digit of every client: original, shifted, on its way to the barycenter, there, and the nearest atom",
-        level=ipywidgets.SelectionSlider(options=list(examples), value=next(iter(examples)), description="|Λ|"),
-        t=ipywidgets.FloatSlider(0.5, min=0, max=1, step=0.05),
-        digit=ipywidgets.IntSlider(3, min=0, max=next(iter(examples.values())).original.shape[1] - 1),
+        level=slider(list(examples), next(iter(examples)), "|Λ|"),
+        t=slider(span(0, 1, 0.05), 0.5),
+        digit=slider(range(next(iter(examples.values())).original.shape[1]), 3),
     )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider, span
 from ..numerics.metrics import mean_sd
 from ..problems.drift_plane import Quadratics, walk
 
@@ -39,14 +39,14 @@ def plane(problem: Quadratics, E: int, rounds: int, lr: float = 0.5) -> Figure:
     return fig
 
 
-def plane_explorer(problem: Quadratics) -> ipywidgets.VBox:
+def plane_explorer(problem: Quadratics) -> ipywidgets.GridBox:
     """The drift widget: how many local steps, how many rounds, how large a step."""
     return explore(
         lambda **chosen: plane(problem, **chosen),
         "paths of two clients and of their server in the plane; FedAvg rests beside the best point",
-        E=ipywidgets.IntSlider(5, min=1, max=50, description="E"),
-        rounds=ipywidgets.IntSlider(6, min=1, max=30, description="rounds"),
-        lr=ipywidgets.FloatSlider(0.5, min=0.1, max=1.5, step=0.1, description="step size"),
+        E=slider(range(1, 51), 5, "E"),
+        rounds=slider(range(1, 31), 6, "rounds"),
+        lr=slider(span(0.1, 1.5, 0.1), 0.5, "step size"),
     )
 
 

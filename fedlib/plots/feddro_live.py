@@ -58,9 +58,9 @@ def show() -> None:
     """The live training of notebook 10."""
     live.show(
         "10", problem.training, scene, ALT, panels=2,
-        level=slider([0.2, 0.5, 2.0, 5.0], 2.0, "shift |Λ|"),
-        atoms=slider([1, 2, 5, 10], 5, "atoms"),
-        rounds=slider([0, 1, 2, 6, 12], 6, "rounds for Q"),
+        level=slider([0.2, 0.5, 2.0, 5.0], 2.0, "shift |Λ|", "How far each client's map moves its digits."),
+        atoms=slider([1, 2, 5, 10], 5, "atoms", "Points of the barycenter for each digit."),
+        rounds=slider([0, 1, 2, 6, 12], 6, "rounds for Q", "Rounds in which the barycenter Q is looked for."),
         E=slider([1, 2, 5, 10], 2, "local steps"),
         lr=slider([0.01, 0.05, 0.1], 0.05, "rate"),
     )  # fmt: skip

@@ -1,13 +1,12 @@
 """Notebook 06 live: the unknown coefficients of all clients and of the server, on their way to the truth."""
 
-import ipywidgets
 import numpy as np
 
 from ..notebook import live
 from ..notebook.live_views import LINES, rounds_axis
 from ..notebook.style import CLIENTS, COLORS
 from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
+from ..notebook.widgets import choice, slider
 from ..problems import flow_live as problem
 from ..problems.flow import TRUTH
 
@@ -68,8 +67,8 @@ def show() -> None:
     """The live training of notebook 06."""
     live.show(
         "06", problem.training, scene, ALT, panels=2,
-        subdomains=slider([2, 4, 6, 10, 20], 2, "subdomains n"),
+        subdomains=slider([2, 4, 6, 10, 20], 2, "subdomains n", "Slabs of the flow, which the clients own in turn."),
         E=slider([1, 2, 5, 10], 5, "local steps E"),
         lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
-        aliased=ipywidgets.Checkbox(False, description="aliased C", indent=False),
+        aliased=choice([("no", False), ("yes", True)], False, "aliased C", "Whether C moves by the sum of all steps."),
     )  # fmt: skip

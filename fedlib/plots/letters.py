@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from ..notebook.style import CLIENTS, COLORS, band, growth, panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider
 from ..problems.letters import Picture, iou
 from ..streams import stream
 
@@ -124,11 +124,11 @@ def draw_letters(
     return fig
 
 
-def letters_explorer(scores, picture, owned, rounds) -> ipywidgets.VBox:
+def letters_explorer(scores, picture, owned, rounds) -> ipywidgets.GridBox:
     """The widget of notebook 09: any client, any round that was looked at."""
     return explore(
         lambda **values: draw_letters(scores, picture, owned, rounds, **values),
         "the pixels that a client owns, what it draws alone and what the federation draws",
-        client=ipywidgets.IntSlider(1, min=1, max=len(owned)),
-        round=ipywidgets.SelectionSlider(options=list(rounds), value=rounds[-1]),
+        client=slider(range(1, len(owned) + 1), 1),
+        round=slider(list(rounds), rounds[-1]),
     )

@@ -5,7 +5,7 @@ from matplotlib.colors import ListedColormap
 
 from ..notebook import live
 from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
+from ..notebook.widgets import choice, slider
 from ..problems import letters_live as problem
 from .letters import WRONG, show_drawn
 
@@ -64,10 +64,13 @@ def show() -> None:
     """The live training of notebook 09."""
     live.show(
         "09", problem.training, scene, ALT, panels=2,
-        own=slider([20, 50, 100, 200, 400], 200, "own pixels L"),
-        others=slider([0, 6, 12, 50, 200], 6, "other pixels F"),
+        own=slider([20, 50, 100, 200, 400], 200, "own pixels L", "Pixels that a client has of its own letter."),
+        others=slider([0, 6, 12, 50, 200], 6, "other pixels F", "Pixels that a client has of the other letters."),
         clients=slider([3, 6, 9], 6, "clients K"),
-        active=slider([("a third", 1 / 3), ("two thirds", 2 / 3), ("all", 1.0)], 1.0, "active share C"),
+        active=choice(
+            [("a third", 1 / 3), ("two thirds", 2 / 3), ("all", 1.0)], 1.0, "active share",
+            "Share of the clients that take part in a round.",
+        ),
         E=slider([1, 5, 10, 20, 50], 10, "local steps"),
         lr=slider([0.003, 0.01, 0.03], 0.03, "rate"),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from torch.func import jvp
 
 from ..federated.stack import predict
 from ..notebook.style import COLORS, around, band, log_axis, panels, shards
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider, span
 from ..numerics.metrics import mean_sd, percent
 from ..numerics.solutions import pendulum
 from ..problems.pendulum import SUBSTEPS, with_stiffness
@@ -125,11 +125,11 @@ def draw_library(net: nn.Module, row: Tensor, k: float = 1.0, **chosen) -> Figur
     return library_view(times[:, 0].numpy(), u[0].numpy(), truth, torch.stack([angle, velocity], 1).numpy(), k)
 
 
-def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float] = (0.5, 1.5)) -> ipywidgets.VBox:
+def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float] = (0.5, 1.5)) -> ipywidgets.GridBox:
     """The library widget: choose a stiffness of an interval (1/s^2) and an input."""
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
     low, high = stiffness
     middle, step = (low + high) / 2, (high - low) / 20
-    k = ipywidgets.FloatSlider(middle, min=low, max=high, step=step, description="stiffness k")
+    k = slider(span(low, high, step), middle, "stiffness k")
     alt = "a torque over time, the pendulum's true and predicted angle, and both in the phase plane"
     return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)

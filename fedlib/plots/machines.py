@@ -110,7 +110,7 @@ def megabytes(of_round: tuple[int, int], rounds: int, data: int, mean: int, link
 
 def bytes_explorer(
     bytes_of: Callable[[int, Sequence[int]], tuple[int, int]], parameters: int, point: int
-) -> ipywidgets.VBox:
+) -> ipywidgets.GridBox:
     """The widget of what a federation sends: how many sites, clients, points and rounds, and how fast a link.
 
     Args:
@@ -124,7 +124,7 @@ def bytes_explorer(
     return explore(
         draw,
         "megabytes sent against rounds, beside all points sent once, and the seconds of a round on the server's link",
-        sites=ipywidgets.IntSlider(3, min=1, max=10, description="sites"),
+        sites=slider(range(1, 11), 3, "sites"),
         clients=slider((1, 2, 5, 7, 10, 20, 50, 100), 7, "clients per site"),
         points=slider((10, 50, 100, 1000, 10_000), 50, "points per client"),
         rounds=slider((10, 20, 100, 1000, 10_000), 1000, "rounds"),

@@ -6,7 +6,7 @@ from ..notebook import live
 from ..notebook.live_views import draw_models
 from ..notebook.style import CLIENTS, COLORS
 from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
+from ..notebook.widgets import choice, slider
 from ..problems import noisy_live as problem
 
 ALT = (
@@ -43,11 +43,11 @@ def show() -> None:
     """The live training of notebook 08."""
     live.show(
         "08", problem.training, scene, ALT, panels=2,
-        loss=slider(list(problem.LOSSES), "energy score", "loss"),
+        loss=choice(list(problem.LOSSES), "energy score", "loss"),
         sigma=slider([0.05, 0.1, 0.2, 0.4], 0.2, "noise sigma"),
         paths=slider([1, 2, 4, 8], 8, "paths M"),
         clients=slider([2, 4, 8], 4, "clients K"),
-        others=slider([0, 10, 100], 10, "other points"),
+        others=slider([0, 10, 100], 10, "other points", "Points that a client has outside its own part."),
         E=slider([1, 4, 16, 64], 16, "local steps"),
         lr=slider([0.003, 0.01, 0.03], 0.01, "rate"),
     )  # fmt: skip

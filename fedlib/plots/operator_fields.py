@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..federated.stack import predict
 from ..notebook.style import CLIENTS, COLORS, panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider, span
 from ..numerics.metrics import percent
 from ..numerics.solutions import antiderivative, burgers, diffusion_reaction
 from ..numerics.spaces import TERMS, chebyshev_series, fourier_series, support
@@ -137,19 +137,19 @@ def draw_antiderivative(net: nn.Module, models: Mapping[str, Tensor], n: int, c:
 
 def antiderivative_explorer(
     net: nn.Module, models: Mapping[int, Mapping[str, Tensor]], c: Sequence[float], n: int
-) -> ipywidgets.VBox:
+) -> ipywidgets.GridBox:
     """The antiderivative's widget: a level, and an input by its coefficients.
 
     Args:
         models: level n -> {label: row [P] of a stack}. c [TERMS], n: where the sliders start.
     """
     sliders = {
-        f"c{j}": ipywidgets.FloatSlider(c[j], min=-1, max=1, step=0.1, description=f"T{j}") for j in range(TERMS)
+        f"c{j}": slider(span(-1, 1, 0.1), c[j], f"T{j}", f"Coefficient of Chebyshev term {j}.") for j in range(TERMS)
     }
     return explore(
         lambda level, **c: draw_antiderivative(net, models[level], level, np.array(list(c.values()))),
         "left an input function, in the middle its Chebyshev terms and which of them each client knows, right its "
         "antiderivative, exact and as the federation and each client alone predict it",
-        level=ipywidgets.SelectionSlider(options=list(models), value=n, description="level n"),
+        level=slider(list(models), n, "level n", "Client 1 knows the first n terms, client 2 the last n."),
         **sliders,
     )

@@ -1,7 +1,5 @@
 """Notebook 07 live: antiderivatives of a function of each client's own kind, as all networks see them."""
 
-import ipywidgets
-
 from ..notebook import live
 from ..notebook.live_views import draw_models
 from ..notebook.style import CLIENTS, COLORS
@@ -34,7 +32,7 @@ def show() -> None:
     """The live training of notebook 07."""
     live.show(
         "07", problem.training, scene, ALT, panels=2,
-        level=ipywidgets.IntSlider(3, min=1, max=10, description="level n"),
+        level=slider(range(1, 11), 3, "level n", "Client 1 knows the first n terms, client 2 the last n."),
         E=slider([1, 5, 20, 100], 20, "local steps E"),
         lr=slider([0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip

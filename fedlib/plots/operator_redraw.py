@@ -8,13 +8,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 from matplotlib.figure import Figure
 
 from ..files import replacing, write_atomically
 from ..notebook import models, pages, style
-from ..notebook.outputs import inventory, read_result
-from ..notebook.profiles import folder_of
+from ..notebook.profiles import folder_of, read_result
 from ..notebook.run import committed, paper_numbers
 from ..problems import operator_claims, operator_examples, operator_results
 from ..problems.operators import TITLES, choose
@@ -47,7 +47,8 @@ def figures(result: Mapping) -> dict[str, Figure]:
 
 def judged(result: Mapping) -> dict[str, dict]:
     """Claims as a result file keeps them, judged by today's rules; those that its numbers do not decide are kept."""
-    drift = committed("04_function_approximation")["metrics"]["weight_divergence"]["1D"]
+    drift = committed("04_function_approximation")["metrics"]["weight_divergence"]["line"]  # [seed, level, matrix]
+    drift = dict(enumerate(np.moveaxis(drift, 2, 0)))
     said = operator_claims.judge(operator_results.read(result), drift)
     return result["claims"] | {
         f"fedsciml.{id}": {"holds": operator_claims.plain(h), "why": why} for id, (h, why) in said.items()
@@ -82,8 +83,6 @@ def redraw(folder: Path) -> None:
         with replacing(folder / f"{name}.png") as partial:
             partial.write_bytes(pages.png(fig))
     result["claims"] = judged(result)
-    if "outputs" in result:
-        result["outputs"] = inventory(folder)
     write_atomically(folder / "result.json", json.dumps(result, indent=1, allow_nan=False) + "\n")
 
 

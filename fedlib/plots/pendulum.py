@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..federated.stack import predict
 from ..notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, shards
-from ..notebook.widgets import explore
+from ..notebook.widgets import choice, explore, slider, span
 from ..numerics.metrics import percent
 from ..numerics.spaces import grf
 from ..problems.pendulum import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, times
@@ -171,11 +171,11 @@ def draw_pendulum(net: nn.Module, models: dict[str, Tensor], **chosen) -> Figure
 
 
 INPUT_CONTROLS = {
-    "kind": lambda: ipywidgets.SelectionSlider(options=["GRF", *OUT_OF_DISTRIBUTION]),
-    "length_scale": lambda: ipywidgets.FloatSlider(0.2, min=0.05, max=2, step=0.05),
-    "seed": lambda: ipywidgets.IntSlider(0, min=0, max=50),
-    "amplitude": lambda: ipywidgets.FloatSlider(1, min=-3, max=3, step=0.1),
-    "frequency": lambda: ipywidgets.FloatSlider(1, min=0, max=3, step=0.1),
+    "kind": lambda: choice(["GRF", *OUT_OF_DISTRIBUTION], tooltip="What the torque is: random (GRF), or a formula."),
+    "length_scale": lambda: slider(span(0.05, 2, 0.05), 0.2, tooltip="How slowly a random torque varies."),
+    "seed": lambda: slider(range(51)),
+    "amplitude": lambda: slider(span(-3, 3, 0.1), 1, tooltip="How strong the torque is."),
+    "frequency": lambda: slider(span(0, 3, 0.1), 1, tooltip="How fast the torque of a formula varies."),
 }
 
 
@@ -186,7 +186,7 @@ def idle_inputs(kind: str, **_) -> set[str]:
     return {"length_scale", "seed"} | ({"frequency"} if kind == "t" else set())
 
 
-def pendulum_explorer(net: nn.Module, models: dict[str, Tensor]) -> ipywidgets.VBox:
+def pendulum_explorer(net: nn.Module, models: dict[str, Tensor]) -> ipywidgets.GridBox:
     """The pendulum widget: choose an input and see federated, single-client and true angle."""
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
     alt = "left a torque over time, right the angle it causes, true and as predicted by the models"

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..notebook.style import COLORS, band, log_axis, panels
-from ..notebook.widgets import explore, slider
+from ..notebook.widgets import choice, explore, slider
 from ..problems import pendulum_leak as leak
 
 Case = tuple[str, int, int]
@@ -76,7 +76,7 @@ def reader(net: nn.Module, points: Sequence[Mapping[str, Tensor]]) -> Callable:
     return found
 
 
-def leak_explorer(net: nn.Module, points: Sequence[Mapping[str, Tensor]]) -> ipywidgets.VBox:
+def leak_explorer(net: nn.Module, points: Sequence[Mapping[str, Tensor]]) -> ipywidgets.GridBox:
     """The widget of what leaks: how many points, how many local steps, which optimiser, whose."""
     found, most = reader(net, points), min(len(own["s"]) for own in points)
     sizes = [n for n in (1, 2, 3, 5, 10, 20, 50) if n <= most]
@@ -89,6 +89,6 @@ def leak_explorer(net: nn.Module, points: Sequence[Mapping[str, Tensor]]) -> ipy
         "the torques of a client, and the curve that a server reads off its update",
         n=slider(sizes, 1, "points n"),
         E=slider([1, 2, 5], 1, "local steps E"),
-        optimizer=slider(list(leak.OPTIMIZERS), "SGD", "optimiser"),
-        client=ipywidgets.IntSlider(0, min=0, max=len(points) - 1),
+        optimizer=choice(list(leak.OPTIMIZERS), "SGD", "optimiser"),
+        client=slider(range(len(points))),
     )

@@ -1,13 +1,11 @@
 """Notebooks 01 to 03 live: angles as the clients' networks predict them, and what each client owns."""
 
-import ipywidgets
-
 from ..notebook import live, style
 from ..notebook.live import MIXING, OPTIMIZERS
 from ..notebook.live_views import draw_models
 from ..notebook.style import CLIENTS, COLORS
 from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
+from ..notebook.widgets import Control, choice, slider
 from ..problems import pendulum
 from ..problems import pendulum_live as problem
 
@@ -44,19 +42,24 @@ RATES = [0.001, 0.003, 0.01, 0.03, 0.1]
 def show(notebook: str) -> None:
     """The live training of "01", "02" or "03"."""
     setup, controls = KINDS[notebook]
-    live.show(notebook, setup, scene, ALT, panels=2, **controls())
+    live.show(notebook, setup, scene, ALT, panels=2, idle=idle, **controls())
 
 
-def common() -> dict[str, ipywidgets.SelectionSlider]:
+def common() -> dict[str, Control]:
     return dict(K=slider([1, 5, 20, 100], 20, "local steps K"), lr=slider(RATES, 0.003, "rate"))
 
 
-def clients() -> ipywidgets.SelectionSlider:
+def idle(data: str = "", **values) -> list[str]:
+    """Shards have no second field, and fields no shards."""
+    return {"sorted shards": ["delta"], "two fields": ["shards_each"]}.get(data, [])
+
+
+def clients() -> Control:
     return slider([2, 3, 5, 10, 20], 5, "clients C")
 
 
-def optimizer() -> ipywidgets.SelectionSlider:
-    return slider(list(OPTIMIZERS), "Adam", "locally")
+def optimizer() -> Control:
+    return choice(list(OPTIMIZERS), "Adam", "locally")
 
 
 KINDS = {
@@ -67,15 +70,17 @@ KINDS = {
             fraction=slider([0.2, 0.4, 0.6, 0.8, 1.0], 1.0, "share alpha"),
             **common(),
             optimizer=optimizer(),
-            mixing=slider(list(MIXING)[:2], "FedAvg", "mixing"),
+            mixing=choice(list(MIXING)[:2], "FedAvg", "mixing"),
         ),
     ),
     "02": (
         problem.skewed,
         lambda: dict(
-            data=slider(["sorted shards", "two fields"], "sorted shards", "data"),
-            shards_each=slider([1, 2, 5, 20], 1, "shards each"),
-            delta=slider([0.0, 1.0, 4.0], 4.0, "Delta"),
+            data=choice(["sorted shards", "two fields"], "sorted shards", "data", "In what the clients' data differ."),
+            shards_each=slider(
+                [1, 2, 5, 20], 1, "shards each", "How many shards each client is dealt; more shards, more alike."
+            ),
+            delta=slider([0.0, 1.0, 4.0], 4.0, "Delta", "By how much the length scales of the two fields differ."),
             **common(),
             optimizer=optimizer(),
         ),
@@ -83,8 +88,12 @@ KINDS = {
     "03": (
         problem.library,
         lambda: dict(
-            spread=slider([0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 plus/minus"),
-            told=slider(["told", "hidden"], "told", "stiffness is"),
+            spread=slider(
+                [0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 ±", "How far the stiffnesses of the clients' pendulums lie apart."
+            ),
+            told=choice(
+                ["told", "hidden"], "told", "stiffness is", "Whether the network is told the stiffness of the pendulum."
+            ),
             clients=clients(),
             **common(),
         ),

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.history import History
 from ..notebook.style import CLIENTS, COLORS, panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider
 from ..numerics.metrics import percent
 from ..numerics.solutions import reaction_rate
 from ..problems.reaction import KINDS, weak
@@ -100,12 +100,12 @@ def draw_reaction(x, truth, xk, shards, histories: Mapping[int, Mapping], n: int
     return reaction_view(x, truth, models, clouds, titles)
 
 
-def reaction_explorer(x, truth, xk, shards, histories: Mapping[int, Mapping]) -> ipywidgets.VBox:
+def reaction_explorer(x, truth, xk, shards, histories: Mapping[int, Mapping]) -> ipywidgets.GridBox:
     """Pick a partition and scrub through its training; arguments as of ``draw_reaction``."""
     rounds = next(iter(next(iter(histories.values())).values()))["rounds"]
     return explore(
         lambda n, moment: draw_reaction(x, truth, xk, shards, histories, n, rounds.index(moment)),
         "left u, right the reaction rate k: truth, clients alone, federation and centralised model",
-        n=ipywidgets.SelectionSlider(options=list(histories), description="subdomains n"),
-        moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[len(rounds) // 2], description="after round"),
+        n=slider(list(histories), words="subdomains n"),
+        moment=slider(rounds, rounds[len(rounds) // 2], "after round"),
     )

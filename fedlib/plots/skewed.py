@@ -8,7 +8,7 @@ import xarray
 from matplotlib.figure import Figure
 
 from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels, shards
-from ..notebook.widgets import explore
+from ..notebook.widgets import explore, slider
 from ..numerics.metrics import mean_sd
 
 ALGORITHMS = {
@@ -181,10 +181,10 @@ def shard_view(
     return fig
 
 
-def shard_explorer(targets: dict, errors: dict, distances: dict) -> ipywidgets.VBox:
+def shard_explorer(targets: dict, errors: dict, distances: dict) -> ipywidgets.GridBox:
     """The heterogeneity widget: slide through the levels of ``shard_view``."""
     return explore(
         lambda level: shard_view(targets, errors, distances, level),
         "left which targets each client owns, right the error of both algorithms against shards per client",
-        level=ipywidgets.SelectionSlider(options=sorted(targets), description="shards/client"),
+        level=slider(sorted(targets), words="shards/client"),
     )

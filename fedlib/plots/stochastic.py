@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..federated.stack import predict
 from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels, shards
-from ..notebook.widgets import explore
+from ..notebook.widgets import choice, explore, slider
 from ..problems.fedstnn import Learnt, curve, surface, surface_grid
 from ..problems.noisy_curve import Data, Setting, grid, growing_sigma, seen
 from ..streams import torch_stream
@@ -178,14 +178,14 @@ def band_and_spread(x: np.ndarray, out: Tensor, sigma: float, most: float, title
     return fig
 
 
-def band_explorer(net: nn.Module, models: Mapping[tuple[str, float], Tensor]) -> ipywidgets.VBox:
+def band_explorer(net: nn.Module, models: Mapping[tuple[str, float], Tensor]) -> ipywidgets.GridBox:
     """The widget of notebook 08: loss, noise of the data, number of paths."""
     losses, sigmas = (list(dict.fromkeys(key[i] for key in models)) for i in (0, 1))
     return explore(
         lambda **values: draw_band(net, models, **values),
         "left paths of the stochastic network with their band and the true one, right their spread against the noise",
-        loss=ipywidgets.SelectionSlider(options=losses),
-        sigma=ipywidgets.SelectionSlider(options=sorted(sigmas)),
-        paths=ipywidgets.IntSlider(20, min=2, max=200),
-        seed=ipywidgets.IntSlider(0, min=0, max=20),
+        loss=choice(losses),
+        sigma=slider(sorted(sigmas)),
+        paths=slider(range(2, 201), 20),
+        seed=slider(range(21)),
     )

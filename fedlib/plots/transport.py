@@ -7,11 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from ..notebook.style import CLIENTS, COLORS, log_axis, owners, panels
-from ..notebook.widgets import explore
+from ..notebook.style import CLIENTS, COLORS, log_axis, ordered, owners, panels
+from ..notebook.widgets import explore, slider
 from ..numerics.transport import FedWaD, Measure, interpolant, wasserstein
 from .digits import grid
-from .functions import ordered
 
 
 def draw_plane(X: Measure, Y: Measure, clouds: Sequence[np.ndarray], Q: np.ndarray) -> Figure:
@@ -73,10 +72,10 @@ def draw_fedwad(X: Measure, Y: Measure, run: FedWaD, round: int, t: float = 0.5)
     return fig
 
 
-def fedwad_explorer(X: Measure, Y: Measure, run: FedWaD) -> ipywidgets.VBox:
+def fedwad_explorer(X: Measure, Y: Measure, run: FedWaD) -> ipywidgets.GridBox:
     """The second widget of notebook 10: step through FedWaD's rounds."""
     return explore(
         lambda round: draw_fedwad(X, Y, run, round),
         "two clouds of points, the shared cloud between them, and the chain's length above their distance",
-        round=ipywidgets.IntSlider(1, min=1, max=len(run.bound)),
+        round=slider(range(1, len(run.bound) + 1), 1),
     )

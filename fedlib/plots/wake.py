@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..notebook.style import CLIENTS, COLORS, panels
-from ..notebook.widgets import explore
+from ..notebook.widgets import choice, explore, slider
 from ..numerics.metrics import percent
 from ..problems.flow_study import GAINS
 from ..problems.wake import NX, NY, Wake
@@ -145,12 +145,12 @@ def draw_flow(models: Mapping[str, Mapping], truth: np.ndarray, values, model: s
     return wake_view(m["rounds"], m["C"], p, truth, values, range(len(m["rounds"]))[at], limits, model)
 
 
-def wake_explorer(models: Mapping[str, Mapping], truth: np.ndarray, values: Sequence[float]) -> ipywidgets.VBox:
+def wake_explorer(models: Mapping[str, Mapping], truth: np.ndarray, values: Sequence[float]) -> ipywidgets.GridBox:
     """Scrub through the trainings of the flow; arguments as of ``draw_flow``."""
     rounds = next(iter(models.values()))["rounds"]
     return explore(
         lambda model, moment: draw_flow(models, truth, values, model, rounds.index(moment)),
         "left both coefficients on their way to the truth, right the true pressure and the model's, which it never saw",
-        model=ipywidgets.SelectionSlider(options=list(models)),
-        moment=ipywidgets.SelectionSlider(options=rounds, value=rounds[len(rounds) // 2], description="after round"),
+        model=choice(list(models)),
+        moment=slider(rounds, rounds[len(rounds) // 2], "after round"),
     )

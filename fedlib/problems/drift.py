@@ -5,19 +5,18 @@ from functools import cache
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..federated.backends import client_gradient, flat
 from ..federated.batches import Local
 from ..federated.experiment import Data, Experiment, halved, training
 from ..federated.federation import Federation
-from ..federated.partitions import index_rule, per_client, slices
 from ..federated.stack import as_dict, draw_parameters
-from ..models.networks import DeepONet, glorot_uniform, mlp
-from ..numerics.metrics import relative_l2
+from ..models.networks import DeepONet, glorot_uniform
 from ..papers.fedsciml.forward import problem as forward
+from ..papers.fedsciml.functions import problem as functions
 from ..streams import stream
-from . import functions, operator_study, pendulum, pendulum_search, skewed_pendulum
+from . import operator_study, pendulum, pendulum_search, skewed_pendulum
 from .operators import learn_antiderivative, operator_error, operator_loss
 
 
@@ -28,44 +27,24 @@ def steps(experiment: Experiment) -> int:
 
 def gramacy_lee(n: int = 200, width: int = 64) -> Experiment:
     """Two clients own every other one of some equal pieces of a line (notebook 04)."""
-    pool, test = functions.on_line(n)
-    net = mlp((1, width, width, width, 1), nn.Tanh)
-    return fitted("Gramacy-Lee", net, lambda pieces: Data(pool, index_rule(n, 2, per_client(pieces, 2)), test))
+    return halved(functions.gramacy_lee(n=n, width=width))
 
 
 def unequal(n: int = 200, width: int = 64) -> Experiment:
     """``gramacy_lee`` with unequal clients: the second one owns every fourth piece, p = 3/4 and 1/4."""
-    pool, test = functions.on_line(n)
+    line = functions.gramacy_lee(n=n, width=width)
 
-    def at(pieces: int) -> Data:
+    def data(pieces: int, seed: int) -> Data:
         piece = np.arange(n) * pieces // n
-        return Data(pool, [np.flatnonzero(piece % 4 != 3), np.flatnonzero(piece % 4 == 3)], test)
+        owners = [np.flatnonzero(piece % 4 != 3), np.flatnonzero(piece % 4 == 3)]
+        return line.data(2, seed)._replace(owners=owners)
 
-    return fitted("Gramacy-Lee, unequal", mlp((1, width, width, width, 1), nn.Tanh), at)
+    return halved(line._replace(name="Gramacy-Lee, unequal", data=data))
 
 
 def schaffer(n: int = 400, width: int = 64) -> Experiment:
     """Two clients own every other one of some slabs of the square (notebook 04)."""
-    pool, test = functions.on_square(n)
-    x, net = pool["x"][:, 0].numpy(), mlp((2, width, width, width, 1), nn.Tanh)
-    return fitted("Schaffer", net, lambda slabs: Data(pool, slices(x, 0, 1, 2, per_client(slabs, 2)), test))
-
-
-def fitted(name: str, net: nn.Module, at: Callable[[int], Data]) -> Experiment:
-    """A function that is learnt from its values, with relative errors in %; at: level -> Data."""
-
-    def residuals(predict, batch):
-        return predict(batch["x"]) - batch["f"][:, None]
-
-    def evaluate(predict, test):
-        return {"error": 100 * relative_l2(predict(test["x"])[:, 0], test["f"])}
-
-    return halved(
-        Experiment(
-            name, net, residuals, data=lambda level, seed: at(level), evaluate=evaluate, rounds=3000, local=Local(5),
-            init=glorot_uniform, level="subdomains n",
-        )
-    )  # fmt: skip
+    return halved(functions.schaffer(n=n, width=width))
 
 
 def antiderivative(functions_each: int = 100, tests: int = 200) -> Experiment:

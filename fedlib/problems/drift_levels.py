@@ -25,18 +25,8 @@ class Ladder(NamedTuple):
     read: Callable[[Mapping], tuple]
 
 
-def of_function(case: str) -> Callable:
-    """What notebook 04 says of two clients with p pieces each; the level is the number of subdomains, 2 p."""
-
-    def read(metrics):
-        found = {key: e for key, e in metrics["error"][case]["federated"].items() if key.startswith("(2,")}
-        return [2 * int(key[4:-1]) for key in found], metrics["w1"][case], [100 * np.mean(e) for e in found.values()]
-
-    return read
-
-
 def of_equation(name: str) -> Callable:
-    """What notebook 05 says of a problem."""
+    """What notebook 04 or 05 says of a problem."""
     return lambda metrics: (
         metrics["levels"][name], metrics["w1"][name], np.mean(metrics["error_percent"][name]["federated"], 0)
     )  # fmt: skip
@@ -63,8 +53,8 @@ def of_pendulum(kind: str, distance: str) -> Callable:
 
 
 LADDERS = {
-    "Gramacy-Lee": Ladder(drift.gramacy_lee, "04_function_approximation", of_function("1D")),
-    "Schaffer": Ladder(lambda: drift.schaffer(1600), "04_function_approximation", of_function("x")),
+    "Gramacy-Lee": Ladder(drift.gramacy_lee, "04_function_approximation", of_equation("line")),
+    "Schaffer": Ladder(lambda: drift.schaffer(1600), "04_function_approximation", of_equation("slabs, 1600 points")),
     "Poisson": Ladder(lambda: halved(forward.poisson()), "05_pinn_forward", of_equation("poisson")),
     "Helmholtz": Ladder(lambda: halved(forward.helmholtz()), "05_pinn_forward", of_equation("helmholtz")),
     "Euler beam": Ladder(lambda: halved(forward.euler_beam()), "05_pinn_forward", of_equation("beam")),

@@ -10,6 +10,7 @@ from fedlib.federated import xla
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import Optimizer, sgd
+from fedlib.federated.recording import recorded
 from fedlib.federated.train import train
 from fedlib.models.networks import mlp
 
@@ -37,6 +38,57 @@ def trained(rounds=30, loss=squared_error, backend="auto", **args):
 
 def test_few_steps_are_not_compiled():
     assert trained(rounds=19).backend == "eager" and trained(rounds=20).backend == "xla"
+
+
+@pytest.mark.parametrize("local", [Local(5), Local(2, "epochs", 4)], ids=["full batch", "ragged mini-batches"])
+def test_few_steps_are_written_down_and_done_again_to_the_last_bit(monkeypatch, local):
+    """Under a rate that falls, with moments that are kept; the loss itself is only called until then."""
+    monkeypatch.setattr(engine, "STEPS_TO_COMPILE", 10**6)
+    fed, called = Federation(SHARDS, lr=0.05, decay=0.9), []
+
+    def loss(predict, batch):
+        called.append(None)
+        return squared_error(predict, batch)
+
+    def trained(backend):
+        called.clear()
+        return train(mlp((1, 4, 1), nn.Tanh), loss, POOL, [fed], rounds=20, local=local, backend=backend), len(called)
+
+    (eager, steps), (replayed, some) = trained("eager"), trained("auto")
+    assert torch.equal(eager.theta, replayed.theta) and np.array_equal(eager.losses, replayed.losses)
+    assert some < steps / 2
+
+
+def test_gradients_that_nobody_asks_for_are_no_tensors():
+    """A convolution's first layer: its backward returns None for the points."""
+    pool, net = (
+        {"x": torch.rand(40, 9), "y": torch.rand(40)},
+        nn.Sequential(nn.Unflatten(1, (1, 9)), nn.Conv1d(1, 1, 9)),
+    )
+
+    def loss(predict, batch):
+        return (batch["w"] * (predict(batch["x"])[:, 0, 0] - batch["y"]) ** 2).sum()
+
+    eager, replayed = (
+        train(net, loss, pool, [Federation(SHARDS)], rounds=5, local=Local(5), backend=b).theta
+        for b in ("eager", "auto")
+    )
+    assert torch.equal(eager, replayed)
+
+
+def test_what_is_written_down_takes_other_tensors():
+    """Also what it captured is looked at again, and what is changed in place is changed."""
+    captured = torch.ones(2)
+
+    def function(x, y):
+        x.add_(captured)
+        return [x * y, y.sum()]
+
+    graph, x, y = recorded(function, [torch.zeros(2), torch.zeros(2)]), torch.ones(2), torch.full((2,), 3.0)
+    captured.fill_(2)
+    assert torch.equal(graph(x, y)[0], torch.full((2,), 9.0)) and torch.equal(x, torch.full((2,), 3.0))
+    with pytest.raises(NotImplementedError, match=r"_local_scalar_dense.* looks at a number"):
+        recorded(lambda x: [x * x.sum().item()], [x])
 
 
 def test_nothing_is_measured_and_nothing_remembered():
@@ -83,3 +135,15 @@ def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
         trained(backend="xla")
     with pytest.raises(ValueError, match=r"backend = 'fast': expected one of auto, eager, xla"):
         trained(backend="fast")
+
+
+def test_auto_trains_the_models_that_eager_trains():
+    torch.testing.assert_close(trained().theta, trained(backend="eager").theta, rtol=0, atol=2e-3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator")
+@pytest.mark.parametrize("backend", ["auto", "eager"])
+def test_an_accelerator_trains_the_same_models(backend):
+    assert not torch.backends.cuda.matmul.allow_tf32
+    there = trained(device="cuda", backend=backend).theta.cpu()
+    torch.testing.assert_close(there, trained(backend="eager").theta, rtol=0, atol=2e-3)

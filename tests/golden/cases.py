@@ -24,12 +24,15 @@ from fedlib.machines.local import in_one_process
 from fedlib.machines.variant import numbered, variant
 from fedlib.models.coded import statistics
 from fedlib.models.jets import Sine
-from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform, mlp
+from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.notebook.watching import watched_experiment
 from fedlib.numerics import spaces
 from fedlib.papers.fedsciml.forward import problem as forward
+from fedlib.papers.fedsciml.functions import live as functions_live
+from fedlib.papers.fedsciml.functions import problem as functions
+from fedlib.papers.fedsciml.functions import weights
 from fedlib.plots import drift_live
 from fedlib.problems import (
     arms,
@@ -45,12 +48,6 @@ from fedlib.problems import (
     flow,
     flow_live,
     flow_study,
-    function_levels,
-    function_live,
-    function_paths,
-    function_study,
-    function_theorem,
-    functions,
     letters,
     letters_live,
     letters_study,
@@ -203,55 +200,68 @@ PENDULUM = {
 # 04: functions
 
 
-def sweep(data, shards: dict, net=None, kinds=function_study.KINDS, seeds=(0,), local=FIVE, lr=0.01, **more) -> dict:
-    """A sweep over levels (K, p)."""
-    net = net or mlp((data[0]["x"].shape[1], 16, 16, 16, 1), nn.Tanh)
-    return captured(lambda: function_study.sweep(net, data, shards, seeds, 3, kinds, lr=lr, local=local, **more))
+def function(problem, chosen, f, axes, seeds=(0,), **more) -> dict:
+    """A function at some levels, with few test points."""
+    x = torch.cartesian_prod(*axes).reshape(-1, len(axes))
+    few = {"x": x, "u": f(x)}
+    with_few = problem._replace(data=lambda level, seed: problem.data(level, seed)._replace(test=few))
+    return captured(lambda: experiment.sweep(with_few, chosen, seeds, rounds=3, **{"lr": 0.01} | more))
 
 
-def on_line(clients=(2,), pieces=(1, 5), **more) -> dict:
+def on_line(chosen=(2, 10), clients=2, make=functions.gramacy_lee, **more) -> dict:
     """Gramacy & Lee's function."""
-    return sweep(functions.on_line(41, 60), function_levels.line(41, clients, pieces), **more)
+    of = {"clients": clients} if clients > 2 else {}
+    return function(
+        make(n=41, width=16, **of), chosen, functions.wave, [torch.linspace(-1, 1, 60, dtype=torch.float64)], **more
+    )
 
 
-def on_square(method, clients, parts, printed=False, **more) -> dict:
+def on_square(chosen, printed=False, **of) -> dict:
     """Schaffer's function."""
-    data = functions.on_square(49, printed, 7)
-    return sweep(data, method(data[0]["x"].numpy(), clients, parts), **more)
+    axis, f = torch.linspace(0, 1, 7, dtype=torch.float64), partial(functions.rings, printed=printed)
+    more = {"kinds": of.pop("kinds")} if "kinds" in of else {}
+    return function(functions.schaffer(printed, n=49, width=16, **of), chosen, f, [axis, axis], **more)
 
 
 def theorem() -> dict:
     """Gradient descent of a federation beside that on all points."""
-    pool, _ = functions.on_line(40)
-    cuts = {p: shards for (_, p), shards in function_levels.line(40, [2], [1, 10]).items()}
-    return captured(lambda: function_theorem.distances(pool, cuts, 5, 3))
+    return captured(lambda: weights.theorem(functions.gramacy_lee, 40, [2, 20], [5], [3]))
 
 
 def paths() -> dict:
     """Fig. 3: server, clients and the centralised model on their way."""
-    (pool, _), cuts = functions.on_line(40), function_levels.line(40, [2], [1, 10])
-    return captured(lambda: function_paths.paths(mlp((1, 16, 16, 16, 1), nn.Tanh), pool, cuts, 3, 5, 0, lr=0.01))
+    return captured(lambda: weights.walks(functions.gramacy_lee, 40, 16, [2, 20], 3, 5, 0.01))
 
 
-ON_SLABS, ON_BLOCKS, ALONE = function_levels.x_method, function_levels.xy_method, {"kinds": ["federated"]}
-RELU = mlp((2, 16, 16, 16, 1), nn.ReLU)
+def live_line(*settings, **more) -> dict:
+    """Notebook 04 live."""
+    return in_float32(of_live(functions_live.training(*settings, width=16, **more)))
+
+
+def in_float32(case: dict) -> dict:
+    """The case with points that were rounded before its values were recorded."""
+    return case | {"pool": {name: value.float() for name, value in case["pool"].items()}}
+
+
+ALONE = {"kinds": ["federated"]}
 FUNCTIONS = {
     "04 line": lambda: on_line(seeds=(0, 1)),
-    "04 line, three clients": lambda: on_line((3,), (5,)),
+    "04 line, three clients": lambda: on_line([15], 3),
     "04 line, own starts": lambda: on_line(**ALONE, common_init=False),
     "04 line, moments reset": lambda: on_line(**ALONE, reset_moments=True),
     "04 line, E = 3": lambda: on_line(**ALONE, local=Local(3)),
-    "04 line, SGD": lambda: on_line(**ALONE, optimizer=sgd(), lr=0.03),
-    "04 square, slabs": lambda: on_square(ON_SLABS, [2], [1, 3]),
-    "04 square, slabs, as printed": lambda: on_square(ON_SLABS, [2], [1], printed=True),
-    "04 square, slabs, ReLU": lambda: on_square(ON_SLABS, [2], [1], net=RELU),
-    "04 square, blocks": lambda: on_square(ON_BLOCKS, [2, 4], [3]),
+    "04 line, SGD": lambda: on_line(**ALONE, make=functions.by_descent, lr=0.03),
+    "04 square, slabs": lambda: on_square([2, 6]),
+    "04 square, slabs, as printed": lambda: on_square([2], printed=True),
+    "04 square, slabs, ReLU": lambda: on_square([2], activation=nn.ReLU),
+    "04 square, blocks": lambda: on_square([3], method="xy"),
+    "04 square, blocks, four clients": lambda: on_square([3], method="xy", clients=4, kinds=["federated", "isolated"]),
     "04 theorem": theorem,
     "04 paths": paths,
-    "04 live": lambda: of_live(function_live.training(2, 5, 5, width=16)),
-    "04 live, ring": lambda: of_live(function_live.training(4, 1, 5, mixing="ring", width=16)),
-    "04 live, momentum": lambda: of_live(function_live.training(2, 5, 5, server="momentum", width=16)),
-    "04 live, FedAdam": lambda: of_live(function_live.training(2, 5, 5, server="FedAdam", width=16)),
+    "04 live": lambda: live_line(2, 5, 5),
+    "04 live, ring": lambda: live_line(4, 1, 5, mixing="ring"),
+    "04 live, momentum": lambda: live_line(2, 5, 5, server="momentum"),
+    "04 live, FedAdam": lambda: live_line(2, 5, 5, server="FedAdam"),
 }
 
 
@@ -558,7 +568,7 @@ def some_of_five(rule: str) -> dict:
 
 def live_rule(rule: str) -> dict:
     """Notebook 11 live."""
-    return of_live(drift_live.training(rule, 5, 4, width=16))
+    return in_float32(of_live(drift_live.training(rule, 5, 4, width=16)))
 
 
 RULED = (*RULES, drift_study.CENTRAL)

@@ -17,7 +17,7 @@ from fedlib.machines.server import federate
 from fedlib.machines.simulate import main
 from fedlib.machines.site import Site
 from fedlib.machines.variant import variant
-from fedlib.notebook.outputs import read_result
+from fedlib.notebook.profiles import read_result
 
 from . import shapes
 
@@ -245,14 +245,23 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path):
         [*federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file)]
 
 
-def test_a_comment_changes_no_identity_but_a_number_does(tmp_path):
-    text, own = PATH.read_text(), tmp_path / "own.py"
-    found = []
-    for changed in (text, text + "\n# a comment\n", text.replace("0.02", "0.03")):
-        own.write_text(changed)
+def test_the_identity_is_that_of_the_files(tmp_path, monkeypatch):
+    own, library = tmp_path / "own.py", tmp_path / "fedlib/one.py"
+    library.parent.mkdir()
+    monkeypatch.setattr(experiment, "ROOT", tmp_path)
+
+    def identity():
         experiment.identity.cache_clear()
-        found.append(experiment.identity(own)["experiment"])
-    assert found[0] == found[1] != found[2]
+        return experiment.identity(own)
+
+    own.write_text("RATE = 0.02"), library.write_text("X = 1")
+    first = identity()
+    assert identity() == first
+    own.write_text("RATE = 0.03")
+    assert identity()["experiment"] != first["experiment"] and identity()["code"] == first["code"]
+    library.write_text("X = 2")
+    assert identity()["code"] != first["code"]
+    experiment.identity.cache_clear()
 
 
 @pytest.mark.fault("clear error")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fedlib.machines.local import in_one_process
-from fedlib.notebook.outputs import read_result
+from fedlib.notebook.profiles import read_result
 
 PATH = Path(__file__).with_name("shapes.py")
 pytestmark = pytest.mark.skipif(

@@ -21,7 +21,7 @@ import torch
 
 from fedlib.machines.local import in_one_process, sites_of
 from fedlib.machines.server import Standing, federate
-from fedlib.notebook.outputs import read_result
+from fedlib.notebook.profiles import read_result
 
 from .test_engines import broken, silent
 from .test_flare import largest_difference

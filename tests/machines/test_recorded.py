@@ -7,8 +7,7 @@ import numpy as np
 from fedlib.machines.local import ask_in_turn, in_one_process, sites_of
 from fedlib.machines.recorded import play_out
 from fedlib.notebook import models
-from fedlib.notebook.outputs import read_result
-from fedlib.notebook.report import report
+from fedlib.notebook.profiles import read_result
 
 PATH = Path(__file__).with_name("shapes.py")
 
@@ -24,7 +23,6 @@ def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
     assert found["seconds"][0] is found["bytes"][0] is None and found["seconds"][1] > 0
     theta = models.load(folder)["federation"][found["model_of_client"]]
     np.testing.assert_allclose(theta, in_one_process(PATH, 3).theta.numpy(), atol=1e-6)
-    assert "shapes, federation profile" in report("custom", tmp_path, [folder])
 
 
 def test_a_short_training_at_a_site_does_not_compile(monkeypatch):

@@ -1,16 +1,14 @@
 """Unattended runs: strict parameters, resume, a broken notebook beside a sound one, a kill in the middle."""
 
 import json
-import re
+import os
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from fedlib.__main__ import main
-from fedlib.files import ROOT
-from fedlib.notebook import profiles, worker
-from fedlib.notebook.hashes import closure, content_hash
+from fedlib.notebook import batch, profiles, worker
 from fedlib.notebook.report import report
 
 CODE = """
@@ -87,7 +85,6 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     assert "cell 3: ZeroDivisionError: division by zero" in out
     assert "failed   silent" in out
     assert "done     sound" in out
-    assert result(project)["stamp"]
     assert not (figures / "broken" / "quick").exists()
     assert log.read_text().split().count("sound") == 1
 
@@ -105,8 +102,58 @@ def test_a_new_run_keeps_the_trainings_of_a_notebook(project):
     (kept / "poisson.nc").write_text("years of work")
     (kept / ".poisson.nc.lock").touch()
     assert command(project, "sound") == 0 and result(project)["metrics"] == {"mean": 0}
-    assert [path.name for path in kept.iterdir()] == ["poisson.nc"]
-    assert "trainings/poisson.nc" in result(project)["outputs"]
+    assert (kept / "poisson.nc").read_text() == "years of work"
+
+
+def test_trainings_that_come_during_a_run_stay(project):
+    """Somebody trains beside it: a new stack is written while the notebook is at work."""
+    kept = project[1] / "sound/quick/trainings"
+    kept.mkdir(parents=True)
+    write_light(project[0], "sound", last=f"Path({str(kept)!r}, 'poisson.nc').write_text('new')\nrun.finish(mean=0)")
+    assert command(project, "sound") == 0
+    assert (kept / "poisson.nc").read_text() == "new"
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("moved", [1, 2])
+def test_a_kill_between_two_renames_loses_nothing(project, moved):
+    """The old folder is moved away, then the new one moved there, then the trainings follow."""
+    write_light(project[0], "sound")
+    target = project[1] / "sound/quick"
+    before = project[1] / "sound/.work/quick/before"
+    (before / "trainings").mkdir(parents=True)
+    (before / "trainings/poisson.nc").write_text("years of work")
+    if moved == 2:
+        target.mkdir()
+        (target / "early.png").write_text("new")
+    assert command(project, "sound") == 0
+    assert (target / "trainings/poisson.nc").read_text() == "years of work" and not before.exists()
+
+
+@pytest.mark.parametrize("what", ["notebook", "profile", "training", "library"])
+def test_what_is_finished_runs_again_only_when_something_it_is_made_of_is_newer(project, what, tmp_path, monkeypatch):
+    for folder in ("fedlib", "data"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "fedlib/one.py").touch()
+    training = project[1] / "sound/paper/trainings/poisson.nc"
+    training.parent.mkdir(parents=True)
+    training.touch()
+    write_light(project[0], "sound")
+    job = batch.job_of(project[0] / "sound.ipynb", "long", {}, project[1])
+    monkeypatch.setattr(worker, "ROOT", tmp_path)
+    job.target.mkdir()
+    (job.target / "result.json").write_text(json.dumps({name: {} for name in profiles.REQUIRED}))
+    assert worker.is_done(job)
+    parts = {"notebook": job.notebook, "profile": project[0] / "parameters/sound.long.yaml", "training": training}
+    later = (job.target / "result.json").stat().st_mtime + 10
+    os.utime(parts.get(what, tmp_path / "fedlib/one.py"), (later, later))
+    assert not worker.is_done(job)
+
+
+def test_what_changes_during_a_run_is_newer_than_its_result(project):
+    write_light(project[0], "sound", last="Path('sound.ipynb').touch()\nrun.finish(mean=0)")
+    assert command(project) == command(project) == 0
+    assert len(project[2].read_text().split()) == 2
 
 
 def test_profile_parameters_and_overrides_reach_the_notebook(project):
@@ -129,10 +176,7 @@ def test_changed_parameters_go_to_a_folder_of_their_own(project, capsys):
     assert custom["metrics"] != first["metrics"]
     assert (figures / "sound/quick/result.json").stat().st_mtime_ns == kept
     (folder,) = (figures / "sound").glob("custom-*")
-    out = capsys.readouterr().out
-    assert out.endswith(f"Figures and results: {folder}\n")
-    assert "sound, custom: seed=1" in out
-    assert "quick profile" not in out
+    assert f"Figures: 0 in {folder}\n" in capsys.readouterr().out
     assert command(project, "-p", "seed=1") == 0
     assert command(project, "-p", "seed=0", "-p", "n=5") == 0  # the defaults, spelt out
     assert len(log.read_text().split()) == 2
@@ -205,33 +249,37 @@ def test_a_folder_that_cannot_be_written(project, capsys):
     assert not project[2].exists()
 
 
-@pytest.mark.fault("clear error")
-@pytest.mark.parametrize("profile", ["nope", "../..", "", ".hidden"])
-def test_report_knows_its_profiles(project, profile, capsys):
-    (project[1] / ".hidden").mkdir(parents=True)
-    assert main(["report", "--profile", profile, "--figures", str(project[1])]) == 2
-    said, known = capsys.readouterr().err.rstrip("\n").split("; known: ")
-    assert said == f"fedlib: there is no profile {profile!r}"
-    assert {"paper", "quick", "seeds"} <= set(known.split(", ")) and ".hidden" not in known
+def test_a_run_ends_in_ten_lines_that_say_what_was_made_and_judge_nothing(project, capsys):
+    write_light(project[0], "sound", last="run.figure('early')\nrun.finish()")
+    write_light(project[0], "broken", last="1 / 0")
+    assert command(project) == 1
+    made, end = capsys.readouterr().out.split("\n\n")
+    assert len(made.splitlines()) == 2 and "% of all cells, about " in made
+    assert len(end.splitlines()) <= 10
+    assert "2 notebooks in 0 min" in end and "1 done, 1 failed (broken)\n" in end
+    assert f"Figures: 1 in {project[1] / 'broken/quick'}, {project[1] / 'sound/quick'}" in end
+    assert str(project[1] / "index.html") in end and (project[1] / "index.html").exists()
 
 
-def percents(text):
-    return [int(p) for p in re.findall(r"(\d+)%\|", text)]
-
-
-def test_the_bar_starts_at_zero_and_is_full_only_after_success(project, capsys):
+def test_a_failure_never_looks_like_the_whole(project, capsys):
     write_light(project[0], "silent", last="pass")  # all cells end well, but it leaves no result
-    assert command(project, "silent") == 1
-    seen = percents(capsys.readouterr().err)
-    assert seen[0] == 0
-    assert max(seen) < 100
-    (partial,) = (project[1] / "silent/.work/quick").glob("partial-*/silent.ipynb")
-    assert worker.cells_done(partial) == 4
+    write_light(project[0], "sound", last="time.sleep(8)\nrun.finish()")
+    assert command(project) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
+    assert int(line.split("(")[-1].split("%")[0]) < 100 and "no such file" in line.lower()
+    job = batch.job_of(project[0] / "silent.ipynb", "quick", {}, project[1])
+    assert worker.cells_done(job) == 4
     write_light(project[0], "silent")
     assert command(project, "silent") == 0
-    assert not partial.exists()
-    seen = percents(capsys.readouterr().err)
-    assert (seen[0], seen[-1]) == (0, 100)
+    assert worker.cells_done(job) == 0
+
+
+def test_at_the_papers_scale_only_what_reads_stored_trainings_runs_without_a_name(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(batch, "run", lambda names, *_: asked.append(names) or [])
+    main(["run"]), main(["run", "--profile", "paper"]), main(["run", "06", "--profile", "paper"])
+    assert asked[0] == [] and asked[2] == ["06"]
+    assert "05_pinn_forward" in asked[1] and "06_pinn_inverse" not in asked[1]
 
 
 def test_parameters_cell_holds_literals_only(project):
@@ -273,10 +321,10 @@ def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(proj
 
 @pytest.mark.fault("clear error")
 def test_report_names_a_damaged_file(project, capsys):
-    assert command(project) == 0
-    path = project[1] / "sound" / "quick" / "result.json"
+    path = project[1] / "sound/paper/result.json"
+    path.parent.mkdir(parents=True)
     path.write_text("{")
-    assert "truncated or damaged" in report("quick", project[1])
+    assert "truncated or damaged" in report(project[1])
 
 
 @pytest.mark.parametrize(
@@ -289,69 +337,3 @@ def test_report_names_a_damaged_file(project, capsys):
 )  # fmt: skip
 def test_types_of_parameters(value, hint, fits):
     assert profiles.has_type(value, hint) is fits
-
-
-PACKAGE = {
-    "__init__.py": 'WHERE = {"train": "engine.train"}\n',
-    "engine/__init__.py": "",
-    "engine/train.py": "from ..streams import draw\n\n\ndef train():\n    return draw()\n",
-    "streams.py": '"""Numbers."""\n\n\ndef draw():\n    """One number."""\n    return 4\n',
-    "unrelated.py": "X = 1\n",
-    "plots/style.py": "def colour():\n    from .. import unrelated_to_all\n",
-}
-
-
-@pytest.fixture
-def library(tmp_path):
-    """A small fedlib with data and a lock, and a notebook that imports from it; (folder, its hash now)."""
-    write_notebook(tmp_path, "nb", last="from fedlib import train\ntrain()\nrun.measure('p1.a', 1)")
-    cells = [c for c in nbformat.read(tmp_path / "nb.ipynb", 4).cells if "fedlib.notebook" not in c.source]
-    nbformat.write(new_notebook(cells=cells), tmp_path / "nb.ipynb")
-    for name, text in PACKAGE.items():
-        (tmp_path / "fedlib" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "fedlib" / name).write_text(text)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/paper_numbers.yaml").write_text("papers: {}\nnumbers: {p1.a: {value: 1}, p2.a: {value: 1}}\n")
-    (tmp_path / "requirements.lock").write_text("torch==2\n")
-    return tmp_path, lambda **parameters: content_hash(tmp_path / "nb.ipynb", parameters, root=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "changes"),
-    [
-        ("fedlib/streams.py", "return 4", "return 5", True),  # imported by what a lazy export stands for
-        ("fedlib/engine/train.py", "draw()", "2 * draw()", True),
-        ("fedlib/streams.py", "return 4", "return 4  # chosen by a fair roll of dice", False),
-        ("fedlib/streams.py", '"""One number."""', '"""Another word."""', False),
-        ("fedlib/unrelated.py", "X = 1", "X = 2", False),
-        ("fedlib/plots/style.py", "colour", "shade", False),
-        ("fedlib/__init__.py", '"train"', '"other": "unrelated", "train"', False),
-        ("fedlib/engine/__init__.py", "", "import os\n", True),
-        ("data/paper_numbers.yaml", "p1.a: {value: 1}", "p1.a: {value: 2}", True),
-        ("data/paper_numbers.yaml", "p2.a: {value: 1}", "p2.a: {value: 2}", False),
-        ("requirements.lock", "torch==2", "torch==3", True),
-        ("nb.ipynb", "n: int = 5", "n: int = 5  # a help", False),
-        ("nb.ipynb", "train()\\n", "train(), 1\\n", True),
-    ],
-)
-def test_a_stamp_is_that_of_what_the_notebook_imports(library, file, old, new, changes):
-    folder, stamp = library
-    before, path = stamp(n=1), folder / file
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new, 1) if old else new)
-    assert (stamp(n=1) != before) is changes
-    assert stamp(n=1) != stamp(n=2)
-
-
-def test_a_notebook_imports_the_rooms_that_it_names():
-    """Of the true library: what notebook 09 imports by name, through the lazy exports and in turn, and no more."""
-    cells = [c.source for c in nbformat.read(profiles.NOTEBOOKS / "09_stochastic_image.ipynb", 4).cells]
-    names = {path.relative_to(ROOT / "fedlib").as_posix() for path in closure(cells, ROOT)}
-    assert {
-        "notebook/run.py",
-        "notebook/verdicts.py",
-        "federated/federation.py",
-        "models/stochastic.py",
-        "streams.py",
-    } <= names
-    assert not {n for n in names if n.startswith("pages/")} | names & {"problems/flow.py", "__main__.py", "__init__.py"}

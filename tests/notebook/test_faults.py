@@ -1,6 +1,5 @@
 """Kills, doubled runs, damaged and missing files: nothing is lost, nothing half-written, no process left behind."""
 
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +14,7 @@ import torch
 from fedlib import Run
 from fedlib.__main__ import main
 from fedlib.notebook import batch
-from fedlib.notebook.outputs import is_done
+from fedlib.notebook.worker import is_done
 
 from .test_batch import command, project, result, write_light, write_notebook
 
@@ -61,12 +60,12 @@ def gone(processes, seconds=10.0):
 
 
 def whole(project, *names):
-    """Both figures are there, the result is stamped, and it is what was asked for."""
+    """Both figures are there, the result is up to date, and it is what was asked for."""
     for name in names:
         folder, found = project[1] / name / "quick", result(project, name)
         assert {p.name for p in folder.glob("*.[ps][nv]g")} == {"early.png", "early.svg", "late.png", "late.svg"}
         assert found["metrics"] == {"mean": 0}
-        assert is_done(folder, found["stamp"])
+        assert is_done(batch.job_of(project[0] / f"{name}.ipynb", "quick", {}, project[1]))
 
 
 @pytest.mark.fault("survived")
@@ -126,25 +125,6 @@ def test_a_second_run_into_the_same_folder_is_refused(batch_at_work, project, ca
 
 
 @pytest.mark.fault("survived")
-def test_up_to_date_means_that_all_is_there_and_whole(project, capsys):
-    write_light(project[0], "sound", last="wait = ''" + FIGURES)
-    assert command(project) == 0
-    folder = project[1] / "sound/quick"
-    early, notebook = folder / "early.png", folder / "sound.ipynb"
-    before = early.read_bytes()
-    notebook.unlink()  # git does not keep it, and a clone is up to date all the same
-    capsys.readouterr()
-    assert command(project) == 0
-    assert "skipped  sound" in capsys.readouterr().out
-    for damage in (early.unlink, lambda: early.write_bytes(before[:-1]), lambda: notebook.write_bytes(b"{")):
-        damage()
-        assert command(project) == 0
-        assert "skipped  sound" not in capsys.readouterr().out
-        assert early.read_bytes() == before
-        whole(project, "sound")
-
-
-@pytest.mark.fault("survived")
 def test_ctrl_c_is_one_line(project, capsys, monkeypatch):
     monkeypatch.setattr(batch, "together", interrupted)
     assert command(project) == 130
@@ -166,7 +146,7 @@ def test_svg_files_are_made_where_they_are_asked_for_and_the_same_from_run_to_ru
     assert command(project) == 0
     path = project[1] / "sound/quick/late.svg"
     before = path.read_bytes()
-    path.unlink()
+    (path.parent / "result.json").unlink()
     assert command(project) == 0
     assert path.read_bytes() == before
 
@@ -247,19 +227,14 @@ def test_every_number_of_a_result_is_looked_at(tmp_path, monkeypatch, value):
     run.finish(a=None, b=[1, {"c": "text"}])
 
 
-def test_the_number_of_threads_is_in_the_stamp_and_not_that_of_jobs(project, monkeypatch):
-    code = "run.finish(threads=int(os.environ['OMP_NUM_THREADS']))"
-    write_light(project[0], "sound", last=code)
-    write_light(project[0], "other", last=code)
+def test_a_kernel_has_one_thread_unless_more_are_asked_for(project, monkeypatch):
+    write_light(project[0], "sound", last="run.finish(threads=int(os.environ['OMP_NUM_THREADS']))")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert command(project, "sound") == 0
-    assert result(project)["metrics"]["threads"] == 2
-    first = result(project)["stamp"]
-    monkeypatch.delenv("OMP_NUM_THREADS")
     assert command(project) == 0
-    assert result(project)["stamp"] != first
-    assert [result(project, name)["metrics"]["threads"] for name in ("sound", "other")] == [1, 1]
-    assert json.loads((project[1] / "sound/quick/result.json").read_text())["outputs"]["sound.ipynb"][0] > 0
+    assert result(project)["metrics"]["threads"] == 2
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert command(project, "-p", "seed=1") == 0
+    assert result(project, profile="custom")["metrics"]["threads"] == 1
 
 
 @pytest.mark.fault("survived")

@@ -1,5 +1,9 @@
 """The buttons, the picture that follows, and what is on the page where no browser is."""
 
+import asyncio
+import threading
+import time
+
 import ipywidgets
 import numpy as np
 import pytest
@@ -9,15 +13,15 @@ from fedlib.notebook import live, live_views
 from fedlib.notebook import player as module
 from fedlib.notebook.live import MIXING, SERVERS
 from fedlib.notebook.player import PACES, moments
-from fedlib.plots import function_live
-from fedlib.problems import function_live as problem
+from fedlib.notebook.widgets import choice, slider
+from fedlib.papers.fedsciml.functions import live as problem
 
 
 @pytest.fixture
 def made(monkeypatch):
     monkeypatch.setattr(module, "PAUSE", 0.0)
     clients = ipywidgets.IntSlider(2, min=1, max=5)
-    found = live.live(lambda clients: small(clients), function_live.scene, "two fits", clients=clients)
+    found = live.live(lambda clients: small(clients), live_views.experiment_scene, "two fits", clients=clients)
     yield found, clients
     found.player.stop()
 
@@ -45,7 +49,7 @@ def test_buttons(made):
     found.player.thread.join()
     assert "round 1, averaged" in found.picture.alt and found.picture.value != first
     buttons(found)["Play"].click()
-    assert found.player.playing
+    assert found.player.playing and buttons(found)["Pause"].icon == "pause"
     buttons(found)["Reset"].click()
     assert not found.player.playing
     assert "round 1, after local step 3" in found.picture.alt and found.picture.value == first
@@ -57,19 +61,83 @@ def test_a_control_begins_anew_and_what_is_refused_is_said(made):
     clients.value = 3
     assert found.player.playing, "it plays on, from round 1, with three clients"
     assert len(found.player.last.models) == 4
-    buttons(found)["Pause"].click()
-    found.player.thread.join()
     clients.value = 4
     assert found.box.children[2].value == "<b>four are &lt;too&gt; many</b>"
-    buttons(found)["Play"].click()
     assert not found.player.playing
     clients.value = 2
-    assert found.box.children[2].value == ""
+    assert found.box.children[2].value == "" and found.player.playing, "what was refused has not stopped it"
+    buttons(found)["Pause"].click()
+    found.player.thread.join()
+    assert not found.player.playing and "Play" in buttons(found)
+
+
+def test_what_acts_at_the_next_average_says_so(monkeypatch):
+    mixing, E = choice(list(MIXING), "FedAvg", "mixing"), slider([3, 5], 3, "local steps E")
+
+    def training(mixing, E):
+        return problem.training(2, E=E, width=8, mixing=mixing)
+
+    found = live.live(training, live_views.experiment_scene, "two fits", mixing=mixing, E=E)
+    message = found.box.children[2]
+    mixing.value = "no one"
+    assert message.value == "<i>mixing: acts at the next average.</i>"
+    E.value = 5
+    assert message.value == ""
+    found.player.stop()
+
+
+def test_a_control_without_effect_is_disabled():
+    mixing, clients = choice(list(MIXING), "FedAvg", "mixing"), slider([1, 2], 2, "clients")
+
+    def training(mixing, clients):
+        return problem.training(clients, E=3, width=8, mixing=mixing)
+
+    alone = lambda mixing, clients: ["mixing"] if clients == 1 else []  # noqa: E731
+    found = live.live(training, live_views.experiment_scene, "two fits", idle=alone, mixing=mixing, clients=clients)
+    assert not mixing.disabled
+    clients.value = 1
+    assert mixing.disabled
+    found.player.stop()
+
+
+def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
+    """JupyterLab sends a page's first move to the kernel's own thread, and the second to a thread with its own loop."""
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    clients, threads, at_work = slider([2, 3, 4], 2, "clients"), set(), threading.Event()
+
+    def training(clients):
+        threads.add(threading.current_thread().name)
+        if clients == 3:  # the first move is at work while the second comes
+            at_work.set()
+            time.sleep(0.5)
+        return problem.training(clients, E=3, width=8)
+
+    async def kernel():
+        found = live.live(training, live_views.experiment_scene, "fits", clients=clients)
+        found.player.pace = PACES[2]
+        buttons(found)["Play"].click()
+        await asyncio.sleep(0.5)
+        clients.value = 3
+
+        async def second():
+            clients.value = 4
+            await asyncio.sleep(0.5)  # the loop of that thread goes on
+
+        subshell = threading.Thread(target=lambda: (at_work.wait(), asyncio.run(second())))
+        subshell.start()
+        await asyncio.sleep(2)
+        subshell.join()
+        playing, models = found.player.playing, len(found.player.last.models)
+        found.player.stop()
+        return playing, models
+
+    assert asyncio.run(kernel()) == (True, 5), "it plays on with the four clients of the second move"
+    assert threads == {threading.main_thread().name}, "trainings are made one after the other, in the kernel's thread"
 
 
 def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(page):
     for _ in range(2):
-        live.show("a test", small, function_live.scene, "two <fits>")
+        live.show("a test", small, live_views.experiment_scene, "two <fits>")
     (data, _), (second, metadata) = page
     assert {"application/vnd.jupyter.widget-view+json", "image/png", "text/html"} <= data.keys()
     assert 'alt="two &lt;fits&gt; (round 1' in data["text/html"]
@@ -80,11 +148,11 @@ def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(p
 
 
 def test_a_page_may_place_what_is_shown_itself(page):
-    box, close = live.placed(live.show, "a test", small, function_live.scene, "two fits")
+    box, close = live.placed(live.show, "a test", small, live_views.experiment_scene, "two fits")
     assert page == [] and live.OPEN["a test"].box is box
     close()
     assert "a test" not in live.OPEN and box.comm is None
-    live.show("a test", small, function_live.scene, "two fits")
+    live.show("a test", small, live_views.experiment_scene, "two fits")
     assert len(page) == 1, "who does not place it sees it as before"
     live.close("a test")
 
@@ -110,7 +178,7 @@ def test_two_clients_are_drawn_in_their_own_plane():
 
 def test_the_plane_of_weights_shows_the_average_in_the_middle_of_the_clients_ends():
     training, _, averaged = two_moments(clients=2)
-    lines = live_views.view(function_live.scene, training, averaged, {}).axes[-2].get_lines()
+    lines = live_views.view(live_views.experiment_scene, training, averaged, {}).axes[-2].get_lines()
     ends, given = ([line.get_xydata()[0] for line in lines if line.get_markersize() == size] for size in (7, 8))
     assert len(ends) == len(given) == 2 and np.linalg.norm(ends[0] - ends[1]) > 0.1
     np.testing.assert_allclose(given, [np.mean(ends, 0)] * 2, atol=1e-5)
@@ -125,11 +193,11 @@ def test_errors_are_those_of_the_networks():
     training, _, averaged = two_moments()
     past = {}
     said = live_views.remember(past, training, averaged)
-    _, test = problem.points()
+    test = training.more.data.test
     for name, own in training.where().items():
         torch.nn.utils.vector_to_parameters(averaged.done.after[own][0], training.net.parameters())
         guess = training.net(test["x"])[:, 0].detach().numpy()
-        expected = 100 * np.linalg.norm(guess - test["f"].numpy()) / np.linalg.norm(test["f"].numpy())
+        expected = 100 * np.linalg.norm(guess - test["u"].numpy()) / np.linalg.norm(test["u"].numpy())
         assert said[name] == pytest.approx(expected, rel=1e-4)
     assert past["federated"] == [(1, said["federated"])]
 
@@ -138,9 +206,9 @@ def test_the_scene_shows_clients_at_their_step_and_the_server():
     training, apart, averaged = two_moments()
     lines = {}
     for moment in (apart, averaged):
-        fig = live_views.view(function_live.scene, training, moment, {})
+        fig = live_views.view(live_views.experiment_scene, training, moment, {})
         lines |= {line.get_label(): line.get_ydata() for line in fig.axes[0].get_lines()}
-    _, test = problem.points()
+    test = training.more.data.test
     for name, row in {
         "client 1": apart.walk[0, -1], "client 2": apart.walk[1, -1],
         "where the round began": apart.walk[0, 0], "after the exchange": apart.walk[:2, -1].mean(0),
@@ -155,4 +223,4 @@ def test_every_mixing_and_server_goes(mixing):
         training, _, averaged = two_moments(mixing=mixing, server=server, clients=3)
         together = (averaged.done.after[:3] == averaged.done.after[0]).all()
         assert together == (mixing != "no one")  # on a ring of three all are neighbours
-        live_views.view(function_live.scene, training, averaged, {})
+        live_views.view(live_views.experiment_scene, training, averaged, {})

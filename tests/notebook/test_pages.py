@@ -43,11 +43,19 @@ def test_a_table_is_rendered(page):
     pages.table(["what", "e (%)"], [["|x|", np.float64(1.23456)], ["y", "not printed"]])
     data = page[0][0]
     assert data["text/markdown"].splitlines() == [
-        "| what | e (%) |", "| :-- | --: |", "| \\|x\\| | 1.23 |", "| y | not printed |",
+        "| what | e (%) |", "| :-- | :-- |", "| \\|x\\| | 1.23 |", "| y | not printed |",
     ]  # fmt: skip
     assert data["text/plain"].splitlines()[1] == "|x|   1.23"
     with pytest.raises(ValueError, match="a row has 1 cells, the header 2"):
         pages.table(["a", "b"], [["x"]])
+
+
+def test_words_stand_left_numbers_right_and_verdicts_have_a_mark(page):
+    pages.table(["claim", "verdict", "ours"], [["it falls", "does not hold", "1.2 ± 0.3"], ["so", "holds", "-"]])
+    data = page[0][0]
+    lines = data["text/markdown"].splitlines()
+    assert lines[1:3] == ["| :-- | :-- | --: |", "| it falls | ✗ does not hold | 1.2 ± 0.3 |"]
+    assert "✓ holds" in lines[3] and "✓" not in data["text/plain"], "what is compared are the words"
 
 
 def test_a_cell_that_came_too_early_says_what_to_run_first(page):

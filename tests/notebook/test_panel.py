@@ -1,5 +1,6 @@
 """Controls for a notebook's parameters: what they say, what they refuse, the run behind them, and its end."""
 
+import json
 import shlex
 import time
 
@@ -12,8 +13,8 @@ from PIL import Image
 
 from fedlib.__main__ import override
 from fedlib.notebook import widgets
-from fedlib.notebook.panel import Panel, command, control_of, read, written
-from fedlib.notebook.profiles import NOTEBOOKS, helps_of, parameters_of
+from fedlib.notebook.panel import Panel, command, control_of, in_order, read, written
+from fedlib.notebook.profiles import NOTEBOOKS, REQUIRED, helps_of, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure
 rounds: int = 5  # R
@@ -63,7 +64,8 @@ def finish(panel, seconds=300):
 
 
 def test_helps_are_the_comments(tiny):
-    expected = ["printed in every figure", "R", 'of "Adam" # and SGD', "", "whether k is known", "eager or xla", ""]
+    rounds = "R: how often the server averages"
+    expected = ["printed in every figure", rounds, 'of "Adam" # and SGD', "", "whether k is known", "eager or xla", ""]
     assert list(helps_of(tiny.notebook).values()) == expected
 
 
@@ -76,20 +78,57 @@ def test_every_parameter_of_every_notebook_goes_through_its_control(path):
         assert override(said[-1]) == (name, value) or hint == "str"
 
 
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
+def test_every_parameter_of_every_notebook_has_a_help(path):
+    """Of two words at least, and none of ruff's."""
+    assert not [name for name, words in helps_of(path).items() if len(words.split()) < 2 or "fmt:" in words]
+
+
 def test_wrong_input_is_refused_in_place(tiny):
     for name, text, words in (
-        ("rounds", "many", "tiny: rounds = &#x27;many&#x27;; expected int"),
+        ("rounds", "many", "rounds = &#x27;many&#x27;; expected int"),
         ("rounds", "0", "rounds = 0: expected a whole number &gt;= 1"),
         ("sizes", "3", "did you mean sizes=[3]?"),
     ):
         before = tiny.controls[name].value
         tiny.controls[name].value = text
-        assert words in tiny.message.value
+        assert words in tiny.notes[name].value and tiny.controls[name].layout.border
+        assert not any("✗" in note.value for other, note in tiny.notes.items() if other != name)
         assert tiny.run.disabled and tiny.line.value == ""
         tiny.run.click()
         assert tiny.job is None
         tiny.controls[name].value = before
-        assert tiny.message.value == "" and not tiny.run.disabled
+        assert "✗" not in tiny.notes[name].value and not tiny.controls[name].layout.border
+        assert not tiny.run.disabled
+
+
+def test_a_wrong_value_among_the_hidden_ones_shows_them(tiny):
+    hidden = [*tiny.controls][-1]
+    assert tiny.others.layout.display == "none"
+    tiny.controls[hidden].value = "no number"
+    assert tiny.others.layout.display == "flex"
+    tiny.more.click()
+    assert tiny.others.layout.display == "none" and tiny.more.description == "1 more"
+
+
+def test_what_matters_comes_first():
+    assert in_order({"told": 0, "lr": 0, "pause": 0, "rounds": 0, "seeds": 0}) == [
+        "seeds",
+        "rounds",
+        "lr",
+        "told",
+        "pause",
+    ]
+
+
+def test_how_long_it_takes_is_estimated_before_it_runs(tiny):
+    assert "not known: there is no quick run" in tiny.estimate.value
+    kept = {key: {} for key in REQUIRED} | {"wall_s": 30.0, "parameters": {}}
+    (tiny.figures / "tiny/paper/result.json").write_text(json.dumps(kept))
+    tiny.profile.value = "paper"
+    assert tiny.estimate.value == "It takes about 30 s (the paper run took 30 s)."
+    tiny.controls["rounds"].value = "100000000"  # of 50
+    assert tiny.estimate.value.startswith("<b>It takes about 694 days (the paper run took 30 s; 2e+06 times")
 
 
 def test_the_line_for_a_terminal(tiny):
@@ -108,7 +147,8 @@ def test_a_run_and_its_figures_side_by_side(tiny):
     tiny.run.click()
     assert tiny.run.disabled and not tiny.cancel.disabled
     finish(tiny)
-    assert "done after" in tiny.message.value
+    assert "done after" in tiny.message.value and tiny.progress.value == tiny.progress.max, "it does not fall back"
+    assert [tiny.beside[words].layout.display for words in tiny.pictures] == ["flex", "none", "flex"]
     assert tiny.pictures["this run"].value and tiny.pictures["quick"].alt == "quick: no such figure yet"
     assert not tiny.run.disabled and tiny.cancel.disabled
     (left,) = (tiny.figures / "tiny").glob("custom-*")
@@ -125,7 +165,7 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
         assert time.monotonic() < end
         time.sleep(0.05)
         tiny.look()
-    processes = {psutil.Process(tiny.job.process.pid), *tiny.job.below}
+    processes = set(psutil.Process().children(recursive=True))
     assert len(processes) > 1 and "of 4, " in tiny.message.value
     tiny.cancel.click()
     psutil.wait_procs(processes, 10)

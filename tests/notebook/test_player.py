@@ -11,7 +11,7 @@ import torch
 
 from fedlib import Federation, Local
 from fedlib.notebook import player as module
-from fedlib.notebook.player import PACES, Player, moments
+from fedlib.notebook.player import PACES, STORY, Player, moments
 from fedlib.notebook.watching import watched_rounds
 
 
@@ -65,6 +65,20 @@ def test_a_step_goes_to_the_next_average(begin, monkeypatch):
         player.thread.join()
         assert seen[-1].averaged and seen[-1].done.number == r
     assert [m.averaged for m in seen] == [True, False, False, False, True]
+    player.stop()
+
+
+def test_play_tells_the_story_two_rounds_step_by_step_three_one_by_one_then_all_at_once(begin, monkeypatch):
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    seen = []
+    player = ready(begin, seen)
+    assert player.pace == STORY
+    player.play()
+    wait_until(lambda: player.last.done.number > 30)
+    player.pause(wait=True)
+    steps = {r: [m.step for m in seen if m.done.number == r] for r in range(6)}
+    assert [steps[r] for r in range(5)] == [[3], [1, 2, 3, 3], [3, 3], [3, 3], [3, 3]], "the first began apart"
+    assert player.pace_now() == PACES[2]
     player.stop()
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from fedlib import files
 from fedlib.notebook import run as results
-from fedlib.notebook.outputs import read_result
-from fedlib.notebook.profiles import NOTEBOOKS, parameters_of
+from fedlib.notebook.profiles import NOTEBOOKS, parameters_of, read_result
 from fedlib.notebook.run import Run
 from fedlib.notebook.settings import whole
 from fedlib.notebook.style import panels

@@ -4,11 +4,13 @@ import re
 import subprocess
 import sys
 import warnings
+from itertools import combinations
 
 import nbformat
 import numpy as np
 import pytest
 from matplotlib import rcParams
+from matplotlib.colors import to_rgb
 
 from fedlib.files import ROOT
 from fedlib.notebook import style
@@ -106,3 +108,41 @@ def test_an_axis_without_a_positive_value_stays_linear():
         for ax in (zeros, some):
             style.log_axis(ax.yaxis)
     assert (zeros.get_yscale(), some.get_yscale()) == ("linear", "log")
+
+
+MACHADO = np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]])
+"""How somebody without M cones sees linear RGB: Machado, Oliveira and Fernandes 2009, deuteranomaly, severity 1.0."""
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear(color):
+    rgb = np.array(to_rgb(color))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    """CIE L*a*b* of linear RGB: a distance of 2 is just seen, one of 20 is another colour."""
+    x = TO_XYZ @ np.clip(rgb, 0, 1) / np.array([0.95047, 1.0, 1.08883])
+    x, y, z = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+ROLES = ["federated", "isolated", "centralised", "truth", "paper"]
+
+
+@pytest.mark.parametrize("eye", [np.eye(3), MACHADO], ids=["everybody", "deuteranopia"])
+def test_clients_are_told_apart_from_roles_and_from_each_other(eye):
+    colors = {role: style.COLORS[role] for role in ROLES} | {f"client {k + 1}": c for k, c in enumerate(style.CLIENTS)}
+    seen = {name: lab(eye @ linear(color)) for name, color in colors.items()}
+    apart = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in combinations(seen, 2)}
+    with_client = {pair: d for pair, d in apart.items() if "client" in pair[1]}
+    nearest = min(with_client, key=with_client.get)
+    assert with_client[nearest] > 20, f"{nearest}: {with_client[nearest]:.0f}"
+    assert apart["client 1", "client 2"] > 40, "two clients are what most pictures have"
+
+
+def test_clients_can_be_seen_on_white_and_have_a_second_sign():
+    for color in style.CLIENTS:
+        assert 1.05 / (TO_XYZ[1] @ linear(color) + 0.05) >= 3, color
+    n = len(style.CLIENTS)
+    assert len({str(dash) for dash in style.DASHES}) == len({*style.MARKERS}) == n

@@ -14,7 +14,7 @@ from ipywidgets.widgets.widget import _instances
 from fedlib.federated.stack import predict
 from fedlib.files import ROOT
 from fedlib.models.networks import DeepONet
-from fedlib.notebook import live
+from fedlib.notebook import live, widgets
 from fedlib.numerics.metrics import relative_l2
 from fedlib.pages import page, trained
 from fedlib.pages.app import PAGES
@@ -35,6 +35,8 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
         choice.index = i
         (box,) = stage.children
         picture = box.children[-1]
+        for control in (c for c in live.below(box) if isinstance(c, widgets.Control)):
+            assert control.description and control.tooltip.endswith("."), f"no tooltip: {control.description}"
         assert PAGES[name][i].words in words.value
         assert picture.value.startswith(b"\x89PNG") and len(picture.alt) > 40
         if i not in counts and not isinstance(box.children[0], Box):  # an explorer; trainings have their own tests

@@ -1,5 +1,7 @@
 """Notebooks as pages: nothing is lost, nothing is dead, figures are the committed ones."""
 
+import re
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -61,7 +63,10 @@ def test_every_notebook_becomes_a_page(path):
     notebook = nbformat.read(path, 4)
     cells = source.page(notebook, path.stem).cells
     words = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    assert {cell.source for cell in notebook.cells if cell.cell_type == "markdown"} <= set(words)
+    assert {cell.source.lower() for cell in notebook.cells if cell.cell_type == "markdown"} <= {
+        w.lower() for w in words
+    }
+    assert not [word for word in words if re.search(r"\]\(#[^)]*[A-Z]", word)], "anchors of a site are small letters"
     assert sum(len(c.get("outputs", [])) for c in cells) == sum(len(c.get("outputs", [])) for c in notebook.cells)
     assert any("](../figures/" in word for word in words)
     pieces = [word for word in words if "{raw} html" in word]

@@ -9,13 +9,15 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, train
+from fedlib.federated.experiment import training
 from fedlib.federated.mixing import fedavg, isolated
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.style import CLIENTS, COLORS
+from fedlib.numerics.metrics import relative_l2
 from fedlib.pages import pieces
-from fedlib.problems import functions
+from fedlib.papers.fedsciml.functions import problem
 
 from .node import evaluate
 
@@ -37,12 +39,13 @@ RUN = """
 @pytest.mark.parametrize("pieces_each", [1, 3])
 def test_rounds_are_the_engines(averaging, pieces_each, tmp_path):
     """26 points over 3 clients are ragged: 10, 8, 8 (one piece: 9, 9, 8)."""
-    pool, _ = functions.on_line(N)
+    line = problem.gramacy_lee(n=N)
+    pool = line.data(K, 0).pool
     shards = index_rule(N, K, pieces_each)
     net = mlp(WIDTHS, nn.Tanh).double()
     fed = Federation(shards, mixing=fedavg if averaging else isolated, lr=RATE)
     how = dict(local=Local(E), init=glorot_uniform, dtype=torch.float64, backend="eager")
-    theirs = train(net, functions.loss, pool, [fed], rounds=ROUNDS, **how)
+    theirs = train(net, training(line)["loss"], pool, [fed], rounds=ROUNDS, **how)
     start = stack(net, [(0,)], glorot_uniform)[0]  # where seed 0 begins
 
     given = {
@@ -64,7 +67,7 @@ def test_the_partition_is_the_papers(n, clients, pieces_each, tmp_path):
 
 
 def test_function_points_and_error_are_notebook_04s(tmp_path):
-    _, test = functions.on_line(5, 31)
+    test = problem.gramacy_lee(n=31).data(2, 0).pool
     body = """
         const x = M.linspace(-1, 1, 31), f = x.map(M.gramacyLee);
         return { x, f, e: M.relativeError(f.map((value) => 1.5 * value + 0.1), f) };
@@ -72,7 +75,7 @@ def test_function_points_and_error_are_notebook_04s(tmp_path):
     ours = evaluate(MODULE, body, None, tmp_path)
     np.testing.assert_allclose(ours["x"], test["x"][:, 0], rtol=0, atol=1e-15)
     np.testing.assert_allclose(ours["f"], test["f"], rtol=0, atol=1e-13)
-    want = functions.relative_error(lambda x: 1.5 * functions.gramacy_lee(x) + 0.1, test)["e"]
+    want = relative_l2(1.5 * test["f"] + 0.1, test["f"])
     np.testing.assert_allclose(ours["e"], want, rtol=1e-12)
 
 

@@ -37,7 +37,7 @@ def library():
 def test_the_library_explorer_answers_to_the_stiffness_and_keeps_to_its_interval(library):
     box = draw.library_explorer(*library, stiffness=(2.0, 3.0))
     k = next(c for c in box.children if c.description == "stiffness k")
-    assert (k.min, k.max) == (2.0, 3.0)
+    assert (k.values[0], k.values[-1]) == (2.0, 3.0)
     before = box.children[-1].value
     k.value = 2.9
     assert box.children[-1].value != before

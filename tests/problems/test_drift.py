@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from fedlib.federated.experiment import Data, Experiment, data_of
+from fedlib.papers.fedsciml.functions.problem import wave
 from fedlib.problems import drift
-from fedlib.problems.functions import gramacy_lee
 
 
 def linear(x, shards):
@@ -37,9 +37,9 @@ def test_errors_of_a_function_are_in_percent_and_of_the_exact_one_zero():
     line = drift.gramacy_lee(40, 8)
     data = line.data(10, 0)
     assert [len(shard) for shard in data.owners] == [20, 20]
-    exact = line.evaluate(lambda x: gramacy_lee(x), data.test)["error"]
+    exact = line.evaluate(lambda x: wave(x)[:, None], data.test)["error"]
     assert float(exact) == pytest.approx(0, abs=1e-12)
-    assert float(line.evaluate(lambda x: 1.1 * gramacy_lee(x), data.validation)["error"]) == pytest.approx(10)
+    assert float(line.evaluate(lambda x: 1.1 * wave(x)[:, None], data.validation)["error"]) == pytest.approx(10)
 
 
 @pytest.mark.parametrize("name", [name for name in drift.TASKS if "pendulum" not in name and "Allen" not in name])

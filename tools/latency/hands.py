@@ -9,8 +9,19 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 KERNEL = f"{PANEL}?.context?.sessionContext?.session?.kernel"
 PICTURES = "[...document.querySelectorAll('img')].filter(img => img.src.startsWith('blob'))"
 ALT = f"{PICTURES}.at(-1).alt"
-ROWS = "[...document.querySelectorAll('.noUi-handle')].map(handle => handle.closest('.widget-inline-hbox'))"
-SLIDERS = ROWS + ".map(row => row?.innerText.split('\\n')[0] ?? '')"
+CONTROLS = "[...document.querySelectorAll('.fed-control')].filter(one => !one.closest('.fed-live'))"
+SLIDERS = CONTROLS + ".map(one => one.querySelector('span').textContent)"
+MOVE = """(control, step) => {  // to another option, as a key does; false at the end, or where it is disabled
+    const [input, ...others] = control.querySelectorAll("input, select"), radio = input.type === "radio";
+    const at = radio ? [input, ...others].findIndex(one => one.checked) : +(input.selectedIndex ?? input.value);
+    const most = radio ? others.length : input.type === "range" ? +input.max : input.length - 1;
+    const to = Math.min(at + step, most);
+    if (input.disabled || to < 0 || to === at) return false;
+    if (radio) [input, ...others][to].checked = true;
+    else input[input.type === "range" ? "value" : "selectedIndex"] = to;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    return true;
+}"""
 
 RUN = f"""async ([source, awaited]) => {{  // run a cell; how long until what is awaited is on the page, in ms
     const content = {PANEL}.content, start = performance.now();
@@ -19,13 +30,12 @@ RUN = f"""async ([source, awaited]) => {{  // run a cell; how long until what is
     while (awaited && !document.querySelector(awaited)) await new Promise(requestAnimationFrame);
     return performance.now() - start;
 }}"""
-PRESS = f"""async ([place, key]) => {{  // a key on a slider: how long until the last picture that it makes, in ms
+PRESS = f"""async ([place, step]) => {{  // a control moves: how long until the last picture that it makes, in ms
     const image = {PICTURES}.at(-1), times = [];
     const watch = new MutationObserver(() => times.push(performance.now()));
     watch.observe(image, {{ attributes: true }});
-    const slider = [...document.querySelectorAll(".noUi-handle")][place], start = performance.now();
-    slider.focus();
-    slider.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true, cancelable: true }}));
+    const start = performance.now();
+    if (!({MOVE})({CONTROLS}[place], step)) return null;
     while (performance.now() - (times.at(-1) ?? start + 2000) < 700) await new Promise(done => setTimeout(done, 50));
     watch.disconnect();
     return times.length ? times.at(-1) - start : null;
@@ -62,13 +72,13 @@ def run(page, source: str, awaited: str = "") -> float:
 
 
 def pressed(page) -> dict[str, float]:
-    """Name of each slider -> ms from a key to the last picture that it makes; then it is put back."""
-    found, keys = {}, ("ArrowRight", "ArrowLeft")
+    """Name of each control -> ms from a step to the last picture that it makes; then it is put back."""
+    found, steps = {}, (1, -1)
     for place, name in enumerate(page.evaluate(SLIDERS)):
         if name == "pace":  # no picture
             continue
-        for key, back in (keys, keys[::-1]):  # one that stands at its end goes back
-            if (ms := page.evaluate(PRESS, [place, key])) is not None:
+        for step, back in (steps, steps[::-1]):  # one that stands at its end goes back
+            if (ms := page.evaluate(PRESS, [place, step])) is not None:
                 found[name] = ms
                 page.evaluate(PRESS, [place, back])  # or the next one is measured with other settings
                 break
@@ -77,7 +87,7 @@ def pressed(page) -> dict[str, float]:
 
 def rounds_a_second(page, seconds: float = 4) -> float:
     """Of a live training at the pace *fastest*."""
-    page.evaluate(PRESS.replace("+ 2000", ""), [page.evaluate(SLIDERS).index("pace"), "End"])
+    page.evaluate(PRESS.replace("+ 2000", ""), [page.evaluate(SLIDERS).index("pace"), 9])
     number = f"+{ALT}.match(/round (\\d+)/)[1]"
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_timeout(1000)  # compiled, warm

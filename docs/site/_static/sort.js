@@ -13,8 +13,12 @@ for (const box of document.querySelectorAll(".sorted")) {
         });
         body.append(...rows.map(({ row }) => row));
     }));
+    const nothing = Object.assign(document.createElement("p"), { hidden: true, role: "status" });
+    box.append(nothing);
     box.querySelector("input").addEventListener("input", ({ target }) => {
         const words = target.value.toLowerCase();
         for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(words);
+        nothing.hidden = [...body.rows].some((row) => !row.hidden);
+        nothing.textContent = nothing.hidden ? "" : `No row has "${target.value}".`;
     });
 }

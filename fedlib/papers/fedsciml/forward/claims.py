@@ -86,7 +86,7 @@ def grows(values: xarray.DataArray) -> bool | None:
 def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -> list[float]:
     """Spearman's rank correlation of W1 and the divergence, mean over seeds, of each weight matrix of a problem.
 
-    metrics: as of ``figures.metrics_of``. levels: some of the problem's, all by default.
+    metrics: as of ``pictures.metrics_of``. levels: some of the problem's, all by default.
     """
     at = [metrics["levels"][name].index(n) for n in (levels or metrics["levels"][name])]
     weights = np.mean(metrics["weight_divergence"][name], 0)[at].T

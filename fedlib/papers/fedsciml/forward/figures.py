@@ -4,54 +4,34 @@ from collections.abc import Mapping, Sequence
 
 import ipywidgets
 import numpy as np
-import xarray
 from matplotlib.figure import Figure
-from torch import Tensor
 
-from ....federated.experiment import KINDS, Experiment, data_of, models_of, of_each
-from ....federated.heterogeneity import weight_divergence
+from ....federated.experiment import Experiment, data_of, of_each
 from ....federated.history import History
 from ....federated.partitions import private
-from ....federated.stack import as_dict
-from ....notebook.pictures import Solved, shade, solved, with_distance
-from ....notebook.style import CLIENTS, COLORS, log_axis, panels
+from ....notebook.pictures import (
+    Solved,
+    alone_and_together,
+    divergence_of,
+    shade,
+    stored_solutions,
+    with_distance,
+)
+from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
 from ....notebook.trainings import levels_of
 from ....notebook.widgets import explore, slider
-from ....numerics.metrics import percent, plus_minus
 from .problem import distances, makers
 
 
 def answer(of: Solved, level: int) -> Figure:
     """What each laboratory finds alone, and what both find together, over the pieces that they own."""
-    fig, ((ax,),) = panels(1, 1, size=(6.2, 3.0))
-    x, models = of.x[:, 0], of.models[level]
-    data = data_of(of.experiment, level)
-    shade(ax, data.pool["x"][:, 0].numpy(), private(data.owners))
-    ax.plot(x, of.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="the solution")
-    alone = [label for label in models if label.startswith("isolated")]
-    for k, label in enumerate(alone):
-        words = f"laboratory {k + 1} alone: off by {percent(models[label], of.truth):.3g} %"
-        ax.plot(x, models[label], color=CLIENTS[k], ls=("--", ":")[k % 2], lw=2, label=words)
-    words = f"together: off by {percent(models['federated'], of.truth):.3g} %"
-    ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
-    low, high = of.truth.min(), of.truth.max()
-    ax.set(xlabel="x", ylabel="u(x)", xlim=(x[0], x[-1]), ylim=(low - 0.6 * (high - low), high + 0.6 * (high - low)))
-    ax.set_title(f"{level} pieces, owned in turn (shades)")
-    fig.legend(loc="outside right center")
-    return fig
+    return alone_and_together(of, level, "laboratory", "the solution")
 
 
-def answers(of: Solved) -> ipywidgets.VBox:
+def answers(of: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces."""
-    pieces = slider([*of.models], min(of.models), "pieces")
     words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
-    return explore(lambda pieces: answer(of, pieces), words, pieces=pieces)
-
-
-def stored_solutions(history: History, experiment: Experiment) -> Solved:
-    """What the models of the first seed say, at all levels."""
-    seed = history.labels("seed")[0]
-    return solved(experiment, {n: labelled(history, n, seed) for n in levels_of(history)})
+    return explore(lambda pieces: answer(of, pieces), words, pieces=slider([*of.models], min(of.models), "pieces"))
 
 
 def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
@@ -65,7 +45,7 @@ def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
     ax.plot(fine, last, color=COLORS["truth"], lw=1, ls=":", label="its largest part, 8 sin 8x")
     ax.plot(x[:, 0], f, "-", color=COLORS["truth"], label="f")
     for k, own in enumerate(private(data.owners)):
-        ax.plot(x[own, 0], f[own], "o", ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
+        ax.plot(x[own, 0], f[own], MARKERS[k], ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
     ax.set(xlabel="x", ylabel="f(x)", xlim=(0, np.pi), title=f"{level} pieces")
     fig.legend(loc="outside right center")
     return fig
@@ -85,59 +65,13 @@ def arrays(p: Mapping, histories: Mapping[str, History]) -> tuple[dict, dict, di
         experiments[name] = experiment = make(**arguments)
         w1 = distances(experiment, levels)
         errors[name] = with_distance(of_each(histories[name]).sel(level=levels), experiment, w1)
-        divergences[name] = with_distance(divergence(experiment, histories[name], levels), experiment, w1)
+        divergences[name] = with_distance(divergence_of(experiment, histories[name], levels), experiment, w1)
     return experiments, errors, divergences
 
 
 def solutions(experiments: Mapping[str, Experiment], histories: Mapping[str, History]) -> dict[str, Solved]:
     """What the models of the first seed say, by name."""
     return {name: stored_solutions(histories[name], of) for name, of in experiments.items()}
-
-
-def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:
-    """Label -> parameters [P] of all models of a level and a seed, as pictures name them."""
-    alone = {f"isolated client {k + 1}": row for k, row in enumerate(models_of(history, "isolated", level, seed))}
-    return alone | {kind: models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised")}
-
-
-def divergence(experiment: Experiment, history: History, levels: Sequence[int]) -> xarray.DataArray:
-    """Relative divergence of the federated weights from the centralised ones [seed, level, matrix]."""
-    seeds = history.labels("seed")
-
-    def of(level, seed) -> list[float]:
-        pair = (models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised"))
-        return [float(v) for v in weight_divergence(*(as_dict(experiment.net, theta) for theta in pair)).values()]
-
-    values = np.array([[of(level, seed) for level in levels] for seed in seeds])
-    coords = {"seed": seeds, "level": list(levels), "matrix": 1 + np.arange(values.shape[-1])}
-    return xarray.DataArray(values, coords, ("seed", "level", "matrix"))
-
-
-HEADER = ("e (%)", "n", "federated", "isolated", "centralised", "federated / centralised")
-
-
-def metrics_of(final: Mapping[str, xarray.DataArray], divergences: Mapping[str, xarray.DataArray]) -> dict:
-    """The numbers of a run, each by name of the problem: errors (%) [kind, level, seed], divergences, levels, w1."""
-    return {
-        "levels": {name: e.level.values.tolist() for name, e in final.items()},
-        "w1": {name: e.w1.values.tolist() for name, e in final.items()},
-        "error_percent": {
-            name: {kind: e.sel(kind=kind).transpose("seed", "level").values for kind in KINDS}
-            for name, e in final.items()
-        },
-        "weight_divergence": {name: values.values for name, values in divergences.items()},
-    }
-
-
-def error_rows(metrics: Mapping, digits: int = 2) -> list[list[str]]:
-    """A row of HEADER for each problem and level: mean ± st.dev. over seeds, and the ratio of the means."""
-    rows = []
-    for name, error in metrics["error_percent"].items():
-        for j, n in enumerate(metrics["levels"][name]):
-            federated, isolated, central = (np.array(error[kind])[:, j] for kind in KINDS)
-            cells = [plus_minus(e, digits) for e in (federated, isolated, central)]
-            rows.append([name, str(n), *cells, f"{federated.mean() / central.mean():.1f}"])
-    return rows
 
 
 GAP_HEADER = ("rule", "E", "relative error / 1e-5, median", "smallest to largest", "MB sent up")
@@ -155,7 +89,7 @@ def gap_rows(gap: Mapping[str, Mapping], centralised: Sequence[float]) -> list[l
 
 
 NAMED = {
-    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (6, 3), "averaged moments": (6, 3), "fresh correction": (-6, -9),
+    "FedAvg": (6, 0), "FedAdam": (6, 0), "SCAFFOLD": (7, -4), "averaged moments": (6, 3), "fresh correction": (-6, -9),
     "fresh correction + averaged moments": (6, -3),
 }  # fmt: skip
 """Rules whose names stand at their lines, and how far from the last point."""

@@ -8,6 +8,7 @@ import torch
 import xarray
 
 from fedlib.federated.experiment import KINDS, data_of, models_of, sweep
+from fedlib.notebook import pictures
 from fedlib.notebook.run import _plain
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.forward import claims, figures, problem
@@ -23,21 +24,21 @@ def metrics():
     final = xarray.DataArray(error, coords, ["kind", "seed", "level"])
     weights = np.multiply.outer([1.0, 2.0], [[3, 1, 1], [2, 2, 3], [1, 3, 2]])
     divergence = xarray.DataArray(weights, AT, ["seed", "level", "matrix"])
-    made = figures.metrics_of({"poisson": final}, {"poisson": divergence})
+    made = pictures.metrics_of({"poisson": final}, {"poisson": divergence})
     return json.loads(json.dumps(made, default=_plain))
 
 
 def test_metrics_stand_by_problem(metrics):
     assert metrics["levels"] == {"poisson": [2, 8, 32]}
     assert metrics["w1"] == {"poisson": [0.9, 0.4, 0.1]}
-    assert list(metrics["error_percent"]["poisson"]) == list(KINDS)
+    assert {*metrics["error_percent"]["poisson"]} == {*KINDS}
     assert metrics["error_percent"]["poisson"]["centralised"] == [[4, 2, 1], [12, 6, 3]]
     assert metrics["weight_divergence"]["poisson"][0] == [[3, 1, 1], [2, 2, 3], [1, 3, 2]]
 
 
 def test_errors_have_a_row_per_level(metrics):
-    rows = figures.error_rows(metrics, 1)
-    assert {len(row) for row in rows} == {len(figures.HEADER)}
+    rows = pictures.error_rows(metrics, 1)
+    assert {len(row) for row in rows} == {len(pictures.HEADER)}
     assert rows[0] == ["poisson", "2", "24.0 ± 17.0", "40.0 ± 28.3", "8.0 ± 5.7", "3.0"]
     assert [row[1] for row in rows] == ["2", "8", "32"]
 
@@ -50,7 +51,7 @@ def test_correlations_are_those_of_the_ranks(metrics):
 def test_divergence_is_that_of_the_weight_matrices():
     experiment = problem.poisson(8)
     history = sweep(experiment, [2, 4], [3, 1], rounds=2)
-    values = figures.divergence(experiment, history, [2, 4])
+    values = pictures.divergence_of(experiment, history, [2, 4])
     assert values.sizes == {"seed": 2, "level": 2, "matrix": 4}
     first = slice(20)  # the first matrix comes first
     for n in (2, 4):
@@ -58,7 +59,7 @@ def test_divergence_is_that_of_the_weight_matrices():
         expected = ((a - b).norm() / b.norm()).item()
         assert values.sel(level=n, seed=1, matrix=1).item() == pytest.approx(expected, rel=1e-5)
     assert (values.diff("level") != 0).all()
-    labels = figures.labelled(history, 4, 3)
+    labels = pictures.labelled(history, 4, 3)
     assert list(labels) == ["isolated client 1", "isolated client 2", "federated", "centralised"]
     assert (labels["isolated client 2"] == history.models("isolated", 4, 3)[1]).all()
 
@@ -66,7 +67,7 @@ def test_divergence_is_that_of_the_weight_matrices():
 @pytest.fixture(scope="module")
 def solved():
     experiment = problem.poisson()
-    return figures.stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
+    return pictures.stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
 
 
 def test_the_answer_shows_both_laboratories_alone_and_together(solved):
@@ -79,7 +80,7 @@ def test_the_answer_shows_both_laboratories_alone_and_together(solved):
     np.testing.assert_array_equal(together.get_ydata(), solved.models[8]["federated"])
     assert f"off by {percent(solved.models[8]['federated'], solved.truth):.3g} %" in together.get_label()
     slider = figures.answers(solved).children[0]
-    assert slider.options == (2, 8) and slider.value == 2
+    assert list(slider.options) == [2, 8] and slider.value == 2
 
 
 def test_at_eight_pieces_a_client_owns_hills_or_valleys():

@@ -1,0 +1,105 @@
+"""figures/index.html: each figure at quick scale and at the papers' settings, in words, and the printed numbers."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ..files import write_atomically
+from .profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
+from .run import rows_of
+from .verdicts import PART, Row, ours, said
+
+FEW = 4  # printed numbers that are in sight at once
+
+STYLE = """
+body { font: 16px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1400px; padding: 0 1rem; color: #222; }
+h2 { margin: 2.5rem 0 0.5rem; } nav a { margin-right: 1em; white-space: nowrap; }
+table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
+td { border-top: 1px solid #ccc; padding: 0.6rem 0.6rem 0.6rem 0; vertical-align: top; }
+.rows td { width: 40%; } .rows td.words { width: 20%; font-size: 0.9rem; }
+img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-size: 0.9rem; } ul { padding-left: 1em; }
+"""
+
+
+def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
+    """Write the gallery of all notebooks that have figures: a static page, which names files and fetches nothing."""
+    there = [path for path in sorted(notebooks.glob("*.ipynb")) if names_of(path.stem, figures)]
+    links = " ".join(f'<a href="#{path.stem}">{escape(path.stem)}</a>' for path in there)
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Figures</title>\n'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>\n<h1>Figures</h1>\n'
+        "<p>Left what <code>make figures</code> makes: seconds of training, which judge nothing. In the middle what "
+        f"the papers' settings gave. Below, each printed number beside ours.</p>\n<nav>{links}</nav>\n"
+        + "\n".join(section(path, figures) for path in there)
+        + "</body></html>\n"
+    )
+    write_atomically(figures / "index.html", page)
+    return figures / "index.html"
+
+
+def section(notebook: Path, figures: Path) -> str:
+    """A notebook's figures and printed numbers."""
+    name, at = notebook.stem, f'<a href="../notebooks/{notebook.name}">{notebook.name}</a>'
+    title = "".join(cells_of(notebook)[0]["source"]).splitlines()[0].lstrip("# ")
+    quick, paper = (result_of(folder_of(name, profile, figures)) for profile in ("quick", "paper"))
+    captions = quick.get("figures", {}) | paper.get("figures", {})
+    numbers = [row for row in rows_of(paper) if row.verdict != PART]
+    rows = "\n".join(
+        f"<tr>{picture(name, 'quick', of, captions, figures)}{picture(name, 'paper', of, captions, figures)}"
+        f'<td class="words"><b>{escape(of)}</b><br>{escape(captions.get(of, ""))}<br>'
+        f"{printed([row for row in numbers if stands_in(row, of)])}{at}</td></tr>"
+        for of in names_of(name, figures)
+    )
+    head = "<tr><th>ours, quick</th><th>ours, the papers' settings</th><th>what one sees</th></tr>"
+    others = printed([row for row in numbers if not any(stands_in(row, of) for of in names_of(name, figures))])
+    return f'<h2 id="{name}">{escape(title)}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
+
+
+def stands_in(row: Row, figure: str) -> bool:
+    """Whether a printed number is one of the paper's figure that ours is named after: "Fig. 4, u = t" and fig4."""
+    place = re.match(r"(Fig|Table)\.? (\d+)", row.number.where)
+    return bool(place and re.match(f"{place[1].lower()}{place[2]}(?!\\d)", figure))
+
+
+def picture(notebook: str, profile: str, name: str, captions: dict, figures: Path) -> str:
+    """A cell with a picture, or a word where there is none."""
+    path = folder_of(notebook, profile, figures) / f"{name}.png"
+    if not path.exists():
+        return f'<td class="none">{"run make figures" if profile == "quick" else "not drawn at this scale"}</td>'
+    source = path.relative_to(figures).as_posix()
+    return (
+        f'<td><a href="{source}"><img src="{source}" loading="lazy" alt="{escape(captions.get(name, name))}"></a></td>'
+    )
+
+
+def printed(rows: Sequence[Row]) -> str:
+    """Printed numbers beside ours, with the verdict; nothing where there are none."""
+    if not rows:
+        return ""
+    lines = []
+    for row in rows:
+        value = "never" if row.number.value == np.inf else f"{row.number.value:g} {row.number.unit}"
+        lines.append(f"<li>{escape(f'{row.number.where}: printed {value}; ours {ours(row)}: {said(row)}')}</li>")
+    return (
+        f'<details class="numbers"{" open" * (len(rows) <= FEW)}><summary>printed numbers: {len(rows)}</summary>'
+        f"<ul>{''.join(lines)}</ul></details>\n"
+    )
+
+
+def names_of(notebook: str, figures: Path) -> list[str]:
+    """Names of a notebook's figures, in their order in the notebook where that is known."""
+    folders = [folder_of(notebook, profile, figures) for profile in ("quick", "paper")]
+    known = [name for folder in folders for name in result_of(folder).get("figures", {})]
+    found = sorted(path.stem for folder in folders for path in folder.glob("*.png"))
+    return [name for name in dict.fromkeys([*known, *found]) if name in found]
+
+
+def result_of(folder: Path) -> dict:
+    """A run's result; empty where there is none, or it is damaged, which the report says."""
+    try:
+        return read_result(folder / "result.json")
+    except (OSError, ValueError):
+        return {}

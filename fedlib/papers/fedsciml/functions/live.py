@@ -1,0 +1,37 @@
+"""Notebook 04 live: a wiggly function on a line, and clients who own pieces of it."""
+
+from ....notebook import live
+from ....notebook.live import MIXING, SERVERS
+from ....notebook.live_views import experiment_scene
+from ....notebook.watching import Training, watched_experiment
+from ....notebook.widgets import choice, slider
+from .problem import gramacy_lee
+
+WIDTH = 48
+
+ALT = (
+    "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "
+    "clients' steps in the plane of weights, and the errors over the rounds"
+)
+
+
+def training(
+    clients: int = 2, pieces: int = 1, E: int = 20, lr: float = 0.003, mixing: str = "FedAvg", server: str = "mean",
+    width: int = WIDTH,
+) -> Training:  # fmt: skip
+    """K clients, p pieces each, E local Adam steps; a centralised model goes along."""
+    line = gramacy_lee(clients, width=width)
+    return watched_experiment(line, clients * pieces, E, lr=lr, mixing=MIXING[mixing], server=SERVERS[server])
+
+
+def show() -> None:
+    """The function, who owns what, the clients' fits where they are now, and the server's."""
+    live.show(
+        "04", training, experiment_scene, ALT,
+        clients=slider([2, 3, 4, 5], 2, "clients K"),
+        pieces=slider([1, 2, 5, 10, 20], 1, "pieces each"),
+        E=slider([1, 2, 5, 20, 50], 20, "local steps E"),
+        lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
+        mixing=choice(list(MIXING), "FedAvg", "mixing"),
+        server=choice(list(SERVERS), "mean", "server"),
+    )  # fmt: skip

@@ -1,0 +1,62 @@
+"""The page of all figures: what there is at which scale, in words, and the printed numbers; nothing from elsewhere."""
+
+import json
+import re
+
+import pytest
+
+from fedlib.notebook import gallery
+from fedlib.notebook.profiles import FIGURES, NOTEBOOKS, REQUIRED
+from fedlib.notebook.verdicts import PaperNumber, judge, measured
+
+
+@pytest.fixture
+def figures(tmp_path):
+    """01 with a quick picture that the paper's run has not, one that both have, and a printed number."""
+    for profile, names in {"quick": ["z_first", "both"], "paper": ["both"]}.items():
+        folder = tmp_path / "01_pendulum" / profile
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / f"{name}.png").touch()
+        measured = {"fed-deeponet.table1.C20": {"values": [1.0, 1.1], "why": "", "bound": None}}
+        result = {name: {} for name in REQUIRED} | {"figures": {name: f"a <{name}>" for name in names}}
+        (folder / "result.json").write_text(json.dumps(result | {"measured": measured}))
+    return tmp_path
+
+
+def test_a_row_per_figure_in_the_notebooks_order(figures):
+    text = gallery.write(figures).read_text()
+    rows = re.findall(r"<tr><td.*?</tr>", text.split("<details")[0])
+    assert len(rows) == 2
+    assert 'src="01_pendulum/quick/z_first.png"' in rows[0] and "not drawn at this scale" in rows[0]
+    assert 'src="01_pendulum/quick/both.png"' in rows[1] and 'src="01_pendulum/paper/both.png"' in rows[1]
+    assert "a &lt;both&gt;" in rows[1] and 'href="../notebooks/01_pendulum.ipynb"' in rows[1]
+
+
+def test_printed_numbers_stand_beside_the_papers_settings(figures):
+    text = gallery.write(figures).read_text()
+    (row,) = re.findall(r"<li>Table 1: .*?</li>", text)
+    assert "printed 1.154 %; ours 1.050 +- 0.071 % (2 seeds" in row and "consistent" in row
+
+
+def test_a_printed_number_stands_beside_the_figure_that_is_named_after_its_place():
+    row = judge(PaperNumber("a", 1.0, "Fig. 1, u = t"), measured([1.0]))
+    assert gallery.stands_in(row, "fig1") and gallery.stands_in(row, "fig1_ab")
+    assert not gallery.stands_in(row, "fig12") and not gallery.stands_in(row, "table1")
+
+
+def test_without_a_quick_run_it_says_how_to_make_one(figures):
+    (figures / "01_pendulum/quick/result.json").write_text("{")
+    (figures / "01_pendulum/quick/both.png").unlink()
+    assert "run make figures" in gallery.write(figures).read_text()
+
+
+def test_every_link_of_the_true_gallery_leads_somewhere(tmp_path):
+    for path in FIGURES.glob("[0-9]*"):
+        (tmp_path / path.name).symlink_to(path)
+    text = gallery.write(tmp_path).read_text()
+    links = re.findall(r'(?:src|href)="([^"#]+)"', text)
+    assert len(links) > 100 and not [link for link in links if link.startswith(("http", "/"))]
+    for link in links:
+        assert (FIGURES / link).exists(), link
+    assert all(f'id="{path.stem}"' in text for path in NOTEBOOKS.glob("*.ipynb") if (FIGURES / path.stem).exists())

@@ -1,0 +1,33 @@
+"""Notebook 04's training to play with: who owns what, who averages with whom, and what the server does."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.papers.fedsciml.functions import live
+
+
+@pytest.mark.parametrize(("clients", "pieces"), [(2, 1), (2, 5), (4, 5)])
+def test_clients_own_so_many_pieces_and_all_points_once(clients, pieces):
+    shards = live.training(clients, pieces).federations["federated"].shards
+    assert sorted(np.concatenate(shards)) == list(range(200))
+    for own in shards:
+        assert 1 + (np.diff(np.sort(own)) > 1).sum() == pieces
+
+
+def after(**values):
+    """Distinct models of the four clients after two rounds, and their mean before the exchange."""
+    training = live.training(4, E=2, width=4, **values)
+    done, walk = next(islice(training.begin(), 1, None))
+    return torch.unique(done.after[:4], dim=0), walk[:4, -1].mean(0)
+
+
+def test_what_the_mixing_and_the_server_make_of_the_clients():
+    (one,), mean = after()
+    torch.testing.assert_close(one, mean)
+    assert [len(after(mixing=name)[0]) for name in ("ring", "no one")] == [4, 4]
+    for server in ("momentum", "FedAdam"):
+        (one,), mean = after(server=server)
+        assert not torch.allclose(one, mean)

@@ -1,0 +1,119 @@
+"""The functions of notebook 04 have the values that are known of them, their owners W1 its closed forms."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.experiment import data_of, models_of, of_each, sweep, training
+from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
+from fedlib.notebook.trainings import Computed, calls_of, settings_of
+from fedlib.papers.fedsciml.functions import problem
+from fedlib.papers.fedsciml.functions.problem import rings, wave
+
+
+def test_gramacy_lee_is_the_original_shifted_by_three_halves():
+    z = torch.linspace(-1, 1, 101, dtype=torch.float64)
+    x = z + 1.5
+    original = (x - 1) ** 4 + torch.sin(10 * torch.pi * x) / (2 * x)
+    torch.testing.assert_close(wave(z[:, None]), original, atol=1e-13, rtol=0)
+
+
+@pytest.mark.parametrize(("printed", "top"), [(True, 0.708), (False, 0.998)])
+def test_schaffer_starts_at_zero_and_has_the_known_range(printed, top):
+    side = torch.linspace(0, 1, 401, dtype=torch.float64)
+    f = rings(torch.cartesian_prod(side, side), printed)
+    assert f[0] == f.min() == 0
+    assert round(f.max().item(), 3) == top
+
+
+def test_authors_schaffer_is_radial_and_the_printed_one_is_not():
+    """At radius 1/2 the code has a = r = 1 everywhere; as printed, a = 0 and r = 1/4 on the diagonal."""
+    points = torch.tensor([[0.5, 0.0], [0.125**0.5, 0.125**0.5]], dtype=torch.float64)
+    on_axis, diagonal = rings(points)
+    torch.testing.assert_close(on_axis, diagonal)
+    assert abs(on_axis.item() - (0.5 + (np.sin(1.0) ** 2 - 0.5) / 1.001**2)) < 1e-12
+    assert abs(rings(points, printed=True)[1].item() - (0.5 - 0.5 / 1.00025**2)) < 1e-12
+
+
+def test_points_and_owners():
+    line = data_of(problem.gramacy_lee(3, 30), 15)
+    assert line.pool["x"][[0, -1], 0].tolist() == [-1, 1] and line.test["x"].shape == (1000, 1)
+    torch.testing.assert_close(line.pool["f"], wave(line.pool["x"]))
+    points = hammersley(64)
+    for data, expected in (
+        (line, index_rule(30, 3, 5)),
+        (data_of(problem.schaffer(n=64), 6), slices(points[:, 0], 0, 1, 2, 3)),
+        (data_of(problem.schaffer(method="xy", clients=3, n=64), 4), checkerboard(*points.T, (0, 1), 3, 4)),
+    ):
+        for a, b in zip(data.owners, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    for printed in (False, True):
+        square = data_of(problem.schaffer(printed, n=64), 2)
+        np.testing.assert_array_equal(square.pool["x"], points)
+        torch.testing.assert_close(square.test["u"], rings(square.test["x"], printed))
+
+
+def test_loss_and_error_of_a_model_that_is_off():
+    """Twice the function: the loss is its mean square, the error 100 %. Padding has no weight."""
+    line = problem.gramacy_lee(n=4)
+    x = torch.linspace(0, 1, 4)[:, None]
+    f = 1 + x[:, 0]
+    batch = {"x": x, "f": f, "w": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0])}
+    assert training(line)["loss"](lambda x: 2 + 2 * x, batch).item() == pytest.approx((f[:3] ** 2).mean().item())
+    assert line.evaluate(lambda x: 2 + 2 * x, {"x": x, "u": f})["error"].item() == pytest.approx(100)
+
+
+def test_w1_of_two_clients_on_a_line_and_of_slabs_and_blocks():
+    """L / n N / (N - 1) for N equispaced points of a line of length 2. Two halves are 1/2 apart, the diagonal quarters
+    1/3; with more parts both fall, and blocks are nearer."""
+    line = problem.gramacy_lee()
+    w1 = [line.distance(data_of(line, n)) for n in (2, 10, 200)]
+    np.testing.assert_allclose(w1, [400 / 199 / n for n in (2, 10, 200)])
+    both = problem.x_and_xy()
+    np.testing.assert_allclose(both[0], [1 / 2, 1 / 3], rtol=0.01)
+    np.testing.assert_allclose(both[:3, 0], [1 / 2, 1 / 4, 1 / 10], rtol=0.01)
+    assert (np.diff(both, axis=0) < 0).all() and (both[:, 1] < both[:, 0]).all()
+
+
+def test_everybody_may_start_from_weights_of_his_own():
+    """Rate 0: after a round isolated clients are where they began, and the server at their mean."""
+    line = problem.gramacy_lee(n=20, width=4)._replace(common_init=False)
+    history = sweep(line, [2], [0], ["isolated", "federated"], rounds=1, lr=1e-30)
+    one, other = models_of(history, "isolated", 2, 0)
+    assert (one - other).norm() > 0.1
+    torch.testing.assert_close(models_of(history, "federated", 2, 0)[0], (one + other) / 2)
+    same = sweep(line._replace(common_init=True), [2], [0], ["isolated"], rounds=1, lr=1e-30)
+    torch.testing.assert_close(*models_of(same, "isolated", 2, 0))
+
+
+def test_descent_is_no_adam():
+    """A step of Adam has the size of the rate in every weight, one of descent that of the gradient."""
+
+    def moved(make):
+        after = (sweep(make(n=20, width=4), [2], [0], ["isolated"], rounds=1, lr=lr) for lr in (1e-3, 1e-30))
+        one, start = (models_of(history, "isolated", 2, 0) for history in after)
+        return (one - start).abs()
+
+    adam, descent = moved(problem.gramacy_lee), moved(problem.by_descent)
+    assert (adam.max() / adam.median()) < 3 < (descent.max() / descent.median())
+
+
+def test_what_the_paper_profile_trains():
+    calls = calls_of(problem)
+    assert calls["line"].levels == list(problem.SUBDOMAINS)
+    assert {name.split("/")[0] for name in calls} == {"line", "what_if", "slabs", "blocks", "fall", "theorem", "walks"}
+    texts = [str(settings_of(call)) for call in calls.values()]
+    assert len({*texts}) == len(texts), "two names for one training"
+    for name, call in calls.items():
+        if isinstance(call, Computed):
+            continue
+        for level in (min(call.levels), max(call.levels)):
+            data_of(call.experiment(), level)
+        assert ("centralised" in call.kinds) == name.startswith(("line", "slabs", "blocks/2")), name
+    assert {call.changes["numerics"] for call in problem.earlier_calls().values()} == {0}
+
+
+def test_a_sweep_learns():
+    history = sweep(problem.gramacy_lee(n=40, width=8), [2], [0], rounds=40, lr=0.01, evaluations=2)
+    errors = of_each(history)
+    assert (errors[-1] < 150).all() and errors.sel(kind="centralised")[-1].item() < 100

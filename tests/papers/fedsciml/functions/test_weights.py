@@ -1,0 +1,106 @@
+"""Theorem 3.1 and Fig. 3, against plain loops."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedlib.federated.batches import Local
+from fedlib.federated.experiment import data_of, training
+from fedlib.federated.federation import Federation, centralised
+from fedlib.federated.optimizers import sgd
+from fedlib.federated.reference import algorithm_1, fedavg_adam
+from fedlib.federated.stack import draw_parameters, load
+from fedlib.federated.train import train
+from fedlib.models.networks import glorot_uniform, mlp
+from fedlib.papers.fedsciml.functions import problem, weights
+from fedlib.streams import torch_stream
+
+LINE = problem.gramacy_lee(n=20)
+POOL, LOSS = LINE.data(2, 0).pool, training(LINE)["loss"]
+CUTS = {n: data_of(LINE, n).owners for n in (2, 10)}
+
+
+def in_single(layer, generator):
+    """The start that ``train`` draws: in float32."""
+    drawn = deepcopy(layer).float()
+    glorot_uniform(drawn, generator)
+    layer.load_state_dict(drawn.state_dict())
+
+
+def test_distances_are_those_of_plain_loops():
+    E, rounds, lr, net = 3, 2, 0.02, mlp((1, 20, 20, 1), nn.Tanh).double()
+    apart, bound = weights.apart(LINE, [2, 10], E, rounds, lr)
+
+    def end(fed):
+        return algorithm_1(net, LOSS, POOL, fed, rounds=rounds, local=Local(E), init=in_single)
+
+    central = end(centralised([np.arange(20)], lr=lr))
+    expected = [(end(Federation(shards, lr=lr)) - central).norm().item() for shards in CUTS.values()]
+    np.testing.assert_allclose(apart, expected, rtol=1e-8)
+    assert max(apart) < bound
+    load(net, draw_parameters(net, in_single, torch_stream(0, "init")))
+    norms = []
+    for own in CUTS[2]:  # the first gradients of the two halves
+        net.zero_grad()
+        (net(POOL["x"][own])[:, 0] - POOL["f"][own]).square().mean().backward()
+        norms.append(torch.cat([p.grad.ravel() for p in net.parameters()]).norm().item())
+    assert bound >= 2 * lr * max(norms) * E * rounds * (1 - 1e-9)
+
+
+def test_one_step_a_round_is_centralised_descent():
+    assert max(weights.apart(LINE, [2, 10], 1, 3, 0.01)[0]) < 1e-12
+
+
+def test_every_pair_of_steps_and_rounds_is_a_training_and_the_bound_grows_with_both():
+    """2 eta M E l: M hardly changes on so short a way."""
+    of = weights.theorem(problem.gramacy_lee, 20, [2, 10], [1, 3], [1, 4], lr=1e-6)
+    assert of.distance.dims == ("E", "rounds", "level") and of.distance.shape == (2, 2, 2)
+    bound = of.bound.values
+    np.testing.assert_allclose([bound[1, 0], bound[0, 1]], [3 * bound[0, 0], 4 * bound[0, 0]], rtol=1e-3)
+    np.testing.assert_array_equal(of.distance.values[1, 1], weights.apart(LINE, [2, 10], 3, 4, 1e-6)[0])
+
+
+def test_a_recorder_changes_nothing():
+    theta, gradient, norms = torch.ones(2, 3), torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 1.0]]), []
+    other = theta.clone()
+    weights.recording(sgd(), norms).apply(theta, gradient, None, 0.1)
+    sgd().apply(other, gradient, None, 0.1)
+    assert norms == [5.0] and torch.equal(theta, other)
+
+
+def test_walks_end_where_trainings_end():
+    E, rounds, lr = 3, 4, 0.02
+    of = weights.walks(problem.gramacy_lee, 20, 5, [2, 10], rounds, E, lr)
+    net = problem.gramacy_lee(n=20, width=5).net
+    central = train(
+        net, LOSS, POOL, {"all": centralised([np.arange(20)], lr=lr)}, rounds=rounds, local=Local(E),
+        init=glorot_uniform, backend="eager",
+    ).model("all")  # fmt: skip
+    for n, shards in CUTS.items():
+        server = fedavg_adam(
+            deepcopy(net).double(), LOSS, POOL, Federation(shards, lr=lr), rounds=rounds, local=Local(E), init=in_single
+        )
+        expected = (server - central).norm().item()
+        assert of.distance.sel(level=n, round=rounds).item() == pytest.approx(expected, rel=1e-3)
+    assert of["round"].values.tolist() == [1, 2, 3, 4] and of.sizes["step"] == E + 1
+    np.testing.assert_allclose(of.server[:, 0], of.central[:, 0], err_msg="a common start")
+    np.testing.assert_allclose(of.steps[:, :, :, -1].mean("client"), of["mean"], atol=1e-5, err_msg="halves of 10")
+    np.testing.assert_allclose(of.steps[:, :, :, 0], 0, atol=1e-6)
+    assert ((of.near_share.sum("axis") > 0.5) & (of.near_share.sum("axis") < 1 + 1e-6)).all()
+
+
+def test_rounds_are_spread():
+    assert weights.spread_rounds(3000)[:3] == [1, 2, 3] and weights.spread_rounds(3000)[-1] == 3000
+    assert weights.spread_rounds(1) == [1]
+
+
+def test_a_plane_holds_what_lies_in_it():
+    rng = np.random.default_rng(0)
+    flat, axes = rng.standard_normal((9, 2)), np.linalg.qr(rng.standard_normal((6, 2)))[0].T
+    middle, plane, shares = weights.plane(flat @ axes + 3)
+    np.testing.assert_allclose((flat @ axes + 3 - middle) @ plane.T @ plane + middle, flat @ axes + 3)
+    assert shares.sum() == pytest.approx(1) and shares[0] >= shares[1]
+    assert np.isfinite(weights.plane(np.ones((3, 4)))[2]).all(), "nothing moved"

@@ -1,0 +1,59 @@
+"""Draws docs/training.gif, the README's moving picture: notebook 05's live piece, two laboratories and one equation.
+
+python tools/moving_picture.py
+"""
+
+from io import BytesIO
+from itertools import takewhile
+
+from PIL import Image
+
+from fedlib.files import ROOT, replacing
+from fedlib.notebook.live_views import experiment_panels, experiment_scene, remember, view
+from fedlib.notebook.player import PACES, moments
+from fedlib.notebook.style import use
+from fedlib.notebook.watching import watched_experiment
+from fedlib.papers.fedsciml.forward.problem import poisson
+
+STEP_BY_STEP, LAST = 2, 320  # rounds
+WIDTH, COLOURS = 640, 64
+SHOW_MS, END_MS = 180, 2500
+
+
+def frames() -> list[Image.Image]:
+    """All local steps of the first rounds, then clients apart and their average in rounds that lie further and further
+    apart."""
+    training = watched_experiment(poisson(), 2, E=20, lr=3e-3)
+    past, pictures, due = {}, [], 0
+    for moment in takewhile(lambda m: m.done.number < LAST, moments(training.begin(), lambda: PACES[0])):
+        r, at_the_end = moment.done.number, moment.step == moment.walk.shape[1] - 1
+        errors_only = r >= STEP_BY_STEP and (r < due or not at_the_end)
+        if at_the_end:
+            remember(past, training, moment)
+        if errors_only:
+            continue
+        if moment.averaged:
+            due = max(r + 1, round(1.4 * r))
+        fig = view(experiment_scene, training, moment, past, experiment_panels(training))
+        fig.savefig(file := BytesIO(), format="png", dpi=110)
+        picture = Image.open(file).convert("RGB")
+        pictures.append(picture.resize((WIDTH, round(WIDTH * picture.height / picture.width)), Image.LANCZOS))
+    return pictures
+
+
+def main() -> None:
+    use()
+    pictures = frames()
+    both = Image.new("RGB", (2 * pictures[0].width, pictures[0].height))  # one palette for all: less to store
+    for i, picture in enumerate((pictures[0], pictures[-1])):
+        both.paste(picture, (i * picture.width, 0))
+    palette = both.quantize(COLOURS)
+    first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    durations = [SHOW_MS] * len(others) + [END_MS]
+    with replacing(ROOT / "docs/training.gif") as partial:
+        options = {"format": "GIF", "save_all": True, "append_images": others, "duration": durations, "loop": 0}
+        first.save(partial, optimize=True, **options)
+
+
+if __name__ == "__main__":
+    main()
