@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+from fedlib.federated import sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
@@ -14,6 +15,8 @@ from fedlib.notebook import pictures
 from fedlib.notebook.profiles import NOTEBOOKS
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
+from fedlib.papers.beyond.one_round import figures as one_round_figures
+from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
@@ -216,3 +219,30 @@ def test_05_fold_out_answers():
     listen = {"first": lambda p, online: np.array([[1.0, 0.0], [1.0, 0.0]])}
     run = sweep(problem.poisson(), [2], [0], ["federated"], rounds=300, lr=3e-3, settings={"mixing": listen})
     assert of_each(run)[-1].item() > 50 and "above 50 %" in text
+
+
+# notebook 13
+
+
+def test_13_the_text_says_what_is_stored():
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    results = {name: stored("13_one_round", name) for name in ("allen_cahn", "pendulum", "heads_poisson")}
+    best = one_round_figures.chosen(results["allen_cahn"], ("waves", "degree"))
+    assert best.rounds == 47 and "and 47 for Allen-Cahn" in text
+    best = one_round_figures.chosen(results["pendulum"], ("inputs", "degree"))
+    assert (best.inputs.item() + 1) * best.degree.item() == 130 and "a linear map: 130 numbers" in text
+    printed = of_each(stored("05_pinn_forward", "poisson"))[-1].sel(kind="federated", level=8).median().item()
+    assert f"FedAvg is off by {printed:.0f} %" in text
+    before, after = (results["heads_poisson"][what] for what in ("before", "after"))
+    assert (after.median("seed") < before.median("seed")).all()
+    assert 45 < (before.median("seed") / after.median("seed")).max() < 60 and "by up to fifty times" in report
+    assert [round(v) for v in (after / before).sel(level=8).values] == [0, 0, 2, 0, 1]
+    assert "at 8 pieces one of five doubles its error" in report
+
+
+def test_13_fewer_sines_are_blind_and_far_off():
+    data = one_round.EQUATIONS["poisson"]().data(8, 0)
+    equations = [one_round.with_sines("poisson", m, 6.0, 0) for m in (12, 60)]
+    steps = [sums.one_round(of, data, one_round.start(of)).step for of in equations]
+    few, many = (one_round.error(of, step, data.test) for of, step in zip(equations, steps, strict=True))
+    assert 1.5e5 < few / many < 2.5e5 and "200 000 times as large" in text_of(parts("13_one_round")[0])

@@ -18,6 +18,7 @@ from ..federated.local import turn_of
 from ..federated.rounds import needs_wire, prepared, site_round
 from ..federated.stack import stack
 from ..federated.states import split_state
+from ..federated.sums import added, statistics
 from ..files import replacing
 from .exchanging import Halting, SiteMix, SiteWire, columns_of
 from .experiment import identity, load, pool_of
@@ -74,7 +75,7 @@ class Site:
         """What the server asked for; an error is an answer, too: {"error": text}."""
         try:
             does = {"hello": self.hello, "round": self.begin, "mixed": self.go_on, "finish": self.finish}
-            return does[question["do"]](question)
+            return (does | {"sums": self.sums})[question["do"]](question)
         except (ValueError, FloatingPointError) as error:
             return {"error": f"{type(error).__name__}: {error}"}
 
@@ -91,6 +92,13 @@ class Site:
             return self.round(question)
         self.halting = Halting(lambda ask: self.round(question, ask))
         return self.halting.go_on()
+
+    def sums(self, question: Mapping) -> dict:
+        """The sums of this site's clients at a model theta [P], added up here: see ``federated.sums``."""
+        theta, shards = torch.as_tensor(question["theta"]), self.work.federations[0].shards
+        clients = [{name: value[shards[k]] for name, value in self.work.pool.items()} for k in self.clients]
+        total = added(statistics(self.experiment, of, theta, question["form"] == "roots") for of in clients)
+        return {"matrix": total.matrix.numpy(), "n": total.n}
 
     def go_on(self, question: Mapping) -> dict:
         """The same with what the server made of it: rows [D, .], which [n]."""

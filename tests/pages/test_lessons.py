@@ -153,6 +153,10 @@ def told_12(metrics):
     return apart | {str(n): [up / 1e6, data / 1e6] for n, up, data in sizes}
 
 
+def told_13(metrics):
+    return {f"{of['problem']}, {of['way']}": [np.median(of["error"])] for of in metrics["places"]}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
     "03": ("03_pendulum_library", told_03, 11),
@@ -165,6 +169,7 @@ TOLD = {
     "10": ("10_feddro_mnist", told_10, 3),
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 4),
+    "13": ("13_one_round", told_13, 9),
 }
 
 

@@ -1,0 +1,238 @@
+"""One round: clients add sums instead of averaging models.
+
+Where the residuals r of an ``Experiment`` are linear in its parameters, the loss is least squares, and all that is
+needed of a client are the sums of J^T J, J^T r and r^T r over its points. Added up they are the sums of all points,
+whoever owns which: one round gives the centralised model. Where r is not linear, each round gives a step of
+Gauss-Newton, the centralised one.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import functional_call, jacrev, vmap
+
+from .experiment import Data, Experiment
+from .federation import points_of
+from .stack import as_dict
+
+CHUNK = 256  # points whose derivatives are computed at once
+
+
+class Sums(NamedTuple):
+    """What a client sends of its rows [J, r], one for each residual, or what several have sent, added up.
+
+    matrix: the sums [J, r]^T [J, r], [P + 1, P + 1]; or their root R of [J, r] = Q R, at most P + 1 rows: R^T R are the
+        same sums, and R has all the digits, of which J^T J loses half. n: how many rows. root: which of the two it is.
+    """
+
+    matrix: Tensor
+    n: float
+    root: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """On the wire: what is above the diagonal comes with what is below, or is 0."""
+        k, m = self.matrix.shape
+        return (k * m - k * (k - 1) // 2) * self.matrix.element_size()
+
+    @property
+    def loss(self) -> float:
+        """r^T r."""
+        last = self.matrix[:, -1]
+        return float(last @ last) if self.root else float(last[-1])
+
+
+# at a client
+
+
+def rows(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor) -> Tensor:
+    """The rows [J, r] of some points [n, ...] at theta [P], one for each residual: [n c, P + 1], times sqrt(w).
+
+    Of each point alone: residuals of a point must not depend on the others. w [n]: weights of the points, 1 if there
+    are none. All is computed in theta's dtype.
+    """
+    if experiment.residuals is None:
+        raise ValueError(f"{experiment.name} has a loss, but no residuals; sums are for mean squares of residuals")
+    points, constants = ({n: v.to(theta.dtype) for n, v in of.items()} for of in (points, experiment.constants))
+    weights = points.pop("w", torch.ones(len(next(iter(points.values()))), dtype=theta.dtype))
+
+    def residuals(theta, point):
+        batch = {name: value[None] for name, value in point.items()} | constants
+        r = experiment.residuals(predicting(experiment, theta), batch)[0]
+        return r, r
+
+    J, r = vmap(jacrev(residuals, has_aux=True), (None, 0), chunk_size=CHUNK)(theta, points)
+    return (weights.sqrt()[:, None, None] * torch.cat([J, r[..., None]], -1)).flatten(0, 1)
+
+
+def predicting(experiment: Experiment, theta: Tensor) -> Callable:
+    """The experiment's network with the parameters theta [P], all in its dtype."""
+    fixed = {name: value.to(theta.dtype) for name, value in experiment.net.named_buffers()}
+    return lambda *inputs: functional_call(experiment.net, as_dict(experiment.net, theta) | fixed, inputs)
+
+
+def statistics(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, root: bool = True) -> Sums:
+    """What a client with these points sends at theta [P]; see ``Sums``. Without points it sends zeros, or nothing."""
+    if not len(next(iter(points.values()))):
+        m = len(theta) + 1
+        return Sums(theta.new_zeros(0 if root else m, m), 0.0, root)
+    A, weights = rows(experiment, points, theta), points.get("w")
+    n = float(len(A) if weights is None else weights.sum() * len(A) / len(weights))
+    return Sums(torch.linalg.qr(A, mode="r").R if root else A.T @ A, n, root)
+
+
+def parts(data: Data) -> list[dict[str, Tensor]]:
+    """Each client's points. One that several own counts once in all: each gives it an equal share w of its weight."""
+    times = np.bincount(points_of(data.owners), minlength=len(next(iter(data.pool.values()))))
+    w = torch.as_tensor(1 / np.maximum(times, 1))
+    return [{name: value[shard] for name, value in {**data.pool, "w": w}.items()} for shard in data.owners]
+
+
+# at the server
+
+
+def added(messages: Iterable[Sums]) -> Sums:
+    """The sums of all, in any order. Roots are stacked, and made triangular again."""
+    messages = list(messages)
+    matrices, n, root = [of.matrix for of in messages], sum(of.n for of in messages), messages[0].root
+    return Sums(torch.linalg.qr(torch.cat(matrices), mode="r").R if root else sum(matrices), n, root)
+
+
+def without(total: Sums, absent: Sums) -> Sums:
+    """The sums of all but one, who need not be asked again.
+
+    Raises:
+        ValueError: of roots, which cannot be subtracted to all digits.
+    """
+    if total.root or absent.root:
+        raise ValueError("without(...) was given roots; add those of the clients that stay, or let all send sums")
+    return Sums(total.matrix - absent.matrix, total.n - absent.n)
+
+
+class Spectrum(NamedTuple):
+    """Sums by the singular values of J = U diag(s) V^T, falling.
+
+    s [k], V [P, k]. h = V^T J^T r [k]. z = U^T r [k], 0 where rounding hides s. rest: |r - U z|^2.
+    """
+
+    s: Tensor
+    V: Tensor
+    h: Tensor
+    z: Tensor
+    rest: Tensor
+
+    def step(self, ridge: float) -> Tensor:
+        """-(J^T J + ridge I)^-1 J^T r, [P]."""
+        return -(self.V @ (self.h / (self.s**2 + ridge)))
+
+
+def spectrum(sums: Sums) -> Spectrum:
+    """A singular value decomposition of the root, or the eigenvectors of J^T J."""
+    J, r = sums.matrix[:, :-1], sums.matrix[:, -1]
+    hidden = J.shape[1] * torch.finfo(J.dtype).eps
+    if sums.root:
+        U, s, Vt = torch.linalg.svd(J, full_matrices=False)
+        kept = s > hidden * s[0]
+        U, s, V = U[:, kept], s[kept], Vt[kept].T
+        z = U.T @ r
+        return Spectrum(s, V, s * z, z, (r - U @ z).square().sum())
+    squares, V = (of.flip(-1) for of in torch.linalg.eigh(J[:-1]))
+    s, h = squares.clamp(min=0).sqrt(), V.T @ r[:-1]
+    z = torch.where(squares > hidden * squares[0], h / s, torch.zeros_like(s))
+    return Spectrum(s, V, h, z, (r[-1] - z @ z).clamp(min=0))
+
+
+class Solution(NamedTuple):
+    """Least squares |r + J d|^2 + ridge |d|^2, from sums.
+
+    step: d [P]. ridge. gcv: the score by which ridges are chosen, in the residuals' unit squared. degrees: of freedom,
+    the trace of the hat matrix. noise: st.dev. of the residuals.
+    """
+
+    step: Tensor
+    ridge: float
+    gcv: float
+    degrees: float
+    noise: float
+    spectrum: Spectrum
+
+    def spread(self, directions: Tensor) -> Tensor:
+        """St.dev. [T] of directions [T, P] times d, given all data, where the residuals are normal and independent.
+
+        noise^2 (J^T J + ridge I)^-1 is the covariance of d: before any data it has variance noise^2 / ridge.
+        """
+        s, V = self.spectrum[:2]
+        along = directions @ V
+        beside = (directions - along @ V.T).square().sum(1) / self.ridge
+        return self.noise * ((along**2 / (s**2 + self.ridge)).sum(1) + beside).sqrt()
+
+
+def solve(sums: Sums, ridge: float | None = None) -> Solution:
+    """The ridge solution; ridge: chosen by generalised cross-validation, from the sums alone.
+
+    GCV(ridge) = n |r + J d|^2 / (n - degrees)^2 (Golub, Heath, Wahba 1979), at 81 values between the largest singular
+    value squared and what rounding leaves of it.
+    """
+    of = spectrum(sums)
+    s, z = of.s.double(), of.z.double()
+    lost = torch.finfo(of.s.dtype).eps * sums.matrix.shape[1]
+    grid = float(s[0]) ** 2 * np.geomspace(lost ** (2 if sums.root else 1), 1, 81) if ridge is None else [ridge]
+    ridges = torch.as_tensor(np.array(grid, float))
+    left = ridges[:, None] / (s**2 + ridges[:, None])
+    free = sums.n - len(s) + left.sum(1)
+    square = of.rest + (left * z).square().sum(1)  # |r + J d|^2
+    gcv = sums.n * square / free**2
+    i = int(gcv.argmin())
+    noise, degrees = (square[i] / free[i]) ** 0.5, sums.n - free[i]
+    return Solution(of.step(float(ridges[i])), float(ridges[i]), float(gcv[i]), float(degrees), float(noise), of)
+
+
+def one_round(
+    experiment: Experiment, data: Data, theta: Tensor, ridge: float | None = None, root: bool = True
+) -> Solution:
+    """What the server makes of one message of each client at theta [P]; the model is theta + step."""
+    return solve(added(statistics(experiment, points, theta, root) for points in parts(data)), ridge)
+
+
+class Iterates(NamedTuple):
+    """Round by round: the best model that is known after it [R, P], its r^T r [R], and what all clients have sent."""
+
+    theta: Tensor
+    loss: list[float]
+    bytes: list[int]
+
+
+def gauss_newton(
+    experiment: Experiment, data: Data, theta: Tensor, rounds: int, damping: float = 1e-3, least: float = 0.0,
+    root: bool = True,
+) -> Iterates:  # fmt: skip
+    """Levenberg-Marquardt by sums, from theta [P]: theta + d, where (J^T J + ridge I) d = -J^T r.
+
+    In each round the clients send their sums at the model that the server tries. The ridge is ``damping`` times the
+    largest singular value squared of J. If r^T r has fallen, the model is kept and damping falls to a tenth; else it
+    rises to ten times as much, and the server tries again from the last one that was kept.
+
+    Args:
+        least: ends when a kept model lowers r^T r by less than this share.
+    """
+    clients, best, iterates, sent = parts(data), None, [], 0
+    for _ in range(rounds):
+        messages = [statistics(experiment, points, theta, root) for points in clients]
+        sent += sum(message.bytes for message in messages)
+        total = added(messages)
+        if ended := best is not None and 0 <= best[1].loss - total.loss < least * best[1].loss:
+            best = theta, total
+        elif best is None or total.loss < best[1].loss:
+            best, damping = (theta, total), damping / 10
+            of = spectrum(total)
+        else:
+            damping *= 10
+        iterates.append((best[0], best[1].loss, sent))
+        if ended:
+            break
+        theta = best[0] + of.step(damping * float(of.s[0]) ** 2)
+    models, losses, sent = zip(*iterates, strict=True)
+    return Iterates(torch.stack(models), [*losses], [*sent])

@@ -1,0 +1,1 @@
+"""Beyond the papers: questions that they leave open, on their own problems."""

@@ -1,0 +1,71 @@
+"""Notebook 13 live: Poisson's equation, solved in one round for any pieces, points and features."""
+
+from functools import cache
+
+import ipywidgets
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ....federated import sums
+from ....federated.experiment import Data, Experiment
+from ....notebook import widgets
+from ....notebook.pictures import shade
+from ....notebook.style import CLIENTS, COLORS, panels
+from ....notebook.widgets import slider
+from ....numerics.metrics import percent
+from ...fedsciml.forward import problem as forward
+from .figures import SUMS
+from .problem import answers, start, with_sines
+
+ALT = (
+    "the exact solution over the pieces that two clients own, what each finds alone, and what one round of sums gives, "
+    "with their errors"
+)
+
+
+@cache
+def dealt(pieces: int, points: int) -> Data:
+    """Who owns which points."""
+    return forward.poisson(points).data(pieces, 0)
+
+
+@cache
+def rows(points: int, features: int) -> tuple[Experiment, Tensor]:
+    """The rows of all points, of which each client computes its own."""
+    experiment = with_sines("poisson", features, 6.0, 0)
+    return experiment, sums.rows(experiment, dealt(2, points).pool, start(experiment))
+
+
+def draw(pieces: int, points: int, features: int, away: bool) -> Figure:
+    """Both clients own every other piece of the interval; away: client 2 sends nothing."""
+    (experiment, A), data = rows(points, features), dealt(pieces, points)
+    messages = [sums.Sums(torch.linalg.qr(A[k], mode="r").R, float(len(k)), True) for k in data.owners]
+    alone = [sums.solve(message) for message in messages]
+    together = alone[0] if away else sums.solve(sums.added(messages))
+    fig, ((ax,),) = panels(1, 1, size=(6.6, 3.0))
+    shade(ax, data.pool["x"][:, 0].numpy(), data.owners)
+    x, truth = data.test["x"][:, 0].numpy(), data.test["u"].double().numpy()
+    ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="the solution")
+    for k, of in enumerate(alone):
+        u = answers(experiment, of.step, data.test)
+        words = f"client {k + 1} alone: off by {percent(u, truth):.3g} %"
+        ax.plot(x, np.clip(u, -30, 30), color=CLIENTS[k], ls=("--", ":")[k], lw=2.5, label=words)
+    u = answers(experiment, together.step, data.test)
+    ax.plot(x, u, color=SUMS, lw=2, label=f"the sums: off by {percent(u, truth):.2g} %")
+    ax.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-2, 6))
+    size = [message.bytes / 1000 for message in messages]
+    ax.set_title(f"one message of each client: {size[0]:.1f} and {0 if away else size[1]:.1f} kB")
+    ax.legend(loc="upper left", ncols=2, fontsize=7)
+    return fig
+
+
+def explore() -> ipywidgets.VBox:
+    """Sliders; a move is a small solve."""
+    return widgets.explore(
+        draw, ALT,
+        pieces=slider([2, 4, 8, 16, 32], 8, "pieces"), features=slider([5, 10, 20, 40, 60, 120], 60, "sines"),
+        points=slider([32, 64, 128], 32, "points"),
+        away=ipywidgets.Checkbox(False, description="client 2 stays away"),
+    )  # fmt: skip

@@ -1,0 +1,62 @@
+"""One message of each site gives the solution of all points in one place, whatever carries it."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated import sums
+from fedlib.federated.experiment import Data
+from fedlib.machines import experiment
+from fedlib.machines.adding import one_round
+from fedlib.machines.local import ask_in_turn, sites_of
+
+PATH, THETA = Path(__file__).with_name("poisson.py"), torch.zeros(21, dtype=torch.float64)
+RIDGE = 10.0
+
+
+def centralised() -> torch.Tensor:
+    plan = experiment.load(PATH)
+    pool, _ = experiment.pool_of(plan, range(5))
+    data = Data(pool, [np.arange(32)])
+    return sums.one_round(plan.experiment, data, THETA, RIDGE).step
+
+
+@pytest.mark.parametrize("root", [True, False], ids=["roots", "sums"])
+def test_one_message_of_each_site_is_the_centralised_solution(root):
+    asked, ask = [], ask_in_turn(sites_of(PATH))
+
+    def counted(questions):
+        asked.append({name: question["do"] for name, question in questions.items()})
+        return ask(questions)
+
+    solution, sent = one_round(PATH, counted, THETA, RIDGE, root)
+    np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
+    names = ("site-1", "site-2", "site-3")
+    assert asked == [dict.fromkeys(names, "hello"), dict.fromkeys(names, "sums")], "a roll call, and one round"
+    rows = {"site-1": 13, "site-2": 12, "site-3": 7} if root else dict.fromkeys(names, 22)
+    assert sent == {name: (21 * 8, rows[name] * 22 * 8) for name in names}
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
+def test_flower_carries_sums():
+    from fedlib.machines.flower_grid import grid_of, import_library
+
+    import_library()
+    from fedlib.machines.flower import asking, client_app
+
+    sites = sites_of(PATH)
+    nodes = [sites[f"site-{i}"] for i in (3, 1, 2)]
+    app = client_app(lambda context: nodes[context.node_config["partition-id"]])
+    solution, _ = one_round(PATH, asking(grid_of(app, 3)), THETA, RIDGE)
+    np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.fault("clear error")
+def test_a_site_that_fails_is_named():
+    sites = sites_of(PATH)
+    sites["site-2"].experiment = sites["site-2"].experiment._replace(residuals=None)
+    with pytest.raises(RuntimeError, match=r"site-2 failed: .*has a loss, but no residuals"):
+        one_round(PATH, ask_in_turn(sites), THETA)
