@@ -29,7 +29,7 @@ IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
 SINGLE = {"poisson": 3e-6, "helmholtz": 2.3e-5}
 """Error (%) of the exact solution itself: the stored test values have single precision, and nothing below is seen."""
 
-SUMS = "#6A3D9A"  # no kind of training: neither a federation's blue nor a client's colour
+SUMS = COLORS["centralised"]  # what sums give is the centralised solution
 
 
 class Way(NamedTuple):
@@ -226,9 +226,9 @@ def four_problems(of: Sequence[Place]) -> Figure:
     """A row for each problem: the error of every way, seeds small, medians large."""
     problems = [*dict.fromkeys(place.problem for place in of)]
     fig, ((ax,),) = panels(1, 1, size=(7.2, 0.75 * len(problems) + 1))
-    blue, green = COLORS["federated"], COLORS["centralised"]
+    blue, grey = COLORS["federated"], "0.4"
     colors = {"FedAvg, as printed": blue, "FedAvg, best rate": blue, "best rule": COLORS["light"],
-              "Gauss-Newton": COLORS["other"], "all data in one place": green}  # fmt: skip
+              "Gauss-Newton": COLORS["other"], "all data in one place": grey}  # fmt: skip
     shapes = {"FedAvg, as printed": "v", "FedAvg, best rate": "o", "best rule": "s", "Gauss-Newton": "D",
               "all data in one place": "d"}  # fmt: skip
     for place in of:
