@@ -259,6 +259,8 @@ def test_stored_trainings_can_be_made_again(notebook):
                 xarray.testing.assert_allclose(again, trainings.read_computed(computed[file], file)[0], rtol=1e-4)
             continue
         for stack in read(file):
+            if "converted" in stack.about:
+                continue  # from an older result, which kept no losses
             rows = [Row(*key) for key in stack.history.rows]
             some = rows if whole else [rows[(7 * day + i * len(rows) // 4) % len(rows)] for i in range(4)]
             assert replay(stack, list(dict.fromkeys(some))) < 1e-4, f"{file.name}: {stack.settings}"

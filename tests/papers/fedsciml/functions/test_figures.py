@@ -45,7 +45,7 @@ def of_blocks(errors):
     return {name: of for name, of in errors.items() if name.startswith("blocks/") and "/2" not in name}
 
 
-MARK = {"line": (20, "20 pieces:\nhalf a wave each", -42)}
+MARK = {"line": (20, "20 pieces:\nhalf a wave each", 64)}
 DRAW = {
     "error_level": lambda s, a, b: pictures.error_against_level({"line": a[1]["line"]}, MARK, (5.6, 3.2)),
     "answer": lambda s, a, b: figures.answer(figures.solutions(a[0], s)["line"], 2),
