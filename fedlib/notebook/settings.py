@@ -71,6 +71,7 @@ HELP = {
     "decays": "factors on the rate that are tried",
     "decays_adam": "factors on Adam's rate that are tried",
     "evaluations": "how often errors are measured",
+    "fall_seeds": "initial weights where the fall of the error is followed",
     "fraction": "share of the clients in a round",
     "gap_E": "local steps with which each of these rules is tried",
     "grid_lr": "rates at the begin that are tried first",

@@ -173,7 +173,8 @@ def explore(
     """
     box = prepare(controls)
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
-    message.layout.grid_column = picture.layout.grid_column = "1 / -1"
+    for wide in (message, picture):
+        wide.layout.grid_area = "auto / 1 / auto / -1"  # all columns; ipywidgets forgets grid_column
     box.children += message, picture
 
     def update():

@@ -59,6 +59,23 @@ def test_few_steps_are_written_down_and_done_again_to_the_last_bit(monkeypatch, 
     assert some < steps / 2
 
 
+def test_gradients_that_nobody_asks_for_are_no_tensors():
+    """A convolution's first layer: its backward returns None for the points."""
+    pool, net = (
+        {"x": torch.rand(40, 9), "y": torch.rand(40)},
+        nn.Sequential(nn.Unflatten(1, (1, 9)), nn.Conv1d(1, 1, 9)),
+    )
+
+    def loss(predict, batch):
+        return (batch["w"] * (predict(batch["x"])[:, 0, 0] - batch["y"]) ** 2).sum()
+
+    eager, replayed = (
+        train(net, loss, pool, [Federation(SHARDS)], rounds=5, local=Local(5), backend=b).theta
+        for b in ("eager", "auto")
+    )
+    assert torch.equal(eager, replayed)
+
+
 def test_what_is_written_down_takes_other_tensors():
     """Also what it captured is looked at again, and what is changed in place is changed."""
     captured = torch.ones(2)
