@@ -16,7 +16,7 @@ from fedlib.notebook.watching import watched_experiment
 from fedlib.papers.fedsciml.forward.problem import poisson
 
 STEP_BY_STEP, LAST = 2, 320  # rounds
-WIDTH, COLOURS = 640, 64
+WIDTH, COLOURS = 640, 224
 SHOW_MS, END_MS = 180, 2500
 
 
