@@ -76,6 +76,7 @@ def test_a_lesson_speaks_plainly(name):
 SMALL = {
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, []",
+    "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
 
