@@ -129,7 +129,7 @@ def library_explorer(net: nn.Module, row: Tensor, stiffness: tuple[float, float]
     """The library widget: choose a stiffness of an interval (1/s^2) and an input."""
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
     low, high = stiffness
-    middle, step = (low + high) / 2, (high - low) / 20
-    k = slider(span(low, high, step), middle, "stiffness k")
+    values = span(low, high, (high - low) / 20)
+    k = slider(values, values[10], "stiffness k")
     alt = "a torque over time, the pendulum's true and predicted angle, and both in the phase plane"
     return explore(lambda **values: draw_library(net, row, **values), alt, idle_inputs, k=k, **controls)

@@ -41,8 +41,8 @@ def figure_11(
     """
     fig, axes = panels(2, 4, size=(2.9, 2.5))
     for row, name in zip(axes, "ku", strict=True):
-        for kind, shape in SHAPES.items():
-            seeds_and_median(row[0], w, errors[kind][name], kind, color=COLORS[kind], marker=shape)
+        for kind in [kind for kind in SHAPES if kind in errors]:
+            seeds_and_median(row[0], w, errors[kind][name], kind, color=COLORS[kind], marker=SHAPES[kind])
         layers = np.moveaxis(np.maximum(divergence[name], 1e-6), -1, 0)
         for j, (values, color) in enumerate(zip(layers, blues(len(layers)), strict=True)):
             seeds_and_median(row[1], w, values, f"matrix {j + 1}", color=color, marker=MARKERS[j % 5])

@@ -39,7 +39,7 @@ RUN = """
 @pytest.mark.parametrize("pieces_each", [1, 3])
 def test_rounds_are_the_engines(averaging, pieces_each, tmp_path):
     """26 points over 3 clients are ragged: 10, 8, 8 (one piece: 9, 9, 8)."""
-    line = problem.gramacy_lee(n=N)
+    line = problem.gramacy_lee(K, N)
     pool = line.data(K, 0).pool
     shards = index_rule(N, K, pieces_each)
     net = mlp(WIDTHS, nn.Tanh).double()
