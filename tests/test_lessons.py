@@ -247,3 +247,14 @@ def test_13_fewer_sines_are_blind_and_far_off():
     steps = [sums.one_round(of, data, one_round.start(of)).step for of in equations]
     few, many = (one_round.error(of, step, data.test) for of, step in zip(equations, steps, strict=True))
     assert 1.5e5 < few / many < 2.5e5 and "200 000 times as large" in text_of(parts("13_one_round")[0])
+
+
+def test_04_at_which_rate_schaffers_error_falls_by_ten():
+    e = of_each(stored("04_function_approximation", "fall/rate 0.0003"))[-1].sel(kind="federated")
+    coarse, fine = (e.sel(level=n) for n in (2, 50))
+    text = text_of(parts("04_function_approximation")[1])
+    for of, words in ((coarse, "with two slabs"), (fine, "with 50")):
+        assert f"{of.mean().item():.1f} ± {of.std(ddof=1).item():.1f} % {words}" in text
+    assert f"a fall by {(coarse.mean() / fine.mean()).item():.1f}" in text
+    reset = of_each(stored("04_function_approximation", "fall/moments reset"))[-1].sel(kind="federated", level=50)
+    assert reset.mean() > 6 and "more than 6 % with 50, too" in text
