@@ -250,7 +250,7 @@ def test_13_fewer_sines_are_blind_and_far_off():
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():
-    e = of_each(stored("04_function_approximation", "fall/rate 0.0003"))[-1].sel(kind="federated")
+    e = of_each(stored("04_function_approximation", "fall/rate 0.3e-3"))[-1].sel(kind="federated")
     coarse, fine = (e.sel(level=n) for n in (2, 50))
     text = text_of(parts("04_function_approximation")[1])
     for of, words in ((coarse, "with two slabs"), (fine, "with 50")):

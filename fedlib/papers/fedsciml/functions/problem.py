@@ -212,7 +212,7 @@ def of_the_fall(p: Mapping) -> dict[str, tuple[dict, dict]]:
         "independent starts": ({}, start),
         "moments reset": ({}, reset),
         "both": ({}, start | reset),
-        **{f"rate {rate:g}": ({}, {"lr": rate}) for rate in p["lrs_fall"]},
+        **{f"rate {1e3 * rate:g}e-3": ({}, {"lr": rate}) for rate in p["lrs_fall"]},
         "ReLU": ({"activation": nn.ReLU}, {}),
     }
 
