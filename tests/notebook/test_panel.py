@@ -158,6 +158,7 @@ def test_a_run_and_its_figures_side_by_side(tiny):
 
 
 def test_cancel_ends_the_run_and_leaves_no_process(tiny):
+    before = set(psutil.Process().children(recursive=True))  # of other tests
     tiny.controls["pause"].value = "1000.0"
     tiny.run.click()
     end = time.monotonic() + 300
@@ -165,7 +166,7 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
         assert time.monotonic() < end
         time.sleep(0.05)
         tiny.look()
-    processes = set(psutil.Process().children(recursive=True))
+    processes = set(psutil.Process().children(recursive=True)) - before
     assert len(processes) > 1 and "of 4, " in tiny.message.value
     tiny.cancel.click()
     psutil.wait_procs(processes, 10)
