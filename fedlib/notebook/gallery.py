@@ -1,5 +1,6 @@
 """figures/index.html: each figure at quick scale and at the papers' settings, in words, and the printed numbers."""
 
+import ast
 import re
 from collections.abc import Sequence
 from html import escape
@@ -42,20 +43,48 @@ def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
 
 def section(notebook: Path, figures: Path) -> str:
     """A notebook's figures and printed numbers."""
-    name, at = notebook.stem, f'<a href="../notebooks/{notebook.name}">{notebook.name}</a>'
-    title = "".join(cells_of(notebook)[0]["source"]).splitlines()[0].lstrip("# ")
+    name, cells = notebook.stem, cells_of(notebook)
+    title = "".join(cells[0]["source"]).splitlines()[0].lstrip("# ")
     quick, paper = (result_of(folder_of(name, profile, figures)) for profile in ("quick", "paper"))
     captions = quick.get("figures", {}) | paper.get("figures", {})
     numbers = [row for row in rows_of(paper) if row.verdict != PART]
     rows = "\n".join(
         f"<tr>{picture(name, 'quick', of, captions, figures)}{picture(name, 'paper', of, captions, figures)}"
         f'<td class="words"><b>{escape(of)}</b><br>{escape(captions.get(of, ""))}<br>'
-        f"{printed([row for row in numbers if stands_in(row, of)])}{at}</td></tr>"
+        f"{printed([row for row in numbers if stands_in(row, of)])}{link(notebook, cells, of)}</td></tr>"
         for of in names_of(name, figures)
     )
     head = "<tr><th>ours, quick</th><th>ours, the papers' settings</th><th>what one sees</th></tr>"
     others = printed([row for row in numbers if not any(stands_in(row, of) for of in names_of(name, figures))])
     return f'<h2 id="{name}">{escape(title)}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
+
+
+def link(notebook: Path, cells: Sequence[dict], figure: str) -> str:
+    """A link to the section of a notebook that draws a figure, as JupyterLab reads it, with the cell's number."""
+    number = cell_of(cells, figure)
+    if number is None:
+        return f"{notebook.name} does not draw it any more"
+    above = "".join("".join(cell["source"]) + "\n" for cell in cells[:number] if cell["cell_type"] == "markdown")
+    heading = re.findall(r"^#+ (.+)$", above, re.M)[-1].strip()
+    href = f"../notebooks/{notebook.name}#{heading.replace(' ', '-')}"
+    return f'<a href="{escape(href)}">{notebook.name}, cell {number + 1}: {escape(heading)}</a>'
+
+
+def cell_of(cells: Sequence[dict], figure: str) -> int | None:
+    """Index of the cell that draws a figure: it calls ``run.figure`` and has the name, whole or as an f-string."""
+    for index, cell in enumerate(cells):
+        code = "".join(cell["source"])
+        if cell["cell_type"] == "code" and ".figure(" in code:
+            for node in ast.walk(ast.parse(code)):
+                if isinstance(node, ast.JoinedStr):
+                    pattern = "".join(re.escape(p.value) if isinstance(p, ast.Constant) else ".+" for p in node.values)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    pattern = re.escape(node.value)
+                else:
+                    continue
+                if re.fullmatch(pattern, figure):
+                    return index
+    return None
 
 
 def stands_in(row: Row, figure: str) -> bool:

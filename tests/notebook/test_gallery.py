@@ -30,7 +30,7 @@ def test_a_row_per_figure_in_the_notebooks_order(figures):
     assert len(rows) == 2
     assert 'src="01_pendulum/quick/z_first.png"' in rows[0] and "not drawn at this scale" in rows[0]
     assert 'src="01_pendulum/quick/both.png"' in rows[1] and 'src="01_pendulum/paper/both.png"' in rows[1]
-    assert "a &lt;both&gt;" in rows[1] and 'href="../notebooks/01_pendulum.ipynb"' in rows[1]
+    assert "a &lt;both&gt;" in rows[1] and "01_pendulum.ipynb does not draw it any more" in rows[1]
 
 
 def test_printed_numbers_stand_beside_the_papers_settings(figures):
@@ -45,6 +45,19 @@ def test_a_printed_number_stands_beside_the_figure_that_is_named_after_its_place
     assert not gallery.stands_in(row, "fig12") and not gallery.stands_in(row, "table1")
 
 
+def test_a_link_leads_to_the_cell_that_draws_a_figure():
+    (path,) = NOTEBOOKS.glob("05*")
+    cells = gallery.cells_of(path)
+    for name in ("error_level", "poisson_fine"):  # by its name, and by an f-string
+        index = gallery.cell_of(cells, name)
+        source = "".join(cells[index]["source"])
+        assert "run.figure(" in source and (name in source or "{name}_{which}" in source)
+        (number,) = re.findall(
+            r'href="\.\./notebooks/05_pinn_forward\.ipynb#\S+">.*cell (\d+): ', gallery.link(path, cells, name)
+        )
+        assert int(number) == index + 1
+
+
 def test_without_a_quick_run_it_says_how_to_make_one(figures):
     (figures / "01_pendulum/quick/result.json").write_text("{")
     (figures / "01_pendulum/quick/both.png").unlink()
@@ -55,7 +68,8 @@ def test_every_link_of_the_true_gallery_leads_somewhere(tmp_path):
     for path in FIGURES.glob("[0-9]*"):
         (tmp_path / path.name).symlink_to(path)
     text = gallery.write(tmp_path).read_text()
-    links = re.findall(r'(?:src|href)="([^"#]+)"', text)
+    assert "does not draw it any more" not in text
+    links = re.findall(r'(?:src|href)="([^"#]+)[#"]', text)
     assert len(links) > 100 and not [link for link in links if link.startswith(("http", "/"))]
     for link in links:
         assert (FIGURES / link).exists(), link
