@@ -184,7 +184,6 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "copy": lambda x, new, non_blocking=False: jnp.broadcast_to(new, x.shape).astype(x.dtype),
     "clone": lambda x, **layout: x,
     "alias": lambda x: x,
-    "detach": lambda x: x,
     "lift_fresh_copy": lambda x: x,
     "_to_copy": lambda x, **kind: jnp.asarray(x),
     "view": jnp.reshape,

@@ -18,7 +18,7 @@ from torch.func import functional_call, grad_and_value, vmap
 
 from .batches import Segment, each_batch
 from .optimizers import Optimizer
-from .recording import recorded
+from .recording import direct, recorded
 from .stack import as_dict
 
 
@@ -63,7 +63,8 @@ def replayed(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
                 return [step(theta, *named)]
 
             with suppress(NotImplementedError):
-                graphs[shapes] = recorded(flat_step, [x.clone() for x in changed] + [x.detach() for x in read])
+                given = [x.clone() for x in changed] + [x.detach() for x in read]
+                graphs[shapes] = direct(recorded(flat_step, given))
         return graphs[shapes](*changed, *read)[0] if shapes in graphs else step(theta, state, lr, batch)
 
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:

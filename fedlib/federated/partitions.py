@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import qmc
 
 from .federation import Shards
 
@@ -170,11 +169,18 @@ def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
     return shards
 
 
+def halton(m: int, d: int = 1) -> np.ndarray:
+    """The first m Halton points [m, d] in [0, 1)^d, bases 2, 3, ..., not scrambled."""
+    from scipy.stats import qmc  # takes longer to load than all of numpy and matplotlib
+
+    return qmc.Halton(d, scramble=False).random(m)
+
+
 def hammersley(m: int) -> np.ndarray:
     """m Hammersley points [m, 2] in the unit square, in the variant that the FedSciML experiments used.
 
     Second coordinate k / m, first the base-2 radical inverse of k - 1 (scikit-optimize 0.10.2 with both skips
     at -1; its index -1 gives 0.5), so (0.5, 0), (0, 1/m), (0.5, 2/m), (0.25, 3/m), ...
     """
-    inverse = qmc.Halton(1, scramble=False).random(m)[:, 0]
+    inverse = halton(m)[:, 0]
     return np.stack([np.concatenate([[0.5], inverse[: m - 1]]), np.arange(m) / m], axis=1)

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
 from itertools import product
@@ -153,15 +154,19 @@ def read(path: Path) -> list[Stored]:
     Raises:
         ValueError: the file is damaged, or none of ours.
     """
-    if not path.exists():
-        return []
+    return list(stacks_of(path, path.stat().st_mtime_ns)) if path.exists() else []
+
+
+@lru_cache(16)
+def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
+    """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
     try:
         with xarray.open_datatree(path, engine="h5netcdf") as tree:
             groups = [node.to_dataset().load() for _, node in sorted(tree.children.items(), key=lambda of: int(of[0]))]
-        return [
+        return tuple(
             Stored(History.from_dataset(of), json.loads(of.attrs["settings"]), json.loads(of.attrs["about"]))
             for of in groups
-        ]
+        )
     except Exception as error:  # h5py raises half a dozen types for a damaged file
         raise ValueError(unreadable(path, error)) from None
 

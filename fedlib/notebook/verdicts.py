@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import yaml
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from ..files import ROOT
 from ..numerics.metrics import mean_sd
@@ -91,7 +91,7 @@ def interval(values: Sequence[float], scale: str = "log", error: float = 0.0) ->
     (m, s), n = mean_sd(x), len(x)
     if scale == "log":
         error = error / np.exp(m)
-    half = np.hypot(t.ppf(0.975, n - 1) * s * (1 + 1 / n) ** 0.5, norm.ppf(0.975) * error)
+    half = np.hypot(stdtrit(n - 1, 0.975) * s * (1 + 1 / n) ** 0.5, ndtri(0.975) * error)
     low, high = m - half, m + half
     return (float(np.exp(low)), float(np.exp(high))) if scale == "log" else (float(low), float(high))
 

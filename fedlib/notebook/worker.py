@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -57,6 +58,7 @@ def execute(job: Job) -> None:
         papermill.exceptions.PapermillExecutionError: a cell failed. ValueError: another run is at work, or no result.
         OSError: a folder that cannot be written, a full disk. Whatever a dead kernel raises.
     """
+    sys.modules["rfc3987_syntax"] = None  # jsonschema would build a parser of addresses, a second for nothing
     import papermill
 
     partial = job.workshop / f"partial-{os.getpid()}"  # what an older run that is not quite dead writes is not in it

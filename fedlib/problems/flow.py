@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
-from scipy.stats import qmc
 from torch import Tensor, nn
 
-from ..federated.partitions import per_client, slices
+from ..federated.partitions import halton, per_client, slices
 from ..models.jets import VALUE_ONLY, Jet, JetNet
 from ..models.networks import mlp
 from ..numerics.metrics import relative_l2
@@ -71,9 +70,9 @@ def navier_stokes_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor
 def residual_points(interior: int, boundary: int, initial: int) -> Tensor:
     """Low-discrepancy points (x, y, t) of the wake's domain: inside, on its four sides, and at t = 0, [n, 3]."""
     low, high = np.array(DOMAIN).T
-    inside = qmc.Halton(3, scramble=False).random(interior)
-    start = np.c_[qmc.Halton(2, scramble=False).random(initial), np.zeros(initial)]
-    along, t = qmc.Halton(2, scramble=False).random(boundary).T
+    inside = halton(interior, 3)
+    start = np.c_[halton(initial, 2), np.zeros(initial)]
+    along, t = halton(boundary, 2).T
     side, z = np.divmod(4 * along, 1)
     at = [side == 0, side == 1, side == 2]
     x, y = np.select(at, [z, 1 + 0 * z, 1 - z], 0), np.select(at, [0 * z, z, 1 + 0 * z], 1 - z)

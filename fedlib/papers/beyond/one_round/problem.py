@@ -11,7 +11,7 @@ from itertools import pairwise, product
 import numpy as np
 import torch
 import xarray
-from scipy.stats import norm
+from scipy.special import ndtr
 from torch import Tensor
 
 from ....federated import sums
@@ -333,7 +333,7 @@ def error_bars(
         std = (solution.noise**2 + spread[-1] ** 2) ** 0.5
         noise.append(solution.noise)
         off = mean[-1] - f
-        covered = norm.cdf((off + 2 * std) / sigma) - norm.cdf((off - 2 * std) / sigma)
+        covered = ndtr((off + 2 * std) / sigma) - ndtr((off - 2 * std) / sigma)
         coverage.append(covered.reshape(10, -1).mean(1)[tenth])
     inside = np.mean(np.abs(np.array(mean) - f) < 2 * np.array(spread), 1)
     return xarray.Dataset(

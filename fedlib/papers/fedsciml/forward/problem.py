@@ -10,14 +10,13 @@ from itertools import product
 
 import numpy as np
 import torch
-from scipy.stats import qmc
 from torch import Tensor, nn
 
 from ....federated.batches import Local
 from ....federated.experiment import Data, Experiment, data_of, halved, of_each, under
 from ....federated.heterogeneity import mean_pairwise_w1
 from ....federated.history import History
-from ....federated.partitions import hammersley, index_rule, owned, per_client, private
+from ....federated.partitions import halton, hammersley, index_rule, owned, per_client, private
 from ....federated.rules import RULES
 from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product_rule
 from ....models.jets import product as jet_product
@@ -200,7 +199,7 @@ def allen_cahn(
     def slabs(level):
         m = lines * times // level
         per_client(level, clients)
-        local = np.stack([qmc.Halton(1, scramble=False).random(m)[:, 0], np.arange(m) / m], 1)
+        local = np.stack([halton(m)[:, 0], np.arange(m) / m], 1)
         x = np.concatenate([[2 * i / level - 1, 0] + [2 / level, 1] * local for i in range(level)])
         return as_points(x, "xt"), owned(np.repeat(np.arange(level) % clients, m), clients)
 
