@@ -7,7 +7,6 @@ works out for every operation what it would do with tensors of other shapes.
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -40,7 +39,12 @@ def direct(graph: GraphModule) -> Callable:
     for op, overload in aten.findall(graph.code):
         scope[f"aten_{op}_{overload}"] = getattr(getattr(torch.ops.aten, op), overload)._op
     exec(aten.sub(r"aten_\1_\2", graph.code), scope)
-    return partial(scope["forward"], graph)
+
+    def replay(*given):
+        with torch._C._AutoDispatchBelowAutograd():  # where they were recorded
+            return scope["forward"](graph, *given)
+
+    return replay
 
 
 class Recorder(TorchDispatchMode):
