@@ -65,8 +65,8 @@ def link(notebook: Path, cells: Sequence[dict], figure: str) -> str:
     if number is None:
         return f"{notebook.name} does not draw it any more"
     above = "".join("".join(cell["source"]) + "\n" for cell in cells[:number] if cell["cell_type"] == "markdown")
-    heading = re.findall(r"^#+ (.+)$", above, re.M)[-1].strip()
-    href = f"../notebooks/{notebook.name}#{heading.replace(' ', '-')}"
+    *_, heading = ["", *re.findall(r"^#+ (.+)$", above, re.M)]
+    href = f"../notebooks/{notebook.name}#{heading.strip().replace(' ', '-')}".rstrip("#")
     return f'<a href="{escape(href)}">{notebook.name}, cell {number + 1}: {escape(heading)}</a>'
 
 
