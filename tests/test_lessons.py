@@ -42,7 +42,7 @@ def test_the_first_screen_asks_a_question_and_shows_its_answer(name):
     first, *others = parts(name)[0]
     title, *_ = first.source.splitlines()
     assert title.endswith("?")
-    question, picture = first.source.split("![")
+    question, picture = first.source.split("<img ")
     assert len(question.split()) < 100 and "../figures/" in picture
     assert all(f"**{words}" in first.source for words in ("You will see", "You need")) and "minutes" in first.source
     moves = ("figures.answers(", "live.show(", "explore(")
