@@ -1,4 +1,4 @@
-"""What runs just now, in one line at the foot of the notebook: *Run All* leaves its reader at the last cell for a while."""
+"""What runs just now, in a line at the foot of the notebook: *Run All* leaves its reader at the last cell."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,8 @@ class Line(anywidget.AnyWidget):
         const clock = document.createElement("span"), back = document.createElement("button");
         let first = 0, last = 0, ended = 0, timer = 0;  // when cells began to run, this one did, the last one ended
         line.style.cssText = "position: absolute; bottom: 12px; left: 28px; z-index: 10; max-width: 90%; display: none;"
-            + "padding: 6px 12px; border: 1px solid #0072B2; border-radius: 4px; background: var(--jp-layout-color1, #fff);"
+            + "padding: 6px 12px; border: 1px solid #0072B2; border-radius: 4px;"
+            + "background: var(--jp-layout-color1, #fff);"
             + "color: var(--jp-ui-font-color1, #000); font: 14px/1.4 var(--jp-ui-font-family, sans-serif)";
         back.style.cssText = "margin-left: 12px; font: inherit";
         back.textContent = "Back to the first page";
