@@ -118,8 +118,9 @@ TESTS_app := tests/pages/test_browser.py
 test-bench test-flare test-dask test-app: test-%: .venv/%/ready
 	.venv/$*/bin/python -m pytest -q $(TESTS_$*)
 
-format: setup  ## ruff and nbstripout, as pre-commit does
+format: setup  ## ruff and nbstripout, as pre-commit does; widths of the notebooks' stored pictures
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+	$(PY) -m tools.picture_widths $(NOTEBOOKS)
 	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
 
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares

@@ -32,7 +32,7 @@ def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp
     """And with a page that says where to begin, without a question whether one wants news; nothing is saved unasked."""
     path = min(NOTEBOOKS.glob("*.ipynb"))
     notebook = nbformat.read(path, 4)
-    static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "(../figures/" in c.source)
+    static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "../figures/" in c.source)
     with lab(tmp_path, ROOT, OPTIONS) as address:
         page.goto(f"{address}/?token=see")
         page.locator(".jp-MarkdownViewer h1").get_by_text("Start here").wait_for(timeout=60_000)
@@ -176,3 +176,40 @@ def test_the_panel_by_keyboard_alone(tmp_path, page):
         more.focus()
         page.keyboard.press("Enter")
         page.get_by_label("helmholtz_side", exact=True).wait_for()
+
+
+SECTIONS = [
+    "# Notebook",
+    "from fedlib.notebook import running\nrunning.show()",
+    *["filler"] * 60,
+    "## 2 What is slow",
+    "import time\ntime.sleep(6)",
+    "## 3 What fails",
+    "1 / 0",
+    "time.sleep(60)",
+]
+
+
+def test_run_all_says_what_runs_where_its_reader_is_left_and_leads_back(tmp_path, page):
+    new = {True: nbformat.v4.new_code_cell, False: nbformat.v4.new_markdown_cell}
+    cells = [new[bool(re.search(r"running|time|/ 0", source))](source) for source in SECTIONS]
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), tmp_path / "all.ipynb")
+    with lab(tmp_path, tmp_path) as address:
+        page.goto(f"{address}/lab/tree/all.ipynb?token=see&reset")
+        page.locator(".jp-CodeCell").first.wait_for(timeout=90_000)
+        page.wait_for_function(f"{hands.KERNEL}?.status == 'idle'", timeout=90_000)
+        page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells') && 0")
+        page.get_by_text(f"Running: 2 What is slow (cell {len(cells) - 3} of {len(cells)})").wait_for(timeout=30_000)
+        top = page.get_by_role("heading", name="Notebook")
+        assert not top.is_visible() or top.bounding_box()["y"] < 0, "JupyterLab has gone to the last cell"
+        page.get_by_role("button", name="Back to the first page").click()
+        page.wait_for_function("document.querySelector('.jp-WindowedPanel-outer').scrollTop === 0")
+        page.get_by_text(f"Stopped: 3 What fails (cell {len(cells) - 1} of {len(cells)})").wait_for(timeout=30_000)
+        page.evaluate(f"{PANEL}.content.activeCellIndex = {len(cells) - 1}")
+        page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell') && 0")
+        running = page.get_by_text(f"Running: 3 What fails (cell {len(cells)} of {len(cells)})")
+        running.wait_for(timeout=30_000)
+        page.evaluate(f"{PANEL}.context.sessionContext.session.kernel.restart() && 0")
+        running.wait_for(state="hidden", timeout=30_000)
+        page.wait_for_function(f"{hands.KERNEL}?.status == 'idle'", timeout=60_000)

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
+from fedlib.notebook import pages
 from fedlib.notebook.profiles import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
 
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
@@ -104,7 +105,7 @@ def test_a_page_that_one_can_read(path):
             assert cell.source.startswith("show("), f"a source stands alone in its cell: {lines[0]}"
         if "_explorer(" in cell.source:
             assert "with pages.after(" in cell.source, f"NameError where this is run too early: {lines[0]}"
-    figure = re.compile(r"(pages\.inline|run\.figure)\(|!\[")
+    figure = re.compile(r"(pages\.inline|run\.figure)\(|<img ")
     shown = [i for i, c in enumerate(nbformat.read(path, 4).cells) if figure.search(c.source)]
     assert shown[0] < 10, f"the first picture is in cell {shown[0]}"
 
@@ -127,5 +128,16 @@ def test_papermill_reads_every_parameter(path):
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
 def test_static_figures_exist(path):
     """A link to a committed figure is a promise."""
-    for link in re.findall(r"\]\((\.\./figures/[^)]+)\)", nbformat.writes(nbformat.read(path, 4))):
+    links = re.findall(r"""(?:\]\(|src=\\?")(\.\./figures/[^)"\\]+)""", path.read_text())
+    assert len(links) >= 5
+    for link in links:
         assert (path.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_stored_pictures_are_as_wide_as_those_of_a_run_and_say_what_one_sees(path):
+    """`make format` writes the widths."""
+    cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"]
+    for cell in cells:
+        assert pages.sized(cell.source, path.parent) == cell.source
+        assert all(len(alt) > 10 for alt in re.findall(r'<img [^>]*alt="(.*?)"', cell.source))

@@ -5,8 +5,9 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from html import escape
+from html import escape, unescape
 from io import BytesIO
+from pathlib import Path
 
 from IPython.display import display
 from matplotlib.figure import Figure
@@ -36,11 +37,37 @@ def picture(data: bytes, alt: str) -> None:
     """
     if not alt.strip():
         raise ValueError("a picture needs an alt text: say in one sentence what one sees")
-    width = min(Image.open(BytesIO(data)).width // DENSITY, WIDTH)
+    width = width_of(BytesIO(data))
     code = b64encode(data).decode()
     html = f'<img src="data:image/png;base64,{code}" alt="{escape(alt)}" width="{width}" style="max-width: 100%">'
     metadata = {"image/png": {"width": width, "alt": alt}}
     display({"text/html": html, "image/png": code, "text/plain": alt}, raw=True, metadata=metadata)
+
+
+def width_of(picture: Path | BytesIO) -> int:
+    """Pixels of the page that a PNG of double density takes."""
+    with Image.open(picture) as image:
+        return min(image.width // DENSITY, WIDTH)
+
+
+def still(path: str, alt: str, file: Path) -> str:
+    """HTML for a stored picture in Markdown, which knows no width: as wide as those of a run."""
+    alt = escape(alt, quote=False).replace('"', "&quot;")
+    return f'<img src="{path}" alt="{alt}" width="{width_of(file)}">'
+
+
+STILL = re.compile(r"""!\[(.*?)\]\((\S+?\.png)\)|<img src="(\S+?\.png)" alt="(.*?)"[^>]*>""")
+"""A stored picture in Markdown: (alt, path) as it is written by hand, or (path, alt) of ``sized``."""
+
+
+def sized(words: str, folder: Path) -> str:
+    """Markdown of a notebook in a folder, all its stored pictures as ``still``."""
+
+    def image(match: re.Match) -> str:
+        alt, path = (match[1], match[2]) if match[2] else (unescape(match[4]), match[3])
+        return still(path, alt, folder / path)
+
+    return STILL.sub(image, words)
 
 
 def inline(fig: Figure, alt: str) -> None:

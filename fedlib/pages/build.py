@@ -52,7 +52,7 @@ def written() -> dict[str, str]:
 def copy_pictures(folder: Path) -> None:
     """The committed pictures that notebooks and pages show."""
     for path in [*folder.rglob("*.ipynb"), *folder.glob("*.md")]:
-        for name in re.findall(r"\]\((?:\.\./)*(figures/[^)]+\.png)\)", path.read_text()):
+        for name in re.findall(r"\.\./(figures/[\w/-]+\.png)", path.read_text()):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
 

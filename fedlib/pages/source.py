@@ -8,6 +8,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from ..notebook import pages
 from ..notebook.profiles import FIGURES, folder_of
 
 MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
@@ -66,7 +67,8 @@ def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
     for name, alt in figures_of(source):
         path = f"../figures/{folder.parent.name}/{folder.name}/{name}.png"
         if (folder / f"{name}.png").exists() and path not in words:
-            cells.append(new_markdown_cell(f"![{alt}]({path})\n\n*In the paper profile.*"))
+            image = pages.still(path, alt, folder / f"{name}.png")
+            cells.append(new_markdown_cell(f"{image}\n\n*In the paper profile.*"))
     return cells
 
 
@@ -77,7 +79,7 @@ def figures_of(source: str) -> list[tuple[str, str]]:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.figure" and len(node.args) > 1:
             alt = next((text(k.value) for k in node.keywords if k.arg == "alt"), "")
             if name := text(node.args[1]):
-                found.append((name, " ".join(alt.replace("[", "(").replace("]", ")").split()) or name))
+                found.append((name, " ".join(alt.split()) or name))
     return found
 
 

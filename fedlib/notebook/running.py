@@ -1,0 +1,102 @@
+"""What runs just now, in a line at the foot of the notebook: *Run All* leaves its reader at the last cell."""
+
+import os
+from pathlib import Path
+
+import anywidget
+import traitlets
+from IPython import get_ipython
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
+from IPython.display import display
+
+from .profiles import cells_of
+
+
+class Line(anywidget.AnyWidget):
+    """The line: what runs and for how long, and a way back to the first page. What is done at once is not told.
+
+    now: cell, "5 Levels (cell 12 of 53)"; state: "runs", "done" or "failed".
+    """
+
+    _esm = """
+    export default { render({ model, el }) {
+        const line = document.createElement("div"), cell = document.createElement("span");
+        const clock = document.createElement("span"), back = document.createElement("button");
+        let first = 0, last = 0, ended = 0, timer = 0;  // when cells began to run, this one did, the last one ended
+        line.style.cssText = "position: absolute; bottom: 12px; left: 28px; z-index: 10; max-width: 90%; display: none;"
+            + "padding: 6px 12px; border: 1px solid #0072B2; border-radius: 4px;"
+            + "background: var(--jp-layout-color1, #fff);"
+            + "color: var(--jp-ui-font-color1, #000); font: 14px/1.4 var(--jp-ui-font-family, sans-serif)";
+        back.style.cssText = "margin-left: 12px; font: inherit";
+        back.textContent = "Back to the first page";
+        back.onclick = () => {
+            line.parentElement.querySelector(".jp-WindowedPanel-outer").scrollTop = 0;
+            if (model.get("now").state !== "runs") stop();
+        };
+        cell.setAttribute("role", "status");
+        line.append(cell, clock, back);
+        const seconds = (from, to) => `${Math.round((to - from) / 1000)} s`;
+        function tell() {
+            const { cell: name, state } = model.get("now"), time = performance.now();
+            const said = { runs: `Running: ${name}`, failed: `Stopped: ${name}`, done: "All cells are done" }[state];
+            if (state === "done" && time - ended < 1000) return;  // the next cell begins
+            const long = (state === "runs" ? time : ended) - first > (state === "runs" ? 1000 : 5000);
+            line.style.display = long || state === "failed" ? "" : "none";
+            if (cell.textContent !== said) cell.textContent = said;
+            clock.textContent = state === "runs" ? `, ${seconds(last, time)}` : `, ${seconds(first, ended)} in all`;
+            if (state !== "runs" && (!long || time - ended > 30000)) stop();
+        }
+        function stop() {
+            clearInterval(timer);
+            line.style.display = "none";
+            timer = first = 0;
+        }
+        function follow() {
+            const time = performance.now();
+            line.remove();
+            el.closest(".jp-NotebookPanel")?.append(line);
+            if (model.get("now").state === "runs") {
+                if (!first || time - ended > 1000) first = time;
+                last = time;
+                timer ||= setInterval(tell, 500);
+            } else ended = time;
+        }
+        model.on("change:now", follow);
+        model.on("comm_live_update", stop);  // the kernel is gone, and can say nothing more
+        return () => (stop(), line.remove());
+    } };
+    """
+    now = traitlets.Dict({"cell": "", "state": "done"}).tag(sync=True)
+
+
+def show() -> None:
+    """Display the line, which follows the cells of this kernel from now on; outside of a notebook, nothing."""
+    if not hasattr(shell := get_ipython(), "kernel"):
+        return
+    line = Line()
+
+    def before(info: ExecutionInfo):
+        line.now = {"cell": place(info), "state": "runs"}
+
+    def after(result: ExecutionResult):
+        line.now = line.now | {"state": "done" if result.success else "failed"}
+
+    for event, act in (("pre_run_cell", before), ("post_run_cell", after)):
+        for old in [act for act in shell.events.callbacks[event] if act.__module__ == __name__]:
+            shell.events.unregister(event, old)  # of a line that was shown before
+        shell.events.register(event, act)
+    display(line._repr_mimebundle_()[0] | {"text/plain": ""}, raw=True)
+
+
+def place(info: ExecutionInfo) -> str:
+    """Where a cell stands in the notebook as it was saved: its section and number; of another one the first line."""
+    path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # Jupyter tells its kernels which notebook they are of
+    cells = cells_of(path) if path.suffix == ".ipynb" and path.exists() else []
+    section = ""
+    for number, cell in enumerate(cells, 1):
+        if cell["cell_type"] == "markdown":
+            headings = [line.lstrip("# ") for line in "".join(cell["source"]).splitlines() if line.startswith("#")]
+            section = [section, *headings][-1]
+        elif cell.get("id") == info.cell_id:
+            return f"{section} (cell {number} of {len(cells)})"
+    return info.raw_cell.strip().partition("\n")[0]
