@@ -1,14 +1,12 @@
 """FedAvg on Flower's simulation: the plain loop's clients behind real messages, in this process (no Ray)."""
 
-import logging
-import os
-import uuid
 from copy import deepcopy
 
 import torch
 
 from fedlib.federated.reference import client_batches, local_updates
 from fedlib.federated.stack import as_dict, draw_parameters
+from fedlib.machines.flower_grid import grid_of, import_library
 from fedlib.streams import torch_stream
 
 from .problems import Problem
@@ -19,57 +17,6 @@ CLIENTS = 20
 def knows(problem: Problem) -> bool:
     """Twenty clients of the line are enough to see what a message costs."""
     return problem.name == "line" and len(problem.clients) == CLIENTS
-
-
-def import_library():
-    """Flower, which neither phones home nor logs."""
-    quiet = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
-    os.environ.update(quiet | {"FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1"})
-    import flwr
-
-    logging.getLogger("flwr").setLevel(logging.ERROR)
-    return flwr
-
-
-def grid_of(app, K: int):
-    """A Grid that answers every message in this process by the ClientApp."""
-    from flwr.app import Context, Message, RecordDict
-    from flwr.serverapp import Grid
-    from flwr.supercore.task_identity import TaskIdentity  # private, but Message reads it
-
-    TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1
-
-    def context(k):
-        node = {"partition-id": k, "num-partitions": K}
-        return Context(run_id=1, node_id=k + 1, node_config=node, state=RecordDict(), run_config={})
-
-    class InProcess(Grid):
-        contexts, replies, run = {k + 1: context(k) for k in range(K)}, {}, None
-
-        def set_run(self, run):
-            self.run = run
-
-        def create_message(self, content, message_type, dst_node_id, group_id, ttl=None):
-            return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
-
-        def get_node_ids(self):
-            return list(self.contexts)
-
-        def push_messages(self, messages):
-            names = []
-            for message in messages:
-                names.append(uuid.uuid4().hex)
-                message.metadata.__dict__["_message_id"] = names[-1]
-                self.replies[names[-1]] = app(message, self.contexts[message.metadata.dst_node_id])
-            return names
-
-        def pull_messages(self, message_ids):
-            return [self.replies.pop(name) for name in message_ids]
-
-        def send_and_receive(self, messages, *, timeout=None):
-            return self.pull_messages(self.push_messages(messages))
-
-    return InProcess()
 
 
 def federation(problem: Problem):
