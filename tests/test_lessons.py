@@ -1,10 +1,12 @@
 """What makes a notebook a lesson: a question and its answer on the first screen, little to read, and true sentences."""
 
+import json
 import re
 
 import nbformat
 import numpy as np
 import pytest
+import torch
 from nbclient import NotebookClient
 
 from fedlib.federated import sums
@@ -12,10 +14,11 @@ from fedlib.federated.batches import Local
 from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
 from fedlib.notebook import pictures
-from fedlib.notebook.profiles import NOTEBOOKS
+from fedlib.notebook.profiles import FIGURES, NOTEBOOKS
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
 from fedlib.papers.beyond.one_round import figures as one_round_figures
+from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.functions import claims as function_claims
@@ -241,6 +244,75 @@ def test_13_the_text_says_what_is_stored():
     assert 45 < (before.median("seed") / after.median("seed")).max() < 60 and "by up to fifty times" in report
     assert [round(v) for v in (after / before).sel(level=8).values] == [0, 0, 2, 0, 1]
     assert "at 8 pieces one of five doubles its error" in report
+
+
+def test_13_the_sliders_show_what_the_text_promises():
+    """Section 1: the sums' curve stays, with sixty sines; with five it is off. Section 3: stars stay, others move."""
+    text = text_of(parts("13_one_round")[0])
+    said_of = lambda *of: one_round_live.draw(*of).axes[0].get_legend().get_texts()  # noqa: E731
+    off = {of: [float(line.get_text().split()[-2]) for line in said_of(*of, False)[1:]]
+           for of in ((2, 32, 60), (8, 32, 60), (8, 32, 5))}  # fmt: skip
+    moved = np.abs(np.subtract(off[2, 32, 60], off[8, 32, 60]))
+    assert (moved[:2] > 1).all() and moved[2] < 1e-6 and "which of the three estimates never moves?" in text
+    assert off[8, 32, 60][2] < 1e-5 and off[8, 32, 5][2] > 20 and "Take sines away, until it leaves" in text
+    assert "which mark stays where it is?" in text
+    for name, levels in (("poisson", [2, 8]), ("helmholtz", [4, 24])):
+        last = {way.label: way.error.isel(round=-1).median("seed") for way in one_round_figures.stored_ways(name)}
+        change = {label: float(e.sel(level=levels).max() / e.sel(level=levels).min()) for label, e in last.items()
+                  if {*levels} <= {*e.level.values}}  # fmt: skip
+        assert change["one round of sums"] < 1.01 and change["FedAvg, as printed"] > 20
+    newton = [stored("13_one_round", f"newton_{name}").error.median("seed") for name in ("poisson", "helmholtz")]
+    assert (newton[0].sel(round=100) < 0.01).all() and (newton[0].sel(round=60) > 0.5).all()
+    assert (newton[1] > 99).all() and "does not get anywhere with Helmholtz'" in text
+
+
+def test_13_messages_are_those_that_were_counted():
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    counts = json.loads((FIGURES / "13_one_round/machines.json").read_text())
+    assert counts["flare"] == counts["flower"] == counts["local"], "the same messages, to the last byte"
+    once, rounds = counts["flare"].values()
+    assert once["messages"] == 8 and "eight messages between two sites and their server" in text
+    assert rounds["messages"] == 4008 and rounds["rounds"] == 1000 and "thousand rounds are 4008" in text
+    data = one_round.EQUATIONS["poisson"]().data(4, 0)
+    equation = one_round.with_sines("poisson", 60, 6.0, 0)
+    step = sums.one_round(equation, data, one_round.start(equation)).step
+    assert one_round.error(equation, step, data.test) == pytest.approx(once["error"], rel=1e-3)
+    of = stored("13_one_round", "error_bars").attrs
+    assert (of["chosen_m"], of["chosen_scale"]) == (40, 0.5) and "40 sines of scale 0.5 among nine" in report
+
+
+def test_13_conjugate_gradients_send_more():
+    for name, m, scale, level, rounds in (("poisson", 60, 6.0, 8, 150), ("helmholtz", 300, 11.0, 4, 1000)):
+        equation = one_round.with_sines(name, m, scale, 0)
+        data, zero = equation.data(level, 0), one_round.start(equation)
+        root = sums.added(sums.statistics(equation, points, zero) for points in sums.parts(data))
+        once = sums.solve(root)
+        iterates = sums.conjugate_gradients(equation, data, zero, once.ridge, rounds)
+        J = root.matrix[:, :-1]
+        far = [float((J @ (of - once.step)).norm() / (J @ once.step).norm()) for of in iterates.theta]
+        if name == "poisson":
+            size = sum(sums.statistics(equation, points, zero).bytes for points in sums.parts(data))
+            assert iterates.bytes[next(i for i, e in enumerate(far) if e < 1e-5)] > 4 * size
+        else:
+            assert len(far) == 1000 and min(far) > 1e-5
+
+
+def test_13_what_the_total_of_all_clients_shows():
+    """Nothing with the sixty sines of the figure; with sines that are too fast, where somebody has a point."""
+    text, x = text_of(parts("13_one_round")[0]), torch.linspace(0, torch.pi, 2001, dtype=torch.float64)[:, None]
+    for m, scale in ((60, 6.0), (120, 12.0)):
+        equation = one_round.with_sines("poisson", m, scale, 0)
+        data, zero = equation.data(8, 0), one_round.start(equation)
+        total = sums.added(sums.statistics(equation, points, zero) for points in sums.parts(data))
+        V, J = sums.spectrum(total).V, sums.rows(equation, one_round_figures.everywhere(x), zero)[:, :-1]
+        far = ((J - J @ V @ V.T).norm(dim=1) / J.norm(dim=1)).numpy()
+        if m == 60:
+            assert far.max() < 1e-8 and "of the total with 60 sines it is flat" in text
+        else:
+            drops = x[1:-1][(far[1:-1] < far[:-2]) & (far[1:-1] < far[2:])].numpy()
+            assert (np.abs(data.pool["x"].numpy() - drops.T).min(1) < 0.005).sum() >= 28 and len(drops) < 40
+            assert one_round.error(equation, sums.solve(total).step, data.test) > 10
+            assert "With sines too fast for the task it drops again, where* somebody *has a point" in text
 
 
 def test_13_fewer_sines_are_blind_and_far_off():

@@ -1,6 +1,6 @@
 """The experiment module: what every machine of a federation has, and the data that only one of them has.
 
-A Python file, see experiments/ for three of them. ``make()`` returns the ``Experiment``, and SITES are the clients of
+A Python file, see experiments/ for four of them. ``make()`` returns the ``Experiment``, and SITES are the clients of
 each site: both the same on all machines. ``points(client)`` returns that client's points, tensors [n_k, ...] by name,
 and is called only where this client lives: no other machine ever has them in its memory.
 

@@ -7,7 +7,9 @@ from pathlib import Path
 KEPT = ("FEDLIB_EXPERIMENT", "FEDLIB_FOLDER")
 
 
-def simulated(path: Path, folder: Path, sites: int, *, rounds: int | None = None, min_sites: int | None = None) -> None:
+def simulated(
+    path: Path, folder: Path, sites: int, *, rounds: int | None = None, min_sites: int | None = None, sums: bool = False
+) -> None:
     """Play an experiment in FLARE's simulator; the results are in the folder.
 
     Raises:
@@ -23,7 +25,7 @@ def simulated(path: Path, folder: Path, sites: int, *, rounds: int | None = None
     ended.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as workspace:
         try:
-            job = recipe(rounds or 0, min_sites or 0)
+            job = recipe(rounds or 0, min_sites or 0, sums=sums)
             job.execute(SimEnv(num_clients=sites, workspace_root=workspace, log_config="concise"))
         finally:  # it changes the folder of this process
             os.chdir(there)

@@ -114,7 +114,7 @@ def site(path: Path, folder: Path, kit: Path) -> None:
 
 def serve(
     path: Path, folder: Path, kits: Path, *, rounds: int | None = None, min_sites: int | None = None,
-    timeout: float = 600.0, wait: float = 3600.0, show: Callable[[str], None] = print,
+    timeout: float = 600.0, wait: float = 3600.0, sums: bool = False, show: Callable[[str], None] = print,
 ) -> None:  # fmt: skip
     """The server: waits for all sites, plays the experiment, ends the federation.
 
@@ -141,7 +141,8 @@ def serve(
             if time.monotonic() > until:
                 raise RuntimeError(f"{', '.join(missing)} did not join within {wait:.0f} s")
             time.sleep(1)
-        job = recipe(rounds or 0, min_sites or 0, timeout).execute(ProdEnv(str(admin), username=ADMIN)).get_job_id()
+        job = recipe(rounds or 0, min_sites or 0, timeout, sums)
+        job = job.execute(ProdEnv(str(admin), username=ADMIN)).get_job_id()
         watch(session, job, log, ended, show)
         farewell = threading.Thread(target=send_home, args=(session, job), daemon=True)
         farewell.start()

@@ -9,7 +9,7 @@ from pathlib import Path
 from .carriers import carrier
 from .experiment import load
 from .local import sites_of
-from .recorded import play_out
+from .recorded import add_up, play_out
 
 WHAT = {
     "simulate": "all sites on this machine",
@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("experiment", type=Path, help="a Python file with make(), points(client) and SITES")
     parser.add_argument("--engine", choices=ENGINES, help="what carries the messages: local; on several machines flare")
     parser.add_argument("--rounds", type=int, help="other than the experiment's")
+    parser.add_argument("--sums", action="store_true", help="one round of sums, of a model linear in what is learnt")
     parser.add_argument("--min-sites", type=int, help="go on without sites that fail while so many are there")
     parser.add_argument("--folder", type=Path, help="of results and checkpoints; the same one goes on from there")
     parser.add_argument("--kits", type=Path, help="provision: a new folder for them; server: where they lie")
@@ -50,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
     name = f"federate-{path.stem}-{engine}" + (f"-{own}" if given.what in ("server", "site") else "")
     folder = (given.folder or Path("figures/federate") / name).resolve()
     if given.what == "simulate":
-        simulate(path, folder, engine, given.rounds, given.min_sites)
+        simulate(path, folder, engine, given.rounds, given.min_sites, given.sums)
     else:
         on_machines(given, path, folder, engine)
     print("Results:" if given.what != "provision" else "Kits:", folder if given.what != "provision" else given.kits)
@@ -71,11 +72,14 @@ def on_machines(given: argparse.Namespace, path: Path, folder: Path, engine: str
     elif given.what == "site":
         machines.site(path, folder, given.kit)
     else:
-        how = {"rounds": given.rounds, "min_sites": given.min_sites, "timeout": given.timeout}
+        how = {"rounds": given.rounds, "min_sites": given.min_sites, "timeout": given.timeout, "sums": given.sums}
         machines.serve(path, folder, given.kits, **how)
 
 
-def simulate(path: Path, folder: Path, engine: str = "local", rounds: int | None = None, min_sites: int | None = None):
+def simulate(
+    path: Path, folder: Path, engine: str = "local", rounds: int | None = None, min_sites: int | None = None,
+    sums: bool = False,
+):  # fmt: skip
     """Play an experiment with all its sites on this machine.
 
     Raises:
@@ -86,7 +90,10 @@ def simulate(path: Path, folder: Path, engine: str = "local", rounds: int | None
     if engine == "flare":
         from .flare_here import simulated
 
-        simulated(path, folder, len(names), rounds=rounds, min_sites=min_sites)
+        simulated(path, folder, len(names), rounds=rounds, min_sites=min_sites, sums=sums)
         return
     ask = carrier(engine, sites_of(path, folder))
-    play_out(path, ask, folder, engine=engine, rounds=rounds, min_sites=min_sites)
+    if sums:
+        add_up(path, ask, folder, engine=engine)
+    else:
+        play_out(path, ask, folder, engine=engine, rounds=rounds, min_sites=min_sites)

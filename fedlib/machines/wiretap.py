@@ -37,6 +37,20 @@ def listened(ask: Ask, keep: int | None = None) -> tuple[Ask, list[Heard]]:
     return asking, heard
 
 
+def counted(ask: Ask) -> tuple[Ask, dict[str, int]]:
+    """The same engine, and a count that grows with its "messages", and with their arrays' bytes "down" and "up"."""
+    count = {"messages": 0, "down": 0, "up": 0}
+
+    def asking(questions):
+        answers = ask(questions)
+        for way, messages in (("down", questions), ("up", answers)):
+            count["messages"] += len(messages)
+            count[way] += sum(map(size, messages.values()))
+        return answers
+
+    return asking, count
+
+
 def arrays(content: Mapping) -> dict[str, tuple[int, ...]]:
     """name -> shape of what is sent."""
     return {name: np.shape(value) for name, value in content.items()}

@@ -24,7 +24,7 @@ from fedlib.machines.server import Standing, federate
 from fedlib.notebook.profiles import read_result
 
 from .test_engines import broken, silent
-from .test_flare import largest_difference
+from .test_flare import SUMS, difference_of_sums, largest_difference
 
 PATH = Path(__file__).with_name("shapes.py")
 SITES = "site-1", "site-2", "site-3"
@@ -61,9 +61,9 @@ class Machines:
         kit, folder = str(self.kits / name), str(self.folder / "sites")
         return self.start(name, str(path), "--kit", kit, "--folder", folder, **environment)
 
-    def server(self, *arguments: str):
+    def server(self, *arguments: str, path: Path = PATH):
         kits, folder = str(self.kits), str(self.folder / "server")
-        self.start("server", str(PATH), "--kits", kits, "--folder", folder, *arguments)
+        self.start("server", str(path), "--kits", kits, "--folder", folder, *arguments)
 
     def output(self, name: str) -> Path:
         return self.folder / f"{name}.out"
@@ -152,6 +152,15 @@ def test_real_processes_equal_one_process(machines):
     seconds = np.median(metrics["seconds"])
     print(f"a steady round: {seconds:.3f} s")
     assert seconds < 2
+
+
+def test_a_round_of_sums_between_real_processes_equals_one_process(machines):
+    for name in SITES:
+        machines.site(name, SUMS)
+    machines.server("--sums", path=SUMS)
+    assert machines.end("server") == 0, machines.output("server").read_text()
+    assert [machines.end(name) for name in SITES] == [0, 0, 0]
+    assert difference_of_sums(machines.folder / "server") < 1e-5
 
 
 @pytest.mark.fault("clear error")

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from fedlib.machines.local import ask_in_turn, in_one_process, sites_of
-from fedlib.machines.recorded import play_out
+from fedlib.machines.recorded import add_up, play_out
 from fedlib.notebook import models
 from fedlib.notebook.profiles import read_result
 
 PATH = Path(__file__).with_name("shapes.py")
+SUMS = Path(__file__).with_name("poisson.py")
 
 
 def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
@@ -23,6 +24,18 @@ def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
     assert found["seconds"][0] is found["bytes"][0] is None and found["seconds"][1] > 0
     theta = models.load(folder)["federation"][found["model_of_client"]]
     np.testing.assert_allclose(theta, in_one_process(PATH, 3).theta.numpy(), atol=1e-6)
+
+
+def test_messages_are_counted_of_rounds_and_of_a_round_of_sums(tmp_path):
+    """Three sites: a roll call, the rounds, the end, each with a message down and one up."""
+    quiet = {"engine": "local", "show": lambda line: None}
+    play_out(PATH, ask_in_turn(sites_of(PATH)), tmp_path / "rounds", rounds=2, **quiet)
+    add_up(SUMS, ask_in_turn(sites_of(SUMS)), tmp_path / "sums", **quiet)
+    rounds, once = (read_result(tmp_path / name / "result.json")["metrics"] for name in ("rounds", "sums"))
+    assert [of["traffic"]["messages"] for of in (rounds, once)] == [3 * 2 * (1 + 2 + 1), 3 * 2 * (1 + 1)]
+    down, up = np.sum([[*of.values()] for of in rounds["bytes"]], (0, 1))
+    assert rounds["traffic"]["down"] > down and rounds["traffic"]["up"] > up, "and what the roll call and the end take"
+    assert once["traffic"]["up"] == sum(up for _, up in once["bytes"][0].values()) + 2 * 5 * 8
 
 
 def test_a_short_training_at_a_site_does_not_compile(monkeypatch):

@@ -1,5 +1,6 @@
 """Figures of notebook 13: error against rounds, bytes and levels; four problems; error bars; the price."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,11 +16,14 @@ from ....federated.history import History
 from ....federated.partitions import private
 from ....federated.rules import RULES
 from ....notebook.pictures import seeds_and_median
+from ....notebook.profiles import FIGURES
 from ....notebook.run import committed
 from ....notebook.style import CLIENTS, COLORS, panels
+from ....notebook.trainings import calls_of
 from ....notebook.widgets import explore, slider
 from ... import stored
 from ...fedsciml.forward import problem as forward
+from . import problem
 from .problem import RULES as BEST
 from .problem import error as error_of
 from .problem import start, with_sines
@@ -72,29 +76,32 @@ def way(label: str, error: xarray.DataArray, sent: int, style: dict) -> Way:
 
 
 def trained(name: str, rule: str, results: Mapping[str, History | xarray.Dataset]) -> xarray.DataArray | None:
-    """Error of a rule at its best rate of each level, by validation points: from this run, or as notebook 11 has it, at
-    the end and at its one level."""
-    of = [h for key, h in results.items() if key.startswith(f"rules_{name}/{rule}, ")]
+    """Error of a rule at its best rate of each level that has all rates, by validation points; Helmholtz' on 4 x 4
+    blocks as notebook 11 has it, at the end."""
+    error, of = None, [h for key, h in results.items() if key.startswith(f"rules_{name}/{rule}, ")]
     if of:
         metrics = [
             xarray.concat([of_each(h, what).sel(kind="federated", drop=True) for h in of], "rate")
             for what in ("validation error", "error")
         ]
-        chosen_by = metrics[0].isel(round=-1, drop=True)
-        return metrics[1].isel(rate=chosen_by.median("seed").argmin("rate"), drop=True)
-    if name == "helmholtz":
+        score = metrics[0].isel(round=-1, drop=True).median("seed").fillna(np.inf)
+        error = metrics[1].isel(rate=score.argmin("rate"), drop=True).sel(level=np.isfinite(score).all("rate"))
+    if name == "helmholtz" and (error is None or 4 not in error.level):
         values = committed("11_client_drift", "blocks")["metrics"]["error_percent"]["Helmholtz, 4 x 4 blocks"][rule]
         coords = {"round": [2000], "level": [4], "seed": np.arange(len(values))}
-        return xarray.DataArray(np.array(values)[None, None], coords, [*coords])
-    return None
+        last = xarray.DataArray(np.array(values)[None, None], coords, [*coords])
+        error = last if error is None else xarray.concat([error, last], "level", join="outer").sortby("level")
+    return error
 
 
 def race(of: Mapping[str, list[Way]], levels: Mapping[str, int]) -> Figure:
     """Error against rounds, and against what a client sends, of each equation at a level; medians over seeds."""
     fig, axes = panels(len(of), 2, size=(3.6, 2.4))
     for (left, right), (name, ways) in zip(axes, of.items(), strict=True):
+        absent = []
         for way in ways:
             if levels[name] not in way.error.level:
+                absent.append(way.label)
                 continue
             error = way.error.sel(level=levels[name]).median("seed")
             left.plot(error["round"], error, label=way.label, **way.style)
@@ -107,18 +114,27 @@ def race(of: Mapping[str, list[Way]], levels: Mapping[str, int]) -> Figure:
         left.set_xlim(0.8, 3e3)
         right.set_xlim(1e-3, 300)
         left.text(2.5e3, 1.6 * SINGLE[name], "all digits that the test has", fontsize=7, color="0.4", ha="right")
+        if absent:
+            words = "\n".join(["not trained here:", *absent])
+            left.text(0.03, 0.5, words, fontsize=7, color="0.4", va="center", transform=left.transAxes)
         left.set_title(f"{TITLES[name]}, {IN_WORDS[name].format(levels[name])}")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     return fig
 
 
-def answers(of: Mapping[str, list[Way]]) -> ipywidgets.VBox:
-    """A slider over the levels of each equation."""
-    controls = {}
+def stored_ways(name: str) -> list[Way]:
+    """All ways of an equation, as the paper profile has them."""
+    names = (f"rules_{name}/", f"newton_{name}", f"one_round_{name}")
+    return ways(name, {of: stored(problem.NOTEBOOK, of) for of in calls_of(problem) if of.startswith(names)})
+
+
+def answers() -> ipywidgets.VBox:
+    """A slider over the levels of each equation, before what is stored."""
+    controls, of = {}, {name: stored_ways(name) for name in TITLES}
     for name, ways in of.items():
         levels = ways[-1].error.level.values.tolist()
         words = {"poisson": "pieces of Poisson", "helmholtz": "blocks of Helmholtz"}[name]
-        controls[name] = slider(levels, 8 if 8 in levels else levels[-1 if 4 not in levels else levels.index(4)], words)
+        controls[name] = slider(levels, {"poisson": 8, "helmholtz": 4}[name], words)
     words = "error against rounds and against megabytes: FedAvg, the best rule, Gauss-Newton, and one round of sums"
     return explore(lambda **levels: race(of, levels), words, **controls)
 
@@ -207,7 +223,14 @@ def tried_rows(results: Mapping[str, History | xarray.Dataset]) -> list[list[str
             score, error = (float(np.median(values.isel(at))) for values in (of.gcv, errors))
             best = all(int(k) == at[axis] for axis, k in least(of, (a, b)).items())
             words = f"{a} {of[a].values[i]}, {b} {of[b].values[j]:g}" + " (chosen)" * best
-            rows.append([name.replace("one_round_", ""), words, f"{score:.1e}", f"{error:.2g}"])
+            rows.append(
+                [
+                    name.replace("one_round_", ""),
+                    words,
+                    f"{score:.1e}",
+                    f"{error:.2g}" if error > 0.1 else f"{error:.1e}",
+                ]
+            )
     return rows
 
 
@@ -225,7 +248,7 @@ def chosen(tried: xarray.Dataset, axes: Sequence[str]) -> xarray.Dataset:
 def four_problems(of: Sequence[Place]) -> Figure:
     """A row for each problem: the error of every way, seeds small, medians large."""
     problems = [*dict.fromkeys(place.problem for place in of)]
-    fig, ((ax,),) = panels(1, 1, size=(7.2, 0.75 * len(problems) + 1))
+    fig, ((ax,),) = panels(1, 1, size=(8.0, 0.75 * len(problems) + 1))
     blue, grey = COLORS["federated"], "0.4"
     colors = {"FedAvg, as printed": blue, "FedAvg, best rate": blue, "best rule": COLORS["light"],
               "Gauss-Newton": COLORS["other"], "all data in one place": grey}  # fmt: skip
@@ -233,13 +256,13 @@ def four_problems(of: Sequence[Place]) -> Figure:
               "all data in one place": "d"}  # fmt: skip
     for place in of:
         y = -problems.index(place.problem)
+        others = [np.median(other.error) for other in of if other.problem == place.problem]
         color, marker = colors.get(place.way, SUMS), shapes.get(place.way, "*")
         ax.plot(place.error, np.full(len(place.error), y), "|", ms=7, color=color, alpha=0.5)
         large = 13 if marker == "*" else 7
         ax.plot(np.median(place.error), y, marker, ms=large, color=color)
         words = f"{place.rounds} round{'s' * (place.rounds != 1)}" if place.rounds else "one network"
-        crowded = place.way == "FedAvg, best rate" and not place.problem.startswith("pendulum")
-        above = -15 if crowded or place.way in ("Gauss-Newton", "all data in one place") else 9
+        above = -15 if sorted(others).index(np.median(place.error)) % 2 else 9  # in turn, for neighbours are near
         ax.annotate(words, (np.median(place.error), y), (0, above), textcoords="offset points", ha="center", fontsize=7)
     for way in dict.fromkeys(place.way.replace(", in windows of time", "") for place in of):
         label = "sums" if way.startswith(("one round", "sums")) else way
@@ -266,6 +289,21 @@ def place_rows(of: Sequence[Place]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error (%)")
+
+
+def message_rows() -> list[list[str]]:
+    """Rows of MESSAGES, as tools/sums_on_machines.py has counted them: all sites, of Poisson in four pieces."""
+    counts = json.loads((FIGURES / problem.NOTEBOOK / "machines.json").read_text())["flare"]
+    return [
+        [
+            way, f"{of['rounds']:,}", f"{of['messages']:,}", *(f"{of[what] / 1000:,.1f}" for what in ("down", "up")),
+            f"{of['error']:.1g}",
+        ]
+        for way, of in counts.items()
+    ]  # fmt: skip
+
+
 # error bars; the last layer
 
 
@@ -284,7 +322,7 @@ def bars(of: xarray.Dataset, sigma: float = 0.1) -> Figure:
     network = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     right.axhline(100 * np.mean(network), color=COLORS["federated"], label="FedStNN's network, mean of all")
     right.axhline(95.4, color="0.5", ls=":", label="95.4, as it should be")
-    right.set(xlabel="client", ylabel="new observations within the band (%)", ylim=(93, 97))
+    right.set(xlabel="client", ylabel="inside its band (%)", ylim=(93, 97))
     right.legend(fontsize=7)
     return fig
 
