@@ -1,5 +1,7 @@
 """Sphinx for the site: myst-nb without execution, MathJax from the site itself, no address outside of it."""
 
+from fedlib.pages import citations
+
 project = "Federated scientific machine learning, to move"
 author = "The fedlib authors"
 copyright = "2026, the fedlib authors"
@@ -28,5 +30,6 @@ html_theme_options = {
     "use_fullscreen_button": False,
     "show_toc_level": 2,
     "navbar_persistent": [],
+    "extra_footer": citations.lines(),
 }
 html_context = {"default_mode": "auto"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 
 from ..files import ROOT
-from . import pieces, report_table, source
+from . import pieces, report_table, source, thumbnails
 
 NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
 
@@ -41,8 +41,9 @@ def lay_out(folder: Path) -> None:
 
 
 def written() -> dict[str, str]:
-    """What the pages include: the two pieces that move, and the report."""
+    """What the pages include: the two pieces that move, the report, and the notebooks by their pictures."""
     return {
+        "gallery": thumbnails.gallery(),
         "training": pieces.fragment("training", pieces.Training),
         "operator": pieces.fragment("operator", pieces.Operator, {"weights": pieces.weights()}),
         "report": report_table.html(),

@@ -1,19 +1,44 @@
 """A page: buttons of its pieces, the words of the chosen one, and the piece itself, one at a time."""
 
+import re
 from collections.abc import Callable
 
+import anywidget
 import ipywidgets
+import traitlets
 from IPython.display import display
 
 from ..notebook import style, widgets
 from ..notebook.live import below
+from . import citations
 from .app import PAGES, Piece
+
+
+class Address(anywidget.AnyWidget):
+    """The chosen piece in the page's address, for a reload, and to send. names: of the pieces; index: of the chosen."""
+
+    _esm = """
+    export default { render({ model }) {
+        const names = model.get("names");
+        function read() {
+            const index = names.indexOf(location.hash.slice(1));
+            if (index >= 0) model.set("index", index), model.save_changes();
+        }
+        function write() { history.replaceState(null, "", `#${names[model.get("index")]}`); }
+        model.on("change:index", write);
+        addEventListener("hashchange", read);
+        read();
+        return () => removeEventListener("hashchange", read);
+    } };
+    """
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    index = traitlets.Int(0).tag(sync=True)
 
 
 def show(name: str) -> None:
     """Display the page of a paper, in the style for a projector."""
     style.use("projector")
-    display(page(PAGES[name]))
+    display(page(PAGES[name]), ipywidgets.HTML(f"<p>{citations.links()[name]}</p>"))
 
 
 def page(pieces: list[Piece]) -> ipywidgets.VBox:
@@ -37,9 +62,16 @@ def page(pieces: list[Piece]) -> ipywidgets.VBox:
         enlarge(box)
         stage.children = (box,)
 
+    address = Address(names=[address_of(piece) for piece in pieces])
+    traitlets.link((choice, "index"), (address, "index"))
     choice.observe(widgets.newest_only(enter), "value")  # the page shows a pressed button before it works
     enter()
-    return ipywidgets.VBox([choice, words, stage] if len(pieces) > 1 else [words, stage])
+    return ipywidgets.VBox([choice, address, words, stage] if len(pieces) > 1 else [words, stage])
+
+
+def address_of(piece: Piece) -> str:
+    """Its title as it stands in an address: "one-curve-two-halves"."""
+    return "-".join(re.findall(r"[a-z]+", piece.title.lower()))
 
 
 def discard(box: ipywidgets.Widget) -> None:

@@ -100,6 +100,30 @@ def test_a_page_is_there_at_once_shows_no_code_and_goes_with_its_kernel(name, us
     assert len(server.kernels() & waiting) == len(PAGES) - 1, "the kernel of the page that was left is still there"
 
 
+def test_a_piece_has_an_address_and_no_picture_is_cut(users):
+    """Where a projector has 1280 x 900 pixels; on a phone the picture stands above the controls."""
+    page, _ = users("fedsciml")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    for i, name in enumerate(["one-curve-two-halves", *["an-equation-in-pieces", "unknown-coefficients"]]):
+        page.locator(".app-pieces button").nth(i).click()
+        page.wait_for_function("name => !name || location.hash === '#' + name", arg=i and name)
+        page.wait_for_timeout(2000)
+        assert page.locator(".app-stage img").bounding_box()["y"] < 600
+        assert page.evaluate("document.querySelector('.app-stage img').getBoundingClientRect().bottom") <= 900
+    page.reload()
+    page.wait_for_function("document.querySelector('.app-stage img')?.alt.includes('coefficients')", timeout=60_000)
+    page.set_viewport_size({"width": 390, "height": 844})
+    picture, button = page.locator(".app-stage img"), page.get_by_role("button", name="Play")
+    assert picture.bounding_box()["y"] < button.bounding_box()["y"] < 844
+
+
+def test_the_first_page_shows_the_papers(users, server):
+    page, _ = users("feddro")
+    page.goto(server.url())
+    page.wait_for_load_state("networkidle")
+    assert page.locator("img").evaluate_all("all => all.map(img => img.naturalWidth > 0)") == [True] * len(PAGES)
+
+
 def test_the_keyboard_alone_suffices(users):
     page, _ = users("fedsciml")
     old = page.evaluate(ALT)

@@ -49,7 +49,11 @@ def lab(own: Path, folder: Path, options: Sequence[str] = ()) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:  # once a page has restarted a kernel, JupyterLab does not end by itself
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def free_port() -> int:

@@ -13,6 +13,10 @@ class Kernels(AsyncMappingKernelManager):
 
     alone = traitlets.Dict()  # kernel -> since when nobody is connected
 
+    async def start_kernel(self, **how) -> str:
+        """Without its warning, for each kernel, that its sockets are of this machine only but not encrypted."""
+        return await super().start_kernel(extra_arguments=["--IPKernelApp.log_level=ERROR"], **how)
+
     async def cull_kernel_if_idle(self, kernel_id: str) -> None:
         """Called now and then, for kernels that do not wait in Voila's pool."""
         now = time.monotonic()
