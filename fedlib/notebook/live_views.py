@@ -100,7 +100,7 @@ def remember(past: dict[str, list], training: Training, moment: Moment) -> dict[
     """Append the errors (%) of a moment: of averages and of models that compare, and of clients that are apart."""
     r, now = moment.done.number + 1, {}
     first, *others = training.where()
-    for name, values in training.errors(moment).items():
+    for name, values in training.errors(moment, None if moment.averaged else [first]).items():
         now[name] = float(values.mean())
     if moment.averaged:
         for name in (first, *others):

@@ -1,6 +1,6 @@
 """A training that is looked at while it goes on: where each client was after each of its local steps, and how good."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -122,10 +122,12 @@ class Training(NamedTuple):
         given = moment.done.after[rows] if moment.averaged else moment.walk[rows, 0]
         return moment.walk[rows, moment.step], given[:1] if (given == given[0]).all() else given
 
-    def errors(self, moment: Moment) -> dict[str, Tensor]:
-        """Name of a federation -> errors [K] of its clients' models now."""
-        values = self.of(moment.models, self.error)
-        return {name: values[rows] for name, rows in self.where().items()}
+    def errors(self, moment: Moment, names: Collection[str] | None = None) -> dict[str, Tensor]:
+        """Name of a federation -> errors [K] of its clients' models now; of all federations, or of these."""
+        models = {name: moment.models[rows] for name, rows in self.where().items() if names is None or name in names}
+        distinct = [m[:1] if (m == m[0]).all() else m for m in models.values()]  # after an average they are all alike
+        values = self.of(torch.cat(distinct), self.error).split([len(m) for m in distinct])
+        return {name: e.expand(len(m)) for (name, m), e in zip(models.items(), values, strict=True)}
 
 
 class Shown(NamedTuple):

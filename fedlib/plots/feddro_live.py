@@ -1,6 +1,7 @@
 """Notebook 10 live: what clients see and where it is carried, and which clean digits the two federations read."""
 
 import numpy as np
+import torch
 
 from ..notebook import live
 from ..notebook.style import COLORS
@@ -30,12 +31,12 @@ def tiles(of, digit: int = DIGIT) -> np.ndarray:
 def read(training: Training, moment: Moment) -> dict[str, np.ndarray]:
     """Federation -> share (%) of the clean test digits 0 to 9 that its model reads, of the last average or start."""
     x, y = (v[: problem.TESTED] for v in problem.digits()["test"])
-    found = {}
-    for name, own in training.where().items():
-        model = moment.done.after[own][:1] if moment.averaged else moment.walk[own, 0][:1]
-        right = (training.of(model, lambda predict: predict(x).argmax(1))[0] == y).numpy()
-        found[name] = np.array([100 * right[y.numpy() == digit].mean() for digit in range(10)])
-    return found
+    rows = moment.done.after if moment.averaged else moment.walk[:, 0]
+    models = torch.stack([rows[own][0] for own in training.where().values()])
+    distinct, which = models.unique(dim=0, return_inverse=True)  # both start from the same one
+    right = (training.of(distinct, lambda predict: predict(x).argmax(1)) == y)[which].double()
+    shares = torch.stack([100 * right[:, y == digit].mean(1) for digit in range(10)], 1).numpy()
+    return dict(zip(training.where(), shares, strict=True))
 
 
 def scene(axes, training: Training, moment: Moment) -> None:
