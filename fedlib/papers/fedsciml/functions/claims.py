@@ -39,14 +39,15 @@ def judged(errors: Errors, divergences: Errors, solutions: Mapping[str, Solved],
     errors, divergences = printed_levels(errors), printed_levels(divergences)
     verdicts = partitions() | {"fig3.apart": grow_apart(walks), "q17": adam_beats_descent(what_if)}
     verdicts |= {"q18": stays_below(theorem)}
-    for place, names in (("line", ("line",)), ("square", SQUARE)):
-        if of := newest(errors, names):
+    square = squares(errors)
+    for place, name, of in (("line", "line", newest(errors, ["line"])), ("square", SQUARE[0], square)):
+        if of:
             verdicts |= {f"q1.{place}": between(of), f"q2.{place}": falls(of)}
-        if names[0] in divergences:
-            verdicts[f"q4.{place}"] = diverges(divergences[names[0]])
+        if name in divergences:
+            verdicts[f"q4.{place}"] = diverges(divergences[name])
     if "line" in errors:
         verdicts |= on_the_line(errors["line"], solutions["line"])
-    if square := newest(errors, SQUARE):
+    if square:
         verdicts |= {"fig5.fall": fall(square), "fig5.better": better_at_the_ends(square)}
     if there := {name: solutions[name] for name in SQUARE if name in solutions}:
         verdicts |= errs_elsewhere(there)
@@ -58,7 +59,7 @@ def judged(errors: Errors, divergences: Errors, solutions: Mapping[str, Solved],
 def numbers(errors: Errors) -> dict[str, np.ndarray]:
     """Id of a printed number -> ours, one per seed: Schaffer's relative errors at both ends, the smallest W1 in 1D."""
     values = {}
-    for id, of in zip(("schaffer2", "schaffer2-printed"), newest(errors, SQUARE).values(), strict=False):
+    for id, of in zip(("schaffer2", "schaffer2-printed"), squares(errors).values(), strict=False):
         for end, at in (("coarsest", 0), ("finest", -1)):
             values[f"fedsciml.{id}.{end}"] = of.sel(kind="federated").isel(level=at).values / 100
     return values | {"fedsciml.w1.smallest": [errors["line"].w1.values[-1]]}
@@ -79,6 +80,11 @@ def newest(errors: Errors, names: Sequence[str]) -> Errors:
         if all(name in errors for name in chosen):
             return {name: errors[name] for name in chosen}
     return {}
+
+
+def squares(errors: Errors) -> Errors:
+    """Schaffer's function as coded and as printed, each from its newest run."""
+    return {name: of for each in SQUARE for name, of in newest(errors, [each]).items()}
 
 
 def untold(why: str) -> Verdict:
@@ -270,7 +276,9 @@ def stays_below(theorem: xarray.Dataset | None) -> Verdict:
     return bool(below.all()), f"{int(below.sum())} of {below.size}"
 
 
-LINE, BOTH = "19 levels, 5 seeds, T = 15 000", "an earlier run, 1600 of the 2304 points, 3 seeds"
+LINE = "19 levels, 5 seeds, T = 15 000"
+SLABS = "2, 10, 20 and 50 of 11 levels, 5 seeds"
+BLOCKS_WERE = "an earlier run, 1600 of the 2304 points, 3 seeds"
 
 PANELS = (
     Panel("Fig. 1", "section 3, one round by hand", "any"),
@@ -287,14 +295,14 @@ PANELS = (
           ("fedsciml.fig4c.alone", "fedsciml.fig4c.better", "fedsciml.fig4c.wave")),
     Panel("Fig. 4C right", "section 1, answer_100", "100 subdomains; drawn: one seed",
           ("fedsciml.q3.function", "fedsciml.q3.function.alone")),
-    Panel("Fig. 5A", "B3, error_slabs", BOTH, ("fedsciml.q1.square", "fedsciml.q2.square", "fedsciml.fig5.fall")),
-    Panel("Fig. 5B", "B2, divergence", "not trained yet", ("fedsciml.q4.square",)),
-    Panel("Fig. 5C, D, E", "B3, slabs_coded_coarse and _fine", "2 and 50 slabs; pictures not trained yet",
+    Panel("Fig. 5A", "B3, error_slabs", SLABS, ("fedsciml.q1.square", "fedsciml.q2.square", "fedsciml.fig5.fall")),
+    Panel("Fig. 5B", "B2, divergence", SLABS, ("fedsciml.q4.square",)),
+    Panel("Fig. 5C, D, E", "B3, slabs_coded_coarse and _fine", "2 and 50 slabs; drawn: one seed",
           ("fedsciml.fig5.better", "fedsciml.fig5.missing.coarse", "fedsciml.fig5.missing.fine")),
-    Panel("Fig. 6A-C", "B4, error_blocks", BOTH,
+    Panel("Fig. 6A-C", "B4, error_blocks", BLOCKS_WERE,
           ("fedsciml.q6.trend", "fedsciml.q6.alone", "fedsciml.q6.gap", "fedsciml.target.q6.ratio")),
-    Panel("Fig. 6D", "B4, federations", BOTH, ("fedsciml.q6.two-five", "fedsciml.target.q6.order")),
-    Panel("Sec. 2.1.2, Adam", "B5, what_if", "an earlier run, 5 seeds", ("fedsciml.q17",)),
+    Panel("Fig. 6D", "B4, federations", BLOCKS_WERE, ("fedsciml.q6.two-five", "fedsciml.target.q6.order")),
+    Panel("Sec. 2.1.2, Adam", "B5, what_if", "3 levels, 5 seeds", ("fedsciml.q17",)),
     Panel("Theorem 3.1", "B6, theorem", "E to 20, 100 rounds", ("fedsciml.q18",)),
 )  # fmt: skip
 """Where the panels of FedSciML's Sections 2 to 4 are in notebook 04."""

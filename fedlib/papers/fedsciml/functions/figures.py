@@ -28,6 +28,7 @@ from ....notebook.trainings import Call, calls_of, file_of, folder_of, levels_of
 from ....notebook.widgets import choice, explore, slider
 from ....numerics.metrics import plus_minus
 from ....streams import stream
+from ... import stored
 from . import problem
 from .problem import CLIENTS as ALL_K
 from .problem import EARLIER, NOTEBOOK, distances, earlier_calls
@@ -93,17 +94,14 @@ def errors_of(name: str, call: Call, history: History) -> xarray.DataArray:
     return with_distance(errors, experiment, w1)
 
 
-def earlier() -> tuple[dict[str, xarray.DataArray], dict[str, History]]:
-    """What the earlier run had: errors of Schaffer's function, as of ``arrays``, and the choices on the line."""
-    path, errors, choices = file_of(folder_of(NOTEBOOK), "earlier"), {}, {}
+def earlier() -> dict[str, xarray.DataArray]:
+    """What the earlier run had: errors of Schaffer's function, as of ``arrays``."""
+    path, errors = file_of(folder_of(NOTEBOOK), "earlier"), {}
     for name, call in earlier_calls().items():
         history, _ = read_call(call, path)
-        if name.startswith("what_if/"):
-            choices[name] = history
-        else:
-            of = errors_of(name, call, history)
-            errors[name + EARLIER] = of.rename(f"{of.name}{EARLIER}")
-    return with_central(errors), choices
+        of = errors_of(name, call, history)
+        errors[name + EARLIER] = of.rename(f"{of.name}{EARLIER}")
+    return with_central(errors)
 
 
 def with_central(errors: Mapping[str, xarray.DataArray]) -> dict[str, xarray.DataArray]:
@@ -124,32 +122,29 @@ def solutions(experiments: Mapping[str, Experiment], histories: Mapping[str, His
     return {n: stored_solutions(histories[n], of) for n, of in experiments.items() if not n.startswith("blocks")}
 
 
-def tried(histories: Mapping[str, History], what: str, plain: History | None = None) -> dict[str, xarray.DataArray]:
-    """Federated errors (%) [level, seed] of the variants of a training, "what_if" or "fall"; plain: of the training."""
-    found = {"as above": plain} if plain is not None else {}
-    found |= {name.split("/")[1]: of for name, of in histories.items() if name.startswith(f"{what}/")}
-    return {name: of_each(of).sel(kind="federated").isel(round=-1, drop=True) for name, of in found.items()}
+def tried(histories: Mapping[str, History], what: str) -> dict[str, xarray.DataArray]:
+    """Federated errors (%) [level, seed] of the variants of a training, "what_if" or "fall"."""
+    return {
+        name.split("/")[1]: of_each(of).sel(kind="federated").isel(round=-1, drop=True)
+        for name, of in histories.items()
+        if name.startswith(f"{what}/")
+    }
 
 
 def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
-    """Federated errors (%) [level, seed] of what could make Schaffer's error fall, at two levels."""
+    """Federated errors (%) [level, seed] of what could make Schaffer's error fall, at two levels; first as it is."""
     variants = tried(histories, "fall")
-    if variants and "slabs/coded" in histories:
-        levels = next(iter(variants.values())).level
-        whole = tried({"/all points": histories["slabs/coded"]}, "")["all points"]
-        variants["all points"] = whole.reindex(level=levels)
-    return {name: of for name, of in variants.items() if of.notnull().any()}
+    if not variants or "slabs/coded" not in histories:
+        return variants
+    of = next(iter(variants.values()))
+    plain = of_each(histories["slabs/coded"]).sel(kind="federated").isel(round=-1, drop=True)
+    return {"as above": plain.reindex(level=of.level, seed=of.seed), **variants}
 
 
-def stored_fall(earlier: Mapping[str, xarray.DataArray]) -> dict[str, xarray.DataArray]:
-    """``fall`` of what is stored at the paper's settings, after the earlier run's "as above" and "ReLU"."""
-    first = {"as above": "slabs/coded" + EARLIER, "ReLU": "ReLU" + EARLIER}
-    rows = {
-        name: earlier[of].sel(kind="federated", level=[2, 50]).isel(round=-1, drop=True) for name, of in first.items()
-    }
-    calls = {name: of for name, of in calls_of(problem).items() if name.startswith("fall/") or name == "slabs/coded"}
-    there = {name: read_call(call, file_of(folder_of(NOTEBOOK), name))[0] for name, call in calls.items()}
-    return rows | fall({name: history for name, history in there.items() if history})
+def stored_fall() -> dict[str, xarray.DataArray]:
+    """``fall`` of what is stored at the paper's settings."""
+    names = [name for name in calls_of(problem) if name.startswith("fall/") or name == "slabs/coded"]
+    return fall({name: stored(NOTEBOOK, name) for name in names})
 
 
 FALL_HEADER = ("what changes", "seeds", "2 slabs, error (%)", "50 slabs", "fall")

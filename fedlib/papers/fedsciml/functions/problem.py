@@ -146,7 +146,7 @@ def begin(namespace: Mapping) -> Run:
         NOTEBOOK,
         namespace,
         **dict.fromkeys(("subdomains", "what_if_subdomains", "slabs", "fall_slabs"), settings.whole(2)),
-        **dict.fromkeys(("n_points", "schaffer_points", "fall_points"), settings.whole(16)),
+        **dict.fromkeys(("n_points", "schaffer_points"), settings.whole(16)),
         **dict.fromkeys(("width", "schaffer_rounds", "theorem_E", "theorem_rounds"), settings.whole()),
         **dict.fromkeys(("schaffer_seeds", "fall_seeds"), settings.whole(0)),
         blocks=settings.whole(3),
@@ -181,10 +181,9 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
     for K in CLIENTS:  # one model that sees all points is the same for all of them
         given, kinds = {"method": "xy", "clients": K, **square}, [*KINDS] if K == 2 else ["isolated", "federated"]
         calls[f"blocks/{K} clients"] = Call(schaffer, given, p["blocks"], seeds, kinds, on_square, models={})
-    few = {"n": p["fall_points"], **width}
     for name, (given, changes) in of_the_fall(p).items():
         calls[f"fall/{name}"] = Call(
-            schaffer, few | given, p["fall_slabs"], p["fall_seeds"], ("federated",), on_square | changes, models={}
+            schaffer, square | given, p["fall_slabs"], p["fall_seeds"], ("federated",), on_square | changes, models={}
         )
     ends = [min(p["subdomains"]), max([n for n in p["subdomains"] if n <= 100] or p["subdomains"])]
     given = {"make": gramacy_lee, "n": p["n_points"], "levels": [*dict.fromkeys(ends)]}
@@ -212,7 +211,7 @@ def of_the_fall(p: Mapping) -> dict[str, tuple[dict, dict]]:
         "independent starts": ({}, start),
         "moments reset": ({}, reset),
         "both": ({}, start | reset),
-        **{f"rate {1e3 * rate:g}e-3": ({}, {"lr": rate}) for rate in p["lrs_fall"]},
+        **{f"rate {1e4 * rate:g}e-4": ({}, {"lr": rate}) for rate in p["lrs_fall"]},
         "ReLU": ({"activation": nn.ReLU}, {}),
     }
 
@@ -224,12 +223,10 @@ EARLIER = ", 1600 points"
 def earlier_calls() -> dict[str, Call]:
     """What an earlier run had: errors only, converted from its result file (numerics 0), for what is not trained anew.
 
-    Schaffer's function with 1600 of the 2304 points, three seeds, few levels; "ReLU" is the coded one with slabs; and
-    the choices on the line, five seeds.
+    Schaffer's function with 1600 of the 2304 points, three seeds, few levels.
     """
-    p, all_five = {"n": 1600}, [0, 1, 2, 3, 4]
-    changes, seeds = {"rounds": 3000, "local": Local(5), "lr": 1e-3, "numerics": 0}, [0, 1, 2]
-    choices = variants({"local_updates": 5, "rounds": 3000, "lrs_sgd": [0.01, 0.03, 0.1]})
+    p, seeds = {"n": 1600}, [0, 1, 2]
+    changes = {"rounds": 3000, "local": Local(5), "lr": 1e-3, "numerics": 0}
     slabs, blocks, two = [2, 4, 10, 20, 50], [3, 5, 11], ("isolated", "federated")
     return {
         "slabs/coded": Call(schaffer, p, slabs, seeds, changes=changes),
@@ -239,17 +236,5 @@ def earlier_calls() -> dict[str, Call]:
                 schaffer, p | {"method": "xy", "clients": K}, blocks, seeds, KINDS if K == 2 else two, changes
             )
             for K in CLIENTS
-        },
-        "ReLU": Call(schaffer, p | {"activation": nn.ReLU}, [2, 50], seeds, changes=changes),
-        **{
-            f"what_if/{name}": Call(
-                by_descent if name.startswith("SGD") else gramacy_lee,
-                {},
-                [2, 10, 100],
-                all_five,
-                ("federated",),
-                changes | of,
-            )
-            for name, of in choices.items()
         },
     }

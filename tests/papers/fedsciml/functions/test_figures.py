@@ -55,11 +55,11 @@ DRAW = {
     "fig2_w1": lambda s, a, b: figures.w1_curves(figures.w1_by_method()),
     "four_kinds": lambda s, a, b: figures.four_kinds(),
     "partition": lambda s, a, b: figures.draw_partition("xy", 3, 4),
-    "error_slabs": lambda s, a, b: pictures.error_against_level(of_slabs(b[0])),
-    "fall": lambda s, a, b: pictures.dots(figures.stored_fall(b[0]), {"1 %": 1.0}),
-    "error_blocks": lambda s, a, b: pictures.error_against_level(of_blocks(b[0])),
-    "federations": lambda s, a, b: figures.federations(b[0]),
-    "what_if": lambda s, a, b: pictures.dots(figures.tried(b[1], "what_if")),
+    "error_slabs": lambda s, a, b: pictures.error_against_level(of_slabs(b)),
+    "fall": lambda s, a, b: pictures.dots(figures.stored_fall(), {"1 %": 1.0}),
+    "error_blocks": lambda s, a, b: pictures.error_against_level(of_blocks(b)),
+    "federations": lambda s, a, b: figures.federations(b),
+    "what_if": lambda s, a, b: pictures.dots(figures.tried(s, "what_if")),
     "paths": lambda s, a, b: figures.paths(s["walks"]),
     "one_round": lambda s, a, b: figures.one_round(s["walks"], 2, 3000),
     "theorem": lambda s, a, b: figures.bound(s["theorem"]),
@@ -133,7 +133,7 @@ def test_the_best_client_is_the_one_with_the_smallest_mean():
 
 
 def test_three_clients_on_blocks_are_compared_with_the_one_model_that_sees_all(before):
-    errors, _ = before
+    errors = before
     two, three = (errors[f"blocks/{K} clients{claims.EARLIER}"].isel(round=-1) for K in (2, 3))
     np.testing.assert_array_equal(two.sel(kind="centralised"), three.sel(kind="centralised"))
     assert three.level.values.tolist() == [3, 5, 11] and three.name == "3 clients on blocks, 1600 points"
