@@ -28,7 +28,7 @@ TEMPLATE = ROOT / "fedlib/pages/voila/share/voila/templates/fedlib"
 @pytest.mark.parametrize("name", PAGES)
 def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
     made = page.page(PAGES[name])
-    choice, words, stage = made.children
+    choice, _, words, stage = made.children
     gc.collect()
     threads, counts = threading.active_count(), {0: len(_instances)}
     for i in [*range(1, len(PAGES[name])), 0]:
@@ -50,7 +50,7 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
 
 
 def test_a_training_that_plays_ends_when_its_piece_is_left():
-    choice, _, stage = page.page(PAGES["fedsciml"]).children
+    choice, _, _, stage = page.page(PAGES["fedsciml"]).children
     play = stage.children[0].children[0].children[0]
     assert play.description == "Play"
     play.click()
@@ -74,7 +74,7 @@ def test_notebooks_are_a_title_and_a_line_and_the_index_names_them():
 
 
 def test_our_template_asks_nobody_else():
-    for path in TEMPLATE.iterdir():
+    for path in TEMPLATE.glob("*.*"):
         assert not re.search(r"(https?:)?//\w", path.read_text()), path.name
 
 
