@@ -252,7 +252,10 @@ def conjugate_gradients(
         least: ends when the gradient J^T (r + J d) + ridge d is by this factor smaller than J^T r.
     """
     J_and_r = [rows(experiment, points, theta) for points in parts(data) if len(points["w"])]
-    gathered = lambda v: sum(A.T @ (A @ v) for A in J_and_r)  # noqa: E731
+
+    def gathered(v: Tensor) -> Tensor:
+        return sum(A.T @ (A @ v) for A in J_and_r)
+
     sent = len(data.owners) * (len(theta) + 1) * theta.element_size()
     one = torch.eye(len(theta) + 1, dtype=theta.dtype)[-1]
     first = gathered(one)

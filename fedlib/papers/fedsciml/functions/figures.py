@@ -124,11 +124,12 @@ def solutions(experiments: Mapping[str, Experiment], histories: Mapping[str, His
 
 def tried(histories: Mapping[str, History], what: str) -> dict[str, xarray.DataArray]:
     """Federated errors (%) [level, seed] of the variants of a training, "what_if" or "fall"."""
-    return {
-        name.split("/")[1]: of_each(of).sel(kind="federated").isel(round=-1, drop=True)
-        for name, of in histories.items()
-        if name.startswith(f"{what}/")
-    }
+    return {name.split("/")[1]: at_the_end(of) for name, of in histories.items() if name.startswith(f"{what}/")}
+
+
+def at_the_end(history: History) -> xarray.DataArray:
+    """Federated errors (%) [level, seed]."""
+    return of_each(history).sel(kind="federated").isel(round=-1, drop=True)
 
 
 def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
@@ -137,8 +138,7 @@ def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
     if not variants or "slabs/coded" not in histories:
         return variants
     of = next(iter(variants.values()))
-    plain = of_each(histories["slabs/coded"]).sel(kind="federated").isel(round=-1, drop=True)
-    return {"as above": plain.reindex(level=of.level, seed=of.seed), **variants}
+    return {"as above": at_the_end(histories["slabs/coded"]).reindex(level=of.level, seed=of.seed), **variants}
 
 
 def stored_fall() -> dict[str, xarray.DataArray]:

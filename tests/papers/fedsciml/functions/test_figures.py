@@ -37,10 +37,6 @@ def before():
     return figures.earlier()
 
 
-def of_slabs(errors):
-    return {name: of for name, of in errors.items() if name.startswith("slabs")}
-
-
 def of_blocks(errors):
     return {name: of for name, of in errors.items() if name.startswith("blocks/") and "/2" not in name}
 
@@ -55,7 +51,8 @@ DRAW = {
     "fig2_w1": lambda s, a, b: figures.w1_curves(figures.w1_by_method()),
     "four_kinds": lambda s, a, b: figures.four_kinds(),
     "partition": lambda s, a, b: figures.draw_partition("xy", 3, 4),
-    "error_slabs": lambda s, a, b: pictures.error_against_level(of_slabs(b)),
+    "error_slabs": lambda s, a, b: pictures.error_against_level(claims.squares(a[1] | b)),
+    "slabs_coded": lambda s, a, b: pictures.solution(figures.solutions(a[0], s)["slabs/coded"], 2),
     "fall": lambda s, a, b: pictures.dots(figures.stored_fall(), {"1 %": 1.0}),
     "error_blocks": lambda s, a, b: pictures.error_against_level(of_blocks(b)),
     "federations": lambda s, a, b: figures.federations(b),
