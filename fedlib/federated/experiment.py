@@ -89,6 +89,7 @@ def weighted_mean_square(residuals: Callable) -> Callable:
     def loss(predict, batch):
         return (batch["w"][:, None] * residuals(predict, batch) ** 2).sum()
 
+    loss.sums_over_points = True  # so XLA may take them slice by slice
     return loss
 
 

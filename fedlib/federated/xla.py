@@ -1,13 +1,15 @@
 """Local steps, or whole rounds, as one program of XLA: the unchanged torch network, loss and optimiser, by way of JAX.
 
 One step of all rows is written down as operations of arrays by ``aten``; a loop over the steps around them is compiled,
-once per shape, in about a second.
+once per shape, in about a second. Where a client has more points than the cache holds, and its loss sums over them, a
+step goes through them slice by slice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,11 +20,12 @@ from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from .aten import InJax, in_jax
-from .backends import Backend, client_gradient, stepping
-from .batches import NUMBERS_AT_ONCE, Segment, batch_of
+from .backends import Backend, client_gradient, flat, stepping
+from .batches import NUMBERS_AT_ONCE, POINTS_PER_BLOCK, Segment, batch_of
 from .exchange import wire_of
 from .local import full, full_gradient, segments_in
 from .optimizers import Optimizer
+from .stack import as_dict
 
 ROUNDS = 512  # of a program at most: somebody may want to interrupt it
 
@@ -33,9 +36,17 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
     Raises (in training):
         NotImplementedError: a step uses an operation that ``aten`` does not know.
     """
-    gradient = client_gradient(net, loss)
-    step = stepping(net, gradient, optimizer)
-    return Backend("xla", steps_by(step, varied), partial(rounds_by, step, gradient))
+    step = Step(net, client_gradient(net, loss), optimizer, getattr(loss, "sums_over_points", False))
+    return Backend("xla", steps_by(step, varied), partial(rounds_by, step))
+
+
+class Step(NamedTuple):
+    """What a step is made of. sums_over_points: whether a loss is the sum of those of its points, and a gradient, too."""
+
+    net: nn.Module
+    gradient: Callable
+    optimizer: Optimizer
+    sums_over_points: bool = False
 
 
 def has_device(device: str) -> bool:
@@ -47,15 +58,14 @@ def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mappin
     """Whether ``aten`` has all operations of a step with such a batch [1, B, ...]."""
     theta = nn.utils.parameters_to_vector(net.parameters()).detach()[None].to(batch["w"].dtype)
     segment = Segment(1, 1, dict(batch), {})
-    step = stepping(net, client_gradient(net, loss), optimizer)
     try:
-        step_in_jax(step, theta, optimizer.init(theta), theta[:, :1], pool, segment)
+        step_in_jax(Step(net, client_gradient(net, loss), optimizer), theta, optimizer.init(theta), theta[:, :1], pool, segment)
     except NotImplementedError:
         return False
     return True
 
 
-def steps_by(step: Callable, varied: bool) -> Callable:
+def steps_by(step: Step, varied: bool) -> Callable:
     """A segment's steps as one compiled loop.
 
     varied: other shapes in every round. A program is compiled for every shape, so blocks are then filled up to the size
@@ -89,15 +99,64 @@ def steps_by(step: Callable, varied: bool) -> Callable:
     return steps
 
 
-def step_in_jax(step: Callable, theta, state, lr, pool, segment: Segment) -> InJax:
+def step_in_jax(step: Step, theta, state, lr, pool, segment: Segment) -> InJax:
     """(theta, state, lr, pool, fixed, drawn) -> theta, state, losses [n]: one step of a segment."""
+    slices = slices_of(segment) if step.sums_over_points else 1
+    if slices > 1:
+        return sliced(step, slices, theta, state, lr, segment)
+    one = stepping(step.net, step.gradient, step.optimizer)
 
     def pure(theta, state, lr, pool, fixed, drawn):
-        return theta, state, step(theta, state, lr, batch_of(pool, fixed, drawn))
+        return theta, state, one(theta, state, lr, batch_of(pool, fixed, drawn))
 
     return in_jax(
         pure, theta, state, lr, pool, segment.fixed, {name: value[0] for name, value in segment.drawn.items()}
     )
+
+
+def slices_of(segment: Segment) -> int:
+    """In how many slices the points of a fixed batch stay in the cache."""
+    return 1 if segment.drawn else -(-segment.fixed["w"].numel() // POINTS_PER_BLOCK["xla"])
+
+
+def sliced(step: Step, slices: int, theta, state, lr, segment: Segment) -> InJax:
+    """As ``step_in_jax``, with the gradient summed over slices of the points, one after the other in the cache.
+
+    A slice of a model alone is halved, as if two had the same parameters: XLA makes something slow of one row.
+    """
+    n, B = segment.fixed["w"].shape
+    copies = 2 if n == 1 else 1
+    size = -(-B // (slices * copies))
+
+    def cut(x, filling: str):
+        """[n, B, ...] -> [slices, n copies, size, ...], filled up with the last point."""
+        more = [(0, 0), (0, slices * copies * size - B), *[(0, 0)] * (x.ndim - 2)]
+        cuts = jnp.pad(x, more, filling).reshape(n, slices, copies * size, *x.shape[2:]).swapaxes(0, 1)
+        return cuts.reshape(slices, n * copies, size, *x.shape[2:])
+
+    def of_slice(theta, batch):
+        g, losses = step.gradient(as_dict(step.net, theta), batch)
+        return flat(g), losses
+
+    def moved(theta, state, lr, g):
+        step.optimizer.apply(theta, g, state, lr)
+        return theta, state
+
+    some = {name: x[:, :size].repeat_interleave(copies, 0) for name, x in segment.fixed.items()}
+    gradient = in_jax(of_slice, theta.repeat_interleave(copies, 0), some)
+    moved = in_jax(moved, theta, state, lr, theta)
+
+    def function(captured, theta, state, lr, pool, fixed, drawn):
+        def add(total, batch):
+            return jax.tree.map(jnp.add, total, gradient(captured[0], rows, batch)), None
+
+        rows = jnp.repeat(theta, copies, 0)
+        cuts = {name: cut(x, "constant" if name == "w" else "edge") for name, x in fixed.items()}
+        total, _ = lax.scan(add, (jnp.zeros_like(rows), jnp.zeros_like(rows[:, 0])), cuts)
+        g, losses = (x.reshape(n, copies, *x.shape[1:]).sum(1) for x in total)
+        return *moved(captured[1], theta, state, lr, g), losses
+
+    return InJax(function, [gradient.captured, moved.captured])
 
 
 def scanned(piece: InJax, steps: int, captured, pool, fixed, drawn, rows, lr):
@@ -111,7 +170,7 @@ def scanned(piece: InJax, steps: int, captured, pool, fixed, drawn, rows, lr):
 
 
 def rounds_by(
-    step: Callable, gradient: Callable, work, turn, mixed, served: list, r: int, example: tuple
+    step: Step, work, turn, mixed, served: list, r: int, example: tuple
 ) -> Callable | None:
     """Rounds of clients who all take part, as one compiled loop: local work, exchange, server.
 
@@ -127,7 +186,7 @@ def rounds_by(
     shared = Shared()
     plan = plan_of(work, turn, r)
     try:
-        rounds, *constant = whole_rounds(step, gradient, work, turn, mixed, served, plan, example)
+        rounds, *constant = whole_rounds(step, work, turn, mixed, served, plan, example)
     except NotImplementedError:
         return None
     owner = torch.as_tensor(turn.owner, device=work.home.device)
@@ -153,7 +212,7 @@ def rounds_by(
     return program
 
 
-def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example: tuple) -> tuple:
+def whole_rounds(step, work, turn, mixed, served, plan: list, example: tuple) -> tuple:
     """The program of ``rounds_by``, what its pieces captured, the pool, and the batches that stay the same.
 
     example: (x, kept, at_server) before a round. The program's body is three pieces: what begins a round and what ends
@@ -166,7 +225,7 @@ def whole_rounds(step, gradient, work, turn, mixed, served, plan: list, example:
     servers = [(server, rows, torch.as_tensor(place)[clients]) for server, rows, clients in served]
 
     def wire(x):
-        return wire_of(work, turn, mixed, lambda: full_gradient(work, gradient, x, turn))
+        return wire_of(work, turn, mixed, lambda: full_gradient(work, step.gradient, x, turn))
 
     def begin(x, kept):
         if work.reset_moments or optimizer.passing:

@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from fedlib.federated import aten, xla
-from fedlib.federated.batches import Local
+from fedlib.federated.batches import POINTS_PER_BLOCK, Local
+from fedlib.federated.experiment import weighted_mean_square
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import Server, adam, sgd
@@ -143,6 +144,33 @@ def test_xla_equals_the_plain_loop(pool):
         net, squared_error, pool, [fed], rounds=5, local=Local(3, "steps", 4), dtype=torch.float64, backend="xla"
     )
     torch.testing.assert_close(history.model(0), twin, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shards", [SHARDS, [np.arange(43)], [np.arange(20), np.arange(20, 43)]])
+@pytest.mark.parametrize("rule", [adam(), scaffold(adam())], ids=["adam", "scaffold"])
+def test_slices_of_the_points_are_the_whole(pool, monkeypatch, rule, shards):
+    """A loss that sums over points, in slices that hold 6 of them: ragged clients, two, one alone; in float64."""
+    monkeypatch.setitem(POINTS_PER_BLOCK, "xla", 6)
+    cuts, sliced = [], xla.sliced
+    monkeypatch.setattr(xla, "sliced", lambda step, slices, *more: cuts.append(slices) or sliced(step, slices, *more))
+    loss = weighted_mean_square(lambda predict, batch: predict(batch["x"]) - batch["y"][:, None])
+    net, how = mlp((2, 5, 1), nn.Tanh).double(), dict(rounds=3, local=Local(3), dtype=torch.float64, optimizer=rule)
+    one, other = (train(net, loss, pool, [Federation(shards, lr=0.05)], backend=b, **how) for b in ("eager", "xla"))
+    assert min(cuts) > 1
+    torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(one.losses, other.losses, rtol=0, atol=1e-12)
+
+
+def test_a_loss_that_is_no_sum_over_points_is_not_sliced(pool, monkeypatch):
+    """The root of a mean is not the sum of the roots of its slices."""
+
+    def root(predict, batch):
+        return squared_error(predict, batch).sqrt()
+
+    monkeypatch.setitem(POINTS_PER_BLOCK, "xla", 6)
+    net, how = mlp((2, 5, 1), nn.Tanh).double(), dict(rounds=3, local=Local(3), dtype=torch.float64)
+    one, other = (train(net, root, pool, [Federation(SHARDS)], backend=b, **how) for b in ("eager", "xla"))
+    torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=1e-12)
 
 
 def test_noise_comes_in_pieces(pool, monkeypatch):
