@@ -41,7 +41,7 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
 
 
 class Step(NamedTuple):
-    """What a step is made of. sums_over_points: whether a loss is the sum of those of its points, and a gradient, too."""
+    """What a step is made of. sums_over_points: whether its loss is the sum of its points'; then its gradient is."""
 
     net: nn.Module
     gradient: Callable
@@ -57,9 +57,9 @@ def has_device(device: str) -> bool:
 def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mapping, batch: Mapping) -> bool:
     """Whether ``aten`` has all operations of a step with such a batch [1, B, ...]."""
     theta = nn.utils.parameters_to_vector(net.parameters()).detach()[None].to(batch["w"].dtype)
-    segment = Segment(1, 1, dict(batch), {})
+    step, segment = Step(net, client_gradient(net, loss), optimizer), Segment(1, 1, dict(batch), {})
     try:
-        step_in_jax(Step(net, client_gradient(net, loss), optimizer), theta, optimizer.init(theta), theta[:, :1], pool, segment)
+        step_in_jax(step, theta, optimizer.init(theta), theta[:, :1], pool, segment)
     except NotImplementedError:
         return False
     return True
@@ -169,9 +169,7 @@ def scanned(piece: InJax, steps: int, captured, pool, fixed, drawn, rows, lr):
     return lax.scan(one, rows, drawn, length=steps)
 
 
-def rounds_by(
-    step: Step, work, turn, mixed, served: list, r: int, example: tuple
-) -> Callable | None:
+def rounds_by(step: Step, work, turn, mixed, served: list, r: int, example: tuple) -> Callable | None:
     """Rounds of clients who all take part, as one compiled loop: local work, exchange, server.
 
     example: (x, kept, at_server) before round r, see ``rounds.standing``.
