@@ -41,7 +41,11 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
 
 
 class Step(NamedTuple):
-    """What a step is made of. sums_over_points: whether its loss is the sum of its points'; then its gradient is."""
+    """What a step is made of.
+
+    sums_over_points: whether its loss, and so its gradient, is the sum of its points'. A loss says so by an attribute
+    of that name, as ``experiment.weighted_mean_square`` does.
+    """
 
     net: nn.Module
     gradient: Callable
@@ -101,7 +105,7 @@ def steps_by(step: Step, varied: bool) -> Callable:
 
 def step_in_jax(step: Step, theta, state, lr, pool, segment: Segment) -> InJax:
     """(theta, state, lr, pool, fixed, drawn) -> theta, state, losses [n]: one step of a segment."""
-    slices = slices_of(segment) if step.sums_over_points else 1
+    slices = number_of_slices(segment) if step.sums_over_points else 1
     if slices > 1:
         return sliced(step, slices, theta, state, lr, segment)
     one = stepping(step.net, step.gradient, step.optimizer)
@@ -114,7 +118,7 @@ def step_in_jax(step: Step, theta, state, lr, pool, segment: Segment) -> InJax:
     )
 
 
-def slices_of(segment: Segment) -> int:
+def number_of_slices(segment: Segment) -> int:
     """In how many slices the points of a fixed batch stay in the cache."""
     return 1 if segment.drawn else -(-segment.fixed["w"].numel() // POINTS_PER_BLOCK["xla"])
 

@@ -154,8 +154,9 @@ def test_slices_of_the_points_are_the_whole(pool, monkeypatch, rule, shards):
     cuts, sliced = [], xla.sliced
     monkeypatch.setattr(xla, "sliced", lambda step, slices, *more: cuts.append(slices) or sliced(step, slices, *more))
     loss = weighted_mean_square(lambda predict, batch: predict(batch["x"]) - batch["y"][:, None])
-    net, how = mlp((2, 5, 1), nn.Tanh).double(), dict(rounds=3, local=Local(3), dtype=torch.float64, optimizer=rule)
-    one, other = (train(net, loss, pool, [Federation(shards, lr=0.05)], backend=b, **how) for b in ("eager", "xla"))
+    net, feds = mlp((2, 5, 1), nn.Tanh).double(), [Federation(shards, lr=0.05)]
+    train_args = dict(rounds=3, local=Local(3), dtype=torch.float64, optimizer=rule)
+    one, other = (train(net, loss, pool, feds, backend=b, **train_args) for b in ("eager", "xla"))
     assert min(cuts) > 1
     torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=1e-12)
     np.testing.assert_allclose(one.losses, other.losses, rtol=0, atol=1e-12)
@@ -168,8 +169,8 @@ def test_a_loss_that_is_no_sum_over_points_is_not_sliced(pool, monkeypatch):
         return squared_error(predict, batch).sqrt()
 
     monkeypatch.setitem(POINTS_PER_BLOCK, "xla", 6)
-    net, how = mlp((2, 5, 1), nn.Tanh).double(), dict(rounds=3, local=Local(3), dtype=torch.float64)
-    one, other = (train(net, root, pool, [Federation(SHARDS)], backend=b, **how) for b in ("eager", "xla"))
+    net, train_args = mlp((2, 5, 1), nn.Tanh).double(), dict(rounds=3, local=Local(3), dtype=torch.float64)
+    one, other = (train(net, root, pool, [Federation(SHARDS)], backend=b, **train_args) for b in ("eager", "xla"))
     torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=1e-12)
 
 
