@@ -45,12 +45,16 @@ SAME = [
 SAME += ["maximum", "minimum"]
 
 
+def short_name(target) -> str:
+    """An operation's name without its overload: "add" of ``aten.add.Tensor``."""
+    return target.__name__.split(".")[0]
+
+
 def meaning(target) -> Callable:
     """The function of arrays for a node's target; NotImplementedError where there is none."""
-    name = target.__name__.split(".")[0]
     if target is operator.getitem:
         return target
-    if name not in TABLE:
+    if (name := short_name(target)) not in TABLE:
         raise NotImplementedError(
             f"{target}, which the loss, the network or the optimiser uses, has no meaning in fedlib/federated/aten.py; "
             "train with backend='eager', or add it there with its test"
@@ -162,6 +166,9 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "mul": operator.mul,
     "div": operator.truediv,
     "pow": operator.pow,
+    "addcmul": lambda x, a, b, value=1: x + value * a * b,
+    "addcdiv": lambda x, a, b, value=1: x + value * a / b,
+    "lerp": lambda a, b, weight: a + weight * (b - a),
     "reciprocal": lambda x: 1 / x,
     "rsqrt": lax.rsqrt,
     "sigmoid": jax.nn.sigmoid,
@@ -199,6 +206,7 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "cat": jnp.concatenate,
     "split": split,
     "split_with_sizes": split,
+    "unbind": lambda x, axis=0: list(jnp.moveaxis(x, axis, 0)),
     "index_select": lambda x, axis, i: jnp.take(x, i, axis=axis, mode="clip"),
     "index": indexed,
     "index_put": put,
@@ -207,7 +215,7 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "full": lambda shape, value, **kind: jnp.full(shape, value),
     "full_like": lambda x, value, **kind: jnp.full(x.shape, value),
     "scalar_tensor": lambda value, **kind: jnp.asarray(value),
-    "arange": lambda start, stop, step=1, **kind: jnp.arange(start, stop, step),
+    "arange": lambda *ends, **kind: jnp.arange(*ends),
 }
 
 
@@ -228,8 +236,8 @@ class InJax(NamedTuple):
 
 @cache
 def simpler() -> dict:
-    """Operation of torch -> a function that does the same with simpler ones."""
-    return dict(core_aten_decompositions().items())  # torch's own table does not know ``get``
+    """Operation of torch without a meaning here -> a function that does the same with simpler ones."""
+    return {op: simple for op, simple in core_aten_decompositions().items() if short_name(op) not in TABLE}
 
 
 def in_jax(function: Callable, *example) -> InJax:
@@ -244,7 +252,8 @@ def in_jax(function: Callable, *example) -> InJax:
 
     twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
     try:
-        graph = recorded(functionalize(pure), twice_is_two, simpler())
+        below_autograd = recorded(pure, twice_is_two)  # else torch loads its compiler, for gradients in functionalize
+        graph = recorded(functionalize(below_autograd), twice_is_two, simpler())
     except RuntimeError as error:  # of torch: it looks at a number, or has a gradient of its own
         raise NotImplementedError(f"torch cannot write this down; train with backend='eager' ({error})") from error
     captured = [getattr(graph, node.target) for node in graph.graph.find_nodes(op="get_attr")]

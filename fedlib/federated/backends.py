@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad_and_value, vmap
+from torch.func import functional_call, vmap
 
 from .batches import Segment, each_batch
 from .optimizers import Optimizer
@@ -33,7 +33,7 @@ class Backend(NamedTuple):
 def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
     """Step by step. One ordinary backward pass of the summed losses: rows are independent, so it is every row's own
     gradient, without what ``vmap(grad)`` costs."""
-    step = stepping(net, summed_gradient(net, loss), optimizer)
+    step = stepping(net, client_gradient(net, loss), optimizer)
 
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         return torch.stack([step(theta, state, lr, batch) for batch in each_batch(pool, segment)])
@@ -48,7 +48,7 @@ def replayed(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
     """``eager`` to the last bit, in half the time where models are small: the operations of a step are written down
     once per shape and then done again, without what finds them out (``vmap``, autograd). Loss and optimiser may do
     nothing but compute; where one looks at a number in a tensor, all steps are eager."""
-    step = stepping(net, summed_gradient(net, loss), optimizer)
+    step = stepping(net, client_gradient(net, loss), optimizer)
     seen, graphs = Counter(), {}
 
     def one(theta, state, lr, batch):
@@ -100,12 +100,8 @@ def of_one(net: nn.Module, loss: Callable) -> Callable:
 
 
 def client_gradient(net: nn.Module, loss: Callable) -> Callable:
-    """(parameters of n models, batch of n clients) -> (gradients, losses [n])."""
-    return vmap(grad_and_value(of_one(net, loss)))
-
-
-def summed_gradient(net: nn.Module, loss: Callable) -> Callable:
-    """As ``client_gradient``, by one backward pass through the sum of all losses."""
+    """(parameters of n models, batch of n clients) -> (gradients, losses [n]), by one backward pass through the sum of
+    all losses."""
     losses_of = vmap(of_one(net, loss))
 
     def gradient(params, batch):

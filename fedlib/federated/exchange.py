@@ -31,7 +31,7 @@ class Exchange(NamedTuple):
 
     def distinct(self, x: Tensor) -> Tensor:
         """U x [D, P], with x [n, P] of the clients at hand."""
-        return x.new_zeros(self.D, x.shape[1]).index_add_(0, self.to, self.share[:, None] * x[self.of])
+        return x.new_zeros(self.D, x.shape[1]).index_add(0, self.to, self.share[:, None] * x[self.of])
 
     def mix(self, x: Tensor) -> Tensor:
         """A x, with x [n, P] of the clients at hand; a new tensor."""

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
-from .backends import Backend, eager, replayed, summed_gradient, with_constants
+from .backends import Backend, client_gradient, eager, replayed, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
 from .checks import check_constants, check_noise
 from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
@@ -118,7 +118,7 @@ def prepared(
         noise=noise,
         optimizer=optimizer,
         reset_moments=reset_moments,
-        gradient=summed_gradient(net, loss),
+        gradient=client_gradient(net, loss),
         backend=chosen,
         dtype=dtype,
         first=np.full(len(sizes), np.nan),

@@ -7,8 +7,8 @@ levels and with the clients' distance w1 along them, and says (holds, why); None
 from collections.abc import Mapping
 
 import numpy as np
+import scipy
 import xarray
-from scipy.stats import spearmanr
 
 from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd
@@ -80,7 +80,9 @@ def layers(divergences: xarray.DataArray) -> xarray.DataArray:
 def grows(values: xarray.DataArray) -> bool | None:
     """Whether values [level] grow with the distance w1: Spearman's rank correlation above 0.7; None for three levels
     or fewer, which are in order by chance too often."""
-    return bool(spearmanr(values.w1.values, values.values).statistic > 0.7) if values.sizes["level"] > 3 else None
+    if values.sizes["level"] <= 3:
+        return None
+    return bool(scipy.stats.spearmanr(values.w1.values, values.values).statistic > 0.7)
 
 
 def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -> list[float]:
@@ -90,7 +92,7 @@ def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -
     """
     at = [metrics["levels"][name].index(n) for n in (levels or metrics["levels"][name])]
     weights = np.mean(metrics["weight_divergence"][name], 0)[at].T
-    return [spearmanr(np.array(metrics["w1"][name])[at], w).statistic for w in weights]
+    return [scipy.stats.spearmanr(np.array(metrics["w1"][name])[at], w).statistic for w in weights]
 
 
 def every(holds: list[bool | None]) -> bool | None:

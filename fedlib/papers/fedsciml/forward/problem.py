@@ -170,16 +170,19 @@ def helmholtz(k0: float = 4 * np.pi, side: int = 24, boundary: int = 96) -> Expe
         x = ((np.stack([i, j], 1)[:, None] + local) / s).reshape(-1, 2)
         return torch.as_tensor(x), owned(owner, 2)
 
+    def solution(x):
+        return (k0 * x[:, 0]).sin() * (k0 * x[:, 1]).sin()
+
     along = np.linspace(0, 1, boundary // 4, endpoint=False)
     frame = np.concatenate([[(z, 0), (1, z), (1 - z, 1), (0, 1 - z)] for z in along]) if boundary else None
     inner = np.arange(1, 61) / 61
     return pinn(
         "Helmholtz", (2, 64, 64, 64, 1), "xy", ("xx+yy",), activation=Sine,
         operator=lambda u: -u["xx+yy"] - k0**2 * u[""],
-        f=lambda x: k0**2 * (k0 * x).sin().prod(1),
+        f=lambda x: k0**2 * solution(x),
         g=lambda x: 0 * x[:, 0],
-        b=lambda x: (x * (1 - x)).prod(1),
-        solution=lambda x: (k0 * x).sin().prod(1),
+        b=lambda x: x[:, 0] * (1 - x[:, 0]) * x[:, 1] * (1 - x[:, 1]),
+        solution=solution,
         points=points, shared=frame, cut=2, level="blocks per axis", test=tensor_grid(inner, inner), rounds=2000,
     )  # fmt: skip
 
