@@ -6,8 +6,7 @@ import pytest
 
 from fedlib.files import ROOT
 from fedlib.notebook.report import paper_results
-from fedlib.notebook.run import rows_of
-from fedlib.notebook.verdicts import summary
+from fedlib.notebook.verdicts import rows_of, summary
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

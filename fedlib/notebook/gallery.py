@@ -10,8 +10,7 @@ import numpy as np
 
 from ..files import write_atomically
 from .profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
-from .run import rows_of
-from .verdicts import PART, Row, ours, said
+from .verdicts import PART, Row, ours, rows_of, said
 
 FEW = 4  # printed numbers that are in sight at once
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from .claims import all_claims, count, find, titled
 from .pages import columns
 from .profiles import FIGURES, read_result
-from .run import rows_of
-from .verdicts import CONSISTENT, HIGHER, LOWER, Row, summary, table
+from .verdicts import CONSISTENT, HIGHER, LOWER, Row, rows_of, summary, table
 
 
 def report(figures: Path = FIGURES) -> str:

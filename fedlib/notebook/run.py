@@ -18,7 +18,7 @@ from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
 from .profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
 from .settings import check
-from .verdicts import Measured, PaperNumber, Row, compare, judge, measured, ours, paper_numbers, table
+from .verdicts import Measured, PaperNumber, Row, compare, judge, measured, ours, paper_numbers, rows_of, table
 
 
 def environment() -> dict:
@@ -66,12 +66,6 @@ def committed(notebook: str, profile: str = "paper") -> dict:
     """The committed result of a notebook's paper profile (or another one); empty where there is none."""
     path = folder_of(notebook, profile, FIGURES) / "result.json"
     return read_result(path) if path.exists() else {}
-
-
-def rows_of(result: Mapping) -> list[Row]:
-    """The printed numbers that a result has, judged by today's rules."""
-    found = result.get("measured", {})
-    return compare({id: Measured(**kept) for id, kept in found.items() if id in paper_numbers()}, paper_numbers())
 
 
 class Run:

@@ -134,6 +134,12 @@ def compare(found: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -
     return [judge(numbers[id], ours) for id, ours in found.items()]
 
 
+def rows_of(result: Mapping) -> list[Row]:
+    """The printed numbers that a result has, judged by today's rules."""
+    kept = {id: Measured(**of) for id, of in result.get("measured", {}).items() if id in paper_numbers()}
+    return compare(kept, paper_numbers())
+
+
 # as text
 
 

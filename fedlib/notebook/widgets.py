@@ -222,10 +222,10 @@ def panel(notebook: str, **where) -> ipywidgets.VBox:
 
 
 def fresh_memory() -> None:
-    """Else Python's collector looks through all of torch now and then: a move that takes 0.4 s."""
-    gc.unfreeze()  # what an explorer before this one kept may go
-    gc.collect()
-    gc.freeze()
+    """Else Python's collector looks through all of torch now and then: a move that takes 0.4 s. Once is enough."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 def in_turn(act: Callable[[], None], pause: float = 0) -> Callable[..., None]:

@@ -11,9 +11,8 @@ from ..notebook.claims import all_claims, find
 from ..notebook.pages import png
 from ..notebook.profiles import FIGURES
 from ..notebook.report import extra_results, paper_results
-from ..notebook.run import rows_of
 from ..notebook.style import COLORS, panels
-from ..notebook.verdicts import CONSISTENT, PART, Row, ours, remark, said, summary
+from ..notebook.verdicts import CONSISTENT, PART, Row, ours, remark, rows_of, said, summary
 
 
 def html() -> str:

@@ -12,7 +12,7 @@ from fedlib.notebook.profiles import NOTEBOOKS, parameters_of, read_result
 from fedlib.notebook.run import Run
 from fedlib.notebook.settings import whole
 from fedlib.notebook.style import panels
-from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN
+from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN, rows_of
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_run_writes_figures_and_result(run):
     result = read_result(path)
     assert result["metrics"] == {"error": [1.0, 1.2], "count": 3}
     assert result["measured"]["fed-deeponet.table1.C20"] == {"values": [1.0, 1.2], "why": "", "bound": None}
-    assert [row.verdict for row in results.rows_of(result)] == [CONSISTENT, NOT_SEEN]
+    assert [row.verdict for row in rows_of(result)] == [CONSISTENT, NOT_SEEN]
     assert json.dumps(result, allow_nan=False)
     assert result["environment"]["versions"]["torch"].startswith("2.13.0")
     assert sorted(p.name for p in path.parent.iterdir()) == ["f.png", "result.json"]
