@@ -41,7 +41,8 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
         elif MOVES.search(cell.source) and not figures_of(cell.source):
             made.cells.append(new_markdown_cell(IN_LAB))
         else:
-            made.cells += [folded(cell), *committed(cell.source, folder_of(name, "paper", figures), words)]
+            add(made.cells, folded(cell))
+            made.cells += committed(cell.source, folder_of(name, "paper", figures), words)
     for cell in made.cells:
         if cell.cell_type == "markdown":  # a heading's anchor has capitals in JupyterLab only
             cell.source = re.sub(r"\]\(#[\w-]+\)", lambda link: link[0].lower(), cell.source)
@@ -59,6 +60,15 @@ def folded(cell: NotebookNode) -> NotebookNode:
     tag = "remove-input" if re.fullmatch(r"show\([^\n]*\)", cell.source.strip()) and cell.outputs else "hide-input"
     cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]
     return cell
+
+
+def add(cells: list[NotebookNode], cell: NotebookNode) -> None:
+    """Append a cell of code; where nothing is seen between it and the one before, both stand behind one fold."""
+    before = cells[-1] if cells and cells[-1].cell_type == "code" and not cells[-1].outputs else None
+    if before is None:
+        cells.append(cell)
+    else:
+        before.source, before.outputs = f"{before.source}\n\n\n{cell.source}", cell.outputs
 
 
 def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:

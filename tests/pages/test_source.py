@@ -44,6 +44,16 @@ def test_a_picture_that_the_words_show_is_not_shown_twice(figures):
     assert len(made(figures, new_code_cell('run.figure(fig, "two", alt="a")'), words)) == 3
 
 
+def test_code_between_which_nothing_is_seen_stands_behind_one_fold(figures):
+    output = new_output("stream", text="two\n")
+    first, words, last = made(
+        figures, new_code_cell("a = 1"), new_code_cell("b = 2"), new_code_cell("print(b)", outputs=[output]),
+        new_markdown_cell("Words."), new_code_cell("c = 3"),
+    )  # fmt: skip
+    assert first.source == "a = 1\n\n\nb = 2\n\n\nprint(b)" and first.outputs == [output]
+    assert words.source == "Words." and last.source == "c = 3"
+
+
 @pytest.mark.parametrize("call", ["pendulum_live.show('01')", "display(draw.fit_explorer(x))", "widgets.panel('99')"])
 def test_what_needs_a_kernel_is_named_and_gone(figures, call):
     (cell,) = made(figures, new_code_cell(call))
