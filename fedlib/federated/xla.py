@@ -28,6 +28,8 @@ from .optimizers import Optimizer
 from .stack import as_dict
 
 ROUNDS = 512  # of a program at most: somebody may want to interrupt it
+compiled = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
+"""A function of arrays as a program. The levels above 1 compile a quarter longer, and what they make is no faster."""
 
 
 def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = False) -> Backend:
@@ -92,7 +94,7 @@ def steps_by(step: Step, varied: bool) -> Callable:
         with jax.enable_x64(True):  # 64-bit numbers are what they are; it makes nothing of 32 bits wider
             if key not in programs:
                 piece = step_in_jax(step, theta, state, lr, pool, segment)
-                programs[key] = jax.jit(partial(scanned, piece, segment.steps)), piece.captured
+                programs[key] = compiled(partial(scanned, piece, segment.steps)), piece.captured
             program, captured = programs[key]
             constant = jax.tree.map(shared, (captured, pool, segment.fixed))
             after, losses = program(*constant, *jax.tree.map(array, (segment.drawn, (theta, state), lr)))
@@ -305,7 +307,7 @@ def whole_rounds(step, work, turn, mixed, served, plan: list, example: tuple) ->
         r, _, *result, of_last = lax.while_loop(goes_on, one, (0, True, x, x, kept, at_server, losses, of_last))
         return r, *result, of_last.T
 
-    return jax.jit(rounds), captured, dict(work.pool), [[s.fixed for s in segments] for _, segments in plan]
+    return compiled(rounds), captured, dict(work.pool), [[s.fixed for s in segments] for _, segments in plan]
 
 
 def plan_of(work, turn, r: int) -> list[tuple[slice, list[Segment]]]:
