@@ -4,7 +4,10 @@ What most notebooks need can be taken from here. It is looked up when it is aske
 not wait for torch.
 """
 
+import os
 from importlib import import_module
+
+os.environ.setdefault("POT_BACKEND_DISABLE_JAX", "1")  # POT gets numpy arrays here; else it loads JAX, half a second
 
 WHERE = {
     "Federation": "federated.federation",

@@ -42,7 +42,7 @@ def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
         for name, of in PAGES.items():
             for i, piece in enumerate(of):
                 first = run(page, f'box, leave = PAGES["{name}"][{i}].make()\nbox', "img[src^=blob]")
-                live = page.get_by_role("button", name="Play", exact=True).count() > 0
+                live = page.get_by_role("button", name="Play").count() > 0
                 rate = f"{1000 / rounds_a_second(page):.0f}" if live else ""
                 if live and not left:
                     left = starts_and_cancels(page)
@@ -62,9 +62,9 @@ def starts_and_cancels(page) -> str:
     (kernel,) = [p for p in psutil.Process().children(recursive=True) if "ipykernel_launcher" in " ".join(p.cmdline())]
     before = kernel.memory_info().rss, kernel.num_threads()
     for _ in range(STARTS):
-        page.get_by_role("button", name="Play", exact=True).click()
+        page.get_by_role("button", name="Play").click()
         page.wait_for_timeout(200)
-        page.get_by_role("button", name="Reset", exact=True).click()
+        page.get_by_role("button", name="Reset").click()
         page.wait_for_timeout(300)
     grown = (kernel.memory_info().rss - before[0]) / 1e6
     return f"{before[0] / 1e6:.0f} MB and {grown:+.0f} MB; {before[1]} and {kernel.num_threads()} threads"
@@ -97,7 +97,7 @@ def of_app(browser, own: Path) -> tuple[list[list[str]], str]:
         before = served.me.memory_info().rss, served.me.num_threads()
         for _ in range(STARTS):
             page, _ = visit("fedstnn")
-            page.get_by_role("button", name="Play", exact=True).click()
+            page.get_by_role("button", name="Play").click()
             page.wait_for_timeout(300)
             leave(page)
         served.wait_until_full()
