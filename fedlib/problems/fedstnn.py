@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import ndtr
+from scipy.stats import norm
 from torch import Tensor
 
 from ..federated.history import History
@@ -127,7 +127,7 @@ def quality(mean: np.ndarray, std: np.ndarray, f: np.ndarray, sigma: float) -> d
     RMSE of the mean; std: RMS of the spread over points; coverage: the probability that a new observation f + sigma e
     lies within mean +- 2 std (nominal 0.954).
     """
-    cover = ndtr((mean + 2 * std - f) / sigma) - ndtr((mean - 2 * std - f) / sigma)
+    cover = norm.cdf((mean + 2 * std - f) / sigma) - norm.cdf((mean - 2 * std - f) / sigma)
     return {"RMSE": rms(mean - f), "std": rms(std), "coverage": cover.mean(1)}
 
 
