@@ -22,10 +22,7 @@ NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
 HOW = {"workers", "backend", "device", "processes", "compile"}
 """Parameters that say how a run is computed, not what; the last two are gone, but older results have them."""
 UNUSED = "of problems that this profile does not run"
-OTHERS = {"poisson_seeds", "helmholtz_side", "helmholtz_boundary", "piece", "gap_level", "gap_rules", "gap_E"}
 OLD = {
-    "05_pinn_forward/allen_cahn_2": (UNUSED, OTHERS),
-    "05_pinn_forward/allen_cahn_3": (UNUSED, OTHERS),
     "05_pinn_forward/allen_cahn_sine": (UNUSED, {"poisson_seeds"}),
     "06_pinn_inverse/paper": ("C every 100 epochs, residuals at the ends", {"evaluations", "inside", "more", "stop"}),
     "06_pinn_inverse/seeds": ("C every 100 epochs", {"evaluations", "inside", "more", "stop"}),

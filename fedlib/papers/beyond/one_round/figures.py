@@ -187,7 +187,7 @@ def places(results: Mapping[str, History | xarray.Dataset]) -> list[Place]:
                     seconds = float(results[f"one_round_{name}"].seconds.sel(level=level).mean())
                 sent = float(way.bytes.sel(level=level).isel(round=-1))
                 of.append(Place(title, way.label, last.values.ravel(), int(way.error["round"][-1]), sent, seconds))
-    whole = committed("05_pinn_forward", "allen_cahn_2")["metrics"]["error_percent"]["allen_cahn_2"]
+    whole = committed("05_pinn_forward")["metrics"]["error_percent"]["allen_cahn_2"]
     network = 4.0 * 8577
     of.append(
         Place("Allen-Cahn, 2 pieces", "FedAvg, as printed", np.array(whole["federated"])[:, 0], 10_000, 1e4 * network)

@@ -133,7 +133,7 @@ def printed(name: str, levels: list[int]) -> list[int]:
     return [n for n in levels if n not in ONLY_CODE.get(name, ())]
 
 
-SECOND = "first and last of eight levels, one seed, T = 50 000, tanh (two clients also sine)"
+ALLEN_CAHN = "three of eight levels, one seed, T = 50 000, tanh as coded"
 
 PANELS = (
     Panel("Fig. 7A", "section 4, error_level", "Poisson, n = 6 to 32 of the paper and 2, 4 of the code, twenty seeds",
@@ -146,10 +146,10 @@ PANELS = (
            "fedsciml.q3.helmholtz.isolated")),
     Panel("Fig. 8B", "B4, divergence", "the same", ("fedsciml.q5.layers", "fedsciml.q5.slope")),
     Panel("Fig. 8C, D, E", "B3, helmholtz_coarse and helmholtz_fine", "2 x 2 and 24 x 24 blocks, first seed"),
-    Panel("Fig. 9A", "B2, earlier runs", f"Allen-Cahn, two clients: {SECOND}",
+    Panel("Fig. 9A", "section 4, error_level", f"two clients: {ALLEN_CAHN}",
           ("fedsciml.q1.allen_cahn_2", "fedsciml.q3.allen_cahn_2.federated", "fedsciml.q3.allen_cahn_2.isolated",
            "fedsciml.q7.allen_cahn_2")),
-    Panel("Fig. 9B", "B2, earlier runs", f"three clients, half of the points: {SECOND}",
+    Panel("Fig. 9B", "section 4, error_level", f"three clients: {ALLEN_CAHN}",
           ("fedsciml.q1.allen_cahn_3", "fedsciml.q3.allen_cahn_3.federated", "fedsciml.q3.allen_cahn_3.isolated",
            "fedsciml.q7.allen_cahn_3")),
     Panel("Fig. 9C, D, E", "B3, allen_cahn_2_coarse and _fine", "n = 2 and 40"),
