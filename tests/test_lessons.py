@@ -15,6 +15,7 @@ from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
 from fedlib.notebook import pictures
 from fedlib.notebook.profiles import FIGURES, NOTEBOOKS
+from fedlib.notebook.run import committed
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
 from fedlib.papers.beyond.one_round import figures as one_round_figures
@@ -204,6 +205,33 @@ def test_05_alone_the_bends_are_right_and_the_curve_is_not(poisson):
     bend, right_bend = (np.gradient(np.gradient(u, x), x) for u in (alone, truth))
     assert np.abs(bend - right_bend)[left].mean() < 0.1 * np.abs(right_bend)[left].mean()
     assert np.abs(alone - truth)[left].mean() > 0.2
+
+
+def test_05_allen_cahn_is_told_as_it_is():
+    """Of the stored trainings, and of the earlier run with sine."""
+    text, said = text_of(parts("05_pinn_forward")[1]), {}
+    for name in ("allen_cahn_2", "allen_cahn_3"):
+        history = of_each(stored("05_pinn_forward", name)).isel(seed=0)
+        levels = sorted(history.level.values)[:: len(history.level) // 2]
+        of = {kind: [history[-1].sel(kind=kind, level=n).item() for n in levels] for kind in history.kind.values}
+        coarse, middle, fine = of["federated"]
+        assert middle < coarse and fine < 1.2 * middle, "no jump"
+        assert all(f < alone for f, alone in zip(of["federated"][:2], of["isolated"][:2], strict=True))
+        early = history.sel(round=6000, kind="isolated", level=levels[-1]).item()
+        assert early > fine, "so the federation would win"
+        said[name] = *(f"{of[k][-1]:.1f}" for k in ("federated", "isolated", "centralised")), f"{early:.1f}", of
+    assert "(three of eight levels, one seed, no jump)" in text
+    (*two, two_early, of_two), (*three, three_early, of_three) = said.values()
+    f, alone = of_two["federated"], of_two["isolated"]
+    assert f"{f[0]:.1f} % against {alone[0]:.0f} % alone at n = 2, and {f[1]:.1f} against {alone[1]:.1f} % at" in text
+    f, alone = of_three["federated"], of_three["isolated"]
+    assert f"{f[0]:.0f} against {alone[0]:.0f} % at n = 3, and {f[1]:.1f} against {alone[1]:.0f} % at n = 15" in text
+    assert f"are {', '.join(two)} % with two clients, and {', '.join(three)} % with three" in text
+    assert f"There ours have {two_early} and {three_early} %" in text
+    sine = committed("05_pinn_forward", "allen_cahn_sine")["metrics"]["error_percent"]["allen_cahn_2"]
+    (f, alone, central) = (sine[kind][0] for kind in ("federated", "isolated", "centralised"))
+    ends = f"federated {f[0]:.0f} and {f[1]:.0f} %, alone {alone[0]:.0f} and {alone[1]:.0f} %"
+    assert f"{ends}, centralised {central[0]:.0f} %" in text
 
 
 def test_05_what_the_sentence_above_the_live_piece_says_is_seen():
