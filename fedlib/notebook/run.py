@@ -18,7 +18,7 @@ from ..files import ROOT, replacing, write_atomically
 from . import claims, models, pages
 from .profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
 from .settings import check
-from .verdicts import Measured, PaperNumber, Row, compare, judge, measured, ours, paper_numbers, rows_of, table
+from .verdicts import Measured, PaperNumber, Row, judge, measured, ours, paper_numbers, printed_of, rows_of, table
 
 
 def environment() -> dict:
@@ -156,7 +156,7 @@ class Run:
 
     def rows(self) -> list[Row]:
         """Those of the measured numbers that the paper prints, and ratios of them."""
-        return compare({id: m for id, m in self.measured.items() if id in paper_numbers()}, paper_numbers())
+        return printed_of(self.measured)
 
     def table(self) -> None:
         """Show paper | ours | verdict, beside the committed result of the paper profile."""

@@ -136,8 +136,12 @@ def compare(found: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -
 
 def rows_of(result: Mapping) -> list[Row]:
     """The printed numbers that a result has, judged by today's rules."""
-    kept = {id: Measured(**of) for id, of in result.get("measured", {}).items() if id in paper_numbers()}
-    return compare(kept, paper_numbers())
+    return printed_of({id: Measured(**kept) for id, kept in result.get("measured", {}).items()})
+
+
+def printed_of(found: Mapping[str, Measured]) -> list[Row]:
+    """Those of the measured numbers that the paper prints, and ratios of them."""
+    return compare({id: kept for id, kept in found.items() if id in paper_numbers()}, paper_numbers())
 
 
 # as text

@@ -64,11 +64,11 @@ def folded(cell: NotebookNode) -> NotebookNode:
 
 def add(cells: list[NotebookNode], cell: NotebookNode) -> None:
     """Append a cell of code; where nothing is seen between it and the one before, both stand behind one fold."""
-    before = cells[-1] if cells and cells[-1].cell_type == "code" and not cells[-1].outputs else None
-    if before is None:
-        cells.append(cell)
+    if cells and cells[-1].cell_type == "code" and not cells[-1].outputs:
+        cells[-1].source += f"\n\n\n{cell.source}"
+        cells[-1].outputs = cell.outputs
     else:
-        before.source, before.outputs = f"{before.source}\n\n\n{cell.source}", cell.outputs
+        cells.append(cell)
 
 
 def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:

@@ -7,8 +7,8 @@ levels and with the clients' distance w1 along them, and says (holds, why); None
 from collections.abc import Mapping
 
 import numpy as np
-import scipy
 import xarray
+from scipy.stats import spearmanr
 
 from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd
@@ -80,9 +80,7 @@ def layers(divergences: xarray.DataArray) -> xarray.DataArray:
 def grows(values: xarray.DataArray) -> bool | None:
     """Whether values [level] grow with the distance w1: Spearman's rank correlation above 0.7; None for three levels
     or fewer, which are in order by chance too often."""
-    if values.sizes["level"] <= 3:
-        return None
-    return bool(scipy.stats.spearmanr(values.w1.values, values.values).statistic > 0.7)
+    return bool(spearmanr(values.w1.values, values.values).statistic > 0.7) if values.sizes["level"] > 3 else None
 
 
 def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -> list[float]:
@@ -92,7 +90,7 @@ def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -
     """
     at = [metrics["levels"][name].index(n) for n in (levels or metrics["levels"][name])]
     weights = np.mean(metrics["weight_divergence"][name], 0)[at].T
-    return [scipy.stats.spearmanr(np.array(metrics["w1"][name])[at], w).statistic for w in weights]
+    return [spearmanr(np.array(metrics["w1"][name])[at], w).statistic for w in weights]
 
 
 def every(holds: list[bool | None]) -> bool | None:
@@ -146,7 +144,7 @@ PANELS = (
            "fedsciml.q3.helmholtz.isolated")),
     Panel("Fig. 8B", "B4, divergence", "the same", ("fedsciml.q5.layers", "fedsciml.q5.slope")),
     Panel("Fig. 8C, D, E", "B3, helmholtz_coarse and helmholtz_fine", "2 x 2 and 24 x 24 blocks, first seed"),
-    Panel("Fig. 9A", "section 4, error_level", f"two clients: {ALLEN_CAHN}",
+    Panel("Fig. 9A", "section 4, error_level", f"Allen-Cahn, two clients: {ALLEN_CAHN}",
           ("fedsciml.q1.allen_cahn_2", "fedsciml.q3.allen_cahn_2.federated", "fedsciml.q3.allen_cahn_2.isolated",
            "fedsciml.q7.allen_cahn_2")),
     Panel("Fig. 9B", "section 4, error_level", f"three clients: {ALLEN_CAHN}",

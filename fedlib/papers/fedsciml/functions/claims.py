@@ -7,9 +7,9 @@ A claim gets errors (%) after training by name [kind, level, seed], with w1 alon
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy
 import torch
 import xarray
+from scipy.stats import spearmanr
 
 from ....federated.experiment import data_of
 from ....federated.heterogeneity import mean_pairwise_w1
@@ -125,7 +125,7 @@ def correlates(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]], least: float 
     """Whether Spearman's rank correlation of all pairs of values reaches ``least``; three levels are needed."""
     if any(len(values) < 3 for _, values in pairs.values()):
         return untold("three levels are needed")
-    rho = {name: float(scipy.stats.spearmanr(*pair).statistic) for name, pair in pairs.items()}
+    rho = {name: float(spearmanr(*pair).statistic) for name, pair in pairs.items()}
     return min(rho.values()) >= least, ", ".join(f"{name} {r:.2f}" for name, r in rho.items())
 
 
