@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pooch
-from requests.exceptions import RequestException
 
 from .files import ROOT, write_atomically
 
@@ -99,6 +98,8 @@ def verify_blob(path: Path, expected: str | None) -> None:
 
 def download(path: Path, urls: Sequence[str], expected: str | None) -> Path:
     """Fetch to a temporary name, verify, rename: pooch does that; here are the mirrors and one clear error."""
+    from requests.exceptions import RequestException  # takes half a second, and the file is nearly always there
+
     failures = []
     for url in urls:
         try:

@@ -102,7 +102,7 @@ PIXELS = (0.1307, 0.3081)  # mean and st.dev. of MNIST's training pixels, as in 
 
 def normalised(data: dict[str, tuple[Tensor, Tensor]]) -> dict[str, tuple[Tensor, Tensor]]:
     """The same digits with pixels (x - 0.1307) / 0.3081, as the lineage's code has them."""
-    return {split: ((x - PIXELS[0]) / PIXELS[1], y) for split, (x, y) in data.items()}
+    return {split: ((x - PIXELS[0]).div_(PIXELS[1]), y) for split, (x, y) in data.items()}
 
 
 class Clients(NamedTuple):

@@ -34,14 +34,22 @@ class CNN(nn.Module):
         """x [n, 784] -> logits [n, 10]. noise [n, 70]: standard normal, drops a unit where it is negative."""
         if attack and self.theta is not None:
             x = x + self.theta
-        a = relu(max_pool2d(self.conv1(x.unflatten(-1, (1, 28, 28))), 2))
+        a = relu(pooled(self.conv1(x.unflatten(-1, (1, 28, 28)))))
         a = self.conv2(a)
         if noise is not None:
             a = a * keep(noise[:, :20, None, None])
-        a = relu(self.hidden(relu(max_pool2d(a, 2)).flatten(1)))
+        a = relu(self.hidden(relu(pooled(a)).flatten(1)))
         if noise is not None:
             a = a * keep(noise[:, 20:])
         return self.out(a)
+
+
+def pooled(x: Tensor) -> Tensor:
+    """The largest of each 2 x 2 pixels. Torch's max pooling also notes which one, and takes ten times as long."""
+    if torch.is_grad_enabled():
+        return max_pool2d(x, 2)
+    rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
+    return torch.maximum(rows[..., ::2], rows[..., 1::2])
 
 
 def keep(noise: Tensor) -> Tensor:

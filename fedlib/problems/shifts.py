@@ -1,6 +1,7 @@
 """Affine distribution shifts: every client sees the same digits through a map of its own (FedDRO, Section 2)."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +28,17 @@ LEVELS = (0.05, 0.15, 0.25, 0.35, 0.45)  # of delta, for five clients (Section 2
 READINGS = ("client", "shared", "levels", "gain")
 
 
-def affine_shift(level: float, rng: np.random.Generator, delta: np.ndarray) -> Shift:
-    """x' = (I + level / sqrt(d) G) x + delta [d], G standard normal (Reisizadeh et al. 2020, which the paper cites)."""
-    d = len(delta)
-    return Shift(level / d**0.5 * rng.standard_normal((d, d)), delta)
+def affine_shift(level: float, G: np.ndarray, delta: np.ndarray) -> Shift:
+    """x' = (I + level / sqrt(d) G) x + delta; G [d, d] standard normal (Reisizadeh et al. 2020, which the paper cites)."""
+    return Shift(level / len(G) ** 0.5 * G, delta)
+
+
+@lru_cache(maxsize=10)  # 5 MB each; every size of the shift needs those of the five clients
+def normal(shape: tuple[int, ...], *key) -> np.ndarray:
+    """The same standard normal numbers for the same key of ``stream``; not to be written to."""
+    numbers = stream(*key).standard_normal(shape)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def client_shift(client: int, level: float, seed: int, reading: str = "client", d: int = 784) -> Shift:
@@ -45,9 +53,9 @@ def client_shift(client: int, level: float, seed: int, reading: str = "client", 
     printed = LEVELS[client % len(LEVELS)]
     if reading == "gain":
         return Shift(level - 1, printed)
-    z = stream(seed, "delta", client).standard_normal(d)
-    rng = stream(seed, "Lambda") if reading == "shared" else stream(seed, "Lambda", client)
-    return affine_shift(level, rng, (printed if reading == "levels" else level) * z)
+    z = normal((d,), seed, "delta", client)
+    G = normal((d, d), seed, "Lambda") if reading == "shared" else normal((d, d), seed, "Lambda", client)
+    return affine_shift(level, G, (printed if reading == "levels" else level) * z)
 
 
 def shifted(clients: Clients, level: float, seed: int, reading: str = "client") -> Clients:

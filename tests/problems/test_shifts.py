@@ -35,7 +35,7 @@ def test_size_of_the_shift():
     x = np.ones((1, 100))
     sizes = [((client_shift(0, 3.0, s, d=100)(x) - x) ** 2).sum() for s in range(300)]
     assert np.mean(sizes) == pytest.approx(9 * 2 * 100, rel=0.03)
-    matrix = affine_shift(3.0, stream(0, "G"), np.zeros(100)).gain
+    matrix = affine_shift(3.0, stream(0, "G").standard_normal((100, 100)), np.zeros(100)).gain
     assert (matrix**2).sum() == pytest.approx(9 * 100, rel=0.05)
 
 
