@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import ot
 
-
 EXACT = {"numItermax": 1_000_000, "center_dual": False, "check_marginals": False}
 """For POT: enough steps; duals, which nobody reads, as they come, for clouds are so small that this counts."""
 
