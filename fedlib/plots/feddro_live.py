@@ -8,6 +8,7 @@ from ..notebook.style import COLORS
 from ..notebook.watching import Moment, Training
 from ..notebook.widgets import slider
 from ..problems import feddro_live as problem
+from ..problems.feddro import answers
 
 ALT = (
     "left above a digit as five clients see it, and carried to the barycenter; below the share of clean digits that "
@@ -34,7 +35,7 @@ def read(training: Training, moment: Moment) -> dict[str, np.ndarray]:
     rows = moment.done.after if moment.averaged else moment.walk[:, 0]
     models = torch.stack([rows[own][0] for own in training.where().values()])
     distinct, which = models.unique(dim=0, return_inverse=True)  # both start from the same one
-    right = (training.of(distinct, lambda predict: predict(x).argmax(1)) == y)[which].double()
+    right = (training.of(distinct, lambda predict: answers(predict, x)) == y)[which].double()
     shares = torch.stack([100 * right[:, y == digit].mean(1) for digit in range(10)], 1).numpy()
     return dict(zip(training.where(), shares, strict=True))
 
@@ -61,7 +62,7 @@ def show() -> None:
         "10", problem.training, scene, ALT, panels=2,
         level=slider([0.2, 0.5, 2.0, 5.0], 2.0, "shift |Λ|", "How far each client's map moves its digits."),
         atoms=slider([1, 2, 5, 10], 5, "atoms", "Points of the barycenter for each digit."),
-        rounds=slider([0, 1, 2, 6, 12], 6, "rounds for Q", "Rounds in which the barycenter Q is looked for."),
+        rounds=slider([0, 1, 2, 4, 8], 4, "rounds for Q", "Rounds in which the barycenter Q is looked for."),
         E=slider([1, 2, 5, 10], 2, "local steps"),
         lr=slider([0.01, 0.05, 0.1], 0.05, "rate"),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from ..federated.optimizers import sgd
 from ..notebook.watching import Training
 from .barycenters import World, worlds
 from .digits import deal_digits, normalised, small_digits
-from .feddro import CNN, classification
+from .feddro import CNN, answers, classification
 
 K, EACH, TESTED = 5, 50, 100  # so few that a slider answers soon
 ON_Q, RAW = "on the barycenter", "FedAvg on what they see"
@@ -29,7 +29,7 @@ def world(level: float, atoms: int, rounds: int) -> World:
     return worlds(clients, [level], 0, "shared", atoms, rounds)[level]
 
 
-def training(level: float = 2.0, atoms: int = 5, rounds: int = 6, E: int = 2, lr: float = 0.05) -> Training:
+def training(level: float = 2.0, atoms: int = 5, rounds: int = 4, E: int = 2, lr: float = 0.05) -> Training:
     """FedAvg on the mapped digits, beside FedAvg on what the clients see; E steps of SGD with batches of 10.
 
     Without the ascent on theta_i. error: share (%) of clean test digits that a model reads wrongly.
@@ -47,6 +47,6 @@ def training(level: float = 2.0, atoms: int = 5, rounds: int = 6, E: int = 2, lr
     how = dict(local=Local(E, batch_size=10), noise=CNN.NOISE, optimizer=sgd(0.5), reset_moments=True)
 
     def wrong(predict):
-        return 100 * (predict(x).argmax(1) != y).float().mean()
+        return 100 * (answers(predict, x) != y).float().mean()
 
     return Training(CNN(), classification, pool, federations, how | {"dtype": torch.float32}, wrong, of)
