@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch._decomp import core_aten_decompositions
 from torch.func import functionalize
-from torch.fx import GraphModule, map_arg
+from torch.fx import GraphModule, Node, map_arg
 
 from .recording import recorded
 
@@ -265,18 +265,32 @@ def as_jax(graph: GraphModule) -> Callable:
     """The function of arrays that a graph is: (what it captured, its arguments) -> results, all of them lists."""
     nodes = list(graph.graph.nodes)
     operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
+    turned = {node: source for node in operations if (source := product_turned_by(node))}
 
     def function(captured, given):
         sources, values = {"get_attr": iter(captured), "placeholder": iter(given)}, {}
         for node in nodes[:-1]:
             if node.op in sources:
                 values[node] = next(sources[node.op])
+            elif node in turned and values[turned[node]].shape == values[node.args[0]].shape:
+                A, B = (values[factor].swapaxes(1, 2) for factor in turned[node].args)
+                values[node] = B @ A  # (A B)^T = B^T A^T: XLA would compute A B and copy it
             else:
                 result = operations[node](*map_arg(node.args, values.get), **map_arg(node.kwargs, values.get))
                 values[node] = of_the_kind(node, result)
         return [values[node] for node in nodes[-1].args[0]]
 
     return function
+
+
+def product_turned_by(node: Node) -> Node | None:
+    """The product of matrices [n, a, b] whose result, or a view of it, a node turns into [n, b, a]."""
+    if short_name(node.target) != "permute" or list(node.args[1]) != [0, 2, 1]:
+        return None
+    source = node.args[0]
+    while source.op == "call_function" and short_name(source.target) in ("view", "_unsafe_view"):
+        source = source.args[0]
+    return source if source.op == "call_function" and short_name(source.target) == "bmm" else None
 
 
 def of_the_kind(node, result):

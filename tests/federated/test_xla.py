@@ -1,5 +1,7 @@
 """The steps as one program of XLA are the steps that torch takes."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -282,6 +284,25 @@ def test_every_meaning_is_tested():
     same = {"var_mean", "clone", "alias", "detach", "lift_fresh_copy", "_unsafe_view", "split", "split_with_sizes"}
     tested = {getattr(target, "overloadpacket", target).__name__ for target, *_ in CASES}
     assert set(aten.TABLE) - same == tested
+
+
+@pytest.mark.parametrize(
+    ("function", "last"),
+    [
+        (lambda A, B: torch.bmm(A, B).view(2, 3, 5).transpose(1, 2) * 1, "dot_general"),
+        (lambda A, B: torch.bmm(A, B).view(2, 5, 3).transpose(1, 2) * 1, "transpose"),  # no longer the product
+        (lambda A, B: torch.bmm(A, B).transpose(0, 1) * 1, "transpose"),
+    ],
+)
+def test_a_turned_product_is_the_product_of_turned_factors(function, last):
+    """XLA would compute A B and copy it: a tenth of a round, for the gradients of weights come so."""
+    A, B = (
+        torch.as_tensor(stream(0, name).normal(size=(2, *of))).float() for name, of in (("A", (3, 4)), ("B", (4, 5)))
+    )
+    given, run = [jnp.asarray(x.numpy()) for x in (A, B)], aten.in_jax(function, A, B)
+    np.testing.assert_allclose(run([], *given), function(A, B), rtol=1e-5)
+    steps = [step.primitive.name for step in jax.make_jaxpr(run.function)([], *given).eqns]
+    assert [step for step in steps if step in ("dot_general", "transpose")][-1] == last
 
 
 def test_variance_and_mean():
