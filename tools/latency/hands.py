@@ -46,7 +46,7 @@ MOVES = """(inputs) => {  // every slider through all its places: how long until
         for (let value = +input.min; value <= +input.max; value++) {
             const start = performance.now();
             input.value = value;
-            input.dispatchEvent(new Event("input"));
+            input.dispatchEvent(new Event("input", { bubbles: true }));
             pen.getImageData(0, 0, 1, 1);  // what was drawn is there
             times.push(performance.now() - start);
         }
