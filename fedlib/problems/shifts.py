@@ -29,7 +29,10 @@ READINGS = ("client", "shared", "levels", "gain")
 
 
 def affine_shift(level: float, G: np.ndarray, delta: np.ndarray) -> Shift:
-    """x' = (I + level / sqrt(d) G) x + delta, G [d, d] standard normal (Reisizadeh et al. 2020, cited there)."""
+    """x' = (I + level / sqrt(d) G) x + delta, G [d, d] standard normal.
+
+    After Reisizadeh et al. 2020, which the paper cites.
+    """
     return Shift(level / len(G) ** 0.5 * G, delta)
 
 
