@@ -62,6 +62,11 @@ def test_exact_interpolant_splits_the_distance(n, m, t, p, seed):
     assert wasserstein(eta, Y, p) == pytest.approx((1 - t) * W, rel=1e-9)
 
 
+def test_a_cloud_stays_where_it_is():
+    X = Measure(stream(0, "cloud").normal(size=(7, 3)), stream(0, "w").dirichlet(np.ones(7)))
+    np.testing.assert_allclose(plan(X, X), plan(X, Measure(X.x.copy(), X.w)), atol=1e-16)
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_interpolant_endpoints(exact):
     X, Y = clouds(12, 12, 2)

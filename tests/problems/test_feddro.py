@@ -18,8 +18,16 @@ from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.problems.barycenters import class_barycenters, noise_start
 from fedlib.problems.digits import Clients
-from fedlib.problems.feddro import CNN, ascend, classification, descent_ascent, learn, share_read
+from fedlib.problems.feddro import CNN, ascend, classification, descent_ascent, learn, pooled, share_read
 from fedlib.streams import stream, torch_stream
+
+
+def test_pooling_without_a_gradient_is_pooling():
+    x = torch.as_tensor(stream(0, "x").normal(size=(3, 2, 8, 6)))
+    x[0] = 1.0  # all alike
+    with torch.no_grad():
+        unwatched = pooled(x)
+    torch.testing.assert_close(unwatched, pooled(x.requires_grad_()).detach(), rtol=0, atol=0)
 
 
 class Small(nn.Module):
