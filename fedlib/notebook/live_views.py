@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..federated.partitions import private
 from .pictures import shade
-from .style import CLIENTS, COLORS, DASHES, MARKERS, growth
+from .style import CLIENTS, COLORS, DASHES, MARKERS, growth, set_ticks
 from .watching import Moment, Training
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
@@ -119,7 +119,7 @@ def draw_errors(ax, past: Mapping[str, list]) -> None:
             color, ls = LINES.get(name, (COLORS["federated"], "-"))
             ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
     ax.set(yscale="log", ylim=(0.5, 500), ylabel="error (%)")
-    ax.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+    set_ticks(ax.yaxis, [1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
     rounds_axis(ax, max((values[-1][0] for values in past.values()), default=1))
     if past:
         ax.legend(loc="lower left")
@@ -130,7 +130,7 @@ def rounds_axis(ax, last: int) -> None:
     end = next(end for end in ENDS if end >= min(last, ENDS[-1]))
     ax.set(xscale="log", xlim=(0.9, 1.05 * end), xlabel="round")
     ticks = [10**i for i in range(6) if 10**i <= end]
-    ax.set_xticks(ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
+    set_ticks(ax.xaxis, ticks, [f"{tick:,}".replace(",", " ") for tick in ticks])
     ax.minorticks_off()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ..notebook import live
-from ..notebook.style import COLORS
+from ..notebook.style import COLORS, set_ticks
 from ..notebook.watching import Moment, Training
 from ..notebook.widgets import slider
 from ..problems import feddro_live as problem
@@ -44,8 +44,9 @@ def scene(axes, training: Training, moment: Moment) -> None:
     """Above what is seen and what it becomes, below what the models read."""
     above, below = axes
     above.imshow(tiles(training.more), cmap="gray", vmin=0, vmax=1)
-    above.set_yticks([SIDE / 2, 1.5 * SIDE + GAP], ["seen", "carried"])
-    above.set_xticks([SIDE / 2 + k * (SIDE + GAP) for k in range(problem.K)], [f"{k + 1}" for k in range(problem.K)])
+    set_ticks(above.yaxis, [SIDE / 2, 1.5 * SIDE + GAP], ["seen", "carried"])
+    clients = range(problem.K)
+    set_ticks(above.xaxis, [SIDE / 2 + k * (SIDE + GAP) for k in clients], [f"{k + 1}" for k in clients])
     above.set_xlabel(f'a "{DIGIT}" of each client')
     above.tick_params(length=0)
     for spine in above.spines.values():
@@ -53,7 +54,8 @@ def scene(axes, training: Training, moment: Moment) -> None:
     colors = COLORS["federated"], COLORS["other"]
     for i, (color, values) in enumerate(zip(colors, read(training, moment).values(), strict=True)):
         below.bar(np.arange(10) + 0.4 * i - 0.2, values, 0.4, color=color)
-    below.set(xlabel="clean digit", ylabel="read (%)", xticks=range(10), ylim=(0, 100))
+    set_ticks(below.xaxis, range(10))
+    below.set(xlabel="clean digit", ylabel="read (%)", ylim=(0, 100))
 
 
 def show() -> None:
@@ -62,7 +64,7 @@ def show() -> None:
         "10", problem.training, scene, ALT, panels=2,
         level=slider([0.2, 0.5, 2.0, 5.0], 2.0, "shift |Λ|", "How far each client's map moves its digits."),
         atoms=slider([1, 2, 5, 10], 5, "atoms", "Points of the barycenter for each digit."),
-        rounds=slider([0, 1, 2, 4, 8], 4, "rounds for Q", "Rounds in which the barycenter Q is looked for."),
+        rounds=slider([0, 1, 2, 3, 6], 3, "rounds for Q", "Rounds in which the barycenter Q is looked for."),
         E=slider([1, 2, 5, 10], 2, "local steps"),
         lr=slider([0.01, 0.05, 0.1], 0.05, "rate"),
     )  # fmt: skip

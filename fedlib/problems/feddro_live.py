@@ -29,7 +29,7 @@ def world(level: float, atoms: int, rounds: int) -> World:
     return worlds(clients, [level], 0, "shared", atoms, rounds)[level]
 
 
-def training(level: float = 2.0, atoms: int = 5, rounds: int = 4, E: int = 2, lr: float = 0.05) -> Training:
+def training(level: float = 2.0, atoms: int = 5, rounds: int = 3, E: int = 2, lr: float = 0.05) -> Training:
     """FedAvg on the mapped digits, beside FedAvg on what the clients see; E steps of SGD with batches of 10.
 
     Without the ascent on theta_i. error: share (%) of clean test digits that a model reads wrongly.
