@@ -265,16 +265,16 @@ def as_jax(graph: GraphModule) -> Callable:
     """The function of arrays that a graph is: (what it captured, its arguments) -> results, all of them lists."""
     nodes = list(graph.graph.nodes)
     operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
-    turned = {node: source for node in operations if (source := product_turned_by(node))}
+    products = {node: source for node in operations if (source := product_turned_by(node))}
 
     def function(captured, given):
         sources, values = {"get_attr": iter(captured), "placeholder": iter(given)}, {}
         for node in nodes[:-1]:
             if node.op in sources:
                 values[node] = next(sources[node.op])
-            elif node in turned and values[turned[node]].shape == values[node.args[0]].shape:
-                A, B = (values[factor].swapaxes(1, 2) for factor in turned[node].args)
-                values[node] = B @ A  # (A B)^T = B^T A^T: XLA would compute A B and copy it
+            elif node in products and values[products[node]].shape == values[node.args[0]].shape:
+                A, B = (values[factor].swapaxes(1, 2) for factor in products[node].args)
+                values[node] = product(B, A)  # (A B)^T = B^T A^T: XLA would compute A B and copy it
             else:
                 result = operations[node](*map_arg(node.args, values.get), **map_arg(node.kwargs, values.get))
                 values[node] = of_the_kind(node, result)
