@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 from ..notebook import live
+from ..notebook.style import set_ticks
 from ..notebook.watching import Moment, Training
 from ..notebook.widgets import choice, slider
 from ..problems import letters_live as problem
@@ -52,9 +53,9 @@ def scene(axes, training: Training, moment: Moment) -> None:
     page, rows = sheet(shown, clients, own), shown.picture.shape[0]
     below.imshow(page, cmap=COLOURS, vmin=0, vmax=PAPER)
     names = zip(clients, shown.picture.names, strict=True)
-    below.set_yticks([rows / 2 + i * (rows + GAP) for i in range(3)], [f"client {k + 1} ({n})" for k, n in names])
-    below.set(xticks=[shown.picture.shape[1] * 0.5, shown.picture.shape[1] * 1.5 + GAP])
-    below.set_xticklabels(["owns (else grey)", "draws by itself"])
+    set_ticks(below.yaxis, [rows / 2 + i * (rows + GAP) for i in range(3)], [f"client {k + 1} ({n})" for k, n in names])
+    columns = [shown.picture.shape[1] * 0.5, shown.picture.shape[1] * 1.5 + GAP]
+    set_ticks(below.xaxis, columns, ["owns (else grey)", "draws by itself"])
     below.tick_params(length=0)
     for spine in below.spines.values():
         spine.set_visible(False)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..notebook import live
 from ..notebook.live_views import draw_models
-from ..notebook.style import CLIENTS, COLORS
+from ..notebook.style import CLIENTS, COLORS, set_ticks
 from ..notebook.watching import Moment, Training
 from ..notebook.widgets import choice, slider
 from ..problems import noisy_live as problem
@@ -31,11 +31,13 @@ def scene(axes, training: Training, moment: Moment) -> None:
     mean, std = given[0]
     above.fill_between(shown.x, mean - 2 * std, mean + 2 * std, color=COLORS["federated"], alpha=0.25, lw=0)
     draw_models(above, shown.x, clients[:, 0], given[:, 0], moment, label=False)
-    above.set(ylabel="y", xlim=(0, 2 * np.pi), ylim=(-2.4, 2.4), xticks=(0, np.pi, 2 * np.pi), xticklabels=())
+    above.set(ylabel="y", xlim=(0, 2 * np.pi), ylim=(-2.4, 2.4))
+    set_ticks(above.xaxis, (0, np.pi, 2 * np.pi), ("", "", ""))
     below.axhline(shown.sigma, ls="--", lw=1, color=COLORS["truth"], label=r"true $\sigma$")
     draw_models(below, shown.x, clients[:, 1], given[:, 1], moment)
-    below.set(xlabel="x", ylabel="spread", xlim=(0, 2 * np.pi), ylim=(0, 1), yticks=(0, 0.5, 1))
-    below.set_xticks((0, np.pi, 2 * np.pi), ["0", r"$\pi$", r"$2\pi$"])
+    below.set(xlabel="x", ylabel="spread", xlim=(0, 2 * np.pi), ylim=(0, 1))
+    set_ticks(below.yaxis, (0, 0.5, 1))
+    set_ticks(below.xaxis, (0, np.pi, 2 * np.pi), ["0", r"$\pi$", r"$2\pi$"])
     below.legend(loc="upper left", ncols=3)
 
 

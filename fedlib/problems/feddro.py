@@ -45,7 +45,8 @@ class CNN(nn.Module):
 
 
 def pooled(x: Tensor) -> Tensor:
-    """The largest of each 2 x 2 pixels. Torch's max pooling also notes which one, and takes ten times as long."""
+    """The largest of each 2 x 2 pixels. Torch's max pooling takes ten times as long, for it notes which one that is:
+    what a gradient asks for."""
     if torch.is_grad_enabled():
         return max_pool2d(x, 2)
     rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
