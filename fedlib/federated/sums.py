@@ -19,9 +19,7 @@ from .federation import points_of
 from .stack import as_dict
 
 CHUNK = 256  # points whose derivatives are computed at once
-ROUNDING = 1e-10  # share of r^T r that rounding may move: residuals are differences of terms up to 1e5 times larger
-    1e-10  # share of r^T r that rounding may move in float64: residuals are differences of terms up to 1e5 times them
-)
+ROUNDING = 1e-10  # share of r^T r that rounding moves at most: residuals are differences of larger terms
 
 
 class Sums(NamedTuple):
