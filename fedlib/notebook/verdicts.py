@@ -144,20 +144,20 @@ def paired(kind: str, a: Measured, b: Measured) -> Measured:
     return Measured(tuple(None if None in pair else EFFECTS[kind](*pair) for pair in pairs), a.why or b.why)
 
 
-def compare(found: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Row]:
+def compare(ours: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Row]:
     """A row for every measured number, and for the effects between them.
 
     Raises:
         ValueError: a number is not printed.
     """
-    if unknown := sorted(set(found) - set(numbers)):
+    if unknown := sorted(set(ours) - set(numbers)):
         raise ValueError(f"no printed number has the id {unknown[0]!r}; add it to data/paper_numbers.yaml")
     effects = {
-        paper.id: paired(paper.kind, *(found[part] for part in paper.of))
+        paper.id: paired(paper.kind, *(ours[part] for part in paper.of))
         for paper in numbers.values()
-        if paper.of and set(paper.of) <= set(found)
+        if paper.of and set(paper.of) <= set(ours)
     }
-    return [judge(numbers[id], ours) for id, ours in (dict(found) | effects).items()]
+    return [judge(numbers[id], values) for id, values in (dict(ours) | effects).items()]
 
 
 def rows_of(result: Mapping) -> list[Row]:
@@ -165,9 +165,9 @@ def rows_of(result: Mapping) -> list[Row]:
     return printed_of({id: Measured(**kept) for id, kept in result.get("measured", {}).items()})
 
 
-def printed_of(found: Mapping[str, Measured]) -> list[Row]:
+def printed_of(ours: Mapping[str, Measured]) -> list[Row]:
     """Those of the measured numbers that the paper prints, and the effects between them."""
-    return compare({id: kept for id, kept in found.items() if id in paper_numbers()}, paper_numbers())
+    return compare({id: kept for id, kept in ours.items() if id in paper_numbers()}, paper_numbers())
 
 
 def counted(rows: Iterable[Row]) -> list[Row]:

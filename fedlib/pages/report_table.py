@@ -28,8 +28,8 @@ def html() -> str:
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
     return (
-        f"<p>{escape(summary(row for _, row in rows))}</p>\n"
-        f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'
+        "".join(f"<p>{escape(text)}</p>\n" for text in summary(row for _, row in rows).split("\n\n"))
+        + f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'
         + as_table("Printed numbers", ["number", "paper", "ours", "verdict", "remark", "from"], map(line, rows))
         + "<h2>Claims, and our targets</h2>\n"
         + as_table("Claims", ["verdict", "id", "claim", "whose", "where", "numbers"], lines)
