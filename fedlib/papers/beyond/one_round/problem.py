@@ -23,7 +23,7 @@ from ....models.features import LinearOperator, Products, last_layer, polynomial
 from ....models.jets import VALUE_ONLY
 from ....notebook import settings
 from ....notebook.run import Run
-from ....notebook.trainings import Call, Computed
+from ....notebook.trainings import TIMED, Call, Computed, Tolerance
 from ....numerics.metrics import percent, relative_l2
 from ....numerics.solutions import pendulum
 from ....numerics.solvers import hermite
@@ -123,8 +123,9 @@ def by_gauss_newton(name: str, levels: Sequence[int], seeds: Sequence[int], roun
         for a, level in enumerate(levels):
             data = data_of(experiment, level)
             iterates = sums.gauss_newton(experiment, data, theta, rounds)
-            found[0, :, a, b] = [error(experiment, of, data.test) for of in iterates.theta]
-            found[1, :, a, b] = np.array(iterates.bytes) / len(data.owners)
+            ended = (0, rounds - len(iterates.loss))  # what has converged stays, and nobody sends more
+            found[0, :, a, b] = np.pad([error(experiment, of, data.test) for of in iterates.theta], ended, "edge")
+            found[1, :, a, b] = np.pad(np.array(iterates.bytes) / len(data.owners), ended, "edge")
     at = ("round", "level", "seed")
     return xarray.Dataset(
         {"error": (at, found[0]), "bytes": (at, found[1])},
@@ -397,6 +398,19 @@ def begin(namespace: Mapping) -> Run:
     return run
 
 
+RIDGES = {**dict.fromkeys(("gcv", "error_of_all", "error"), Tolerance(relative=0.2)), "seconds": TIMED}
+"""The least ridge is what rounding leaves of the largest singular value: where it is chosen, so are its errors."""
+
+NEWTON = {"error": Tolerance(relative=1e-2, first={"round": 8})}
+"""A step of a network that falls or rises by rounding changes the damping, and all that comes after it."""
+
+WINDOWS = {"rounds": Tolerance(absolute=3), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
+"""Ten windows, each of which ends where the fall is below a share."""
+
+GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
+"""What is left of equal things by rounding alone."""
+
+
 def trainings(p: Mapping) -> dict[str, Call | Computed]:
     """What notebook 13 trains ("rules_...", FedAvg and a rule at several rates) and computes (all the others).
 
@@ -410,12 +424,13 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
             call = Call(under_rule, {"name": name, "rule": rule}, levels, seeds, ("federated",), changes)
             calls[f"rules_{name}/{rule}, {lr:g}"] = call
         of = {"name": name, "levels": levels, "seeds": seeds}
-        calls[f"one_round_{name}"] = Computed(in_one_round, of | p["sines"][name])
+        calls[f"one_round_{name}"] = Computed(in_one_round, of | p["sines"][name], tolerances=RIDGES)
         calls[f"heads_{name}"] = Computed(after_fedavg, of)
         if name in p["newton"]:
-            calls[f"newton_{name}"] = Computed(by_gauss_newton, {"name": name} | p["newton"][name])
-    calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"])
-    calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"])
+            calls[f"newton_{name}"] = Computed(by_gauss_newton, {"name": name} | p["newton"][name], tolerances=NEWTON)
+    calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"], numerics=2, tolerances=WINDOWS)
+    of_pendulum = {"seeds": seeds} | p["pendulum"]
+    calls["pendulum"] = Computed(pendulum_in_one_round, of_pendulum, tolerances={"seconds": TIMED})
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
-    calls["partitions"] = Computed(whoever_owns_what, p["partitions"])
+    calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
     return calls
