@@ -349,20 +349,20 @@ def told(leak: xarray.Dataset) -> Figure:
     fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
     seeds_and_median(left, leak.m.values, leak.error.values.T, "", color=SUMS, marker="D")
     left.set(ylabel="error (%)", title="what few sines cost")
-    names = {"one client": (CLIENTS[0], "o", "one client's sums"), "total": (SUMS, "D", "the total of both clients"),
-             "total, random": (COLORS["other"], "s", "a total of random points")}  # fmt: skip
-    for n, (sums, (color, marker, words)) in zip(leak.points, names.items(), strict=True):
-        off = leak.off.sel(sums=sums)
-        right.plot(leak.m, off.median("seed"), color=color, lw=1)
-        right.plot(leak.m, off.where(leak.products >= n), marker, ms=4, color=color)
-        right.plot(leak.m, off.where(leak.products < n), marker, ms=4, color=color, mfc="w")
+    looks = {"one client": (0.96, CLIENTS[0], "o", "one client's sums"), "total": (1, SUMS, "D", "the total of both"),
+             "total, random": (1.04, COLORS["other"], "s", "a total of random points")}  # fmt: skip
+    for n, (sums, (aside, color, marker, words)) in zip(leak.points, looks.items(), strict=True):
+        m, off = aside * leak.m, leak.off.sel(sums=sums)
+        right.plot(m, off.median("seed"), color=color, lw=1)
+        right.plot(m, off.where(leak.products >= n), marker, ms=4, color=color)
+        right.plot(m, off.where(leak.products < n), marker, ms=4, color=color, mfc="w")
         right.plot([], [], marker, ms=4, color=color, label=f"{words}: {n} points")
     right.plot([], [], "o", ms=4, color="0.4", mfc="w", label="fewer products than points")
     right.set(ylabel="worst point off by", title="what the server makes of it", ylim=(1e-15, 1e9))
-    right.set_yticks([1e-15, 1e-10, 1e-5, 1])
     right.legend(fontsize=7, loc="upper right")
     for ax in (left, right):
         ax.set(xscale="log", yscale="log", xlabel="sines")
         ax.set_xticks(leak.m.values, leak.m.values, fontsize=8)
         ax.minorticks_off()
+    right.set_yticks([1e-15, 1e-10, 1e-5, 1])
     return fig
