@@ -30,6 +30,7 @@ from ....numerics.solvers import hermite
 from ....numerics.spaces import gaussian_kernel, grf
 from ....streams import stream, torch_stream
 from ...fedsciml.forward import problem as forward
+from .attack import independent_products, points_behind
 
 NOTEBOOK = "13_one_round"
 
@@ -108,6 +109,15 @@ def in_one_round(
         {"m": [*features], "scale": [*scales], "seed": [*seeds], "level": [*levels]},
         {"chosen_m": int(features[i]), "chosen_scale": float(scales[j])},
     )
+
+
+def bytes_of_all(name: str, level: int, tried: xarray.Dataset) -> float:
+    """What a client sends of all features that were tried [m, scale], a mean over clients: cross-validation compares
+    the sums of all of them."""
+    owners = data_of(EQUATIONS[name](), level).owners
+    sizes = tried.m.values + 2  # columns: of m sines, of the constant, and r
+    roots = [torch.empty(min(len(shard), m), m, dtype=torch.float64, device="meta") for shard in owners for m in sizes]
+    return tried.sizes["scale"] * sum(sums.Sums(root, 0.0, True).bytes for root in roots) / len(owners)
 
 
 # networks: Gauss-Newton, and the last layer after FedAvg
@@ -346,6 +356,54 @@ def error_bars(
     )
 
 
+# what sums tell
+
+
+def poisson_at(x: Tensor) -> Mapping[str, Tensor]:
+    """Poisson's equation at any points [T, 1]; f does not matter to J."""
+    equation = forward.pinn(
+        "", (1, 1), "x", ("xx",), operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
+        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0],
+        points=lambda level: (x, [np.arange(len(x))]), test=x.numpy(), rounds=1,
+    )  # fmt: skip
+    return equation.data(2, 0).pool
+
+
+def points_of_sums(
+    features: Sequence[int], seeds: Sequence[int], scale: float = 6.0, level: int = 8, size: int = 501
+) -> xarray.Dataset:
+    """How far the server's guess of the points is off, that it makes of Poisson's sums (``attack``), for m sines.
+
+    off, middle [sums, m, seed]: the largest and the median distance of a point from where it is guessed to be; of the
+    sums of "one client", of the "total", and of a "total, random": as many points at random places.
+    error (%) of the solution, products: independent ones of the features [m, seed]. size: of the attack's grid.
+    """
+    off, least = np.empty((2, 3, len(features), len(seeds))), np.empty((2, len(features), len(seeds)))
+    grid = np.linspace(0, np.pi, size)
+    for i, k in np.ndindex(least.shape[1:]):
+        experiment = with_sines("poisson", features[i], scale, seeds[k])
+        data, zero = data_of(experiment, level), start(experiment)
+
+        def curve(x: np.ndarray, experiment: Experiment = experiment, zero: Tensor = zero) -> np.ndarray:
+            return sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()
+
+        x = data.pool["x"][:, 0].double().numpy()
+        random = stream(seeds[k], "random points").uniform(0, np.pi, len(x))
+        for which, points in enumerate((x[data.owners[0]], x, random)):
+            J = curve(np.sort(points))
+            distance = np.abs(points_behind(J.T @ J, len(J), curve, grid) - np.sort(points))
+            off[:, which, i, k] = distance.max(), np.median(distance)
+        solution = sums.one_round(experiment, data, zero)
+        least[:, i, k] = error(experiment, solution.step, data.test), independent_products(curve, grid)
+    axes = ("m", "seed")
+    return xarray.Dataset(
+        {name: (("sums", *axes), values) for name, values in zip(("off", "middle"), off, strict=True)}
+        | {"error": (axes, least[0]), "products": (axes, least[1].astype(int))},
+        {"sums": ["one client", "total", "total, random"], "m": [*features], "seed": [*seeds]},
+        {"points": [len(data.owners[0]), len(x), len(x)]},
+    )
+
+
 # whoever owns what
 
 
@@ -432,5 +490,6 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
     of_pendulum = {"seeds": seeds} | p["pendulum"]
     calls["pendulum"] = Computed(pendulum_in_one_round, of_pendulum, tolerances={"seconds": TIMED})
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
+    calls["leak"] = Computed(points_of_sums, p["leak"])
     calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
     return calls

@@ -166,8 +166,8 @@ WALKS = {
     "share": Tolerance(absolute=0.05),
     "first_steps": Tolerance(absolute=1e-5),
 }
-"""How nearly the weights walk the same way on another CPU. After a hundred rounds in float32 (26 of those kept) rounding
-decides, ever more: in the plane through all rounds, 25 wide, a twentieth is left open."""
+"""How nearly the weights walk the same way on another CPU. After a hundred rounds in float32 (26 that are kept)
+rounding decides, ever more: in the plane through all rounds, 25 wide, a twentieth is left open."""
 
 
 def trainings(p: Mapping) -> dict[str, Call | Computed]:
