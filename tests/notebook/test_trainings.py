@@ -28,6 +28,7 @@ from fedlib.notebook.trainings import (
     file_of,
     histories_of,
     levels_of,
+    made,
     read,
     read_call,
     replay,
@@ -117,7 +118,7 @@ def test_other_settings_and_another_numerics_are_never_used_and_the_first_differ
 
 
 def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, monkeypatch):
-    quick = histories_of({"oscillator": call([2], [0])}, path.parent, "always", **EAGER)
+    quick = made({"oscillator": call([2], [0])}, **EAGER)
     assert [*quick["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
     assert not path.exists()
     train_missing(call([2], [0]), path, **EAGER)
@@ -170,7 +171,7 @@ def test_a_call_is_written_down_and_comes_back():
 def test_a_damaged_or_foreign_file_is_named(path, damage):
     train_missing(call([2], [0]), path, **EAGER)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"oscillator.nc cannot be read as stored trainings .*git checkout"):
+    with pytest.raises(ValueError, match="oscillator.nc cannot be read as stored trainings: it is damaged.* remove it"):
         read_call(call([2], [0]), path)
 
 
@@ -275,7 +276,7 @@ def squares(n: int, shift: float = 0.0) -> xarray.Dataset:
 def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsys):
     calls, path = {"squares": Computed(squares, {"n": 100})}, tmp_path / "squares.nc"
     assert histories_of(calls, tmp_path, "never") == {} and "squares: never computed" in capsys.readouterr().out
-    assert histories_of(calls, tmp_path, "always")["squares"].squares[9] == 81 and not path.exists()
+    assert made(calls)["squares"].squares[9] == 81 and not path.exists()
     first = histories_of(calls, tmp_path, "missing")["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
     assert trainings.cpu_seconds(path)[0] >= 0 and "hardware" in first.attrs["about"]
