@@ -7,6 +7,7 @@ history after round r are all that the rest depends on.
 import time
 import zipfile
 from collections.abc import Collection
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,8 +66,9 @@ def save(checkpoint: Checkpoint, state, history) -> None:
     who, losses = (torch.from_numpy(np.concatenate(some)) for some in (who, [x for some in losses for x in some]))
     past = counts | {"shape": history.shape, "who": who, "losses": losses, "rounds": history.rounds, "metrics": metrics}
     past |= {"spent": spent(checkpoint).tolist(), "backend": history.backend}
-    with replacing(checkpoint.path) as partial, partial.open("wb") as file:  # torch hides why it cannot write to a path
-        torch.save({"key": checkpoint.key, "state": tuple(state), **past}, file)
+    torch.save({"key": checkpoint.key, "state": tuple(state), **past}, content := BytesIO())
+    with replacing(checkpoint.path) as partial:  # torch itself would hide that a disk is full
+        partial.write_bytes(content.getbuffer())
     if state.round < history.shape[0] and time.monotonic() > checkpoint.until:
         raise OutOfTime(f"{state.round} rounds are done; the same command goes on from there")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import h5py
 import numpy as np
 import xarray
 from filelock import FileLock, Timeout
@@ -55,10 +56,11 @@ def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
 def reading(path: Path) -> Iterator[xarray.DataTree]:
     """A file's groups, open. Unreadable: it is damaged, none of ours, or in use; says what to do."""
     try:
-        with xarray.open_datatree(path, engine="h5netcdf") as tree:
+        with h5py.File(path):  # an error where another program writes in it
             content, mark, digest = path.read_bytes().rpartition(SEAL)
-            if mark and len(digest) == 32 and digest != sha256(content).digest():
-                raise ValueError("its bytes are not those that were written")
+        if mark and len(digest) == 32 and digest != sha256(content).digest():
+            raise ValueError("its bytes are not those that were written")
+        with xarray.open_datatree(path, engine="h5netcdf") as tree:
             yield tree
     except Exception as error:  # h5py raises half a dozen types for a damaged file
         raise Unreadable(f"{path} cannot be read as stored trainings: {remedy(path, error)}") from None
@@ -96,25 +98,22 @@ def write_groups(path: Path, groups: dict[str, xarray.Dataset]) -> None:
     """Groups by name, "/" is the file's own, sealed."""
     groups = {name: writable(group) for name, group in groups.items()}
     encoding = {name: {v: PACKED for v in group.data_vars if group[v].size > 64} for name, group in groups.items()}
+    content = bytes(xarray.DataTree.from_dict(groups).to_netcdf(engine="h5netcdf", encoding=encoding))
     with replacing(path) as partial:
-        xarray.DataTree.from_dict(groups).to_netcdf(partial, engine="h5netcdf", encoding=encoding)
-        digest = sha256(partial.read_bytes()).digest()
-        with partial.open("ab") as file:
-            file.write(SEAL + digest)
+        partial.write_bytes(content + SEAL + sha256(content).digest())
 
 
 def writable(dataset: xarray.Dataset) -> xarray.Dataset:
     """The dataset with names and attributes that netCDF takes; ``loaded`` is the inverse.
 
-    A slash in a name is %2F; None, a list, a dict as an attribute is JSON (what JSON does not know either, a text).
+    A slash in a name is %2F; None, a truth, a list, a dict as an attribute is JSON (and what JSON does not know, a
+    text).
     """
 
     def in_words(value: Any) -> Any:
-        number = isinstance(value, (bool, int, float, complex, np.generic))
-        if number or (isinstance(value, np.ndarray) and value.dtype.kind in "biufc"):
-            return value
+        number = isinstance(value, (int, float, np.ndarray, np.generic)) and np.asarray(value).dtype.kind in "iuf"
         text = isinstance(value, str) and not value.startswith(IN_JSON)
-        return value if text else IN_JSON + json.dumps(value, default=str)
+        return value if number or text else IN_JSON + json.dumps(value, default=str)
 
     return changed(dataset, percent, in_words)
 

@@ -223,7 +223,7 @@ def trained(call: Call, rows: Sequence[Row], path: Path, until: float, **train_a
     settings = settings_of(call)
     key = sha256(json.dumps([settings, rows]).encode()).hexdigest()[:16]
     checkpoint = going_on(Checkpoint(path.with_name(f".{path.stem}-{key}.pt"), key, until))
-    for orphan in path.parent.glob(f"{checkpoint.path.name}.*"):  # of who was killed while writing
+    for orphan in path.parent.glob(f".{checkpoint.path.name}.*"):  # of who was killed while writing
         orphan.unlink()
     try:
         history = sweep(
@@ -344,8 +344,8 @@ def of(run: Run, calls: Mapping[str, Call | Computed], **train_args) -> dict[str
     if run.custom or run.profile != "paper":
         return made(calls, **train_args)
     histories = histories_of(calls, folder_of(run.notebook), os.environ.get("FEDLIB_TRAIN", "never"), **train_args)
-    files = {file_of(folder_of(run.notebook), name) for name in histories}
-    run.core_s = sum(seconds for path in files for seconds in cpu_seconds(path))
+    files = dict.fromkeys(file_of(folder_of(run.notebook), name) for name in histories)
+    run.trained = [about for path in files for about in abouts(path)]
     return histories
 
 
