@@ -17,16 +17,16 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
 # What kernels of a batch run have (kernel_environment in fedlib/notebook/batch.py): memory kept for reuse, one thread each.
-lab test facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
-lab test facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
+lab test test-cpus facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
+lab test test-cpus facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
 lab test facts latency: export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test faults mutants draws lab app site bench latency engines report format facts hooks clean \
+.PHONY: help setup figures paper missing train draw replay test test-cpus faults mutants draws lab app site bench latency engines report format facts hooks clean \
   test-bench test-flare test-dask test-app
 
 help:  ## show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready  ## create .venv with the pinned requirements
 
@@ -65,14 +65,19 @@ draw: setup  ## draw the paper's figures from stored trainings, of the notebooks
 	$(PY) -m fedlib run --profile paper --jobs $(JOBS)
 
 replay: setup  ## train the first rounds of every stored training again, and compare
-	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/notebook/test_trainings.py -k made_again
+	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/notebook/test_replay.py
 
 report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report
 
 test: setup  ## unit, property and equivalence tests, then every notebook through nbval
-	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests
-	$(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks
+	@failed=; \
+	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests || failed=" tests"; \
+	$(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks || failed="$$failed notebooks"; \
+	[ -z "$$failed" ] || { echo "failed:$$failed; see above" >&2; exit 1; }
+
+test-cpus: setup  ## what computes, with the kernels that other CPUs would take: what moved, and by how much
+	$(PY) -m tools.cpus $(if $(SETTING),"$(SETTING)")
 
 faults: setup  ## kills, damaged files, bad input: what comes of each
 	$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m fault tests

@@ -5,8 +5,12 @@ not wait for torch.
 """
 
 import os
+import sys
 from importlib import import_module
 
+if "torch" not in sys.modules:  # else its threads are there already
+    # Threads of small models wait for one another: on busy cores a plain loop takes minutes instead of seconds.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POT_BACKEND_DISABLE_JAX", "1")  # POT gets numpy arrays here; else it loads JAX, half a second
 
 WHERE = {

@@ -1,12 +1,15 @@
 """One environment in environment.yml, pyproject.toml, requirements.lock and Makefile; citation and licences."""
 
 import ast
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from fnmatch import fnmatch
 from importlib.metadata import packages_distributions
 
+import pytest
 import yaml
 
 from fedlib.files import ROOT
@@ -80,6 +83,22 @@ def test_make_gives_kernels_what_batch_runs_give(monkeypatch):
     for target in ("lab", "test", "facts"):
         given = dict(re.findall(rf"^.*\b{target}\b.*: export (\w+) = (\d+)$", makefile, re.MULTILINE))
         assert given == kernel_environment()
+
+
+@pytest.mark.parametrize(
+    "code, chosen, threads",
+    [
+        ("import fedlib, torch", {}, "1"),
+        ("from fedlib.federated import train; import torch", {}, "1"),
+        ("import fedlib, torch", {"OMP_NUM_THREADS": "2"}, "2"),
+        ("import torch; torch.set_num_threads(2); import fedlib", {}, "2"),
+    ],
+)
+def test_small_models_have_one_thread_unless_somebody_chose(code, chosen, threads):
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | chosen
+    command = [sys.executable, "-c", f"{code}; print(torch.get_num_threads())"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == threads
 
 
 def test_citation():

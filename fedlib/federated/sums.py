@@ -19,6 +19,7 @@ from .federation import points_of
 from .stack import as_dict
 
 CHUNK = 256  # points whose derivatives are computed at once
+ROUNDING = 1e-10  # share of r^T r that rounding moves at most: residuals are differences of larger terms
 
 
 class Sums(NamedTuple):
@@ -213,27 +214,27 @@ def gauss_newton(
 
     In each round the clients send their sums at the model that the server tries. The ridge is ``damping`` times the
     largest singular value squared of J. If r^T r has fallen, the model is kept and damping falls to a tenth; else it
-    rises to ten times as much, and the server tries again from the last one that was kept.
+    rises to ten times as much, and the server tries again from the last one that was kept. It ends where r^T r changes
+    by no more than rounding does: whether it then rises or falls is another thing on every CPU.
 
     Args:
-        least: ends when a kept model lowers r^T r by less than this share.
+        least: ends when a kept model lowers r^T r by less than this share, too.
     """
     clients, best, iterates, sent = parts(data), None, [], 0
     for _ in range(rounds):
         messages = [statistics(experiment, points, theta, root) for points in clients]
         sent += sum(message.bytes for message in messages)
         total = added(messages)
-        if ended := best is not None and 0 <= best[1].loss - total.loss < least * best[1].loss:
-            best = theta, total
-        elif best is None or total.loss < best[1].loss:
+        fall = best[1].loss - total.loss if best else np.inf
+        if fall > 0:
             best, damping = (theta, total), damping / 10
-            of = spectrum(total)
+            factors = spectrum(total)
         else:
             damping *= 10
         iterates.append((best[0], best[1].loss, sent))
-        if ended:
+        if -ROUNDING * best[1].loss <= fall <= max(least, ROUNDING) * best[1].loss:
             break
-        theta = best[0] + of.step(damping * float(of.s[0]) ** 2)
+        theta = best[0] + factors.step(damping * float(factors.s[0]) ** 2)
     models, losses, sent = zip(*iterates, strict=True)
     return Iterates(torch.stack(models), [*losses], [*sent])
 

@@ -70,16 +70,34 @@ class Call(NamedTuple):
         return [Row(kind, level, seed) for seed, level, kind in product(seeds, levels, self.kinds)]
 
 
+class Tolerance(NamedTuple):
+    """How nearly a computed variable comes out the same on another CPU, as its conditioning allows.
+
+    |again - stored| <= absolute + relative |stored|. first: axis -> how many of it are compared, from its beginning:
+    what is chaotic goes another way later on.
+    """
+
+    relative: float = 1e-4
+    absolute: float = 0.0
+    first: Mapping[str, int] = {}
+
+
+TIMED = Tolerance(relative=np.inf)
+"""Of what is a time, which no machine repeats."""
+
+
 class Computed(NamedTuple):
     """What is no training but took time, in words that can be written down: a barycenter, paths, a matrix of kernels.
 
     make: a function of a module, (**settings) -> labelled arrays. numerics: raised by hand when the same settings give
-    other numbers. One fills a file of its own.
+    other numbers. tolerances: of those variables that are not the same to 1e-4 on another CPU. One fills a file of its
+    own.
     """
 
     make: Callable[..., xarray.Dataset]
     settings: Mapping
     numerics: int = 1
+    tolerances: Mapping[str, Tolerance] = {}
 
 
 def written(labels: Sequence) -> list:
@@ -320,6 +338,30 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) ->
     again = sweep(call.make(**call.settings), call.levels, call.seeds, rows=rows, **changes)
     old = np.concatenate([stack.history.losses[:rounds, stack.history.rows[key]] for key in again.rows], 1)
     return float(np.nanmax(np.abs(again.losses - old) / np.abs(old)))
+
+
+def deviations(
+    stored: xarray.Dataset, again: xarray.Dataset, tolerances: Mapping[str, Tolerance] = {}
+) -> dict[str, float]:
+    """What was stored beside what was computed again: the largest deviation of each variable, in its tolerances.
+
+    Raises:
+        ValueError: other coordinates or attributes, such as what was chosen.
+    """
+    attrs = {name: value for name, value in stored.attrs.items() if name not in ("settings", "about")}
+    if attrs != again.attrs:
+        raise ValueError(f"attributes were {attrs} and are {again.attrs}")
+    if not stored.coords.equals(again.coords):
+        raise ValueError(f"coordinates were {dict(stored.coords)} and are {dict(again.coords)}")
+    shares = {}
+    for name, values in stored.data_vars.items():
+        tolerance = tolerances.get(name, Tolerance())
+        before, now = (v.head(tolerance.first).values for v in (values, again[name]))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.abs(now - before) / (tolerance.absolute + tolerance.relative * np.abs(before))
+        same = (now == before) | (np.isnan(now) & np.isnan(before))
+        shares[name] = float(np.where(same, 0, np.where(np.isfinite(now), share, np.inf)).max(initial=0))
+    return shares
 
 
 def cpu_seconds(path: Path) -> list[float]:

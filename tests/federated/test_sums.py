@@ -192,6 +192,27 @@ def test_gauss_newton_of_a_linear_problem_needs_one_step():
     assert iterates.loss[1] == pytest.approx(float((r[:, 0] + J @ once.step).square().sum()), rel=1e-4)
 
 
+@pytest.mark.parametrize("noise", [1e-12, -1e-12, 3e-11, -3e-11, 0.0])
+def test_gauss_newton_ends_where_rounding_decides(noise, monkeypatch):
+    """On another CPU r^T r of a solved problem rises in its twelfth digit, or falls there, in every round."""
+    exact, rounds = sums.added, []
+
+    def rounded(messages):
+        total = exact(messages)
+        rounds.append(total.loss)
+        matrix = total.matrix.clone()
+        matrix[:, -1] *= 1 + noise / 2 * len(rounds)
+        return total._replace(matrix=matrix)
+
+    monkeypatch.setattr(sums, "added", rounded)
+    experiment = linear("poisson", 8, 2.0)
+    data, theta = experiment.data(8, 0), zeros(experiment)
+    for least in (0.0, 1e-3):
+        rounds.clear()
+        iterates = sums.gauss_newton(experiment, data, theta, 20, damping=1e-20, least=least)
+        assert len(iterates.loss) == len(rounds) == 3
+
+
 @pytest.mark.parametrize("owners", ["two clients", "ragged, empty", "one place"])
 def test_conjugate_gradients_find_what_the_sums_give(owners):
     """Without a matrix on the wire; its loss is known without asking for it, and each message has P + 1 numbers."""

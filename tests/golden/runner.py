@@ -80,6 +80,18 @@ def differences(case: str, expected: Mapping, got: Mapping) -> list[str]:
     return lines
 
 
+def largest_deviation(expected: Mapping, got: Mapping) -> float:
+    """Of any number that both have, as a share of its tolerance."""
+    shares = [0.0]
+    for key in expected.keys() & got.keys():
+        for quantity in expected[key].keys() & got[key].keys():
+            one, other = (np.array(of[key][quantity], float) for of in (expected, got))
+            if one.shape == other.shape:
+                allowed = NEAR * (1 if quantity.endswith("directions") else np.abs(one))
+                shares.append(np.nanmax(np.where(one == other, 0, np.abs(other - one) / np.maximum(allowed, 1e-300))))
+    return float(max(shares))
+
+
 def tolerance(quantity: str) -> dict[str, float]:
     """Directions are relative to the norm; all else is compared relative to itself."""
     return {"rtol": 0, "atol": NEAR} if quantity.endswith("directions") else {"rtol": NEAR, "atol": 0}

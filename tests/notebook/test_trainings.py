@@ -35,7 +35,7 @@ from fedlib.notebook.trainings import (
     settings_of,
     train_missing,
 )  # fmt: skip
-from fedlib.papers import rooms, stored
+from fedlib.papers import stored
 from fedlib.papers.fedsciml.forward import problem
 
 from ..new_problem import oscillator
@@ -247,27 +247,6 @@ def test_the_first_rounds_are_made_again_and_a_change_is_seen(path, monkeypatch)
     stream = start_of.torch_stream
     monkeypatch.setattr(start_of, "torch_stream", lambda seed, name, *rest: stream(seed, f"{name}s", *rest))
     assert replay(stack) > 1e-4
-
-
-@pytest.mark.parametrize("notebook", rooms())
-def test_stored_trainings_can_be_made_again(notebook):
-    """A sample of rows of every stack that is committed, other ones each day of the month; make replay takes all."""
-    whole, day = os.environ.get("FEDLIB_REPLAY") == "all", int(time.strftime("%d"))
-    calls = trainings.calls_of(rooms()[notebook])
-    computed = {file_of(trainings.folder_of(notebook), n): of for n, of in calls.items() if isinstance(of, Computed)}
-    for file in sorted(trainings.folder_of(notebook).glob("*.nc")):
-        if file in computed:
-            if whole or sum(trainings.cpu_seconds(file)) < 5:
-                again = computed[file].make(**computed[file].settings)
-                both = (again, trainings.read_computed(computed[file], file)[0])
-                xarray.testing.assert_allclose(*(of.drop_vars("seconds", errors="ignore") for of in both), rtol=1e-4)
-            continue
-        for stack in read(file):
-            if "converted" in stack.about:
-                continue  # from an older result, which kept no losses
-            rows = [Row(*key) for key in stack.history.rows]
-            some = rows if whole else [rows[(7 * day + i * len(rows) // 4) % len(rows)] for i in range(4)]
-            assert replay(stack, list(dict.fromkeys(some))) < 1e-4, f"{file.name}: {stack.settings}"
 
 
 def squares(n: int, shift: float = 0.0) -> xarray.Dataset:

@@ -1,0 +1,94 @@
+"""Stored trainings can be made again, on this machine, too: a fixed sample of their rows; ``make replay`` takes all.
+
+FEDLIB_REPLAY=all takes all rows, and what took long to compute.
+"""
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.federated.experiment import Row
+from fedlib.notebook import trainings
+from fedlib.notebook.trainings import Computed, Tolerance, deviations, read, replay
+from fedlib.papers import rooms
+
+WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
+NEAR = 1e-4  # of each loss of the first rounds, in float32
+QUICK_S = 5  # what is computed again in every run of the tests
+FILES = [
+    pytest.param(room, file, id=f"{name}-{file.stem}")
+    for name, room in rooms().items()
+    for file in sorted(trainings.folder_of(name).glob("*.nc"))
+]
+
+
+def sample(name: str, rows: Sequence[Row], n: int = 4) -> list[Row]:
+    """The same rows on every day and machine, and mostly the same ones when others come: chosen by their names."""
+    return sorted(rows, key=lambda row: sha256(f"{name}, {', '.join(map(str, row))}".encode()).digest())[:n]
+
+
+@pytest.mark.parametrize("room, file", FILES)
+def test_a_stored_training_can_be_made_again(room, file, record_property):
+    computed = {
+        trainings.file_of(file.parent, name): call
+        for name, call in trainings.calls_of(room).items()
+        if isinstance(call, Computed)
+    }
+    if file in computed:
+        if not WHOLE and sum(trainings.cpu_seconds(file)) > QUICK_S:
+            pytest.skip("takes long to compute; make replay does")
+        call = computed[file]
+        stored, why = trainings.read_computed(call, file)
+        assert stored is not None, why
+        shares = deviations(stored, call.make(**call.settings), call.tolerances)
+        record_property("moved, computed", max(shares.values()))
+        assert not {name: share for name, share in shares.items() if not share <= 1}
+        return
+    for stack in read(file):
+        if "converted" in stack.about:
+            continue  # from an older result, which kept no losses
+        rows = [Row(*key) for key in stack.history.rows]
+        moved = replay(stack, rows if WHOLE else sample(file.stem, rows))
+        record_property("moved, first rounds", moved / NEAR)
+        assert moved < NEAR, f"{file.name}: {stack.settings}"
+
+
+def test_the_sample_is_the_same_tomorrow():
+    rows = [Row("federated", level, seed) for level in (2, 4, 8) for seed in range(5)]
+    chosen = sample("poisson", rows)
+    assert chosen == sample("poisson", rows[::-1]) and len({*chosen}) == 4 and chosen != sample("beam", rows)
+    assert len({*chosen} - {*sample("poisson", [*rows, Row("federated", 16, 0)])}) <= 1
+
+
+def numbers(values: Sequence[float], names: str = "abc") -> xarray.Dataset:
+    return xarray.Dataset({"x": ("i", np.array(values, float))}, {"i": [*names]}, {"best": names[0]})
+
+
+@pytest.mark.parametrize(
+    "again, tolerance, share",
+    [
+        ([1, 2, 3], Tolerance(), 0),
+        ([1, 2.0001, 3], Tolerance(), 0.5),
+        ([1, 2.001, 3], Tolerance(), 5),
+        ([1, 2.001, 3], Tolerance(relative=1e-2), 0.05),
+        ([1, 2, 4], Tolerance(relative=0, absolute=2), 0.5),
+        ([1, 2, 9], Tolerance(first={"i": 2}), 0),
+        ([1, np.nan, 3], Tolerance(relative=1), np.inf),
+        ([1, np.inf, 3], Tolerance(relative=1), np.inf),
+    ],
+)
+def test_what_was_computed_is_compared_as_it_says(again, tolerance, share):
+    (deviation,) = deviations(numbers([1, 2, 3]), numbers(again), {"x": tolerance}).values()
+    assert deviation == pytest.approx(share, rel=1e-3)
+
+
+def test_another_choice_or_another_axis_is_no_small_thing():
+    stored = numbers([1, 2, 3])
+    with pytest.raises(ValueError, match="best"):
+        deviations(stored, numbers([1, 2, 3]).assign_attrs(best="b"))
+    with pytest.raises(ValueError, match="coordinates"):
+        deviations(stored, numbers([1, 2, 3], "abd"))
