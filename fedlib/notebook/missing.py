@@ -98,6 +98,9 @@ def train(room: ModuleType, hours: float | None = None, only: str = "", **train_
 
     only: names that begin so. A file that cannot be read is named and left as it is. Returns a line that says how far
     it came.
+
+    Raises:
+        ValueError: the disk is full, or the folder cannot be written.
     """
     until = time.monotonic() + 3600 * hours if hours else float("inf")
     todo, count = [lack for lack in missing(room) if lack.name.startswith(only)], 0
@@ -113,6 +116,8 @@ def train(room: ModuleType, hours: float | None = None, only: str = "", **train_
         except Unreadable as error:  # or its checkpoint
             print(f"{lack.name}: {error}", flush=True)
             continue
+        except OSError as error:  # a full disk: the next training would only end in the same way
+            raise ValueError(f"{lack.name}: {error}; what is kept of it goes on with the same command") from None
         print(f"{lack.name}: {time.monotonic() - began:.0f} s", flush=True)
         count += 1
     if not todo:

@@ -155,6 +155,22 @@ def test_a_full_disk_loses_nothing_that_had_room(disk, whole, kilobytes, monkeyp
 
 
 @pytest.mark.fault("clear error")
+def test_train_says_that_a_disk_is_full(disk, monkeypatch):
+    folder = disk("size=16k")
+    for module in (missing, trainings):
+        monkeypatch.setattr(module, "folder_of", lambda notebook: folder)
+
+    class room:
+        NOTEBOOK = "05_pinn_forward"
+        trainings = staticmethod(lambda p: {"good": CALL})
+
+    with pytest.raises(
+        ValueError, match="good: .*No space left on device; what is kept of it goes on with the same comm"
+    ):
+        missing.train(room, **EAGER)
+
+
+@pytest.mark.fault("clear error")
 def test_in_a_read_only_folder_one_reads_and_is_told_that_one_cannot_train(disk, whole):
     path = disk("size=1m") / "oscillator.nc"
     shutil.copy(whole, path)
