@@ -165,7 +165,7 @@ def test_train_says_that_a_disk_is_full(disk, monkeypatch):
         trainings = staticmethod(lambda p: {"good": CALL})
 
     with pytest.raises(
-        ValueError, match="good: .*No space left on device; what is kept of it goes on with the same comm"
+        ValueError, match=r"good: .*No space left on device; what is kept of it goes on with the same comm"
     ):
         missing.train(room, **EAGER)
 
