@@ -8,6 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]  # of the repository
 
 
+class Unreadable(ValueError):
+    """A file is damaged, none of ours, or in use; says what helps."""
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path in the same folder, renamed to ``path`` at the end: a reader sees the old file or the new.

@@ -6,10 +6,31 @@ each row is an optimiser of its own. State is updated in place.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import wraps
+from inspect import signature
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+
+class Made(NamedTuple):
+    """By which function of a module something was made, and its arguments, as (name, value): so it is written down."""
+
+    function: Callable
+    arguments: tuple[tuple[str, Any], ...]
+
+
+def remembered(make: Callable) -> Callable:
+    """``make``, whose optimisers or servers remember how they were made; a stored training tells them apart by it."""
+
+    @wraps(make)
+    def remembering(*args, **named):
+        given = signature(make).bind(*args, **named)
+        given.apply_defaults()
+        return make(*args, **named)._replace(made=Made(remembering, tuple(given.arguments.items())))
+
+    return remembering
 
 
 class Optimizer(NamedTuple):
@@ -24,7 +45,7 @@ class Optimizer(NamedTuple):
     and handed out with it. lasting: what ``reset_moments`` leaves alone.
 
     sent: vectors of P numbers that a client sends up in a round: theta, and what start and finish mix.
-    exchanges: how often it then waits for an answer.
+    exchanges: how often it then waits for an answer. made: see ``remembered``.
     """
 
     init: Callable[[Tensor], dict[str, Tensor]]
@@ -36,6 +57,7 @@ class Optimizer(NamedTuple):
     passing: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
+    made: Made | None = None
 
 
 class Server(NamedTuple):
@@ -49,8 +71,10 @@ class Server(NamedTuple):
 
     init: Callable[[Tensor], dict[str, Tensor]]
     apply: Callable[[Tensor, Tensor, dict[str, Tensor]], Tensor]
+    made: Made | None = None
 
 
+@remembered
 def sgd(momentum: float = 0.0) -> Optimizer:
     """v <- momentum v + g, theta <- theta - lr v; without momentum v = g and there is no state."""
     if not momentum:
@@ -61,6 +85,7 @@ def sgd(momentum: float = 0.0) -> Optimizer:
     )
 
 
+@remembered
 def adam(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimizer:
     """Adam (Kingma & Ba 2015), with a step counter t [M, 1] per row.
 

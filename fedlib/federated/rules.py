@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import torch
 
-from .optimizers import Optimizer, Server, adam, around, sgd
+from .optimizers import Optimizer, Server, adam, around, remembered, sgd
 
 
-def fedprox(mu: float, inner: Optimizer | None = None) -> Optimizer:
+@remembered
+def fedprox(mu: float, inner: Optimizer = sgd()) -> Optimizer:
     """Client k minimises F_k(w) + mu / 2 |w - w^t|^2, with w^t the model at the start of the round.
 
     Its gradient g + mu (w - w^t) goes to ``inner``, plain SGD by default. mu = 0 is FedAvg, and so is any mu with one
@@ -28,14 +29,15 @@ def fedprox(mu: float, inner: Optimizer | None = None) -> Optimizer:
     if not mu >= 0:
         raise ValueError(f"mu = {mu!r}: expected a number >= 0; a negative spring pushes the clients apart")
     return around(
-        inner or sgd(),
+        inner,
         passing=["w^t"],
         start=lambda w, state, wire: state["w^t"].copy_(w),
         gradient=lambda w, g, state: g + mu * (w - state["w^t"]),
     )
 
 
-def scaffold(inner: Optimizer | None = None) -> Optimizer:
+@remembered
+def scaffold(inner: Optimizer = sgd()) -> Optimizer:
     """Local steps take g_i(y) - c_i + c instead of g_i(y), with control variates c_i of the clients and c their mean.
 
     After the K local steps of a round from x to y: c_i <- mean of the K gradients g_i(y), and c <- sum_i p_i c_i over
@@ -59,10 +61,11 @@ def scaffold(inner: Optimizer | None = None) -> Optimizer:
         state["c_i"].copy_(c_i)
 
     kept = dict(per_client=["c_i"], shared=["c"], passing=["sum g_i"])
-    return around(inner or sgd(), **kept, gradient=gradient, finish=finish, sent=1)
+    return around(inner, **kept, gradient=gradient, finish=finish, sent=1)
 
 
-def corrected(inner: Optimizer | None = None) -> Optimizer:
+@remembered
+def corrected(inner: Optimizer = sgd()) -> Optimizer:
     """Local steps take g_c(theta_c) + gbar(theta) - g_c(theta) instead of g_c(theta_c).
 
     theta: the model at the start of the round, g_c(theta): the client's gradient there over all its points, gbar =
@@ -79,7 +82,7 @@ def corrected(inner: Optimizer | None = None) -> Optimizer:
         state["gbar - g_c"].copy_(wire.mix(g) - g)
 
     return around(
-        inner or sgd(),
+        inner,
         passing=["gbar - g_c"],
         start=start,
         gradient=lambda theta, g, state: g + state["gbar - g_c"],
@@ -91,7 +94,8 @@ def corrected(inner: Optimizer | None = None) -> Optimizer:
 EXAMPLE = torch.zeros(1, 2)  # a client with two parameters: tells vectors [M, P] from numbers [M, 1]
 
 
-def averaged_moments(inner: Optimizer | None = None, names: Sequence[str] = ()) -> Optimizer:
+@remembered
+def averaged_moments(inner: Optimizer = adam(), names: Sequence[str] = ()) -> Optimizer:
     """At a synchronisation m <- sum_k p_k m_k and v <- sum_k p_k v_k, as theta: all clients go on from common moments.
 
     The clients then share a preconditioner. Everything that ``inner`` keeps is averaged, Adam's step count, too: it
@@ -106,7 +110,6 @@ def averaged_moments(inner: Optimizer | None = None, names: Sequence[str] = ()) 
         ValueError: ``inner`` is a rule, whose memory of each client is no moment, or keeps nothing of such a name. In
             training: some parameters are personal; their moments would stay behind while the one step count is mixed.
     """
-    inner = inner or adam()
     if inner.start or inner.finish:
         raise ValueError(
             "averaged_moments was given a rule that remembers something of each client; put the rule around it: "
@@ -132,6 +135,7 @@ def averaged_moments(inner: Optimizer | None = None, names: Sequence[str] = ()) 
     return around(inner, finish=finish, sent=len(vectors))._replace(shared=tuple(kept))
 
 
+@remembered
 def mime(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimizer:
     """Adam with moments of the mean gradient gbar(theta) at the start of a round, theta the common model there.
 
@@ -168,6 +172,7 @@ def mime(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimiz
     return Optimizer(init, apply, start, sent=2, exchanges=2, passing=("g_c",), shared=("m", "v", "t"))
 
 
+@remembered
 def fedavgm(beta: float = 0.9, eta: float = 1.0) -> Server:
     """FedAvgM, momentum at the server: m <- beta m + Delta, x <- x + eta m.
 
@@ -182,11 +187,13 @@ def fedavgm(beta: float = 0.9, eta: float = 1.0) -> Server:
     return Server(lambda x: {"m": torch.zeros_like(x)}, apply)
 
 
+@remembered
 def fedadam(eta: float, beta1: float = 0.9, beta2: float = 0.99, tau: float = 1e-3) -> Server:
     """FedAdam: as ``adaptive``, with v <- beta2 v + (1 - beta2) Delta^2."""
     return adaptive(eta, beta1, tau, lambda v, square: beta2 * v + (1 - beta2) * square)
 
 
+@remembered
 def fedyogi(eta: float, beta1: float = 0.9, beta2: float = 0.99, tau: float = 1e-3) -> Server:
     """FedYogi: as ``adaptive``, with v <- v - (1 - beta2) Delta^2 sign(v - Delta^2): v forgets slowly."""
     return adaptive(eta, beta1, tau, lambda v, square: v - (1 - beta2) * square * torch.sign(v - square))

@@ -1,6 +1,7 @@
 """``train``: the rounds of ``rounds.play``, recorded, kept and labelled."""
 
 import time
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -53,7 +54,8 @@ def train(
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
-        checkpoint: keeps the state every two minutes and at the end; a training that finds its own goes on from there.
+        checkpoint: keeps the state every two minutes and at the end; a training that finds its own plays the first
+            round again, and goes on from there if it gives the same losses, to 1e-4; else it says so, and begins anew.
         workers: processes that share out the federations, see ``workers``. They take seconds to start, and functions
             work there on copies of what they know: for long trainings.
         device: "cpu", "cuda", ..., or "auto", an accelerator where there is one.
@@ -101,11 +103,14 @@ def one_stack(
         due = sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
     if checkpoint is not None and (stored := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*stored)
+    shared = dict(local=local, constants=constants, device=device, dtype=dtype, rounds=rounds)
+    work = prepared(net, loss, pool, list(federations.values()), **shared, **work_args)
+    if state and (changed := other_losses(next(rounds_from(work, beginning(work, init))), result)):
+        warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
+        result, state = History.empty(federations, parts, rounds), None
     start = state.round if state else 0
     first = np.full(result.shape[1], np.nan)
     if start < rounds:
-        shared = dict(local=local, constants=constants, device=device, dtype=dtype, rounds=rounds)
-        work = prepared(net, loss, pool, list(federations.values()), **shared, **work_args)
         result.backend, pace = work.backend.name, Pace(due)
         played, saved_at = rounds_from(work, state or beginning(work, init), pace.until), time.monotonic()
         for r in rounds_of(start, rounds, progress):
@@ -117,13 +122,27 @@ def one_stack(
             result.add(done.clients, done.loss)
             if evaluate is not None and state.round in due:
                 record(result, done, net, evaluate, test, constants)
-            if checkpoint is not None and (state.round == rounds or time.monotonic() - saved_at > checkpoints.SECONDS):
+            if checkpoint is not None and (state.round == rounds or checkpoint.is_due(saved_at)):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
         if not start:
             first = done.first
     result.keep(state)
     return result, first
+
+
+def other_losses(done: Round, past: History) -> str:
+    """Where the losses of the first round, played again, differ from the past's by more than 1e-4; empty: nowhere."""
+    old, new = past.losses[0], done.losses
+    gap = np.where(np.isnan(old) & np.isnan(new), 0, np.abs(new - old) - 1e-4 * np.abs(old))
+    m = int(np.argmax(np.where(np.isnan(gap), np.inf, gap)))
+    if gap[m] <= 0:
+        return ""
+    key, rows = next((key, rows) for key, rows in past.rows.items() if rows.start <= m < rows.stop)
+    return (
+        f"its first round had the loss {old[m]:.6g} of {key}, client {m - rows.start}, and has {new[m]:.6g} now: loss, "
+        "data, start or local steps have changed since"
+    )
 
 
 class Pace:

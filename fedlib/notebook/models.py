@@ -3,6 +3,7 @@
 import json
 from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -25,9 +26,9 @@ def load(folder: Path) -> dict[Hashable, np.ndarray]:
     if not path.exists():
         return {}
     with np.load(path, allow_pickle=False) as file:
-        return {_key(name): file[name] for name in file.files}
+        return {key_of(json.loads(name)): file[name] for name in file.files}
 
 
-def _key(name: str) -> Hashable:
-    key = json.loads(name)
-    return tuple(key) if isinstance(key, list) else key
+def key_of(label: Any) -> Hashable:
+    """A label that JSON has read: what it says is a list was a tuple."""
+    return tuple(map(key_of, label)) if isinstance(label, list) else label

@@ -77,7 +77,8 @@ def inline(fig: Figure, alt: str) -> None:
 
 def show(*functions: Callable) -> None:
     """Show the source of library functions, so that a notebook never shows anything but the code that runs."""
-    source = "\n".join(inspect.getsource(f) for f in functions)
+    sources = map(inspect.getsource, functions)
+    source = "\n".join(text[text.startswith("@") and text.index("\ndef ") + 1 :] for text in sources)
     display({"text/markdown": f"```python\n{source}```", "text/plain": source}, raw=True)
 
 

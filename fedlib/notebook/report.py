@@ -49,8 +49,10 @@ def note(result: Mapping) -> str:
     """One line on a result: how long it took on what; where it reads stored trainings, what those took."""
     hardware = result["environment"]["hardware"]
     device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
-    trained = f", drawn from {result['core_s'] / 3600:.1f} core-hours of stored trainings" if "core_s" in result else ""
-    return f"  {result['notebook']}: {result['wall_s']:.0f} s on {device}{trained}"
+    took = f"{result['wall_s']:.0f} s"
+    if "core_s" in result:
+        took = f"drawn from stored trainings, {result['core_s'] / 3600:.1f} core-hours"
+    return f"  {result['notebook']}: {took} on {device}"
 
 
 def runs_of(profile: str, figures: Path) -> list[Path]:

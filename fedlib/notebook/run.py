@@ -39,6 +39,29 @@ def environment() -> dict:
     }
 
 
+def ran_since(started: float) -> dict:
+    """Where and how long this process computed."""
+    return {"environment": environment(), "wall_s": round(time.time() - started, 1)}
+
+
+def trained_in(abouts: Sequence[Mapping]) -> dict:
+    """Where and how long stored trainings were computed, all together: who draws them anew changes nothing in it."""
+    wall_s, core_s = (round(sum(about[name] for about in abouts), 1) for name in ("seconds", "cpu_seconds"))
+    environments = [{name: about.get(name) for name in ("versions", "hardware", "backends")} for about in abouts]
+    return {"environment": joined(environments), "wall_s": wall_s, "core_s": core_s}
+
+
+def joined(values: Sequence):
+    """One value for several: dicts part by part, and what is not the same everywhere as a text, "1 and 4"."""
+    values = [value for value in values if value is not None]
+    if values and isinstance(values[0], Mapping):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: joined([value.get(name) for value in values]) for name in names}
+    if values and isinstance(values[0], list):
+        return sorted({part for value in values for part in value})
+    return values[0] if len({*values}) == 1 else " and ".join(sorted({str(value) for value in values})) or None
+
+
 def _read(path: str) -> str:
     try:
         return Path(path).read_text()
@@ -86,7 +109,7 @@ class Run:
         self.measured: dict[str, Measured] = {}
         self.claims: dict[str, dict] = {}
         self.started = time.time()
-        self.core_s: float | None = None  # what stored trainings took that it reads, all together
+        self.trained: list[dict] = []  # what ran the stored trainings that it reads, if it reads any
         self.figures: dict[str, str] = {}  # name -> what one sees in it
 
     @classmethod
@@ -200,9 +223,7 @@ class Run:
             "profile": self.profile,
             "label": self.label,
             "parameters": self.parameters,
-            "environment": environment(),
-            "wall_s": round(time.time() - self.started, 1),
-            **({} if self.core_s is None else {"core_s": round(self.core_s, 1)}),
+            **(trained_in(self.trained) if self.trained else ran_since(self.started)),
             "metrics": metrics,
             "measured": {id: m._asdict() for id, m in self.measured.items()},
             "claims": self.claims,

@@ -11,9 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from hashlib import sha256
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -22,19 +20,22 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import xarray
-from filelock import FileLock
 
 from ..federated.batches import Local
-from ..federated.checkpoints import Checkpoint
-from ..federated.experiment import KINDS, Experiment, Row, sweep
+from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
+from ..federated.experiment import KINDS, Experiment, Row, split, sweep
 from ..federated.history import History, gathered
-from ..files import ROOT, replacing
+from ..federated.optimizers import adam
+from ..files import ROOT
 from . import profiles
+from .as_json import completed, difference, plain, renamed, restored
 from .run import Run, environment
+from .training_files import Stored, alone, loaded, read, reading, write, write_groups
 
-LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
-PACKED = {"zlib": True, "complevel": 4, "shuffle": True}
-RESOLVED = ("rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal")
+RESOLVED = (
+    "rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal", "optimizer", "server", "init",
+    "common_init",
+)  # fmt: skip
 
 
 class Call(NamedTuple):
@@ -60,8 +61,13 @@ class Call(NamedTuple):
         return self.make(**self.settings)._replace(**own)
 
     def rows(self) -> list[Row]:
-        """All that are wanted; a centralised model stands at each level, even where all levels share it."""
-        return [Row(kind, level, seed) for seed, level, kind in product(self.seeds, self.levels, self.kinds)]
+        """All that are wanted; a centralised model stands at each level, even where all levels share it.
+
+        Raises:
+            ValueError: a level or a seed could not be read again.
+        """
+        levels, seeds = map(written, (self.levels, self.seeds))
+        return [Row(kind, level, seed) for seed, level, kind in product(seeds, levels, self.kinds)]
 
 
 class Tolerance(NamedTuple):
@@ -94,12 +100,12 @@ class Computed(NamedTuple):
     tolerances: Mapping[str, Tolerance] = {}
 
 
-class Stored(NamedTuple):
-    """A stack that was trained. settings: see ``settings_of``. about: seconds, backend, hardware, versions, ..."""
-
-    history: History
-    settings: dict
-    about: dict
+def written(labels: Sequence) -> list:
+    """Levels or seeds as a file has them: numbers or texts, numpy's as plain ones; ValueError for any other."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if wrong := [label for label in labels if not isinstance(label, (int, float, str)) or label != label]:
+        raise ValueError(f"a level or seed {wrong[0]!r} cannot be stored; expected a number or a text, such as '2 x 3'")
+    return labels
 
 
 def settings_of(call: Call | Computed) -> dict:
@@ -110,147 +116,65 @@ def settings_of(call: Call | Computed) -> dict:
     arguments = {name: plain(value) for name, value in bound.arguments.items()}
     if isinstance(call, Computed):
         return {"function": plain(call.make), "arguments": arguments, "numerics": call.numerics}
+    split({name: value for name, value in call.changes.items() if name != "evaluations"})  # else a ValueError
     experiment = call.experiment()
+    experiment = experiment._replace(optimizer=experiment.optimizer or adam())
+    shapes = {name: [*values.shape] for name, values in experiment.net.named_parameters()}
     return {
         "experiment": plain(call.make),
         "arguments": arguments,
-        "changes": {name: plain(value) for name, value in call.changes.items()},
-        "resolved": {name: plain(getattr(experiment, name)) for name in RESOLVED},
+        "changes": plain(call.changes),
+        "resolved": {name: plain(getattr(experiment, name)) for name in RESOLVED} | {"parameters": shapes},
         "numerics": experiment.numerics,
     }
-
-
-def plain(value):
-    """A setting as JSON: numbers, texts, lists, dicts, or the name of a function or class that a module has."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(part) for part in value]
-    name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
-    if "<" in name or name.startswith(".") or name.endswith("."):
-        raise ValueError(f"{value!r} cannot be written down; expected a number, a text, or what a module has by name")
-    return name
 
 
 def call_of(settings: Mapping, levels: Sequence = (), seeds: Sequence[int] = ()) -> Call:
     """The call that ``settings_of`` wrote down."""
 
-    def named(value):
-        module, _, name = value.rpartition(".")
-        return getattr(import_module(module), name)
-
-    arguments = {
-        name: named(value) if isinstance(value, str) and "." in value else value
-        for name, value in settings["arguments"].items()
-    }
-    changes = dict(settings["changes"])
+    arguments, changes = restored(settings["arguments"]), restored(settings["changes"])
     if "local" in changes:
         changes["local"] = Local(*changes["local"])
-    return Call(named(settings["experiment"]), arguments, levels, seeds, changes=changes)
+    return Call(restored(settings["experiment"]), arguments, levels, seeds, changes=changes)
 
 
-def difference(one: Mapping, other: Mapping, where: str = "") -> str:
-    """The first setting that differs, with both values; empty where none does."""
-    for name in {**one, **other}:
-        a, b = one.get(name), other.get(name)
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            if inner := difference(a, b, f"{where}{name}."):
-                return inner
-        elif a != b:
-            return f"{where}{name} = {b!r}, not {a!r}"
-    return ""
+def differs(stack: Stored, settings: Mapping) -> str:
+    """The first setting in which a stored stack is another one, with both values; empty where it is the same."""
+    return difference(settings, completed(stack.settings, settings, stack.history.distinct.shape[1]))
 
 
 # files
 
 
-def read(path: Path) -> list[Stored]:
-    """The stacks of a file; none where there is no file.
-
-    Raises:
-        ValueError: the file is damaged, or none of ours.
-    """
-    return list(stacks_of(path, path.stat().st_mtime_ns)) if path.exists() else []
-
-
-@lru_cache(16)
-def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
-    """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
-    try:
-        with xarray.open_datatree(path, engine="h5netcdf") as tree:
-            groups = [node.to_dataset().load() for _, node in sorted(tree.children.items(), key=lambda of: int(of[0]))]
-        return tuple(
-            Stored(History.from_dataset(of), json.loads(of.attrs["settings"]), json.loads(of.attrs["about"]))
-            for of in groups
-        )
-    except Exception as error:  # h5py raises half a dozen types for a damaged file
-        raise ValueError(unreadable(path, error)) from None
-
-
-def unreadable(path: Path, error: Exception) -> str:
-    """What is wrong with a file, and how to mend it."""
-    return (
-        f"{path} cannot be read as stored trainings ({type(error).__name__}: {error}); take it from git again "
-        f"(git checkout {path.name}), or remove it and train anew"
-    )
-
-
 def read_computed(call: Computed, path: Path) -> tuple[xarray.Dataset | None, str]:
-    """(what a file has of it, or None; why not). ValueError: the file is damaged, or none of ours."""
+    """(what a file has of it, or None; why not). Unreadable: as of ``read``."""
     if not path.exists():
         return None, "never computed"
-    try:
-        with xarray.open_dataset(path, engine="h5netcdf") as dataset:
-            stored, settings = dataset.load(), json.loads(dataset.attrs["settings"])
-    except Exception as error:  # as below
-        raise ValueError(unreadable(path, error)) from None
-    differs = difference(settings_of(call), settings)
-    return (None, f"the stored one has {differs}") if differs else (stored, "")
+    with reading(path) as tree:
+        stored, settings = loaded(tree), renamed(json.loads(tree.attrs["settings"]))
+    other = difference(settings_of(call), settings)
+    return (None, f"the stored one has {other}") if other else (stored, "")
 
 
-def compute_missing(call: Computed, path: Path) -> None:
-    """Compute what a file has not, and keep it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        if read_computed(call, path)[0] is not None:
+def compute_missing(call: Computed, path: Path, anew: bool = False) -> None:
+    """Compute what a file has not (or all of it), and keep it."""
+    if not anew and read_computed(call, path)[0] is not None:
+        return
+    settings = settings_of(call)
+    with alone(path):
+        if not anew and read_computed(call, path)[0] is not None:
             return
         began, cpu = time.monotonic(), time.process_time()
         dataset = call.make(**call.settings)
-        spent = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu}
-        about = environment() | spent | {"commit": commit()}
-        attrs = {"settings": json.dumps(settings_of(call)), "about": json.dumps(about)}
-        with replacing(path) as partial:
-            encoding = {name: PACKED for name, values in dataset.data_vars.items() if values.size > 64}
-            dataset.assign_attrs(attrs).to_netcdf(partial, engine="h5netcdf", encoding=encoding)
-
-
-def write(path: Path, stacks: Iterable[Stored]) -> None:
-    """All stacks into a file, whole or not at all; losses of at most LOSSES rounds, in float32."""
-    groups = {}
-    for i, (history, settings, about) in enumerate(stacks):
-        dataset = history.to_dataset()
-        R = history.shape[0]
-        kept = np.unique(np.concatenate([np.arange(min(3, R)), np.linspace(0, R - 1, min(LOSSES, R)).astype(int)]))
-        dataset = dataset.isel(loss_round=kept)
-        dataset = dataset.assign(losses=dataset.losses.astype("float32"))
-        dataset.attrs |= {"settings": json.dumps(settings), "about": json.dumps(about)}
-        groups[f"/{i}"] = dataset
-    tree = xarray.DataTree.from_dict(groups)
-    encoding = {group: {name: PACKED for name in of.data_vars if of[name].size > 64} for group, of in groups.items()}
-    with replacing(path) as partial:
-        tree.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
+        took = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu}
+        about = environment() | took | {"commit": commit()}
+        attrs = {"settings": json.dumps(settings), "about": json.dumps(about)}
+        write_groups(path, {"/": dataset.assign_attrs(attrs)})
 
 
 def matching(stacks: Iterable[Stored], settings: Mapping) -> dict[Row, History]:
     """Row -> the training that has it, of those with exactly these settings."""
-    return {
-        Row(*key): stack.history
-        for stack in stacks
-        if not difference(stack.settings, settings)
-        for key in stack.history.rows
-    }
+    return {Row(*key): stack.history for stack in stacks if not differs(stack, settings) for key in stack.history.rows}
 
 
 def at(there: Mapping[Row, object], row: Row) -> Row | None:
@@ -285,51 +209,51 @@ def levels_of(history: History) -> list:
 # training
 
 
-class OutOfTime(Exception):
-    """The hours that a training may take are over; it goes on from its checkpoint."""
-
-
-def train_missing(call: Call, path: Path, until: float = float("inf"), **train_args) -> None:
-    """Train the rows of a call that a file has not, as one stack (or each apart), and add them.
+def train_missing(call: Call, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
+    """Train the rows of a call that a file has not (or all of them), as one stack (or each apart), and add them.
 
     until: a time (``time.monotonic``) after which no further round is begun.
 
     Raises:
         OutOfTime: it came; a checkpoint beside the file keeps what was done.
+        ValueError: what could not be stored, a file that cannot be read, a folder that cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        _, rows = read_call(call, path)
+    settings, rows = settings_of(call), call.rows()
+    if not anew and not read_call(call, path)[1]:
+        return
+    with alone(path):
+        rows = rows if anew else read_call(call, path)[1]
+        there = {} if anew else matching(read(path), settings)
         for stack in [[row] for row in rows] if call.apart else [rows] if rows else []:
-            if at(matching(read(path), settings_of(call)), stack[0]):
+            if at(there, stack[0]):
                 continue  # a model that all levels share came with another row
-            write(path, [*read(path), trained(call, stack, path, until, **train_args)])
+            new, checkpoint = trained(call, stack, path, until, **train_args)
+            there |= matching([new], settings)
+            old = read(path)
+            if anew:
+                old = [kept for kept in old if differs(kept, settings) or not {*kept.history.rows} <= {*there}]
+            write(path, [*old, new])
+            checkpoint.path.unlink(missing_ok=True)
 
 
-def trained(call: Call, rows: Sequence[Row], path: Path, until: float, **train_args) -> Stored:
-    """Some rows of a call, trained as one stack."""
-    settings, began, cpu = settings_of(call), time.monotonic(), time.process_time()
+def trained(call: Call, rows: Sequence[Row], path: Path, until: float, **train_args) -> tuple[Stored, Checkpoint]:
+    """Some rows of a call, trained as one stack; and the checkpoint that has all of it, until it is written."""
+    settings = settings_of(call)
     key = sha256(json.dumps([settings, rows]).encode()).hexdigest()[:16]
-    checkpoint = Checkpoint(path.with_name(f".{path.stem}-{key}.pt"), key)
-
-    def look(done: int) -> None:
-        if time.monotonic() > until:
-            raise OutOfTime(f"{path.stem}: {done} rounds are done; the same command goes on from there")
-
-    past = json.loads(clock.read_text()) if (clock := checkpoint.path.with_suffix(".json")).exists() else [0, 0]
+    checkpoint = going_on(Checkpoint(path.with_name(f".{path.stem}-{key}.pt"), key, until))
+    for orphan in path.parent.glob(f".{checkpoint.path.name}.*"):  # of who was killed while writing
+        orphan.unlink()
     try:
         history = sweep(
-            call.make(**call.settings), call.levels, call.seeds, call.kinds, rows=rows, checkpoint=checkpoint,
-            progress=look, **call.changes, **train_args,
+            call.make(**call.settings), written(call.levels), written(call.seeds), call.kinds, rows=rows,
+            checkpoint=checkpoint, **call.changes, **train_args,
         )  # fmt: skip
-    finally:
-        spent = [past[0] + time.monotonic() - began, past[1] + time.process_time() - cpu]
-        clock.write_text(json.dumps(spent))
-    about = environment() | {"seconds": spent[0], "cpu_seconds": spent[1], "backend": history.backend}
-    about |= {"commit": commit(), "levels": [*call.levels], "seeds": [*call.seeds]}
-    for path in (checkpoint.path, clock):
-        path.unlink(missing_ok=True)
-    return Stored(history if call.models is None else keeping(history, call.models), settings, about)
+    except OutOfTime as error:
+        raise OutOfTime(f"{path.stem}: {error}") from None
+    seconds, cpu_seconds = spent(checkpoint).tolist()
+    about = environment() | {"seconds": seconds, "cpu_seconds": cpu_seconds, "backend": history.backend}
+    about |= {"commit": commit(), "levels": written(call.levels), "seeds": written(call.seeds)}
+    return Stored(history if call.models is None else keeping(history, call.models), settings, about), checkpoint
 
 
 def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:
@@ -349,39 +273,41 @@ def commit() -> str:
     return asked.stdout.strip()
 
 
+def made(calls: Mapping[str, Call | Computed], **train_args) -> dict[str, History | xarray.Dataset]:
+    """Name -> history of each call, or what was computed: nothing is read, and nothing is kept."""
+    return {
+        name: call.make(**call.settings)
+        if isinstance(call, Computed)
+        else sweep(call.make(**call.settings), call.levels, call.seeds, call.kinds, **call.changes, **train_args)
+        for name, call in calls.items()
+    }
+
+
 def histories_of(
     calls: Mapping[str, Call | Computed], folder: Path, who: str, **train_args
 ) -> dict[str, History | xarray.Dataset]:
-    """Name -> history of each call, or what was computed; "gap/FedAvg" and "gap/Mime" are in one file, gap.nc.
+    """As ``made``, from files, one for "gap/FedAvg" and "gap/Mime". What is not there is left out, and said.
 
-    who trains: "always" (nothing is read or kept), "missing", or "never". What is not there is left out, and said.
+    who trains: "never", "missing" what is not there, "always" all of it; what is trained is kept.
     """
-    histories, absent = {}, []
+    if who not in WHO:
+        raise ValueError(f"FEDLIB_TRAIN = {who!r}: expected one of {', '.join(WHO)}")
+    histories, absent, anew = {}, [], who == "always"
     for name, call in calls.items():
-        if isinstance(call, Computed):
-            if who == "always":
-                histories[name] = call.make(**call.settings)
-                continue
-            if who == "missing":
-                compute_missing(call, file_of(folder, name))
-            dataset, why = read_computed(call, file_of(folder, name))
-            if dataset is None:
-                absent.append(f"{name}: {why}")
-            else:
-                histories[name] = dataset
-            continue
-        if who == "always":
-            experiment = call.make(**call.settings)
-            histories[name] = sweep(experiment, call.levels, call.seeds, call.kinds, **call.changes, **train_args)
-            continue
         path = file_of(folder, name)
-        if who == "missing":
-            train_missing(call, path, **train_args)
-        history, rows = read_call(call, path)
-        if history:
+        if isinstance(call, Computed):
+            if who != "never":
+                compute_missing(call, path, anew)
+            history, why = read_computed(call, path)
+        else:
+            if who != "never":
+                train_missing(call, path, anew=anew, **train_args)
+            history, rows = read_call(call, path)
+            why = f"{len(rows)} of {len(call.rows())} rows, {why_not(call, path)}" if rows else ""
+        if history is not None:
             histories[name] = history
-        if rows:
-            absent.append(f"{name}: {len(rows)} of {len(call.rows())} rows, {why_not(call, path)}")
+        if why:
+            absent.append(f"{name}: {why}")
     if absent:
         print("Not there yet, and drawn as absent:", "; ".join(absent))
     return histories
@@ -394,7 +320,8 @@ def file_of(folder: Path, name: str) -> Path:
 
 def why_not(call: Call, path: Path) -> str:
     """Why rows of a file do not count: the first setting of the nearest stack that differs."""
-    differences = [difference(settings_of(call), stack.settings) for stack in read(path)]
+    settings = settings_of(call)
+    differences = [differs(stack, settings) for stack in read(path)]
     if all(differences) and differences:
         return f"the stored ones have {min(differences, key=len)}"
     return "never trained"
@@ -439,21 +366,28 @@ def deviations(
 
 def cpu_seconds(path: Path) -> list[float]:
     """What each stack of a file took, or what was computed."""
-    with xarray.open_datatree(path, engine="h5netcdf") as tree:
-        stacks = [*tree.children.values()] or [tree]
-        return [json.loads(of.attrs["about"])["cpu_seconds"] for of in stacks]
+    return [about["cpu_seconds"] for about in abouts(path)]
+
+
+def abouts(path: Path) -> list[dict]:
+    """What ran each stack of a file, or computed it."""
+    with reading(path) as tree:
+        return [json.loads(group.attrs["about"]) for group in [*tree.children.values()] or [tree]]
+
+
+WHO = ("never", "missing", "always")
 
 
 def of(run: Run, calls: Mapping[str, Call | Computed], **train_args) -> dict[str, History | xarray.Dataset]:
     """What a notebook's run trains, or reads: quick and custom runs train, the paper profile reads.
 
-    ``python -m fedlib train`` and a batch with FEDLIB_TRAIN=missing train what is not there.
+    FEDLIB_TRAIN, one of WHO, says who trains at the paper profile; see ``histories_of``.
     """
-    who = "always" if run.custom or run.profile != "paper" else os.environ.get("FEDLIB_TRAIN", "never")
-    histories = histories_of(calls, folder_of(run.notebook), who, **train_args)
-    if who != "always":
-        files = {file_of(folder_of(run.notebook), name) for name in histories}
-        run.core_s = sum(seconds for path in files for seconds in cpu_seconds(path))
+    if run.custom or run.profile != "paper":
+        return made(calls, **train_args)
+    histories = histories_of(calls, folder_of(run.notebook), os.environ.get("FEDLIB_TRAIN", "never"), **train_args)
+    files = dict.fromkeys(file_of(folder_of(run.notebook), name) for name in histories)
+    run.trained = [about for path in files for about in abouts(path)]
     return histories
 
 

@@ -105,6 +105,33 @@ def test_a_new_run_keeps_the_trainings_of_a_notebook(project):
     assert (kept / "poisson.nc").read_text() == "years of work"
 
 
+DRAWN = """
+from PIL import Image, ImageDraw
+image = Image.new("RGB", (200, 100), "white")
+draw = ImageDraw.Draw(image)
+draw.line([(10, {y}), (190, 20 + {y})], ({shade}, 90, 160), 3)
+draw.text((20, 80), "{text}", "black")
+image.save(run.out / "curve.png")
+run.finish()
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept"),
+    [({"shade": 8}, True), ({"y": 31}, True), ({"y": 34}, False), ({"text": "0.32"}, False), ({"shade": 99}, False)],
+)
+def test_a_picture_that_shows_the_same_stays_the_same_file(project, changed, kept):
+    """Another processor rounds otherwise; a line that moves by more than a pixel, or a digit, is another picture."""
+    drawn = {"y": 30, "shade": 0, "text": "0.31"}
+    picture = project[1] / "sound/quick/curve.png"
+    write_light(project[0], "sound", last=DRAWN.format(**drawn))
+    assert command(project, "sound") == 0
+    before = picture.read_bytes()
+    write_light(project[0], "sound", last=DRAWN.format(**drawn | changed))
+    assert command(project, "sound") == 0
+    assert (picture.read_bytes() == before) == kept
+
+
 def test_trainings_that_come_during_a_run_stay(project):
     """Somebody trains beside it: a new stack is written while the notebook is at work."""
     kept = project[1] / "sound/quick/trainings"

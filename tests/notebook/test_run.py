@@ -118,3 +118,17 @@ def test_a_notebook_reads_its_committed_result(run):
     assert committed["profile"] == "paper"
     with pytest.raises(ValueError, match="nb has no committed result; run it with the paper profile"):
         run.committed()
+
+
+def test_a_run_that_reads_stored_trainings_says_where_these_ran(run):
+    about = {"seconds": 2.0, "cpu_seconds": 1.0, "versions": {"torch": "2"}, "hardware": {"cpu": "A", "threads": 1}}
+    run.trained = [about | {"backends": ["xla"]}, about | {"hardware": {"cpu": "B", "threads": 1, "gpu": None}}]
+    run.finish()
+    result = read_result(run.folder / "result.json")
+    assert (result["wall_s"], result["core_s"]) == (4.0, 2.0)
+    hardware = {"cpu": "A and B", "threads": 1, "gpu": None}
+    assert result["environment"] == {"versions": {"torch": "2"}, "hardware": hardware, "backends": ["xla"]}
+    before = (run.folder / "result.json").read_bytes()
+    run.started -= 100
+    run.finish()
+    assert (run.folder / "result.json").read_bytes() == before

@@ -28,6 +28,7 @@ from fedlib.notebook.trainings import (
     file_of,
     histories_of,
     levels_of,
+    made,
     read,
     read_call,
     replay,
@@ -117,7 +118,7 @@ def test_other_settings_and_another_numerics_are_never_used_and_the_first_differ
 
 
 def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, monkeypatch):
-    quick = histories_of({"oscillator": call([2], [0])}, path.parent, "always", **EAGER)
+    quick = made({"oscillator": call([2], [0])}, **EAGER)
     assert [*quick["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
     assert not path.exists()
     train_missing(call([2], [0]), path, **EAGER)
@@ -128,7 +129,7 @@ def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, m
 class Reader:
     """As much of a Run as matters."""
 
-    notebook, custom, core_s = "05_pinn_forward", False, None
+    notebook, custom, trained = "05_pinn_forward", False, ()
 
     def __init__(self, profile):
         self.profile = profile
@@ -140,10 +141,10 @@ def test_the_paper_profile_reads_and_says_what_its_trainings_took(path, monkeypa
     calls = {"oscillator": call([2], [0])}
     assert trainings.of(Reader("paper"), calls, **EAGER) == {}
     quick = Reader("quick")
-    assert trainings.of(quick, calls, **EAGER) and quick.core_s is None and not path.exists()
+    assert trainings.of(quick, calls, **EAGER) and not quick.trained and not path.exists()
     monkeypatch.setenv("FEDLIB_TRAIN", "missing")
     assert trainings.of(paper := Reader("paper"), calls, **EAGER) and path.exists()
-    assert paper.core_s == sum(stack.about["cpu_seconds"] for stack in read(path)) > 0
+    assert paper.trained == [stack.about for stack in read(path)]
 
 
 def test_a_reader_opens_a_stored_training_by_name():
@@ -170,7 +171,9 @@ def test_a_call_is_written_down_and_comes_back():
 def test_a_damaged_or_foreign_file_is_named(path, damage):
     train_missing(call([2], [0]), path, **EAGER)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"oscillator.nc cannot be read as stored trainings .*git checkout"):
+    with pytest.raises(
+        ValueError, match=r"oscillator\.nc cannot be read as stored trainings: it is damaged.* remove it"
+    ):
         read_call(call([2], [0]), path)
 
 
@@ -254,7 +257,7 @@ def squares(n: int, shift: float = 0.0) -> xarray.Dataset:
 def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsys):
     calls, path = {"squares": Computed(squares, {"n": 100})}, tmp_path / "squares.nc"
     assert histories_of(calls, tmp_path, "never") == {} and "squares: never computed" in capsys.readouterr().out
-    assert histories_of(calls, tmp_path, "always")["squares"].squares[9] == 81 and not path.exists()
+    assert made(calls)["squares"].squares[9] == 81 and not path.exists()
     first = histories_of(calls, tmp_path, "missing")["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
     assert trainings.cpu_seconds(path)[0] >= 0 and "hardware" in first.attrs["about"]

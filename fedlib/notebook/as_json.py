@@ -1,0 +1,124 @@
+"""Settings as JSON and back: what a stored training depends on, in words that outlive its code."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from math import isnan, prod
+from typing import Any
+
+import numpy as np
+
+from ..federated.optimizers import Made
+
+MOVED: dict[str, str] = {}
+"""Old name of a function or class -> what it is called now: rows that were stored before it moved are found."""
+
+
+def made(function: str, **arguments) -> dict:
+    """What ``plain`` makes of an optimiser or a server."""
+    return {"function": f"fedlib.federated.{function}", "arguments": arguments}
+
+
+ADAM = made("optimizers.adam", beta1=0.9, beta2=0.999, eps=1e-8)
+AVERAGED = made("rules.averaged_moments", inner=ADAM, names=[])
+AT_FIRST = {"optimizer": ADAM, "server": None, "init": "fedlib.models.networks.glorot_uniform", "common_init": True}
+"""What no row said at first, and what it was then."""
+
+AT_FIRST_OF = {
+    "by_descent": {"optimizer": made("optimizers.sgd", momentum=0.0)},
+    "SCAFFOLD": {"optimizer": made("rules.scaffold", inner=ADAM)},
+    "averaged second moments": {"optimizer": made("rules.averaged_moments", inner=ADAM, names="v")},
+    "averaged moments": {"optimizer": AVERAGED},
+    "fresh correction": {"optimizer": made("rules.corrected", inner=ADAM)},
+    "fresh correction + averaged moments": {"optimizer": made("rules.corrected", inner=AVERAGED)},
+}
+"""The same of an experiment, or of one's rule, that had others."""
+
+
+def plain(value: Any) -> Any:
+    """A setting as JSON: numbers, texts, lists, dicts, and what a module has by name or makes by a function.
+
+    A function or class is its name, "module.name"; a text with a point in it is {"text": ...}, so that it is no name.
+    An optimiser, a server, or a schedule that is a named tuple: {"function": name, "arguments": {...}}.
+
+    Raises:
+        ValueError: it could not be read again.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and isnan(value):
+        raise ValueError("NaN cannot be written down: it is not even equal to itself; give a number, or None")
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return {"text": value} if "." in value else value
+    if isinstance(made := getattr(value, "made", None), Made):
+        return {"function": plain(made.function), "arguments": plain(dict(made.arguments))}
+    if isinstance(value, tuple) and callable(value):
+        return {"function": plain(type(value)), "arguments": plain(value._asdict())}
+    if isinstance(value, Mapping):
+        if wrong := [name for name in value if not isinstance(name, str) or name in ("text", "function")]:
+            raise ValueError(f"a dict with {wrong[0]!r} cannot be written down; expected other texts as its names")
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(part) for part in value]
+    name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+    if "<" in name or name.startswith(".") or name.endswith("."):
+        raise ValueError(f"{value!r} cannot be written down; expected a number, a text, or what a module has by name")
+    return name
+
+
+def restored(value: Any) -> Any:
+    """What ``plain`` was given; a tuple is a list."""
+    if isinstance(value, str) and "." in value:
+        module, _, name = MOVED.get(value, value).rpartition(".")
+        return getattr(import_module(module), name)
+    if isinstance(value, list):
+        return [restored(part) for part in value]
+    if isinstance(value, Mapping) and "text" in value:
+        return value["text"]
+    if isinstance(value, Mapping):
+        parts = {name: restored(part) for name, part in value.items()}
+        return parts["function"](**parts["arguments"]) if "function" in value else parts
+    return value
+
+
+def difference(one: Mapping, other: Mapping, where: str = "") -> str:
+    """The first setting that differs, with both values; empty where none does."""
+    for name in {**one, **other}:
+        a, b = one.get(name), other.get(name)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            if inner := difference(a, b, f"{where}{name}."):
+                return inner
+        elif a != b:
+            return f"{where}{name} = {b!r}, not {a!r}"
+    return ""
+
+
+def completed(settings: Mapping, wanted: Mapping, P: int) -> Mapping:
+    """A row's settings beside those that are wanted: under today's names, and what it lacks as it was at first.
+
+    P: parameters of the stored models, for a row that does not say their shapes; 0 where it has no models.
+    """
+    settings = renamed(settings)
+    if "resolved" not in settings:
+        return settings
+    arguments, changes = settings["arguments"], settings["changes"]
+    rule = arguments.get("rule", settings["experiment"].rpartition(".")[2])
+    resolved = AT_FIRST | AT_FIRST_OF.get(rule, {})
+    if rule == "FedAdam":
+        resolved["server"] = made("rules.fedadam", eta=arguments["knob"], beta1=0.9, beta2=0.99, tau=1e-3)
+    resolved |= {name: changes[name] for name in resolved if name in changes}
+    resolved |= settings["resolved"]
+    if "parameters" not in resolved:
+        shapes = wanted["resolved"]["parameters"]
+        fits = P in (0, sum(map(prod, shapes.values())))
+        resolved["parameters"] = shapes if fits else f"{P} numbers"
+    return {**settings, "resolved": resolved}
+
+
+def renamed(value: Any) -> Any:
+    """Names of MOVED as they are now."""
+    if isinstance(value, Mapping):
+        return {name: renamed(part) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [renamed(part) for part in value]
+    return MOVED.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,468 @@
+"""What can happen to a stored training: kills, a full disk, flipped bits, two at once, other files. Nothing is lost."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+import pytest
+import torch
+import xarray
+from torch import nn
+
+from fedlib.federated import checkpoints
+from fedlib.federated.batches import Local
+from fedlib.federated.optimizers import adam, sgd
+from fedlib.federated.rules import fedadam, scaffold
+from fedlib.files import ROOT, Unreadable
+from fedlib.models.networks import fan_in_uniform, mlp
+from fedlib.notebook import as_json, missing, training_files, trainings
+from fedlib.notebook.training_files import SEAL
+from fedlib.notebook.trainings import Call, Computed, OutOfTime, compute_missing, read, read_call, train_missing
+
+from ..new_problem import oscillator
+
+EAGER = {"backend": "eager"}
+CALL = Call(oscillator, {}, [2], [0], changes={"rounds": 6, "local": Local(2)})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "oscillator.nc"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The file of a training that nothing happened to."""
+    path = tmp_path_factory.mktemp("whole") / "oscillator.nc"
+    train_missing(CALL, path, **EAGER)
+    return path
+
+
+def same(path: Path, whole: Path) -> bool:
+    """Whether two files have the same models, losses and errors, bit by bit."""
+    one, other = (read_call(CALL, file)[0] for file in (path, whole))
+    equal = all(np.array_equal(one.metrics[name], other.metrics[name]) for name in other.metrics)
+    return equal and torch.equal(one.theta, other.theta) and np.array_equal(one.losses, other.losses)
+
+
+def hidden(path: Path) -> set[str]:
+    """Endings of what is left in a folder beside the file."""
+    return {file.suffix for file in path.parent.iterdir()} - {".nc", ".lock"}
+
+
+KILLED = """
+import os, signal, sys
+from io import BytesIO
+from pathlib import Path
+import torch
+from fedlib.federated import checkpoints
+from fedlib.notebook import training_files, trainings
+from tests.notebook.test_training_faults import CALL, EAGER
+die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+checkpoints.SECONDS = -1  # keep every round
+where, path = sys.argv[1], Path(sys.argv[2])
+if where == "in a round":
+    save, checkpoints.save = checkpoints.save, lambda c, state, h: (save(c, state, h), state.round == 3 and die())
+if where in ("in a checkpoint", "in the file"):
+    write_bytes, ending = Path.write_bytes, ".pt." if "checkpoint" in where else ".nc."
+    def half(partial, content):
+        here = ending in partial.name and (ending == ".nc." or torch.load(BytesIO(content))["state"][0] == 4)
+        write_bytes(partial, content[: len(content) // (1 + here)])
+        here and die()
+    Path.write_bytes = half
+if where == "before the file":
+    trainings.write = die
+if where == "after the file":
+    trainings.write = lambda *given: (training_files.write(*given), die())
+trainings.train_missing(CALL, path, **EAGER)
+"""
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize(
+    ("where", "rounds"),
+    {"in a round": 3, "in a checkpoint": 3, "before the file": 1, "in the file": 1, "after the file": 0}.items(),
+)
+def test_a_kill_at_any_point_loses_nothing(path, whole, where, rounds, monkeypatch):
+    """rounds: how many the same command then plays; the first one again, and what came after the checkpoint."""
+    run = [sys.executable, "-c", KILLED, where, path]
+    killed = subprocess.run(run, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert path.exists() == (where == "after the file") and ".pt" in hidden(path)
+    played = []
+    monkeypatch.setattr("fedlib.federated.rounds.site_round", counting(played, "fedlib.federated.rounds.site_round"))
+    train_missing(CALL, path, **EAGER)
+    assert len(played) == rounds + (where in ("in a round", "in a checkpoint"))
+    assert same(path, whole) and hidden(path) <= ({".pt"} if where == "after the file" else set())
+
+
+def counting(calls: list, name: str):
+    """A function by its name, which also counts its calls."""
+    module, _, attribute = name.rpartition(".")
+    function = getattr(sys.modules[module], attribute)
+    return lambda *given: (calls.append(1), function(*given))[1]
+
+
+@pytest.mark.fault("survived")
+def test_a_file_that_cannot_be_written_costs_no_round(path, whole, monkeypatch):
+    write = trainings.write
+    monkeypatch.setattr(trainings, "write", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space left"):
+        train_missing(CALL, path, **EAGER)
+    monkeypatch.setattr(trainings, "write", write)
+    took = json.loads(json.dumps(torch.load(next(path.parent.glob("*.pt")))["spent"]))
+    train_missing(CALL, path, **EAGER)
+    assert same(path, whole) and not hidden(path) and read(path)[0].about["backend"] == "eager"
+    assert read(path)[0].about["cpu_seconds"] > took[1] > 0, "the clock goes on"
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """mount options -> a small file system in the memory, mounted so."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mounted(options: str) -> Path:
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, text=True)
+        if made.returncode:
+            pytest.skip(f"only root may mount: {made.stderr.strip()}")
+        return folder
+
+    yield mounted
+    subprocess.run(["umount", folder], capture_output=True)
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("kilobytes", [16, 40])
+def test_a_full_disk_loses_nothing_that_had_room(disk, whole, kilobytes, monkeypatch):
+    """Of 23 kB each: 16 has room for no checkpoint, 40 for one, but not for another, or the file, beside it."""
+    monkeypatch.setattr(checkpoints, "SECONDS", -1)
+    path = disk(f"size={kilobytes}k") / "oscillator.nc"
+    with pytest.raises(OSError, match="No space left"):
+        train_missing(CALL, path, **EAGER)
+    assert hidden(path) == ({".pt"} if kilobytes > 16 else set())
+    disk("remount,size=1m")
+    train_missing(CALL, path, **EAGER)
+    assert same(path, whole) and not hidden(path)
+
+
+@pytest.mark.fault("clear error")
+def test_train_says_that_a_disk_is_full(disk, monkeypatch):
+    folder = disk("size=16k")
+    for module in (missing, trainings):
+        monkeypatch.setattr(module, "folder_of", lambda notebook: folder)
+
+    class room:
+        NOTEBOOK = "05_pinn_forward"
+        trainings = staticmethod(lambda p: {"good": CALL})
+
+    with pytest.raises(
+        ValueError, match=r"good: .*No space left on device; what is kept of it goes on with the same comm"
+    ):
+        missing.train(room, **EAGER)
+
+
+@pytest.mark.fault("clear error")
+def test_in_a_read_only_folder_one_reads_and_is_told_that_one_cannot_train(disk, whole):
+    path = disk("size=1m") / "oscillator.nc"
+    shutil.copy(whole, path)
+    disk("remount,ro")
+    train_missing(CALL, path, **EAGER)  # nothing is missing
+    assert same(path, whole)
+    for more in (CALL._replace(levels=[2, 6]), Computed(squares, {"n": 3})):
+        with pytest.raises(
+            ValueError, match=r"disk cannot be written \(Read-only file system\), and what is trained is"
+        ):
+            fill = compute_missing if isinstance(more, Computed) else train_missing
+            fill(more, path if fill is train_missing else path.with_name("squares.nc"))
+
+
+@pytest.mark.fault("clear error")
+def test_every_flipped_bit_is_found(whole, path):
+    """But in the mark of the seal itself: then the file counts as one without a seal, and is whole."""
+    good, rng, found = whole.read_bytes(), np.random.default_rng(0), 0
+    for bit in [
+        *rng.integers(len(good) * 8, size=120),
+        *range(8 * len(good) - 8 * (32 + len(SEAL)), 8 * len(good), 29),
+    ]:
+        bad = bytearray(good)
+        bad[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(bad)
+        training_files.stacks_of.cache_clear()
+        try:
+            assert same(path, whole) and bit // 8 >= len(good) - 32 - len(SEAL)
+        except Unreadable as error:
+            assert "its bytes are not those" in str(error) or "damaged" in str(error)
+            found += 1
+    assert found >= 120
+
+
+def test_a_file_of_before_the_seal_is_read(whole, path):
+    good = whole.read_bytes()
+    path.write_bytes(good[: good.rindex(SEAL)])
+    assert same(path, whole)
+
+
+@pytest.mark.fault("survived")
+def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
+    code = "import sys, pathlib\nfrom fedlib.notebook.trainings import train_missing\n"
+    code += "from tests.notebook.test_training_faults import CALL\n"
+    code += "longer = CALL._replace(changes=CALL.changes | {'rounds': 1500})\n"
+    code += "train_missing(longer, pathlib.Path(sys.argv[1]), backend='eager')"
+    start = lambda: subprocess.Popen(  # noqa: E731
+        [sys.executable, "-c", code, path], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    both = [start(), start()]
+    said = [process.communicate(timeout=300)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted("waiting for its end" in text for text in said) == [False, True]
+    assert len(read(path)) == 1 and not hidden(path)
+
+
+@pytest.mark.fault("survived")
+def test_out_of_time_keeps_what_was_done_however_short_it_was(path, whole):
+    for rounds in (1, 2):
+        with pytest.raises(
+            OutOfTime, match=f"oscillator: {rounds} rounds are done; the same command goes on from ther"
+        ):
+            train_missing(CALL, path, time.monotonic(), **EAGER)
+    train_missing(CALL, path, **EAGER)
+    assert same(path, whole) and not hidden(path)
+
+
+WRONG = [1.0]
+
+
+def mendable():
+    """The oscillator with a mistake in its loss."""
+    right = oscillator()
+    return right._replace(residuals=lambda predict, batch: WRONG[0] * right.residuals(predict, batch))
+
+
+@pytest.mark.fault("survived")
+def test_a_mended_loss_begins_anew_and_says_why(path):
+    call = CALL._replace(make=mendable)
+    WRONG[0] = 1.1
+    with pytest.raises(OutOfTime):
+        train_missing(call, path, time.monotonic(), **EAGER)
+    WRONG[0] = 1.0
+    with pytest.warns(
+        UserWarning, match=r"first round had the loss .* of .*, and has .* now: .*; the training begins anew"
+    ):
+        train_missing(call, path, **EAGER)
+    train_missing(call, anew := path.with_name("anew.nc"), **EAGER)
+    assert torch.equal(read(path)[0].history.theta, read(anew)[0].history.theta)
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("level", [(2, 3), np.nan, None, [2], nn.Tanh, 2j, np.array([2])])
+def test_a_level_that_could_not_be_read_again_is_refused_before_training(path, level, monkeypatch):
+    monkeypatch.setattr(trainings, "sweep", None)
+    for call in (CALL._replace(levels=[1, level]), CALL._replace(seeds=[0, level])):
+        with pytest.raises(ValueError, match=r"a level or seed .* cannot be stored; expected a number or a text"):
+            train_missing(call, path, **EAGER)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("levels", [np.arange(2, 5, 2), np.array([2.0]), np.array(["2"])])
+def test_levels_of_numpy_come_back(path, levels):
+    call = CALL._replace(levels=levels, make=at_level, kinds=["federated"], seeds=np.arange(1))
+    train_missing(call, path, **EAGER)
+    history, absent = read_call(call, path)
+    assert not absent and history.labels("level") == levels.tolist()
+
+
+def at_level():
+    """The oscillator, whose levels may be texts."""
+    right = oscillator()
+    return right._replace(data=lambda level, seed: right.data(int(level), seed))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"settings": {"lr": [1e-3, 1e-2]}}, "'settings' is neither a field of Experiment nor an argument of train"),
+        ({"lr": np.nan}, "NaN cannot be written down"),
+        ({"decay": lambda r: 1.0}, "cannot be written down; expected a number"),
+        ({"optimizer": sgd()._replace(made=None)}, "cannot be written down; expected a number"),
+    ],
+)
+def test_settings_that_could_not_be_read_again_are_refused_before_training(path, changes, match, monkeypatch):
+    monkeypatch.setattr(trainings, "sweep", None)
+    with pytest.raises(ValueError, match=match):
+        train_missing(CALL._replace(changes=CALL.changes | changes), path, **EAGER)
+
+
+class Drop(NamedTuple):
+    """A schedule that can be written down: lr falls by a factor after some rounds."""
+
+    after: int
+    factor: float = 0.1
+
+    def __call__(self, r: int) -> float:
+        return 1.0 if r < self.after else self.factor
+
+
+VALUES = [
+    *(1, 1.5, True, None, "text", "wave.csv", "a.b", "os.path", float("inf"), [1, [2.0, "x.y"]], nn.Tanh, mlp),
+    *({"a": 1, "b": ["c.d"]}, Drop(3)),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_setting_comes_back_as_it_was(value):
+    text = json.dumps(as_json.plain(value))
+    assert as_json.restored(json.loads(text)) == value
+
+
+@pytest.mark.parametrize("made", [adam(), sgd(0.9), scaffold(adam(eps=1e-6)), fedadam(0.01)])
+def test_an_optimiser_comes_back_by_its_function_and_numbers(made):
+    words = json.loads(json.dumps(as_json.plain(made)))
+    assert as_json.plain(as_json.restored(words)) == words and words["function"].startswith("fedlib.federated.")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"common_init": False}, {"optimizer": sgd()}, {"server": fedadam(0.01)}, {"init": fan_in_uniform},
+        {"optimizer": adam(eps=1e-7)}, {"net": mlp((1, 8, 2), nn.Tanh)}, {"decay": 0.9}, {"fraction": 0.5},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)  # fmt: skip
+@pytest.mark.parametrize("old", [False, True])
+def test_numbers_of_other_settings_are_never_served(whole, path, changed, old, monkeypatch):
+    """old: the file is one of before optimisers, servers, starts and shapes were written down."""
+    stacks = [as_at_first(stack) if old else stack for stack in read(whole)]
+    training_files.write(path, stacks)
+    assert not read_call(CALL, path)[1], "what is right stays"
+    right = Call.experiment
+    monkeypatch.setattr(Call, "experiment", lambda self: right(self)._replace(**changed))
+    assert len(read_call(CALL, path)[1]) == 3
+    assert f"resolved.{'parameters' if 'net' in changed else next(iter(changed))}" in trainings.why_not(CALL, path)
+
+
+def as_at_first(stack):
+    """A stored stack without what was not written down at first."""
+    late = ("optimizer", "server", "init", "common_init", "parameters")
+    resolved = {name: value for name, value in stack.settings["resolved"].items() if name not in late}
+    return stack._replace(settings=stack.settings | {"resolved": resolved})
+
+
+def test_rows_of_a_function_that_has_moved_are_found_and_made_again(whole, path, monkeypatch):
+    (stack,) = read(whole)
+    old = "fedlib.long_ago.oscillator"
+    training_files.write(path, [stack._replace(settings=stack.settings | {"experiment": old})])
+    assert len(read_call(CALL, path)[1]) == 3
+    monkeypatch.setitem(as_json.MOVED, old, "tests.new_problem.oscillator")
+    assert not read_call(CALL, path)[1] and trainings.replay(read(path)[0]) < 1e-5
+
+
+@pytest.mark.fault("survived")
+def test_another_experiments_file_is_named_and_trained_into_and_both_stay(whole, path):
+    shutil.copy(whole, path)
+    other = CALL._replace(make=at_level)
+    assert len(read_call(other, path)[1]) == 3 and "experiment" in trainings.why_not(other, path)
+    train_missing(other, path, **EAGER)
+    assert not read_call(other, path)[1] and same(path, whole)
+
+
+@pytest.mark.fault("clear error")
+def test_a_file_that_is_open_elsewhere_is_said_to_be_so(whole, path):
+    shutil.copy(whole, path)
+    hold = "import h5py, sys; f = h5py.File(sys.argv[1], 'r+'); print('open', flush=True); sys.stdin.read()"
+    other = subprocess.Popen([sys.executable, "-c", hold, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other.stdout.readline()
+    with pytest.raises(Unreadable, match=r"another program has it open .*; close it there, or wait$"):
+        read(path)
+    other.communicate()
+    assert same(path, whole)
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch, whole):
+    """A room with a damaged file, and one that is missing, two of whose trainings are in one file."""
+    for module in (missing, trainings):
+        monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
+    (tmp_path / "bad.nc").write_bytes(whole.read_bytes()[:9000])
+    names = ("bad/one", "bad/two", "good")
+
+    class room:
+        NOTEBOOK = "05_pinn_forward"
+        trainings = staticmethod(lambda p: dict.fromkeys(names, CALL))
+
+    return room
+
+
+@pytest.mark.fault("clear error")
+def test_a_damaged_file_is_named_and_the_others_go_on(room, tmp_path, capsys):
+    _, good, bad = missing.lines(room)
+    assert "good" in good and "3 of    3 rows" in good
+    assert "bad.nc cannot be read as stored trainings: it is damaged" in bad
+    before = (tmp_path / "bad.nc").read_bytes()
+    assert missing.train(room, **EAGER) == "1 trainings are there now; 2 are not, see above"
+    assert "bad/one: " in (text := capsys.readouterr().out) and "good: " in text
+    assert (tmp_path / "bad.nc").read_bytes() == before and (tmp_path / "good.nc").exists()
+
+
+@pytest.mark.fault("clear error")
+def test_the_command_that_mends_a_file_works_at_the_root():
+    file = next(iter(sorted(ROOT.glob("figures/05*/paper/trainings/*.nc"))))
+    command = training_files.remedy(file, OSError("truncated")).split("(")[-1].split(")")[0]
+    assert command == f"git checkout -- {file.relative_to(ROOT)}"
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("word", ["Missing", "yes", "", "never "])
+def test_who_trains_is_one_of_three_words(word, path):
+    with pytest.raises(ValueError, match=f"FEDLIB_TRAIN = {word!r}: expected one of never, missing, always"):
+        trainings.histories_of({"oscillator": CALL}, path.parent, word)
+
+
+def test_always_trains_anew_and_keeps_it(whole, path, monkeypatch):
+    shutil.copy(whole, path)
+    train_missing(CALL._replace(levels=[6]), path, **EAGER)
+    played = []
+    monkeypatch.setattr("fedlib.federated.rounds.site_round", counting(played, "fedlib.federated.rounds.site_round"))
+    trainings.histories_of({"oscillator": CALL}, path.parent, "always", **EAGER)
+    assert len(played) == 6 and same(path, whole)
+    assert [{*stack.history.labels("level")} for stack in read(path)] == [{6}, {2}], "what was anew stands once"
+
+
+def squares(n: int) -> xarray.Dataset:
+    """Names and attributes that netCDF refuses."""
+    speed = ("i, 1/s", np.arange(float(n)), {"unit": "m/s", "from/to": [1, "two", None]})
+    attrs = {"unit": None, "mixed": {"a": [1, 2.5]}, "text": "JSON as a word", "n": 3, "100 %/x": True}
+    return xarray.Dataset({"speed, m/s": speed}, {"i, 1/s": np.arange(n)}, attrs)
+
+
+def test_names_and_attributes_that_netcdf_refuses_come_back(path):
+    call = Computed(squares, {"n": 3})
+    compute_missing(call, path)
+    stored, _ = trainings.read_computed(call, path)
+    xarray.testing.assert_equal(stored, squares(3))
+    assert {name: stored.attrs[name] for name in squares(3).attrs} == squares(3).attrs
+    assert stored["speed, m/s"].attrs == squares(3)["speed, m/s"].attrs
+    with h5py.File(path) as file:
+        assert "speed, m%2Fs" in file
+
+
+def in_metres():
+    """The oscillator, whose error has a slash in its name."""
+    right = oscillator()
+    return right._replace(evaluate=lambda predict, at: {"error, m/s": right.evaluate(predict, at)["error"]})
+
+
+def test_an_error_with_a_slash_in_its_name_comes_back(path):
+    call = CALL._replace(make=in_metres)
+    train_missing(call, path, **EAGER)
+    assert "error, m/s" in read_call(call, path)[0].metrics
