@@ -160,17 +160,33 @@ def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mappi
     """
     if name not in ("auto", "eager", "xla"):
         raise ValueError(f"backend = {name!r}: expected one of auto, eager, xla")
-    if name == "xla" and find_spec("jax") is None:
-        raise ValueError("backend = 'xla' needs jax (pip install jax), which is not here; 'auto' takes what there is")
     if name == "eager":
         return eager(*training)
-    if name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None):
+    if name == "auto" and steps < STEPS_TO_COMPILE:
         return replayed(*training)
+    if why := without_jax():
+        if name == "auto":
+            return replayed(*training)
+        raise ValueError(f"backend = 'xla' needs jax, {why}; 'auto' takes what there is")
     from .xla import has_device, knows_all, xla
 
     if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
         return replayed(*training)
     return xla(*training, varied)
+
+
+def without_jax() -> str:
+    """Why JAX cannot compute here; nothing where it can."""
+    if find_spec("jax") is None:
+        return "which is not here (pip install jax)"
+    try:
+        from . import xla
+
+        xla.jax.devices()
+    except (ImportError, AttributeError, RuntimeError, AssertionError) as error:  # a jaxlib of another release; no GPU
+        first = (str(error).splitlines() or ["no such device"])[0]
+        return f"which cannot start: {type(error).__name__}, {first} (see JAX_PLATFORMS, and pip check)"
+    return ""
 
 
 def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None) -> dict[str, Tensor]:

@@ -67,8 +67,11 @@ def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mappin
     """Whether ``aten`` has all operations of a step with such a batch [1, B, ...]."""
     theta = nn.utils.parameters_to_vector(net.parameters()).detach()[None].to(batch["w"].dtype)
     step, segment = Step(net, client_gradient(net, loss), optimizer), Segment(1, 1, dict(batch), {})
+    state, lr = optimizer.init(theta), theta[:, :1]
     try:
-        step_in_jax(step, theta, optimizer.init(theta), theta[:, :1], pool, segment)
+        piece = step_in_jax(step, theta, state, lr, pool, segment)
+        with jax.enable_x64(True):
+            jax.eval_shape(piece.function, *jax.tree.map(array, (piece.captured, theta, state, lr, pool, segment.fixed, {})))
     except NotImplementedError:
         return False
     return True
