@@ -104,9 +104,13 @@ def check_federation(fed, N: int) -> None:
     if not isinstance(fed, Federation):
         raise ValueError(f"federations has a {type(fed).__name__}; expected Federation(shards, ...)")
     if not callable(fed.mixing):
-        raise ValueError(f"{fed.name}: mixing = {fed.mixing!r}; expected a rule of fedlib.federated.mixing, such as fedavg")
+        raise ValueError(
+            f"{fed.name}: mixing = {fed.mixing!r}; expected a rule of fedlib.federated.mixing, such as fedavg"
+        )
     if not isinstance(fed.server, Server | None):
-        raise ValueError(f"{fed.name}: server = {fed.server!r}; expected a Server, such as fedadam(eta) of federated.rules")
+        raise ValueError(
+            f"{fed.name}: server = {fed.server!r}; expected a Server, such as fedadam(eta) of federated.rules"
+        )
     K, low_high = len(fed.shards), fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
     numbers = len(low_high) == 2 and all(isinstance(a, Real) for a in low_high)
     if not (numbers and 0 < low_high[0] <= low_high[1] <= 1):
@@ -206,8 +210,10 @@ def diverged(losses, theta, steps, who, federations, round: int) -> dict[int, st
     found = {}
     for row in sorted(np.flatnonzero(wrong.any(0) | ~whole), key=lambda row: at[row]):
         f, k = who[row]
-        what = f"the loss became {losses[at[row], row].item()}" if wrong[:, row].any() else (
-            "the parameters became non-finite"
+        what = (
+            f"the loss became {losses[at[row], row].item()}"
+            if wrong[:, row].any()
+            else ("the parameters became non-finite")
         )
         found.setdefault(
             f,

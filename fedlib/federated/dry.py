@@ -83,7 +83,7 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
         if x._version != versions[name]:
             raise ValueError(
                 f"the loss changes batch[{name!r}] in place, and with it the data of all coming steps; say "
-                f'new = batch[{name!r}] - ..., or batch[{name!r}].clone() first'
+                f"new = batch[{name!r}] - ..., or batch[{name!r}].clone() first"
             )
     probe = Probe(vmap(one), {name: x.detach() for name, x in params.items()}, batch)
     if not same(value.detach(), probe.value):

@@ -40,9 +40,7 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
         NotImplementedError: a step uses an operation that ``aten`` does not know.
     """
     step = Step(net, client_gradient(net, loss), optimizer, getattr(loss, "residuals", None))
-    return Backend(
-        "xla", steps_by(step, varied), partial(xla, net, loss, optimizer, varied), partial(rounds_by, step)
-    )
+    return Backend("xla", steps_by(step, varied), partial(xla, net, loss, optimizer, varied), partial(rounds_by, step))
 
 
 class Step(NamedTuple):
@@ -71,7 +69,9 @@ def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mappin
     try:
         piece = step_in_jax(step, theta, state, lr, pool, segment)
         with jax.enable_x64(True):
-            jax.eval_shape(piece.function, *jax.tree.map(array, (piece.captured, theta, state, lr, pool, segment.fixed, {})))
+            jax.eval_shape(
+                piece.function, *jax.tree.map(array, (piece.captured, theta, state, lr, pool, segment.fixed, {}))
+            )
     except NotImplementedError:
         return False
     return True
