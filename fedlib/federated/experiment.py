@@ -84,12 +84,22 @@ class Experiment(NamedTuple):
 
 
 def weighted_mean_square(residuals: Callable) -> Callable:
-    """The loss sum_i w_i |r_i|^2 of residuals (predict, batch) -> [B, c]."""
+    """The loss sum_i w_i |r_i|^2 of residuals (predict, batch) -> [B, c]; ValueError where they have another shape."""
+
+    def of_points(predict, batch):
+        r, B = residuals(predict, batch), len(batch["w"])
+        if not (isinstance(r, Tensor) and r.dim() == 2 and len(r) == B):
+            shape = f"shape {list(r.shape)}" if isinstance(r, Tensor) else type(r).__name__
+            raise ValueError(
+                f"residuals gave {shape}; expected [B, c], here [{B}, c], a row for each point of the batch, before any "
+                "mean. A single component r [B] is r[:, None]"
+            )
+        return r
 
     def loss(predict, batch):
-        return (batch["w"][:, None] * residuals(predict, batch) ** 2).sum()
+        return (batch["w"][:, None] * of_points(predict, batch) ** 2).sum()
 
-    loss.sums_over_points = True  # so XLA may take them slice by slice
+    loss.residuals = of_points  # where they are pointwise, XLA may take them slice by slice
     return loss
 
 

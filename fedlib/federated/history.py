@@ -20,6 +20,7 @@ class History:
     distinct [D, P]: the different models; source [M]: which of them each client has.
     shape: (R, M). worked: (numbers [n] of those who took part, their losses [n] in each round) for rounds in a row.
     rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...]. backend: which one really ran.
+    diverged: key of a federation whose numbers are NaN from a round on -> what happened.
     """
 
     rows: Mapping[Hashable, slice]
@@ -31,6 +32,7 @@ class History:
     rounds: list[int] = field(default_factory=list)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
     backend: str = ""
+    diverged: dict[Hashable, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, federations: Mapping, parts: Sequence[str] | None, rounds: int) -> "History":
@@ -157,6 +159,7 @@ def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
         torch.cat([history.distinct for history in histories])[used], source,
         [(np.arange(ends[-1]), [*by_client])], list(histories[0].rounds), metrics,
         " and ".join(sorted({history.backend for history, _ in parts} - {""})),
+        {key: where[key].diverged[key] for key in keys if key in where[key].diverged},
     )  # fmt: skip
 
 

@@ -327,8 +327,22 @@ def test_a_training_that_learns_nothing_says_so(problem, lr):
         run(problem, {"C = 3": fed}, rounds=30, local=Local(2))
     assert len(said) == (lr == 1e6)
     assert all(
-        re.fullmatch(r"'C = 3': the mean loss went from 0\.\d+ to .*e\+\d+; lower lr", str(w.message)) for w in said
+        re.fullmatch(
+            r"'C = 3': the mean loss went from 0\.\d+ to .*e\+\d+, clients weighed .*; lower lr", str(w.message)
+        )
+        for w in said
     )
+
+
+def test_a_small_client_whose_loss_rises_is_no_reason_for_a_smaller_rate(problem):
+    """Its federation's loss, weighed by points, falls."""
+    net, loss, pool, _ = problem
+    pool["x"][0], pool["y"] = pool["x"][1], torch.ones(26, dtype=torch.float64)
+    pool["y"][0] = -1  # against the others, from which the network cannot tell it
+    fed = Federation([np.arange(1), np.arange(1, 26)], lr=1e-2)
+    history = run((net, loss, pool, None), [fed], rounds=40, local=Local(5))
+    assert history.losses[-1].mean() > history.losses[0].mean()
+    assert (history.losses[-1] * fed.p).sum() < (history.losses[0] * fed.p).sum()
 
 
 @pytest.mark.fault("clear error")
