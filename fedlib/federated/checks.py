@@ -8,7 +8,7 @@ import torch
 
 from .batches import UNITS
 from .checkpoints import Checkpoint
-from .federation import Shards, points_of
+from .federation import check_shards
 from .history import labels_of, parts_of
 
 ROUNDS_TO_LEARN = 20  # in fewer rounds a loss may well rise
@@ -65,41 +65,17 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, che
 
 def check_federation(fed, N: int) -> None:
     """One federation over a pool of N points."""
-    K, low_high = len(fed.shards), fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
+    low_high = fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
     numbers = len(low_high) == 2 and all(isinstance(a, (int, float)) for a in low_high)
     if not (numbers and 0 < low_high[0] <= low_high[1] <= 1):
         raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
-    if not 1 <= K <= N:
-        raise ValueError(f"{fed.name}: {K} clients for {N} points; every client needs at least one point")
     if not (isinstance(fed.seed, (int, np.integer)) and fed.seed >= 0):
         raise ValueError(f"{fed.name}: seed = {fed.seed!r}; expected a whole number >= 0")
     if not (isinstance(fed.lr, (int, float)) and 0 < fed.lr < float("inf")):
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
     if not callable(fed.decay) and not (isinstance(fed.decay, (int, float)) and 0 < fed.decay <= 1):
         raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
-    for k in suspects(fed.shards, N):
-        shard = np.asarray(fed.shards[k])
-        if shard.size == 0:
-            raise ValueError(f"{fed.name}: client {k} is empty; use fewer clients or another partition")
-        if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
-            raise ValueError(
-                f"{fed.name}: client {k}'s shard has shape {shard.shape} and dtype {shard.dtype}; expected "
-                "one-dimensional whole numbers, the indices of its points in the pool"
-            )
-        if shard.min() < 0 or shard.max() >= N:
-            raise ValueError(f"{fed.name}: client {k} owns point {shard.max()} or {shard.min()}, outside 0..{N - 1}")
-
-
-def suspects(shards, N: int) -> Sequence[int]:
-    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
-    if not isinstance(shards, Shards):
-        return range(len(shards))
-    points = points_of(shards)
-    if points.ndim != 1 or not np.issubdtype(points.dtype, np.integer):
-        return [0]
-    outside = np.flatnonzero((points < 0) | (points >= N))[:1]
-    owner = np.searchsorted(shards.offsets - shards.offsets[0], outside, side="right") - 1
-    return [*np.flatnonzero(np.diff(shards.offsets) == 0)[:1], *owner]
+    check_shards(fed.shards, N, fed.name)
 
 
 def check_noise(pool, noise) -> None:

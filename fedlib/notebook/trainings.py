@@ -26,8 +26,8 @@ from filelock import FileLock
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint
-from ..federated.experiment import KINDS, Experiment, Row, sweep
-from ..federated.history import History, gathered
+from ..federated.experiment import KINDS, Experiment, Row, both_sets, data_of, same_tensors, sweep
+from ..federated.history import History, gathered, shared
 from ..files import ROOT, replacing
 from . import profiles
 from .run import Run, environment
@@ -60,7 +60,7 @@ class Call(NamedTuple):
         return self.make(**self.settings)._replace(**own)
 
     def rows(self) -> list[Row]:
-        """All that are wanted; a centralised model stands at each level, even where all levels share it."""
+        """All that are wanted; a centralised model stands at each level, even where levels share it."""
         return [Row(kind, level, seed) for seed, level, kind in product(self.seeds, self.levels, self.kinds)]
 
 
@@ -163,12 +163,32 @@ def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
     try:
         with xarray.open_datatree(path, engine="h5netcdf") as tree:
             groups = [node.to_dataset().load() for _, node in sorted(tree.children.items(), key=lambda of: int(of[0]))]
-        return tuple(
+        stacks = [
             Stored(History.from_dataset(of), json.loads(of.attrs["settings"]), json.loads(of.attrs["about"]))
             for of in groups
-        )
+        ]
     except Exception as error:  # h5py raises half a dozen types for a damaged file
         raise ValueError(unreadable(path, error)) from None
+    return tuple(stack._replace(history=at_levels(stack)) for stack in stacks)
+
+
+def at_levels(stack: Stored) -> History:
+    """Its history, where a centralised model that all levels share stands at each of them.
+
+    In files of before November 2026 it has no level, and its errors are on the first level's test set: it stands at
+    those levels that have the same.
+    """
+    if all(level is not None for _, level, _ in stack.history.rows):
+        return stack.history
+    levels, keys = stack.about["levels"], {}
+    experiment = call_of(stack.settings).experiment()
+    for key in stack.history.rows:
+        kind, level, seed = key
+        if level is None:
+            first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            same = [levels[0], *(n for n, label in zip(levels[1:], others, strict=True) if label == first)]
+        keys[key] = [key] if level is not None else [(kind, n, seed) for n in same]
+    return shared(stack.history, keys)
 
 
 def unreadable(path: Path, error: Exception) -> str:
@@ -235,19 +255,12 @@ def matching(stacks: Iterable[Stored], settings: Mapping) -> dict[Row, History]:
     }
 
 
-def at(there: Mapping[Row, object], row: Row) -> Row | None:
-    """The key under which a row stands: a centralised model that all levels share has no level."""
-    shared = row._replace(level=None) if row.kind == "centralised" else row
-    return next((key for key in (row, shared) if key in there), None)
-
-
 def read_call(call: Call, path: Path) -> tuple[History | None, list[Row]]:
     """What a file has of a call, as one history (None: nothing), and the rows that it has not."""
     there = matching(read(path), settings_of(call))
-    keys = {row: at(there, row) for row in call.rows()}
-    wanted = [*dict.fromkeys(key for key in keys.values() if key)]
-    history = gathered([*{id(h): h for h in (there[key] for key in wanted)}.values()], wanted) if wanted else None
-    return history, [row for row, key in keys.items() if key is None]
+    wanted = [row for row in call.rows() if row in there]
+    history = gathered([*{id(h): h for h in (there[row] for row in wanted)}.values()], wanted) if wanted else None
+    return history, [row for row in call.rows() if row not in there]
 
 
 def calls_of(room: ModuleType) -> dict[str, Call | Computed]:
@@ -260,8 +273,8 @@ def calls_of(room: ModuleType) -> dict[str, Call | Computed]:
 def levels_of(history: History) -> list:
     """The levels that have every kind and seed of a history, in order."""
     kinds, seeds = history.labels("kind"), history.labels("seed")
-    levels = sorted(level for level in history.labels("level") if level is not None)
-    return [n for n in levels if all(at(history.rows, Row(kind, n, seed)) for kind in kinds for seed in seeds)]
+    levels = sorted(history.labels("level"))
+    return [n for n in levels if all((kind, n, seed) in history.rows for kind in kinds for seed in seeds)]
 
 
 # training
@@ -283,7 +296,7 @@ def train_missing(call: Call, path: Path, until: float = float("inf"), **train_a
     with FileLock(path.with_name(f".{path.name}.lock")):
         _, rows = read_call(call, path)
         for stack in [[row] for row in rows] if call.apart else [rows] if rows else []:
-            if at(matching(read(path), settings_of(call)), stack[0]):
+            if stack[0] in matching(read(path), settings_of(call)):
                 continue  # a model that all levels share came with another row
             write(path, [*read(path), trained(call, stack, path, until, **train_args)])
 
