@@ -14,6 +14,7 @@ from ....federated import sums
 from ....federated.experiment import data_of, of_each
 from ....federated.history import History
 from ....federated.partitions import private
+from ....federated.pinn import Equation, pinn
 from ....federated.rules import RULES
 from ....notebook.pictures import seeds_and_median
 from ....notebook.profiles import FIGURES
@@ -22,7 +23,6 @@ from ....notebook.style import CLIENTS, COLORS, panels
 from ....notebook.trainings import calls_of
 from ....notebook.widgets import explore, slider
 from ... import stored
-from ...fedsciml.forward import problem as forward
 from . import problem
 from .problem import RULES as BEST
 from .problem import error as error_of
@@ -386,9 +386,9 @@ def scan(m: int, scale: float, level: int, x: torch.Tensor):
 
 def everywhere(x: torch.Tensor) -> dict[str, torch.Tensor]:
     """Poisson's equation at any points [T, 1]; f does not matter to J."""
-    equation = forward.pinn(
-        "", (1, 1), "x", ("xx",), operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
-        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0],
-        points=lambda level: (x, [np.arange(len(x))]), test=x.numpy(), rounds=1,
+    poisson = Equation(
+        operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
+        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0], derivatives=["xx"],
     )  # fmt: skip
-    return dict(equation.data(2, 0).pool)
+    points = lambda level: (x, [np.arange(len(x))])  # noqa: E731
+    return dict(pinn("", poisson, (1, 1), "x", points, test=x.numpy()).data(2, 0).pool)
