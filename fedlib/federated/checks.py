@@ -88,6 +88,25 @@ def check_noise(pool, noise) -> None:
         raise ValueError("the pool has a tensor 'noise', but batch['noise'] is the engine's fresh noise; rename yours")
 
 
+def warn_if_points_become_one(pool, dtype: torch.dtype) -> None:
+    """Numbers that are large and close, such as times in seconds since 1970, are no longer different in ``dtype``."""
+    for name, value in pool.items():
+        if value.dtype != torch.float64 or dtype == torch.float64 or not len(value):
+            continue
+        columns = value.detach().flatten(1) if value.dim() > 1 else value.detach()[:, None]
+        steps = columns.abs().amax(0) * torch.finfo(dtype).eps
+        span = columns.amax(0) - columns.amin(0)
+        for column in columns.T[(span > 0) & (span < len(columns) * steps)]:  # of others there is room for all
+            before, after = (len(x.unique()) for x in (column, column.to(dtype)))
+            if after < before / 2:
+                warnings.warn(
+                    f"pool[{name!r}]: of {before} different numbers {after} are left in {str(dtype)[6:]}; subtract the "
+                    "first one, or their mean, or train with dtype=torch.float64",
+                    stacklevel=3,
+                )
+                break
+
+
 def check_padding_is_ignored(client_gradient, params, batch) -> bool:
     """Whether a batch has padding, of ragged clients or a short one; swapped for other points, it must move no loss."""
     padding = batch["w"] == 0

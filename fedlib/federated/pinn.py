@@ -69,16 +69,16 @@ def pinn(
         x = torch.cat([x, shared])
         fixed = {"g": g, "b": b}
         for letter, function in fixed.items():
-            check_shape(name, letter, function(x), x)
+            check_shape(letter, function(x), x)
         jets = {letter: function_jet(function, x, derivatives, coordinates) for letter, function in fixed.items()}
-        check_shape(name, "operator", operator(jets["g"]), x)
+        check_shape("operator", operator(jets["g"]), x)
         columns = {letter: torch.stack(list(jet.values()), 1) for letter, jet in jets.items()}
-        return {"x": x, "f": check_shape(name, "f", f(x), x), **columns}
+        return {"x": x, "f": check_shape("f", f(x), x), **columns}
 
     @cache
     def cases(which: str) -> dict[str, Tensor]:
         x = as_points({"test": test, "validation": validation}[which], coordinates, which)
-        case = {"u": check_shape(name, "solution", solution(x), x)} | {c: v[: len(x)] for c, v in tabulated(x).items()}
+        case = {"u": check_shape("solution", solution(x), x)} | {c: v[: len(x)] for c, v in tabulated(x).items()}
         return {c: v.float() for c, v in case.items()}
 
     def data(level, seed: int) -> Data:
@@ -136,13 +136,13 @@ def as_points(x: np.ndarray | Tensor, coordinates: str, name: str = "points") ->
     return x
 
 
-def check_shape(name: str, function: str, values, x: Tensor) -> Tensor:
+def check_shape(function: str, values, x: Tensor) -> Tensor:
     """The values of a function at the points x [n, d]; ValueError unless they are [n]: [n, 1] would be taken for all
     pairs of points."""
     if not isinstance(values, Tensor) or values.shape != x.shape[:1]:
         shape = [*values.shape] if isinstance(values, Tensor) else f"a {type(values).__name__}"
         raise ValueError(
-            f"{name}: {function} gives {shape} at {len(x)} points; expected a tensor [{len(x)}], a number for each, "
+            f"{function} gives {shape} at {len(x)} points; expected a tensor [{len(x)}], a number for each, "
             "such as x[:, 0].sin() or 0 * x[:, 0]"
         )
     return values

@@ -14,7 +14,7 @@ from ..models.networks import fan_in_uniform
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import check_experiment, checked_keys, warn_if_nothing_learnt
+from .checks import check_experiment, checked_keys, warn_if_nothing_learnt, warn_if_points_become_one
 from .federation import Federation
 from .history import History
 from .rounds import beginning, device_of, on, prepared, rounds_from
@@ -68,6 +68,7 @@ def train(
     federations, device = checked_keys(federations, parts), device_of(device)
     test = tests_of(test, federations)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
+    warn_if_points_become_one(pool, dtype)
     shares = shared_out(list(federations.values()), local, workers)
     trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
     result, first = trained(
