@@ -73,7 +73,10 @@ class Row(NamedTuple):
 @cache
 def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str, PaperNumber]:
     """Every printed number by id."""
-    return {key: PaperNumber(key, **fields) for key, fields in yaml.safe_load(path.read_text())["numbers"].items()}
+    return {
+        key: PaperNumber(key, **fields)
+        for key, fields in yaml.safe_load(path.read_text(encoding="utf-8"))["numbers"].items()
+    }
 
 
 def measured(values: Sequence[float], why: str = "", bound: float | None = None) -> Measured:
