@@ -155,4 +155,5 @@ def override(text: str) -> tuple[str, object]:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # asked to end, we take our processes with us
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no Greek letters shows their numbers
     sys.exit(main())

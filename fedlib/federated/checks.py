@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from .batches import UNITS, Local
 from .checkpoints import Checkpoint
-from .federation import Federation, Shards, points_of
+from .federation import Federation, check_shards
 from .history import labels_of, parts_of
 from .optimizers import Optimizer, Server
 
@@ -111,41 +111,17 @@ def check_federation(fed, N: int) -> None:
         raise ValueError(
             f"{fed.name}: server = {fed.server!r}; expected a Server, such as fedadam(eta) of federated.rules"
         )
-    K, low_high = len(fed.shards), fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
+    low_high = fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
     numbers = len(low_high) == 2 and all(isinstance(a, Real) for a in low_high)
     if not (numbers and 0 < low_high[0] <= low_high[1] <= 1):
         raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
-    if not 1 <= K <= N:
-        raise ValueError(f"{fed.name}: {K} clients for {N} points; every client needs at least one point")
     if not (isinstance(fed.seed, (int, np.integer)) and fed.seed >= 0):
         raise ValueError(f"{fed.name}: seed = {fed.seed!r}; expected a whole number >= 0")
     if not (isinstance(fed.lr, Real) and 0 < fed.lr < float("inf")):
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
     if not callable(fed.decay) and not (isinstance(fed.decay, Real) and 0 < fed.decay <= 1):
         raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
-    for k in suspects(fed.shards, N):
-        shard = np.asarray(fed.shards[k])
-        if shard.size == 0:
-            raise ValueError(f"{fed.name}: client {k} is empty; use fewer clients or another partition")
-        if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
-            raise ValueError(
-                f"{fed.name}: client {k}'s shard has shape {shard.shape} and dtype {shard.dtype}; expected "
-                "one-dimensional whole numbers, the indices of its points in the pool"
-            )
-        if shard.min() < 0 or shard.max() >= N:
-            raise ValueError(f"{fed.name}: client {k} owns point {shard.max()} or {shard.min()}, outside 0..{N - 1}")
-
-
-def suspects(shards, N: int) -> Sequence[int]:
-    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
-    if not isinstance(shards, Shards):
-        return range(len(shards))
-    points = points_of(shards)
-    if points.ndim != 1 or not np.issubdtype(points.dtype, np.integer):
-        return [0]
-    outside = np.flatnonzero((points < 0) | (points >= N))[:1]
-    owner = np.searchsorted(shards.offsets - shards.offsets[0], outside, side="right") - 1
-    return [*np.flatnonzero(np.diff(shards.offsets) == 0)[:1], *owner]
+    check_shards(fed.shards, N, fed.name)
 
 
 def check_noise(pool, noise) -> None:
@@ -156,6 +132,25 @@ def check_noise(pool, noise) -> None:
         raise ValueError(f"noise = {noise!r}: expected a shape such as (4, 2, 8), whole numbers >= 1")
     if "noise" in pool:
         raise ValueError("the pool has a tensor 'noise', but batch['noise'] is the engine's fresh noise; rename yours")
+
+
+def warn_if_points_become_one(pool, dtype: torch.dtype) -> None:
+    """Numbers that are large and close, such as times in seconds since 1970, are no longer different in ``dtype``."""
+    for name, value in pool.items():
+        if value.dtype != torch.float64 or dtype == torch.float64 or not len(value):
+            continue
+        columns = value.detach().flatten(1) if value.dim() > 1 else value.detach()[:, None]
+        steps = columns.abs().amax(0) * torch.finfo(dtype).eps
+        span = columns.amax(0) - columns.amin(0)
+        for column in columns.T[(span > 0) & (span < len(columns) * steps)]:  # of others there is room for all
+            before, after = (len(x.unique()) for x in (column, column.to(dtype)))
+            if after < before / 2:
+                warnings.warn(
+                    f"pool[{name!r}]: of {before} different numbers {after} are left in {str(dtype)[6:]}; subtract the "
+                    "first one, or their mean, or train with dtype=torch.float64",
+                    stacklevel=3,
+                )
+                break
 
 
 def check_padding_is_ignored(client_gradient, params, batch) -> bool:

@@ -15,7 +15,7 @@ from ..models.networks import fan_in_uniform
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import check_experiment, check_tensors, checked_keys, warn_if_nothing_learnt
+from .checks import check_experiment, check_tensors, checked_keys, warn_if_nothing_learnt, warn_if_points_become_one
 from .dry import check_evaluate, check_same
 from .federation import Federation
 from .history import History
@@ -74,6 +74,7 @@ def train(
     check_tensors(dtype, pool=pool, test=test, constants=constants)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
     rounds, evaluate_every = int(rounds), int(evaluate_every)
+    warn_if_points_become_one(pool, dtype)
     shares = shared_out(list(federations.values()), local, workers)
     trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
     may_diverge = len(federations) - (len(shares) == 1)  # one process ends where all have; of several no one sees it

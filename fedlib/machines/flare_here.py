@@ -31,5 +31,9 @@ def simulated(
             os.chdir(there)
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
-    if why := ended.read_text() if ended.exists() else "FLARE's simulator ended early; see what it printed":
+    if (
+        why := ended.read_text(encoding="utf-8")
+        if ended.exists()
+        else "FLARE's simulator ended early; see what it printed"
+    ):
         raise RuntimeError(why)  # the simulator says nothing of it

@@ -18,7 +18,7 @@ from ..federated.local import turn_of
 from ..federated.rounds import needs_wire, prepared, site_round
 from ..federated.stack import stack
 from ..federated.states import split_state
-from ..federated.sums import added, statistics
+from ..federated.sums import added, check_linear, statistics
 from ..files import replacing
 from .exchanging import Halting, SiteMix, SiteWire, columns_of
 from .experiment import identity, load, pool_of
@@ -97,6 +97,8 @@ class Site:
         """The sums of this site's clients at a model theta [P], added up here: see ``federated.sums``."""
         theta, shards = torch.as_tensor(question["theta"]), self.work.federations[0].shards
         clients = [{name: value[shards[k]] for name, value in self.work.pool.items()} for k in self.clients]
+        for points in clients:
+            check_linear(self.experiment, points, theta)
         total = added(statistics(self.experiment, of, theta, question["form"] == "roots") for of in clients)
         return {"matrix": total.matrix.numpy(), "n": total.n}
 

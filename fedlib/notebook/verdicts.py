@@ -88,7 +88,7 @@ class Row(NamedTuple):
 def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str, PaperNumber]:
     """Every printed number and every effect by id; an effect stands below its two numbers."""
     numbers: dict[str, PaperNumber] = {}
-    for id, fields in yaml.safe_load(path.read_text())["numbers"].items():
+    for id, fields in yaml.safe_load(path.read_text(encoding="utf-8"))["numbers"].items():
         if "of" in fields:
             fields = effect(fields["kind"], *(numbers[part] for part in fields["of"])) | fields
         numbers[id] = PaperNumber(id, **fields)

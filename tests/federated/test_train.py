@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from fedlib.federated import batches, local, reference
 from fedlib.federated.batches import Local, blocks_of, participants
@@ -411,3 +412,33 @@ def test_padding_is_looked_at_once(problem, monkeypatch):
     monkeypatch.setattr(local, "check_padding_is_ignored", lambda *a: looked.append(len(a[2]["w"])) or check(*a))
     run(problem, [Federation(problem[3])], rounds=5, local=Local(3))
     assert looked == [3]
+
+
+def dated(times) -> dict:
+    return {"x": torch.as_tensor(times, dtype=torch.float64)[:, None], "f": torch.arange(float(len(times)))}
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        (1.7e9 + np.arange(30.0), True),
+        (1.7e9 + np.arange(1e4), True),  # three hours; 80 steps of 128
+        (1e8 + 1e-3 * np.arange(50.0), True),
+        (np.arange(30.0), False),
+        (1.7e9 + 3600 * np.arange(30.0), False),
+        (np.full(30, 1.7e9), False),
+        (np.zeros(30), False),
+        (1e7 * np.array([*range(15)] * 2), False),
+    ],
+)
+def test_numbers_that_float32_takes_for_one_are_told(times, told):
+    def loss(predict, batch):
+        return (batch["w"] * (predict(0 * batch["x"])[:, 0] - batch["f"]) ** 2).sum()
+
+    federations = [Federation([np.arange(len(times))])]
+    for dtype, warned in ((torch.float32, told), (torch.float64, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            train(mlp((1, 2, 1), nn.Tanh), loss, dated(times), federations, rounds=1, local=Local(1), dtype=dtype)
+        text = " ".join(str(warning.message) for warning in caught)
+        assert ("are left in float32; subtract the first one" in text) == warned, text

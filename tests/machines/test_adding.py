@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import Data
 from fedlib.machines import experiment
 from fedlib.machines.adding import one_round
 from fedlib.machines.local import ask_in_turn, sites_of
+from fedlib.models.jets import JetNet
+from fedlib.models.networks import mlp
 
 PATH, THETA = Path(__file__).with_name("poisson.py"), torch.zeros(21, dtype=torch.float64)
 RIDGE = 10.0
@@ -60,3 +63,17 @@ def test_a_site_that_fails_is_named():
     sites["site-2"].experiment = sites["site-2"].experiment._replace(residuals=None)
     with pytest.raises(RuntimeError, match=r"site-2 failed: .*has a loss, but no residuals"):
         one_round(PATH, ask_in_turn(sites), THETA)
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU])
+def test_sums_of_a_network_that_is_not_linear_are_no_solution(activation):
+    sites = sites_of(PATH)
+    for site in sites.values():
+        net = JetNet(mlp((1, 4, 1), activation), "x", ["xx"]) if activation is nn.Tanh else None
+        residuals = site.experiment.residuals if net else lambda predict, batch: predict(batch["x"])
+        net = net or mlp((1, 4, 1), activation)
+        site.experiment = site.experiment._replace(net=net, residuals=residuals)
+    theta = torch.zeros(sum(p.numel() for p in net.parameters()), dtype=torch.float64)
+    with pytest.raises(RuntimeError, match=r"site-\d failed: .*are not linear in the parameters, .* without --sums"):
+        one_round(PATH, ask_in_turn(sites), theta)

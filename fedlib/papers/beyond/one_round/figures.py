@@ -291,7 +291,7 @@ MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error 
 
 def message_rows() -> list[list[str]]:
     """Rows of MESSAGES, as tools/sums_on_machines.py has counted them: all sites, of Poisson in four pieces."""
-    counts = json.loads((FIGURES / problem.NOTEBOOK / "machines.json").read_text())["flare"]
+    counts = json.loads((FIGURES / problem.NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
     return [
         [
             way, f"{of['rounds']:,}", f"{of['messages']:,}", *(f"{of[what] / 1000:,.1f}" for what in ("down", "up")),

@@ -18,6 +18,7 @@ from ....federated import sums
 from ....federated.experiment import Data, Experiment, data_of, halved, models_of, under
 from ....federated.federation import points_of
 from ....federated.partitions import deal, focused
+from ....federated.pinn import Equation, pinn
 from ....federated.stack import draw_parameters
 from ....models.features import LinearOperator, Products, last_layer, polynomials, random_sines, sines
 from ....models.jets import VALUE_ONLY
@@ -183,13 +184,16 @@ def window(lines: int, times: int, level: int, a: float, b: float, waves: int, d
     place = np.cumsum(there) - 1
     owners = [place[shard[there[shard]]] for shard in data.owners]
     _, of_x = sines(waves, -1.0, 1.0)
-    experiment = forward.pinn(
-        "Allen-Cahn", (2, 1, 1), "xt", ("t", "xx"),
+    equation = Equation(
         operator=lambda u: u["t"] - 1e-3 * u["xx"] + 5.0 * (u[""] ** 3 - u[""]),
         f=lambda x: 0 * x[:, 0],
         g=lambda x: x[:, 0] ** 2 * (torch.pi * x[:, 0]).cos() + of_x(x[:, 0], 0) @ before,
         b=lambda x: x[:, 1] - a,
         solution=lambda x: torch.zeros_like(x[:, 0]),
+        derivatives=["t", "xx"],
+    )
+    experiment = pinn(
+        "Allen-Cahn", equation, (2, 1, 1), "xt",
         points=lambda level: (data.pool["x"][there], owners), test=data.test["x"][in_test].double().numpy(), rounds=1,
     )  # fmt: skip
     net = Products({"x": sines(waves, -1.0, 1.0), "t": polynomials(degree, a, b)}, ("t", "xx"))
@@ -361,12 +365,12 @@ def error_bars(
 
 def poisson_at(x: Tensor) -> Mapping[str, Tensor]:
     """Poisson's equation at any points [T, 1]; f does not matter to J."""
-    equation = forward.pinn(
-        "", (1, 1), "x", ("xx",), operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
-        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0],
-        points=lambda level: (x, [np.arange(len(x))]), test=x.numpy(), rounds=1,
+    poisson = Equation(
+        operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
+        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0], derivatives=["xx"],
     )  # fmt: skip
-    return equation.data(2, 0).pool
+    points = lambda level: (x, [np.arange(len(x))])  # noqa: E731
+    return pinn("", poisson, (1, 1), "x", points, test=x.numpy()).data(2, 0).pool
 
 
 def points_of_sums(
