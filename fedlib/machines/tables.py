@@ -4,11 +4,13 @@ import codecs
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
 DELIMITERS = ",;\t|"
 ZONE = r"(?:Z|[+-]\d\d:?\d\d)$"
@@ -53,7 +55,7 @@ def table(path: Path | str, columns: Sequence[str]) -> np.ndarray:
     entries = pd.DataFrame([entries for _, entries in lines])[[names.index(name) for name in columns]]
     entries = entries.apply(lambda column: column.str.strip())
     decimal = "," if delimiter != "," and entries.apply(lambda column: column.str.contains(",")).any(axis=None) else "."
-    values = entries.apply(numbers, decimal=decimal).to_numpy(float)
+    values = np.array(entries.apply(numbers, decimal=decimal), float)
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
         where, entry = f"{path}, line {lines[i][0]}, column {columns[j]!r}", entries.iloc[i, j]
@@ -108,3 +110,10 @@ def numbers(entries: pd.Series, decimal: str) -> pd.Series:
         return values
     times = entries.where(entries.str.contains(ZONE))
     return (pd.to_datetime(times, format="ISO8601", utc=True, errors="coerce") - EPOCH).dt.total_seconds()
+
+
+def tensors(path: Path | str, columns: Mapping[str, Mapping[str, str]]) -> dict[str, Tensor]:
+    """A table as tensors [n, c] in float64, name -> its columns; columns: name -> {column: unit}."""
+    names = [name for of_tensor in columns.values() for name in of_tensor]
+    values = torch.as_tensor(table(path, names))
+    return dict(zip(columns, values.split([*map(len, columns.values())], 1), strict=True))
