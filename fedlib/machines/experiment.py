@@ -80,6 +80,8 @@ def load(path: Path | str) -> Plan:
             f"{path}: SITES = {module.SITES}; expected every client 0, 1, ... at exactly one site, none empty, such as "
             "SITES = [0, 1], [2]"
         )
+    if hasattr(module, "COLUMNS"):
+        check_columns(path, module.COLUMNS)
     experiment, federate = module.make(), getattr(module, "federation", federation)
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{path}: make() gave {type(experiment).__name__}; expected an Experiment")
@@ -88,8 +90,6 @@ def load(path: Path | str) -> Plan:
     settings = {name.lower(): getattr(module, name) for name in OPTIONAL if hasattr(module, name)}
     if not isinstance(settings.get("dtype", torch.float32), torch.dtype):
         raise ValueError(f"{path}: DTYPE = {module.DTYPE!r}; expected torch.float32 or torch.float64")
-    if "columns" in settings:
-        check_columns(path, settings["columns"])
     return Plan(experiment, federate, module.points, sites, **settings)
 
 

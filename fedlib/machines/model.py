@@ -69,6 +69,8 @@ def write_model(
 ) -> None:
     """The network with one row [P] of a stack as a program of torch.export, for any number of table rows."""
     model = InUnits(with_parameters(deepcopy(net).to(row.dtype), row), scale).eval()
+    for parameter in model.parameters():  # they are views of one row, of which torch.export warns
+        parameter.data = parameter.data.clone()
     rows = torch.zeros(3, len(next(iter(columns.values()))), dtype=torch.float64)
     program = torch.export.export(model, (rows,), dynamic_shapes=({0: torch.export.Dim("rows")},), strict=False)
     about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in scale.items()}}

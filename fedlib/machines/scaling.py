@@ -61,7 +61,7 @@ def far(sites: Mapping[str, Moments], columns: Sequence[str]) -> list[str]:
     """A sentence on each site and column whose values are far from those of all others, as another unit makes them.
 
     Its values are mean +- 2 st.dev. They are far where they begin more than GAP widths of the others' beyond them, or
-    are WIDTHS times as wide, or narrow, as one of the others (their geometric mean).
+    are WIDTHS times as wide, or narrow, as those of the others (the median of such ratios).
     """
     if len(sites) < 2:
         return []
@@ -73,9 +73,9 @@ def far(sites: Mapping[str, Moments], columns: Sequence[str]) -> list[str]:
         bottom, top = low[others].min(0), high[others].max(0)
         gap = np.maximum(low[i] - top, bottom - high[i])
         with np.errstate(divide="ignore", invalid="ignore"):
-            widths = np.abs(np.log(spread[i]) - np.log(spread[others]).mean(0))
+            ratios = np.sort(np.abs(np.log(spread[i]) - np.log(spread[others])), 0)[(len(sites) - 2) // 2]
         beyond = (gap > GAP * (top - bottom)) & (top > bottom)
-        for c in np.flatnonzero(beyond | (np.isfinite(widths) & (widths > np.log(WIDTHS)))):
+        for c in np.flatnonzero(beyond | (np.isfinite(ratios) & (ratios > np.log(WIDTHS)))):
             sentences.append(
                 f"{site} has {columns[c]} at {mean[i, c]:.3g} +- {spread[i, c]:.2g}, the other sites from "
                 f"{bottom[c]:.3g} to {top[c]:.3g}; is it in another unit?"
