@@ -1,7 +1,10 @@
 """Tables of one's own: one scale for all sites from sums, what each site sees of its training, a model that is used."""
 
+import importlib
 import json
 import re
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 import torch
 
 from fedlib.federated import sums
-from fedlib.federated.experiment import Data
+from fedlib.federated.experiment import Data, sweep
 from fedlib.federated.stack import predict
 from fedlib.files import ROOT
 from fedlib.machines.adding import one_round
@@ -22,7 +25,9 @@ from fedlib.machines.scaling import added, far, moments
 from fedlib.machines.server import federate
 from fedlib.machines.simulate import main
 from fedlib.machines.variant import variant
+from fedlib.notebook import trainings
 from fedlib.notebook.profiles import read_result
+from fedlib.notebook.trainings import stored_sweep
 from fedlib.streams import stream
 
 OWN = ROOT / "experiments/own_csv.py"
@@ -194,7 +199,7 @@ def test_worse_than_the_mean_and_a_loss_that_rises_are_said(study):
     for text, says in (
         ("def residuals(predict, batch): return predict(batch['x']) - 3", "nothing was learnt: .* at site-"),
         ("def federation(owners):\n    from fedlib.federated.experiment import federation as f\n"
-         "    return f(make(), owners, lr=3.0)\n", "the mean loss went from .*; lower lr"),
+         "    return f(make(), owners, lr=3e4)\n", "the mean loss went from .*; lower lr"),
     ):  # fmt: skip
         sentences, path = [], study(text=text)
         [*federate(path, ask_in_turn(sites_of(path)), warn=sentences.append)]
@@ -324,3 +329,31 @@ def test_the_file_says_what_it_is(study, tmp_path):
     assert about["columns"] == COLUMNS and np.shape(about["scale"]["x"]) == (2, 2)
     x = torch.tensor([[330.0, 1.0]], dtype=torch.float64)
     np.testing.assert_array_equal(program(x).detach(), read_model(folder)(x.numpy()))
+
+
+def test_a_stored_sweep_is_read_and_goes_on_and_knows_its_tables(study, tmp_path, monkeypatch):
+    """It trains what is not there only; other tables, or another loss, are no stored training."""
+    study()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "study", raising=False)
+    make = importlib.import_module("study").make
+    exact = {"rounds": 4, "dtype": torch.float64, "backend": "eager"}
+    stored = partial(stored_sweep, tmp_path / "own.nc", make, seeds=[0])
+    first = stored(["as measured"], rounds=4)
+    trained, rounds = trainings.sweep, []
+    monkeypatch.setattr(
+        trainings, "sweep", lambda *a, **k: rounds.append((k["rounds"], k.get("rows"))) or trained(*a, **k)
+    )
+    again = stored(["as measured"], rounds=4)
+    np.testing.assert_array_equal(first.theta, again.theta)
+    assert rounds == [(1, None)], "only the first round was played"
+    both = stored(["as measured", "mixed"], rounds=4)
+    assert {key.level for key in both.rows} >= {"as measured", "mixed"}
+    assert [{row.level for row in rows} for _, rows in rounds if rows] == [{"mixed"}]
+    expected = sweep(make(), ["as measured", "mixed"], [0], **exact)
+    np.testing.assert_allclose(
+        both.last("error", kind="federated"), expected.last("error", kind="federated"), rtol=1e-3
+    )
+    study(1, (1, 1, 1.5))
+    with pytest.raises(ValueError, match="is stored; are the data or the loss others"):
+        stored(["as measured"], rounds=4)
