@@ -149,6 +149,10 @@ def pool_of(plan: Plan, clients: Sequence[int]) -> tuple[dict, list[np.ndarray]]
     for k, tensors in each.items():
         if why := unlike(layout_of(tensors), layout):
             raise ValueError(f"points({k}) has {why}, as at all clients")
+        for name in plan.columns:
+            if len(bad := torch.argwhere(~tensors[name].isfinite())):
+                row, column = bad[0].tolist()
+                raise ValueError(f"points({k})[{name!r}] has {tensors[name][row, column]} at [{row}, {column}]")
     ends = np.cumsum([len(next(iter(tensors.values()))) for tensors in each.values()])
     pool = {name: torch.cat([tensors[name] for tensors in each.values()]) for name in layout}
     return pool, np.split(np.arange(ends[-1]), ends[:-1])

@@ -1,6 +1,6 @@
 """Tables of one's own: one scale for all sites from sums, what each site sees of its training, a model that is used."""
 
-import importlib
+import importlib.util
 import json
 import re
 import sys
@@ -307,6 +307,15 @@ def test_columns_that_mean_nothing_are_refused(study, tmp_path):
         sites_of(flat)
 
 
+@pytest.mark.fault("clear error")
+def test_a_value_that_is_not_finite_is_named_with_its_client(study):
+    """It would make the scale of all sites NaN."""
+    path = study(text="rows = points\ndef points(k): return {n: v.log() if k == 1 else v for n, v in rows(k).items()}")
+    path.write_text(path.read_text().replace("v.log()", "(v - v[2]).log()"))
+    with pytest.raises(ValueError, match=r"points\(1\)\['x'\] has (nan|-inf) at \[\d, \d\]"):
+        sites_of(path)
+
+
 def test_it_is_swept_where_all_tables_may_lie_in_one_place(study):
     """On the scale of the sites; mixed rows are the same rows, and as many at each client."""
     plan = load(study())
@@ -357,3 +366,13 @@ def test_a_stored_sweep_is_read_and_goes_on_and_knows_its_tables(study, tmp_path
     study(1, (1, 1, 1.5))
     with pytest.raises(ValueError, match="is stored; are the data or the loss others"):
         stored(["as measured"], rounds=4)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
+def test_flower_leaves_the_same_model(study, tmp_path):
+    path, models = study(), []
+    for engine in ("local", "flower"):
+        folder = tmp_path / engine
+        assert main(["simulate", str(path), "--rounds", "2", "--engine", engine, "--folder", str(folder)]) == 0
+        models.append(read_model(folder)(np.array([[330, 1]])))
+    assert models[0] == models[1]
