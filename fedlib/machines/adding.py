@@ -34,11 +34,11 @@ def one_round(path: Path | str, ask: Ask, theta: Tensor, ridge: float | None = N
         RuntimeError: a site failed; the sums of the others are not those of all. ValueError: a site is refused.
     """
     plan, form = load(path), "roots" if root else "sums"
-    here = answered(ask, {name: {"do": "hello"} for name in plan.clients})
-    welcome(here, plan.clients, identity(path), None)
-    if odd := odd_ones(here, plan.clients):
+    roll = answered(ask, {name: {"do": "hello"} for name in plan.clients})
+    welcome(roll, plan.clients, identity(path), None)
+    if odd := odd_ones(roll, plan.clients):
         raise ValueError("; ".join(f"{name} is refused: {why}" for name, why in odd.items()))
-    scale = agreed(moments_in(here, plan))
+    scale = agreed(moments_in(roll, plan))
     question = {"do": "sums", "theta": theta.numpy(), "form": form} | {SCALE + name: v for name, v in scale.items()}
     questions = dict.fromkeys(plan.clients, question)
     answers = answered(ask, questions)

@@ -138,8 +138,8 @@ def helpers_of(path: Path) -> dict[str, Path]:
     finder = ModuleFinder([str(path.resolve().parent)], excludes=["fedlib"])
     with suppress(SyntaxError):  # ``executed`` says so
         finder.run_script(str(path))
-    found = {name: module.__file__ for name, module in finder.modules.items() if name != "__main__"}
-    return {name: Path(file) for name, file in sorted(found.items()) if file}
+    files = {name: module.__file__ for name, module in finder.modules.items() if name != "__main__"}
+    return {name: Path(file) for name, file in sorted(files.items()) if file}
 
 
 def pool_of(plan: Plan, clients: Sequence[int]) -> tuple[dict, list[np.ndarray]]:

@@ -67,16 +67,37 @@ class Model(NamedTuple):
 def write_model(
     file: Path, net: nn.Module, row: Tensor, columns: Mapping[str, Mapping[str, str]], scale: Mapping[str, np.ndarray]
 ) -> None:
-    """The network with one row [P] of a stack as a program of torch.export, for any number of table rows."""
-    model = InUnits(with_parameters(deepcopy(net).to(row.dtype), row), scale).eval()
-    for parameter in model.parameters():  # they are views of one row, of which torch.export warns
+    """The network with one row [P] of a stack, its scale, columns and units."""
+    net = with_parameters(deepcopy(net).to(row.dtype), row)
+    for parameter in net.parameters():  # they are views of one row, of which torch.export warns
         parameter.data = parameter.data.clone()
-    rows = torch.zeros(3, len(next(iter(columns.values()))), dtype=torch.float64)
-    program = torch.export.export(model, (rows,), dynamic_shapes=({0: torch.export.Dim("rows")},), strict=False)
+    program = program_of(net, columns, scale)
     about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in scale.items()}}
     torch.export.save(program, content := io.BytesIO(), extra_files={ABOUT: json.dumps(about)})
     with replacing(file) as partial:
         partial.write_bytes(content.getvalue())
+
+
+def program_of(
+    net: nn.Module, columns: Mapping[str, Mapping[str, str]], scale: Mapping[str, np.ndarray] | None = None
+) -> torch.export.ExportedProgram:
+    """The network in the tables' units as a program of torch.export, for any number of rows; scale: mean and st.dev.
+
+    Raises:
+        ValueError: it does not take and give these columns, or torch.export cannot write it.
+    """
+    takes, gives = map(len, columns.values())
+    model = InUnits(net, scale or {"takes": np.ones((2, takes)), "gives": np.ones((2, gives))}).eval()
+    rows, any_number = torch.zeros(3, takes, dtype=torch.float64), {0: torch.export.Dim("rows")}
+    try:
+        shape = tuple(model.net(rows.to(next(net.parameters()).dtype)).shape)
+        program = torch.export.export(model, (rows,), dynamic_shapes=(any_number,), strict=False)
+    except Exception as error:  # of whatever kind, and long
+        reason = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+        raise ValueError(f"no model of {takes} columns can be made of the network ({reason}); see COLUMNS") from error
+    if shape != (3, gives):
+        raise ValueError(f"the network gives {[*shape]} of 3 rows, expected [3, {gives}], the columns of COLUMNS")
+    return program
 
 
 def read_model(place: Path | str) -> Model:

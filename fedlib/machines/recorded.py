@@ -11,7 +11,7 @@ from ..files import replacing
 from ..notebook.run import Run
 from .adding import one_round
 from .experiment import load
-from .model import write_model
+from .model import program_of, write_model
 from .server import Ask, Played, federate
 from .wiretap import counted
 
@@ -32,13 +32,18 @@ def play_out(
     run = Run(Path(path).stem, "federation", {})
     run.folder = folder
     ask, traffic = counted(ask)
+    plan = load(path)
+    if plan.columns:
+        program_of(
+            plan.experiment.net, plan.columns
+        )  # what cannot be written at the end is said before the first round
     how = {"rounds": rounds, "min_sites": min_sites, "warn": lambda text: show(f"warning: {text}")}
     for done in federate(path, ask, checkpoint=folder / "server.pt", **how):
         played.append(done)
         show(line(done))
     if not played:
         raise ValueError(f"{folder / 'server.pt'} has all its rounds already; take another folder, or more rounds")
-    now, plan = played[-1].standing, load(path)
+    now = played[-1].standing
     if played[-1].final:
         show(f"after {now.round} rounds  " + values_of(played[-1].final))
     if plan.columns and len(now.theta) == 1 and not plan.experiment.personal:

@@ -110,7 +110,7 @@ def on_machines(given: argparse.Namespace, path: Path, folder: Path, engine: str
         raise ValueError(f"federate {given.what} is there with --engine flare only; {engine} takes federate simulate")
     if (given.kit if given.what == "site" else given.kits) is None:
         raise ValueError(f"federate {given.what} needs {'--kit' if given.what == 'site' else '--kits'} FOLDER")
-    for place in (given.kit, given.kits, folder):
+    for place in (given.kit, given.kits):
         if place and len(str(place.resolve()).split()) > 1:
             raise ValueError(f"{place.resolve()} has a blank in its name, which FLARE cannot have; take another folder")
     from . import flare_machines as machines

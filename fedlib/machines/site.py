@@ -56,24 +56,25 @@ class Site:
         self.pool, owners = pool_of(plan, self.clients)
         owned = dict(zip(self.clients.tolist(), owners, strict=True))
         self.federation = plan.federation([owned.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
-        self.work, self.scale = self.prepared(self.pool), None
+        self.work, self.scale = self.work_on(self.pool), None
         self.tests = {k: points_of(plan, k, held_back=True) for k in self.clients.tolist()} if plan.test else {}
         self.sent = columns_sent(self.plan.experiment, self.work.home)
         self.file = Path(folder) / f"{name}.pt" if folder else None
+        self.points = digest(self.pool) if folder else ""
         self.halting: Halting | None = None  # a round in whose middle the server was asked
         self.kept = {-1: self.first()}  # by the round after which: the last two, for the server may ask for one again
         if self.file and self.file.exists():
             stored = torch.load(self.file, weights_only=True)
             if stored["identity"] != self.identity:
                 raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
-            if stored["points"] != digest(self.pool):
+            if stored["points"] != self.points:
                 raise ValueError(
                     f"{self.file} is of other points than those that {name} has now; take another folder, or remove "
                     "this one to start anew"
                 )
             self.kept = {r: Kept(*kept) for r, kept in stored["kept"].items()}
 
-    def prepared(self, pool: Mapping[str, Tensor]) -> Work:
+    def work_on(self, pool: Mapping[str, Tensor]) -> Work:
         """The work of this site's clients on these points."""
         experiment = self.plan.experiment
         return prepared(
@@ -100,11 +101,9 @@ class Site:
 
     def hello(self, question: Mapping) -> dict:
         """Who is here, of what its points are made, and the sums of their columns."""
-        columns = {
-            MOMENTS + name: np.stack([m.mean, m.squares]) for name, m in moments_of(self.plan, self.pool).items()
-        }
-        here = {"clients": self.clients, "sizes": self.work.sizes[self.clients]}
-        return {**self.identity, **here, "layout": json.dumps(layout_of(self.pool)), **columns}
+        sums = {MOMENTS + name: np.stack(part[1:]) for name, part in moments_of(self.plan, self.pool).items()}
+        clients = {"clients": self.clients, "sizes": self.work.sizes[self.clients]}
+        return {**self.identity, **clients, "layout": json.dumps(layout_of(self.pool)), **sums}
 
     def take_scale(self, question: Mapping) -> None:
         """The scale that all sites share comes with every question, so that a site which starts again has it."""
@@ -112,7 +111,7 @@ class Site:
         if self.scale is None or any(not np.array_equal(scale[name], self.scale[name]) for name in scale):
             self.scale = scale
             if scale:
-                self.work = self.prepared(standardised(self.pool, scale))
+                self.work = self.work_on(standardised(self.pool, scale))
                 self.experiment = self.plan.experiment._replace(net=InUnits(self.plan.experiment.net, scale))
 
     def begin(self, question: Mapping) -> dict:
@@ -228,14 +227,8 @@ class Site:
         self.kept = kept
         if self.file:
             with replacing(self.file) as partial:
-                torch.save(
-                    {
-                        "identity": self.identity,
-                        "points": digest(self.pool),
-                        "kept": {r: tuple(k) for r, k in kept.items()},
-                    },
-                    partial,
-                )
+                rounds = {r: tuple(k) for r, k in kept.items()}
+                torch.save({"identity": self.identity, "points": self.points, "kept": rounds}, partial)
 
     def finish(self, question: Mapping) -> dict:
         """The clients' models after the last round [n, P] stay here, in ``final`` and NAME.models.npz.

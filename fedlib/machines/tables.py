@@ -86,18 +86,18 @@ def split(line: str, delimiter: str) -> list[str]:
 
 def records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
     """(number of its first line, entries) of all that is not blank; ValueError where a quotation is not closed."""
-    reader, found, start = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), [], 1
+    reader, lines, start = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), [], 1
     try:
         for entries in reader:
             if any(entry.strip() for entry in entries):
-                found.append((start, entries))
+                lines.append((start, entries))
             for line in (line for entry in entries if "\n" in entry for line in entry.splitlines()):
-                if line.count(delimiter) >= len(found[0][1]) - 1:
+                if line.count(delimiter) >= len(lines[0][1]) - 1:
                     raise csv.Error(f"a quotation goes on over {line!r}")
             start = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"{path}, line {start}: {error}; is a quotation mark there that is not closed?") from None
-    return found
+    return lines
 
 
 def numbers(entries: pd.Series, decimal: str) -> pd.Series:

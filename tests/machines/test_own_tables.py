@@ -376,3 +376,27 @@ def test_flower_leaves_the_same_model(study, tmp_path):
         assert main(["simulate", str(path), "--rounds", "2", "--engine", engine, "--folder", str(folder)]) == 0
         models.append(read_model(folder)(np.array([[330, 1]])))
     assert models[0] == models[1]
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "net, says",
+    [
+        ("Flat", r"the network gives \[3\] of 3 rows, expected \[3, 1\]"),
+        ("Wide", "no model of 2 columns can be made of the network .RuntimeError: mat1 and mat2 shapes"),
+        ("Branch", "no model of 2 columns can be made of the network"),
+    ],
+)
+def test_a_network_that_makes_no_model_is_refused_before_training(study, tmp_path, capsys, net, says):
+    nets = """
+class Flat(torch.nn.Linear):
+    def forward(self, x): return super().forward(x)[:, 0]
+class Wide(torch.nn.Linear):
+    def forward(self, x): return super().forward(torch.cat([x, x], 1))
+class Branch(torch.nn.Linear):
+    def forward(self, x): return super().forward(x) if x.sum() > 0 else super().forward(-x)
+"""
+    path = study(text=f"{nets}\nmlp = lambda sizes, activation: {net}(sizes[0], sizes[-1])")
+    assert main(["simulate", str(path), "--folder", str(tmp_path / "results")]) == 2
+    printed = capsys.readouterr()
+    assert re.search(says, printed.err) and "round" not in printed.out
