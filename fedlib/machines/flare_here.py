@@ -27,6 +27,9 @@ def simulated(
         try:
             job = recipe(rounds or 0, min_sites or 0, sums=sums)
             job.execute(SimEnv(num_clients=sites, workspace_root=workspace, log_config="concise"))
+        except RuntimeError as error:  # names a log that is gone when one reads it
+            if not (ended.exists() and ended.read_text()):
+                raise RuntimeError(f"FLARE's simulator ended early: {error}") from error
         finally:  # it changes the folder of this process
             os.chdir(there)
             for name, value in before.items():

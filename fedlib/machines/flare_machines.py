@@ -165,7 +165,7 @@ def watch(session, job: str, log: Path, ended: Path, show: Callable[[str], None]
             if over or ended.exists():
                 until = min(until, time.monotonic() + (0 if over else PATIENCE))
             for line in lines:
-                if line.startswith("round "):
+                if line.startswith(("round ", "warning: ", "after ")):
                     show(line.rstrip())
             time.sleep(1)
 

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -421,3 +422,28 @@ def of(run: Run, calls: Mapping[str, Call | Computed], **train_args) -> dict[str
 def folder_of(notebook: str) -> Path:
     """Where a notebook's trainings are."""
     return profiles.folder_of(notebook, "paper") / "trainings"
+
+
+def stored_sweep(
+    path: Path | str, make: Callable[[], Experiment], levels: Sequence, seeds: Sequence[int], **changes
+) -> History:
+    """``sweep`` of an experiment of one's own, kept in a file: the rows that it has are read, the others trained.
+
+    Args:
+        path: of the file. make: a function of a module -> Experiment. levels, seeds, changes: of ``sweep``.
+
+    Raises:
+        ValueError: a first round, which is played again, is not as stored: the data or the loss are others now.
+    """
+    path, call = Path(path), Call(make, {}, levels, seeds, changes=changes)
+    train_missing(call, path)
+    history, _ = read_call(call, path)
+    again = sweep(make(), levels, seeds, **changes | {"rounds": 1, "evaluations": 1})
+    for key in again.rows.keys() & history.rows.keys():  # a model that all levels share may stand under another key
+        new, stored = again.losses[0, again.rows[key]], history.losses[0, history.rows[key]]
+        if not np.allclose(new, stored, rtol=1e-4, equal_nan=True):
+            raise ValueError(
+                f"{path}: {key} begins with loss {np.mean(new):.4g}, but {np.mean(stored):.4g} is stored; are the data "
+                "or the loss others? Take another file, or remove this one to train anew"
+            )
+    return history

@@ -35,7 +35,7 @@ def test_one_message_of_each_site_is_the_centralised_solution(root):
         asked.append({name: question["do"] for name, question in questions.items()})
         return ask(questions)
 
-    solution, sent = one_round(PATH, counted, THETA, RIDGE, root)
+    solution, sent, _ = one_round(PATH, counted, THETA, RIDGE, root)
     np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
     names = ("site-1", "site-2", "site-3")
     assert asked == [dict.fromkeys(names, "hello"), dict.fromkeys(names, "sums")], "a roll call, and one round"
@@ -53,14 +53,15 @@ def test_flower_carries_sums():
     sites = sites_of(PATH)
     nodes = [sites[f"site-{i}"] for i in (3, 1, 2)]
     app = client_app(lambda context: nodes[context.node_config["partition-id"]])
-    solution, _ = one_round(PATH, asking(grid_of(app, 3)), THETA, RIDGE)
+    solution, *_ = one_round(PATH, asking(grid_of(app, 3)), THETA, RIDGE)
     np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.fault("clear error")
 def test_a_site_that_fails_is_named():
     sites = sites_of(PATH)
-    sites["site-2"].experiment = sites["site-2"].experiment._replace(residuals=None)
+    plan = sites["site-2"].plan
+    sites["site-2"].plan = plan._replace(experiment=plan.experiment._replace(residuals=None, loss=len))
     with pytest.raises(RuntimeError, match=r"site-2 failed: .*has a loss, but no residuals"):
         one_round(PATH, ask_in_turn(sites), THETA)
 
