@@ -87,6 +87,15 @@ def test_twelve_sines_tell_all_points_of_a_client(seed, level, root):
     np.testing.assert_allclose(points_behind(G, 16, curve, GRID), x, atol=1e-7)
 
 
+def test_of_random_points_those_are_missed_that_crowd():
+    _, curve = poisson(12, 2)
+    x = np.sort(stream(2, "random points").uniform(0, np.pi, 32))
+    missed = np.abs(points_behind(curve(x).T @ curve(x), 32, curve, GRID) - x) > 1e-3
+    gaps = np.diff(x, prepend=-9, append=9)
+    nearest = np.minimum(gaps[:-1], gaps[1:])
+    assert 0 < missed.sum() < 32 and np.median(nearest[missed]) < 0.5 * np.median(nearest[~missed])
+
+
 def test_what_is_stored_counts_and_measures():
     of = problem.points_of_sums([12], [0])
     assert of.products.item() == 44 and of.points == [16, 32, 32] and 0.5 < of.error.item() < 0.7
