@@ -14,17 +14,25 @@ if "torch" not in sys.modules:  # else its threads are there already
 os.environ.setdefault("POT_BACKEND_DISABLE_JAX", "1")  # POT gets numpy arrays here; else it loads JAX, half a second
 
 WHERE = {
+    "Data": "federated.experiment",
+    "Experiment": "federated.experiment",
     "Federation": "federated.federation",
     "History": "federated.history",
     "Local": "federated.batches",
     "Run": "notebook.run",
+    "best": "federated.experiment",
     "centralised": "federated.federation",
     "environment": "notebook.run",
+    "grid": "federated.experiment",
+    "join": "federated.federation",
+    "live": "notebook.live",
+    "pinn": "federated.pinn",
+    "play": "federated.rounds",
     "predict": "federated.stack",
     "show": "notebook.pages",
-    "join": "federated.federation",
-    "play": "federated.rounds",
+    "sweep": "federated.experiment",
     "train": "federated.train",
+    "under": "federated.experiment",
 }
 __all__ = list(WHERE)
 

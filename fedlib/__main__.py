@@ -49,7 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     run.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     commands.add_parser(
-        "federate", help="a federation of sites: federate simulate|server|site EXPERIMENT", add_help=False
+        "federate",
+        help="a federation of sites: federate simulate|server|site EXPERIMENT, predict FOLDER TABLE",
+        add_help=False,
     )
     for command in (run, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
@@ -155,4 +157,5 @@ def override(text: str) -> tuple[str, object]:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # asked to end, we take our processes with us
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no Greek letters shows their numbers
     sys.exit(main())

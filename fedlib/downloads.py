@@ -48,7 +48,7 @@ def fetch(
     """
     cache = Path(cache)
     kept, record = cache / name, cache / f"{name}.sha256"
-    expected = sha256 or (record.read_text().strip() if record.exists() else None)
+    expected = sha256 or (record.read_text(encoding="utf-8").strip() if record.exists() else None)
     local = find(name, folder)
     if local or kept.exists():
         path = local or kept

@@ -30,4 +30,4 @@ def replacing(path: Path) -> Iterator[Path]:
 def write_atomically(path: Path, text: str) -> None:
     """``path.write_text(text)``, whole or not at all."""
     with replacing(path) as partial:
-        partial.write_text(text)
+        partial.write_text(text, encoding="utf-8")

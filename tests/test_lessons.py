@@ -6,7 +6,6 @@ import re
 import nbformat
 import numpy as np
 import pytest
-import torch
 from nbclient import NotebookClient
 
 from fedlib.federated import sums
@@ -325,30 +324,38 @@ def test_13_conjugate_gradients_send_more():
             assert len(far) == 1000 and min(far) > 1e-5
 
 
-def test_13_what_the_total_of_all_clients_shows():
-    """Nothing with the sixty sines of the figure; with sines that are too fast, where somebody has a point."""
-    text, x = text_of(parts("13_one_round")[0]), torch.linspace(0, torch.pi, 2001, dtype=torch.float64)[:, None]
-    for m, scale in ((60, 6.0), (120, 12.0)):
-        equation = one_round.with_sines("poisson", m, scale, 0)
-        data, zero = equation.data(8, 0), one_round.start(equation)
-        total = sums.added(sums.statistics(equation, points, zero) for points in sums.parts(data))
-        V, J = sums.spectrum(total).V, sums.rows(equation, one_round_figures.everywhere(x), zero)[:, :-1]
-        far = ((J - J @ V @ V.T).norm(dim=1) / J.norm(dim=1)).numpy()
-        if m == 60:
-            assert far.max() < 1e-8 and "of the total with 60 sines it is flat" in text
-        else:
-            drops = x[1:-1][(far[1:-1] < far[:-2]) & (far[1:-1] < far[2:])].numpy()
-            assert (np.abs(data.pool["x"].numpy() - drops.T).min(1) < 0.005).sum() >= 28 and len(drops) < 40
-            assert one_round.error(equation, sums.solve(total).step, data.test) > 10
-            assert "With sines too fast for the task it drops again, where* somebody *has a point" in text
+def test_13_what_sums_tell():
+    """Section 6 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
+    leak, text = stored("13_one_round", "leak"), text_of(parts("13_one_round")[0])
+    plan, teaching = ((ROOT / name).read_text() for name in ("docs/site/lessons/13.md", "docs/teaching.md"))
+    client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
+    assert leak.points.tolist() == [16, 32, 32]
+    assert (client.sel(m=slice(6, None)) < 1e-10).all() and (client.sel(m=slice(4)) > 0.05).all()
+    assert (leak.error.sel(m=6) > 10).all() and "and their solution is off by 10 % and more" in text
+    assert "Six sines are enough for all 16 points of client 1, to ten digits" in text
+    assert "finds all of them from six sines on. With six the solution is off by 10 %" in plan
+    assert "All of its 16 points, from six sines on (with six the solution is off by 10 %" in teaching
+    assert (leak.products.sel(m=6) == 28).all() and "seven functions, but 28 independent products" in text
+    assert (total.sel(m=slice(10, None)) < 1e-5).all() and (total.sel(m=slice(6)) > 0.01).all()
+    assert "from ten sines on all 32 are found" in text and "all 32 points, from ten sines on" in plan
+    assert "from ten on all 32 of the total" in teaching
+    assert (leak["middle"].sel(sums="total, random", m=slice(10, None)) < 0.01).all() and random.max() > 0.01
+    assert "Of random points, half are found to better than 0.01" in text
+    assert (leak.products.sel(m=[3, 4]) < 16).all() and (leak.products.sel(m=slice(6, None)) > 16).all()
+    assert client.sel(m=4).round(2).min() == 0.06 and "one of three attacks is off by 0.06 at most" in text
+    assert leak.sizes["seed"] == 3
 
 
-def test_13_fewer_sines_are_blind_and_far_off():
-    data = one_round.EQUATIONS["poisson"]().data(8, 0)
-    equations = [one_round.with_sines("poisson", m, 6.0, 0) for m in (12, 60)]
-    steps = [sums.one_round(of, data, one_round.start(of)).step for of in equations]
-    few, many = (one_round.error(of, step, data.test) for of, step in zip(equations, steps, strict=True))
-    assert 1.5e5 < few / many < 2.5e5 and "200 000 times as large" in text_of(parts("13_one_round")[0])
+def test_13_bytes_of_what_was_tried():
+    report = text_of(parts("13_one_round")[1])
+    once, waves = (stored("13_one_round", name) for name in ("one_round_poisson", "allen_cahn"))
+    size = one_round.bytes_of_all("poisson", 8, once), once.bytes.sel(level=8).mean().item()
+    assert [round(of / 1000) for of in size] == [99, 15] and once.gcv.isel(seed=0).size == 12
+    assert "on Poisson 99 kB for twelve, of which the chosen one has 15" in report
+    best = one_round_figures.chosen(waves, ("waves", "degree"))
+    assert round(waves.bytes.sum().item() / 1e6) == 115 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
+    assert "on Allen-Cahn 115 MB for six, the chosen one 17.5" in report
+    assert (waves.rounds.max(), best.rounds) == (59, 47) and "59 rounds, of which the chosen one takes 47" in report
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():

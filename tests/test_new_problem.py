@@ -1,6 +1,8 @@
 """The design's own test: a new problem is one file of at most 40 lines, and everything takes it as it is."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,3 +91,17 @@ def test_it_is_federated_on_the_local_carrier():
     played = [*federate(FILE, ask_in_turn(sites), rounds=3)]
     assert len(played) == 3 and np.isfinite(played[-1].losses).all()
     assert difference(sites, in_one_process(FILE, rounds=3)) < 1e-6
+
+
+NAMES = "Experiment, Data, sweep, grid, best, under, live, pinn"
+
+
+def test_what_a_problem_needs_is_at_hand_and_loads_nothing_before_it_is_asked_for():
+    code = f"""if True:
+        import sys
+        import fedlib
+        assert not {{"torch", "matplotlib", "IPython", "jax", "xarray"}} & {{*sys.modules}}
+        from fedlib import {NAMES}
+        assert all(map(callable, ({NAMES})))
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)

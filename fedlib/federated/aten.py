@@ -6,7 +6,7 @@ that steps of networks, losses and optimisers come down to.
 
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -42,7 +42,9 @@ SAME = [
     "floor",
     "ceil",
 ]
-SAME += ["maximum", "minimum"]
+SAME += ["log2", "log10", "trunc", "round", "isnan", "isinf", "logical_not"]
+TWO = ["maximum", "minimum", "fmod", "remainder", "logical_and", "logical_or", "logical_xor"]
+TWO += ["bitwise_and", "bitwise_or", "bitwise_xor"]
 
 
 def short_name(target) -> str:
@@ -96,15 +98,51 @@ def var_mean(x, axes=None, correction=1, keepdim=False):
     return jnp.var(x, axes, ddof=correction, keepdims=keepdim), jnp.mean(x, axes, keepdims=keepdim)
 
 
+def divided(a, b, rounding_mode=None):
+    """a / b, or the whole number below it, or towards 0."""
+    if rounding_mode == "floor":
+        return jnp.floor_divide(a, b)
+    return jnp.trunc(a / b) if rounding_mode else a / b
+
+
+def vector_norm(x, order=2, axes=None, keep=False, dtype=None):
+    """(sum |x|^p)^(1/p) over some axes."""
+    where = {"axis": tuple(axes) if axes else None, "keepdims": keep}
+    if abs(order) == np.inf:
+        return (jnp.max if order > 0 else jnp.min)(jnp.abs(x), **where)
+    if order == 0:
+        return jnp.sum(x != 0, **where)
+    return jnp.sqrt(jnp.sum(x * x, **where)) if order == 2 else jnp.sum(jnp.abs(x) ** order, **where) ** (1 / order)
+
+
+def padded(x, widths, value=0):
+    """x with more, or less, at both ends of the last axes, the last one first."""
+    ends = [(0, 0)] * (x.ndim - len(widths) // 2) + [*zip(widths[::2], widths[1::2], strict=True)][::-1]
+    return lax.pad(x, jnp.asarray(value, x.dtype), [(a, b, 0) for a, b in ends])
+
+
 def indexed(x, indices):
-    """x at index arrays, one for each axis or None."""
-    return x[tuple(slice(None) if i is None else i for i in indices)]
+    """x at index arrays, one for each axis or None. Beyond its end, where torch raises an IndexError, there is NaN."""
+    return x.at[tuple(slice(None) if i is None else i for i in indices)].get(mode="fill")
 
 
 def put(x, indices, values, accumulate=False):
     """x with other values there, or with more."""
     at = x.at[tuple(slice(None) if i is None else i for i in indices)]
     return at.add(values) if accumulate else at.set(values)
+
+
+def along(x, axis, index) -> list:
+    """Indices of x for an index array that stands along one axis, and follows the others."""
+    each = [jnp.arange(n).reshape([-1 if a == i else 1 for a in range(x.ndim)]) for i, n in enumerate(index.shape)]
+    return each[: axis % x.ndim] + [index] + each[axis % x.ndim + 1 :]
+
+
+def scatter(x, axis, index, values, accumulate=False):
+    """x with other values, or with more, along one axis."""
+    if hasattr(values, "shape") and values.shape:
+        values = values[tuple(map(slice, index.shape))]
+    return put(x, along(x, axis, index), values, accumulate)
 
 
 def product(a, b):
@@ -157,22 +195,36 @@ def circular(slow: Callable, shift: int) -> Callable:
     return function
 
 
-TABLE = {name: getattr(jnp, name) for name in SAME} | {
+TABLE = {name: getattr(jnp, name) for name in SAME + TWO} | {
     "sin": circular(jnp.sin, 0),
     "cos": circular(jnp.cos, 1),
     "neg": operator.neg,
     "add": lambda a, b, alpha=1: a + (b if alpha == 1 else alpha * b),
     "sub": lambda a, b, alpha=1: a - (b if alpha == 1 else alpha * b),
     "mul": operator.mul,
-    "div": operator.truediv,
+    "div": divided,
     "pow": operator.pow,
     "addcmul": lambda x, a, b, value=1: x + value * a * b,
     "addcdiv": lambda x, a, b, value=1: x + value * a / b,
     "lerp": lambda a, b, weight: a + weight * (b - a),
+    "asin": jnp.arcsin,
+    "acos": jnp.arccos,
+    "atan": jnp.arctan,
+    "atan2": jnp.arctan2,
+    "bitwise_not": jnp.invert,
+    "erf": lax.erf,
+    "erfc": lax.erfc,
     "reciprocal": lambda x: 1 / x,
     "rsqrt": lax.rsqrt,
     "sigmoid": jax.nn.sigmoid,
     "relu": jax.nn.relu,
+    "elu": lambda x, a=1, scale=1, inner=1: scale * jnp.where(x > 0, x, a * jnp.expm1(jnp.minimum(x, 0) * inner)),
+    "gelu": lambda x, approximate="none": jax.nn.gelu(x, approximate == "tanh"),
+    "hardtanh": lambda x, low=-1, high=1: jnp.clip(x, low, high),
+    "_softmax": lambda x, axis, half: jax.nn.softmax(x, axis),
+    "_log_softmax": lambda x, axis, half: jax.nn.log_softmax(x, axis),
+    "linalg_vector_norm": vector_norm,
+    "cumsum": lambda x, axis, dtype=None: jnp.cumsum(x, axis),
     "eq": operator.eq,
     "ne": operator.ne,
     "le": operator.le,
@@ -207,11 +259,19 @@ TABLE = {name: getattr(jnp, name) for name in SAME} | {
     "split": split,
     "split_with_sizes": split,
     "unbind": lambda x, axis=0: list(jnp.moveaxis(x, axis, 0)),
-    "index_select": lambda x, axis, i: jnp.take(x, i, axis=axis, mode="clip"),
+    "index_select": lambda x, axis, i: jnp.take(x, i, axis=axis, mode="fill"),
+    "embedding": lambda table, i, *padding: indexed(table, [i]),
+    "gather": lambda x, axis, i, sparse_grad=False: indexed(x, along(x, axis, i)),
+    "scatter": scatter,
+    "scatter_add": lambda x, axis, i, more: scatter(x, axis, i, more, True),
+    "flip": jnp.flip,
+    "constant_pad_nd": padded,
     "index": indexed,
     "index_put": put,
     "index_add": lambda x, axis, i, more: put(x, [None] * axis + [i], more, True),
     "index_copy": lambda x, axis, i, values: put(x, [None] * axis + [i], values),
+    "new_empty_strided": lambda x, shape, strides, **kind: jnp.zeros(shape),
+    "empty": lambda shape, **kind: jnp.zeros(shape),
     "full": lambda shape, value, **kind: jnp.full(shape, value),
     "full_like": lambda x, value, **kind: jnp.full(x.shape, value),
     "scalar_tensor": lambda value, **kind: jnp.asarray(value),
@@ -276,11 +336,22 @@ def as_jax(graph: GraphModule) -> Callable:
                 A, B = (values[factor].swapaxes(1, 2) for factor in products[node].args)
                 values[node] = product(B, A)  # (A B)^T = B^T A^T: XLA would compute A B and copy it
             else:
-                result = operations[node](*map_arg(node.args, values.get), **map_arg(node.kwargs, values.get))
-                values[node] = of_the_kind(node, result)
+                arguments = map_arg(node.args, values.get), map_arg(node.kwargs, values.get)
+                values[node] = of_the_kind(node, performed(node.target, operations[node], *arguments))
         return [values[node] for node in nodes[-1].args[0]]
 
     return function
+
+
+def performed(target, operation: Callable, args: Sequence, kwargs: Mapping):
+    """The operation's result; NotImplementedError that names it where it does not take such arguments."""
+    try:
+        return operation(*args, **kwargs)
+    except (TypeError, ValueError, IndexError) as error:
+        raise NotImplementedError(
+            f"{target} was asked for in a way that fedlib/federated/aten.py does not have; train with backend='eager', or "
+            f"add it there with its test ({type(error).__name__}: {error})"
+        ) from error
 
 
 def product_turned_by(node: Node) -> Node | None:

@@ -9,7 +9,7 @@ rounding and in speed, and in nothing else.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from typing import NamedTuple
 
 import torch
@@ -23,10 +23,11 @@ from .stack import as_dict
 
 
 class Backend(NamedTuple):
-    """A name, and what computes: see the module."""
+    """A name, and what computes: see the module. anew: () -> the same without what it has written down."""
 
     name: str
     steps: Callable
+    anew: Callable[[], "Backend"]
     rounds: Callable | None = None
 
 
@@ -38,7 +39,7 @@ def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         return torch.stack([step(theta, state, lr, batch) for batch in each_batch(pool, segment)])
 
-    return Backend("eager", steps)
+    return Backend("eager", steps, partial(eager, net, loss, optimizer))
 
 
 SEEN = 20  # steps; writing down how one is done costs as much as this saves in as many
@@ -70,7 +71,7 @@ def replayed(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         return torch.stack([one(theta, state, lr, batch) for batch in each_batch(pool, segment)])
 
-    return Backend("eager", steps)
+    return Backend("eager", steps, partial(replayed, net, loss, optimizer))
 
 
 def stepping(net: nn.Module, gradient: Callable, optimizer: Optimizer) -> Callable:
@@ -91,6 +92,8 @@ def with_constants(loss: Callable, constants: Mapping[str, Tensor]) -> Callable:
     def loss_of_batch(predict, batch):
         return loss(predict, {**batch, **constants})
 
+    if hasattr(loss, "residuals"):
+        loss_of_batch.residuals = with_constants(loss.residuals, constants)
     return loss_of_batch
 
 

@@ -2,20 +2,25 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
-from .batches import UNITS
+from .batches import UNITS, Local
 from .checkpoints import Checkpoint
-from .federation import Shards, points_of
+from .federation import Federation, check_shards
 from .history import labels_of, parts_of
+from .optimizers import Optimizer, Server
 
 ROUNDS_TO_LEARN = 20  # in fewer rounds a loss may well rise
 
 
 def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
     """Federations by key; a list is numbered. Raises ValueError where there is none, or keys and parts do not fit."""
+    if isinstance(federations, Federation):
+        raise ValueError("federations is one Federation; expected a list, [federation], or a mapping key -> Federation")
     if not federations:
         raise ValueError("no federation given: pass a mapping key -> Federation, or a list with at least one")
     if not isinstance(federations, Mapping):
@@ -27,6 +32,35 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
     return dict(federations)
 
 
+def check_tensors(dtype: torch.dtype, **given: Mapping | None) -> None:
+    """Whatever a loss or ``evaluate`` is given is a tensor, and numbers have a kind."""
+    if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f"dtype = {dtype!r}: expected torch.float32 or torch.float64")
+    for what, tensors in given.items():
+        for name, value in (tensors or {}).items():
+            if not isinstance(value, Tensor):
+                raise ValueError(
+                    f"{what}[{name!r}] is a {type(value).__name__}; expected a tensor: torch.as_tensor({name})"
+                )
+
+
+def check_network(net: nn.Module, optimizer) -> None:
+    """All parameters can be rows of one real matrix, theta, that the optimiser moves."""
+    if not isinstance(optimizer, Optimizer):
+        raise ValueError(f"optimizer = {optimizer!r}: expected one of fedlib.federated.optimizers, adam() or sgd()")
+    for name, p in net.named_parameters():
+        if p.is_complex():
+            raise ValueError(
+                f"the network's parameter {name!r} is {p.dtype}; expected real numbers: keep torch.view_as_real(c) as the "
+                "parameter, and say torch.view_as_complex(...) in forward"
+            )
+        if not p.requires_grad:
+            raise ValueError(
+                f"the network's parameter {name!r} has requires_grad=False, but all parameters are drawn and trained; "
+                "what stays as it is is no parameter: register_buffer(name, tensor)"
+            )
+
+
 def check_constants(names, constants, where: str = "a batch") -> None:
     """Constants come with every batch, and with every test, so their names must be free there."""
     if taken := sorted({*names} & {*(constants or {})}):
@@ -35,6 +69,8 @@ def check_constants(names, constants, where: str = "a batch") -> None:
 
 def check_experiment(pool, federations, rounds, local, evaluate_every, test, checkpoint, constants) -> None:
     """Raise ValueError before any training where the arguments cannot mean anything."""
+    if not isinstance(local, Local):
+        raise ValueError(f"local = {local!r}: expected the work of a round, such as Local(5)")
     lengths = {name: len(value) for name, value in pool.items()}
     if not lengths or len(set(lengths.values())) != 1:
         raise ValueError(f"the pool's tensors need one common first length N, got {lengths or 'no tensor'}")
@@ -44,7 +80,7 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, che
     counts = {"rounds": rounds, "updates": local.updates, "evaluate_every": evaluate_every}
     counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
     for name, value in counts.items():
-        if not (type(value) is int and value >= 1):  # True is no number of rounds
+        if isinstance(value, bool) or not (isinstance(value, Integral) and value >= 1):
             raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
     if local.unit not in UNITS:
         raise ValueError(f"unit = {local.unit!r}: expected one of {UNITS}")
@@ -65,41 +101,27 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, che
 
 def check_federation(fed, N: int) -> None:
     """One federation over a pool of N points."""
-    K, low_high = len(fed.shards), fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
-    numbers = len(low_high) == 2 and all(isinstance(a, (int, float)) for a in low_high)
+    if not isinstance(fed, Federation):
+        raise ValueError(f"federations has a {type(fed).__name__}; expected Federation(shards, ...)")
+    if not callable(fed.mixing):
+        raise ValueError(
+            f"{fed.name}: mixing = {fed.mixing!r}; expected a rule of fedlib.federated.mixing, such as fedavg"
+        )
+    if not isinstance(fed.server, Server | None):
+        raise ValueError(
+            f"{fed.name}: server = {fed.server!r}; expected a Server, such as fedadam(eta) of federated.rules"
+        )
+    low_high = fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
+    numbers = len(low_high) == 2 and all(isinstance(a, Real) for a in low_high)
     if not (numbers and 0 < low_high[0] <= low_high[1] <= 1):
         raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
-    if not 1 <= K <= N:
-        raise ValueError(f"{fed.name}: {K} clients for {N} points; every client needs at least one point")
     if not (isinstance(fed.seed, (int, np.integer)) and fed.seed >= 0):
         raise ValueError(f"{fed.name}: seed = {fed.seed!r}; expected a whole number >= 0")
-    if not (isinstance(fed.lr, (int, float)) and 0 < fed.lr < float("inf")):
+    if not (isinstance(fed.lr, Real) and 0 < fed.lr < float("inf")):
         raise ValueError(f"{fed.name}: learning rate lr = {fed.lr!r}; expected a number > 0")
-    if not callable(fed.decay) and not (isinstance(fed.decay, (int, float)) and 0 < fed.decay <= 1):
+    if not callable(fed.decay) and not (isinstance(fed.decay, Real) and 0 < fed.decay <= 1):
         raise ValueError(f"{fed.name}: decay = {fed.decay!r} of the learning rate per round; expected 0 < decay <= 1")
-    for k in suspects(fed.shards, N):
-        shard = np.asarray(fed.shards[k])
-        if shard.size == 0:
-            raise ValueError(f"{fed.name}: client {k} is empty; use fewer clients or another partition")
-        if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
-            raise ValueError(
-                f"{fed.name}: client {k}'s shard has shape {shard.shape} and dtype {shard.dtype}; expected "
-                "one-dimensional whole numbers, the indices of its points in the pool"
-            )
-        if shard.min() < 0 or shard.max() >= N:
-            raise ValueError(f"{fed.name}: client {k} owns point {shard.max()} or {shard.min()}, outside 0..{N - 1}")
-
-
-def suspects(shards, N: int) -> Sequence[int]:
-    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
-    if not isinstance(shards, Shards):
-        return range(len(shards))
-    points = points_of(shards)
-    if points.ndim != 1 or not np.issubdtype(points.dtype, np.integer):
-        return [0]
-    outside = np.flatnonzero((points < 0) | (points >= N))[:1]
-    owner = np.searchsorted(shards.offsets - shards.offsets[0], outside, side="right") - 1
-    return [*np.flatnonzero(np.diff(shards.offsets) == 0)[:1], *owner]
+    check_shards(fed.shards, N, fed.name)
 
 
 def check_noise(pool, noise) -> None:
@@ -110,6 +132,25 @@ def check_noise(pool, noise) -> None:
         raise ValueError(f"noise = {noise!r}: expected a shape such as (4, 2, 8), whole numbers >= 1")
     if "noise" in pool:
         raise ValueError("the pool has a tensor 'noise', but batch['noise'] is the engine's fresh noise; rename yours")
+
+
+def warn_if_points_become_one(pool, dtype: torch.dtype) -> None:
+    """Numbers that are large and close, such as times in seconds since 1970, are no longer different in ``dtype``."""
+    for name, value in pool.items():
+        if value.dtype != torch.float64 or dtype == torch.float64 or not len(value):
+            continue
+        columns = value.detach().flatten(1) if value.dim() > 1 else value.detach()[:, None]
+        steps = columns.abs().amax(0) * torch.finfo(dtype).eps
+        span = columns.amax(0) - columns.amin(0)
+        for column in columns.T[(span > 0) & (span < len(columns) * steps)]:  # of others there is room for all
+            before, after = (len(x.unique()) for x in (column, column.to(dtype)))
+            if after < before / 2:
+                warnings.warn(
+                    f"pool[{name!r}]: of {before} different numbers {after} are left in {str(dtype)[6:]}; subtract the "
+                    "first one, or their mean, or train with dtype=torch.float64",
+                    stacklevel=3,
+                )
+                break
 
 
 def check_padding_is_ignored(client_gradient, params, batch) -> bool:
@@ -134,34 +175,44 @@ def check_padding_is_ignored(client_gradient, params, batch) -> bool:
     return True
 
 
-def warn_if_nothing_learnt(history, first: np.ndarray) -> None:
+def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> None:
     """A training may stay finite and learn nothing, as Adam does with too large a rate: its loss is above its start's.
 
-    first [M]: each client's loss before its first step.
+    first [M]: each client's loss before its first step. share [M]: how much it weighs in its federation.
     """
     if history.shape[0] < ROUNDS_TO_LEARN:
         return
     who, last = history.worked[-1][0], history.worked[-1][1][-1]
     for key, rows in history.rows.items():
         there = (who >= rows.start) & (who < rows.stop) & np.isfinite(first[who]) & np.isfinite(last)
-        if there.any() and (end := last[there].mean()) > (start := first[who[there]].mean()):
-            warnings.warn(f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}; lower lr", stacklevel=3)
+        if not there.any():
+            continue
+        start, end = (np.average(loss, weights=share[who[there]]) for loss in (first[who[there]], last[there]))
+        if end > start:
+            warnings.warn(
+                f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}, clients weighed by their points; lower lr",
+                stacklevel=3,
+            )
 
 
-def raise_if_diverged(losses, theta, steps, who, federations, round: int) -> None:
-    """After one round's local work: losses [S, n], theta [n, P]; called before anything is averaged."""
-    bad = ~torch.isfinite(losses)
-    if bad.any():
-        step, row = (int(x) for x in bad.nonzero()[0])
-        what = f"the loss became {losses[step, row].item()}"
-    else:
-        broken = ~torch.isfinite(theta).all(1)
-        if not broken.any():
-            return
-        row = int(broken.nonzero()[0])
-        step, what = steps[row] - 1, "the parameters became non-finite"
-    f, k = who[row]
-    raise FloatingPointError(
-        f"{federations[f].name}: {what} at client {k} in round {round}, local step {step} of {steps[row]} "
-        f"(lr = {federations[f].lr}); lower lr or check the client's data"
-    )
+def diverged(losses, theta, steps, who, federations, round: int) -> dict[int, str]:
+    """Federation -> what happened to its first client whose loss or model became non-finite, if there is one.
+
+    After one round's local work: losses [S, n], theta [n, P]; called before anything is averaged.
+    """
+    wrong, whole = (~torch.isfinite(losses)).cpu().numpy(), torch.isfinite(theta).all(1).cpu().numpy()
+    at = np.where(wrong.any(0), wrong.argmax(0), np.asarray(steps) - 1)
+    found = {}
+    for row in sorted(np.flatnonzero(wrong.any(0) | ~whole), key=lambda row: at[row]):
+        f, k = who[row]
+        what = (
+            f"the loss became {losses[at[row], row].item()}"
+            if wrong[:, row].any()
+            else ("the parameters became non-finite")
+        )
+        found.setdefault(
+            f,
+            f"{federations[f].name}: {what} at client {k} in round {round}, local step {at[row]} of {steps[row]} "
+            f"(lr = {federations[f].lr}); lower lr or check the client's data",
+        )
+    return found

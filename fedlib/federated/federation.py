@@ -51,6 +51,43 @@ def points_of(shards: Sequence[np.ndarray]) -> np.ndarray:
     return shards.order[slice(*shards.offsets[[0, -1]])] if isinstance(shards, Shards) else np.concatenate(shards)
 
 
+def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
+    """ValueError that names the first client whose points are no indices into a pool of N points."""
+    if isinstance(shards, Mapping):
+        raise ValueError(f"{name}: owners is a dictionary; expected a list of index arrays, [*owners.values()]")
+    if not isinstance(shards, (Sequence, np.ndarray, Tensor)) or not len(shards):
+        raise ValueError(f"{name}: owners = {shards!r}; expected a list with an index array for each client")
+    if len(shards) > N:
+        raise ValueError(f"{name}: {len(shards)} clients for {N} points; every client needs at least one point")
+    for k in suspects(shards, N):
+        shard = np.asarray(shards[k])
+        if shard.ndim == 1 and shard.size == 0:
+            raise ValueError(f"{name}: client {k} is empty; use fewer clients or another partition")
+        if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
+            fix = "; np.flatnonzero(mask) makes them of a mask" if shard.dtype == bool else ""
+            if shard.ndim == 0:
+                fix = "; partitions.owned(owner, K) makes them of the owner of each point"
+            raise ValueError(
+                f"{name}: client {k}'s shard has shape {shard.shape} and dtype {shard.dtype}; expected "
+                f"one-dimensional whole numbers, the indices of its points in the pool{fix}"
+            )
+        if shard.min() < 0 or shard.max() >= N:
+            outside = shard[(shard < 0) | (shard >= N)][0]
+            raise ValueError(f"{name}: client {k} owns point {outside}, outside 0..{N - 1}: its pool has {N} points")
+
+
+def suspects(shards: Sequence[np.ndarray], N: int) -> Sequence[int]:
+    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
+    if not isinstance(shards, Shards):
+        return range(len(shards))
+    points = points_of(shards)
+    if points.ndim != 1 or not np.issubdtype(points.dtype, np.integer):
+        return [0]
+    outside = np.flatnonzero((points < 0) | (points >= N))[:1]
+    owner = np.searchsorted(shards.offsets - shards.offsets[0], outside, side="right") - 1
+    return [*np.flatnonzero(np.diff(shards.offsets) == 0)[:1], *owner]
+
+
 @dataclass(frozen=True)
 class Federation:
     """K clients that talk to each other: who owns which points, and how they communicate.

@@ -23,6 +23,8 @@ def w1(x: np.ndarray, y: np.ndarray) -> float:
     x, y = (a[:, None] if a.ndim == 1 else a for a in (np.asarray(x, float), np.asarray(y, float)))
     if x.shape[1] != y.shape[1] or not len(x) or not len(y):
         raise ValueError(f"clouds of shapes {x.shape} and {y.shape}: expected two non-empty ones of one dimension")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError(f"clouds of {len(x)} and {len(y)} points, of which some are not finite; leave them out")
     if x.shape[1] == 1:
         return float(ot.wasserstein_1d(x[:, 0], y[:, 0], p=1))
     return float(ot.emd2([], [], cdist(x, y), numItermax=1_000_000))
@@ -40,6 +42,7 @@ def hidden_parameter_floor(x: np.ndarray) -> np.ndarray:
     Returns:
         The bound for each input [n], dimensionless.
     """
+    x = np.asarray(x, float)  # differences of small integers wrap around
     size = np.linalg.norm(x, axis=2)
     gap = np.linalg.norm(x[:, :, None] - x[:, None], axis=3)
     return (gap / (2 * np.maximum(size[:, :, None], size[:, None]))).mean((1, 2))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ class History:
     distinct [D, P]: the different models; source [M]: which of them each client has.
     shape: (R, M). worked: (numbers [n] of those who took part, their losses [n] in each round) for rounds in a row.
     rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...]. backend: which one really ran.
+    diverged: key of a federation whose numbers are NaN from a round on -> what happened.
     """
 
     rows: Mapping[Hashable, slice]
@@ -31,6 +32,7 @@ class History:
     rounds: list[int] = field(default_factory=list)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
     backend: str = ""
+    diverged: dict[Hashable, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, federations: Mapping, parts: Sequence[str] | None, rounds: int) -> "History":
@@ -115,23 +117,34 @@ class History:
     def of(self, name: str, /, **chosen) -> xarray.DataArray:
         """A metric, or "loss", with the axes round, the parts of the keys, client, and the metric's own.
 
+        "loss" is the training's, unless ``evaluate`` measured one of that name.
+
         ``of("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a part
         that is None in all keys that are left. What was not trained is NaN. Labels stand in the order of the keys.
 
         Raises:
             ValueError: there is no such metric, part or label.
         """
-        if name != "loss" and name not in self.metrics:
-            raise ValueError(f"no metric {name!r} was recorded; there are {', '.join(['loss', *self.metrics])}")
-        values, rounds = self.metrics.get(name), self.rounds
-        if name == "loss":
+        if name in self.metrics:  # before "loss": one that was measured may have this name
+            values, rounds = self.metrics[name], self.rounds
+        elif name == "loss":
             values, rounds = self.losses, np.arange(1, len(self.losses) + 1)
+        else:
+            raise ValueError(f"no metric {name!r} was recorded; there are {', '.join(['loss', *self.metrics])}")
         labels = [(*labels_of(key), k) for key, at in self.rows.items() for k in range(at.stop - at.start)]
         return labelled(values, rounds, labels, [*self.parts, "client"], chosen)
 
     def last(self, name: str, /, **chosen) -> xarray.DataArray:
         """``of`` after the last round."""
         return self.of(name, **chosen).isel(round=-1, drop=True)
+
+
+def shared(history: History, keys: Mapping[Hashable, Sequence[Hashable]]) -> History:
+    """The history where the model of a key stands under each of ``keys[key]``: one model, several rows."""
+    if all([*names] == [key] for key, names in keys.items()):
+        return history
+    rows = {name: history.rows[key] for key, names in keys.items() for name in names}
+    return gathered([replace(history, rows=rows)], [*rows])
 
 
 def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
@@ -157,6 +170,7 @@ def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
         torch.cat([history.distinct for history in histories])[used], source,
         [(np.arange(ends[-1]), [*by_client])], list(histories[0].rounds), metrics,
         " and ".join(sorted({history.backend for history, _ in parts} - {""})),
+        {key: where[key].diverged[key] for key in keys if key in where[key].diverged},
     )  # fmt: skip
 
 
@@ -198,11 +212,12 @@ def labels_of(key: Hashable) -> tuple:
 
 def parts_of(keys: Iterable[Hashable], parts: Sequence[str] | None = None) -> Sequence[str]:
     """Names of the parts of keys: as given, a NamedTuple's fields, "name" for plain names, "number" for numbers."""
+    key = next(iter(keys))
+    parts = getattr(key, "_fields", None) if parts is None else parts
+    if taken := {"client", "round"} & {*(parts or ())}:
+        raise ValueError(f"a part of the keys is called {taken.pop()!r}, as an axis of every metric is; rename it")
     if parts is not None:
         return parts
-    key = next(iter(keys))
-    if hasattr(key, "_fields"):
-        return key._fields
     if isinstance(key, tuple):
         raise ValueError(f"the parts of the key {key!r} need names: make it a NamedTuple, or pass parts=(...)")
     return ("number",) if isinstance(key, int) else ("name",)

@@ -19,7 +19,7 @@ from .batches import (
     segments_of,
     with_noise,
 )
-from .checks import check_padding_is_ignored, raise_if_diverged
+from .checks import check_padding_is_ignored, diverged
 from .optimizers import Optimizer
 from .stack import as_dict
 
@@ -30,7 +30,8 @@ class Work(NamedTuple):
     starts [F + 1]: where the clients of each federation begin in the list of all M. sizes [M]: their points. place [M]:
     where each stands in the order of falling work, in which what clients keep is stored; who works in a block are
     neighbours. home [H]: columns of theta that stay at the clients. sources: see ``exchange.sources_of``. first [M]:
-    loss before the first step of all, NaN before that.
+    loss before the first step of all, NaN before that. probe: of the loss, see ``dry``. diverged: federation -> what
+    happened to it, for at most may_diverge of them: the others go on.
     """
 
     net: nn.Module
@@ -49,6 +50,9 @@ class Work(NamedTuple):
     backend: Backend
     dtype: torch.dtype
     first: np.ndarray
+    probe: object
+    diverged: dict[int, str]
+    may_diverge: int = 0
 
 
 class Turn(NamedTuple):
@@ -132,19 +136,30 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
         sums.append(torch.stack([of_block.sum(0), of_block[0], models.sum(1)]))
     # once a round the processor waits for the device, however many blocks there are
     total, begun, ended = torch.cat(sums, 1).cpu().numpy()
-    if not np.isfinite([total, ended]).all():  # or very large
+    if not np.isfinite([total, ended])[:, goes_on(work, turn)].all():  # or very large
         look_for_divergence(work, turn, losses, theta, r)
     remember_first(work, turn, begun)
-    return total / turn.steps
+    return np.where(goes_on(work, turn), total / turn.steps, np.nan)
+
+
+def goes_on(work: Work, turn: Turn) -> np.ndarray:
+    """Which of the clients at work belong to a federation that has not diverged, bool [n]."""
+    return ~np.isin(turn.owner[: len(turn.numbers)], [*work.diverged])
 
 
 def look_for_divergence(work: Work, turn: Turn, losses: Sequence[Tensor], theta: Tensor, r: int) -> None:
-    """FloatingPointError if a loss or a model became non-finite.
+    """Write down which federations have a loss or a model that became non-finite.
 
     losses: [S, n] of each block. theta: before anything is averaged.
+
+    Raises:
+        FloatingPointError: more of them have diverged than may.
     """
     for of_block, block in zip(losses, turn.blocks, strict=True):
-        raise_if_diverged(of_block, theta[block], turn.steps[block], turn.who[block], work.federations, r)
+        new = diverged(of_block, theta[block], turn.steps[block], turn.who[block], work.federations, r)
+        work.diverged.update({f: what for f, what in new.items() if f not in work.diverged})
+    if len(work.diverged) > work.may_diverge:
+        raise FloatingPointError(next(iter(work.diverged.values())))
 
 
 def not_seen(work: Work, turn: Turn, block: slice) -> bool:

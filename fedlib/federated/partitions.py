@@ -18,6 +18,19 @@ def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> Shards:
     return Shards.of_sizes(rng.permutation(n_points), size + (np.arange(n_clients) < rest))
 
 
+def without_gaps(values: np.ndarray, name: str) -> np.ndarray:
+    """The values [N] as an array; ValueError that says how many are missing (NaN, NaT, None, masked)."""
+    masked = np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else False
+    values = np.asarray(values)
+    missing = (values != values) | np.equal(values, None) | masked
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(values)} {name} are missing, the first at point {np.flatnonzero(missing)[0]}: "
+            "such points cannot be dealt out by them; leave them out, or give them a value of their own"
+        )
+    return values
+
+
 def sorted_shards(
     values: np.ndarray, n_shards: int, n_clients: int, rng: np.random.Generator, sizes: np.ndarray | None = None
 ) -> list[np.ndarray]:
@@ -35,6 +48,7 @@ def sorted_shards(
             f"n_shards = {n_shards} with {n_clients} clients and {len(values)} points: expected a multiple of the "
             f"number of clients, at most one shard per point"
         )
+    values = without_gaps(values, "values")
     sizes = np.ones(n_shards) if sizes is None else np.asarray(sizes, float)
     if sizes.shape != (n_shards,) or not (sizes > 0).all():
         raise ValueError(f"sizes has shape {sizes.shape}: expected {n_shards} positive numbers")
@@ -47,22 +61,39 @@ def sorted_shards(
     return [np.concatenate([blocks[i] for i in dealt]) for dealt in np.split(rng.permutation(n_shards), n_clients)]
 
 
-def dirichlet(labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator) -> list[np.ndarray]:
+def dirichlet(
+    labels: np.ndarray, n_clients: int, alpha: float, rng: np.random.Generator, least: int = 0, draws: int = 1000
+) -> list[np.ndarray]:
     """Label skew: of every class, client k gets the share q_k, q ~ Dirichlet(alpha, ..., alpha) (Hsu et al. 2019).
 
     Small alpha: few labels per client; large alpha: a random deal. Clients differ in size.
 
     Args:
-        labels: of each point [N].
+        labels: of each point [N]. least: points of every client; drawn again, ``draws`` times at most, until all have
+            them (Li et al. 2022, NIID-Bench). 0: drawn once.
+
+    Raises:
+        ValueError: labels are missing, or a client has no points, or not so many.
     """
     if not alpha > 0:
         raise ValueError(f"alpha = {alpha!r}: expected a number > 0, e.g. 1 for a moderate label skew")
-    owner = np.empty(len(labels), int)
-    for label in np.unique(labels):
-        points = rng.permutation(np.flatnonzero(labels == label))
-        ends = np.cumsum(rng.dirichlet(np.full(n_clients, alpha)))[:-1] * len(points)
-        owner[points] = np.searchsorted(ends, np.arange(len(points)), side="right")
-    return owned(owner, n_clients)
+    labels = without_gaps(labels, "labels")
+    if least * n_clients > len(labels):
+        raise ValueError(f"least = {least} points for each of {n_clients} clients: there are {len(labels)} points")
+    of_label = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    for _ in range(draws if least else 1):
+        owner = np.full(len(labels), -1)
+        for points in of_label:
+            points = rng.permutation(points)
+            ends = np.cumsum(rng.dirichlet(np.full(n_clients, alpha)))[:-1] * len(points)
+            owner[points] = np.searchsorted(ends, np.arange(len(points)), side="right")
+        sizes = np.bincount(owner, minlength=n_clients)
+        if sizes.min() >= max(least, 1):
+            return owned(owner, n_clients)
+    raise ValueError(
+        f"client {sizes.argmin()} of {n_clients} gets {sizes.min()} points with alpha = {alpha:g}; use a larger alpha, "
+        + (f"a smaller least than {least}" if least else "fewer clients, or least=1, which draws again")
+    )
 
 
 def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
@@ -126,6 +157,7 @@ def index_rule(n_points: int, n_clients: int, pieces: int) -> list[np.ndarray]:
 
 def _blocks(x: np.ndarray, low: float, high: float, n: int) -> np.ndarray:
     """Number 0..n-1 of the equal block of [low, high] that each coordinate lies in; high belongs to the last."""
+    x = without_gaps(x, "coordinates")
     if (x < low).any() or (x > high).any():
         raise ValueError(f"points lie in [{x.min():g}, {x.max():g}], outside the domain [{low:g}, {high:g}]")
     return np.minimum((n * (x - low) / (high - low)).astype(int), n - 1)
@@ -160,7 +192,10 @@ def private(owners: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
-    """Owner of each point [N] -> one index array per client; refuses a client without points."""
+    """Owner of each point [N] -> one index array per client; refuses a client without points, and other owners."""
+    owner = without_gaps(owner, "owners")
+    if outside := sorted({*owner.tolist()} - {*range(n_clients)}, key=str):
+        raise ValueError(f"owner has {outside[0]!r}; expected the client of each point, 0..{n_clients - 1}")
     shards = [np.flatnonzero(owner == k) for k in range(n_clients)]
     if empty := [k for k, shard in enumerate(shards) if not len(shard)]:
         raise ValueError(

@@ -7,6 +7,7 @@ federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same
 ``reference``.
 """
 
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -18,12 +19,23 @@ from torch import Tensor, nn
 from ..models.networks import fan_in_uniform
 from .backends import Backend, client_gradient, eager, replayed, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
-from .checks import check_constants, check_noise
+from .checks import check_constants, check_network, check_noise, check_tensors
+from .dry import check_loss
 from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
 from .federation import Federation, slices_of
-from .local import Turn, Work, full_gradient, local_work, look_for_divergence, not_seen, remember_first, turn_of
+from .local import (
+    Turn,
+    Work,
+    full_gradient,
+    goes_on,
+    local_work,
+    look_for_divergence,
+    not_seen,
+    remember_first,
+    turn_of,
+)
 from .optimizers import Optimizer, adam
-from .stack import home_columns, stack
+from .stack import home_columns, kept, stack
 from .states import Round, State, put_back, split_state
 
 STEPS_TO_COMPILE = 2000  # of blocks; in fewer, XLA does not save the seconds that its compiler takes
@@ -47,7 +59,7 @@ def play(
             client draws them from a stream of its own. For stochastic networks.
         optimizer: ``adam()`` (default), ``sgd()``, ... reset_moments: start its state anew in every round.
         personal: names of parameters that stay at the clients and are never mixed.
-        init: draws a row's start, see ``stack.draw_parameters``.
+        init: draws a row's start, see ``stack.draw_parameters``; ``stack.kept`` is the network's own.
         constants: tensors that all clients share (residual points, say); they come with every batch and every test.
         backend: "eager" or "xla", see ``backends``; or "auto", which compiles where much lies ahead, and else computes
             what eager does from a record: a loss may then not do anything but compute.
@@ -55,16 +67,21 @@ def play(
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
     work = prepared(net, loss, pool, federations, **work_args)
-    return rounds_from(work, state or beginning(work, init))
+    return rounds_from(work, state or beginning(work, init), renewed=True)
 
 
-def rounds_from(work: Work, state: State, until: Callable[[int], int] = lambda r: r + 1) -> Iterator[Round]:
+def rounds_from(
+    work: Work, state: State, until: Callable[[int], int] = lambda r: r + 1, renewed: bool = False
+) -> Iterator[Round]:
     """Rounds without end. until: r -> the round before which somebody wants to look again; where all clients take part
-    in every round, a compiled backend plays all up to there as one program."""
+    in every round, a compiled backend plays all up to there as one program. renewed: before each look it is asked
+    whether somebody has changed the loss, a weight in it, say; steps are then written down anew."""
     federations, device = work.federations, work.home.device
     everyone, active = all(fed.fraction == 1 for fed in federations), None
     decays = any(fed.decay != 1 for fed in federations)
     while True:
+        if renewed and work.probe.moved():
+            work, active = work._replace(backend=work.backend.anew()), None
         r, changed = state.round, active is None
         if changed or not everyone:
             drawn = [participants(fed.seed, r, len(fed.shards), fed.fraction) for fed in federations]
@@ -93,19 +110,19 @@ def prepared(
     personal=(), constants=None, backend="auto", device="cpu", dtype=torch.float32, rounds=None,
 ) -> Work:  # fmt: skip
     """The work of these clients; arguments as in ``play``."""
+    optimizer = adam() if optimizer is None else optimizer
+    check_network(net, optimizer)
+    check_tensors(dtype, pool=pool, constants=constants)
     check_noise(pool, noise)
     check_constants({*pool, "w", "noise"}, constants)
     device, sizes = device_of(device), np.concatenate([fed.sizes for fed in federations])
     starts = np.array([*(rows.start for rows in slices_of(federations)), len(sizes)])
     place = np.empty(len(sizes), int)
     place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))  # who has more points takes no fewer steps
-    optimizer, pool = optimizer or adam(), on(pool, device, dtype)
-    loss = with_constants(loss, on(constants, device, dtype))
-    chosen = backend_of(
-        backend, (net, loss, optimizer), steps_ahead(rounds, sizes, local), shapes_vary(federations, local), pool,
-        one_point(pool, noise),
-    )  # fmt: skip
-    return Work(
+    pool = on(pool, device, dtype)
+    constants = on(constants, device, dtype)
+    loss = with_constants(loss, constants)
+    work = Work(
         net=net,
         pool=pool,
         federations=federations,
@@ -119,10 +136,18 @@ def prepared(
         optimizer=optimizer,
         reset_moments=reset_moments,
         gradient=client_gradient(net, loss),
-        backend=chosen,
+        backend=eager(net, loss, optimizer),
         dtype=dtype,
         first=np.full(len(sizes), np.nan),
+        probe=None,
+        diverged={},
     )
+    probe = check_loss(work, loss, constants)
+    chosen = backend_of(
+        backend, (net, loss, optimizer), steps_ahead(rounds, sizes, local), shapes_vary(federations, local), pool,
+        one_point(pool, noise),
+    )  # fmt: skip
+    return work._replace(probe=probe, backend=chosen)
 
 
 def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mapping, batch: Mapping) -> Backend:
@@ -135,17 +160,33 @@ def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mappi
     """
     if name not in ("auto", "eager", "xla"):
         raise ValueError(f"backend = {name!r}: expected one of auto, eager, xla")
-    if name == "xla" and find_spec("jax") is None:
-        raise ValueError("backend = 'xla' needs jax (pip install jax), which is not here; 'auto' takes what there is")
     if name == "eager":
         return eager(*training)
-    if name == "auto" and (steps < STEPS_TO_COMPILE or find_spec("jax") is None):
+    if name == "auto" and steps < STEPS_TO_COMPILE:
         return replayed(*training)
+    if why := without_jax():
+        if name == "auto":
+            return replayed(*training)
+        raise ValueError(f"backend = 'xla' needs jax, {why}; 'auto' takes what there is")
     from .xla import has_device, knows_all, xla
 
     if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
         return replayed(*training)
     return xla(*training, varied)
+
+
+def without_jax() -> str:
+    """Why JAX cannot compute here; nothing where it can."""
+    if find_spec("jax") is None:
+        return "which is not here (pip install jax)"
+    try:
+        from . import xla
+
+        xla.jax.devices()
+    except (ImportError, AttributeError, RuntimeError, AssertionError) as error:  # a jaxlib of another release; no GPU
+        first = (str(error).splitlines() or ["no such device"])[0]
+        return f"which cannot start: {type(error).__name__}, {first} (see JAX_PLATFORMS, and pip check)"
+    return ""
 
 
 def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None) -> dict[str, Tensor]:
@@ -171,7 +212,13 @@ def shapes_vary(federations: Sequence[Federation], local: Local) -> bool:
 
 
 def beginning(work: Work, init: Callable) -> State:
-    """The state before round 0."""
+    """The state before round 0. UserWarning where the network was trained already and its start is drawn anew."""
+    if init is not kept and any(p.grad is not None or p._version > 1 for p in work.net.parameters()):
+        warnings.warn(
+            "the network's parameters were changed after it was made, trained or loaded, but the start of a training is "
+            "drawn by init; init=kept (fedlib.federated.stack) begins with them as they are",
+            stacklevel=4,
+        )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
     keys = [(fed.seed, *key) for fed, of_fed in zip(work.federations, starts, strict=True) for key in of_fed]
     theta, source = stack(work.net, keys, init).to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
@@ -207,6 +254,7 @@ def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: lis
         for name, v in state.optimizer.items()
     }
     after = State(r + 1, theta, optimizer_state, at_server, mixed.source, state.columns, state.personal)
+    void_diverged(work, after)
     return Round(r, turn.numbers, loss[None], work.first, turn.clients, x, state, after)
 
 
@@ -218,14 +266,23 @@ def several_rounds(
     x, theta, kept, at_server, played, losses, of_last = program(*standing(work, state, turn, served), r, last)
     # once a program the processor waits for the device
     *losses, begun, ended = torch.cat([losses, of_last[:1], x.sum(1)[None]]).cpu().numpy()
-    if not np.isfinite([*losses, ended]).all():  # it ended with such a round
+    if not np.isfinite([*losses, ended])[:, goes_on(work, turn)].all():  # it ended with such a round
         blocks = [of_last[: turn.steps[block][0], block] for block in turn.blocks]
         look_for_divergence(work, turn, blocks, x, r + int(played) - 1)
     remember_first(work, turn, begun)
     personal = state.personal.index_copy(0, turn.clients, x[:, state.columns])
     end = State(r + len(losses), theta, kept, at_server, mixed.source, state.columns, personal)
+    void_diverged(work, end)
     losses = np.array(losses) / turn.steps
+    losses[-1, ~goes_on(work, turn)] = np.nan
     return Round(end.round - 1, turn.numbers, losses, work.first, turn.clients, x, state, end)
+
+
+def void_diverged(work: Work, state: State) -> None:
+    """All models of federations that diverged are NaN, in place: theirs never meet the others."""
+    for f in work.diverged:
+        clients = slice(*work.starts[f : f + 2])
+        state.theta[state.source[clients]] = state.personal[clients] = torch.nan
 
 
 def site_round(
@@ -289,11 +346,15 @@ def standing(work: Work, state: State, turn: Turn, served: list) -> tuple[Tensor
     return state.models(turn.clients), kept, at_server
 
 
-def device_of(name: str) -> str:
+def device_of(name: str | torch.device) -> str:
     """The device of a name: an accelerator for "auto" where there is one."""
-    there = torch.cuda.is_available()
+    there, name = torch.cuda.is_available(), str(name)
     if name == "auto":
         return "cuda" if there else "cpu"
+    try:
+        torch.device(name)
+    except RuntimeError:
+        raise ValueError(f"device = {name!r}: expected 'auto', 'cpu', 'cuda' or 'cuda:1'") from None
     if name.startswith("cuda") and not there:
         raise ValueError(f"device = {name!r}, but torch finds no accelerator; take 'auto' or 'cpu'")
     return name

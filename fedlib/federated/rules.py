@@ -179,7 +179,12 @@ def fedavgm(beta: float = 0.9, eta: float = 1.0) -> Server:
     beta = 0, eta = 1 is FedAvg. With one full SGD step at the clients it is the heavy ball of centralised training.
 
     Source: Hsu, Qi & Brown 2019 (FedAvgM); Reddi et al. 2021.
+
+    Raises:
+        ValueError: beta outside [0, 1), or eta <= 0, which goes uphill.
     """
+    if not (0 <= beta < 1 and eta > 0):
+        raise ValueError(f"beta = {beta!r}, eta = {eta!r}: expected 0 <= beta < 1 and eta > 0")
 
     def apply(x, mixed, state):
         return x + eta * state["m"].mul_(beta).add_(mixed - x)
@@ -207,8 +212,10 @@ def adaptive(eta: float, beta1: float, tau: float, second: Callable) -> Server:
     is more.
 
     Raises:
-        ValueError: tau <= 0, a division by zero where no client moves a parameter.
+        ValueError: eta <= 0, which goes uphill; tau <= 0, a division by zero where no client moves a parameter.
     """
+    if not eta > 0:
+        raise ValueError(f"eta = {eta!r}: expected a number > 0, the server's rate")
     if not tau > 0:
         raise ValueError(f"tau = {tau!r}: expected a number > 0, such as 1e-3; it is what keeps the division finite")
 
@@ -227,26 +234,30 @@ def adaptive(eta: float, beta1: float, tau: float, second: Callable) -> Server:
 class Rule(NamedTuple):
     """A rule against drift: what the clients do, and what the server does (None: it takes the mean).
 
-    optimizer: knob -> Optimizer. server: knob -> Server. knobs: values of its own parameter that are tried; 0 if it
-    has none. knob: what that parameter is called.
+    optimizer: (knob, inner) -> Optimizer that goes around ``inner``, Adam by default. server: knob -> Server. knobs:
+    values of its own parameter that are tried; 0 if it has none. knob: what that parameter is called. around: whether
+    it goes around any optimiser; else it is one itself.
     """
 
-    optimizer: Callable[[float], Optimizer]
+    optimizer: Callable[..., Optimizer]
     server: Callable[[float], Server] | None = None
     knobs: tuple[float, ...] = (0.0,)
     knob: str = ""
+    around: bool = True
 
+
+ADAM = adam()
 
 RULES = {
-    "FedAvg": Rule(lambda _: adam()),
-    "FedProx": Rule(lambda mu: fedprox(mu, adam()), None, (0.01, 0.1), "mu"),
-    "FedAdam": Rule(lambda _: adam(), fedadam, (1e-3, 1e-2), "eta"),
-    "FedYogi": Rule(lambda _: adam(), fedyogi, (1e-3, 1e-2), "eta"),
-    "SCAFFOLD": Rule(lambda _: scaffold(adam())),
-    "averaged second moments": Rule(lambda _: averaged_moments(adam(), "v")),
-    "averaged moments": Rule(lambda _: averaged_moments(adam())),
-    "fresh correction": Rule(lambda _: corrected(adam())),
-    "fresh correction + averaged moments": Rule(lambda _: corrected(averaged_moments(adam()))),
-    "Mime": Rule(lambda eps: mime(eps=eps), None, (1e-8, 1e-4), "eps"),
+    "FedAvg": Rule(lambda _, inner=ADAM: inner),
+    "FedProx": Rule(lambda mu, inner=ADAM: fedprox(mu, inner), None, (0.01, 0.1), "mu"),
+    "FedAdam": Rule(lambda _, inner=ADAM: inner, fedadam, (1e-3, 1e-2), "eta"),
+    "FedYogi": Rule(lambda _, inner=ADAM: inner, fedyogi, (1e-3, 1e-2), "eta"),
+    "SCAFFOLD": Rule(lambda _, inner=ADAM: scaffold(inner)),
+    "averaged second moments": Rule(lambda _, inner=ADAM: averaged_moments(inner, "v")),
+    "averaged moments": Rule(lambda _, inner=ADAM: averaged_moments(inner)),
+    "fresh correction": Rule(lambda _, inner=ADAM: corrected(inner)),
+    "fresh correction + averaged moments": Rule(lambda _, inner=ADAM: corrected(averaged_moments(inner))),
+    "Mime": Rule(lambda eps, _=ADAM: mime(eps=eps), None, (1e-8, 1e-4), "eps", around=False),
 }
 """All of them around Adam, whose moments stay at the clients unless they are averaged."""

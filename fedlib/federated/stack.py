@@ -25,6 +25,10 @@ def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) 
     return nn.utils.parameters_to_vector(net.parameters()).detach().clone()
 
 
+def kept(layer: nn.Module, generator: torch.Generator) -> None:
+    """An ``init`` that draws nothing: all clients and seeds start from the network as it is, trained before, say."""
+
+
 def stack(net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable) -> Tensor:
     """theta [M, P] with one row per key (seed, ...); equal keys give equal rows."""
     drawn = {key: draw_parameters(net, init, torch_stream(key[0], "init", *key[1:])) for key in dict.fromkeys(keys)}

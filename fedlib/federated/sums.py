@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, jacrev, vmap
 
+from ..streams import torch_stream
 from .experiment import Data, Experiment
 from .federation import points_of
 from .stack import as_dict
@@ -67,6 +68,18 @@ def rows(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor) ->
 
     J, r = vmap(jacrev(residuals, has_aux=True), (None, 0), chunk_size=CHUNK)(theta, points)
     return (weights.sqrt()[:, None, None] * torch.cat([J, r[..., None]], -1)).flatten(0, 1)
+
+
+def check_linear(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, few: int = 8) -> None:
+    """ValueError where J changes with theta [P]: one round of sums is then one step of Gauss-Newton, no solution."""
+    points = {name: value[:few] for name, value in points.items()}
+    other = theta + torch.randn(theta.shape, generator=torch_stream(0, "elsewhere"), dtype=theta.dtype)
+    J, changed = (rows(experiment, points, at)[:, :-1] for at in (theta, other))
+    if (J - changed).norm() > torch.finfo(theta.dtype).eps ** 0.5 * changed.norm():
+        raise ValueError(
+            f"{experiment.name}: residuals are not linear in the parameters, so one round of sums is no solution; "
+            "train without --sums, or take a network that is linear in what it learns, see fedlib.models.features"
+        )
 
 
 def predicting(experiment: Experiment, theta: Tensor) -> Callable:

@@ -3,7 +3,7 @@
 import time
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,8 @@ from ..models.networks import fan_in_uniform
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import check_experiment, checked_keys, warn_if_nothing_learnt
+from .checks import check_experiment, check_tensors, checked_keys, warn_if_nothing_learnt, warn_if_points_become_one
+from .dry import check_evaluate, check_same
 from .federation import Federation
 from .history import History
 from .rounds import beginning, device_of, on, prepared, rounds_from
@@ -64,20 +65,30 @@ def train(
 
     Raises:
         ValueError: unusable arguments or checkpoint, before any training.
-        FloatingPointError: a loss became non-finite; names federation, client, round and step.
+        FloatingPointError: all federations diverged: a loss or a model became non-finite; names client, round and step.
+            Where only some do, their rows are NaN and named in a warning and in ``History.diverged``.
         RuntimeError: a worker process was killed.
     """
     federations, device = checked_keys(federations, parts), device_of(device)
     test = tests_of(test, federations)
+    check_tensors(dtype, pool=pool, test=test, constants=constants)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
+    rounds, evaluate_every = int(rounds), int(evaluate_every)
+    warn_if_points_become_one(pool, dtype)
     shares = shared_out(list(federations.values()), local, workers)
     trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
+    may_diverge = len(federations) - (len(shares) == 1)  # one process ends where all have; of several no one sees it
     result, first = trained(
         federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
-        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, **work_args,
+        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, may_diverge=may_diverge,
+        **work_args,
     )  # fmt: skip
+    if len(result.diverged) == len(federations):
+        raise FloatingPointError(next(iter(result.diverged.values())))
+    for key, what in result.diverged.items():
+        warnings.warn(f"{key!r} is NaN from there on, the others were trained to the end: {what}", stacklevel=2)
     RAN.update({result.backend} - {""})  # nothing ran where a checkpoint had all rounds
-    warn_if_nothing_learnt(result, first)
+    warn_if_nothing_learnt(result, first, np.concatenate([fed.p for fed in federations.values()]))
     return result
 
 
@@ -90,7 +101,7 @@ LOOK = 0.5  # s at most that a compiled program plays without a look: somebody m
 def one_stack(
     federations: Mapping[Hashable, Federation], test: Mapping[str, Tensor], checkpoint: checkpoints.Checkpoint | None,
     progress: bool | Callable, *, net, loss, pool, rounds, local, parts, evaluate, evaluate_every, constants, device,
-    dtype, init=fan_in_uniform, **work_args,
+    dtype, may_diverge, init=fan_in_uniform, **work_args,
 ) -> tuple[History, np.ndarray]:  # fmt: skip
     """``train`` in this process, with checked arguments.
 
@@ -105,12 +116,15 @@ def one_stack(
         state = State(*stored)
     shared = dict(local=local, constants=constants, device=device, dtype=dtype, rounds=rounds)
     work = prepared(net, loss, pool, list(federations.values()), **shared, **work_args)
+    work = work._replace(may_diverge=may_diverge)
     if state and (changed := other_losses(next(rounds_from(work, beginning(work, init))), result)):
         warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
         result, state = History.empty(federations, parts, rounds), None
     start = state.round if state else 0
     first = np.full(result.shape[1], np.nan)
     if start < rounds:
+        if evaluate is not None:
+            check_evaluate(work, evaluate, test, constants)
         result.backend, pace = work.backend.name, Pace(due)
         played, saved_at = rounds_from(work, state or beginning(work, init), pace.until), time.monotonic()
         for r in rounds_of(start, rounds, progress):
@@ -120,13 +134,16 @@ def one_stack(
             state = done.state
             pace.tell(state.round - r)
             result.add(done.clients, done.loss)
+            if state.round in due:
+                check_same(work.probe)
             if evaluate is not None and state.round in due:
-                record(result, done, net, evaluate, test, constants)
+                record(result, done, net, evaluate, test, constants, work.diverged)
             if checkpoint is not None and (state.round == rounds or checkpoint.is_due(saved_at)):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
         if not start:
             first = done.first
+        result.diverged = {key: work.diverged[f] for f, key in enumerate(federations) if f in work.diverged}
     result.keep(state)
     return result, first
 
@@ -160,8 +177,10 @@ class Pace:
             self.rounds *= 2
 
 
-def record(result: History, done: Round, net, evaluate, test, constants, chunk: int = 64) -> None:
-    """Evaluate every distinct model once and append the metrics of all rows."""
+def record(
+    result: History, done: Round, net, evaluate, test, constants, diverged: Collection[int] = (), chunk: int = 64
+) -> None:
+    """Evaluate every distinct model once and append the metrics of all rows, NaN for federations that diverged."""
     models, source = done.state.distinct()
     first = source[[rows.start for rows in result.rows.values()]]
     owner = torch.searchsorted(first, torch.arange(len(models), device=models.device), right=True) - 1
@@ -177,6 +196,10 @@ def record(result: History, done: Round, net, evaluate, test, constants, chunk: 
     result.rounds.append(done.number + 1)
     for name in parts[0]:
         new = torch.cat([part[name] for part in parts])[source].cpu().numpy()[None]
+        if diverged:
+            new = new.astype(np.result_type(new, np.float32))
+            for f in diverged:
+                new[:, list(result.rows.values())[f]] = np.nan
         old = result.metrics.get(name)
         result.metrics[name] = new if old is None else np.concatenate([old, new])
 

@@ -1,8 +1,8 @@
 """Local steps, or whole rounds, as one program of XLA: the unchanged torch network, loss and optimiser, by way of JAX.
 
 One step of all rows is written down as operations of arrays by ``aten``; a loop over the steps around them is compiled,
-once per shape, in about a second. Where a client has more points than the cache holds, and its loss sums over them, a
-step goes through them slice by slice.
+once per shape, in about a second. Where a client has more points than the cache holds, and its residuals are seen to be
+pointwise, a step goes through them slice by slice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from jax import lax
 from torch import Tensor, nn
+from torch.func import vmap
 from torch.utils.weak import WeakIdKeyDictionary
 
 from .aten import InJax, in_jax
-from .backends import Backend, client_gradient, flat, stepping
+from .backends import Backend, client_gradient, flat, of_one, stepping
 from .batches import NUMBERS_AT_ONCE, POINTS_PER_BLOCK, Segment, batch_of
 from .exchange import wire_of
 from .local import full, full_gradient, segments_in
@@ -38,21 +39,21 @@ def xla(net: nn.Module, loss: Callable, optimizer: Optimizer, varied: bool = Fal
     Raises (in training):
         NotImplementedError: a step uses an operation that ``aten`` does not know.
     """
-    step = Step(net, client_gradient(net, loss), optimizer, getattr(loss, "sums_over_points", False))
-    return Backend("xla", steps_by(step, varied), partial(rounds_by, step))
+    step = Step(net, client_gradient(net, loss), optimizer, getattr(loss, "residuals", None))
+    return Backend("xla", steps_by(step, varied), partial(xla, net, loss, optimizer, varied), partial(rounds_by, step))
 
 
 class Step(NamedTuple):
     """What a step is made of.
 
-    sums_over_points: whether its loss, and so its gradient, is the sum of its points'. A loss says so by an attribute
-    of that name, as ``experiment.weighted_mean_square`` does.
+    residuals: (predict, batch) -> [B, c], of which its loss is the weighted sum of squares, see
+    ``experiment.weighted_mean_square``; None for any other loss.
     """
 
     net: nn.Module
     gradient: Callable
     optimizer: Optimizer
-    sums_over_points: bool = False
+    residuals: Callable | None = None
 
 
 def has_device(device: str) -> bool:
@@ -64,8 +65,13 @@ def knows_all(net: nn.Module, loss: Callable, optimizer: Optimizer, pool: Mappin
     """Whether ``aten`` has all operations of a step with such a batch [1, B, ...]."""
     theta = nn.utils.parameters_to_vector(net.parameters()).detach()[None].to(batch["w"].dtype)
     step, segment = Step(net, client_gradient(net, loss), optimizer), Segment(1, 1, dict(batch), {})
+    state, lr = optimizer.init(theta), theta[:, :1]
     try:
-        step_in_jax(step, theta, optimizer.init(theta), theta[:, :1], pool, segment)
+        piece = step_in_jax(step, theta, state, lr, pool, segment)
+        with jax.enable_x64(True):
+            jax.eval_shape(
+                piece.function, *jax.tree.map(array, (piece.captured, theta, state, lr, pool, segment.fixed, {}))
+            )
     except NotImplementedError:
         return False
     return True
@@ -107,8 +113,8 @@ def steps_by(step: Step, varied: bool) -> Callable:
 
 def step_in_jax(step: Step, theta, state, lr, pool, segment: Segment) -> InJax:
     """(theta, state, lr, pool, fixed, drawn) -> theta, state, losses [n]: one step of a segment."""
-    slices = number_of_slices(segment) if step.sums_over_points else 1
-    if slices > 1:
+    slices = number_of_slices(segment) if step.residuals else 1
+    if slices > 1 and pointwise(step.net, step.residuals, theta, segment.fixed):
         return sliced(step, slices, theta, state, lr, segment)
     one = stepping(step.net, step.gradient, step.optimizer)
 
@@ -123,6 +129,27 @@ def step_in_jax(step: Step, theta, state, lr, pool, segment: Segment) -> InJax:
 def number_of_slices(segment: Segment) -> int:
     """In how many slices the points of a fixed batch stay in the cache."""
     return 1 if segment.drawn else -(-segment.fixed["w"].numel() // POINTS_PER_BLOCK["xla"])
+
+
+def pointwise(net: nn.Module, residuals: Callable, theta: Tensor, batch: Mapping[str, Tensor]) -> bool:
+    """Whether residuals see no other points of their client, as a mean, an integral, a difference of neighbours or a
+    normalised batch do: those of an eighth of the points alone, the first ones and others in disorder, are the same as
+    among all of them. Their weights are random, and constants are whole. theta [n, P], batch [n, B, ...].
+    """
+    n, B = batch["w"].shape
+    random = torch.Generator().manual_seed(0)
+    weights, disorder = torch.rand(n, B, generator=random), torch.randperm(B, generator=random)
+    batch = {**batch, "w": weights.to(batch["w"])}
+    of_clients = vmap(of_one(net, residuals))
+
+    def alone(points):
+        return of_clients(as_dict(net, theta), {name: x[:, points] for name, x in batch.items()})
+
+    with torch.no_grad():
+        r = of_clients(as_dict(net, theta), batch)
+        rounding = torch.finfo(r.dtype).eps ** 0.5 * r.abs().amax(1, keepdim=True)  # of products of other sizes
+        parts = [points[: -(-B // 8)].to(r.device) for points in (torch.arange(B), disorder)]
+        return all(bool(((alone(points) - r[:, points]).abs() <= rounding).all()) for points in parts)
 
 
 def sliced(step: Step, slices: int, theta, state, lr, segment: Segment) -> InJax:
@@ -185,7 +212,7 @@ def rounds_by(step: Step, work, turn, mixed, served: list, r: int, example: tupl
         program(x [n, P], kept, at_server, r, last) -> models before the last exchange [n, P] and the distinct ones
         after it [D, P], kept, at_server, how many rounds were played, summed losses [T, n] of the T rounds that could
         be, and the last one's losses [S, n]. It ends before round ``last``, after as many rounds as fit in memory, or
-        after the first one with numbers that are not finite.
+        after the first one with new numbers that are not finite.
     """
     shared = Shared()
     plan = plan_of(work, turn, r)
@@ -291,12 +318,14 @@ def whole_rounds(step, work, turn, mixed, served, plan: list, example: tuple) ->
         return going
 
     def rounds(captured, pool, fixed, x, kept, at_server, lr, drawn, T):
+        void = ~jnp.isfinite(x.sum(1))  # of federations that diverged before; the others go on
+
         def one(going):
             r, _, _, began, kept, at_server, losses, _ = going
             state = begin(captured[0], began, kept)
             x, state, of_steps = local(captured, pool, fixed, began, state, lr[r], jax.tree.map(lambda v: v[r], drawn))
             total = of_steps.sum(1)
-            fine = jnp.isfinite(total).all() & jnp.isfinite(x.sum(1)).all()
+            fine = (jnp.isfinite(total) & jnp.isfinite(x.sum(1)) | void).all()
             after, kept, at_server = end(captured[1], x, state, began, at_server)
             return r + 1, fine, x, after, kept, at_server, losses.at[r].set(total), of_steps
 

@@ -10,14 +10,18 @@ from torch import Tensor
 from ..federated.sums import Solution, Sums, added, solve
 from .experiment import identity, load
 from .middle import Ask, size
-from .server import welcome
+from .scaling import agreed
+from .server import moments_in, odd_ones, welcome
+from .site import SCALE
 
 
 class Added(NamedTuple):
-    """What came of it: the solution, at which theta + step is the model; bytes {site: (down, up)}."""
+    """What came of it: the solution, at which theta + step is the model; bytes {site: (down, up)}; the
+    scale of the tables' columns, see ``scaling``."""
 
     solution: Solution
     sent: dict[str, tuple[int, int]]
+    scale: dict[str, np.ndarray]
 
 
 def one_round(path: Path | str, ask: Ask, theta: Tensor, ridge: float | None = None, root: bool = True) -> Added:
@@ -30,12 +34,18 @@ def one_round(path: Path | str, ask: Ask, theta: Tensor, ridge: float | None = N
         RuntimeError: a site failed; the sums of the others are not those of all. ValueError: a site is refused.
     """
     plan, form = load(path), "roots" if root else "sums"
-    welcome(answered(ask, {name: {"do": "hello"} for name in plan.clients}), plan.clients, identity(path), None)
-    questions = {name: {"do": "sums", "theta": theta.numpy(), "form": form} for name in plan.clients}
+    roll = answered(ask, {name: {"do": "hello"} for name in plan.clients})
+    welcome(roll, plan.clients, identity(path), None)
+    if odd := odd_ones(roll, plan.clients):
+        raise ValueError("; ".join(f"{name} is refused: {why}" for name, why in odd.items()))
+    scale = agreed(moments_in(roll, plan))
+    question = {"do": "sums", "theta": theta.numpy(), "form": form} | {SCALE + name: v for name, v in scale.items()}
+    questions = dict.fromkeys(plan.clients, question)
     answers = answered(ask, questions)
     matrices = {name: torch.as_tensor(np.array(answer["matrix"])) for name, answer in answers.items()}
     total = added(Sums(matrices[name], float(answers[name]["n"]), root) for name in plan.clients)
-    return Added(solve(total, ridge), {name: (size(questions[name]), size(answers[name])) for name in plan.clients})
+    sent = {name: (size(questions[name]), size(answers[name])) for name in plan.clients}
+    return Added(solve(total, ridge), sent, scale)
 
 
 def answered(ask: Ask, questions: dict[str, dict]) -> dict[str, dict]:

@@ -18,7 +18,7 @@ def here() -> list[str]:
 def chosen(name: str) -> tuple[str, str]:
     """A carrier and a line about it; "auto": Flower where it is here. ValueError where it is not."""
     if name == "flower" and "flower" not in here():
-        raise ValueError("engine = 'flower': Flower is not here; pip install 'fedlib[flower]', or take \"auto\"")
+        raise ValueError("engine = 'flower': Flower is not here; pip install '.[flower]', or take \"auto\"")
     if name == "auto":
         name = here()[-1]
     why = "" if "flower" in here() else "; Flower is not here (make engines has it), the messages are the same"

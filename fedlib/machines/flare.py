@@ -51,9 +51,9 @@ class Questions:
                 add_up(os.environ["FEDLIB_EXPERIMENT"], ask, folder, engine="flare")
             else:
                 play_out(os.environ["FEDLIB_EXPERIMENT"], ask, folder, engine="flare", **how)
-            (folder / "ended.txt").write_text("")
+            (folder / "ended.txt").write_text("", encoding="utf-8")
         except Exception as error:  # FLARE would keep it in its log
-            (folder / "ended.txt").write_text(f"{error}")
+            (folder / "ended.txt").write_text(f"{error}", encoding="utf-8")
             raise
 
 

@@ -27,9 +27,16 @@ def simulated(
         try:
             job = recipe(rounds or 0, min_sites or 0, sums=sums)
             job.execute(SimEnv(num_clients=sites, workspace_root=workspace, log_config="concise"))
+        except RuntimeError as error:  # names a log that is gone when one reads it
+            if not (ended.exists() and ended.read_text()):
+                raise RuntimeError(f"FLARE's simulator ended early: {error}") from error
         finally:  # it changes the folder of this process
             os.chdir(there)
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
-    if why := ended.read_text() if ended.exists() else "FLARE's simulator ended early; see what it printed":
+    if (
+        why := ended.read_text(encoding="utf-8")
+        if ended.exists()
+        else "FLARE's simulator ended early; see what it printed"
+    ):
         raise RuntimeError(why)  # the simulator says nothing of it

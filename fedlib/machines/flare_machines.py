@@ -53,7 +53,7 @@ def provision(path: Path, folder: Path, host: str, port: int = 8002) -> Path:
     project = {"api_version": 3, "name": name, "description": path.stem, "participants": [server, *sites, admin]}
     project["builders"] = [{"path": f"nvflare.lighter.impl.{b}", "args": ARGUMENTS.get(b, {})} for b in BUILDERS]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "project.yml").write_text(yaml.safe_dump(project, sort_keys=False))
+    (folder / "project.yml").write_text(yaml.safe_dump(project, sort_keys=False), encoding="utf-8")
     Provisioner(str(folder), prepare_builders(project)).provision(prepare_project(project))
     return folder / name / "prod_00"
 
@@ -147,7 +147,7 @@ def serve(
         farewell = threading.Thread(target=send_home, args=(session, job), daemon=True)
         farewell.start()
         farewell.join(PATIENCE)  # a site that is gone does not answer
-    if why := ended.read_text() if ended.exists() else f"FLARE ended the training early; see {log}":
+    if why := ended.read_text(encoding="utf-8") if ended.exists() else f"FLARE ended the training early; see {log}":
         raise RuntimeError(why)
 
 
@@ -159,13 +159,13 @@ def here(session) -> list[str]:
 def watch(session, job: str, log: Path, ended: Path, show: Callable[[str], None]) -> None:
     """Shows a training's rounds until it is over, and FLARE's job, too, or it waits for a site that is gone."""
     until = math.inf
-    with open(log, errors="replace") as lines:
+    with open(log, encoding="utf-8", errors="replace") as lines:
         while time.monotonic() < until:
             over = session.get_job_meta(job)["status"].startswith("FINISHED")
             if over or ended.exists():
                 until = min(until, time.monotonic() + (0 if over else PATIENCE))
             for line in lines:
-                if line.startswith("round "):
+                if line.startswith(("round ", "warning: ", "after ")):
                     show(line.rstrip())
             time.sleep(1)
 

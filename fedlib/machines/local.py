@@ -8,7 +8,7 @@ import numpy as np
 from ..federated.experiment import training
 from ..federated.history import History
 from ..federated.train import train
-from .experiment import load, pool_of
+from .experiment import in_one_memory, load
 from .server import Ask
 from .site import Site
 
@@ -26,10 +26,10 @@ def ask_in_turn(sites: Mapping[str, Site]) -> Ask:
 def in_one_process(path: Path | str, rounds: int | None = None) -> History:
     """The same experiment through ``train``, one memory with all points: what a federation has to be equal to."""
     plan = load(path)
-    pool, owners = pool_of(plan, range(sum(map(len, plan.sites))))
+    pool, owners, _ = in_one_memory(plan)
     return train(
-        **training(plan.experiment), pool=pool, federations=[plan.federation(owners)],
-        rounds=rounds or plan.experiment.rounds, init=plan.experiment.init, dtype=plan.dtype, backend=plan.backend,
+        **training(plan.experiment), pool=pool, federations=[plan.federation(owners)], init=plan.experiment.init,
+        rounds=plan.experiment.rounds if rounds is None else rounds, dtype=plan.dtype, backend=plan.backend,
     )  # fmt: skip
 
 

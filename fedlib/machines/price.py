@@ -10,7 +10,7 @@ import numpy as np
 from ..federated.experiment import training
 from ..federated.rounds import play
 from .carriers import carrier
-from .experiment import load, pool_of
+from .experiment import in_one_memory, load
 from .local import sites_of
 from .server import federate
 
@@ -38,7 +38,7 @@ def of_sites(path: Path | str, by: str, rounds: int) -> Price:
 def of_one_process(path: Path | str, rounds: int) -> Price:
     """Of ``train`` on the same points in one memory: nothing is sent."""
     plan = load(path)
-    pool, owners = pool_of(plan, range(sum(map(len, plan.sites))))
+    pool, owners, _ = in_one_memory(plan)
     playing = play(
         **training(plan.experiment), pool=pool, federations=[plan.federation(owners)], rounds=rounds,
         init=plan.experiment.init, dtype=plan.dtype, backend=plan.backend,

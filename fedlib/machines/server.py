@@ -3,8 +3,11 @@
 It knows the experiment, how many points each client has, and the models that the clients send: never a point.
 """
 
+import json
 import time
-from collections.abc import Iterator, Mapping
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +16,16 @@ import torch
 from torch import Tensor
 
 from ..federated.batches import participants
-from ..federated.checks import check_federation
+from ..federated.checks import ROUNDS_TO_LEARN, check_federation
 from ..federated.exchange import exchange, matrices, needs_everyone, served_by
 from ..federated.experiment import training
 from ..federated.local import turn_of
 from ..federated.rounds import needs_wire, prepared, server_step
 from ..files import replacing
-from .experiment import identity, load
+from .experiment import Plan, identity, load, named, unlike
 from .middle import Ask, Middle, added, at_first, talk
-from .site import SHARED, columns_sent, first_models
+from .scaling import Moments, agreed, far
+from .site import ERROR, MOMENTS, SCALE, SHARED, columns_sent, first_models
 
 
 class Standing(NamedTuple):
@@ -42,7 +46,11 @@ class Standing(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A round that was played: losses [K], {site: why} of who failed, bytes {site: (down, up)}, seconds."""
+    """A round that was played: losses [K], {site: why} of who failed, bytes {site: (down, up)}, seconds.
+
+    sites: {site: {"loss": mean of its clients, error: of the models with which it began the round}}. final: after the
+    last round {site: errors}. scale: of the tables' columns, see ``scaling``.
+    """
 
     number: int
     losses: np.ndarray
@@ -50,11 +58,14 @@ class Played(NamedTuple):
     sent: dict[str, tuple[int, int]]
     seconds: float
     standing: Standing
+    sites: dict[str, dict[str, float]]
+    final: dict[str, dict[str, float]]
+    scale: dict[str, np.ndarray]
 
 
 def federate(
     path: Path | str, ask: Ask, *, rounds: int | None = None, min_sites: int | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: Path | None = None, warn: Callable[[str], None] = warnings.warn,
 ) -> Iterator[Played]:  # fmt: skip
     """Play the rounds of an experiment, one for each ``next``; at the end all sites get their models.
 
@@ -63,12 +74,17 @@ def federate(
             server that finds its own goes on from there.
         min_sites: with at least so many of them a round goes on without a site that fails, with renormalised weights;
             the site is asked again in the next one. None: any failure ends the training.
+        warn: is told, before the first round, of a site whose columns are far from the others'; after the last round,
+            that nothing was learnt.
 
     Raises:
-        RuntimeError: a site failed; names round, site and why. ValueError: a site is refused, or the checkpoint.
+        RuntimeError: a site failed; names round, site and why. ValueError: a site is refused, the checkpoint, or a
+            number.
     """
     plan, same = load(path), identity(path)
     experiment, clients = plan.experiment, plan.clients
+    check_numbers(clients, rounds, min_sites)
+    rounds = experiment.rounds if rounds is None else rounds
     where = {k: name for name, there in clients.items() for k in there}
     there = ask({name: {"do": "hello"} for name in clients})
     welcome(there, clients, same, min_sites)
@@ -77,6 +93,14 @@ def federate(
     sizes = np.empty(len(where), int)
     for answer in there.values():
         sizes[np.asarray(answer["clients"])] = answer["sizes"]
+    lost, layout = odd_ones(there, clients), usual_layout(there)
+    if lost and (min_sites is None or len(clients) - len(lost) < min_sites):
+        raise ValueError("; ".join(f"{name} is refused: {why}" for name, why in lost.items()))
+    moments = moments_in({name: answer for name, answer in there.items() if name not in lost}, plan)
+    scale = agreed(moments)
+    for name, table in plan.columns.items():
+        for sentence in far({site: of_site[name] for site, of_site in moments.items()}, named(table)):
+            warn(sentence)
     fed = plan.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
     check_federation(fed, sizes.sum())
     work = prepared(**training(experiment), pool={}, federations=[fed], dtype=plan.dtype, backend="eager")
@@ -87,19 +111,26 @@ def federate(
     )
     now = standing_of(checkpoint, same) or now
     alone = not needs_wire(work.optimizer)  # nothing of other clients is in what a client sends
-    lost: dict[str, str] = {}
-    for r in range(now.round, rounds or experiment.rounds):
+
+    def farewell() -> dict[str, dict]:
+        asked = {name: question(now, now.round, name, np.array(its), scale, "finish") for name, its in clients.items()}
+        return ask(asked)
+
+    if now.round >= rounds:
+        farewell()
+    for r in range(now.round, rounds):
         began = time.monotonic()
         if lost:
             back = ask({name: {"do": "hello"} for name in lost})
             welcome(back, {name: clients[name] for name in lost}, same, min_sites)
             lost = {name: answer["error"] for name, answer in back.items() if "error" in answer}
+            lost |= odd_ones({name: answer for name, answer in back.items() if name not in lost}, clients, layout)
         here = participants(fed.seed, r, len(where), fed.fraction)
         here &= [where[k] not in lost for k in range(len(where))]
         failed, bytes_of = {"": ""}, {}
         while failed:  # a round with exchanges in its middle is played anew without who failed
             questions = {
-                name: question(now, r, name, np.array([k for k in its if here[k]]))
+                name: question(now, r, name, np.array([k for k in its if here[k]]), scale)
                 | ({} if alone else {"everyone": bool(here.all())})
                 for name, its in clients.items()
                 if here[its].any()
@@ -141,17 +172,87 @@ def federate(
         if checkpoint:
             with replacing(Path(checkpoint)) as partial:
                 torch.save({"identity": same, "standing": tuple(now)}, partial)
-        yield Played(r, losses, dict(lost), bytes_of, time.monotonic() - began, now)
-    ask({name: question(now, now.round, name, np.array(its), "finish") for name, its in clients.items()})
+        good = {name: answers[name] for name in questions if name not in failed}
+        sites = {name: {"loss": float(np.mean(answer["losses"]))} | errors_in(answer) for name, answer in good.items()}
+        final, seconds = {}, time.monotonic() - began
+        if r + 1 == rounds:
+            ended = farewell()
+            final = {name: errors_in(answer) for name, answer in ended.items() if "error" not in answer}
+            for sentence in nothing_learnt(experiment.name, ended, sizes, clients, now.past):
+                warn(sentence)
+        yield Played(r, losses, dict(lost), bytes_of, seconds, now, sites, final, scale)
 
 
-def question(now: Standing, r: int, name: str, who: np.ndarray, do: str = "round") -> dict:
+def check_numbers(clients: Mapping[str, Sequence[int]], rounds: int | None, min_sites: int | None) -> None:
+    """ValueError where rounds or min_sites cannot be meant."""
+    if rounds is not None and not (type(rounds) is int and rounds >= 1):
+        raise ValueError(f"rounds = {rounds!r}: expected a whole number >= 1")
+    if min_sites is not None and not (type(min_sites) is int and 1 <= min_sites <= len(clients)):
+        raise ValueError(f"min_sites = {min_sites!r}: expected a whole number from 1 to {len(clients)}, the sites")
+
+
+def question(now: Standing, r: int, name: str, who: np.ndarray, scale: Mapping, do: str = "round") -> dict:
     """What a site needs for the work of clients ``who`` [n]: every distinct model once."""
     models, which = torch.unique(now.source[torch.as_tensor(who)], return_inverse=True)
     rows = now.theta[models].numpy()
     shared = {SHARED + kept: v[models].numpy() for kept, v in now.shared.items() if do == "round"}
     asked = {"do": do, "round": r, "after": now.after[name], "clients": who, "rows": rows, "which": which.numpy()}
-    return asked | shared
+    return asked | shared | {SCALE + name: of_name for name, of_name in scale.items()}
+
+
+def errors_in(answer: Mapping) -> dict[str, float]:
+    """Mean over a site's clients of each error that it sent, of those that hold something back."""
+    names = [name for name in answer if name.startswith(ERROR)]
+    return {name.removeprefix(ERROR): float(np.nanmean(answer[name])) for name in names}
+
+
+def usual_layout(answers: Mapping[str, Mapping]) -> dict[str, str]:
+    """Of what points are made at most clients."""
+    count = Counter()
+    for answer in answers.values():
+        count[answer["layout"]] += len(answer["clients"])
+    return json.loads(count.most_common(1)[0][0])
+
+
+def odd_ones(
+    answers: Mapping[str, Mapping], clients: Mapping[str, Sequence[int]], layout: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Sites whose points are made of something else than at most clients: {site: of what}."""
+    layout = layout or usual_layout(answers)
+    unequal = {name: unlike(json.loads(answer["layout"]), layout) for name, answer in answers.items()}
+    return {name: f"points({clients[name][0]}) has {why}, as most clients" for name, why in unequal.items() if why}
+
+
+def moments_in(answers: Mapping[str, Mapping], plan: Plan) -> dict[str, dict[str, Moments]]:
+    """What sites tell of their columns: site -> tensor -> moments."""
+    return {
+        site: {name: Moments(float(np.sum(answer["sizes"])), *answer[MOMENTS + name]) for name in plan.columns}
+        for site, answer in answers.items()
+    }
+
+
+def nothing_learnt(
+    name: str, ended: Mapping[str, Mapping], sizes: np.ndarray, clients: Mapping[str, Sequence[int]], past: Sequence
+) -> list[str]:
+    """Sentences, as of ``checks.warn_if_nothing_learnt``; where columns have a scale, that the mean would do better.
+
+    ended: what the sites have answered at the end.
+    """
+    ended = {site: answer for site, answer in ended.items() if "error" not in answer}
+    losses, start, sentences = np.array(past[-1][0]), np.full(len(sizes), np.nan), []
+    for site, answer in ended.items():
+        start[clients[site]] = answer["start"]
+    both = np.isfinite(start) & np.isfinite(losses)
+    if len(past) >= ROUNDS_TO_LEARN and both.any() and (end := losses[both].mean()) > (begin := start[both].mean()):
+        sentences.append(f"{name}: the mean loss went from {begin:.3g} to {end:.3g}; lower lr")
+    n = {site: float(sizes[clients[site]].sum()) for site, answer in ended.items() if "misfit" in answer}
+    if n and (share := sum(ended[site]["misfit"] for site in n) / sum(n.values())) >= 1:
+        worst = max(n, key=lambda site: ended[site]["misfit"] / n[site])
+        sentences.append(
+            f"{name}: nothing was learnt: the model's mean square error is {share:.3g} of that of the mean of all, "
+            f"worst at {worst}; train longer (rounds, local steps), or look at lr and at the loss"
+        )
+    return sentences
 
 
 def welcome(answers: Mapping[str, Mapping], clients: Mapping, same: Mapping, min_sites: int | None) -> None:

@@ -4,8 +4,11 @@ Question and answer are dicts of numpy arrays, numbers and texts, whatever engin
 personal parameters never leave the site; its points neither, nor what its optimiser keeps, but for what a rule shares.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
+from traceback import extract_tb
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +17,19 @@ from torch import Tensor
 
 from ..federated.experiment import Experiment, training
 from ..federated.federation import Federation
-from ..federated.local import turn_of
-from ..federated.rounds import needs_wire, prepared, site_round
-from ..federated.stack import stack
+from ..federated.local import Work, turn_of
+from ..federated.rounds import needs_wire, on, prepared, site_round
+from ..federated.stack import predict, stack
 from ..federated.states import split_state
-from ..federated.sums import added, statistics
+from ..federated.sums import added, check_linear, predicting, statistics
 from ..files import replacing
 from .exchanging import Halting, SiteMix, SiteWire, columns_of
-from .experiment import identity, load, pool_of
+from .experiment import identity, layout_of, load, moments_of, points_of, pool_of
+from .model import InUnits, write_model
+from .scaling import standardised
 
-SHARED = "shared."  # names of what an optimiser keeps with the models, in a message
+SHARED, MOMENTS, SCALE, ERROR = "shared.", "moments.", "scale.", "error."
+"""Names in a message: what an optimiser keeps with the models; sums and scale of columns, see ``scaling``; errors."""
 
 
 class Kept(NamedTuple):
@@ -42,31 +48,43 @@ class Site:
     """
 
     def __init__(self, path: Path | str, name: str, folder: Path | None = None):
-        plan = load(path)
-        self.name, self.experiment, self.identity = name, plan.experiment, identity(path)
+        self.plan = plan = load(path)
+        self.path, self.name, self.experiment, self.identity = Path(path), name, plan.experiment, identity(path)
         if name not in plan.clients:
             raise ValueError(f"the experiment has no {name!r}; its sites are {', '.join(plan.clients)}")
         self.clients = np.array(plan.clients[name])
-        pool, owners = pool_of(plan, self.clients)
+        self.pool, owners = pool_of(plan, self.clients)
         owned = dict(zip(self.clients.tolist(), owners, strict=True))
-        fed = plan.federation([owned.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
-        self.work = prepared(
-            **training(plan.experiment), pool=pool, federations=[fed], rounds=plan.experiment.rounds, dtype=plan.dtype,
-            backend=plan.backend,
-        )  # fmt: skip
-        self.sent = columns_sent(self.experiment, self.work.home)
+        self.federation = plan.federation([owned.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
+        self.work, self.scale = self.work_on(self.pool), None
+        self.tests = {k: points_of(plan, k, held_back=True) for k in self.clients.tolist()} if plan.test else {}
+        self.sent = columns_sent(self.plan.experiment, self.work.home)
         self.file = Path(folder) / f"{name}.pt" if folder else None
+        self.points = digest(self.pool) if folder else ""
         self.halting: Halting | None = None  # a round in whose middle the server was asked
         self.kept = {-1: self.first()}  # by the round after which: the last two, for the server may ask for one again
         if self.file and self.file.exists():
             stored = torch.load(self.file, weights_only=True)
             if stored["identity"] != self.identity:
                 raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
+            if stored["points"] != self.points:
+                raise ValueError(
+                    f"{self.file} is of other points than those that {name} has now; take another folder, or remove "
+                    "this one to start anew"
+                )
             self.kept = {r: Kept(*kept) for r, kept in stored["kept"].items()}
+
+    def work_on(self, pool: Mapping[str, Tensor]) -> Work:
+        """The work of this site's clients on these points."""
+        experiment = self.plan.experiment
+        return prepared(
+            **training(experiment), pool=pool, federations=[self.federation], rounds=experiment.rounds,
+            dtype=self.plan.dtype, backend=self.plan.backend,
+        )  # fmt: skip
 
     def first(self) -> Kept:
         """Before round 0."""
-        theta = first_models(self.experiment, self.work.federations[0], self.clients).to(self.work.dtype)
+        theta = first_models(self.plan.experiment, self.work.federations[0], self.clients).to(self.work.dtype)
         optimizer = self.work.optimizer
         per_client, _ = split_state(optimizer, optimizer.init(theta), self.work.reset_moments)
         return Kept(per_client, theta[:, self.work.home])
@@ -76,15 +94,29 @@ class Site:
         try:
             does = {"hello": self.hello, "round": self.begin, "mixed": self.go_on, "finish": self.finish}
             return (does | {"sums": self.sums})[question["do"]](question)
-        except (ValueError, FloatingPointError) as error:
-            return {"error": f"{type(error).__name__}: {error}"}
+        except Exception as error:  # of whatever kind: the server says what comes of it
+            lines = [frame for frame in extract_tb(error.__traceback__) if frame.filename == str(self.path)]
+            where = f" ({self.path.name}, line {lines[-1].lineno})" if lines else ""
+            return {"error": f"{type(error).__name__}: {error}{where}"}
 
     def hello(self, question: Mapping) -> dict:
-        """Who is here."""
-        return {**self.identity, "clients": self.clients, "sizes": self.work.sizes[self.clients]}
+        """Who is here, of what its points are made, and the sums of their columns."""
+        sums = {MOMENTS + name: np.stack(part[1:]) for name, part in moments_of(self.plan, self.pool).items()}
+        clients = {"clients": self.clients, "sizes": self.work.sizes[self.clients]}
+        return {**self.identity, **clients, "layout": json.dumps(layout_of(self.pool)), **sums}
+
+    def take_scale(self, question: Mapping) -> None:
+        """The scale that all sites share comes with every question, so that a site which starts again has it."""
+        scale = {name: np.array(question[SCALE + name]) for name in self.plan.columns}
+        if self.scale is None or any(not np.array_equal(scale[name], self.scale[name]) for name in scale):
+            self.scale = scale
+            if scale:
+                self.work = self.work_on(standardised(self.pool, scale))
+                self.experiment = self.plan.experiment._replace(net=InUnits(self.plan.experiment.net, scale))
 
     def begin(self, question: Mapping) -> dict:
         """A round; where the optimiser exchanges something in it, up to there: {"mix": how, "rows": [n, .]}."""
+        self.take_scale(question)
         if self.halting:
             self.halting.halt()
             self.halting = None
@@ -95,9 +127,12 @@ class Site:
 
     def sums(self, question: Mapping) -> dict:
         """The sums of this site's clients at a model theta [P], added up here: see ``federated.sums``."""
+        self.take_scale(question)
         theta, shards = torch.as_tensor(question["theta"]), self.work.federations[0].shards
         clients = [{name: value[shards[k]] for name, value in self.work.pool.items()} for k in self.clients]
-        total = added(statistics(self.experiment, of, theta, question["form"] == "roots") for of in clients)
+        for points in clients:
+            check_linear(self.plan.experiment, points, theta)
+        total = added(statistics(self.plan.experiment, of, theta, question["form"] == "roots") for of in clients)
         return {"matrix": total.matrix.numpy(), "n": total.n}
 
     def go_on(self, question: Mapping) -> dict:
@@ -110,7 +145,8 @@ class Site:
         """Local work of clients [n] in a round: rows [D, P'], of which client i starts at rows[which[i]].
 
         after: the round after which the server last heard of this site. shared.NAME [D, .]: what goes with the models.
-        Returns rows [n, P'] and losses [n], and shared.NAME [n, .] of what goes with them.
+        Returns rows [n, P'] and losses [n], shared.NAME [n, .] of what goes with them, and error.NAME [n] of the models
+        that came, on what is held back.
         """
         r, clients = int(question["round"]), np.asarray(question["clients"])
         kept, active = self.after(int(question["after"])), np.zeros(len(self.work.sizes), bool)
@@ -127,6 +163,7 @@ class Site:
         if ask:
             mix = SiteMix(ask, order, self.sent, self.work.home)
             wire = SiteWire(self.work, here, x, mix, bool(question["everyone"]))
+        errors = self.errors(x, here.numbers)
         losses = site_round(self.work, here, r, x, state, lr, wire)
         new = {name: v.index_copy(0, at, state[name]) for name, v in kept.optimizer.items()}
         personal = kept.personal.index_copy(0, at, x[:, self.work.home])
@@ -137,7 +174,31 @@ class Site:
             for name in question
             if name.startswith(SHARED)
         }
-        return {"rows": x[:, self.sent].numpy()[back], "losses": losses[back], **with_models}
+        errors = {name: values[back] for name, values in errors.items()}
+        return {"rows": x[:, self.sent].numpy()[back], "losses": losses[back], **errors, **with_models}
+
+    def errors(self, models: Tensor, clients: Sequence[int]) -> dict[str, np.ndarray]:
+        """error.NAME [n]: what ``evaluate`` says of clients' models [n, P] on what they hold back; NaN of nothing."""
+        experiment, errors = self.plan.experiment, {}
+        for i, k in enumerate(clients if self.tests and experiment.evaluate else ()):
+            test = on(standardised(self.tests[k], self.scale) | {**experiment.constants}, dtype=self.work.dtype)
+            if not len(next(iter(self.tests[k].values()))):
+                continue
+            with torch.no_grad():
+                values = experiment.evaluate(predicting(experiment, models[i]), test)
+            for name, value in values.items():
+                errors.setdefault(ERROR + name, np.full(len(clients), np.nan))[i] = float(value)
+        return errors
+
+    def misfit(self, models: Tensor) -> float:
+        """Sum over this site's rows of the mean square of what a model gives minus what the table has, standardised."""
+        takes, gives = self.plan.columns
+        pool, shards = self.work.pool, self.work.federations[0].shards
+        rests = [
+            predict(self.work.net, m, pool[takes][shards[k]]) - pool[gives][shards[k]]
+            for m, k in zip(models, self.clients, strict=True)
+        ]
+        return float(torch.cat(rests).square().mean(1).sum())
 
     def shared(self, question: Mapping, order: np.ndarray) -> dict[str, Tensor]:
         """What came with the models, a row for each client at work; 0 in the columns of personal parameters."""
@@ -168,22 +229,40 @@ class Site:
         self.kept = kept
         if self.file:
             with replacing(self.file) as partial:
-                torch.save({"identity": self.identity, "kept": {r: tuple(k) for r, k in kept.items()}}, partial)
+                rounds = {r: tuple(k) for r, k in kept.items()}
+                torch.save({"identity": self.identity, "points": self.points, "kept": rounds}, partial)
 
     def finish(self, question: Mapping) -> dict:
-        """The clients' models after the last round [n, P] stay here, in ``final`` and NAME.models.npz."""
+        """The clients' models after the last round [n, P] stay here, in ``final`` and NAME.models.npz.
+
+        Returns the mean loss before the first step, NaN if nobody knows it any more; error.NAME [n]; and the misfit.
+        """
+        self.take_scale(question)
         kept = self.after(int(question["after"]))
         self.final = self.models(np.asarray(question["rows"])[np.asarray(question["which"])], kept.personal)
         if self.file:
             with replacing(self.file.with_suffix(".models.npz")) as partial, open(partial, "wb") as file:
                 np.savez(file, clients=self.clients, models=self.final.numpy())
-        return {"round": int(question["round"])}
+            if self.scale and (self.final == self.final[0]).all():
+                file = self.file.with_suffix(".model.pt2")
+                write_model(file, self.work.net, self.final[0], self.plan.columns, self.scale)
+        about = {"round": int(question["round"]), "start": float(self.work.first[self.clients].mean())}
+        misfit = {"misfit": self.misfit(self.final)} if self.scale else {}
+        return {**about, **misfit, **self.errors(self.final, self.clients)}
 
     def models(self, rows: np.ndarray, personal: Tensor) -> Tensor:
         """Whole models [n, P] of what came [n, P'] and what stayed [n, H]."""
         x = torch.empty(len(rows), len(self.sent) + len(self.work.home), dtype=self.work.dtype)
         x[:, self.sent], x[:, self.work.home] = torch.as_tensor(rows, dtype=x.dtype), personal
         return x
+
+
+def digest(pool: Mapping[str, Tensor]) -> str:
+    """Which points these are; it stays where they are."""
+    content = sha256(json.dumps(layout_of(pool)).encode())
+    for value in pool.values():
+        content.update(value.contiguous().numpy().tobytes())
+    return content.hexdigest()
 
 
 def columns_sent(experiment: Experiment, home: Tensor) -> Tensor:

@@ -1,49 +1,119 @@
-"""A client's own CSV file, as numbers; what is wrong with it is said with its line."""
+"""A client's own table, as numbers; what is wrong with it is said with its file, line and column."""
 
+import codecs
 import csv
-from collections.abc import Sequence
-from math import isfinite
+import io
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+DELIMITERS = ",;\t|"
+ZONE = r"(?:Z|[+-]\d\d:?\d\d)$"
+EPOCH = pd.Timestamp(0, tz="UTC")
 
 
-def table(path: Path, columns: Sequence[str]) -> np.ndarray:
-    """The named columns of a CSV file [n, len(columns)], in this order; other columns are left out.
+def file_of(client: int) -> Path:
+    """Where a client's table lies: client-K.csv in the folder FEDLIB_CSV; ValueError where that is not set."""
+    if not (folder := os.environ.get("FEDLIB_CSV")):
+        raise ValueError("FEDLIB_CSV is not set; expected the folder of client-0.csv, client-1.csv, ...")
+    return Path(folder) / f"client-{client}.csv"
+
+
+def table(path: Path | str, columns: Sequence[str]) -> np.ndarray:
+    """The named columns of a table [n, len(columns)], float64, in this order; other columns are left out.
+
+    Entries are separated by , or ; or tabs or |, and numbers may have a decimal comma where none separates. true is 1,
+    false is 0, and a time with its zone (ISO 8601) is in seconds since 1970 (UTC). UTF-8, or UTF-16 with its mark.
 
     Raises:
-        ValueError: there is no such file or column, no line of data, or an entry that is no finite number.
+        ValueError: there is no such file or column, or two of a name, no line of data, or an entry that is no finite
+            number.
     """
-    if not Path(path).is_file():
+    path = Path(path)
+    if len({*columns}) < len(columns):
+        raise ValueError(f"columns {', '.join(columns)}: expected each name once")
+    if not path.is_file():
         raise ValueError(f"there is no file {path}; expected one with the columns {', '.join(columns)}")
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:  # a spreadsheet writes a mark in front
-            names, *lines = [*csv.reader(file)] or [[]]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is no UTF-8 text; save it as 'CSV UTF-8'") from None
+    text = text_of(path)
+    first = (text.lstrip().splitlines() or [""])[0]
+    delimiter = max(DELIMITERS, key=lambda delimiter: len({*columns} & {*split(first, delimiter)}))
+    (_, names), *lines = records(path, text, delimiter) or [(1, [])]
     names = [name.strip() for name in names]
-    if missing := [name for name in columns if name not in names]:
-        hint = "; is it separated by ';'?" if len(names) == 1 and ";" in names[0] else ""
-        raise ValueError(
-            f"{path} has no column {missing[0]!r}; its first line names {', '.join(names) or 'none'}{hint}"
-        )
-    at, rows = [names.index(name) for name in columns], []
-    for number, line in enumerate(lines, 2):
-        if not any(entry.strip() for entry in line):
-            continue
-        if len(line) != len(names):
-            raise ValueError(f"{path}, line {number}: {len(line)} entries, expected {len(names)}")
-        rows.append([_number(line[i], f"{path}, line {number}, column {names[i]!r}") for i in at])
-    if not rows:
+    if wrong := [name for name in columns if names.count(name) != 1]:
+        number = "two columns" if wrong[0] in names else "no column"
+        raise ValueError(f"{path} has {number} {wrong[0]!r}; its first line names {', '.join(names) or 'none'}")
+    if not lines:
         raise ValueError(f"{path} has no line of data below the names of its columns")
-    return np.array(rows)
+    for number, entries in lines:
+        if len(entries) != len(names):
+            raise ValueError(f"{path}, line {number}: {len(entries)} entries, expected {len(names)}")
+    entries = pd.DataFrame([entries for _, entries in lines])[[names.index(name) for name in columns]]
+    entries = entries.apply(lambda column: column.str.strip())
+    decimal = "," if delimiter != "," and entries.apply(lambda column: column.str.contains(",")).any(axis=None) else "."
+    values = np.array(entries.apply(numbers, decimal=decimal), float)
+    if not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        where, entry = f"{path}, line {lines[i][0]}, column {columns[j]!r}", entries.iloc[i, j]
+        if entry == "" or entry.lower().lstrip("+-") in ("nan", "inf", "infinity") or np.isinf(values[i, j]):
+            raise ValueError(f"{where}: {entry!r} is not finite; leave out lines without a value")
+        raise ValueError(
+            f"{where}: {entry!r} is no number; expected one such as 0{decimal}5, as all in this file, true or "
+            "false, or a time with its zone such as 2026-01-31T12:00+01:00"
+        )
+    return values
 
 
-def _number(entry: str, where: str) -> float:
+def text_of(path: Path) -> str:
+    """The text of a file; ValueError where it is not UTF-8, and has no mark of UTF-16."""
+    content = path.read_bytes()
+    encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        value = float(entry)
-    except ValueError:
-        raise ValueError(f"{where}: {entry!r} is no number; expected one such as 0.5 (with a point)") from None
-    if not isfinite(value):
-        raise ValueError(f"{where}: {entry!r} is not finite; leave out lines without a value")
-    return value
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(f"{path}, line {line} is no UTF-8 text; save it as 'CSV UTF-8'") from None
+
+
+def split(line: str, delimiter: str) -> list[str]:
+    """The names in a line, without blanks around them."""
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
+
+
+def records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+    """(number of its first line, entries) of all that is not blank; ValueError where a quotation is not closed."""
+    reader, lines, start = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), [], 1
+    try:
+        for entries in reader:
+            if any(entry.strip() for entry in entries):
+                lines.append((start, entries))
+            for line in (line for entry in entries if "\n" in entry for line in entry.splitlines()):
+                if line.count(delimiter) >= len(lines[0][1]) - 1:
+                    raise csv.Error(f"a quotation goes on over {line!r}")
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {start}: {error}; is a quotation mark there that is not closed?") from None
+    return lines
+
+
+def numbers(entries: pd.Series, decimal: str) -> pd.Series:
+    """A column's entries as numbers; NaN where one is none."""
+    plain = entries.str.lower().replace({"true": "1", "false": "0"})
+    if decimal == ",":  # 1.234,5 may be meant, and 1.234
+        plain = plain.where(~plain.str.contains(".", regex=False), "").str.replace(",", ".")
+    values = pd.to_numeric(plain, errors="coerce")
+    if values.notna().any():
+        return values
+    times = entries.where(entries.str.contains(ZONE))
+    return (pd.to_datetime(times, format="ISO8601", utc=True, errors="coerce") - EPOCH).dt.total_seconds()
+
+
+def tensors(path: Path | str, columns: Mapping[str, Mapping[str, str]]) -> dict[str, Tensor]:
+    """A table as tensors [n, c] in float64, name -> its columns; columns: name -> {column: unit}."""
+    names = [name for of_tensor in columns.values() for name in of_tensor]
+    values = torch.as_tensor(table(path, names))
+    return dict(zip(columns, values.split([*map(len, columns.values())], 1), strict=True))

@@ -18,7 +18,7 @@ def variant(path: Path | str, to: Path | str, **constants) -> Path:
     Raises:
         ValueError: the module has no such constant, which would change nothing.
     """
-    text = Path(path).read_text()
+    text = Path(path).read_text(encoding="utf-8")
     known = constants_of(text)
     if unknown := [name for name in constants if name not in known]:
         raise ValueError(f"{Path(path).name} has no constant {unknown[0]!r}; it has {', '.join(known) or 'none'}")

@@ -46,7 +46,7 @@ class Claim:
 @cache
 def known_claims(path: Path = ROOT / "data" / "claims.yaml") -> dict[str, Claim]:
     """Every claim by id."""
-    entries = yaml.safe_load(path.read_text())["claims"]
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))["claims"]
     return {id: Claim(id, **fields) for id, fields in entries.items()}
 
 

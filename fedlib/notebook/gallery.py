@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import numpy as np
-
 from ..files import write_atomically
 from .profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
 from .verdicts import PART, Row, ours, rows_of, said
@@ -109,8 +107,9 @@ def printed(rows: Sequence[Row]) -> str:
         return ""
     lines = []
     for row in rows:
-        value = "never" if row.number.value == np.inf else f"{row.number.value:g} {row.number.unit}"
-        lines.append(f"<li>{escape(f'{row.number.where}: printed {value}; ours {ours(row)}: {said(row)}')}</li>")
+        lines.append(
+            f"<li>{escape(f'{row.number.where}: printed {row.number.printed}; ours {ours(row)}: {said(row)}')}</li>"
+        )
     return (
         f'<details class="numbers"{" open" * (len(rows) <= FEW)}><summary>printed numbers: {len(rows)}</summary>'
         f"<ul>{''.join(lines)}</ul></details>\n"

@@ -109,7 +109,9 @@ def live(
     setup = partial(watched_experiment, what) if isinstance(what, Experiment) else what
     if isinstance(what, Experiment):
         panels = experiment_panels(setup(**{name: control.value for name, control in controls.items()}))
-        scene, alt = experiment_scene, alt or f"{what.name}: left what the clients and the server say and the truth"
+        curves = "left what the clients and the server say and the truth"
+        steps = "left the clients' steps in the plane of weights, right the errors over the rounds"
+        scene, alt = experiment_scene, alt or f"{what.name}: {curves if panels else steps}"
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
     shown: dict = {}  # the training that is looked at, its past, the values that it was made from, its first moment
     wanted = False  # that it plays, whether or not a thread is at it just now

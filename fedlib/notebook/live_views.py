@@ -21,21 +21,29 @@ ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds 
 def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
     """Left the problem's own scene(axes, training, moment), right the weights in this round, and the errors so far.
 
-    past: name -> list of (rounds, error in %), see ``remember``. panels: how many axes the scene has.
+    past: name -> list of (rounds, error in %), see ``remember``. panels: how many axes the scene has; without any
+    there are weights and errors alone.
     """
     fig = Figure((8.2 * growth(), 4.3 * growth()), layout="constrained")
-    rows = [[str(i // 2), "weights" if i < panels else "errors"] for i in range(2 * panels)]
-    axes = fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
-    scene([axes[str(i)] for i in range(panels)], training, moment)
-    axes["0"].set_title(words(moment))
+    if panels:
+        rows = [[str(i // 2), "weights" if i < panels else "errors"] for i in range(2 * panels)]
+        axes = fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
+        scene([axes[str(i)] for i in range(panels)], training, moment)
+        axes["0"].set_title(words(moment))
+    else:
+        axes = fig.subplot_mosaic([["weights", "errors"]])
+        axes["errors"].set_title(words(moment))
     draw_weights(axes["weights"], training, moment)
     draw_errors(axes["errors"], past)
     return fig
 
 
 def experiment_panels(training: Training) -> int:
-    """How many panels ``experiment_scene`` draws: one for each field of the answer, and one for the residual of one."""
+    """How many panels ``experiment_scene`` draws: one for each field of the answer, and one for the residual of one;
+    none where there is no answer, or no truth "u" at points "x" beside it."""
     shown = training.more
+    if shown.experiment.answer is None or not {"x", "u"} <= {*shown.data.test}:
+        return 0
     fields = 1 if len(shown.experiment.coordinates) > 1 else as_fields(shown.data.test["u"]).shape[1]
     return fields + (fields == 1 and shown.reach is not None)
 

@@ -26,7 +26,7 @@ from ..federated.history import History
 from ..federated.partitions import private
 from ..federated.stack import as_dict, predict
 from ..numerics.metrics import percent, plus_minus
-from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
+from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, ordered, owners, panels, shards
 from .trainings import levels_of
 from .widgets import choice, explore, slider
 
@@ -198,8 +198,10 @@ def divergence_against_level(
     fig, axes = panels_of(divergences, size)
     for name, ax in axes.items():
         values = divergences[name].sortby("level").transpose("matrix", "seed", "level")
-        for of, (color, marker) in zip(values, LAYERS, strict=True):
-            seeds_and_median(ax, values.level, of.values, f"matrix {of.matrix.item()}", color=color, marker=marker)
+        styles = LAYERS if len(values) <= len(LAYERS) else [tuple(s.values()) for s in ordered(len(values))]
+        for layer, (color, marker) in zip(values, styles, strict=False):
+            label = f"matrix {layer.matrix.item()}"
+            seeds_and_median(ax, values.level, layer.values, label, color=color, marker=marker)
         ax.set(ylabel="relative divergence", title=values.name)
         log_axis(ax.yaxis)
         against_level(ax, values.level.values, values.w1.values, values.attrs["level"])

@@ -29,7 +29,7 @@ def read_result(path: Path) -> dict:
     """A result file, or a ValueError that says what is wrong with it."""
     hint = f"remove {path.parent} and run the notebook again"
     try:
-        result = json.loads(path.read_text())
+        result = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} is truncated or damaged ({error}); {hint}") from None
     missing = REQUIRED - set(result) if isinstance(result, dict) else REQUIRED
@@ -46,7 +46,7 @@ def core_seconds(result: Mapping) -> float:
 
 def cells_of(notebook: Path) -> list[dict]:
     """Its cells, as they are stored; nbformat takes seconds to import, and validates in vain."""
-    return json.loads(notebook.read_text())["cells"]
+    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
 
 
 def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
@@ -123,7 +123,7 @@ def profile_parameters(notebook: Path, profile: str) -> dict:
         raise ValueError(f"{notebook.stem} has no profile {profile!r}; known: {', '.join(profiles_of(notebook))}")
     if profile == "quick":
         return {}
-    return (yaml.safe_load(parameter_file(notebook, profile).read_text()) or {}) | {"profile": profile}
+    return (yaml.safe_load(parameter_file(notebook, profile).read_text(encoding="utf-8")) or {}) | {"profile": profile}
 
 
 def defaults_of(notebook: Path) -> dict:

@@ -7,7 +7,7 @@ from pathlib import Path
 from .claims import all_claims, count, find, titled
 from .pages import columns
 from .profiles import FIGURES, read_result
-from .verdicts import CONSISTENT, HIGHER, LOWER, Row, rows_of, summary, table
+from .verdicts import CONSISTENT, HIGHER, LOWER, Row, counted, rows_of, summary, table
 
 
 def report(figures: Path = FIGURES) -> str:
@@ -34,12 +34,12 @@ def listed(found: Mapping[str, Mapping]) -> str:
 
 
 def per_paper(rows: Sequence[Row], found: Mapping[str, Mapping]) -> list[str]:
-    """A line per paper: how many numbers could be one more run of ours or not, how many claims hold."""
+    """A line per paper: how many numbers and effects could be one more run of ours or not, how many claims hold."""
     claims = [(find(id), said["holds"]) for id, said in found.items()]
-    counted = [(row.number.id.split(".")[0], row) for row in rows if not row.number.same_as]
+    judged = [(row.number.id.split(".")[0], row.sort) for row in counted(rows)]
     lines = []
-    for paper in dict.fromkeys([paper for paper, _ in counted] + [c.paper for c, _ in claims]):
-        n = Counter(row.verdict.split(" (")[0] for at, row in counted if at == paper)
+    for paper in dict.fromkeys([paper for paper, _ in judged] + [c.paper for c, _ in claims]):
+        n = Counter(sort for name, sort in judged if name == paper)
         numbers = f"{n[CONSISTENT]} consistent, {n[LOWER]} lower, {n[HIGHER]} higher"
         lines.append(f"  {paper}: {numbers}; {count([(c, h) for c, h in claims if c.paper == paper])}")
     return lines

@@ -64,7 +64,7 @@ def joined(values: Sequence):
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text()
+        return Path(path).read_text(encoding="utf-8")
     except OSError:
         return ""
 
@@ -166,19 +166,15 @@ class Run:
     def measure(self, id: str, values: Sequence[float], why: str = "", bound: float | None = None) -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there.
 
-        why: a word on it. bound: what is known of a value that was not seen. A custom run may measure what the paper
-        does not print.
+        why: a word on it. bound: a value that was not seen came here at the latest; None: it never came. A custom run
+        may measure what the paper does not print.
         """
         if not self.custom:
             paper_numbers()[id]  # a misspelt id fails here, in its own cell
         self.measured[id] = measured(values, why, bound)
 
-    def not_reached(self, id: str, why: str = "") -> None:
-        """A printed number that this run never comes to, such as a threshold that no seed meets."""
-        self.measure(id, (), why)
-
     def rows(self) -> list[Row]:
-        """Those of the measured numbers that the paper prints, and ratios of them."""
+        """Those of the measured numbers that the paper prints, and the effects between them."""
         return printed_of(self.measured)
 
     def table(self) -> None:

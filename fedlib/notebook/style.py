@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import cycle
 
 import numpy as np
-from matplotlib import colormaps, rcParams
+from matplotlib import colormaps, rcdefaults, rcParams
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
@@ -54,11 +54,13 @@ def use(name: str | None = None) -> None:
     """Make a style of STYLES (or the one that FEDLIB_STYLE names; else "page") matplotlib's default in this process.
 
     A call and no context around drawing functions: legends and titles take their style when they are made, and
-    readers make theirs long after the axes. ``matplotlib.rc_context()`` around it takes it back.
+    readers make theirs long after the axes. ``matplotlib.rc_context()`` around it takes it back. A matplotlibrc of the
+    user's own counts for its backend only: a figure has the project's style, and needs no LaTeX.
     """
     name = name or os.environ.get("FEDLIB_STYLE", "page")
     if name not in STYLES:
         raise ValueError(f"style {name!r} (an argument, or FEDLIB_STYLE): expected one of {', '.join(STYLES)}")
+    rcdefaults()
     rcParams.update(STYLES[name])
 
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,23 +32,17 @@ class Stored(NamedTuple):
 
 
 def read(path: Path) -> list[Stored]:
-    """The stacks of a file; none where there is no file.
+    """The stacks of a file.
 
     Raises:
         Unreadable: the file is damaged, none of ours, or in use.
     """
-    return list(stacks_of(path, path.stat().st_mtime_ns)) if path.exists() else []
-
-
-@lru_cache(16)
-def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
-    """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
     with reading(path) as tree:
         groups = [loaded(tree[name]) for name in sorted(tree.children, key=int)]
-        return tuple(
+        return [
             Stored(History.from_dataset(group), json.loads(group.attrs["settings"]), json.loads(group.attrs["about"]))
             for group in groups
-        )
+        ]
 
 
 @contextmanager

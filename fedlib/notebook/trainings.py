@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -23,14 +24,14 @@ import xarray
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
-from ..federated.experiment import KINDS, Experiment, Row, split, sweep
-from ..federated.history import History, gathered
+from ..federated.experiment import KINDS, Experiment, Row, both_sets, data_of, same_tensors, split, sweep
+from ..federated.history import History, gathered, shared
 from ..federated.optimizers import adam
 from ..files import ROOT
-from . import profiles
+from . import profiles, training_files
 from .as_json import completed, difference, plain, renamed, restored
 from .run import Run, environment
-from .training_files import Stored, alone, loaded, read, reading, write, write_groups
+from .training_files import Stored, alone, loaded, reading, write, write_groups
 
 RESOLVED = (
     "rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal", "optimizer", "server", "init",
@@ -61,7 +62,7 @@ class Call(NamedTuple):
         return self.make(**self.settings)._replace(**own)
 
     def rows(self) -> list[Row]:
-        """All that are wanted; a centralised model stands at each level, even where all levels share it.
+        """All that are wanted; a centralised model stands at each level, even where levels share it.
 
         Raises:
             ValueError: a level or a seed could not be read again.
@@ -147,6 +148,40 @@ def differs(stack: Stored, settings: Mapping) -> str:
 # files
 
 
+def read(path: Path) -> list[Stored]:
+    """The stacks of a file; none where there is no file.
+
+    Raises:
+        Unreadable: the file is damaged, none of ours, or in use.
+    """
+    return list(stacks_of(path, path.stat().st_mtime_ns)) if path.exists() else []
+
+
+@lru_cache(16)
+def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
+    """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
+    return tuple(stack._replace(history=at_levels(stack)) for stack in training_files.read(path))
+
+
+def at_levels(stack: Stored) -> History:
+    """Its history, where a centralised model that all levels share stands at each of them.
+
+    In files of before November 2026 it has no level, and its errors are on the first level's test set: it stands at
+    those levels that have the same.
+    """
+    if all(level is not None for _, level, _ in stack.history.rows):
+        return stack.history
+    levels, keys = stack.about["levels"], {}
+    experiment = call_of(stack.settings).experiment()
+    for key in stack.history.rows:
+        kind, level, seed = key
+        if level is None:
+            first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            same = [levels[0], *(n for n, label in zip(levels[1:], others, strict=True) if label == first)]
+        keys[key] = [key] if level is not None else [(kind, n, seed) for n in same]
+    return shared(stack.history, keys)
+
+
 def read_computed(call: Computed, path: Path) -> tuple[xarray.Dataset | None, str]:
     """(what a file has of it, or None; why not). Unreadable: as of ``read``."""
     if not path.exists():
@@ -178,19 +213,12 @@ def matching(stacks: Iterable[Stored], settings: Mapping) -> dict[Row, History]:
     return {Row(*key): stack.history for stack in stacks if not differs(stack, settings) for key in stack.history.rows}
 
 
-def at(there: Mapping[Row, object], row: Row) -> Row | None:
-    """The key under which a row stands: a centralised model that all levels share has no level."""
-    shared = row._replace(level=None) if row.kind == "centralised" else row
-    return next((key for key in (row, shared) if key in there), None)
-
-
 def read_call(call: Call, path: Path) -> tuple[History | None, list[Row]]:
     """What a file has of a call, as one history (None: nothing), and the rows that it has not."""
     there = matching(read(path), settings_of(call))
-    keys = {row: at(there, row) for row in call.rows()}
-    wanted = [*dict.fromkeys(key for key in keys.values() if key)]
-    history = gathered([*{id(h): h for h in (there[key] for key in wanted)}.values()], wanted) if wanted else None
-    return history, [row for row, key in keys.items() if key is None]
+    wanted = [row for row in call.rows() if row in there]
+    history = gathered([*{id(h): h for h in (there[row] for row in wanted)}.values()], wanted) if wanted else None
+    return history, [row for row in call.rows() if row not in there]
 
 
 def calls_of(room: ModuleType) -> dict[str, Call | Computed]:
@@ -203,8 +231,8 @@ def calls_of(room: ModuleType) -> dict[str, Call | Computed]:
 def levels_of(history: History) -> list:
     """The levels that have every kind and seed of a history, in order."""
     kinds, seeds = history.labels("kind"), history.labels("seed")
-    levels = sorted(level for level in history.labels("level") if level is not None)
-    return [n for n in levels if all(at(history.rows, Row(kind, n, seed)) for kind in kinds for seed in seeds)]
+    levels = sorted(history.labels("level"))
+    return [n for n in levels if all((kind, n, seed) in history.rows for kind in kinds for seed in seeds)]
 
 
 # training
@@ -226,7 +254,7 @@ def train_missing(call: Call, path: Path, until: float = float("inf"), anew: boo
         rows = rows if anew else read_call(call, path)[1]
         there = {} if anew else matching(read(path), settings)
         for stack in [[row] for row in rows] if call.apart else [rows] if rows else []:
-            if at(there, stack[0]):
+            if stack[0] in there:
                 continue  # a model that all levels share came with another row
             new, checkpoint = trained(call, stack, path, until, **train_args)
             there |= matching([new], settings)
@@ -395,3 +423,28 @@ def of(run: Run, calls: Mapping[str, Call | Computed], **train_args) -> dict[str
 def folder_of(notebook: str) -> Path:
     """Where a notebook's trainings are."""
     return profiles.folder_of(notebook, "paper") / "trainings"
+
+
+def stored_sweep(
+    path: Path | str, make: Callable[[], Experiment], levels: Sequence, seeds: Sequence[int], **changes
+) -> History:
+    """``sweep`` of an experiment of one's own, kept in a file: the rows that it has are read, the others trained.
+
+    Args:
+        path: of the file. make: a function of a module -> Experiment. levels, seeds, changes: of ``sweep``.
+
+    Raises:
+        ValueError: a first round, which is played again, is not as stored: the data or the loss are others now.
+    """
+    path, call = Path(path), Call(make, {}, levels, seeds, changes=changes)
+    train_missing(call, path)
+    history, _ = read_call(call, path)
+    again = sweep(make(), levels, seeds, **changes | {"rounds": 1, "evaluations": 1})
+    for key in again.rows.keys() & history.rows.keys():  # a model that all levels share may stand under another key
+        new, stored = again.losses[0, again.rows[key]], history.losses[0, history.rows[key]]
+        if not np.allclose(new, stored, rtol=1e-4, equal_nan=True):
+            raise ValueError(
+                f"{path}: {key} begins with loss {np.mean(new):.4g}, but {np.mean(stored):.4g} is stored; are the data "
+                "or the loss others? Take another file, or remove this one to train anew"
+            )
+    return history

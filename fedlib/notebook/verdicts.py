@@ -1,58 +1,65 @@
-"""The papers' printed numbers, and whether each could be one more run of ours."""
+"""The papers' printed numbers and effects, and whether each could be one more run of ours."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import sub, truediv
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import yaml
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from ..files import ROOT
 from ..numerics.metrics import mean_sd
 
 CONSISTENT, LOWER, HIGHER = "consistent", "lower", "higher"
-ONE_SEED, NOT_SEEN, UNDEFINED, PART = "not judged (one seed)", "not seen", "undefined", "see its ratio"
+ONE_SEED, NOT_SEEN, UNDEFINED, PART = "not judged (one seed)", "not seen", "undefined", "see its effect"
 
-SEEDS, FACTOR = 5, 2  # fewer seeds, or an interval wider than this factor, prove little
+PAPERS = {"fed-deeponet": "Fed-DeepONet", "fedsciml": "FedSciML", "fedstnn": "FedStNN", "feddro": "FedDRO"}
+EFFECTS = {"ratio": truediv, "difference": sub}
+ENOUGH = 5  # with fewer seeds a verdict stands in its row, but does not count
 
 
 @dataclass(frozen=True)
 class PaperNumber:
-    """One printed number: one run of theirs.
+    """One printed number, one run of theirs; or an effect, the ratio or the difference of two of them.
 
-    value, spread: as printed (.inf: an event that never came); samples: how many test cases the spread is over.
-    better: "lower", "higher" or "equal". scale: "log" for positive errors, or "linear". kind: "level"; "ratio" of the
-    two numbers in ``of``, where the paper's statement is an effect; "part" of such a ratio, which gets no verdict.
-    same_as: the number that is the same run or event, or of which this is a mean; it is not counted again.
-    differs: a setting of ours that is not the paper's. undefined: what the paper does not say.
+    value: as printed (.inf: an event that never came). better: "lower", "higher" or "equal". scale: "log" for positive
+    errors, or "linear". kind: "level"; "ratio" or "difference" of the two numbers in ``of``, an effect; "part" of an
+    effect, where the paper's statement is the effect and the number alone gets no verdict. at_least: the paper says
+    "below" of what an effect is divided by. same_as: the number that is the same run or event, or of which this is a
+    mean; it is not counted again. differs: a setting of ours that is not the paper's. undefined: what the paper does
+    not say.
     """
 
     id: str
     value: float
     where: str
     unit: str = ""
-    spread: float | None = None
-    samples: int | None = None
     better: str = "lower"
     scale: str = "log"
     kind: str = "level"
     of: tuple[str, str] = ()
+    at_least: bool = False
     same_as: str = ""
     differs: str = ""
     undefined: str = ""
 
     @property
-    def error(self) -> float:
-        """The paper's own standard error of the value: spread / sqrt(samples) for a mean over test cases."""
-        return 0.0 if self.spread is None else self.spread / (self.samples or 1) ** 0.5
+    def printed(self) -> str:
+        """The value with its unit, as text."""
+        value = f"{self.value:.3g}" if self.kind in EFFECTS else f"{self.value:g}"
+        return "never" if self.value == np.inf else f"{'at least ' * self.at_least}{value} {self.unit}".strip()
 
 
 class Measured(NamedTuple):
-    """Ours of a printed number. values: one per seed, None where it was not seen. bound: it came here at the latest."""
+    """Ours of a printed number. values: one per seed, None where it was not seen. bound: it came by then; None: never.
+
+    why: a word on it.
+    """
 
     values: tuple[float | None, ...]
     why: str = ""
@@ -60,20 +67,41 @@ class Measured(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A printed number beside ours. low, high: where one more run of ours lies with 95 %. little: it proves little."""
+    """A printed number beside ours. low, high: where one more run of ours lies with 95 %."""
 
     number: PaperNumber
     measured: Measured
     verdict: str
     low: float = np.nan
     high: float = np.nan
-    little: bool = False
+
+    @property
+    def sort(self) -> str:
+        """What it counts as: consistent, lower, higher, few seeds, not judged or undefined."""
+        word = self.verdict.split(" (")[0]
+        if word in (CONSISTENT, LOWER, HIGHER):
+            return word if len(self.measured.values) >= ENOUGH else "few seeds"
+        return "not judged" if word == NOT_SEEN else word
 
 
 @cache
 def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str, PaperNumber]:
-    """Every printed number by id."""
-    return {key: PaperNumber(key, **fields) for key, fields in yaml.safe_load(path.read_text())["numbers"].items()}
+    """Every printed number and every effect by id; an effect stands below its two numbers."""
+    numbers: dict[str, PaperNumber] = {}
+    for id, fields in yaml.safe_load(path.read_text(encoding="utf-8"))["numbers"].items():
+        if "of" in fields:
+            fields = effect(fields["kind"], *(numbers[part] for part in fields["of"])) | fields
+        numbers[id] = PaperNumber(id, **fields)
+    return numbers
+
+
+def effect(kind: str, a: PaperNumber, b: PaperNumber) -> dict:
+    """Fields of an effect that follow from its two numbers: a / b or a - b; what they lack, it lacks."""
+    unit, scale = ("", "log") if kind == "ratio" else ("points" if a.unit == "%" else a.unit, "linear")
+    return {
+        "value": EFFECTS[kind](a.value, b.value), "unit": unit, "scale": scale, "better": "equal",
+        "differs": a.differs, "undefined": a.undefined,
+    }  # fmt: skip
 
 
 def measured(values: Sequence[float], why: str = "", bound: float | None = None) -> Measured:
@@ -82,56 +110,54 @@ def measured(values: Sequence[float], why: str = "", bound: float | None = None)
     return Measured(tuple(v if np.isfinite(v) else None for v in values), why, bound)
 
 
-def interval(values: Sequence[float], scale: str = "log", error: float = 0.0) -> tuple[float, float]:
-    """Where one more run of ours lies with 95 %: m -+ t(0.975, n - 1) s sqrt(1 + 1/n), of the logarithms for "log".
-
-    error: the standard error of the number that is compared, which widens the interval: hypot(..., 1.96 error).
-    """
+def interval(values: Sequence[float], scale: str = "log") -> tuple[float, float]:
+    """Where one more run of ours lies with 95 %: m -+ t(0.975, n - 1) s sqrt(1 + 1/n), of the logarithms for "log"."""
     x = np.log(values) if scale == "log" else np.asarray(values, float)
     (m, s), n = mean_sd(x), len(x)
-    if scale == "log":
-        error = error / np.exp(m)
-    half = np.hypot(stdtrit(n - 1, 0.975) * s * (1 + 1 / n) ** 0.5, ndtri(0.975) * error)
+    half = stdtrit(n - 1, 0.975) * s * (1 + 1 / n) ** 0.5
     low, high = m - half, m + half
     return (float(np.exp(low)), float(np.exp(high))) if scale == "log" else (float(low), float(high))
 
 
 def judge(paper: PaperNumber, ours: Measured) -> Row:
     """The verdict on a number: could the printed value be one more run of ours?"""
+    unseen, one = None in ours.values, len(ours.values) == 1
+    low, high = (np.nan, np.nan) if unseen or one else interval(ours.values, paper.scale)
     if paper.kind == "part" or paper.undefined:
-        return Row(paper, ours, UNDEFINED if paper.undefined else PART)
-    if not ours.values or None in ours.values:
-        return Row(paper, ours, NOT_SEEN)
-    if len(ours.values) == 1:
-        return Row(paper, ours, ONE_SEED)
-    low, high = interval(ours.values, paper.scale, paper.error)
-    if low <= paper.value <= high:
-        little = len(ours.values) < SEEDS or low <= 0 or high / low > FACTOR
-        return Row(paper, ours, CONSISTENT, low, high, little)
-    side = LOWER if high < paper.value else HIGHER
-    known = {LOWER, HIGHER} & {paper.better}
-    return Row(paper, ours, side + (" (better)" if side in known else " (worse)" if known else ""), low, high)
+        verdict = PART if paper.kind == "part" else UNDEFINED
+    elif one:
+        verdict = ONE_SEED
+    elif unseen:
+        verdict = CONSISTENT if paper.value == np.inf and ours.bound is None else NOT_SEEN
+    elif low <= paper.value <= high or (paper.at_least and paper.value <= low):
+        verdict = CONSISTENT
+    else:
+        verdict = LOWER if high < paper.value else HIGHER
+        if paper.better != "equal":
+            verdict += " (better)" if verdict == paper.better else " (worse)"
+    return Row(paper, ours, verdict, low, high)
 
 
-def ratio(above: Measured, below: Measured) -> Measured:
-    """Seed by seed; not seen where one of both is not."""
-    pairs = zip(above.values, below.values, strict=True)
-    return Measured(tuple(None if None in (a, b) else a / b for a, b in pairs), above.why or below.why)
+def paired(kind: str, a: Measured, b: Measured) -> Measured:
+    """An effect seed by seed; not seen where one of both is not."""
+    pairs = zip(a.values, b.values, strict=True)
+    return Measured(tuple(None if None in pair else EFFECTS[kind](*pair) for pair in pairs), a.why or b.why)
 
 
-def compare(found: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Row]:
-    """A row for every measured number, and for the ratios of them.
+def compare(ours: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Row]:
+    """A row for every measured number, and for the effects between them.
 
     Raises:
         ValueError: a number is not printed.
     """
-    if unknown := sorted(set(found) - set(numbers)):
+    if unknown := sorted(set(ours) - set(numbers)):
         raise ValueError(f"no printed number has the id {unknown[0]!r}; add it to data/paper_numbers.yaml")
-    found = dict(found)
-    for paper in numbers.values():
-        if paper.kind == "ratio" and set(paper.of) <= set(found):
-            found[paper.id] = ratio(*(found[part] for part in paper.of))
-    return [judge(numbers[id], ours) for id, ours in found.items()]
+    effects = {
+        paper.id: paired(paper.kind, *(ours[part] for part in paper.of))
+        for paper in numbers.values()
+        if paper.of and set(paper.of) <= set(ours)
+    }
+    return [judge(numbers[id], values) for id, values in (dict(ours) | effects).items()]
 
 
 def rows_of(result: Mapping) -> list[Row]:
@@ -139,9 +165,14 @@ def rows_of(result: Mapping) -> list[Row]:
     return printed_of({id: Measured(**kept) for id, kept in result.get("measured", {}).items()})
 
 
-def printed_of(found: Mapping[str, Measured]) -> list[Row]:
-    """Those of the measured numbers that the paper prints, and ratios of them."""
-    return compare({id: kept for id, kept in found.items() if id in paper_numbers()}, paper_numbers())
+def printed_of(ours: Mapping[str, Measured]) -> list[Row]:
+    """Those of the measured numbers that the paper prints, and the effects between them."""
+    return compare({id: kept for id, kept in ours.items() if id in paper_numbers()}, paper_numbers())
+
+
+def counted(rows: Iterable[Row]) -> list[Row]:
+    """The rows that a headline counts: each run or event once."""
+    return [row for row in rows if row.verdict != PART and not row.number.same_as]
 
 
 # as text
@@ -158,7 +189,7 @@ def table(rows: Sequence[Row], profile: str = "paper", full: Sequence[Row] = ())
     known = {row.number.id: row for row in full}
     for row in rows:
         n, best = row.number, row if profile == "paper" else known.get(row.number.id)
-        line = [f"{n.id} [{n.where}]", "never" if n.value == np.inf else f"{n.value:g} {n.unit}", ours(row)]
+        line = [f"{n.id} [{n.where}]", n.printed, ours(row)]
         line += [ours(best) if best else "-"] * bool(full)
         lines.append([*line, said(best), remark(n)] if best else [*line, "run `make paper`", remark(n)])
     return lines
@@ -167,7 +198,7 @@ def table(rows: Sequence[Row], profile: str = "paper", full: Sequence[Row] = ())
 def ours(row: Row) -> str:
     """Our side of a row: mean and st.dev. over seeds, and where one more run would lie."""
     (values, why, bound), unit = row.measured, row.number.unit
-    if not values or None in values:
+    if None in values:
         late = "" if bound is None else f"; at {bound:g} {unit} at the latest"
         return f"{NOT_SEEN} {why}{late}".strip()
     mean, sd = mean_sd(np.asarray(values))
@@ -178,9 +209,15 @@ def ours(row: Row) -> str:
 
 
 def said(row: Row) -> str:
-    """The verdict, whether it proves little, and what a bound says."""
-    earlier = row.verdict == NOT_SEEN and row.measured.bound is not None and row.measured.bound < row.number.value
-    return row.verdict + ", proves little" * row.little + ", but earlier than printed" * earlier
+    """The verdict; with few seeds; and what a single run says of an event."""
+    paper, (values, _, bound) = row.number.value, row.measured
+    words = row.verdict + ", few seeds" * (row.sort == "few seeds")
+    if row.sort != "not judged":
+        return words
+    never = None in values and bound is None
+    if paper == np.inf:
+        return words + (", but never, as printed" if never else ", but ours came")
+    return words + ", but earlier than printed" * (bound is not None and bound < paper)
 
 
 def remark(number: PaperNumber) -> str:
@@ -190,15 +227,32 @@ def remark(number: PaperNumber) -> str:
 
 
 def summary(rows: Iterable[Row]) -> str:
-    """How many of the printed numbers hold, in words for a newcomer."""
+    """How many of the printed numbers and of the effects between them hold, in words for a newcomer."""
     rows = [row for row in rows if row.verdict != PART]
-    counted = [row for row in rows if not row.number.same_as]
-    n = Counter(row.verdict.split(" (")[0] for row in counted)
-    little = sum(row.little for row in counted)
-    return (
-        f"Of {len(rows)} numbers that the papers print, {len(rows) - len(counted)} repeat another one. "
-        f"Of the other {len(counted)}, {n[CONSISTENT]} could be one more run of ours ({n[CONSISTENT] - little} where "
-        f"five seeds or more pin it down to a factor of two; {little} with a scatter too wide to prove much), "
-        f"{n[LOWER] + n[HIGHER]} could not, {n['not judged'] + n[NOT_SEEN]} rest on a single run of ours or on events "
-        f"that we did not record, and {n[UNDEFINED]} are not defined well enough to compare."
+    levels = [row for row in rows if row.number.kind == "level"]
+    numbers, effects = counted(levels), [row for row in counted(rows) if row.number.kind in EFFECTS]
+    n, of_effects = (Counter(row.sort for row in some) for some in (numbers, effects))
+    outside, single = (
+        ", ".join(sorted({place(row.number) for row in numbers if row.sort in sorts}))
+        for sorts in ((LOWER, HIGHER), ("not judged",))
     )
+    apart = [
+        f"{place(row.number)}: printed {row.number.printed}, ours {np.mean(row.measured.values):.2g}"
+        for row in effects
+        if row.sort in (LOWER, HIGHER)
+    ]
+    return (
+        f"Of {len(levels)} numbers that the papers print, {len(levels) - len(numbers)} repeat another one. "
+        f"Of the other {len(numbers)}, {n[CONSISTENT]} could be one more run of ours and {n[LOWER] + n[HIGHER]} could "
+        f"not ({outside}); of {n['few seeds']} we have fewer than five seeds, which do not count; {n['not judged']} "
+        f"are not judged, for ours is a single run (all of them: {single}); {n[UNDEFINED]} are not defined well enough "
+        f"to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
+        f"{of_effects[CONSISTENT]} could be one more run of ours and {len(apart)} could not ({'; '.join(apart)}); "
+        f"{len(effects) - of_effects[CONSISTENT] - len(apart)} are undefined, not judged or of few seeds."
+    )
+
+
+def place(number: PaperNumber) -> str:
+    """Table, figure or section, and paper; of an effect what it is, too."""
+    where, _, what = number.where.partition(", ")
+    return f"{where} of {PAPERS[number.id.split('.')[0]]}" + f", {what}" * (number.kind in EFFECTS)

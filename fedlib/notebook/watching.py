@@ -149,10 +149,13 @@ def watched_experiment(
 
     E: local steps, those of the experiment if None. rule: a name of ``RULES``. changes: other fields of the experiment.
     """
+    if experiment.evaluate is None:
+        raise ValueError(f"{experiment.name} has no evaluate, and a live training shows its errors; give it one")
     experiment = under(experiment, rule) if rule else experiment
     experiment = experiment._replace(local=experiment.local._replace(updates=E or experiment.local.updates), **changes)
     data, args = data_of(experiment, level, seed), training(experiment)
-    data = data._replace(test={name: value.float() for name, value in {**data.test, **experiment.constants}.items()})
+    test = {**data.test, **experiment.constants}
+    data = data._replace(test={name: v.float() if v.is_floating_point() else v for name, v in test.items()})
     federations = {
         "federated": federation(experiment, data.owners, seed=seed, mixing=mixing),
         "centralised": federation(experiment, data.owners, "centralised", seed),

@@ -17,7 +17,7 @@ from .redraw import painter
 
 TIDY = 1.0  # s from the last move until its garbage is collected
 WIDTH = "800px"  # of pictures, and of the two columns of controls above them
-CONTROLS = (Path(__file__).parent / "controls.js").read_text()
+CONTROLS = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
 FIT = 36  # letters of words that stand side by side; more are a list
 
 

@@ -12,7 +12,8 @@ def relative_l2(prediction: Tensor, truth: Tensor) -> Tensor:
 
 
 def percent(prediction: np.ndarray, truth: np.ndarray) -> float:
-    """Relative L2 error of all numbers together, in %."""
+    """Relative L2 error of all numbers together, in %; in float64, for differences of small integers wrap around."""
+    prediction, truth = np.asarray(prediction, float), np.asarray(truth, float)
     return 100 * np.linalg.norm(prediction - truth) / np.linalg.norm(truth)
 
 

@@ -18,7 +18,7 @@ EXACT = {"numItermax": 1_000_000, "center_dual": False, "check_marginals": False
 
 
 class Measure(NamedTuple):
-    """Atoms x [n, d] with weights w [n], sum 1."""
+    """Atoms x [n, d] of any real dtype with weights w [n], all > 0, sum 1."""
 
     x: np.ndarray
     w: np.ndarray
@@ -42,12 +42,27 @@ def uniform(x: np.ndarray) -> Measure:
 
 
 def cost(x: np.ndarray, y: np.ndarray, p: float) -> np.ndarray:
-    """|x_i - y_j|^p, [n, m]."""
+    """|x_i - y_j|^p, [n, m], in float64: squares of small integers would wrap around."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
     return ot.dist(x, y, "sqeuclidean") if p == 2 else ot.dist(x, y, "euclidean") ** p
+
+
+def check_measures(*measures: Measure) -> None:
+    """ValueError where weights are counts or one is not positive, or an atom is NaN: POT takes them as they are."""
+    for x, w in measures:
+        w = np.asarray(w)
+        if w.shape != (len(x),) or not (w > 0).all() or abs(w.sum() - 1) > 1e-6:
+            raise ValueError(
+                f"weights of shape {w.shape} for {len(x)} atoms, smallest {w.min():g}, sum {w.sum():g}; expected a "
+                "number > 0 for each atom, sum 1: leave out what weighs nothing, and divide counts by their sum"
+            )
+        if not np.isfinite(x).all():
+            raise ValueError(f"{(~np.isfinite(x)).any(1).sum()} of {len(x)} atoms are not finite; leave them out")
 
 
 def plan(X: Measure, Y: Measure, p: float = 2) -> np.ndarray:
     """Optimal plan P [n, m] for the cost |x - y|^p; row sums X.w, column sums Y.w."""
+    check_measures(X, Y)
     if X is Y:  # everything stays
         return np.diag(X.w)
     return ot.emd(X.w, Y.w, cost(X.x, Y.x, p), **EXACT)
@@ -55,6 +70,7 @@ def plan(X: Measure, Y: Measure, p: float = 2) -> np.ndarray:
 
 def wasserstein(X: Measure, Y: Measure, p: float = 2) -> float:
     """W_p(X, Y), in the unit of the atoms."""
+    check_measures(X, Y)
     return max(float(ot.emd2(X.w, Y.w, cost(X.x, Y.x, p), **EXACT)), 0.0) ** (1 / p)
 
 
@@ -71,11 +87,11 @@ def interpolant(X: Measure, Y: Measure, t: float = 0.5, p: float = 2, exact: boo
     """
     if not 0 <= t <= 1:
         raise ValueError(f"t = {t:g}: a geodesic runs from t = 0 to t = 1")
-    P = plan(X, Y, p)
+    P, x, y = plan(X, Y, p), np.asarray(X.x, float), np.asarray(Y.x, float)
     if exact:
         i, j = np.nonzero(P)
-        return Measure((1 - t) * X.x[i] + t * Y.x[j], P[i, j])
-    return Measure((1 - t) * X.x + t * project(P, Y.x), X.w)
+        return Measure((1 - t) * x[i] + t * y[j], P[i, j])
+    return Measure((1 - t) * x + t * project(P, y), X.w)
 
 
 class FedWaD(NamedTuple):
@@ -190,6 +206,7 @@ def federated_barycenter(
 
 def barycentric_map(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Where POT's transport from the cloud x [n, d] to y [m, d] carries x, equal weights: [n, d]."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
     return ot.da.EMDTransport(max_iter=1_000_000).fit(Xs=x, Xt=y).transform(Xs=x)
 
 

@@ -20,9 +20,10 @@ def lay_out(folder: Path) -> None:
     """Everything that Sphinx reads: the site's own pages, docs, notebooks as pages, figures, pieces, MathJax."""
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
     for name in ("cluster.md", "latency.md", "notation.md", "own_data.md", "teaching.md"):
-        words = (ROOT / "docs" / name).read_text().replace("](../notebooks/", "](notebooks/")
+        words = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("](../notebooks/", "](notebooks/")
         words = re.sub(r"\[([^]]+)\]\(\.\./tests/[^)]+\)", r"`\1`", words)  # no page of the site
-        (folder / name).write_text(words.replace("](notebooks/solutions)", "](notebooks/solutions/01_pendulum.ipynb)"))
+        words = words.replace("](notebooks/solutions)", "](notebooks/solutions/01_pendulum.ipynb)")
+        (folder / name).write_text(words, encoding="utf-8")
     for path in sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks/solutions").glob("*.ipynb")]):
         made = source.page(nbformat.read(path, 4), path.stem if path.parent.name == "notebooks" else "")
         there = folder / path.relative_to(ROOT)
@@ -34,7 +35,7 @@ def lay_out(folder: Path) -> None:
         shutil.copy(path, there)
     (folder / "_pieces").mkdir()
     for name, html in written().items():
-        (folder / "_pieces" / f"{name}.html").write_text(html)
+        (folder / "_pieces" / f"{name}.html").write_text(html, encoding="utf-8")
     (folder / "_static").mkdir(exist_ok=True)
     shutil.copy(mathjax() / "es5/tex-svg.js", folder / "_static")
     shutil.copy(mathjax() / "LICENSE", folder / "_static/MATHJAX_LICENSE")
@@ -53,7 +54,7 @@ def written() -> dict[str, str]:
 def copy_pictures(folder: Path) -> None:
     """The committed pictures that notebooks and pages show."""
     for path in [*folder.rglob("*.ipynb"), *folder.glob("*.md")]:
-        for name in re.findall(r"\.\./(figures/[\w/-]+\.png)", path.read_text()):
+        for name in re.findall(r"\.\./(figures/[\w/-]+\.png)", path.read_text(encoding="utf-8")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
 

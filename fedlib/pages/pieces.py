@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 def module(name: str) -> str:
     """An ES module: the controls, what all pieces begin with, and the piece."""
-    return CONTROLS + (HERE / "canvas.js").read_text() + (HERE / name).read_text()
+    return CONTROLS + (HERE / "canvas.js").read_text(encoding="utf-8") + (HERE / name).read_text(encoding="utf-8")
 
 
 class Training(anywidget.AnyWidget):

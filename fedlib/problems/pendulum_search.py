@@ -104,7 +104,7 @@ def save(tried: Iterable[Tried], path: Path = GRID) -> None:
 
 def load(path: Path = GRID) -> list[Tried]:
     """All settings that were tried."""
-    return [Tried(**fields) for fields in json.loads(path.read_text())]
+    return [Tried(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def where(tried: Iterable[Tried], **chosen) -> list[Tried]:

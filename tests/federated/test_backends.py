@@ -23,7 +23,7 @@ def squared_error(predict, batch):
 
 
 def unknown(predict, batch):
-    return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).cumsum(0)[-1]
+    return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).cumprod(0)[-1]
 
 
 @pytest.fixture(autouse=True)
@@ -116,12 +116,18 @@ def test_an_optimiser_that_reads_numbers_is_eager_and_sees_all_of_them():
         trained(optimizer=recording.optimizer, backend="xla")
 
 
-@pytest.mark.parametrize("what", ["operation", "device", "jax"])
+def no_devices():
+    raise AssertionError
+
+
+@pytest.mark.parametrize("what", ["operation", "device", "jax", "jax that cannot start"])
 def test_what_xla_cannot_do_is_eager(monkeypatch, what):
     if what == "device":
         monkeypatch.setattr(xla, "has_device", lambda device: False)
     if what == "jax":
         monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    if what == "jax that cannot start":
+        monkeypatch.setattr(xla.jax, "devices", no_devices)
     loss = unknown if what == "operation" else squared_error
     chosen = trained(loss=loss)
     assert chosen.backend == "eager" and torch.equal(chosen.theta, trained(loss=loss, backend="eager").theta)
@@ -130,7 +136,13 @@ def test_what_xla_cannot_do_is_eager(monkeypatch, what):
 def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
     monkeypatch.setattr(engine, "find_spec", lambda name: None)
     with pytest.raises(
-        ValueError, match=r"backend = 'xla' needs jax .pip install jax., which is not here; 'auto' takes"
+        ValueError, match=r"backend = 'xla' needs jax, which is not here .pip install jax.; 'auto' takes"
+    ):
+        trained(backend="xla")
+    monkeypatch.undo()
+    monkeypatch.setattr(xla.jax, "devices", no_devices)
+    with pytest.raises(
+        ValueError, match=r"needs jax, which cannot start: AssertionError, no such device .see JAX_PLAT"
     ):
         trained(backend="xla")
     with pytest.raises(ValueError, match=r"backend = 'fast': expected one of auto, eager, xla"):

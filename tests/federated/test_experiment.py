@@ -1,5 +1,7 @@
 """An experiment: its sweep is the stack that one would write by hand, and what does not fit is refused by name."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from fedlib.federated.experiment import (
     KINDS,
     Data,
     Experiment,
+    Row,
     best,
     data_of,
     federation,
@@ -23,9 +26,10 @@ from fedlib.federated.experiment import (
     under,
 )  # fmt: skip
 from fedlib.federated.federation import Federation, centralised
+from fedlib.federated.history import History
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import index_rule
-from fedlib.federated.rules import RULES, fedadam
+from fedlib.federated.rules import RULES, fedadam, fedprox
 from fedlib.federated.train import train
 from fedlib.models.jets import JetNet
 from fedlib.models.networks import fan_in_uniform, glorot_uniform, mlp
@@ -92,23 +96,74 @@ def test_a_sweep_is_the_stack_that_one_writes_by_hand():
     assert history.rounds == [2, 4]
 
 
-def test_a_centralised_model_that_all_levels_share_is_trained_once_and_stands_at_each():
+def centralised_models(history) -> list:
+    """The different centralised models of a history."""
+    return [*{tuple(history.model(*key).tolist()) for key in history.rows if key[0] == "centralised"}]
+
+
+def test_a_centralised_model_that_levels_share_is_trained_once_and_stands_at_each(monkeypatch):
+    trained = []
+    monkeypatch.setattr(
+        "fedlib.federated.experiment.train", lambda **args: trained.extend(args["federations"]) or train(**args)
+    )
     history = sweep(line(), [1, 2, 3], [0, 1], rounds=1)
     keys = [key for key in history.rows if key[0] == "centralised"]
-    assert keys == [("centralised", None, 0), ("centralised", None, 1)]
+    assert keys == [("centralised", level, seed) for seed in (0, 1) for level in (1, 2, 3)]
+    assert [key for key in trained if key[0] == "centralised"] == [("centralised", 1, 0), ("centralised", 1, 1)]
+    assert len(centralised_models(history)) == 2 < len(history.distinct)
     errors = of_each(history).sel(kind="centralised", seed=1)[-1]
     assert errors.level.values.tolist() == [1, 2, 3] and np.ptp(errors.values) == 0
     apart = sweep(drawn(), [1, 2], [0], rounds=1)
-    assert [key[1] for key in apart.rows if key[0] == "centralised"] == [1, 2]
-    assert sweep(line(), [2], [0], ["centralised"], rounds=1).labels("level") == [2]
+    assert len(centralised_models(apart)) == 2
+    some = sweep(line(), [1, 2, 3], [0], rows=[Row("centralised", 2, 0)], rounds=1)
+    assert [*some.rows] == [("centralised", level, 0) for level in (1, 2, 3)], "one training serves all three"
+    alone = of_each(sweep(line(), [1, 2], [0], ["centralised"], rounds=1))
+    assert alone.shape == (1, 1, 2, 1) and alone.notnull().all()
+    back = History.from_dataset(history.to_dataset())
+    assert [*back.rows] == [*history.rows] and of_each(back).equals(of_each(history))
+
+
+@pytest.mark.parametrize("order", [[1, 3], [3, 1]])
+def test_a_centralised_model_is_tested_on_each_level_s_own_test_set(order):
+    """The same points at both levels; the truth of the test, or of the validation, is larger by the level."""
+    for which in ("test", "validation"):
+
+        def data(level, seed, which=which):
+            own = {which: {"x": X, "u": level * POOL["f"]}}
+            return Data(POOL, index_rule(N, 2, level), **{"test": TEST, "validation": TEST} | own)
+
+        metric = "error" if which == "test" else "validation error"
+        both = of_each(sweep(line(data=data), order, [0], **EXACT), metric)[-1]
+        for level in order:
+            alone = of_each(sweep(line(data=data), [level], [0], **EXACT), metric)[-1]
+            np.testing.assert_allclose(both.sel(level=level), alone.sel(level=level), rtol=1e-9)
+        assert both.sel(kind="centralised", level=1) != both.sel(kind="centralised", level=3)
 
 
 def test_tensors_that_levels_and_seeds_share_are_held_once(monkeypatch):
     pools = []
-    monkeypatch.setattr("fedlib.federated.experiment.train", lambda **args: pools.append(args["pool"]))
-    sweep(line(), [1, 2, 3], [0, 1])
-    sweep(drawn(), [1, 2], [0, 1])
+    monkeypatch.setattr("fedlib.federated.experiment.train", lambda **args: pools.append(args["pool"]) or train(**args))
+    sweep(line(), [1, 2, 3], [0, 1], rounds=1)
+    sweep(drawn(), [1, 2], [0, 1], rounds=1)
     assert [len(pool["x"]) for pool in pools] == [N, 2 * (4 + 8)]
+
+
+def fresh(level, seed, last: float = 0.0) -> Data:
+    """The same numbers in new tensors at every call; last: what level 2 and seed 1 have more at their last point."""
+    pool = {name: value.clone() for name, value in POOL.items()}
+    pool["f"][-1] += last * (level == 2 and seed == 1)
+    return Data(pool, index_rule(N, 2, level), {name: value.clone() for name, value in TEST.items()})
+
+
+def test_data_without_a_cache_give_the_same_rows_and_the_same_numbers(monkeypatch):
+    pools = []
+    monkeypatch.setattr("fedlib.federated.experiment.train", lambda **args: pools.append(args["pool"]) or train(**args))
+    cached = line(data=cache(fresh))
+    once, anew = (sweep(one, [1, 2], [0, 1], rounds=2, **EXACT) for one in (cached, line(data=fresh)))
+    assert [*once.rows] == [*anew.rows] and torch.equal(once.theta, anew.theta)
+    assert [len(pool["x"]) for pool in pools] == [N, N], "the seeds have the same points, too"
+    sweep(line(data=lambda level, seed: fresh(level, seed, 1e-15)), [1, 2], [0, 1], rounds=1, **EXACT)
+    assert len(pools[-1]["x"]) == 2 * N, "one digit is another point"
 
 
 def test_settings_are_more_keys_and_the_best_of_them_is_that_of_the_validation_set():
@@ -122,12 +177,49 @@ def test_settings_are_more_keys_and_the_best_of_them_is_that_of_the_validation_s
         alone = sweep(line(lr=lr, server=fedadam(0.01)), [3], [0, 1], ["federated"], **EXACT)
         ours = of_each(history).sel(lr=lr, server=0.01)[-1].values.ravel()
         np.testing.assert_allclose(ours, of_each(alone)[-1].values.ravel(), rtol=1e-9)
-    with pytest.raises(ValueError, match=r"no 'validation error' was measured: choosing needs Data"):
+    with pytest.raises(ValueError, match=r"no 'validation error' was measured; .*: choosing needs Data"):
         best(sweep(drawn(), [2], [0], rounds=1))
 
 
+def accuracy(predict, test):
+    error = (predict(test["x"])[:, 0] - test["u"]).square().mean()
+    return {"accuracy": -error, "mse": error}
+
+
+def test_the_best_is_of_the_metric_that_is_meant_smallest_or_largest():
+    rates = {"lr": [1e-5, 3e-2]}
+    alone = line(evaluate=lambda predict, test: {"rmse": accuracy(predict, test)["mse"].sqrt()})
+    assert best(grid(alone, rates, 3, [0])) == {"lr": 3e-2}, "the only one that there is"
+    two = grid(line(evaluate=accuracy), rates, 3, [0])
+    assert best(two, "validation accuracy", largest=True) == best(two, "validation mse") == {"lr": 3e-2}
+    assert best(two, "validation accuracy") == {"lr": 1e-5}
+    for metric, message in ((None, "several metrics .*accuracy, validation mse"), ("validatoin mse", "did you mean")):
+        with pytest.raises(ValueError, match=message):
+            best(two, metric)
+
+
+def unhalved(**test) -> Experiment:
+    """Without validation cases; test: more tensors of the test."""
+    return line(data=lambda level, seed: Data(POOL, index_rule(N, 2, level), {**TEST, **test}))
+
+
+def test_halves_are_cut_along_the_points_only():
+    scale = torch.arange(3.0)
+    half = halved(unhalved(scale=scale), along=("x", "u")).data(2, 0)
+    assert half.test["scale"] is scale is half.validation["scale"] and len(half.test["x"]) == N // 2
+    assert torch.equal(half.validation["u"], TEST["u"][1::2])
+    for experiment, along, message in (
+        (unhalved(scale=scale), None, r"first lengths \{'x': 24, 'u': 24, 'scale': 3\}.*along=\(...\)"),
+        (unhalved(scale=scale), ("x", "scale"), "first lengths"),
+        (unhalved(), ("x", "U"), r"along has 'U'.* did you mean 'u'"),
+        (line(), None, "line has validation cases of its own"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            halved(experiment, along).data(2, 0)
+
+
 def test_validation_and_test_are_measured_on_their_own_cases():
-    history = sweep(halved(line()), [2], [0], ["federated"], rounds=1, **EXACT)
+    history = sweep(halved(unhalved()), [2], [0], ["federated"], rounds=1, **EXACT)
     theta = history.model("federated", 2, 0)
     net = mlp((1, 7, 1), nn.Tanh).double()
     nn.utils.vector_to_parameters(theta, net.parameters())
@@ -161,6 +253,59 @@ def test_every_rule_goes_around_an_experiment(rule):
     assert theta.isfinite().all()
 
 
+def test_a_rule_goes_around_the_experiment_s_own_optimiser():
+    own = line(optimizer=sgd(), lr=0.1)
+    prox = sweep(under(own, "FedProx", 0.3), [2], [0], ["federated"], **EXACT)
+    by_hand = sweep(own._replace(optimizer=fedprox(0.3, sgd())), [2], [0], ["federated"], **EXACT)
+    assert torch.equal(prox.theta, by_hand.theta)
+    given = sweep(under(line(lr=0.1), "FedProx", 0.3, inner=sgd()), [2], [0], ["federated"], **EXACT)
+    assert torch.equal(given.theta, by_hand.theta)
+    assert under(own, "FedAdam").optimizer is own.optimizer
+    for experiment, rule, message in (
+        (line(), "Scaffold", "rule = 'Scaffold'.*did you mean 'SCAFFOLD'"),
+        (line(), "mime", "did you mean 'Mime'"),
+        (line(optimizer=sgd()), "Mime", "Mime is an optimiser itself, and goes around no other"),
+        (line(server=fedadam(0.1)), "SCAFFOLD", "line has a server of its own"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            under(experiment, rule)
+
+
+def ring_of(K: int, **changes) -> Experiment:
+    return line(data=lambda level, seed: Data(POOL, index_rule(N, K, level), TEST))._replace(**changes)
+
+
+def test_where_clients_differ_their_mean_stands_for_them_and_where_they_do_not_the_model_itself():
+    personal = sweep(line(personal=["0.weight"]), [1, 2], [0], ["federated"], **EXACT)
+    ring = sweep(ring_of(5), [2], [0], ["federated"], settings={"mixing": {"ring": mixing.ring}}, rounds=1, **EXACT)
+    for history in (personal, ring):
+        clients = history.of("error")
+        assert np.ptp(clients.isel(round=-1, level=0).values) > 0
+        np.testing.assert_allclose(of_each(history).squeeze(), clients.mean("client").squeeze())
+    alike = sweep(line(), [1, 2], [0], ["federated"])
+    assert (
+        of_each(alike).sel(kind="federated").equals(alike.of("error").isel(client=0, drop=True).sel(kind="federated"))
+    )
+
+
+def test_a_measured_loss_is_no_training_loss():
+    history = sweep(line(evaluate=lambda predict, test: {"loss": 7 + 0 * predict(test["x"]).sum()}), [2], [0])
+    assert (of_each(history, "loss") == 7).all() and (history.losses < 7).all()
+
+
+@pytest.mark.parametrize(("rounds", "evaluations"), [(30, 4), (30, 7), (7, 3), (4, 9), (1, 1)])
+def test_errors_are_measured_at_most_as_often_as_asked_for(rounds, evaluations):
+    measured = sweep(line(), [2], [0], ["centralised"], rounds=rounds, evaluations=evaluations).rounds
+    assert len(measured) <= evaluations and measured[-1] == rounds
+    assert len(measured) == evaluations or rounds / len(measured) < rounds / evaluations + 2
+
+
+def test_what_one_is_given_no_other_has():
+    for default in (line().constants, Data({}, []).test):
+        with pytest.raises(TypeError):
+            default["nu"] = torch.tensor(3.0)
+
+
 # what is refused
 
 
@@ -184,13 +329,35 @@ def other_names(level, seed):
 @pytest.mark.parametrize(
     ("experiment", "how", "message"),
     [
-        (line(data=overlapping), {}, r"line, level 1: point \d+ belongs to clients \[0, [12]\]; expected one owner"),
-        (line(data=with_a_hole), {}, r"line, level 1: point 10 belongs to nobody; .* say Data\(..., partition=False\)"),
+        (line(data=overlapping), {}, r"level 1, seed 0: point \d+ belongs to clients \[0, [12]\]; expected one owner"),
+        (line(data=with_a_hole), {}, r"level 1, seed 0: point 10 belongs to nobody; .* Data\(..., partition=False\)"),
         (line(data=other_tests), {}, r"line: test\['x'\] has shape \(1, 1\) at level 1, .*\(2, 1\) at level 2.* apart"),
         (line(data=other_names), {}, r"line: pool\['f'\] has shape \(\) at level 1, seed 0, but None at level 2"),
-        (line(), {"levels": [13]}, "line, level 13: 24 points cannot fill 13 pieces"),
+        (line(), {"levels": [13]}, "line, level 13, seed 0: 24 points cannot fill 13 pieces"),
         (line(), {"kinds": ["alone"]}, "kinds has 'alone'; expected some of federated, isolated, centralised"),
+        (line(), {"kinds": ["Federated"]}, "did you mean 'federated'"),
         (line(), {"settings": {"optimizer": [sgd()]}}, "settings has 'optimizer', which all models of a stack share"),
+        (line(), {"settings": {"learning_rate": [0.1]}}, "'learning_rate', no setting; .* did you mean 'lr'"),
+        (line(), {"settings": {"lr": 0.1}}, "settings has lr = 0.1; expected a list of values"),
+        (line(), {"settings": {"lr": []}}, r"settings has lr = \[\]; expected a list of values"),
+        (line(), {"settings": {"server": "mean"}}, "settings has server = 'mean'; expected a list of values"),
+        (line(), {"levels": []}, r"levels = \[\]; expected a list with at least one"),
+        (line(), {"levels": 2}, "levels = 2; expected a list"),
+        (line(), {"levels": "23"}, "levels = '23'; expected a list"),
+        (line(), {"levels": [(2, 3)]}, r"levels has \(2, 3\); expected numbers or texts, .* such as '2 x 3'"),
+        (line(), {"levels": [None]}, "levels has None; expected numbers or texts"),
+        (line(), {"levels": [float("nan")]}, "levels has nan; expected numbers or texts"),
+        (line(), {"levels": [1, 2, 1.0]}, "levels has 1.0 twice"),
+        (line(), {"seeds": 3}, r"seeds = 3; expected a list with at least one of them, such as range\(3\)"),
+        (line(), {"seeds": [0, 0]}, "seeds has 0 twice"),
+        (line(), {"seeds": [0.5]}, "seeds has 0.5; expected whole numbers >= 0"),
+        (line(), {"seeds": [-1]}, "seeds has -1; expected whole numbers >= 0"),
+        (line(), {"local": 5}, r"local = 5; expected the work of a round, such as Local\(5\)"),
+        (line(), {"rounds": "10"}, "rounds = '10'; expected a whole number >= 1"),
+        (line(), {"rounds": 0}, "rounds = 0; expected a whole number >= 1"),
+        (line(), {"rounds": 2.0}, "rounds = 2.0; expected a whole number >= 1"),
+        (line(), {"evaluations": 0}, "evaluations = 0; expected a whole number >= 1"),
+        (line(data=lambda level, seed: POOL), {}, r"data gave a dict; expected Data\(pool, owners, test\)"),
         (line(), {"learning_rate": 1}, "'learning_rate' is neither a field of Experiment nor an argument of train"),
         (line(), {"bakend": "xla"}, "did you mean 'backend'"),
         (line(loss=residuals), {}, "line has both of residuals and loss; expected one of them"),
@@ -200,6 +367,60 @@ def other_names(level, seed):
 def test_what_does_not_fit_is_refused_by_name(experiment, how, message):
     with pytest.raises(ValueError, match=message):
         sweep(experiment, **{"levels": [1, 2], "seeds": [0]} | how)
+
+
+def owning(owners, partition=True, pool=POOL):
+    return line(data=lambda level, seed: Data(pool, owners, TEST, partition=partition))
+
+
+@pytest.mark.parametrize("partition", [True, False])
+@pytest.mark.parametrize(
+    ("owners", "message"),
+    [
+        ([], r"owners = \[\]; expected a list with an index array for each client"),
+        (None, "owners = None; expected a list"),
+        ({0: np.arange(N)}, r"owners is a dictionary; expected a list of index arrays, \[\*owners.values\(\)\]"),
+        ([np.arange(12), np.r_[np.arange(12, 23), -1]], "client 1 owns point -1, outside 0..23"),
+        ([np.arange(12), np.arange(12, 25)], "client 1 owns point 24, outside 0..23: its pool has 24 points"),
+        ([np.arange(12.0), np.arange(12, N)], "client 0's shard has shape .* float64; expected"),
+        ([np.arange(N) < 12, np.arange(N) >= 12], r"dtype bool; expected .*np.flatnonzero\(mask\)"),
+        (np.arange(N) % 2, r"client 0's shard has shape \(\) .*partitions.owned\(owner, K\)"),
+        ([np.arange(N), []], "client 1 is empty"),
+        ([np.arange(N)[:, None]], r"client 0's shard has shape \(24, 1\)"),
+        ([["a", "b"]], "client 0's shard has shape .* expected"),
+    ],
+)
+def test_owners_of_every_wrong_sort_are_refused(owners, message, partition):
+    with pytest.raises(ValueError, match="line, level 1, seed 0: .*" + message):
+        sweep(owning(owners, partition), [1], [0], ["federated"])
+
+
+def test_an_owner_is_looked_for_in_its_own_pool_and_no_other():
+    def data(level, seed):
+        return Data({"x": X + seed, "f": X[:, 0]}, [np.arange(12), np.arange(12, N + (level == 2 and seed == 3))], TEST)
+
+    for partition in (True, False):
+        one = line(data=lambda level, seed, p=partition: data(level, seed)._replace(partition=p))
+        with pytest.raises(ValueError, match=r"line, level 2, seed 3: client 1 owns point 24, outside 0\.\.23"):
+            sweep(one, [1, 2], [2, 3, 4], ["federated"])
+
+
+def test_tensors_of_one_pool_have_one_length_whatever_the_next_pool_has():
+    def data(level, seed):
+        return Data({"x": X[: 23 + seed], "f": X[: 24 - seed, 0]}, [np.arange(23)], TEST)
+
+    with pytest.raises(ValueError, match=r"seed 0: the pool's tensors have first lengths \{'x': 23, 'f': 24\}"):
+        sweep(line(data=data), [1], [0, 1], ["federated"])
+    with pytest.raises(ValueError, match=r"seed 0: pool\['x'\] is a ndarray; expected a tensor"):
+        sweep(owning([np.arange(N)], pool={"x": X.numpy(), "f": X[:, 0]}), [1], [0])
+
+
+@pytest.mark.parametrize("owners", [[[0, 0, *range(2, 12)], range(12, N)], [[*range(N), 3], [*range(N)]]])
+def test_a_point_that_one_client_lists_twice_is_no_point_of_two(owners):
+    owners = [np.array([*shard]) for shard in owners]
+    with pytest.raises(ValueError, match=r"point [03] is listed 2 times by client 0; expected one owner"):
+        data_of(owning(owners), 1)
+    assert data_of(owning(owners, partition=False), 1).owners is owners
 
 
 def test_owners_may_overlap_and_leave_points_out_where_that_is_meant():

@@ -11,9 +11,11 @@ from fedlib.federated.heterogeneity import mean_pairwise_w1
 from fedlib.federated.partitions import (
     checkerboard,
     deal,
+    dirichlet,
     focused,
     hammersley,
     index_rule,
+    owned,
     pick_sources,
     slices,
     sorted_shards,
@@ -143,3 +145,60 @@ def test_partition_that_asks_for_too_much_is_refused():
     for main, other, K in ((11, 0, 4), (2, 11, 4), (1, 1, 3)):
         with pytest.raises(ValueError, match=r"ask for fewer|equally many"):
             focused(blocks, 20, K, main, other, stream(0, "partition"))
+
+
+MISSING = {
+    "NaN": (np.array([0.0, 1.0, np.nan, 1.0]), 2),
+    "None": (np.array(["a", None, "b", None], object), 1),
+    "NaN among texts": (np.array(["a", "b", "a", float("nan")], object), 3),
+    "NaT": (np.array(["2024-01-01", "NaT", "2024-01-02", "2024-01-02"], "datetime64[D]"), 1),
+    "masked": (np.ma.array([0, 1, 0, 1], mask=[0, 0, 0, 1]), 3),
+}
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("name", MISSING)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda values: dirichlet(values, 2, 1.0, stream(0, "labels")),
+        lambda values: sorted_shards(values, 2, 2, stream(0, "labels")),
+        lambda values: owned(values, 2),
+    ],
+    ids=["dirichlet", "sorted_shards", "owned"],
+)
+def test_what_has_no_label_is_dealt_out_by_no_label(rule, name):
+    values, first = MISSING[name]
+    with pytest.raises(ValueError, match=rf"[12] of 4 (labels|values|owners) are missing, the first at point {first}"):
+        rule(values)
+
+
+@pytest.mark.fault("clear error")
+def test_a_point_without_a_place_lies_in_no_block():
+    x = np.array([0.1, np.nan, 0.9])
+    for call in (lambda: slices(x, 0, 1, 2, 1), lambda: checkerboard(x, np.full(3, 0.5), (0, 1), 2, 2)):
+        with pytest.raises(ValueError, match="1 of 3 coordinates are missing, the first at point 1"):
+            call()
+    with pytest.raises(ValueError, match="of which some are not finite"):
+        mean_pairwise_w1([x[:, None], np.ones((3, 1))])
+
+
+def test_an_owner_that_is_no_client_is_refused():
+    with pytest.raises(ValueError, match=r"owner has 3; expected the client of each point, 0..1"):
+        owned(np.array([0, 1, 3]), 2)
+
+
+def test_every_client_has_the_least_number_of_points():
+    labels = np.repeat([0, 1], 100)
+    with pytest.raises(ValueError, match=r"client \d of 10 gets 0 points with alpha = 0.1; .*least=1, which draws"):
+        dirichlet(labels, 10, 0.1, stream(3, "labels"))
+    for least in (1, 3):
+        shards = dirichlet(labels, 10, 0.4, stream(3, "labels"), least=least)
+        is_cover(shards, 200)
+        assert min(map(len, shards)) >= least
+    once, again = (dirichlet(labels, 3, 1.0, stream(0, "labels"), least=n) for n in (0, 1))
+    assert all((a == b).all() for a, b in zip(once, again, strict=True)), "a draw that will do is the first one"
+    with pytest.raises(ValueError, match="a smaller least than 1"):
+        dirichlet(labels, 10, 1e-3, stream(0, "labels"), least=1, draws=20)
+    with pytest.raises(ValueError, match="least = 30 points for each of 10 clients: there are 200 points"):
+        dirichlet(labels, 10, 1.0, stream(0, "labels"), least=30)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from fedlib.federated import batches, local, reference
 from fedlib.federated.batches import Local, blocks_of, participants
@@ -327,8 +328,22 @@ def test_a_training_that_learns_nothing_says_so(problem, lr):
         run(problem, {"C = 3": fed}, rounds=30, local=Local(2))
     assert len(said) == (lr == 1e6)
     assert all(
-        re.fullmatch(r"'C = 3': the mean loss went from 0\.\d+ to .*e\+\d+; lower lr", str(w.message)) for w in said
+        re.fullmatch(
+            r"'C = 3': the mean loss went from 0\.\d+ to .*e\+\d+, clients weighed .*; lower lr", str(w.message)
+        )
+        for w in said
     )
+
+
+def test_a_small_client_whose_loss_rises_is_no_reason_for_a_smaller_rate(problem):
+    """Its federation's loss, weighed by points, falls."""
+    net, loss, pool, _ = problem
+    pool["x"][0], pool["y"] = pool["x"][1], torch.ones(26, dtype=torch.float64)
+    pool["y"][0] = -1  # against the others, from which the network cannot tell it
+    fed = Federation([np.arange(1), np.arange(1, 26)], lr=1e-2)
+    history = run((net, loss, pool, None), [fed], rounds=40, local=Local(5))
+    assert history.losses[-1].mean() > history.losses[0].mean()
+    assert (history.losses[-1] * fed.p).sum() < (history.losses[0] * fed.p).sum()
 
 
 @pytest.mark.fault("clear error")
@@ -397,3 +412,33 @@ def test_padding_is_looked_at_once(problem, monkeypatch):
     monkeypatch.setattr(local, "check_padding_is_ignored", lambda *a: looked.append(len(a[2]["w"])) or check(*a))
     run(problem, [Federation(problem[3])], rounds=5, local=Local(3))
     assert looked == [3]
+
+
+def dated(times) -> dict:
+    return {"x": torch.as_tensor(times, dtype=torch.float64)[:, None], "f": torch.arange(float(len(times)))}
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        (1.7e9 + np.arange(30.0), True),
+        (1.7e9 + np.arange(1e4), True),  # three hours; 80 steps of 128
+        (1e8 + 1e-3 * np.arange(50.0), True),
+        (np.arange(30.0), False),
+        (1.7e9 + 3600 * np.arange(30.0), False),
+        (np.full(30, 1.7e9), False),
+        (np.zeros(30), False),
+        (1e7 * np.array([*range(15)] * 2), False),
+    ],
+)
+def test_numbers_that_float32_takes_for_one_are_told(times, told):
+    def loss(predict, batch):
+        return (batch["w"] * (predict(0 * batch["x"])[:, 0] - batch["f"]) ** 2).sum()
+
+    federations = [Federation([np.arange(len(times))])]
+    for dtype, warned in ((torch.float32, told), (torch.float64, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            train(mlp((1, 2, 1), nn.Tanh), loss, dated(times), federations, rounds=1, local=Local(1), dtype=dtype)
+        text = " ".join(str(warning.message) for warning in caught)
+        assert ("are left in float32; subtract the first one" in text) == warned, text

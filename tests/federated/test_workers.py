@@ -153,7 +153,7 @@ def test_a_stopped_training_goes_on_in_all_its_parts(problem, tmp_path):
     def stops(predict, own):
         checkpoints.SECONDS = 0.0  # in the worker: a file after every round
         calls.append(1)  # there, too
-        if len(calls) == 4:
+        if len(calls) == 5:  # the first one is dry
             raise KeyboardInterrupt
         return {"u": predict(own["x"])[:, 0], "mean": predict(own["x"]).mean()}
 
@@ -185,13 +185,32 @@ def test_a_killed_worker_is_an_error_and_ends_the_others(problem):
 
 
 @pytest.mark.fault("clear error")
-def test_an_error_in_a_worker_is_that_of_the_training(problem):
+def test_where_all_diverge_it_is_an_error(problem):
+    feds = federations(problem[3])
+    feds = {key: Federation(problem[3], lr=1e200, name="steep", seed=i) for i, key in enumerate(feds)}
+    for workers in (1, 2):
+        with pytest.raises(FloatingPointError, match=r"steep: .* at client \d in round \d+, local step"):
+            experiment(problem, workers, feds, rounds=300, optimizer=sgd())
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("backend", ["eager", "auto", "xla"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_that_diverges_does_not_end_the_others(problem, workers, backend):
+    """Its row is NaN and named; the others are what they are without it."""
     feds = federations(problem[3])
     feds["fed", 1] = Federation(problem[3], lr=1e200, name="second")
-    for workers in (1, 2):
-        with pytest.raises(FloatingPointError, match=r"second: .* at client \d in round \d+, local step"):
-            experiment(problem, workers, feds, rounds=30_000, optimizer=sgd())
-    assert gone()
+    args = dict(rounds=8, optimizer=sgd(), backend=backend)
+    with pytest.warns(UserWarning, match=r"\('fed', 1\) is NaN .* second: .* at client \d in round \d+, local step"):
+        both = experiment(problem, workers, feds, **args)
+    alone = experiment(problem, 1, {key: fed for key, fed in feds.items() if key != ("fed", 1)}, **args)
+    assert [*both.diverged] == [("fed", 1)] and both.models("fed", 1).isnan().all()
+    assert np.isnan(both.losses[-1, both.rows["fed", 1]]).all() and np.isnan(both.metrics["mean"][-1, 3:6]).all()
+    for key, rows_alone in alone.rows.items():
+        for one, other in ((both.theta, alone.theta), (both.losses.T, alone.losses.T)):
+            np.testing.assert_allclose(one[both.rows[key]], other[rows_alone], rtol=0, atol=1e-12)
+        for name, values in alone.metrics.items():
+            np.testing.assert_allclose(both.metrics[name][:, both.rows[key]], values[:, rows_alone], rtol=0, atol=1e-12)
 
 
 @pytest.mark.fault("clear error")

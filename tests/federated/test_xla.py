@@ -224,10 +224,10 @@ def test_sines_are_right_over_a_wide_range():
 
 def test_an_unknown_operation_is_named(pool):
     def loss(predict, batch):
-        return (batch["w"] * predict(batch["x"])[:, 0]).cumsum(0)[-1]
+        return (batch["w"] * predict(batch["x"])[:, 0]).cumprod(0)[-1]
 
     with pytest.raises(
-        NotImplementedError, match=r"aten\.cumsum.* has no meaning in fedlib/federated/aten.py; train wi"
+        NotImplementedError, match=r"aten\.cumprod.* has no meaning in fedlib/federated/aten.py; train wi"
     ):
         train(mlp((2, 5, 1), nn.Tanh), loss, pool, [Federation(SHARDS)], rounds=1, local=Local(2), backend="xla")
 

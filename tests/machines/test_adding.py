@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import Data
 from fedlib.machines import experiment
 from fedlib.machines.adding import one_round
 from fedlib.machines.local import ask_in_turn, sites_of
+from fedlib.models.jets import JetNet
+from fedlib.models.networks import mlp
 
 PATH, THETA = Path(__file__).with_name("poisson.py"), torch.zeros(21, dtype=torch.float64)
 RIDGE = 10.0
@@ -32,7 +35,7 @@ def test_one_message_of_each_site_is_the_centralised_solution(root):
         asked.append({name: question["do"] for name, question in questions.items()})
         return ask(questions)
 
-    solution, sent = one_round(PATH, counted, THETA, RIDGE, root)
+    solution, sent, _ = one_round(PATH, counted, THETA, RIDGE, root)
     np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
     names = ("site-1", "site-2", "site-3")
     assert asked == [dict.fromkeys(names, "hello"), dict.fromkeys(names, "sums")], "a roll call, and one round"
@@ -50,13 +53,28 @@ def test_flower_carries_sums():
     sites = sites_of(PATH)
     nodes = [sites[f"site-{i}"] for i in (3, 1, 2)]
     app = client_app(lambda context: nodes[context.node_config["partition-id"]])
-    solution, _ = one_round(PATH, asking(grid_of(app, 3)), THETA, RIDGE)
+    solution, *_ = one_round(PATH, asking(grid_of(app, 3)), THETA, RIDGE)
     np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.fault("clear error")
 def test_a_site_that_fails_is_named():
     sites = sites_of(PATH)
-    sites["site-2"].experiment = sites["site-2"].experiment._replace(residuals=None)
+    plan = sites["site-2"].plan
+    sites["site-2"].plan = plan._replace(experiment=plan.experiment._replace(residuals=None, loss=len))
     with pytest.raises(RuntimeError, match=r"site-2 failed: .*has a loss, but no residuals"):
         one_round(PATH, ask_in_turn(sites), THETA)
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU])
+def test_sums_of_a_network_that_is_not_linear_are_no_solution(activation):
+    sites = sites_of(PATH)
+    for site in sites.values():
+        net = JetNet(mlp((1, 4, 1), activation), "x", ["xx"]) if activation is nn.Tanh else None
+        residuals = site.experiment.residuals if net else lambda predict, batch: predict(batch["x"])
+        net = net or mlp((1, 4, 1), activation)
+        site.experiment = site.experiment._replace(net=net, residuals=residuals)
+    theta = torch.zeros(sum(p.numel() for p in net.parameters()), dtype=torch.float64)
+    with pytest.raises(RuntimeError, match=r"site-\d failed: .*are not linear in the parameters, .* without --sums"):
+        one_round(PATH, ask_in_turn(sites), theta)

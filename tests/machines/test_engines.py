@@ -1,6 +1,7 @@
 """A federation of sites is the training in one process, whatever carries the messages; and what comes of faults."""
 
 import importlib.util
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -85,7 +86,20 @@ def test_personal_parameters_and_points_stay_at_home(case):
     shared = sum(p.numel() for p in shapes.make().net.parameters()) - 21
     rows = [m["rows"] for m in seen if "rows" in m]
     assert rows and {row.shape[1] for row in rows} == {shared}
-    names = {"do", "round", "after", "clients", "rows", "which", "losses", "sizes", "experiment", "code"}
+    names = {
+        "do",
+        "round",
+        "after",
+        "clients",
+        "rows",
+        "which",
+        "losses",
+        "sizes",
+        "experiment",
+        "code",
+        "layout",
+        "start",
+    }
     assert set().union(*seen) <= names
 
 
@@ -305,7 +319,7 @@ def test_our_experiments_play(path, tmp_path, monkeypatch):
         (tmp_path / f"client-{k}.csv").write_text(f"x1,x2,y\n1,2,{k}\n0.5,{k},1\n")
     monkeypatch.setenv("FEDLIB_CSV", str(tmp_path))
     sites = sites_of(path)
-    [*federate(path, ask_in_turn(sites), rounds=2)]
+    [*federate(path, ask_in_turn(sites), rounds=2, warn=lambda text: None)]  # two rounds learn nothing
     assert difference(sites, in_one_process(path, rounds=2)) < 1e-5  # float32
 
 
@@ -331,3 +345,163 @@ def test_no_experiment_is_a_clear_error(tmp_path, capsys):
 def test_machines_are_for_flare(what, capsys):
     assert main([what, str(PATH), "--engine", "local"]) == 2
     assert f"federate {what} is there with --engine flare only" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", ["line ends", "editor's copy"])
+def test_line_ends_and_an_editors_copies_are_no_other_code(tmp_path, monkeypatch, change):
+    own, library = tmp_path / "own.py", tmp_path / "fedlib/one.py"
+    library.parent.mkdir()
+    monkeypatch.setattr(experiment, "ROOT", tmp_path)
+    own.write_bytes(b"A = 1\nB = 2\n"), library.write_bytes(b"X = 1\nY = 2\n")
+    first = identity_of(own)
+    if change == "line ends":
+        own.write_bytes(b"A = 1\r\nB = 2\r\n"), library.write_bytes(b"X = 1\r\nY = 2\r\n")
+    else:
+        (kept := library.parent / ".ipynb_checkpoints").mkdir()
+        (kept / "one-checkpoint.py").write_text("X = 2")
+    assert identity_of(own) == first
+
+
+SHORT = "from fedlib.federated.experiment import Experiment\nSITES, points = [[0]], None\n"
+
+
+@pytest.mark.parametrize("name", ["helper.py", "helper/__init__.py", "helper/inner.py"])
+def test_what_lies_beside_an_experiment_is_found_and_part_of_it(tmp_path, name):
+    """A file or a package, what it imports in turn, and what a function imports later; a change is seen at once."""
+    (file := tmp_path / name).parent.mkdir(exist_ok=True)
+    (file.parent / "__init__.py").write_text("from . import inner") if name.endswith("inner.py") else None
+    own = tmp_path / "own.py"
+    module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    own.write_text(f"{SHORT}def make():\n    from {module} import RATE\n    return Experiment('own', None, lr=RATE)\n")
+    identities = set()
+    for rate in (0.25, 0.5):
+        file.write_text(f"RATE = {rate}  # {'x' * int(100 * rate)}\n")
+        assert experiment.load(own).experiment.lr == rate
+        identities.add(identity_of(own)["experiment"])
+    assert len(identities) == 2 and str(tmp_path) not in sys.path
+
+
+def test_two_experiments_have_helpers_of_one_name(tmp_path):
+    for folder, rate in (("one", 0.25), ("two", 0.5)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "helper.py").write_text(f"RATE = {rate}")
+        (tmp_path / folder / "own.py").write_text(
+            f"from helper import RATE\n{SHORT}def make(): return Experiment('own', None, lr=RATE)\n"
+        )
+    assert [experiment.load(tmp_path / name / "own.py").experiment.lr for name in ("one", "two", "one")] == [
+        0.25,
+        0.5,
+        0.25,
+    ]
+
+
+def identity_of(path):
+    experiment.identity.cache_clear()
+    found = experiment.identity(path)
+    experiment.identity.cache_clear()
+    return found
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("SITES = [0, 1, 2]", r"SITES = \[0, 1, 2\]; expected every client"),
+        ("DTYPE = 'float64'", "DTYPE = 'float64'; expected torch.float32"),
+        ("def make(): return None", "make.. gave NoneType; expected an Experiment"),
+        ("import no_such_helper", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_helper'"),
+        ("def make(:", r"cannot be loaded: SyntaxError: .*line \d+"),
+    ],
+)
+def test_a_module_that_means_nothing_is_a_clear_error(text, says, tmp_path):
+    (tmp_path / "own.py").write_text(f"{PATH.read_text()}\n{text}\n")
+    with pytest.raises(ValueError, match=f"own.py.*{says}"):
+        experiment.load(tmp_path / "own.py")
+
+
+WRONG = {  # of one client's tensors, with what is said of it
+    "numpy": ("{n: v.numpy() for n, v in good(k).items()}", r"points\({k}\)\['x'\] is ndarray; expected a tensor"),
+    "a list": ("[*good(k).values()]", r"points\({k}\) gave a list; expected a dictionary"),
+    "a number": ("good(k) | {'y': torch.tensor(1.0)}", r"points\({k}\)\['y'\] is Tensor; expected a tensor \[n_k"),
+    "none": ("{n: v[:0] for n, v in good(k).items()}", r"points\({k}\) gave tensors of lengths .*one common length"),
+    "unequal": ("good(k) | {'y': good(k)['y'][1:]}", r"points\({k}\) gave tensors of lengths"),
+    "whole": (
+        "{n: v.long() for n, v in good(k).items()}",
+        r"points\({k}\) has 'x' as torch.int64 \[2\], expected numbers",
+    ),
+    "wider": (
+        "good(k) | {'x': good(k)['x'].repeat(1, 2)}",
+        r"points\({k}\) has 'x' as numbers \[4\], expected numbers",
+    ),
+    "more": ("good(k) | {'z': good(k)['x']}", r"points\({k}\) has 'z' as numbers \[2\], expected nothing"),
+    "fewer": ("{'x': good(k)['x']}", r"points\({k}\) has 'y' as nothing, expected numbers \[\]"),
+}
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("k, name", [(1, "alone at its site"), (3, "beside others")], ids=["alone", "beside"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_tensors_are_named_with_their_client(wrong, k, name, tmp_path):
+    """Whether others at its site show it, or only the server sees it."""
+    points, says = WRONG[wrong]
+    own = tmp_path / "own.py"
+    own.write_text(
+        f"{PATH.read_text()}\ngood = points\n\ndef points(k):\n    return {points} if k == {k} else good(k)\n"
+    )
+    with pytest.raises(ValueError, match=says.replace("{k}", str(k))):
+        next(federate(own, ask_in_turn(sites_of(own))))
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("wrong", ["whole", "wider", "more", "fewer"])
+def test_a_site_with_wrong_tensors_is_left_out_where_others_may_go_on(case, wrong, tmp_path):
+    case("ragged, full batch")
+    own = tmp_path / "own.py"
+    points = WRONG[wrong][0]
+    own.write_text(f"{PATH.read_text()}\ngood = points\n\ndef points(k):\n    return {points} if k == 1 else good(k)\n")
+    played = [*federate(own, ask_in_turn(sites_of(own)), min_sites=2)]
+    assert [[*done.lost] for done in played] == [["site-2"]] * 4 and "points(1)" in played[0].lost["site-2"]
+    assert np.isfinite(played[-1].losses[[0, 2, 3, 4]]).all()
+
+
+@pytest.mark.fault("clear error")
+def test_an_error_at_a_site_is_told_with_its_line_by_every_engine(case, tmp_path):
+    """Here, too, a site that fails is left out; it is no end of all."""
+    case("ragged, full batch")
+    own, last = tmp_path / "own.py", 1 + len(PATH.read_text().splitlines())
+    own.write_text(f"{PATH.read_text()}\ndef loss(predict, batch): return batch['no such tensor']\n")
+    with pytest.raises(RuntimeError, match=rf"site-1 failed: KeyError: 'no such tensor' \(own.py, line {last + 1}\)"):
+        next(federate(own, ask_in_turn(sites_of(own))))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "what, says",
+    [
+        ({"rounds": 0}, "rounds = 0: expected a whole number >= 1"),
+        ({"rounds": -3}, "rounds = -3: expected"),
+        ({"rounds": 2.0}, "rounds = 2.0: expected"),
+        ({"rounds": True}, "rounds = True: expected"),
+        ({"min_sites": 0}, "min_sites = 0: expected a whole number from 1 to 3"),
+        ({"min_sites": 9}, "min_sites = 9: expected a whole number from 1 to 3"),
+    ],
+)
+def test_numbers_that_cannot_be_meant_are_refused(what, says):
+    with pytest.raises(ValueError, match=says):
+        next(federate(PATH, ask_in_turn(sites_of(PATH)), **what))
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("what", ["simulate", "server"])
+def test_the_command_refuses_numbers_a_file_for_a_folder_and_blanks_in_it(what, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("fedlib.machines.simulate.find_spec", lambda name: object())
+    (tmp_path / "FILE").write_text("")
+    kits = ["--kits", str(tmp_path / "my kits")] if what == "server" else []
+    for arguments, says in (
+        (["--rounds", "0"], "rounds = 0"),
+        (["--min-sites", "9"], "min_sites = 9"),
+        (["--folder", str(tmp_path / "FILE")], "FILE"),
+        *([([], "my kits has a blank in its name")] if kits else []),
+    ):
+        assert main([what, str(PATH), *kits, *arguments]) == 2
+        assert says in capsys.readouterr().err

@@ -12,8 +12,10 @@ import torch
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import Data
+from fedlib.files import ROOT
 from fedlib.machines.experiment import load, pool_of
 from fedlib.machines.local import in_one_process
+from fedlib.machines.model import read_model
 from fedlib.notebook.profiles import read_result
 
 PATH, SUMS = (Path(__file__).with_name(name) for name in ("shapes.py", "poisson.py"))
@@ -74,3 +76,32 @@ def test_a_round_of_sums_in_the_simulator_equals_one_process(tmp_path):
     assert read_result(tmp_path / "result.json")["metrics"]["traffic"] == {
         "messages": 12, "down": 3 * 21 * 8, "up": rows * 22 * 8 + 2 * 5 * 8,
     }  # fmt: skip
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Three tables in a folder that is named from where one stands; FLARE's processes stand elsewhere."""
+    (tmp_path / "my tables").mkdir()
+    for k in range(3):
+        rows = "".join(f"{x},{x * k},{x + k}\n" for x in range(10))
+        (tmp_path / "my tables" / f"client-{k}.csv").write_text(f"x1,x2,y\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+def test_tables_in_a_relative_folder_are_found_and_the_model_is_the_same(tables):
+    own, models = str(ROOT / "experiments/own_csv.py"), []
+    for engine in ("local", "flare"):
+        done = command("simulate", own, "--engine", engine, "--rounds", "2", "--folder", engine, FEDLIB_CSV="my tables")
+        assert done.returncode == 0, done.stdout + done.stderr
+        models.append(read_model(tables / engine)(np.array([[1.0, 2.0]])))
+    assert models[0] == models[1]
+
+
+@pytest.mark.fault("clear error")
+def test_the_last_line_says_what_was_wrong_at_a_site(tables):
+    own = str(ROOT / "experiments/own_csv.py")
+    done = command("simulate", own, "--engine", "flare", "--folder", "results", FEDLIB_CSV="none")
+    assert done.returncode == 2
+    assert f"there is no file {tables / 'none' / 'client-0.csv'}" in done.stderr.strip().splitlines()[-1]

@@ -8,7 +8,11 @@ import ipywidgets
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional
 
+from fedlib.federated.experiment import Data, Experiment
+from fedlib.models.networks import mlp
 from fedlib.notebook import live, live_views
 from fedlib.notebook import player as module
 from fedlib.notebook.live import MIXING, SERVERS
@@ -224,3 +228,43 @@ def test_every_mixing_and_server_goes(mixing):
         together = (averaged.done.after[:3] == averaged.done.after[0]).all()
         assert together == (mixing != "no one")  # on a ring of three all are neighbours
         live_views.view(live_views.experiment_scene, training, averaged, {})
+
+
+def labels(**changes) -> Experiment:
+    """Two classes, whole numbers, and no curve that could be drawn."""
+    x = torch.linspace(-1, 1, 24)[:, None]
+    pool = {"x": x, "label": (x[:, 0] > 0).long()}
+
+    def loss(predict, batch):
+        return (batch["w"] * functional.cross_entropy(predict(batch["x"]), batch["label"], reduction="none")).sum()
+
+    def evaluate(predict, test):
+        wrong = (predict(test["x"]).argmax(1) != test["label"]).float()
+        return {"error": 100 * wrong.mean(), "loss": functional.cross_entropy(predict(test["x"]), test["label"])}
+
+    owners = [np.arange(12), np.arange(12, 24)]
+    made = Experiment(
+        "labels",
+        mlp((1, 8, 2), nn.Tanh),
+        loss=loss,
+        data=lambda level, seed: Data(pool, owners, pool),
+        evaluate=evaluate,
+    )
+    return made._replace(**changes)
+
+
+@pytest.mark.parametrize("answer", [None, lambda predict, test: predict(test["x"])], ids=["no answer", "no truth"])
+def test_an_experiment_without_a_curve_shows_weights_and_errors(answer):
+    made = live.live(labels(answer=answer), level=[1, 2], rule=["FedAvg", "SCAFFOLD"])
+    before = made.picture.value
+    made.player.step()
+    made.player.thread.join()
+    assert made.picture.value != before and made.picture.value.startswith(b"\x89PNG")
+    assert "round 1, averaged; mean errors: federated" in made.picture.alt and "curve" not in made.picture.alt
+    made.player.stop()
+
+
+@pytest.mark.fault("clear error")
+def test_an_experiment_without_errors_says_that_they_are_missing():
+    with pytest.raises(ValueError, match="labels has no evaluate"):
+        live.live(labels(evaluate=None), level=[1, 2])

@@ -134,6 +134,15 @@ def test_every_matrix_has_its_line():
         np.testing.assert_allclose(line.get_ydata(), matrix[order], rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_a_network_may_have_any_number_of_matrices(n):
+    values = np.random.default_rng(0).uniform(1, 2, (2, 3, n))
+    coords = W1 | {"seed": [0, 1], "matrix": np.arange(1, n + 1)}
+    one = xarray.DataArray(values, coords, ["seed", "level", "matrix"], "own", {"level": "n"})
+    fig = divergence_against_level({"own": one})
+    assert len({line.get_color() for line in fig.axes[0].lines if not line.get_label().startswith("_")}) == n
+
+
 def test_panels_in_rows_of_three():
     fig, axes = panels_of(QUICK)
     assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)

@@ -4,12 +4,13 @@ import re
 import subprocess
 import sys
 import warnings
+from ast import literal_eval
 from itertools import combinations
 
 import nbformat
 import numpy as np
 import pytest
-from matplotlib import rcParams
+from matplotlib import rc_context, rcParams
 from matplotlib.colors import to_rgb
 
 from fedlib.files import ROOT
@@ -146,3 +147,23 @@ def test_clients_can_be_seen_on_white_and_have_a_second_sign():
         assert 1.05 / (TO_XYZ[1] @ linear(color) + 0.05) >= 3, color
     n = len(style.CLIENTS)
     assert len({str(dash) for dash in style.DASHES}) == len({*style.MARKERS}) == n
+
+
+def test_a_matplotlibrc_of_the_user_s_own_is_no_style_of_the_project(tmp_path, monkeypatch):
+    with rc_context():
+        style.use()
+        ours = rcParams.copy()
+    (tmp_path / "matplotlibrc").write_text(
+        "text.usetex: True\nlines.linewidth: 9\naxes.grid: True\nfont.family: serif\n"
+    )
+    monkeypatch.setenv("MATPLOTLIBRC", str(tmp_path / "matplotlibrc"))
+    code = """if True:
+        from matplotlib import rcParams
+        from fedlib.notebook import style
+        assert rcParams["text.usetex"]
+        style.use()
+        print({name: repr(value) for name, value in rcParams.copy().items() if name != "backend"})
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    theirs = literal_eval(done.stdout)
+    assert {name: value for name, value in theirs.items() if value != repr(ours[name])} == {}

@@ -78,3 +78,12 @@ def test_percent_is_relative_l2_of_all_numbers():
     assert percent(prediction, truth) == pytest.approx(20)
     one = relative_l2(torch.as_tensor(prediction.ravel()), torch.as_tensor(truth.ravel()))
     assert percent(prediction, truth) == pytest.approx(100 * one.item())
+
+
+def test_small_integers_do_not_wrap_around():
+    one, other = np.array([200, 10], np.uint8), np.array([100, 250], np.uint8)
+    assert (
+        percent(one, other)
+        == pytest.approx(percent(one.astype(float), other.astype(float)))
+        == pytest.approx(96.6, abs=0.1)
+    )

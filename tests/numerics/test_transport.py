@@ -353,3 +353,44 @@ def test_who_sends_what_to_whom_in_fedwad():
         assert sent == [
             ("server", client, "xi", 4.0), (client, "server", "eta", eta), (client, "server", "W(own, eta)", W),
         ]  # fmt: skip
+
+
+CLOUDS = np.array([[100, 0], [110, 0]]), np.array([[200, 0], [250, 3]])
+HALF = np.full(2, 0.5)
+
+
+@pytest.mark.parametrize("kinds", [("float64", "uint8"), ("uint8", "uint8"), ("int16", "uint8"), ("float32", "int8")])
+def test_clouds_of_small_numbers_are_those_of_the_same_numbers(kinds):
+    clouds = [c % 100 if "int8" in kinds else c for c in CLOUDS]
+    small = [Measure(c.astype(kind), HALF) for c, kind in zip(clouds, kinds, strict=True)]
+    exact = [Measure(c.astype(float), HALF) for c in clouds]
+    assert wasserstein(*small) == pytest.approx(wasserstein(*exact)) and wasserstein(*small) > 20
+    for p, t, whole in ((2, 0.5, True), (1, 0, False), (2, 1, False)):
+        one, other = (interpolant(*pair, t, p, whole).x for pair in (small, exact))
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    start = np.array([[50.0, 1.0], [70.0, 0.0]])
+    one, other = (federated_barycenter(pair, start, 3) for pair in (small, exact))
+    np.testing.assert_allclose(one.Q, other.Q, rtol=1e-6)
+    np.testing.assert_allclose(
+        barycentric_map(*(m.x for m in small)), barycentric_map(*(m.x for m in exact)), rtol=1e-6
+    )
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (Measure(CLOUDS[0], np.array([3, 1])), "smallest 1, sum 4; .* divide counts by their sum"),
+        (Measure(CLOUDS[0], np.array([1.0, 0.0])), "smallest 0, sum 1; .* leave out what weighs nothing"),
+        (Measure(CLOUDS[0], np.array([1.5, -0.5])), "smallest -0.5"),
+        (Measure(CLOUDS[0], np.full(3, 1 / 3)), r"weights of shape \(3,\) for 2 atoms"),
+        (Measure(CLOUDS[0], np.array([np.nan, 1])), "weights of shape"),
+        (Measure(np.array([[0.0, np.nan], [1.0, 1.0]]), HALF), "1 of 2 atoms are not finite"),
+    ],
+)
+def test_weights_that_are_no_shares_are_refused(measure, message):
+    good = Measure(CLOUDS[1], HALF)
+    for call in (wasserstein, plan, interpolant):
+        for pair in ((measure, good), (good, measure), (measure, measure)):
+            with pytest.raises(ValueError, match=message):
+                call(*pair)

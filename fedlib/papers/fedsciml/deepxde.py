@@ -10,7 +10,7 @@ FILE = folder_of("deepxde", "paper") / "seeds.json"
 
 def stored() -> dict:
     """The committed comparison."""
-    return json.loads(FILE.read_text())
+    return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 HEADER = ("problem", "n", "steps, of the paper's", "DeepXDE, median (range), %", "ours", "p, KS", "p, MW")

@@ -49,12 +49,28 @@ def linear_map(results: Mapping[str, History | xarray.Dataset]) -> Verdict:
     return bool(ours.max() < least), f"at most {ours.max():.3f} %, the best network {least:.3f} %"
 
 
+def points(sums: str, within: float):
+    """With twelve sines and with more, the attack finds every point of these sums, in every seed."""
+
+    def claim(results: Mapping[str, History | xarray.Dataset]) -> Verdict:
+        leak = results["leak"]
+        off = leak.off.sel(sums=sums, m=leak.m >= 12)
+        if not off.size:
+            return None, ""
+        worst = float(off.max())
+        return worst < within, f"off by at most {worst:.0e}, {leak.sizes['seed']} seeds"
+
+    return claim
+
+
 CLAIMS = {
     "fedsciml.target.sums.equal": (equal, ["partitions"]),
     "fedsciml.target.sums.levels": (same_at_all_levels, ["one_round_poisson"]),
     "fedsciml.target.sums.poisson": (better("poisson"), ["one_round_poisson"]),
     "fedsciml.target.sums.helmholtz": (better("helmholtz"), ["one_round_helmholtz"]),
     "fed-deeponet.target.sums.linear": (linear_map, ["pendulum"]),
+    "fedsciml.target.sums.client": (points("one client", 1e-6), ["leak"]),
+    "fedsciml.target.sums.total": (points("total", 1e-3), ["leak"]),
 }
 """Id of data/claims.yaml -> (claim, what it needs)."""
 

@@ -1,4 +1,4 @@
-"""Figures of notebook 13: error against rounds, bytes and levels; four problems; error bars; the price."""
+"""Figures of notebook 13: error against rounds, bytes and levels; four problems; error bars; what sums tell."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,11 @@ from typing import NamedTuple
 
 import ipywidgets
 import numpy as np
-import torch
 import xarray
 from matplotlib.figure import Figure
 
-from ....federated import sums
-from ....federated.experiment import data_of, of_each
+from ....federated.experiment import of_each
 from ....federated.history import History
-from ....federated.partitions import private
 from ....federated.rules import RULES
 from ....notebook.pictures import seeds_and_median
 from ....notebook.profiles import FIGURES
@@ -22,11 +19,8 @@ from ....notebook.style import CLIENTS, COLORS, panels
 from ....notebook.trainings import calls_of
 from ....notebook.widgets import explore, slider
 from ... import stored
-from ...fedsciml.forward import problem as forward
 from . import problem
 from .problem import RULES as BEST
-from .problem import error as error_of
-from .problem import start, with_sines
 
 TITLES = {"poisson": "Poisson", "helmholtz": "Helmholtz"}
 IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
@@ -37,7 +31,8 @@ SUMS = COLORS["centralised"]  # what sums give is the centralised solution
 
 
 class Way(NamedTuple):
-    """A way to learn together. error (%) [round, level, seed]; bytes [round, level] that a client has sent by then."""
+    """A way to learn together. error (%) [round, level, seed]; bytes [round, level] that a client has sent by then, of
+    one round also for the features that cross-validation did not choose."""
 
     label: str
     error: xarray.DataArray
@@ -64,7 +59,8 @@ def ways(name: str, results: Mapping[str, History | xarray.Dataset]) -> list[Way
         style = {"color": COLORS["other"], "lw": 2.5}
         made.append(Way("Gauss-Newton", newton.error, newton.bytes.isel(seed=0, drop=True), style))
     once = results[f"one_round_{name}"]
-    of_one = (values.expand_dims("round").assign_coords(round=[1]) for values in (once.error, once.bytes.mean("seed")))
+    sent = xarray.DataArray([problem.bytes_of_all(name, n, once) for n in once.level.values], {"level": once.level})
+    of_one = (values.expand_dims("round").assign_coords(round=[1]) for values in (once.error, sent))
     made.append(Way("one round of sums", *of_one, {"color": SUMS, "marker": "*", "ms": 13, "ls": ""}))
     return made
 
@@ -168,7 +164,7 @@ class Place(NamedTuple):
     way: str
     error: np.ndarray
     rounds: int
-    bytes: float  # that a client sends up, in all
+    bytes: float  # that a client sends up, in all; of sums also for the features that were not chosen
     seconds: float | None = None
 
 
@@ -194,7 +190,8 @@ def places(results: Mapping[str, History | xarray.Dataset]) -> list[Place]:
     )
     if "allen_cahn" in results:
         best = chosen(results["allen_cahn"], ("waves", "degree"))
-        rounds, sent, seconds = (float(best[what]) for what in ("rounds", "bytes", "seconds"))
+        rounds, seconds = (float(best[what]) for what in ("rounds", "seconds"))
+        sent = float(results["allen_cahn"].bytes.sum())
         label = "sums, in windows of time"
         of.append(Place("Allen-Cahn, 2 pieces", label, best.error.values.ravel(), int(rounds), sent, seconds))
     pendulum = committed("01_pendulum")["metrics"]["mean_error_percent"]
@@ -203,7 +200,7 @@ def places(results: Mapping[str, History | xarray.Dataset]) -> list[Place]:
     of.append(Place(title, "all data in one place", np.array(pendulum["centralised, same passes"]), 0, 0.0))
     if "pendulum" in results:
         best = chosen(results["pendulum"], ("inputs", "degree"))
-        sent, seconds = float(best.bytes.mean()), float(best.seconds.mean())
+        sent, seconds = float(results["pendulum"].bytes.mean("seed").sum()), float(best.seconds.mean())
         of.append(Place(title, "one round of sums", best.error.values.ravel(), 1, sent, seconds))
     return of
 
@@ -294,7 +291,7 @@ MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error 
 
 def message_rows() -> list[list[str]]:
     """Rows of MESSAGES, as tools/sums_on_machines.py has counted them: all sites, of Poisson in four pieces."""
-    counts = json.loads((FIGURES / problem.NOTEBOOK / "machines.json").read_text())["flare"]
+    counts = json.loads((FIGURES / problem.NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
     return [
         [
             way, f"{of['rounds']:,}", f"{of['messages']:,}", *(f"{of[what] / 1000:,.1f}" for what in ("down", "up")),
@@ -343,52 +340,29 @@ def heads(of: Mapping[str, xarray.Dataset]) -> Figure:
     return fig
 
 
-# the price
+# what sums tell
 
 
-def told(features: Sequence[int] = (12, 60), scale: float = 6.0, level: int = 8) -> Figure:
-    """What a client's sums tell of its points: how far features at x are from those that it has seen.
-
-    J^T J of n points has rank n: the row J(x) of a point lies in its range if x is one of them. Each panel has another
-    number of features.
-    """
-    fig, axes = panels(len(features), 1, size=(6.4, 1.9))
-    x = torch.linspace(0, torch.pi, 1001, dtype=torch.float64)[:, None]
-    for ax, m in zip(axes[:, 0], features, strict=True):
-        distance, experiment, data = scan(m, scale, level, x)
-        shard = private(data.owners)[0]
-        ax.plot(
-            x[:, 0],
-            np.maximum(distance, 1e-12),
-            color=SUMS,
-            label=f"what the server computes from client 1's message, {m} sines",
-        )
-        ax.plot(data.pool["x"][shard, 0], np.full(len(shard), 2.0), "v", ms=5, color=CLIENTS[0], label="its points")
-        solution = sums.one_round(experiment, data, start(experiment))
-        e = error_of(experiment, solution.step, data.test)
-        ax.set(yscale="log", ylabel="distance", xlim=(0, np.pi), ylim=(1e-13, 10))
-        ax.set_title(f"{m} sines, {len(shard)} points: error {e:.2g} %", fontsize=9)
-    axes[-1, 0].set_xlabel("x")
-    axes[-1, 0].legend(fontsize=7, loc="lower right")
+def told(leak: xarray.Dataset) -> Figure:
+    """Error of the solution, and how far the attack on its sums is off, against the number of sines; see
+    ``problem.points_of_sums``. Dots are seeds, lines medians; hollow: fewer independent products than points."""
+    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
+    seeds_and_median(left, leak.m.values, leak.error.values.T, "", color=SUMS, marker="D")
+    left.set(ylabel="error (%)", title="what few sines cost")
+    looks = {"one client": (0.96, CLIENTS[0], "o", "one client's sums"), "total": (1, SUMS, "D", "the total of both"),
+             "total, random": (1.04, COLORS["other"], "s", "a total of random points")}  # fmt: skip
+    for n, (sums, (aside, color, marker, words)) in zip(leak.points, looks.items(), strict=True):
+        m, off = aside * leak.m, leak.off.sel(sums=sums)
+        right.plot(m, off.median("seed"), color=color, lw=1)
+        right.plot(m, off.where(leak.products >= n), marker, ms=4, color=color)
+        right.plot(m, off.where(leak.products < n), marker, ms=4, color=color, mfc="w")
+        right.plot([], [], marker, ms=4, color=color, label=f"{words}: {n} points")
+    right.plot([], [], "o", ms=4, color="0.4", mfc="w", label="fewer products than points")
+    right.set(ylabel="worst point off by", title="what the server makes of it", ylim=(1e-15, 1e9))
+    right.legend(fontsize=7, loc="upper right")
+    for ax in (left, right):
+        ax.set(xscale="log", yscale="log", xlabel="sines")
+        ax.set_xticks(leak.m.values, leak.m.values, fontsize=8)
+        ax.minorticks_off()
+    right.set_yticks([1e-15, 1e-10, 1e-5, 1])
     return fig
-
-
-def scan(m: int, scale: float, level: int, x: torch.Tensor):
-    """Distance [T] of the rows J(x) from the range of client 1's J^T J, relative to their length."""
-    experiment = with_sines("poisson", m, scale, 0)
-    data = data_of(experiment, level)
-    message = sums.statistics(experiment, sums.parts(data)[0], start(experiment))
-    V = sums.spectrum(message).V
-    J = sums.rows(experiment, everywhere(x), start(experiment))[:, :-1]
-    J = J / J.norm(dim=1, keepdim=True)
-    return (J - J @ V @ V.T).norm(dim=1).numpy(), experiment, data
-
-
-def everywhere(x: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Poisson's equation at any points [T, 1]; f does not matter to J."""
-    equation = forward.pinn(
-        "", (1, 1), "x", ("xx",), operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
-        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0],
-        points=lambda level: (x, [np.arange(len(x))]), test=x.numpy(), rounds=1,
-    )  # fmt: skip
-    return dict(equation.data(2, 0).pool)

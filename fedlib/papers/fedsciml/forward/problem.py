@@ -5,26 +5,22 @@ An equation is a function of a dozen lines that returns an ``Experiment``. To ad
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from itertools import product
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ....federated.batches import Local
-from ....federated.experiment import Data, Experiment, data_of, halved, of_each, under
-from ....federated.heterogeneity import mean_pairwise_w1
+from ....federated.experiment import Experiment, data_of, halved, of_each, under
 from ....federated.history import History
-from ....federated.partitions import halton, hammersley, index_rule, owned, per_client, private
+from ....federated.partitions import halton, hammersley, index_rule, owned, per_client
+from ....federated.pinn import Equation, as_points, pinn
 from ....federated.rules import RULES
-from ....models.jets import VALUE_ONLY, Jet, JetNet, Sine, closed, function_jet, product_rule
-from ....models.jets import product as jet_product
-from ....models.networks import glorot_uniform, mlp
+from ....models.jets import Sine
 from ....notebook import settings
 from ....notebook.run import Run
 from ....notebook.trainings import Call
-from ....numerics.metrics import relative_l2
 from ....numerics.solutions import allen_cahn_reference
 
 NOTEBOOK = "05_pinn_forward"
@@ -45,86 +41,6 @@ ONLY_CODE = {"poisson": (2, 4)}
 """Levels that the authors' code has and the paper does not: no verdict on the paper rests on them."""
 
 
-def pinn(
-    name: str, widths: Sequence[int], coordinates: str, derivatives: Sequence[str], *, operator: Callable, f: Callable,
-    g: Callable, b: Callable, solution: Callable, points: Callable, test: np.ndarray, rounds: int,
-    shared: np.ndarray | None = None, activation: Callable[[], nn.Module] = nn.Tanh, cut: int = 1,
-    level: str = "subdomains n", ends: np.ndarray | None = None, end_terms: Callable[[Jet], Tensor] | None = None,
-) -> Experiment:  # fmt: skip
-    """A physics-informed network for A[u] = f with the boundary and initial conditions built in: u = g + b N.
-
-    N is the network, g satisfies the conditions, and b vanishes where they hold. g, b and f are fixed functions, so
-    their jets at the points are data of the pool, and a step computes the jet of N only.
-
-    Args:
-        widths, activation: of N. coordinates: a letter per input, e.g. "xt". derivatives: channels that A needs.
-        operator: jet of u -> A[u]. f, g, b, solution: torch functions of the points [n, d] -> [n].
-        points: level -> (points [N, d], an index array per client). shared: points [S, d] that every client has, too.
-        test: where the error is measured [T, d]. cut: how many leading coordinates the partition cuts.
-        ends, end_terms: points [n, d], and operators [c, n] of soft conditions there that every client knows.
-    """
-    rules, shared = {channel: product_rule(channel) for channel in closed(derivatives)}, as_points(shared, coordinates)
-    points = cache(points)
-
-    @cache  # by identity of x: levels with the same points share their tensors
-    def known(x: Tensor) -> dict[str, Tensor]:
-        """What the equation says at points [n, d]: f [n], and the jets of g and b as columns [n, channels]."""
-        x = torch.cat([x, shared])
-        jets = {c: function_jet(of, x, derivatives, coordinates) for c, of in (("g", g), ("b", b))}
-        return {"x": x, "f": f(x), **{c: torch.stack(list(jet.values()), 1) for c, jet in jets.items()}}
-
-    @cache
-    def tested() -> dict[str, Tensor]:
-        x = as_points(test, coordinates)
-        at = {"u": solution(x)} | {c: v[: len(x)] for c, v in known(x).items()}
-        return {c: v.float() for c, v in at.items()}
-
-    def data(level, seed: int) -> Data:
-        x, owners = points(level)
-        everybodys = len(x) + np.arange(len(shared))
-        return Data(known(x), [np.concatenate([shard, everybodys]) for shard in owners], tested())
-
-    def jet_of_u(network: Jet, at: Mapping[str, Tensor]) -> Jet:
-        """The jet of u = g + b N, from that of N, by the product rule."""
-        jet_g, jet_b = (dict(zip(rules, at[c].unbind(-1), strict=True)) for c in "gb")
-        bN = jet_product(jet_b, Jet((c, v[:, 0]) for c, v in network.items()), rules)
-        return Jet((c, jet_g[c] + bN[c]) for c in rules)
-
-    def residuals(predict, batch) -> Tensor:
-        """A[u] - f at the points, and beside it the soft conditions, the same ones in every row: weights sum to 1."""
-        r = operator(jet_of_u(predict(batch["x"]), batch)) - batch["f"]
-        if ends is None:
-            return r[:, None]
-        at = {c.removeprefix("end_"): v for c, v in batch.items() if c.startswith("end_")}
-        conditions = end_terms(jet_of_u(predict(at["x"]), at)).ravel()
-        return torch.cat([r[:, None], conditions.expand(len(r), -1)], 1)
-
-    def answer(predict, at) -> Tensor:
-        """u = g + b N, without derivatives."""
-        return at["g"][:, 0] + at["b"][:, 0] * predict(at["x"], VALUE_ONLY)[:, 0]
-
-    def evaluate(predict, at) -> dict[str, Tensor]:
-        """Relative L2 error (%)."""
-        return {"error": 100 * relative_l2(answer(predict, at), at["u"])}
-
-    def distance(of: Data) -> float:
-        """W1 between the clients' own points: clients that differ along the cut axes only have it in those alone, for
-        a projection is a lower bound, and moving along the axes a plan that reaches it."""
-        return mean_pairwise_w1([of.pool["x"][shard, :cut].numpy() for shard in private(of.owners)])
-
-    soft = {} if ends is None else {c: v[: len(ends)] for c, v in known(as_points(ends, coordinates)).items()}
-    return Experiment(
-        name, JetNet(mlp(widths, activation), coordinates, derivatives), residuals, data=data, evaluate=evaluate,
-        rounds=rounds, local=Local(5), lr=1e-3, init=glorot_uniform, constants={f"end_{c}": v for c, v in soft.items()},
-        answer=answer, coordinates=coordinates, level=level, distance=distance,
-    )  # fmt: skip
-
-
-def as_points(x: np.ndarray | None, coordinates: str) -> Tensor:
-    """Points [n, d] in float64."""
-    return torch.as_tensor(np.empty((0, len(coordinates))) if x is None else x, dtype=torch.float64)
-
-
 def distances(experiment: Experiment, levels: Sequence[int]) -> dict[int, float]:
     """W1 of the clients' own points at some levels, the coarsest partition first; ValueError if one does not fit."""
     return {level: experiment.distance(data_of(experiment, level)) for level in sorted(set(levels))}
@@ -138,13 +54,16 @@ def tensor_grid(*axes: np.ndarray) -> np.ndarray:
 def poisson(n: int = 32) -> Experiment:
     """-u'' = sum_{i <= 4} i sin(i x) + 8 sin(8 x) on [0, pi], u(0) = 0, u(pi) = pi (FedSciML, Section 5.2)."""
     x = as_points(np.linspace(0, np.pi, n)[:, None], "x")
-    return pinn(
-        "Poisson", (1, 20, 20, 20, 1), "x", ("xx",),
+    equation = Equation(
         operator=lambda u: -u["xx"],
         f=lambda x: sum(i * (i * x[:, 0]).sin() for i in (1, 2, 3, 4, 8)),
         g=lambda x: x[:, 0],
         b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(),
         solution=lambda x: x[:, 0] + sum((i * x[:, 0]).sin() / i for i in (1, 2, 3, 4, 8)),
+        derivatives=["xx"],
+    )
+    return pinn(
+        "Poisson", equation, (1, 20, 20, 20, 1), "x",
         points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
         test=np.linspace(0, np.pi, 100)[:, None], rounds=1000,
     )  # fmt: skip
@@ -176,13 +95,16 @@ def helmholtz(k0: float = 4 * np.pi, side: int = 24, boundary: int = 96) -> Expe
     along = np.linspace(0, 1, boundary // 4, endpoint=False)
     frame = np.concatenate([[(z, 0), (1, z), (1 - z, 1), (0, 1 - z)] for z in along]) if boundary else None
     inner = np.arange(1, 61) / 61
-    return pinn(
-        "Helmholtz", (2, 64, 64, 64, 1), "xy", ("xx+yy",), activation=Sine,
+    equation = Equation(
         operator=lambda u: -u["xx+yy"] - k0**2 * u[""],
         f=lambda x: k0**2 * solution(x),
         g=lambda x: 0 * x[:, 0],
         b=lambda x: x[:, 0] * (1 - x[:, 0]) * x[:, 1] * (1 - x[:, 1]),
         solution=solution,
+        derivatives=["xx+yy"],
+    )
+    return pinn(
+        "Helmholtz", equation, (2, 64, 64, 64, 1), "xy", activation=Sine,
         points=points, shared=frame, cut=2, level="blocks per axis", test=tensor_grid(inner, inner), rounds=2000,
     )  # fmt: skip
 
@@ -213,13 +135,16 @@ def allen_cahn(
     t = 1 - np.arange(boundary // 2) / max(1, boundary // 2)  # t = 0 belongs to the initial line
     sides, start = tensor_grid(np.array([-1.0, 1.0]), t), tensor_grid(np.linspace(-1, 1, initial), np.zeros(1))
     two = clients == 2
-    return pinn(
-        f"Allen-Cahn, {clients} clients", (2, 64, 64, 64, 1), "xt", ("t", "xx"), activation=activation,
+    equation = Equation(
         operator=lambda u: u["t"] - d * u["xx"] + k * (u[""] ** 3 - u[""]),
         f=lambda x: 0 * x[:, 0],
         g=lambda x: x[:, 0] ** 2 * (torch.pi * x[:, 0]).cos(),
         b=lambda x: x[:, 1] * (1 - x[:, 0] ** 2),
         solution=lambda x: allen_cahn_reference(x, d, k),
+        derivatives=["t", "xx"],
+    )
+    return pinn(
+        f"Allen-Cahn, {clients} clients", equation, (2, 64, 64, 64, 1), "xt", activation=activation,
         points=line_pieces if two else slabs, shared=np.concatenate([sides, start]) if two else None,
         test=tensor_grid(np.linspace(-1, 1, 201), np.linspace(0, 1, 101)), rounds=10_000,
     )  # fmt: skip
@@ -231,13 +156,16 @@ def euler_beam(n: int = 50, share: bool = True) -> Experiment:
     (The authors' journal code; its points are not published, here n equispaced inner ones. share: both ends, too.)
     """
     x = as_points(np.arange(1, n + 1)[:, None] / (n + 1), "x")
-    return pinn(
-        "Euler beam", (1, 20, 20, 20, 1), "x", ("xxxx",),
+    equation = Equation(
         operator=lambda u: u["xxxx"],
         f=lambda x: -torch.ones_like(x[:, 0]),
         g=lambda x: 0 * x[:, 0],
         b=lambda x: x[:, 0] ** 2,
         solution=lambda x: (-(x**4) / 24 + x**3 / 6 - x**2 / 4)[:, 0],
+        derivatives=["xxxx"],
+    )
+    return pinn(
+        "Euler beam", equation, (1, 20, 20, 20, 1), "x",
         points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
         ends=np.array([[1.0]]), end_terms=lambda u: torch.stack([u["xx"], u["xxx"]]),
         shared=np.array([[0.0], [1.0]]) if share else None, test=np.arange(1, 101)[:, None] / 101, rounds=1000,

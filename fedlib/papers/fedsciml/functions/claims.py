@@ -48,7 +48,7 @@ def judged(errors: Errors, divergences: Errors, solutions: Mapping[str, Solved],
     if "line" in errors:
         verdicts |= on_the_line(errors["line"], solutions["line"])
     if square:
-        verdicts |= {"fig5.fall": fall(square), "fig5.better": better_at_the_ends(square)}
+        verdicts |= {"fig5.better": better_at_the_ends(square)}
     if there := {name: solutions[name] for name in SQUARE if name in solutions}:
         verdicts |= errs_elsewhere(there)
     if blocks := newest(errors, BLOCKS):
@@ -213,12 +213,6 @@ def in_words(halves: list[tuple[float, float]]) -> str:
 # Figs. 5 and 6
 
 
-def fall(square: Errors) -> Verdict:
-    """From the coarsest to the finest level the federated error falls by more than ten."""
-    falls = {name: federated(of)[0] / federated(of)[-1] for name, of in square.items()}
-    return all(v > 10 for v in falls.values()), ", ".join(f"{name} {v:.1f}" for name, v in falls.items())
-
-
 def better_at_the_ends(square: Errors) -> Verdict:
     """The federation is better than either client alone at the coarsest and at the finest level."""
     ends = [(name, federated(of)[i], best(of)[i]) for name, of in square.items() for i in (0, -1)]
@@ -295,7 +289,7 @@ PANELS = (
           ("fedsciml.fig4c.alone", "fedsciml.fig4c.better", "fedsciml.fig4c.wave")),
     Panel("Fig. 4C right", "section 1, answer_100", "100 subdomains; drawn: one seed",
           ("fedsciml.q3.function", "fedsciml.q3.function.alone")),
-    Panel("Fig. 5A", "B3, error_slabs", SLABS, ("fedsciml.q1.square", "fedsciml.q2.square", "fedsciml.fig5.fall")),
+    Panel("Fig. 5A", "B3, error_slabs", SLABS, ("fedsciml.q1.square", "fedsciml.q2.square")),
     Panel("Fig. 5B", "B2, divergence", SLABS, ("fedsciml.q4.square",)),
     Panel("Fig. 5C, D, E", "B3, slabs_coded_coarse and _fine", "2 and 50 slabs; drawn: one seed",
           ("fedsciml.fig5.better", "fedsciml.fig5.missing.coarse", "fedsciml.fig5.missing.fine")),

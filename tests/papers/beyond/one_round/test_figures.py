@@ -9,7 +9,7 @@ from fedlib.papers.beyond.one_round import claims, figures, live, problem
 from ....conftest import assert_redraws_fast, assert_starts_at_and_follows, every_move
 
 NAMES = ["one_round_poisson", "one_round_helmholtz", "newton_poisson", "heads_poisson", "allen_cahn", "pendulum",
-         "error_bars", "partitions"]  # fmt: skip
+         "error_bars", "partitions", "leak"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +55,29 @@ def test_claims_hold_on_what_is_stored(results):
     assert verdicts.keys() == claims.CLAIMS.keys() and all(holds for holds, _ in verdicts.values())
 
 
-def test_points_are_told_where_there_are_more_functions_than_points():
-    import torch
+def test_told_marks_where_products_are_fewer_than_points(results):
+    leak = results["leak"]
+    left, right = figures.told(leak).axes
+    assert all(ax.get_xscale() == ax.get_yscale() == "log" for ax in (left, right))
+    dots = lambda hollow: sum(  # noqa: E731
+        np.isfinite(line.get_ydata()).sum() for line in right.lines
+        if line.get_linestyle() == "None" and (line.get_markerfacecolor() == "w") == hollow
+    )  # fmt: skip
+    fewer = [(leak.products < n).sum().item() for n in leak.points]
+    assert dots(True) == sum(fewer) and dots(False) == 3 * leak.products.size - sum(fewer) and min(fewer) > 0
 
-    x = torch.linspace(0, torch.pi, 400, dtype=torch.float64)[:, None]
-    blind, _, _ = figures.scan(12, 6.0, 8, x)
-    told, _, data = figures.scan(60, 6.0, 8, x)
-    points = data.pool["x"][data.owners[0], 0].numpy()
-    assert blind.max() < 1e-8
-    drops = np.flatnonzero((told[1:-1] < told[:-2]) & (told[1:-1] < told[2:])) + 1
-    away = np.abs(x[drops, 0].numpy()[:, None] - points).min(1)
-    assert len(drops) >= 14 and away.max() < 0.02, "each drop is one of its points"
+
+def test_bytes_count_what_was_not_chosen(results):
+    """Of the chosen features alone they are those that were stored."""
+    for name in ("poisson", "helmholtz"):
+        once = results[f"one_round_{name}"]
+        chosen = once.sel(m=[once.attrs["chosen_m"]], scale=[once.attrs["chosen_scale"]])
+        for level in once.level.values.tolist():
+            assert problem.bytes_of_all(name, level, chosen) == once.bytes.sel(level=level).mean()
+            assert problem.bytes_of_all(name, level, once) > 4 * once.bytes.sel(level=level).mean()
+    sent = {place.problem: place.bytes for place in figures.places(results) if place.way.startswith(("one", "sums"))}
+    assert sent["Poisson, 8 pieces"] == 4 * (3136 + 6976 + 14656), "roots of 16 rows: 30, 60, 120 sines at four scales"
+    assert sent["Allen-Cahn, 2 pieces"] == results["allen_cahn"].bytes.sum()
 
 
 def test_live_the_sums_do_not_move_and_a_client_may_stay_away():

@@ -1,12 +1,14 @@
 """Claims are functions of arrays: each holds on an array that is made so, and fails on one that is not."""
 
+from importlib import reload
+
 import numpy as np
 import pytest
 import xarray
 
 from fedlib.federated.experiment import KINDS
 from fedlib.notebook.claims import known_claims
-from fedlib.papers.fedsciml.forward import claims
+from fedlib.papers.fedsciml.forward import claims, problem
 
 LEVELS = {"level": [6, 8, 32], "w1": ("level", [0.9, 0.4, 0.1])}
 FOUR = {"level": [6, 8, 16, 32], "w1": ("level", [0.9, 0.4, 0.2, 0.1])}
@@ -83,3 +85,10 @@ def test_verdicts_rest_on_the_papers_levels():
 @pytest.mark.parametrize("panel", [panel for panel in claims.PANELS if panel.claims], ids=lambda panel: panel.paper)
 def test_panels_name_claims_of_this_room(panel):
     assert set(panel.claims) <= set(claims.CLAIMS)
+
+
+def test_an_equation_of_one_s_own_has_no_claim_of_the_paper_s(monkeypatch):
+    monkeypatch.setitem(problem.LEVELS, "mine", (2, 4))
+    assert not {id for id in reload(claims).CLAIMS if id not in known_claims()}
+    mine = {"mine": errors([5, 4, 3])}
+    assert claims.judged(mine, {"mine": divergences([3, 2, 1])}) == {}

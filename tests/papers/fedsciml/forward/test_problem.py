@@ -229,11 +229,11 @@ def test_two_clients_of_allen_cahn_share_the_sides_at_rising_times_and_the_initi
     [
         (
             lambda: data_of(ALL["poisson"], 3),
-            "Poisson, subdomains n 3: 3 subdomains cannot be dealt evenly",
+            "Poisson, subdomains n 3, seed 0: 3 subdomains cannot be dealt evenly",
         ),
         (lambda: data_of(ALL["allen_cahn_3"], 2), "use a multiple of 3"),
         (lambda: problem.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),
-        (lambda: data_of(ALL["helmholtz"], 25), "blocks per axis 25: 25 blocks per axis: expected 2 to 24"),
+        (lambda: data_of(ALL["helmholtz"], 25), "blocks per axis 25, seed 0: 25 blocks per axis: expected 2 to 24"),
         (lambda: problem.distances(ALL["poisson"], [2, 3]), "3 subdomains cannot be dealt"),
         (lambda: solutions.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
     ],
