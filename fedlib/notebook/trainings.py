@@ -141,7 +141,8 @@ def call_of(settings: Mapping, levels: Sequence = (), seeds: Sequence[int] = ())
 
 def differs(stack: Stored, settings: Mapping) -> str:
     """The first setting in which a stored stack is another one, with both values; empty where it is the same."""
-    return difference(settings, completed(stack.settings, settings, stack.history.distinct.shape[1]))
+    P = 0 if "converted" in stack.about else stack.history.distinct.shape[1]  # what was converted has no models
+    return difference(settings, completed(stack.settings, settings, P))
 
 
 # files

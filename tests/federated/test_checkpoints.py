@@ -41,7 +41,7 @@ def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkey
     path = tmp_path / "new folder" / "state.pt"
     mine = Checkpoint(path, "mine")
     with pytest.raises(KeyboardInterrupt):
-        experiment(problem, stop_after=2, checkpoint=mine)  # in round 6, after five that were kept
+        experiment(problem, stop_after=3, checkpoint=mine)  # in round 6, after five that were kept; once before all
     assert [p.name for p in path.parent.iterdir()] == ["state.pt"]
     assert torch.load(path)["state"][0] == 5
     resumed = experiment(problem, checkpoint=mine)
@@ -132,3 +132,33 @@ def test_a_checkpoint_cannot_run_code(problem, tmp_path, capsys):
     with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
         experiment(problem, checkpoint=Checkpoint(path, "mine"))
     assert "owned" not in capsys.readouterr().out
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("change", [{"seed": 1}, {"loss": 1.001}, {"lr": 0.02}])
+def test_a_training_whose_first_round_has_other_losses_begins_anew(problem, tmp_path, change):
+    """Data, loss or start: what no key sees."""
+    net, loss, pool, shards = problem
+
+    def trained(checkpoint, seed=0, lr=0.01, **factor):
+        weighted = lambda predict, batch: factor.get("loss", 1) * loss(predict, batch)  # noqa: E731
+        return train(net, weighted, pool, [Federation(shards, seed=seed, lr=lr)], checkpoint=checkpoint, **plain)
+
+    plain = dict(rounds=3, local=Local(2), backend="eager")
+    mine = Checkpoint(tmp_path / "state.pt", "mine")
+    first = trained(mine)
+    with pytest.warns(
+        UserWarning, match=r"first round had the loss [\d.]+ of 0, client \d, and has [\d.]+ now: .* anew"
+    ):
+        other = trained(mine, **change)
+    assert torch.equal(other.theta, trained(None, **change).theta) and not torch.equal(other.theta, first.theta)
+    assert torch.equal(trained(mine, **change).theta, other.theta), "and its checkpoint is its own from then on"
+
+
+@pytest.mark.fault("survived")
+def test_a_time_that_is_over_keeps_what_was_done(problem, tmp_path):
+    whole, mine = experiment(problem), Checkpoint(tmp_path / "state.pt", "mine", until=0.0)
+    for done in range(1, 6):
+        with pytest.raises(checkpoints.OutOfTime, match=f"^{done} rounds are done"):
+            experiment(problem, checkpoint=mine)
+    assert torch.equal(experiment(problem, checkpoint=mine).theta, whole.theta)

@@ -19,7 +19,7 @@ from fedlib.federated.experiment import Experiment, Row, of_each, sweep
 from fedlib.federated.history import History, gathered
 from fedlib.files import ROOT
 from fedlib.models import jets
-from fedlib.notebook import missing, trainings
+from fedlib.notebook import missing, training_files, trainings
 from fedlib.notebook.trainings import (
     Call,
     Computed,
@@ -203,6 +203,16 @@ def test_a_call_is_written_down_and_comes_back():
     assert again.settings["activation"] is nn.Tanh and not difference(settings, settings_of(again))
     with pytest.raises(ValueError, match="cannot be written down"):
         settings_of(call(changes={"decay": lambda r: 1.0}))
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("figures/*/paper/trainings/*.nc")), ids=lambda file: file.stem)
+def test_no_stored_row_is_stale(file):
+    """What the code makes of a stack's own arguments has the settings under which its rows are stored."""
+    with training_files.reading(file) as tree:
+        if not tree.children:
+            return  # computed; tests/notebook/test_replay.py reads those
+    for stack in read(file):
+        assert not trainings.differs(stack, settings_of(call_of(stack.settings)))
 
 
 @pytest.mark.fault("clear error")
