@@ -80,7 +80,7 @@ def rounds_from(
     everyone, active = all(fed.fraction == 1 for fed in federations), None
     decays = any(fed.decay != 1 for fed in federations)
     while True:
-        if renewed and work.probe.moved():
+        if renewed and work.backend.anew and work.probe.moved():
             work, active = work._replace(backend=work.backend.anew()), None
         r, changed = state.round, active is None
         if changed or not everyone:
@@ -215,8 +215,8 @@ def beginning(work: Work, init: Callable) -> State:
     """The state before round 0. UserWarning where the network was trained already and its start is drawn anew."""
     if init is not kept and any(p.grad is not None or p._version > 1 for p in work.net.parameters()):
         warnings.warn(
-            "the network's parameters were changed after it was made, trained or loaded, but the start of a training is "
-            "drawn by init; init=kept (fedlib.federated.stack) begins with them as they are",
+            "the network's parameters were changed after it was made, trained or loaded, but the start of a training "
+            "is drawn by init; init=kept (fedlib.federated.stack) begins with them as they are",
             stacklevel=4,
         )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
