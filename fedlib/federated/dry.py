@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
@@ -24,7 +25,7 @@ HINTS = {
     'Say noise=(...), a shape: batch["noise"] [B, *noise] are fresh normal numbers for every point of every step',
     r"data-dependent control flow|\.item\(\)|dynamic shape": "it looks at a number (if, float, .item(), a mask as an "
     "index), which is another one for every client. Say torch.where(condition, a, b), and weights of 0",
-    r"requires_grad_\(\)|backward\(\) called|does not require grad|torch\.autograd|escaped from inside": "it asks "
+    r"requires_grad_\(\)|backward\(\) called|does not require grad|escaped from inside": "it asks "
     "autograd for derivatives. A JetNet (fedlib.models.jets) has them beside the values; or take torch.func (grad, "
     "jacrev, jvp) of a function of one point",
     r"data pointer|can't convert|__array__|numpy": "numpy cannot be used on its tensors. Say the same with torch",
@@ -79,16 +80,17 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
     versions = {name: x._version for name, x in (*batch.items(), *constants.items())}
     with explained("the loss", work), only_by_predict("the loss", net), torch.enable_grad():
         value = vmap(one)(params, batch)
+        for name, x in (*batch.items(), *constants.items()):
+            if x._version != versions[name]:
+                raise ValueError(
+                    f"the loss changes batch[{name!r}] in place, and with it the data of all coming steps; say "
+                    f"new = batch[{name!r}] - ..., or batch[{name!r}].clone() first"
+                )
         check_gradient(value, params, net)
         torch.autograd.grad(value.sum(), params.values(), materialize_grads=True)  # torch may know no backward
-    for name, x in (*batch.items(), *constants.items()):
-        if x._version != versions[name]:
-            raise ValueError(
-                f"the loss changes batch[{name!r}] in place, and with it the data of all coming steps; say "
-                f"new = batch[{name!r}] - ..., or batch[{name!r}].clone() first"
-            )
     probe = Probe(vmap(one), {name: x.detach() for name, x in params.items()}, batch)
-    if not same(value.detach(), probe.value):
+    value = value.detach()
+    if not same(value, probe.value):
         raise ValueError(f"{changed(value, probe.value)}. Random numbers are noise=(...), batch['noise']")
     return probe
 
@@ -141,7 +143,7 @@ def check_evaluate(work: Work, evaluate: Callable, test: Mapping[str, Tensor], c
 
 def first_batch(work: Work) -> dict[str, Tensor]:
     """Of the first step of the first clients that have points, [n, B, ...]."""
-    at_work = torch.zeros(len(work.sizes), dtype=torch.bool).numpy()
+    at_work = np.zeros(len(work.sizes), bool)
     at_work[work.sizes.nonzero()[0][:CLIENTS]] = True
     active = [at_work[a:b] for a, b in zip(work.starts, work.starts[1:], strict=False)]
     segment = next(iter(segments_in(work, turn_of(work, active, [False] * len(active)), 0, 0)))

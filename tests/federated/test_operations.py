@@ -232,6 +232,7 @@ def gradients(function):
     return of
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # torch has no fast way for several models
 @pytest.mark.parametrize("name", [*XLA, *TORCH])
 def test_an_operation_is_done_by_xla_as_by_torch_or_named_and_left_to_torch(name):
     function = (XLA | TORCH)[name]
