@@ -20,7 +20,7 @@ from fedlib.federated.rounds import play, prepared
 from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import draw_parameters, kept, load
 from fedlib.federated.train import train
-from fedlib.models.networks import mlp
+from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.streams import stream, torch_stream
 
 X = torch.linspace(-1, 1, 24)[:, None]
@@ -361,7 +361,7 @@ def residuals_of(name):
 def test_residuals_are_seen_to_be_pointwise_or_not(name, dtype):
     """Points in order and in disorder, which hides a mean better."""
     residuals, net = residuals_of(name)
-    theta = nn.utils.parameters_to_vector(net.parameters()).detach().to(dtype).expand(2, -1)
+    theta = 3 * draw_parameters(net, fan_in_uniform, torch_stream(0, "init")).to(dtype).expand(2, -1)
     for points in (POINTS, POINTS[torch.as_tensor(stream(0, "disorder").permutation(B))]):
         batch = {"x": points.to(dtype).expand(2, B, 1), "w": torch.full((2, B), 1 / B, dtype=dtype)}
         looked = xla.pointwise(net, with_constants(residuals, {"c": POINTS[:5].to(dtype)}), theta, batch)
