@@ -121,6 +121,28 @@ def padded(x, widths, value=0):
     return lax.pad(x, jnp.asarray(value, x.dtype), [(a, b, 0) for a, b in ends])
 
 
+def strided(x, shape, strides, first=0):
+    """A view of contiguous memory, as torch names the part that a slice in place has changed."""
+    return x.reshape(-1)[in_memory(shape, strides, first)]
+
+
+def strided_scatter(x, part, shape, strides, first=0):
+    """Contiguous memory with another such view."""
+    return x.reshape(-1).at[in_memory(shape, strides, first)].set(part).reshape(x.shape)
+
+
+def in_memory(shape, strides, first) -> np.ndarray:
+    """Where a view's numbers stand."""
+    return (first or 0) + sum((i * s for i, s in zip(np.indices(shape), strides, strict=True)), np.zeros(shape, int))
+
+
+def on_diagonal(x, part, offset=0, axis=0, other=1):
+    """x with another diagonal."""
+    x, rows = jnp.moveaxis(x, (axis, other), (-2, -1)), jnp.arange(part.shape[-1])
+    x = x.at[..., rows + max(0, -offset), rows + max(0, offset)].set(part)
+    return jnp.moveaxis(x, (-2, -1), (axis, other))
+
+
 def indexed(x, indices):
     """x at index arrays, one for each axis or None. Beyond its end, where torch raises an IndexError, there is NaN."""
     return x.at[tuple(slice(None) if i is None else i for i in indices)].get(mode="fill")
@@ -135,7 +157,7 @@ def put(x, indices, values, accumulate=False):
 def along(x, axis, index) -> list:
     """Indices of x for an index array that stands along one axis, and follows the others."""
     each = [jnp.arange(n).reshape([-1 if a == i else 1 for a in range(x.ndim)]) for i, n in enumerate(index.shape)]
-    return each[: axis % x.ndim] + [index] + each[axis % x.ndim + 1 :]
+    return [index if i == axis % x.ndim else other for i, other in enumerate(each)]
 
 
 def scatter(x, axis, index, values, accumulate=False):
@@ -218,6 +240,7 @@ TABLE = {name: getattr(jnp, name) for name in SAME + TWO} | {
     "rsqrt": lax.rsqrt,
     "sigmoid": jax.nn.sigmoid,
     "relu": jax.nn.relu,
+    "leaky_relu": lambda x, slope=0.01: jnp.where(x > 0, x, slope * x),
     "elu": lambda x, a=1, scale=1, inner=1: scale * jnp.where(x > 0, x, a * jnp.expm1(jnp.minimum(x, 0) * inner)),
     "gelu": lambda x, approximate="none": jax.nn.gelu(x, approximate == "tanh"),
     "hardtanh": lambda x, low=-1, high=1: jnp.clip(x, low, high),
@@ -238,6 +261,8 @@ TABLE = {name: getattr(jnp, name) for name in SAME + TWO} | {
     "sum": over(jnp.sum),
     "mean": over(jnp.mean),
     "var_mean": var_mean,
+    "var": lambda x, *axes, **kind: var_mean(x, *axes, **kind)[0],
+    "any": lambda x, axis=None, keep=False: jnp.any(x, axis if axis is None else within(x, axis), keepdims=keep),
     "amax": over(jnp.max),
     "amin": over(jnp.min),
     "copy": lambda x, new, non_blocking=False: jnp.broadcast_to(new, x.shape).astype(x.dtype),
@@ -251,6 +276,11 @@ TABLE = {name: getattr(jnp, name) for name in SAME + TWO} | {
     "expand": expand,
     "unsqueeze": jnp.expand_dims,
     "squeeze": lambda x, axes: x.reshape([n for i, n in enumerate(x.shape) if n > 1 or i not in within(x, axes)]),
+    "as_strided": strided,
+    "as_strided_scatter": strided_scatter,
+    "diagonal": jnp.diagonal,
+    "diagonal_scatter": on_diagonal,
+    "repeat": jnp.tile,
     "select": lambda x, axis, i: lax.index_in_dim(x, i, axis, keepdims=False),
     "slice": cut,
     "select_scatter": scattered,
@@ -271,6 +301,7 @@ TABLE = {name: getattr(jnp, name) for name in SAME + TWO} | {
     "index_add": lambda x, axis, i, more: put(x, [None] * axis + [i], more, True),
     "index_copy": lambda x, axis, i, values: put(x, [None] * axis + [i], values),
     "new_empty_strided": lambda x, shape, strides, **kind: jnp.zeros(shape),
+    "empty_permuted": lambda shape, order, **kind: jnp.zeros(shape),
     "empty": lambda shape, **kind: jnp.zeros(shape),
     "full": lambda shape, value, **kind: jnp.full(shape, value),
     "full_like": lambda x, value, **kind: jnp.full(x.shape, value),
@@ -279,9 +310,9 @@ TABLE = {name: getattr(jnp, name) for name in SAME + TWO} | {
 }
 
 
-def within(x, axes) -> list[int]:
+def within(x, axes) -> tuple[int, ...]:
     """Axes counted from the front."""
-    return [axis % x.ndim for axis in ([axes] if isinstance(axes, int) else axes)]
+    return tuple(axis % x.ndim for axis in ([axes] if isinstance(axes, int) else axes))
 
 
 class InJax(NamedTuple):
@@ -349,8 +380,8 @@ def performed(target, operation: Callable, args: Sequence, kwargs: Mapping):
         return operation(*args, **kwargs)
     except (TypeError, ValueError, IndexError) as error:
         raise NotImplementedError(
-            f"{target} was asked for in a way that fedlib/federated/aten.py does not have; train with backend='eager', or "
-            f"add it there with its test ({type(error).__name__}: {error})"
+            f"{target} was asked for in a way that fedlib/federated/aten.py does not have; train with backend='eager', "
+            f"or add it there with its test ({type(error).__name__}: {error})"
         ) from error
 
 

@@ -23,11 +23,12 @@ from .stack import as_dict
 
 
 class Backend(NamedTuple):
-    """A name, and what computes: see the module. anew: () -> the same without what it has written down."""
+    """A name, and what computes: see the module. anew: () -> the same without what it has written down,
+    None where it writes down nothing."""
 
     name: str
     steps: Callable
-    anew: Callable[[], "Backend"]
+    anew: Callable[[], "Backend"] | None = None
     rounds: Callable | None = None
 
 
@@ -39,7 +40,7 @@ def eager(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:
         return torch.stack([step(theta, state, lr, batch) for batch in each_batch(pool, segment)])
 
-    return Backend("eager", steps, partial(eager, net, loss, optimizer))
+    return Backend("eager", steps)
 
 
 SEEN = 20  # steps; writing down how one is done costs as much as this saves in as many

@@ -51,8 +51,8 @@ def check_network(net: nn.Module, optimizer) -> None:
     for name, p in net.named_parameters():
         if p.is_complex():
             raise ValueError(
-                f"the network's parameter {name!r} is {p.dtype}; expected real numbers: keep torch.view_as_real(c) as the "
-                "parameter, and say torch.view_as_complex(...) in forward"
+                f"the network's parameter {name!r} is {p.dtype}; expected real numbers: keep torch.view_as_real(c) as "
+                "the parameter, and say torch.view_as_complex(...) in forward"
             )
         if not p.requires_grad:
             raise ValueError(

@@ -1,12 +1,13 @@
 """One dry call of a loss and of ``evaluate`` before any training: what is wrong with them is said in our words.
 
-Whether a loss is a function of its arguments can be seen only in part before a training, and so ``Probe`` goes on asking.
+Whether a loss is a function of its arguments is seen only in part before a training, and so ``Probe`` goes on asking.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
@@ -20,19 +21,20 @@ from .stack import as_dict
 CLIENTS = 2  # are looked at: as many as it takes to see that they are different ones
 
 HINTS = {
-    r"random(ness| operation)": "it draws random numbers (torch.rand, Dropout, ...), which nobody could draw again. Say "
-    'noise=(...), a shape: batch["noise"] [B, *noise] are fresh normal numbers for every point of every step',
-    r"data-dependent control flow|\.item\(\)|dynamic shape|looks at a number": "it looks at a number (if, float, .item(), "
-    "a mask as an index), which all clients together do not have. Say torch.where(condition, a, b), and weights of 0",
-    r"requires_grad_\(\)|backward\(\) called|does not require grad|torch\.autograd|escaped from inside": "it asks autograd "
-    "for derivatives. A JetNet (fedlib.models.jets) returns them beside the values; or take torch.func (grad, jacrev, "
-    "jvp) of a function of one point",
+    r"random(ness| operation)": "it draws random numbers (torch.rand, Dropout, ...), which nobody could draw again. "
+    'Say noise=(...), a shape: batch["noise"] [B, *noise] are fresh normal numbers for every point of every step',
+    r"data-dependent control flow|\.item\(\)|dynamic shape": "it looks at a number (if, float, .item(), a mask as an "
+    "index), which is another one for every client. Say torch.where(condition, a, b), and weights of 0",
+    r"requires_grad_\(\)|backward\(\) called|does not require grad|escaped from inside": "it asks "
+    "autograd for derivatives. A JetNet (fedlib.models.jets) has them beside the values; or take torch.func (grad, "
+    "jacrev, jvp) of a function of one point",
     r"data pointer|can't convert|__array__|numpy": "numpy cannot be used on its tensors. Say the same with torch",
-    r"Batching rule not implemented for (?P<operation>[\w:.]+)": "torch cannot compute {operation} for several models at "
-    "once. Write it with other operations, or take another layer",
+    r"Batching rule not implemented for (?P<operation>[\w:.]+\w)": "torch cannot compute {operation} for several "
+    "models at once. Write it with other operations, or take another layer",
     r"track_running_stats": "a layer of the network keeps running statistics, which are no parameters and cannot be "
     "averaged. Say track_running_stats=False, or take GroupNorm or LayerNorm",
-    r"on the same device": "a tensor of its own is on another device. Pass it as constants={'name': tensor}",
+    r"on the same device": "a tensor of its own is on another device. Pass it as constants={{'name': tensor}}",
+    r"no attribute '(items|keys)'": "it gave no names. Say {{'error': tensor}}",
 }
 """What torch says -> what that means here."""
 
@@ -63,8 +65,8 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
     """Call the loss of two clients with points; loss has the constants already.
 
     Raises:
-        ValueError: it gives no scalar, has a gradient by something else than by ``predict``, changes its batch, draws or
-            counts, or does what torch cannot do for many clients at once.
+        ValueError: it gives no scalar, has a gradient by something else than by ``predict``, changes its batch, draws
+            or counts, or does what torch cannot do for many clients at once.
     """
     batch, net = first_batch(work), work.net
 
@@ -78,15 +80,17 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
     versions = {name: x._version for name, x in (*batch.items(), *constants.items())}
     with explained("the loss", work), only_by_predict("the loss", net), torch.enable_grad():
         value = vmap(one)(params, batch)
-    check_gradient(value, params, net)
-    for name, x in (*batch.items(), *constants.items()):
-        if x._version != versions[name]:
-            raise ValueError(
-                f"the loss changes batch[{name!r}] in place, and with it the data of all coming steps; say "
-                f"new = batch[{name!r}] - ..., or batch[{name!r}].clone() first"
-            )
+        for name, x in (*batch.items(), *constants.items()):
+            if x._version != versions[name]:
+                raise ValueError(
+                    f"the loss changes batch[{name!r}] in place, and with it the data of all coming steps; say "
+                    f"new = batch[{name!r}] - ..., or batch[{name!r}].clone() first"
+                )
+        check_gradient(value, params, net)
+        torch.autograd.grad(value.sum(), params.values(), materialize_grads=True)  # torch may know no backward
     probe = Probe(vmap(one), {name: x.detach() for name, x in params.items()}, batch)
-    if not same(value.detach(), probe.value):
+    value = value.detach()
+    if not same(value, probe.value):
         raise ValueError(f"{changed(value, probe.value)}. Random numbers are noise=(...), batch['noise']")
     return probe
 
@@ -95,9 +99,9 @@ def changed(before: Tensor, after: Tensor) -> str:
     """What is wrong with a loss that is no function."""
     i = int((before != after).nonzero()[0])
     return (
-        f"the loss gave {float(before[i])!r} and then {float(after[i])!r} for the same model and the same batch; expected a "
-        "function of its arguments: a step is written down once and played again, so what a loss draws or counts would be "
-        "frozen"
+        f"the loss gave {float(before[i])!r} and then {float(after[i])!r} for the same model and the same batch; "
+        "expected a function of its arguments: a step is written down once and played again, so what a loss draws or "
+        "counts would be frozen"
     )
 
 
@@ -106,8 +110,8 @@ def check_same(probe: Probe) -> None:
     before = probe.value
     if probe.moved():
         raise ValueError(
-            f"{changed(before, probe.value)}. A weight that follows the training: play round by round, and change it in "
-            "between"
+            f"{changed(before, probe.value)}. If a weight shall follow the training: play round by round, and change "
+            "it in between"
         )
 
 
@@ -139,7 +143,7 @@ def check_evaluate(work: Work, evaluate: Callable, test: Mapping[str, Tensor], c
 
 def first_batch(work: Work) -> dict[str, Tensor]:
     """Of the first step of the first clients that have points, [n, B, ...]."""
-    at_work = torch.zeros(len(work.sizes), dtype=torch.bool).numpy()
+    at_work = np.zeros(len(work.sizes), bool)
     at_work[work.sizes.nonzero()[0][:CLIENTS]] = True
     active = [at_work[a:b] for a, b in zip(work.starts, work.starts[1:], strict=False)]
     segment = next(iter(segments_in(work, turn_of(work, active, [False] * len(active)), 0, 0)))
@@ -179,13 +183,13 @@ def check_gradient(value: Tensor, params: Mapping[str, Tensor], net: nn.Module) 
     refuse_parameters("the loss", by, net)
     if other := [x for x in by if not any(x is p for p in params.values())]:
         raise ValueError(
-            f"the loss has a gradient by a tensor of shape {list(other[0].shape)} that is no parameter of the network, so "
-            "nobody would train it; make it an nn.Parameter of the network, or detach it"
+            f"the loss has a gradient by a tensor of shape {list(other[0].shape)} that is no parameter of the network, "
+            "so nobody would train it; make it an nn.Parameter of the network, or detach it"
         )
     if not by:
         raise ValueError(
-            "the loss has no gradient: it is computed without predict, or cut off from it by .detach(), torch.no_grad() or "
-            "a rounded value; expected a function of what predict(...) gives"
+            "the loss has no gradient: it is computed without predict, or cut off from it by .detach() or "
+            "torch.no_grad(); expected a function of what predict(...) gives"
         )
 
 
@@ -197,8 +201,8 @@ def refuse_parameters(who: str, by: list[Tensor], net: nn.Module) -> None:
 
 def asks_the_net(who: str, what: str) -> ValueError:
     return ValueError(
-        f"{who} asks the network itself ({what}), which is never trained: only its structure is used. Say predict(x) for "
-        "net(x), the network with the parameters that are trained; a penalty on parameters belongs to the optimizer"
+        f"{who} asks the network itself ({what}), which is never trained: only its structure is used. Say predict(x), "
+        "the network with the parameters that are trained, for net(x); a penalty on parameters belongs to the optimizer"
     )
 
 

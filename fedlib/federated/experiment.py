@@ -99,8 +99,8 @@ def weighted_mean_square(residuals: Callable) -> Callable:
         if not (isinstance(r, Tensor) and r.dim() == 2 and len(r) == B):
             shape = f"shape {list(r.shape)}" if isinstance(r, Tensor) else type(r).__name__
             raise ValueError(
-                f"residuals gave {shape}; expected [B, c], here [{B}, c], a row for each point of the batch, before any "
-                "mean. A single component r [B] is r[:, None]"
+                f"residuals gave {shape}; expected [B, c], here [{B}, c], a row for each point of the batch, before "
+                "any mean. A single component r [B] is r[:, None]"
             )
         return r
 

@@ -66,6 +66,8 @@ class Recorder(TorchDispatchMode):
         if torch.Tag.data_dependent_output in operation.tags:
             raise NotImplementedError(f"{operation} looks at a number")
         if self.simpler:
+            if operation.name().startswith("aten::as_strided") and not args[0].is_contiguous():
+                raise NotImplementedError(f"{operation} of memory that is not contiguous")
             with self:
                 result = self.simpler.get(operation, operation.decompose)(*args, **kwargs)
             if result is not NotImplemented:

@@ -26,12 +26,14 @@ from .federation import Federation, slices_of
 from .local import (
     Turn,
     Work,
+    checked,
     full_gradient,
     goes_on,
     local_work,
     look_for_divergence,
     not_seen,
     remember_first,
+    segments_in,
     turn_of,
 )
 from .optimizers import Optimizer, adam
@@ -80,7 +82,7 @@ def rounds_from(
     everyone, active = all(fed.fraction == 1 for fed in federations), None
     decays = any(fed.decay != 1 for fed in federations)
     while True:
-        if renewed and work.probe.moved():
+        if renewed and work.backend.anew and work.probe.moved():
             work, active = work._replace(backend=work.backend.anew()), None
         r, changed = state.round, active is None
         if changed or not everyone:
@@ -95,7 +97,8 @@ def rounds_from(
             if everyone and work.backend.rounds:
                 program = work.backend.rounds(work, turn, mixed, served, r, standing(work, state, turn, served))
         if program:
-            last = r + 1 if any(not_seen(work, turn, block) for block in turn.blocks) else until(r)
+            new = look_at_padding(work, state, turn, r)
+            last = r + 1 if new else until(r)
             done = several_rounds(work, state, turn, mixed, served, program, last)
         else:
             if changed or decays:
@@ -103,6 +106,16 @@ def rounds_from(
             done = one_round(work, state, turn, mixed, served, lr)
         yield done
         state = done.state
+
+
+def look_at_padding(work: Work, state: State, turn: Turn, r: int) -> bool:
+    """Whether blocks have clients that have never worked; their first batch with padding is looked at."""
+    new = [b for b, block in enumerate(turn.blocks) if not_seen(work, turn, block)]
+    for b in new:
+        block = turn.blocks[b]
+        for _ in checked(work, state.models(turn.clients[block]), turn, block, segments_in(work, turn, b, r)):
+            pass
+    return bool(new)
 
 
 def prepared(
@@ -215,8 +228,8 @@ def beginning(work: Work, init: Callable) -> State:
     """The state before round 0. UserWarning where the network was trained already and its start is drawn anew."""
     if init is not kept and any(p.grad is not None or p._version > 1 for p in work.net.parameters()):
         warnings.warn(
-            "the network's parameters were changed after it was made, trained or loaded, but the start of a training is "
-            "drawn by init; init=kept (fedlib.federated.stack) begins with them as they are",
+            "the network's parameters were changed after it was made, trained or loaded, but the start of a training "
+            "is drawn by init; init=kept (fedlib.federated.stack) begins with them as they are",
             stacklevel=4,
         )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]

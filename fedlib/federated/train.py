@@ -80,8 +80,8 @@ def train(
     may_diverge = len(federations) - (len(shares) == 1)  # one process ends where all have; of several no one sees it
     result, first = trained(
         federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
-        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype, may_diverge=may_diverge,
-        **work_args,
+        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype,
+        may_diverge=may_diverge, **work_args,
     )  # fmt: skip
     if len(result.diverged) == len(federations):
         raise FloatingPointError(next(iter(result.diverged.values())))
@@ -112,6 +112,7 @@ def one_stack(
     result, due = History.empty(federations, parts, rounds), [rounds]
     if evaluate is not None:  # else nobody looks before the end
         due = sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
+    asked = {due[-1], *(due[2**i - 1] for i in range(len(due).bit_length()))}  # whether the loss is what it was
     if checkpoint is not None and (stored := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*stored)
     shared = dict(local=local, constants=constants, device=device, dtype=dtype, rounds=rounds)
@@ -134,7 +135,7 @@ def one_stack(
             state = done.state
             pace.tell(state.round - r)
             result.add(done.clients, done.loss)
-            if state.round in due:
+            if state.round in asked:
                 check_same(work.probe)
             if evaluate is not None and state.round in due:
                 record(result, done, net, evaluate, test, constants, work.diverged)

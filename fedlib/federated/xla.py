@@ -133,8 +133,8 @@ def number_of_slices(segment: Segment) -> int:
 
 def pointwise(net: nn.Module, residuals: Callable, theta: Tensor, batch: Mapping[str, Tensor]) -> bool:
     """Whether residuals see no other points of their client, as a mean, an integral, a difference of neighbours or a
-    normalised batch do: those of an eighth of the points alone, the first ones and others in disorder, are the same as
-    among all of them. Their weights are random, and constants are whole. theta [n, P], batch [n, B, ...].
+    normalised batch do: in each eighth of the points alone, as they stand and in disorder, they are the same as among
+    all of them. Weights are random, and constants are whole. theta [n, P], batch [n, B, ...].
     """
     n, B = batch["w"].shape
     random = torch.Generator().manual_seed(0)
@@ -147,8 +147,8 @@ def pointwise(net: nn.Module, residuals: Callable, theta: Tensor, batch: Mapping
 
     with torch.no_grad():
         r = of_clients(as_dict(net, theta), batch)
-        rounding = torch.finfo(r.dtype).eps ** 0.5 * r.abs().amax(1, keepdim=True)  # of products of other sizes
-        parts = [points[: -(-B // 8)].to(r.device) for points in (torch.arange(B), disorder)]
+        rounding = 1000 * torch.finfo(r.dtype).eps * r.abs().amax(1, keepdim=True)  # of products of other sizes
+        parts = [points.to(r.device) for order in (torch.arange(B), disorder) for points in order.chunk(8)]
         return all(bool(((alone(points) - r[:, points]).abs() <= rounding).all()) for points in parts)
 
 

@@ -120,13 +120,12 @@ def search(
 def trained(
     experiment: Experiment, level, seeds: Sequence[int], name: str, lrs: Sequence[float], knob: float, **run_args
 ) -> dict[tuple, Trained]:
-    """(rate, knob) -> the stack that has it: one for all rates, or one for each where one of them diverges."""
+    """(rate, knob) -> the stack of all rates; without those that diverge with any seed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s).*lower lr")  # a search is told by its errors
         try:
             (stack,) = run(experiment, level, seeds, name, lrs, knobs=[knob], **run_args)
-        except FloatingPointError:
-            each = [[lr] for lr in lrs if len(lrs) > 1]
-            alone = [trained(experiment, level, seeds, name, lr, knob, **run_args) for lr in each]
-            return {at: part for of in alone for at, part in of.items()}
-    return {(lr, knob): stack for lr in lrs}
+        except FloatingPointError:  # of all of them
+            return {}
+    errors = stack.last("validation error")
+    return {(lr, knob): stack for lr in lrs if np.isfinite(errors[lr, knob]).all()}

@@ -1,0 +1,279 @@
+"""What a loss may compute: by XLA as torch does it; or it is named and left to torch; or it is refused with a fix."""
+
+import jax
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from fedlib.federated.aten import in_jax
+from fedlib.federated.backends import client_gradient, flat
+from fedlib.federated.batches import Local
+from fedlib.federated.federation import Federation
+from fedlib.federated.optimizers import adam
+from fedlib.federated.recording import direct, recorded
+from fedlib.federated.rounds import one_point, prepared
+from fedlib.federated.stack import as_dict
+from fedlib.federated.xla import array, knows_all
+from fedlib.models.networks import mlp
+
+B = 12
+NET = mlp((1, 4, B), nn.Tanh).double()
+POOL = {
+    "x": torch.linspace(-1, 1, 2 * B, dtype=torch.float64)[:, None], "k": torch.arange(2 * B) % 4,
+    "y": torch.linspace(0.2, 2, 2 * B, dtype=torch.float64),
+}  # fmt: skip
+SHARDS = [np.arange(B), np.arange(B, 2 * B)]
+EYE = torch.eye(B, dtype=torch.float64)
+
+
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 3 * ctx.saved_tensors[0] ** 2 * gradient
+
+
+def positive(A):
+    return A @ A.mT + 3 * EYE
+
+
+def in_place(u):
+    new = u.clone()
+    new[1:, 0] = 2 * u[:-1, 0]
+    new[:, 1] *= 3
+    return new
+
+
+# name -> function of u [B, B], what the network says, y [B] and whole numbers k [B]
+XLA = {
+    "where": lambda u, y, k: torch.where(u > 0, u, y),
+    "einsum": lambda u, y, k: torch.einsum("ij,j->i", u, y),
+    "one_hot": lambda u, y, k: u[:, :4] * F.one_hot(k, 4),
+    "a table": lambda u, y, k: u[0][k],
+    "amax": lambda u, y, k: u.amax(1),
+    "amin": lambda u, y, k: u.amin(0),
+    "huber": lambda u, y, k: F.huber_loss(u[0], y),
+    "smooth_l1": lambda u, y, k: F.smooth_l1_loss(u[0], y),
+    "softplus": lambda u, y, k: F.softplus(u),
+    "silu": lambda u, y, k: F.silu(u),
+    "masked_fill": lambda u, y, k: u.masked_fill(u > 0, 0.5),
+    "logsumexp": lambda u, y, k: u.logsumexp(1),
+    "tril": lambda u, y, k: u.tril(),
+    "triu": lambda u, y, k: u.triu(1),
+    "kron": lambda u, y, k: torch.kron(u[:2, :2], u[2:4, :2]),
+    "trapezoid": lambda u, y, k: torch.trapezoid(u[0], y),
+    "x ** n": lambda u, y, k: u**3,
+    "x ** 0.5": lambda u, y, k: u.abs() ** 0.5,
+    "a ** x": lambda u, y, k: 2.0**u,
+    "x ** y": lambda u, y, k: u.abs() ** y,
+    "func.grad": lambda u, y, k: torch.func.grad(lambda v: v.sin().sum())(u),
+    "func.jvp": lambda u, y, k: torch.func.jvp(torch.tanh, (u,), (u,))[1],
+    "func.hessian": lambda u, y, k: torch.func.hessian(lambda v: (v**3).sum())(u[0, :3]),
+    "a function of one's own": lambda u, y, k: Cube.apply(u),
+    "sinc": lambda u, y, k: u.sinc(),
+    "sin of large numbers": lambda u, y, k: (1e3 * u).sin(),
+    "diagonal": lambda u, y, k: u.diag(),
+    "outer": lambda u, y, k: torch.outer(u[0], y),
+    "trace": lambda u, y, k: u.trace(),
+    "stack": lambda u, y, k: torch.stack([u, u.mT]),
+    "repeat": lambda u, y, k: u.repeat(2, 1),
+    "std": lambda u, y, k: u.std(1),
+    "var": lambda u, y, k: u.var(0),
+    "norm": lambda u, y, k: u.norm(dim=1),
+    "norm of order 1": lambda u, y, k: u.norm(p=1, dim=1),
+    "norm of order 3": lambda u, y, k: u.norm(p=3, dim=1),
+    "largest norm": lambda u, y, k: torch.linalg.vector_norm(u, torch.inf, 1),
+    "whole norm": lambda u, y, k: u.norm(),
+    "softmax": lambda u, y, k: u.softmax(1),
+    "log_softmax": lambda u, y, k: u.log_softmax(1),
+    "cross entropy": lambda u, y, k: F.cross_entropy(u, k),
+    "binary cross entropy": lambda u, y, k: F.binary_cross_entropy(u.sigmoid(), u.detach().sigmoid()),
+    "logits": lambda u, y, k: F.binary_cross_entropy_with_logits(u[0], y),
+    "nll": lambda u, y, k: F.nll_loss(u, k),
+    "kl_div": lambda u, y, k: F.kl_div(u.log_softmax(1), u.detach().softmax(1), reduction="sum"),
+    "gelu": lambda u, y, k: F.gelu(u),
+    "gelu by tanh": lambda u, y, k: F.gelu(u, approximate="tanh"),
+    "elu": lambda u, y, k: F.elu(u, 0.7),
+    "celu": lambda u, y, k: F.celu(u),
+    "selu": lambda u, y, k: F.selu(u),
+    "mish": lambda u, y, k: F.mish(u),
+    "leaky_relu": lambda u, y, k: F.leaky_relu(u, 0.1),
+    "hardtanh": lambda u, y, k: F.hardtanh(u, -0.2, 0.3),
+    "relu6": lambda u, y, k: F.relu6(u),
+    "hardswish": lambda u, y, k: F.hardswish(u),
+    "erf": lambda u, y, k: u.erf(),
+    "erfc": lambda u, y, k: u.erfc(),
+    "atan2": lambda u, y, k: torch.atan2(u, y),
+    "atan": lambda u, y, k: u.atan(),
+    "asin": lambda u, y, k: u.tanh().asin(),
+    "acos": lambda u, y, k: u.tanh().acos(),
+    "log2": lambda u, y, k: y.log2() * u,
+    "log10": lambda u, y, k: y.log10() * u,
+    "round": lambda u, y, k: u * (3 * y).round(),
+    "trunc": lambda u, y, k: u * (3 * y).trunc(),
+    "frac": lambda u, y, k: u * y.frac(),
+    "remainder": lambda u, y, k: u * (y % 0.3),
+    "fmod": lambda u, y, k: u * y.fmod(0.3),
+    "//": lambda u, y, k: u * (y // 0.3),
+    "whole //": lambda u, y, k: u * (k // 2),
+    "towards 0": lambda u, y, k: u * torch.div(y - 1, 0.3, rounding_mode="trunc"),
+    "clamp": lambda u, y, k: u.clamp(-0.2, 0.3),
+    "clamp from below": lambda u, y, k: u.clamp_min(0.1),
+    "&": lambda u, y, k: u * ((y > 1) & (k > 1)),
+    "|": lambda u, y, k: u * ((y > 1) | (k > 1)),
+    "^": lambda u, y, k: u * ((y > 1) ^ (k > 1)),
+    "~": lambda u, y, k: u * ~(y > 1),
+    "& of numbers": lambda u, y, k: u * (k & 1),
+    "logical_and": lambda u, y, k: u * torch.logical_and(y > 1, k > 1),
+    "logical_not": lambda u, y, k: u * torch.logical_not(k),
+    "isnan": lambda u, y, k: torch.where(y.isnan(), y, u),
+    "isfinite": lambda u, y, k: torch.where(u.isfinite(), u, y),
+    "pad": lambda u, y, k: F.pad(u, (1, 2, 0, -1), value=0.3),
+    "flip": lambda u, y, k: u.flip(0) * y,
+    "roll": lambda u, y, k: u.roll(1, 0) * y,
+    "diff": lambda u, y, k: u.diff(dim=0),
+    "cumsum": lambda u, y, k: u.cumsum(0),
+    "gather": lambda u, y, k: u.gather(1, k[:, None]),
+    "scatter": lambda u, y, k: u.scatter(1, k[:, None], 0.5),
+    "scatter_add": lambda u, y, k: u.scatter_add(1, k[:, None], u[:, :1]),
+    "index_add": lambda u, y, k: u.index_add(0, k, u.mT),
+    "embedding": lambda u, y, k: F.embedding(k, u),
+    "slices in place": lambda u, y, k: in_place(u),
+    "cosine_similarity": lambda u, y, k: F.cosine_similarity(u, u.roll(1, 0)),
+    "normalize": lambda u, y, k: F.normalize(u),
+    "meshgrid": lambda u, y, k: torch.meshgrid(u[0], y, indexing="ij")[0],
+    "matrix power": lambda u, y, k: torch.linalg.matrix_power(u, 3),
+    "mse": lambda u, y, k: F.mse_loss(u[0], y),
+    "l1": lambda u, y, k: F.l1_loss(u[0], y),
+    "heaviside": lambda u, y, k: u * torch.heaviside(y - 1, y),
+    "attention": lambda u, y, k: F.scaled_dot_product_attention(u[None], u[None], u[None]),
+}
+TORCH = {
+    "solve": lambda u, y, k: torch.linalg.solve(positive(u), y),
+    "det": lambda u, y, k: torch.linalg.det(positive(u)),
+    "inv": lambda u, y, k: torch.linalg.inv(positive(u)),
+    "cholesky": lambda u, y, k: torch.linalg.cholesky(positive(u)),
+    "svdvals": lambda u, y, k: torch.linalg.svdvals(u),
+    "eigvalsh": lambda u, y, k: torch.linalg.eigvalsh(positive(u)),
+    "fft": lambda u, y, k: torch.fft.rfft(u).abs(),
+    "complex": lambda u, y, k: torch.complex(u, u).abs(),
+    "conv1d": lambda u, y, k: F.conv1d(u[:, None], y[None, None, :3]),
+    "max_pool": lambda u, y, k: F.max_pool1d(u, 2),
+    "avg_pool": lambda u, y, k: F.avg_pool1d(u, 2),
+    "sort": lambda u, y, k: u.sort(1)[0],
+    "topk": lambda u, y, k: u.topk(3)[0],
+    "cumprod": lambda u, y, k: u.cumprod(1),
+    "max over an axis": lambda u, y, k: u.max(1)[0],
+    "median": lambda u, y, k: u.median(1)[0],
+    "prod": lambda u, y, k: u[:, :3].prod(1),
+    "layer_norm": lambda u, y, k: F.layer_norm(u, (B,)),
+    "lgamma": lambda u, y, k: y.lgamma() * u,
+    "bessel": lambda u, y, k: torch.special.i0(u),
+    "searchsorted": lambda u, y, k: u[0][torch.searchsorted(y, y)],
+    "matrix_exp": lambda u, y, k: torch.matrix_exp(u),
+    "interpolate": lambda u, y, k: F.interpolate(u[None], 5),
+}
+REFUSED = {
+    "a mask as an index": (lambda u, y, k: u[y > 1], "torch.where"),
+    "nonzero": (lambda u, y, k: u.nonzero() * 1.0, "torch.where"),
+    "unique": (lambda u, y, k: u.unique(), "torch.where"),
+    "if": (lambda u, y, k: u if u.sum() > 0 else -u, "torch.where"),
+    "float()": (lambda u, y, k: u * float(y[0]), "torch.where"),
+    "item": (lambda u, y, k: u * y[0].item(), "torch.where"),
+    "numpy": (lambda u, y, k: torch.as_tensor(np.sin(y.numpy())), "numpy"),
+    "tolist": (lambda u, y, k: u * y.tolist()[0], "numpy"),
+    "autograd.grad": (lambda u, y, k: torch.autograd.grad(u.sum(), y)[0], "JetNet"),
+    "requires_grad_": (lambda u, y, k: u * y.requires_grad_(), "JetNet"),
+    "checkpoint": (lambda u, y, k: checkpoint(torch.sin, u, use_reentrant=False), "JetNet"),
+    "rand": (lambda u, y, k: u * torch.rand(B), "noise"),
+    "Dropout": (lambda u, y, k: F.dropout(u), "noise"),
+}
+
+
+def loss_with(function):
+    def loss(predict, batch):
+        u = predict(batch["x"])
+        extra = function(u, batch["y"], batch["k"])
+        return (batch["w"] * (u[:, 0] - batch["y"]) ** 2).sum() + (extra + 0.1).square().mean()
+
+    return loss
+
+
+def work(loss, net=NET):
+    return prepared(net, loss, POOL, [Federation(SHARDS)], local=Local(2), backend="eager", dtype=torch.float64)
+
+
+def example():
+    theta = nn.utils.parameters_to_vector(NET.parameters()).detach() * torch.tensor([[1.0], [0.8]], dtype=torch.float64)
+    return theta, {name: x.reshape(2, B, *x.shape[1:]) for name, x in POOL.items()} | {
+        "w": torch.full((2, B), 1 / B).double()
+    }
+
+
+def gradients(function):
+    gradient = client_gradient(NET, loss_with(function))
+
+    def of(theta, *batch):
+        g, losses = gradient(as_dict(NET, theta), dict(zip((*POOL, "w"), batch, strict=True)))
+        return [flat(g), losses]
+
+    return of
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # torch has no fast way for several models
+@pytest.mark.parametrize("name", [*XLA, *TORCH])
+def test_an_operation_is_done_by_xla_as_by_torch_or_named_and_left_to_torch(name):
+    function = (XLA | TORCH)[name]
+    work(loss_with(function))  # is not refused
+    of, (theta, batch) = gradients(function), example()
+    expected = of(theta, *batch.values())
+    assert all(x.isfinite().all() for x in expected)
+    again = direct(recorded(of, [theta, *batch.values()]))(theta, *batch.values())
+    torch.testing.assert_close(again, expected, rtol=1e-9, atol=0)
+    training = NET, loss_with(function), adam()
+    assert knows_all(*training, POOL, batch_of_both(batch)) == (name in XLA)
+    if name in XLA:
+        with jax.enable_x64(True):
+            piece = in_jax(of, theta, *batch.values())
+            values = piece(*jax.tree.map(array, (piece.captured, theta, *batch.values())))
+        for value, right in zip(values, expected, strict=True):
+            np.testing.assert_allclose(value, right, rtol=1e-9, atol=1e-12)
+
+
+def batch_of_both(batch):
+    """The losses here need all their points."""
+    assert set(one_point(POOL, None)) == set(batch)
+    return {name: x[:1] for name, x in batch.items()}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_torch_cannot_do_for_many_clients_is_refused_with_a_way_out(name):
+    function, word = REFUSED[name]
+    with pytest.raises(ValueError, match=f"the loss cannot be computed: .*{word}"):
+        work(loss_with(function))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.LSTM(1, B, batch_first=True)
+
+    def forward(self, x):
+        return self.cells(x[None])[0][0]
+
+
+def test_a_layer_that_torch_has_for_one_model_only_is_named():
+    with pytest.raises(ValueError, match=r"torch cannot compute aten::lstm\.input for several models at once"):
+        work(loss_with(lambda u, y, k: u), Recurrent().double())
