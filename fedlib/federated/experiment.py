@@ -4,7 +4,7 @@ Whoever trains it, watches it, chooses its settings, times it or spreads it over
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
@@ -235,21 +235,16 @@ def sweep(
     check_alike(experiment, data)
     pool, owners = one_pool(data)
     tests = {key: both_sets(one) for key, one in data.items()}
-    tested = dict(zip(tests, same_tensors(tests.values()), strict=True))
-    models: dict[tuple, list[Row]] = {}  # what tells models apart -> the rows of each
-    for seed, level, kind in product(seeds, levels, [kind for kind in KINDS if kind in kinds]):
-        which = (level, seed)
-        seen = (np.unique(points_of(owners[which])).tobytes(), tested[which]) if kind == "centralised" else level
-        models.setdefault((kind, seed, seen), []).append(Row(kind, level, seed))
+    models = by_model(product(seeds, levels, [kind for kind in KINDS if kind in kinds]), owners, tests)
     choices = [v.items() if isinstance(v, Mapping) else zip(v, v, strict=True) for v in settings.values()]
     cases, keys = {}, {}
     for chosen in product(*choices):
         labels = tuple(label for label, _ in chosen)
         values = {name: value for name, (_, value) in zip(settings, chosen, strict=True)}
-        for alike in models.values():
+        for alike in models:
             if rows is None or {*alike} & {*rows}:
-                (kind, level, seed), name = alike[0], f"{experiment.name}, {experiment.level} {alike[0].level}"
-                key = (*alike[0], *labels)
+                kind, level, seed = alike[0]
+                key, name = (*alike[0], *labels), f"{experiment.name}, {experiment.level} {level}"
                 cases[key] = federation(experiment, owners[level, seed], kind, seed, name=name, **values)
                 keys[key] = [(*row, *labels) for row in alike]
     history = train(
@@ -260,6 +255,19 @@ def sweep(
     return shared(history, keys)
 
 
+def by_model(rows: Iterable[tuple], owners: Mapping[tuple, Sequence[np.ndarray]], tests: Mapping) -> list[list[Row]]:
+    """Rows (seed, level, kind) in groups that are one model: centralised ones of a seed that see the same points, and
+    are tested on the same ones. owners, tests: of each (level, seed)."""
+    tested = dict(zip(tests, same_tensors(tests.values()), strict=True))
+    models = defaultdict(list)
+    for seed, level, kind in rows:
+        sees = level
+        if kind == "centralised":
+            sees = sha256(np.unique(points_of(owners[level, seed]))).digest(), tested[level, seed]
+        models[kind, seed, sees].append(Row(kind, level, seed))
+    return [*models.values()]
+
+
 def grid(experiment: Experiment, settings: Mapping, level, seeds: Sequence[int], **changes) -> History:
     """Federations at one level with all combinations of settings, one stack; see ``sweep``, and ``best``."""
     return sweep(experiment, [level], seeds, **{"kinds": ["federated"]} | changes, settings=settings)
@@ -268,7 +276,11 @@ def grid(experiment: Experiment, settings: Mapping, level, seeds: Sequence[int],
 def best(history: History, metric: str | None = None, largest: bool = False) -> dict[str, Hashable]:
     """The settings of a ``grid`` with the smallest mean of a metric after the last round, name -> label.
 
-    metric: the only one of the validation set by default. largest: the largest mean, for an accuracy.
+    metric: the only one of the validation set by default. largest: the largest mean, for an accuracy. A setting that
+    diverges for one seed is not chosen.
+
+    Raises:
+        ValueError: there is no such metric, or no one validation metric; or no setting has a number.
     """
     names = [part for part in history.parts if part not in Row._fields]
     validation = [name for name in history.metrics if name.startswith("validation ")]
@@ -282,7 +294,9 @@ def best(history: History, metric: str | None = None, largest: bool = False) -> 
             + ("" if validation else ": choosing needs Data(..., validation=...), which is no test set")
         )
     error = of_each(history, metric).isel(round=-1, drop=True)
-    error = error.mean([axis for axis in error.dims if axis not in names])
+    error = error.mean([axis for axis in error.dims if axis not in names], skipna=False)
+    if error.isnull().all():
+        raise ValueError(f"{metric!r} is NaN for all settings; lower lr")
     least = (-error if largest else error).argmin(names)
     return {name: error[name][least[name]].item() for name in names}
 

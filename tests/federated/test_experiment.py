@@ -198,6 +198,16 @@ def test_the_best_is_of_the_metric_that_is_meant_smallest_or_largest():
             best(two, metric)
 
 
+def test_a_setting_that_diverges_for_one_seed_is_not_the_best():
+    history = grid(line(), {"lr": [1e-3, 1e-2]}, 3, [0, 1])
+    good = best(history)["lr"]
+    history.metrics["validation error"][:, history.rows["federated", 3, 0, good]] = np.nan
+    assert best(history)["lr"] != good
+    history.metrics["validation error"][:] = np.nan
+    with pytest.raises(ValueError, match="'validation error' is NaN for all settings; lower lr"):
+        best(history)
+
+
 def unhalved(**test) -> Experiment:
     """Without validation cases; test: more tensors of the test."""
     return line(data=lambda level, seed: Data(POOL, index_rule(N, 2, level), {**TEST, **test}))
