@@ -26,7 +26,7 @@ from filelock import FileLock
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint
-from ..federated.experiment import KINDS, Experiment, Row, both_sets, data_of, same_tensors, sweep
+from ..federated.experiment import KINDS, NONE, Experiment, Row, both_sets, data_of, same_tensors, sweep
 from ..federated.history import History, gathered, shared
 from ..files import ROOT, replacing
 from . import profiles
@@ -50,7 +50,7 @@ class Call(NamedTuple):
     levels: Sequence
     seeds: Sequence[int]
     kinds: Sequence[str] = tuple(KINDS)
-    changes: Mapping = {}
+    changes: Mapping = NONE
     apart: bool = False
     models: Mapping[str, Sequence[int]] | None = None
 
