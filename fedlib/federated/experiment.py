@@ -15,16 +15,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import torch
 import xarray
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
 from .batches import Local
-from .federation import Federation, centralised, check_shards, join, points_of, sizes_of
+from .federation import Federation, centralised, check_shards, join, points_of, same_tensors
 from .history import History, shared
 from .mixing import fedavg, isolated
 from .optimizers import Optimizer, Server
+from .partitions import check_partition
 from .rounds import prepared
 from .rules import ADAM, RULES
 from .train import train
@@ -316,9 +316,10 @@ def of_each(history: History, metric: str = "error") -> xarray.DataArray:
 
 
 def models_of(history: History, kind: str, level, seed: int) -> Tensor:
-    """Parameters of a row of a sweep: [K, P] of isolated clients, else [1, P] of the model that all hold."""
+    """Parameters of a row of a sweep: [K, P] of isolated clients, and of others that differ; else [1, P] of the model
+    that all hold."""
     models = history.models(kind, level, seed)
-    return models if kind == "isolated" else models[:1]
+    return models[:1] if kind != "isolated" and (models == models[:1]).all() else models
 
 
 TRAIN_ARGS = ({*signature(train).parameters} | {*signature(prepared).parameters}) - {"work_args"}
@@ -404,27 +405,6 @@ def data_of(experiment: Experiment, level, seed: int = 0) -> Data:
     return data
 
 
-def check_partition(owners: Sequence[np.ndarray], N: int, where: str) -> None:
-    """ValueError unless every point has one owner, or all K own it."""
-    points, K = points_of(owners), len(owners)
-    count = np.bincount(points, minlength=N)
-    wrong = np.flatnonzero((count != 1) & (count != K))
-    client = np.repeat(np.arange(K), sizes_of(owners))
-    twice = np.flatnonzero(np.bincount(np.unique(client * N + points) % N, minlength=N) != count)
-    if len(twice):
-        k = next(k for k in client[points == twice[0]] if (owners[k] == twice[0]).sum() > 1)
-        wrong, problem = twice, f"is listed {(owners[k] == twice[0]).sum()} times by client {k}"
-    elif len(wrong):
-        clients = [k for k, shard in enumerate(owners) if wrong[0] in shard]
-        problem = f"belongs to clients {clients}" if clients else "belongs to nobody"
-    else:
-        return
-    raise ValueError(
-        f"{where}: point {wrong[0]} {problem}; expected one owner, or all {K} of them. Mend the owners; if this is "
-        "meant, say Data(..., partition=False)"
-    )
-
-
 def check_alike(experiment: Experiment, data: Mapping[tuple, Data]) -> None:
     """ValueError that names the first tensor which differs from level to level in more than its number of points."""
     (first, one), *others = data.items()
@@ -453,30 +433,6 @@ def one_pool(data: Mapping[tuple, Data]) -> tuple[dict[str, Tensor], dict[tuple,
     label = dict(zip(data, same_tensors([one.pool for one in data.values()]), strict=True))
     pool, joined = join({label[key]: one.pool for key, one in data.items()})
     return pool, {key: joined(label[key], one.owners) for key, one in data.items()}
-
-
-def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
-    """A label for each of these sets of tensors: the same where they hold the same numbers under the same names.
-
-    A tensor that several sets have, or that has a shape of its own, is not looked at; others are by a digest of their
-    bytes, 0.07 s per 100 MB.
-    """
-    alike = defaultdict(dict)  # name, shape and dtype -> the different tensors that have them
-    for tensors in sets:
-        for name, value in tensors.items():
-            alike[name, value.shape, value.dtype][id(value)] = value
-    digests = {
-        (kind, i): digest(value) if len(values) > 1 else b""
-        for kind, values in alike.items()
-        for i, value in values.items()
-    }
-    kinds = [[((name, value.shape, value.dtype), id(value)) for name, value in sorted(s.items())] for s in sets]
-    return [tuple((kind, digests[kind, i]) for kind, i in one) for one in kinds]
-
-
-def digest(tensor: Tensor) -> bytes:
-    """Of a tensor's bytes."""
-    return sha256(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()).digest()
 
 
 def both_sets(data: Data) -> dict[str, Tensor]:

@@ -26,7 +26,8 @@ from filelock import FileLock
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint
-from ..federated.experiment import KINDS, NONE, Experiment, Row, both_sets, data_of, same_tensors, sweep
+from ..federated.experiment import KINDS, NONE, Experiment, Row, both_sets, data_of, sweep
+from ..federated.federation import same_tensors
 from ..federated.history import History, gathered, shared
 from ..files import ROOT, replacing
 from . import profiles
