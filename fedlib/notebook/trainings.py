@@ -182,13 +182,17 @@ def at_levels(stack: Stored) -> History:
     if all(level is not None for _, level, _ in stack.history.rows):
         return stack.history
     levels, keys = stack.about["levels"], {}
-    experiment = call_of(stack.settings).experiment()
     for key in stack.history.rows:
         kind, level, seed = key
+        keys[key] = [key]
         if level is None:
-            first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            try:
+                experiment = call_of(stack.settings).experiment()
+                first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            except (ImportError, AttributeError, TypeError, ValueError):
+                continue  # the experiment, or a level, is no longer what it was: nobody asks for its rows
             same = [levels[0], *(n for n, label in zip(levels[1:], others, strict=True) if label == first)]
-        keys[key] = [key] if level is not None else [(kind, n, seed) for n in same]
+            keys[key] = [(kind, n, seed) for n in same]
     return shared(stack.history, keys)
 
 
