@@ -4,7 +4,7 @@ Whoever trains it, watches it, chooses its settings, times it or spreads it over
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
@@ -15,16 +15,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import torch
 import xarray
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
 from .batches import Local
-from .federation import Federation, centralised, check_shards, join, points_of, sizes_of
+from .federation import Federation, centralised, check_shards, join, points_of, same_tensors
 from .history import History, shared
 from .mixing import fedavg, isolated
 from .optimizers import Optimizer, Server
+from .partitions import check_partition
 from .rounds import prepared
 from .rules import ADAM, RULES
 from .train import train
@@ -245,21 +245,16 @@ def sweep(
     check_alike(experiment, data)
     pool, owners = one_pool(data)
     tests = {key: both_sets(one) for key, one in data.items()}
-    tested = dict(zip(tests, same_tensors(tests.values()), strict=True))
-    models: dict[tuple, list[Row]] = {}  # what tells models apart -> the rows of each
-    for seed, level, kind in product(seeds, levels, [kind for kind in KINDS if kind in kinds]):
-        which = (level, seed)
-        seen = (np.unique(points_of(owners[which])).tobytes(), tested[which]) if kind == "centralised" else level
-        models.setdefault((kind, seed, seen), []).append(Row(kind, level, seed))
+    models = by_model(product(seeds, levels, [kind for kind in KINDS if kind in kinds]), owners, tests)
     choices = [v.items() if isinstance(v, Mapping) else zip(v, v, strict=True) for v in settings.values()]
     cases, keys = {}, {}
     for chosen in product(*choices):
         labels = tuple(label for label, _ in chosen)
         values = {name: value for name, (_, value) in zip(settings, chosen, strict=True)}
-        for alike in models.values():
+        for alike in models:
             if rows is None or {*alike} & {*rows}:
-                (kind, level, seed), name = alike[0], f"{experiment.name}, {experiment.level} {alike[0].level}"
-                key = (*alike[0], *labels)
+                kind, level, seed = alike[0]
+                key, name = (*alike[0], *labels), f"{experiment.name}, {experiment.level} {level}"
                 cases[key] = federation(experiment, owners[level, seed], kind, seed, name=name, **values)
                 keys[key] = [(*row, *labels) for row in alike]
     history = train(
@@ -270,6 +265,19 @@ def sweep(
     return shared(history, keys)
 
 
+def by_model(rows: Iterable[tuple], owners: Mapping[tuple, Sequence[np.ndarray]], tests: Mapping) -> list[list[Row]]:
+    """Rows (seed, level, kind) in groups that are one model: centralised ones of a seed that see the same points, and
+    are tested on the same ones. owners, tests: of each (level, seed)."""
+    tested = dict(zip(tests, same_tensors(tests.values()), strict=True))
+    models = defaultdict(list)
+    for seed, level, kind in rows:
+        sees = level
+        if kind == "centralised":
+            sees = sha256(np.unique(points_of(owners[level, seed]))).digest(), tested[level, seed]
+        models[kind, seed, sees].append(Row(kind, level, seed))
+    return [*models.values()]
+
+
 def grid(experiment: Experiment, settings: Mapping, level, seeds: Sequence[int], **changes) -> History:
     """Federations at one level with all combinations of settings, one stack; see ``sweep``, and ``best``."""
     return sweep(experiment, [level], seeds, **{"kinds": ["federated"]} | changes, settings=settings)
@@ -278,7 +286,11 @@ def grid(experiment: Experiment, settings: Mapping, level, seeds: Sequence[int],
 def best(history: History, metric: str | None = None, largest: bool = False) -> dict[str, Hashable]:
     """The settings of a ``grid`` with the smallest mean of a metric after the last round, name -> label.
 
-    metric: the only one of the validation set by default. largest: the largest mean, for an accuracy.
+    metric: the only one of the validation set by default. largest: the largest mean, for an accuracy. A setting that
+    diverges for one seed is not chosen.
+
+    Raises:
+        ValueError: there is no such metric, or no one validation metric; or no setting has a number.
     """
     names = [part for part in history.parts if part not in Row._fields]
     validation = [name for name in history.metrics if name.startswith("validation ")]
@@ -292,7 +304,9 @@ def best(history: History, metric: str | None = None, largest: bool = False) -> 
             + ("" if validation else ": choosing needs Data(..., validation=...), which is no test set")
         )
     error = of_each(history, metric).isel(round=-1, drop=True)
-    error = error.mean([axis for axis in error.dims if axis not in names])
+    error = error.mean([axis for axis in error.dims if axis not in names], skipna=False)
+    if error.isnull().all():
+        raise ValueError(f"{metric!r} is NaN for all settings; lower lr")
     least = (-error if largest else error).argmin(names)
     return {name: error[name][least[name]].item() for name in names}
 
@@ -312,9 +326,10 @@ def of_each(history: History, metric: str = "error") -> xarray.DataArray:
 
 
 def models_of(history: History, kind: str, level, seed: int) -> Tensor:
-    """Parameters of a row of a sweep: [K, P] of isolated clients, else [1, P] of the model that all hold."""
+    """Parameters of a row of a sweep: [K, P] of isolated clients, and of others that differ; else [1, P] of the model
+    that all hold."""
     models = history.models(kind, level, seed)
-    return models if kind == "isolated" else models[:1]
+    return models[:1] if kind != "isolated" and (models == models[:1]).all() else models
 
 
 TRAIN_ARGS = ({*signature(train).parameters} | {*signature(prepared).parameters}) - {"work_args"}
@@ -400,27 +415,6 @@ def data_of(experiment: Experiment, level, seed: int = 0) -> Data:
     return data
 
 
-def check_partition(owners: Sequence[np.ndarray], N: int, where: str) -> None:
-    """ValueError unless every point has one owner, or all K own it."""
-    points, K = points_of(owners), len(owners)
-    count = np.bincount(points, minlength=N)
-    wrong = np.flatnonzero((count != 1) & (count != K))
-    client = np.repeat(np.arange(K), sizes_of(owners))
-    twice = np.flatnonzero(np.bincount(np.unique(client * N + points) % N, minlength=N) != count)
-    if len(twice):
-        k = next(k for k in client[points == twice[0]] if (owners[k] == twice[0]).sum() > 1)
-        wrong, problem = twice, f"is listed {(owners[k] == twice[0]).sum()} times by client {k}"
-    elif len(wrong):
-        clients = [k for k, shard in enumerate(owners) if wrong[0] in shard]
-        problem = f"belongs to clients {clients}" if clients else "belongs to nobody"
-    else:
-        return
-    raise ValueError(
-        f"{where}: point {wrong[0]} {problem}; expected one owner, or all {K} of them. Mend the owners; if this is "
-        "meant, say Data(..., partition=False)"
-    )
-
-
 def check_alike(experiment: Experiment, data: Mapping[tuple, Data]) -> None:
     """ValueError that names the first tensor which differs from level to level in more than its number of points."""
     (first, one), *others = data.items()
@@ -449,30 +443,6 @@ def one_pool(data: Mapping[tuple, Data]) -> tuple[dict[str, Tensor], dict[tuple,
     label = dict(zip(data, same_tensors([one.pool for one in data.values()]), strict=True))
     pool, joined = join({label[key]: one.pool for key, one in data.items()})
     return pool, {key: joined(label[key], one.owners) for key, one in data.items()}
-
-
-def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
-    """A label for each of these sets of tensors: the same where they hold the same numbers under the same names.
-
-    A tensor that several sets have, or that has a shape of its own, is not looked at; others are by a digest of their
-    bytes, 0.07 s per 100 MB.
-    """
-    alike = defaultdict(dict)  # name, shape and dtype -> the different tensors that have them
-    for tensors in sets:
-        for name, value in tensors.items():
-            alike[name, value.shape, value.dtype][id(value)] = value
-    digests = {
-        (kind, i): digest(value) if len(values) > 1 else b""
-        for kind, values in alike.items()
-        for i, value in values.items()
-    }
-    kinds = [[((name, value.shape, value.dtype), id(value)) for name, value in sorted(s.items())] for s in sets]
-    return [tuple((kind, digests[kind, i]) for kind, i in one) for one in kinds]
-
-
-def digest(tensor: Tensor) -> bytes:
-    """Of a tensor's bytes."""
-    return sha256(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()).digest()
 
 
 def both_sets(data: Data) -> dict[str, Tensor]:

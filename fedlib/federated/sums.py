@@ -74,7 +74,7 @@ def check_linear(experiment: Experiment, points: Mapping[str, Tensor], theta: Te
     """ValueError where J changes with theta [P]: one round of sums is then one step of Gauss-Newton, no solution."""
     points = {name: value[:few] for name, value in points.items()}
     other = theta + torch.randn(theta.shape, generator=torch_stream(0, "elsewhere"), dtype=theta.dtype)
-    J, changed = (rows(experiment, points, at)[:, :-1] for at in (theta, other))
+    J, changed = (rows(experiment, points, model)[:, :-1] for model in (theta, other))
     if (J - changed).norm() > torch.finfo(theta.dtype).eps ** 0.5 * changed.norm():
         raise ValueError(
             f"{experiment.name}: residuals are not linear in the parameters, so one round of sums is no solution; "

@@ -24,7 +24,8 @@ import xarray
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
-from ..federated.experiment import KINDS, Experiment, Row, both_sets, data_of, same_tensors, split, sweep
+from ..federated.experiment import KINDS, NONE, Experiment, Row, both_sets, data_of, split, sweep
+from ..federated.federation import same_tensors
 from ..federated.history import History, gathered, shared
 from ..federated.optimizers import adam
 from ..files import ROOT
@@ -52,7 +53,7 @@ class Call(NamedTuple):
     levels: Sequence
     seeds: Sequence[int]
     kinds: Sequence[str] = tuple(KINDS)
-    changes: Mapping = {}
+    changes: Mapping = NONE
     apart: bool = False
     models: Mapping[str, Sequence[int]] | None = None
 
@@ -172,13 +173,17 @@ def at_levels(stack: Stored) -> History:
     if all(level is not None for _, level, _ in stack.history.rows):
         return stack.history
     levels, keys = stack.about["levels"], {}
-    experiment = call_of(stack.settings).experiment()
     for key in stack.history.rows:
         kind, level, seed = key
+        keys[key] = [key]
         if level is None:
-            first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            try:
+                experiment = call_of(stack.settings).experiment()
+                first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            except (ImportError, AttributeError, TypeError, ValueError):
+                continue  # the experiment, or a level, is no longer what it was: nobody asks for its rows
             same = [levels[0], *(n for n, label in zip(levels[1:], others, strict=True) if label == first)]
-        keys[key] = [key] if level is not None else [(kind, n, seed) for n in same]
+            keys[key] = [(kind, n, seed) for n in same]
     return shared(stack.history, keys)
 
 

@@ -155,6 +155,13 @@ def fresh(level, seed, last: float = 0.0) -> Data:
     return Data(pool, index_rule(N, 2, level), {name: value.clone() for name, value in TEST.items()})
 
 
+def test_levels_and_seeds_may_be_numpy_s():
+    plain = sweep(line(), [1, 2], [0], rounds=1)
+    of_numpy = sweep(line(), np.arange(1, 3), [np.int64(0)], rounds=1)
+    assert [*plain.rows] == [*of_numpy.rows] and of_each(of_numpy).equals(of_each(plain))
+    assert [*History.from_dataset(of_numpy.to_dataset()).rows] == [*plain.rows]
+
+
 def test_data_without_a_cache_give_the_same_rows_and_the_same_numbers(monkeypatch):
     pools = []
     monkeypatch.setattr("fedlib.federated.experiment.train", lambda **args: pools.append(args["pool"]) or train(**args))
@@ -196,6 +203,16 @@ def test_the_best_is_of_the_metric_that_is_meant_smallest_or_largest():
     for metric, message in ((None, "several metrics .*accuracy, validation mse"), ("validatoin mse", "did you mean")):
         with pytest.raises(ValueError, match=message):
             best(two, metric)
+
+
+def test_a_setting_that_diverges_for_one_seed_is_not_the_best():
+    history = grid(line(), {"lr": [1e-3, 1e-2]}, 3, [0, 1])
+    good = best(history)["lr"]
+    history.metrics["validation error"][:, history.rows["federated", 3, 0, good]] = np.nan
+    assert best(history)["lr"] != good
+    history.metrics["validation error"][:] = np.nan
+    with pytest.raises(ValueError, match="'validation error' is NaN for all settings; lower lr"):
+        best(history)
 
 
 def unhalved(**test) -> Experiment:
@@ -282,6 +299,7 @@ def test_where_clients_differ_their_mean_stands_for_them_and_where_they_do_not_t
         clients = history.of("error")
         assert np.ptp(clients.isel(round=-1, level=0).values) > 0
         np.testing.assert_allclose(of_each(history).squeeze(), clients.mean("client").squeeze())
+    assert len(models_of(personal, "federated", 2, 0)) == 2
     alike = sweep(line(), [1, 2], [0], ["federated"])
     assert (
         of_each(alike).sel(kind="federated").equals(alike.of("error").isel(client=0, drop=True).sel(kind="federated"))
@@ -417,9 +435,10 @@ def test_tensors_of_one_pool_have_one_length_whatever_the_next_pool_has():
 
 @pytest.mark.parametrize("owners", [[[0, 0, *range(2, 12)], range(12, N)], [[*range(N), 3], [*range(N)]]])
 def test_a_point_that_one_client_lists_twice_is_no_point_of_two(owners):
-    owners = [np.array([*shard]) for shard in owners]
-    with pytest.raises(ValueError, match=r"point [03] is listed 2 times by client 0; expected one owner"):
-        data_of(owning(owners), 1)
+    owners = [[*shard] for shard in owners]
+    for kind in (list, np.array, torch.tensor):
+        with pytest.raises(ValueError, match=r"point [03] is listed 2 times by client 0; expected one owner"):
+            data_of(owning([kind(shard) for shard in owners]), 1)
     assert data_of(owning(owners, partition=False), 1).owners is owners
 
 

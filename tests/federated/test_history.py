@@ -143,3 +143,23 @@ def test_a_number_may_be_a_parameter(problem):
     _, loss, pool, shards = problem
     history = train(Scaled(), loss, pool, [Federation(shards)], rounds=1, local=Local(1))
     assert history.theta.shape == (3, 1)
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("part", ["client", "round"])
+def test_a_part_of_the_keys_has_no_name_of_an_axis(problem, part):
+    net, loss, pool, shards = problem
+    named = NamedTuple("Named", [("kind", str), (part, int)])
+    for key, parts in ((named("a", 0), None), (("a", 0), ("kind", part))):
+        with pytest.raises(ValueError, match=f"a part of the keys is called '{part}', as an axis of every metric is"):
+            train(net, loss, pool, {key: Federation(shards)}, parts=parts, rounds=1, local=Local(1))
+
+
+def test_a_measured_loss_is_told_from_the_training_s(problem):
+    net, loss, pool, shards = problem
+    evaluate = lambda predict, test: {"loss": test["c"] + 0}  # noqa: E731
+    test = {"c": torch.ones(1)}
+    history = train(net, loss, pool, [Federation(shards)], rounds=2, local=Local(1), evaluate=evaluate, test=test)
+    assert (history.of("loss") == 1).all() and not np.isclose(history.losses, 1).any()
+    back = History.from_dataset(history.to_dataset())
+    assert back.of("loss").equals(history.of("loss")) and np.array_equal(back.losses, history.losses)

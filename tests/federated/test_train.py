@@ -419,7 +419,7 @@ def dated(times) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("times", "told"),
+    ("times", "collapse"),
     [
         (1.7e9 + np.arange(30.0), True),
         (1.7e9 + np.arange(1e4), True),  # three hours; 80 steps of 128
@@ -431,12 +431,12 @@ def dated(times) -> dict:
         (1e7 * np.array([*range(15)] * 2), False),
     ],
 )
-def test_numbers_that_float32_takes_for_one_are_told(times, told):
+def test_numbers_that_float32_takes_for_one_are_told(times, collapse):
     def loss(predict, batch):
         return (batch["w"] * (predict(0 * batch["x"])[:, 0] - batch["f"]) ** 2).sum()
 
     federations = [Federation([np.arange(len(times))])]
-    for dtype, warned in ((torch.float32, told), (torch.float64, False)):
+    for dtype, warned in ((torch.float32, collapse), (torch.float64, False)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             train(mlp((1, 2, 1), nn.Tanh), loss, dated(times), federations, rounds=1, local=Local(1), dtype=dtype)

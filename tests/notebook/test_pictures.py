@@ -140,7 +140,7 @@ def test_a_network_may_have_any_number_of_matrices(n):
     coords = W1 | {"seed": [0, 1], "matrix": np.arange(1, n + 1)}
     one = xarray.DataArray(values, coords, ["seed", "level", "matrix"], "own", {"level": "n"})
     fig = divergence_against_level({"own": one})
-    assert len({line.get_color() for line in fig.axes[0].lines if not line.get_label().startswith("_")}) == n
+    assert len({str(line.get_color()) for line in fig.axes[0].lines if not line.get_label().startswith("_")}) == n
 
 
 def test_panels_in_rows_of_three():

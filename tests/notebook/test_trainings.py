@@ -115,7 +115,7 @@ def without_level(path) -> None:
     trainings.write(path, [stack._replace(history=old)])
 
 
-def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path):
+def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path, monkeypatch):
     for larger, missing_rows in ((0, []), (6, [Row("centralised", 6, 0), Row("centralised", 6, 1)])):
         path.unlink(missing_ok=True)
         asked = Call(scaled, {"larger": larger}, [2, 6, 10], [0, 1], changes=CHANGES)
@@ -127,6 +127,13 @@ def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path):
         back, served = of_each(history), [2, 10] if larger else [2, 6, 10]
         np.testing.assert_array_equal(*(e.sel(kind="centralised", level=served) for e in (back, whole)))
         assert levels_of(history) == served and replay(read(path)[0]) < 1e-4
+        with monkeypatch.context() as gone:
+            gone.delattr(sys.modules[__name__], "scaled")
+            trainings.stacks_of.cache_clear()
+            assert ("centralised", None, 0) in read(path)[0].history.rows, (
+                "of what is gone: read, and asked for by nobody"
+            )
+        trainings.stacks_of.cache_clear()
         if larger:
             train_missing(asked, path, **EAGER)
             np.testing.assert_allclose(of_each(read_call(asked, path)[0]), whole, rtol=1e-3)
