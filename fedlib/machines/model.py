@@ -106,7 +106,9 @@ def read_model(place: Path | str) -> Model:
     files = [place] if place.is_file() else [*place.glob("model.pt2")] or sorted(place.glob("*.model.pt2"))
     if len(files) != 1:
         names = ", ".join(file.name for file in files) or "none"
-        raise ValueError(f"{place} has {names}; expected one model.pt2, as federate leaves it where COLUMNS are named")
+        raise ValueError(
+            f"{place} has {names}; expected one model.pt2, which federate leaves where COLUMNS are named, or one file"
+        )
     try:
         program = torch.export.load(str(files[0]), extra_files=(extra := {ABOUT: ""})).module()
         about = json.loads(extra[ABOUT])

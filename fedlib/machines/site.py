@@ -6,6 +6,7 @@ personal parameters never leave the site; its points neither, nor what its optim
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from traceback import extract_tb
@@ -56,13 +57,12 @@ class Site:
         self.pool, owners = pool_of(plan, self.clients)
         owned = dict(zip(self.clients.tolist(), owners, strict=True))
         self.federation = plan.federation([owned.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
-        self.work, self.scale = self.work_on(self.pool), None
+        self.scale: dict[str, np.ndarray] | None = None  # of the tables' columns, as the server says
         self.tests = {k: points_of(plan, k, held_back=True) for k in self.clients.tolist()} if plan.test else {}
-        self.sent = columns_sent(self.plan.experiment, self.work.home)
         self.file = Path(folder) / f"{name}.pt" if folder else None
         self.points = digest(self.pool) if folder else ""
         self.halting: Halting | None = None  # a round in whose middle the server was asked
-        self.kept = {-1: self.first()}  # by the round after which: the last two, for the server may ask for one again
+        self.stored = None
         if self.file and self.file.exists():
             stored = torch.load(self.file, weights_only=True)
             if stored["identity"] != self.identity:
@@ -72,15 +72,25 @@ class Site:
                     f"{self.file} is of other points than those that {name} has now; take another folder, or remove "
                     "this one to start anew"
                 )
-            self.kept = {r: Kept(*kept) for r, kept in stored["kept"].items()}
+            self.stored = {r: Kept(*kept) for r, kept in stored["kept"].items()}
 
-    def work_on(self, pool: Mapping[str, Tensor]) -> Work:
-        """The work of this site's clients on these points."""
-        experiment = self.plan.experiment
+    @cached_property  # when a round is asked for: what is wrong with it is an answer then
+    def work(self) -> Work:
+        """The work of this site's clients on their points, standardised where these are tables."""
+        experiment, pool = self.plan.experiment, standardised(self.pool, self.scale or {})
         return prepared(
             **training(experiment), pool=pool, federations=[self.federation], rounds=experiment.rounds,
             dtype=self.plan.dtype, backend=self.plan.backend,
         )  # fmt: skip
+
+    @cached_property
+    def sent(self) -> Tensor:
+        return columns_sent(self.plan.experiment, self.work.home)
+
+    @cached_property
+    def kept(self) -> dict[int, Kept]:
+        """By the round after which: the last two, for the server may ask for one again."""
+        return self.stored or {-1: self.first()}
 
     def first(self) -> Kept:
         """Before round 0."""
@@ -102,7 +112,7 @@ class Site:
     def hello(self, question: Mapping) -> dict:
         """Who is here, of what its points are made, and the sums of their columns."""
         sums = {MOMENTS + name: np.stack(part[1:]) for name, part in moments_of(self.plan, self.pool).items()}
-        clients = {"clients": self.clients, "sizes": self.work.sizes[self.clients]}
+        clients = {"clients": self.clients, "sizes": self.federation.sizes[self.clients]}
         return {**self.identity, **clients, "layout": json.dumps(layout_of(self.pool)), **sums}
 
     def take_scale(self, question: Mapping) -> None:
@@ -110,8 +120,8 @@ class Site:
         scale = {name: np.array(question[SCALE + name]) for name in self.plan.columns}
         if self.scale is None or any(not np.array_equal(scale[name], self.scale[name]) for name in scale):
             self.scale = scale
+            vars(self).pop("work", None)
             if scale:
-                self.work = self.work_on(standardised(self.pool, scale))
                 self.experiment = self.plan.experiment._replace(net=InUnits(self.plan.experiment.net, scale))
 
     def begin(self, question: Mapping) -> dict:
@@ -130,9 +140,10 @@ class Site:
         self.take_scale(question)
         theta, shards = torch.as_tensor(question["theta"]), self.work.federations[0].shards
         clients = [{name: value[shards[k]] for name, value in self.work.pool.items()} for k in self.clients]
+        experiment = self.plan.experiment if self.scale else self.experiment  # whose network is in the tables' units
         for points in clients:
-            check_linear(self.plan.experiment, points, theta)
-        total = added(statistics(self.plan.experiment, of, theta, question["form"] == "roots") for of in clients)
+            check_linear(experiment, points, theta)
+        total = added(statistics(experiment, of, theta, question["form"] == "roots") for of in clients)
         return {"matrix": total.matrix.numpy(), "n": total.n}
 
     def go_on(self, question: Mapping) -> dict:

@@ -123,7 +123,7 @@ def test_one_round_of_sums_is_on_the_same_scale(study, tmp_path):
 
 
 def test_a_sum_at_a_site_is_a_sum_of_standardised_rows(study):
-    path = study()
+    path = study(text="DTYPE = torch.float64\nmlp = lambda sizes, act: torch.nn.Linear(sizes[0], sizes[-1])")
     plan = load(path)
     pool, _, _ = in_one_memory(plan)
     theta = stream(0, "theta").normal(size=sum(p.numel() for p in plan.experiment.net.parameters()))

@@ -86,6 +86,8 @@ def test_true_and_false_are_one_and_zero(file):
         ("x,y\n1,7\n1,2026-01-31T12:00Z\n", "line 3, column 'y': .* is no number"),
         ("x,y,z\n1,2,a\n1,2,ä\n".encode("latin-1"), "line 3 is no UTF-8 text"),
         ('x,y,who\n1,2,a\n3,4,"5 inch\n5,6,a\n7,8,a\n', "line 3: .* is a quotation mark there that is not closed"),
+        ('x,y\n1,"2"5\n', "line 2: .* is a quotation mark"),
+        ('x,y,who\n1,2,a\n3,4,"5 inch\n', "line 3: .* is a quotation mark there that is not closed"),
         ('x,y,who\n3,4,"5 inch\n5,6,6"\n7,8,a\n', "line 2: a quotation goes on over '5,6,6'"),
         ('x,y,who\n3,4,"5 inch\n5,6,6" tube\n7,8,a\n', "line 2: "),
         ('x,y,who\n3,4,"5 inch\n' + "5,6,a\n" * 30_000, "line 2: .* is a quotation mark there that is not closed"),
