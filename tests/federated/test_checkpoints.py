@@ -24,7 +24,7 @@ def experiment(problem, stop_after=None, **changes):
     calls = []
 
     def evaluate(predict, test):
-        if stop_after is not None and len(calls) == stop_after:
+        if stop_after is not None and len(calls) > stop_after:  # the first one is dry
             raise KeyboardInterrupt
         calls.append(1)
         return {"u": predict(test["x"])}

@@ -239,10 +239,10 @@ def test_few_programs_for_many_shapes():
 
 
 x, y = torch.linspace(-0.9, 1.1, 24, dtype=torch.float64).reshape(2, 3, 4), torch.linspace(0.3, 2, 24).reshape(2, 3, 4)
-ops = torch.ops.aten
+ops, WHERE = torch.ops.aten, torch.tensor([[[2, 0, 1]]])
 CASES = [
     (ops.add.Tensor, x, y), (ops.sub.Tensor, x, y), (ops.mul.Tensor, x, y), (ops.div.Tensor, x, y), (ops.neg, x),
-    *((getattr(ops, name), y) for name in aten.SAME if name not in ("maximum", "minimum")),
+    *((getattr(ops, name), y) for name in aten.SAME ),
     (ops.maximum, x, y), (ops.minimum, x, y), (ops.pow.Tensor_Scalar, x, 3), (ops.pow.Tensor_Tensor, y, x),
     (ops.addcmul, x, -x, x + 2), (ops.addcdiv, x, -x, x + 2), (ops.lerp.Scalar, x, x**2, 0.1),
     (ops.lerp.Scalar, x, x**2, 0.9), (ops.where.ScalarSelf, x > 0, 2.0, x), (ops.unbind, x, -1), (ops.arange, 5),
@@ -259,7 +259,18 @@ CASES = [
     (ops.index_put, x, [torch.tensor([0, 0])], x, True), (ops.index_put, x, [None, torch.tensor([2, 1])], x[:, :2] + 1),
     (ops.index_add, x[0], 0, torch.tensor([2, 2, 0]), x[1]), (ops.copy, x, x[:1] + 1), (ops.sin, x), (ops.cos, x),
     (ops.index_copy, x, 1, torch.tensor([2, 0]), x[:, :2] + 1), (ops.full, [2, 3], 0.5), (ops.full_like, x, 2),
-    (ops.scalar_tensor, 3.0), (ops.arange.start_step, 1, 7, 2), (ops._to_copy, x > 0),
+    (ops.scalar_tensor, 3.0), (ops.arange.start_step, 1, 7, 2), (ops._to_copy, x > 0), (ops.fmod.Tensor, x, y),
+    (ops.remainder.Tensor, x, y), (ops.bitwise_not, x > 0), (ops.atan2, x, y),
+    *((getattr(ops, name), x > 0, y > 1) for name in aten.TWO if name.startswith(("logical", "bitwise"))),
+    *((getattr(ops, name), 0.9 * x) for name in ("asin", "acos", "atan", "erf", "erfc", "gelu")),
+    (ops.elu, x, 0.7), (ops.leaky_relu, x, 0.1), (ops.hardtanh, x, -0.2, 0.3), (ops._softmax, x, 1, False),
+    (ops._log_softmax, x, -1, False), (ops.linalg_vector_norm, x, 3, [1]), (ops.linalg_vector_norm, x, 0, [0, 2], True),
+    (ops.linalg_vector_norm, x, np.inf, [0]), (ops.linalg_vector_norm, x, -np.inf, [0]), (ops.cumsum, x, 1),
+    (ops.embedding, x[0], torch.tensor([2, 0])), (ops.gather, x, 1, WHERE), (ops.scatter.src, x, 1, WHERE, x + 1),
+    (ops.scatter.value, x, 1, WHERE, 0.5), (ops.scatter_add, x, 1, WHERE, x + 1), (ops.flip, x, [0, 2]),
+    (ops.constant_pad_nd, x, [1, 2, 0, -1], 0.3), (ops.var.correction, x, [1]), (ops.diagonal, x, -1, 1, 2),
+    (ops.diagonal_scatter, x, x.diagonal(1, 2, 1) + 1, 1, 2, 1), (ops.repeat, x, [2, 1, 3]), (ops.any.dim, x > 0, -1),
+    (ops.as_strided, x, [2, 3], [12, 2], 4), (ops.as_strided_scatter, x, x[:, 0, 1:] + 1, [2, 3], [12, 2], 4),
 ]  # fmt: skip
 
 
@@ -282,6 +293,7 @@ def test_operations_mean_what_they_mean_in_torch(case):
 
 def test_every_meaning_is_tested():
     same = {"var_mean", "clone", "alias", "detach", "lift_fresh_copy", "_unsafe_view", "split", "split_with_sizes"}
+    same |= {"new_empty_strided", "empty", "empty_permuted"}  # whatever is in that memory
     tested = {getattr(target, "overloadpacket", target).__name__ for target, *_ in CASES}
     assert set(aten.TABLE) - same == tested
 
