@@ -318,7 +318,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: getattr(value, "__name__", repr(value)))
 def test_a_setting_comes_back_as_it_was(value):
     text = json.dumps(as_json.plain(value))
     assert as_json.restored(json.loads(text)) == value
