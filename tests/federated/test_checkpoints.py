@@ -41,7 +41,7 @@ def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkey
     path = tmp_path / "new folder" / "state.pt"
     mine = Checkpoint(path, "mine")
     with pytest.raises(KeyboardInterrupt):
-        experiment(problem, stop_after=3, checkpoint=mine)  # in round 6, after five that were kept; once before all
+        experiment(problem, stop_after=2, checkpoint=mine)  # in round 6, after five that were kept
     assert [p.name for p in path.parent.iterdir()] == ["state.pt"]
     assert torch.load(path)["state"][0] == 5
     resumed = experiment(problem, checkpoint=mine)
