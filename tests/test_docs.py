@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import sys
 
 import numpy as np
@@ -16,7 +17,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 
 def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monkeypatch, capsys):
-    """All blocks of the page as they stand, in an empty folder: a short example, and a long one."""
+    """All blocks of the page as they stand, beside the experiments: a short example, and a long one."""
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "laboratories", raising=False)
