@@ -131,7 +131,8 @@ def pad(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 def full_batch(pool, federations, who, dtype) -> dict[str, Tensor]:
     """All points of every row (f, k) in ``who``."""
-    return gather(pool, *weigh(pad([np.asarray(federations[f].shards[k]) for f, k in who]), dtype, device_of(pool)))
+    where = pad([np.asarray(federations[f].shards[k], int) for f, k in who])
+    return gather(pool, *weigh(where, dtype, device_of(pool)))
 
 
 class Segment(NamedTuple):
@@ -163,7 +164,7 @@ def segments_of(pool, federations, who, steps, r, local, dtype):
     """Mini-batches of all local steps of rows ``who`` = (f, k), as segments; ``steps`` [n] falls."""
     points = []
     for f, k in who:
-        shard = np.asarray(federations[f].shards[k])
+        shard = np.asarray(federations[f].shards[k], int)
         at = batches(federations[f].seed, k, r, len(shard), local)
         points.append(np.where(at < 0, -1, shard[at]))
     levels = np.unique(steps)

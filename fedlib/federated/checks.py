@@ -59,6 +59,12 @@ def check_network(net: nn.Module, optimizer) -> None:
                 f"the network's parameter {name!r} has requires_grad=False, but all parameters are drawn and trained; "
                 "what stays as it is is no parameter: register_buffer(name, tensor)"
             )
+    for name, layer in net.named_modules():
+        if isinstance(layer, nn.Embedding) and layer.padding_idx is not None:
+            raise ValueError(
+                f"the network's layer {name!r} has padding_idx={layer.padding_idx}, whose row torch keeps as it is in "
+                "the first of several models only; leave padding_idx out, and multiply by a mask, (tokens != 0)"
+            )
 
 
 def check_constants(names, constants, where: str = "a batch") -> None:

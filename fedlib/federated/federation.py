@@ -158,8 +158,8 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
 
     def at(key, shards):
         if isinstance(shards, Shards):
-            return Shards(offsets[key] + shards.order, shards.offsets)
-        return [offsets[key] + np.asarray(shard) for shard in shards]
+            return Shards(offsets[key] + np.asarray(shards.order, int), shards.offsets)
+        return [offsets[key] + np.asarray(shard, int) for shard in shards]
 
     return joint, at
 

@@ -206,7 +206,7 @@ def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
 
 def check_partition(owners: Sequence[np.ndarray], N: int, where: str) -> None:
     """ValueError unless every point has one owner, or all K own it."""
-    points, K = points_of(owners), len(owners)
+    points, K = np.asarray(points_of(owners), int), len(owners)
     count = np.bincount(points, minlength=N)
     wrong = np.flatnonzero((count != 1) & (count != K))
     client = np.repeat(np.arange(K), sizes_of(owners))

@@ -158,7 +158,7 @@ def prepared(
     probe = check_loss(work, loss, constants) if pool else None  # the server of several machines has no points
     chosen = backend_of(
         backend, (net, loss, optimizer), steps_ahead(rounds, sizes, local), shapes_vary(federations, local), pool,
-        one_point(pool, noise),
+        one_point(pool, noise, dtype),
     )  # fmt: skip
     return work._replace(probe=probe, backend=chosen)
 
@@ -202,11 +202,11 @@ def without_jax() -> str:
     return ""
 
 
-def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None) -> dict[str, Tensor]:
+def one_point(pool: Mapping[str, Tensor], noise: tuple[int, ...] | None, dtype: torch.dtype) -> dict[str, Tensor]:
     """A batch [1, 1, ...] of one client's only point: enough to see which operations a step is made of."""
-    x = next(iter(pool.values()), torch.empty(0))
-    drawn = {"noise": torch.zeros(1, 1, *noise).to(x)} if noise else {}
-    return {name: v[None, :1] for name, v in pool.items()} | drawn | {"w": torch.ones(1, 1).to(x)}
+    floats = {"dtype": dtype, "device": next(iter(pool.values()), torch.empty(0)).device}
+    drawn = {"noise": torch.zeros(1, 1, *noise, **floats)} if noise else {}
+    return {name: v[None, :1] for name, v in pool.items()} | drawn | {"w": torch.ones(1, 1, **floats)}
 
 
 def steps_ahead(rounds: int | None, sizes: np.ndarray, local: Local) -> int:

@@ -134,22 +134,26 @@ def number_of_slices(segment: Segment) -> int:
 def pointwise(net: nn.Module, residuals: Callable, theta: Tensor, batch: Mapping[str, Tensor]) -> bool:
     """Whether residuals see no other points of their client, as a mean, an integral, a difference of neighbours or a
     normalised batch do: in each eighth of the points alone, as they stand and in disorder, they are the same as among
-    all of them. Weights are random, and constants are whole. theta [n, P], batch [n, B, ...].
+    all of them. Weights are random, and constants are whole. Models are near theta and far from it: at theta itself, a
+    start at zero say, what couples the points may be silent. theta [n, P], batch [n, B, ...].
     """
     n, B = batch["w"].shape
     random = torch.Generator().manual_seed(0)
     weights, disorder = torch.rand(n, B, generator=random), torch.randperm(B, generator=random)
     batch = {**batch, "w": weights.to(batch["w"])}
     of_clients = vmap(of_one(net, residuals))
+    parts = [points.to(theta.device) for order in (torch.arange(B), disorder) for points in order.chunk(8)]
 
-    def alone(points):
-        return of_clients(as_dict(net, theta), {name: x[:, points] for name, x in batch.items()})
-
-    with torch.no_grad():
-        r = of_clients(as_dict(net, theta), batch)
+    def the_same_alone(theta):
+        params = as_dict(net, theta)
+        r = of_clients(params, batch)
         rounding = 1000 * torch.finfo(r.dtype).eps * r.abs().amax(1, keepdim=True)  # of products of other sizes
-        parts = [points.to(r.device) for order in (torch.arange(B), disorder) for points in order.chunk(8)]
-        return all(bool(((alone(points) - r[:, points]).abs() <= rounding).all()) for points in parts)
+        alone = (of_clients(params, {name: x[:, points] for name, x in batch.items()}) for points in parts)
+        return all(bool(((a - r[:, points]).abs() <= rounding).all()) for a, points in zip(alone, parts, strict=True))
+
+    models = (theta + scale * torch.randn(theta.shape, generator=random).to(theta) for scale in (0.1, 1))
+    with torch.no_grad():
+        return all(map(the_same_alone, models))
 
 
 def sliced(step: Step, slices: int, theta, state, lr, segment: Segment) -> InJax:

@@ -3,16 +3,17 @@
 import asyncio
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from html import escape
+from inspect import signature
 from typing import NamedTuple
 
 import ipywidgets
 import torch
 
-from ..federated.experiment import Experiment
+from ..federated.experiment import Experiment, hint
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
@@ -84,6 +85,22 @@ def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
     return found
 
 
+def check_controls(what: Experiment | Callable, controls: Mapping) -> None:
+    """ValueError where a control has no values, or is none of an experiment's."""
+    for name, control in controls.items():
+        if not isinstance(control, ipywidgets.Widget) and not (hasattr(control, "__len__") and len(control)):
+            raise ValueError(f"{name} = {control!r}; expected a widget, or a list of its values, the first one first")
+    if not isinstance(what, Experiment):
+        return
+    if "level" not in controls:
+        raise ValueError("live has no level to show; say live(experiment, level=[...], ...)")
+    names = {*signature(watched_experiment).parameters, *Experiment._fields} - {"experiment", "changes"}
+    if unknown := [name for name in controls if name not in names]:
+        raise ValueError(
+            f"{unknown[0]!r} is no control of an experiment, and none of its fields{hint(unknown[0], names)}"
+        )
+
+
 def live(
     what: Experiment | Callable[..., Training], scene: Callable | None = None, alt: str = "", panels: int = 1,
     idle: Callable[..., Collection[str]] = lambda **values: (), **controls: ipywidgets.Widget | Sequence,
@@ -101,6 +118,7 @@ def live(
         idle: values -> names of the controls that have no effect just now; they are disabled.
         controls: a widget, or the values of a slider that begins with the first one.
     """
+    check_controls(what, controls)
     controls = {
         name: control if isinstance(control, ipywidgets.Widget) else slider(control, control[0], WORDS.get(name, ""))
         for name, control in controls.items()

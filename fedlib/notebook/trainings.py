@@ -431,20 +431,22 @@ def folder_of(notebook: str) -> Path:
 
 
 def stored_sweep(
-    path: Path | str, make: Callable[[], Experiment], levels: Sequence, seeds: Sequence[int], **changes
-) -> History:
+    path: Path | str, make: Callable[[], Experiment], levels: Sequence, seeds: Sequence[int],
+    kinds: Sequence[str] = tuple(KINDS), **changes,
+) -> History:  # fmt: skip
     """``sweep`` of an experiment of one's own, kept in a file: the rows that it has are read, the others trained.
 
     Args:
-        path: of the file. make: a function of a module -> Experiment. levels, seeds, changes: of ``sweep``.
+        path: of the file. make: a function of a module -> Experiment. levels, seeds, kinds: of ``sweep``. changes:
+            other values of the experiment's fields, and arguments of ``train``.
 
     Raises:
         ValueError: a first round, which is played again, is not as stored: the data or the loss are others now.
     """
-    path, call = Path(path), Call(make, {}, levels, seeds, changes=changes)
+    path, call = Path(path), Call(make, {}, levels, seeds, kinds, changes)
     train_missing(call, path)
     history, _ = read_call(call, path)
-    again = sweep(make(), levels, seeds, **changes | {"rounds": 1, "evaluations": 1})
+    again = sweep(make(), levels, seeds, kinds, **changes | {"rounds": 1, "evaluations": 1})
     for key in again.rows.keys() & history.rows.keys():  # a model that all levels share may stand under another key
         new, stored = again.losses[0, again.rows[key]], history.losses[0, history.rows[key]]
         if not np.allclose(new, stored, rtol=1e-4, equal_nan=True):

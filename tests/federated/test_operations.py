@@ -254,8 +254,15 @@ def test_an_operation_is_done_by_xla_as_by_torch_or_named_and_left_to_torch(name
 
 def batch_of_both(batch):
     """The losses here need all their points."""
-    assert set(one_point(POOL, None)) == set(batch)
+    assert set(one_point(POOL, None, torch.float64)) == set(batch)
     return {name: x[:1] for name, x in batch.items()}
+
+
+def test_auto_compiles_where_whole_numbers_come_first_in_the_pool():
+    pool = {"label": (POOL["x"][:, 0] > 0).long(), "x": POOL["x"].float()}
+    loss = lambda p, b: (b["w"] * (p(b["x"])[:, 0] - b["label"]) ** 2).sum()  # noqa: E731
+    net = mlp((1, 4, 1), nn.Tanh)
+    assert knows_all(net, loss, adam(), pool, one_point(pool, None, torch.float32))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -190,7 +190,17 @@ def frozen():
     return net
 
 
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(7, 1, padding_idx=0)
+
+    def forward(self, x):
+        return self.table((x[:, 0] > 0).long())
+
+
 NETWORKS = {
+    "an embedding's padding": (Tokens, "layer 'table' has padding_idx=0, .*first of several models only"),
     "complex": (Complex, "parameter 'c' is torch.complex64; expected real numbers: keep torch.view_as_real"),
     "a frozen layer": (frozen, "parameter '2.weight' has requires_grad=False, but all parameters .*: register_buffer"),
     "a buffer of another dtype": (Buffered, "the network's buffer 'scale' is not torch.float64: net.to.torch.float64"),
@@ -336,6 +346,7 @@ COUPLED = {
     "a sum along": lambda u, b: u.cumsum(0) / 100,
     "softmax": lambda u, b: u.softmax(0),
     "a normalised batch": lambda u, b: u,
+    "beyond a limit": lambda u, b: u + (u.abs().amax() - 4).relu(),
 }
 ALONE = {
     "pointwise": lambda u, b: u - b["x"][:, 0] ** 2,
@@ -366,6 +377,13 @@ def test_residuals_are_seen_to_be_pointwise_or_not(name, dtype):
         batch = {"x": points.to(dtype).expand(2, B, 1), "w": torch.full((2, B), 1 / B, dtype=dtype)}
         looked = xla.pointwise(net, with_constants(residuals, {"c": POINTS[:5].to(dtype)}), theta, batch)
         assert looked == (name in ALONE)
+
+
+def test_points_that_a_start_at_zero_does_not_couple_yet_are_seen_to_be():
+    net = mlp((1, 4, 1), nn.Tanh).double()
+    theta, batch = torch.zeros(2, 13).double(), {"x": POINTS.expand(2, B, 1), "w": torch.full((2, B), 1 / B).double()}
+    coupled = lambda p, b: column(p, b)[:, None] - column(p, b).mean() - b["x"]  # noqa: E731
+    assert not xla.pointwise(net, coupled, theta, batch)
 
 
 @pytest.mark.parametrize("shards", [[np.arange(B)], [np.arange(700), np.arange(700, B)]], ids=["alone", "ragged"])
@@ -430,3 +448,19 @@ def test_messages_of_a_sweep_are_those_of_a_training():
     )  # fmt: skip
     with pytest.raises(ValueError, match=re.escape("expected [B, c]")):
         sweep(experiment, [1], [0])
+
+
+@pytest.mark.parametrize("local", [LOCAL, Local(3, "steps", 4)], ids=["whole", "mini-batches"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64])
+def test_indices_are_whole_numbers_of_any_width(dtype, local):
+    small = [shard.astype(dtype) for shard in SHARDS]
+    pool = {name: x.tile(40, *[1] * (x.dim() - 1)) for name, x in POOL.items()}  # 960 points, beyond 8 bits
+    one, other = (train(NET, squared_error, pool, [Federation(s)], rounds=2, local=local) for s in (SHARDS, small))
+    torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=0)
+    study = Experiment("widths", NET, loss=squared_error, local=local)
+    one, other = (
+        sweep(study._replace(data=lambda level, seed, s=s: Data({"x": X + seed, "y": POOL["y"]}, s)), [0], range(12),
+              rounds=2)
+        for s in (SHARDS, small)
+    )  # fmt: skip
+    torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=0)

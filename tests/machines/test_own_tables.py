@@ -363,6 +363,9 @@ def test_a_stored_sweep_is_read_and_goes_on_and_knows_its_tables(study, tmp_path
     np.testing.assert_allclose(
         both.last("error", kind="federated"), expected.last("error", kind="federated"), rtol=1e-3
     )
+    alone = stored(["as measured"], kinds=["isolated"], rounds=4)
+    assert [*alone.rows] == [("isolated", "as measured", 0)]
+    np.testing.assert_array_equal(alone.last("error", kind="isolated"), first.last("error", kind="isolated"))
     study(1, (1, 1, 1.5))
     with pytest.raises(ValueError, match="is stored; are the data or the loss others"):
         stored(["as measured"], rounds=4)

@@ -268,3 +268,17 @@ def test_an_experiment_without_a_curve_shows_weights_and_errors(answer):
 def test_an_experiment_without_errors_says_that_they_are_missing():
     with pytest.raises(ValueError, match="labels has no evaluate"):
         live.live(labels(evaluate=None), level=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("controls", "message"),
+    [
+        ({}, r"live has no level to show; say live\(experiment, level="),
+        ({"level": []}, r"level = \[\]; expected a widget, or a list of its values"),
+        ({"level": [1], "E": 5}, "E = 5; expected a widget, or a list"),
+        ({"level": [1], "rounds_": [5]}, "'rounds_' is no control of an experiment, .*did you mean 'rounds'"),
+    ],
+)
+def test_controls_that_an_experiment_has_not_are_refused(controls, message):
+    with pytest.raises(ValueError, match=message):
+        live.live(labels(), **controls)
