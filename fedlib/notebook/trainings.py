@@ -11,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -24,10 +24,12 @@ import xarray
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
-from ..federated.experiment import KINDS, NONE, Experiment, Row, both_sets, data_of, split, sweep
+from ..federated.experiment import KINDS, NONE, Experiment, Row, both_sets, data_of, split, sweep, with_validation
 from ..federated.federation import same_tensors
 from ..federated.history import History, gathered, shared
 from ..federated.optimizers import adam
+from ..federated.rounds import on
+from ..federated.stack import predict
 from ..files import ROOT
 from . import profiles, training_files
 from .as_json import completed, difference, plain, renamed, restored
@@ -441,17 +443,42 @@ def stored_sweep(
             other values of the experiment's fields, and arguments of ``train``.
 
     Raises:
-        ValueError: a first round, which is played again, is not as stored: the data or the loss are others now.
+        ValueError: a first round, which is played again, or the errors of the stored models, which are measured again,
+            are not as stored: the data, the loss, the test cases or ``evaluate`` are others now.
     """
     path, call = Path(path), Call(make, {}, levels, seeds, kinds, changes)
     train_missing(call, path)
     history, _ = read_call(call, path)
+    hint = "Take another file, or remove this one to train anew"
     again = sweep(make(), levels, seeds, kinds, **changes | {"rounds": 1, "evaluations": 1})
     for key in again.rows.keys() & history.rows.keys():  # a model that all levels share may stand under another key
         new, stored = again.losses[0, again.rows[key]], history.losses[0, history.rows[key]]
         if not np.allclose(new, stored, rtol=1e-4, equal_nan=True):
             raise ValueError(
                 f"{path}: {key} begins with loss {np.mean(new):.4g}, but {np.mean(stored):.4g} is stored; are the data "
-                "or the loss others? Take another file, or remove this one to train anew"
+                f"or the loss others? {hint}"
+            )
+    for key, rows in history.rows.items():
+        new = errors_again(call.experiment(), history, key)
+        stored = {name: values[-1, rows.start] for name, values in history.metrics.items()}
+        if new.keys() != stored.keys() or not all(
+            np.allclose(new[n], stored[n], rtol=1e-3, equal_nan=True) for n in new
+        ):
+            raise ValueError(
+                f"{path}: the stored model of {key} has now the errors {new}, but {stored} are stored; are the test "
+                f"cases, or evaluate, others? {hint}"
             )
     return history
+
+
+def errors_again(experiment: Experiment, history: History, key: Row) -> dict[str, np.ndarray]:
+    """What ``evaluate`` says now of the first model of a row."""
+    if experiment.evaluate is None:
+        return {}
+    model, (_, level, seed) = history.models(*key)[0], key
+    tensors = both_sets(data_of(experiment, level, seed)) | {**experiment.constants}
+    with torch.no_grad():
+        errors = with_validation(experiment.evaluate)(
+            partial(predict, experiment.net, model), on(tensors, "cpu", model.dtype)
+        )
+    return {name: value.numpy() for name, value in errors.items()}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ from fedlib.notebook.trainings import (
     read_call,
     replay,
     settings_of,
+    stored_sweep,
     train_missing,
 )  # fmt: skip
 from fedlib.papers import stored
@@ -362,3 +364,30 @@ def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, m
     assert "b/short" in text[1] and "core-hours" in text[1] and "nothing of it ever ran" in text[3]
     assert missing.train(room, **EAGER) == "3 trainings are there now" and missing.train(room) == "nothing was missing"
     assert missing.lines(room) == ["05_pinn_forward: all of it is trained"]
+
+
+SLIGHTLY = {"test": 1.0, "name": "error"}
+
+
+def marked() -> Experiment:
+    """The oscillator with other test cases, or errors of another name, as SLIGHTLY says."""
+    whole = oscillator()
+
+    def data(level, seed):
+        one = whole.data(level, seed)
+        return one._replace(test={**one.test, "u": SLIGHTLY["test"] * one.test["u"]})
+
+    return whole._replace(
+        data=data, evaluate=lambda predict, test: {SLIGHTLY["name"]: whole.evaluate(predict, test)["error"]}
+    )
+
+
+@pytest.mark.parametrize("change", [{"test": 3.0}, {"name": "rmse"}])
+def test_a_stored_sweep_serves_no_errors_of_other_test_cases(tmp_path, monkeypatch, change):
+    """No setting says what they are, and the losses are the same."""
+    stored = partial(stored_sweep, tmp_path / "own.nc", marked, [2], [0], rounds=3)
+    first = stored()
+    assert stored().metrics.keys() == first.metrics.keys()
+    monkeypatch.setattr(f"{__name__}.SLIGHTLY", SLIGHTLY | change)
+    with pytest.raises(ValueError, match="are the test cases, or evaluate, others"):
+        stored()
