@@ -36,9 +36,8 @@ COMPUTES = (
     "tests/machines/test_engines.py",
     "tests/machines/test_adding.py",
     "tests/notebook/test_replay.py",
-    *(
-        f"--ignore=tests/federated/test_{name}.py" for name in ("refused", "workers", "checkpoints")
-    ),  # messages, processes
+    # without those of messages and processes
+    *(f"--ignore=tests/federated/test_{name}.py" for name in ("refused", "workers", "checkpoints")),
 )
 MOVED = "golden", "XLA", "first rounds", "computed"  # what tests record of themselves, in tolerances
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from fedlib.federated.rules import fedadam, scaffold
 from fedlib.files import ROOT, Unreadable
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.notebook import as_json, missing, training_files, trainings
+from fedlib.notebook.profiles import FIGURES
 from fedlib.notebook.training_files import SEAL
 from fedlib.notebook.trainings import Call, Computed, OutOfTime, compute_missing, read, read_call, train_missing
 
@@ -61,6 +63,7 @@ def hidden(path: Path) -> set[str]:
 KILLED = """
 import os, signal, sys
 from io import BytesIO
+from hashlib import sha256
 from pathlib import Path
 import torch
 from fedlib.federated import checkpoints
@@ -465,3 +468,10 @@ def test_an_error_with_a_slash_in_its_name_comes_back(path):
     call = CALL._replace(make=in_metres)
     train_missing(call, path, **EAGER)
     assert "error, m/s" in read_call(call, path)[0].metrics
+
+
+def test_every_committed_file_is_sealed():
+    """So that a flipped bit is found in these, too."""
+    for path in FIGURES.glob("*/paper/trainings/*.nc"):
+        content, mark, digest = path.read_bytes().rpartition(SEAL)
+        assert mark and digest == sha256(content).digest(), path
