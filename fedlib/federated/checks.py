@@ -32,11 +32,11 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
     return dict(federations)
 
 
-def check_tensors(dtype: torch.dtype, **given: Mapping | None) -> None:
+def check_tensors(dtype: torch.dtype, **tensors_of: Mapping | None) -> None:
     """Whatever a loss or ``evaluate`` is given is a tensor, and numbers have a kind."""
     if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f"dtype = {dtype!r}: expected torch.float32 or torch.float64")
-    for what, tensors in given.items():
+    for what, tensors in tensors_of.items():
         for name, value in (tensors or {}).items():
             if not isinstance(value, Tensor):
                 raise ValueError(
@@ -194,7 +194,7 @@ def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> Non
         if not there.any():
             continue
         start, end = (np.average(loss, weights=share[who[there]]) for loss in (first[who[there]], last[there]))
-        if end > start:
+        if end - start > 1e-6 * abs(start):  # by more than rounding
             warnings.warn(
                 f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}, clients weighed by their points; lower lr",
                 stacklevel=3,
@@ -207,18 +207,18 @@ def diverged(losses, theta, steps, who, federations, round: int) -> dict[int, st
     After one round's local work: losses [S, n], theta [n, P]; called before anything is averaged.
     """
     wrong, whole = (~torch.isfinite(losses)).cpu().numpy(), torch.isfinite(theta).all(1).cpu().numpy()
-    at = np.where(wrong.any(0), wrong.argmax(0), np.asarray(steps) - 1)
-    found = {}
-    for row in sorted(np.flatnonzero(wrong.any(0) | ~whole), key=lambda row: at[row]):
+    step = np.where(wrong.any(0), wrong.argmax(0), np.asarray(steps) - 1)
+    events = {}
+    for row in sorted(np.flatnonzero(wrong.any(0) | ~whole), key=lambda row: step[row]):
         f, k = who[row]
         what = (
-            f"the loss became {losses[at[row], row].item()}"
+            f"the loss became {losses[step[row], row].item()}"
             if wrong[:, row].any()
             else ("the parameters became non-finite")
         )
-        found.setdefault(
+        events.setdefault(
             f,
-            f"{federations[f].name}: {what} at client {k} in round {round}, local step {at[row]} of {steps[row]} "
+            f"{federations[f].name}: {what} at client {k} in round {round}, local step {step[row]} of {steps[row]} "
             f"(lr = {federations[f].lr}); lower lr or check the client's data",
         )
-    return found
+    return events

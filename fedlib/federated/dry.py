@@ -165,16 +165,16 @@ def kind(value) -> str:
 
 def leaves(value: Tensor) -> list[Tensor]:
     """The tensors by which a value has a gradient."""
-    found, seen, coming = [], set(), [value.grad_fn]
+    tensors, seen, coming = [], set(), [value.grad_fn]
     while coming:
         node = coming.pop()
         if node is None or node in seen:
             continue
         seen.add(node)
         if hasattr(node, "variable"):
-            found.append(node.variable)
+            tensors.append(node.variable)
         coming += [before for before, _ in node.next_functions]
-    return found
+    return tensors
 
 
 def check_gradient(value: Tensor, params: Mapping[str, Tensor], net: nn.Module) -> None:
@@ -193,27 +193,28 @@ def check_gradient(value: Tensor, params: Mapping[str, Tensor], net: nn.Module) 
         )
 
 
-def refuse_parameters(who: str, by: list[Tensor], net: nn.Module) -> None:
+def refuse_parameters(function: str, by: list[Tensor], net: nn.Module) -> None:
     """ValueError where these are parameters of the network itself."""
     if name := next((name for name, p in net.named_parameters() if any(p is x for x in by)), None):
-        raise asks_the_net(who, f"its parameter {name!r}")
+        raise asks_the_net(function, f"its parameter {name!r}")
 
 
-def asks_the_net(who: str, what: str) -> ValueError:
+def asks_the_net(function: str, what: str) -> ValueError:
     return ValueError(
-        f"{who} asks the network itself ({what}), which is never trained: only its structure is used. Say predict(x), "
-        "the network with the parameters that are trained, for net(x); a penalty on parameters belongs to the optimizer"
+        f"{function} asks the network itself ({what}), which is never trained: only its structure is used. Say "
+        "predict(x), the network with the parameters that are trained, for net(x); a penalty on parameters belongs to "
+        "the optimizer"
     )
 
 
 @contextmanager
-def only_by_predict(who: str, net: nn.Module) -> Iterator[None]:
+def only_by_predict(function: str, net: nn.Module) -> Iterator[None]:
     """ValueError if the network is called with its own parameters."""
-    own = {id(p) for p in net.parameters()}
+    parameters = {id(p) for p in net.parameters()}
 
     def look(module, inputs):
-        if any(id(p) in own for p in module.parameters(recurse=False)):
-            raise asks_the_net(who, f"{type(module).__name__} is called")
+        if any(id(p) in parameters for p in module.parameters(recurse=False)):
+            raise asks_the_net(function, f"{type(module).__name__} is called")
 
     hook = register_module_forward_pre_hook(look)
     try:
@@ -223,18 +224,18 @@ def only_by_predict(who: str, net: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def explained(who: str, work: Work) -> Iterator[None]:
+def explained(function: str, work: Work) -> Iterator[None]:
     """What torch says about a function that it cannot compute for many models at once, in our words."""
     try:
         yield
     except (RuntimeError, TypeError, AttributeError) as error:
-        said = str(error)
-        if re.search(r"scalar type|same dtype|dtypes?\b", said):
-            raise ValueError(f"{who} cannot be computed: {numbers(work)} ({said.splitlines()[0]})") from error
+        text = str(error)
+        if re.search(r"scalar type|same dtype|dtypes?\b", text):
+            raise ValueError(f"{function} cannot be computed: {numbers(work)} ({text.splitlines()[0]})") from error
         for pattern, hint in HINTS.items():
-            if match := re.search(pattern, said):
+            if match := re.search(pattern, text):
                 hint = hint.format(**match.groupdict())
-                raise ValueError(f"{who} cannot be computed: {hint} ({said.splitlines()[0][:200]})") from error
+                raise ValueError(f"{function} cannot be computed: {hint} ({text.splitlines()[0][:200]})") from error
         raise
 
 

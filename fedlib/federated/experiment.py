@@ -377,8 +377,8 @@ def check_arguments(experiment: Experiment, levels, seeds, kinds, settings, eval
         raise ValueError(f"local = {experiment.local!r}; expected the work of a round, such as Local(5)")
     for name, values in settings.items():
         if name not in VARIED:
-            known = name in {*Experiment._fields, *TRAIN_ARGS}
-            which = f"which all models of a stack share; call sweep once for each {name}" if known else "no setting"
+            is_field = name in {*Experiment._fields, *TRAIN_ARGS}
+            which = f"which all models of a stack share; call sweep once for each {name}" if is_field else "no setting"
             raise ValueError(
                 f"settings has {name!r}, {which}; what may vary is {', '.join(VARIED)}{hint(name, VARIED)}"
             )

@@ -26,9 +26,9 @@ def remembered(make: Callable) -> Callable:
 
     @wraps(make)
     def remembering(*args, **named):
-        given = signature(make).bind(*args, **named)
-        given.apply_defaults()
-        return make(*args, **named)._replace(made=Made(remembering, tuple(given.arguments.items())))
+        arguments = signature(make).bind(*args, **named)
+        arguments.apply_defaults()
+        return make(*args, **named)._replace(made=Made(remembering, tuple(arguments.arguments.items())))
 
     return remembering
 

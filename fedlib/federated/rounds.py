@@ -361,14 +361,14 @@ def standing(work: Work, state: State, turn: Turn, served: list) -> tuple[Tensor
 
 def device_of(name: str | torch.device) -> str:
     """The device of a name: an accelerator for "auto" where there is one."""
-    there, name = torch.cuda.is_available(), str(name)
+    has_gpu, name = torch.cuda.is_available(), str(name)
     if name == "auto":
-        return "cuda" if there else "cpu"
+        return "cuda" if has_gpu else "cpu"
     try:
         torch.device(name)
     except RuntimeError:
         raise ValueError(f"device = {name!r}: expected 'auto', 'cpu', 'cuda' or 'cuda:1'") from None
-    if name.startswith("cuda") and not there:
+    if name.startswith("cuda") and not has_gpu:
         raise ValueError(f"device = {name!r}, but torch finds no accelerator; take 'auto' or 'cpu'")
     return name
 

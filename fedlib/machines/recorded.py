@@ -37,8 +37,8 @@ def play_out(
         program_of(
             plan.experiment.net, plan.columns
         )  # what cannot be written at the end is said before the first round
-    how = {"rounds": rounds, "min_sites": min_sites, "warn": lambda text: show(f"warning: {text}")}
-    for done in federate(path, ask, checkpoint=folder / "server.pt", **how):
+    settings = {"rounds": rounds, "min_sites": min_sites, "warn": lambda text: show(f"warning: {text}")}
+    for done in federate(path, ask, checkpoint=folder / "server.pt", **settings):
         played.append(done)
         show(line(done))
     if not played:
