@@ -21,7 +21,7 @@ def lay_out(folder: Path) -> None:
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
     for name in ("cluster.md", "latency.md", "notation.md", "own_data.md", "teaching.md"):
         words = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("](../notebooks/", "](notebooks/")
-        words = re.sub(r"\[([^]]+)\]\((\.\./(tests|experiments)/[^)]+|machines\.md)\)", r"`\1`", words)  # no pages of it
+        words = re.sub(r"\[([^]]+)\]\((\.\./(tests|experiments)/[^)]+|machines\.md)\)", r"`\1`", words)
         words = words.replace("](notebooks/solutions)", "](notebooks/solutions/01_pendulum.ipynb)")
         (folder / name).write_text(words, encoding="utf-8")
     for path in sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks/solutions").glob("*.ipynb")]):
