@@ -86,7 +86,7 @@ class Tolerance(NamedTuple):
     first: Mapping[str, int] = {}
 
 
-TIMED = Tolerance(relative=np.inf)
+TIMED = Tolerance(absolute=np.inf)
 """Of what is a time, which no machine repeats."""
 
 

@@ -81,6 +81,7 @@ def numbers(values: Sequence[float], names: str = "abc") -> xarray.Dataset:
         ([1, 2.001, 3], Tolerance(relative=1e-2), 0.05),
         ([1, 2, 4], Tolerance(relative=0, absolute=2), 0.5),
         ([1, 2, 9], Tolerance(first={"i": 2}), 0),
+        ([1, 0, 9], Tolerance(absolute=np.inf), 0),
         ([1, np.nan, 3], Tolerance(relative=1), np.inf),
         ([1, np.inf, 3], Tolerance(relative=1), np.inf),
     ],

@@ -470,7 +470,7 @@ WINDOWS = {"rounds": Tolerance(absolute=3), "bytes": Tolerance(relative=0.1), "s
 """Ten windows, each of which ends where the fall is below a share."""
 
 LEAK = {
-    **dict.fromkeys(("off", "middle"), Tolerance(relative=np.inf)),
+    **dict.fromkeys(("off", "middle"), Tolerance(absolute=np.inf)),
     "error": RIDGES["error"],
     "products": Tolerance(absolute=2),
 }
