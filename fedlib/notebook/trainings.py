@@ -385,7 +385,7 @@ def deviations(
         ValueError: other coordinates or attributes, such as what was chosen.
     """
     attrs = {name: value for name, value in stored.attrs.items() if name not in ("settings", "about")}
-    if attrs != again.attrs:
+    if not xarray.Dataset(attrs=attrs).identical(xarray.Dataset(attrs=again.attrs)):
         raise ValueError(f"attributes were {attrs} and are {again.attrs}")
     if not stored.coords.equals(again.coords):
         raise ValueError(f"coordinates were {dict(stored.coords)} and are {dict(again.coords)}")

@@ -93,6 +93,10 @@ def test_what_was_computed_is_compared_as_it_says(again, tolerance, share):
 
 def test_another_choice_or_another_axis_is_no_small_thing():
     stored = numbers([1, 2, 3])
+    lists = [stored.assign_attrs(points=points) for points in ([1, 2], np.array([1, 2]), np.array([1, 3]))]
+    assert deviations(lists[1], lists[0]) == {"x": 0}
+    with pytest.raises(ValueError, match="points"):
+        deviations(lists[2], lists[0])
     with pytest.raises(ValueError, match="best"):
         deviations(stored, numbers([1, 2, 3]).assign_attrs(best="b"))
     with pytest.raises(ValueError, match="coordinates"):
