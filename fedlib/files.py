@@ -27,7 +27,13 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """``path.write_text(text)``, whole or not at all."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """A file with this content, a text as UTF-8; whole or not at all."""
     with replacing(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def clear_partials(path: Path) -> None:
+    """Remove what somebody who was killed in ``replacing`` has left; for who knows that nobody else writes there."""
+    for orphan in path.parent.glob(f".{path.name}.[0-9]*"):
+        orphan.unlink()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..files import Unreadable, replacing
+from ..files import Unreadable, write_atomically
 
 SECONDS = 120  # between two files; at most this much work is lost
 HINT = "remove {} to start anew, or name another checkpoint"
@@ -67,8 +67,7 @@ def save(checkpoint: Checkpoint, state, history) -> None:
     past = counts | {"shape": history.shape, "who": who, "losses": losses, "rounds": history.rounds, "metrics": metrics}
     past |= {"spent": spent(checkpoint).tolist(), "backend": history.backend}
     torch.save({"key": checkpoint.key, "state": tuple(state), **past}, content := BytesIO())
-    with replacing(checkpoint.path) as partial:  # torch itself would hide that a disk is full
-        partial.write_bytes(content.getbuffer())
+    write_atomically(checkpoint.path, content.getvalue())  # torch itself would hide that a disk is full
     if state.round < history.shape[0] and time.monotonic() > checkpoint.until:
         raise OutOfTime(f"{state.round} rounds are done; the same command goes on from there")
 
@@ -79,7 +78,12 @@ def opened(path: Path, device: str = "cpu") -> dict:
         with zipfile.ZipFile(path) as file:  # torch writes checksums, but does not read them
             if broken := file.testzip():
                 raise zipfile.BadZipFile(broken)
-        return {"key": None, "spent": [0.0, 0.0], **torch.load(path, map_location=device, weights_only=True)}
+        return {
+            "key": None,
+            "spent": [0.0, 0.0],
+            "backend": "",
+            **torch.load(path, map_location=device, weights_only=True),
+        }
     except Exception as error:  # torch raises half a dozen types for a damaged file
         raise Unreadable(
             f"{path} cannot be read as a checkpoint ({type(error).__name__}); {HINT.format(path)}"
@@ -108,6 +112,6 @@ def load(checkpoint: Checkpoint, device: str, history, due: Collection[int]) -> 
     who = np.split(kept["who"].cpu().numpy(), np.cumsum(clients)[:-1])
     losses = np.split(kept["losses"].cpu().numpy(), np.cumsum(clients * rounds)[:-1])
     history.worked = [(w, [*x.reshape(n, -1)]) for w, x, n in zip(who, losses, rounds, strict=True)]
-    history.rounds, history.backend = kept["rounds"], kept.get("backend", "")
+    history.rounds, history.backend = kept["rounds"], kept["backend"]
     history.metrics = {name: values.cpu().numpy() for name, values in kept["metrics"].items()}
     return kept["state"]

@@ -32,15 +32,19 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
     return dict(federations)
 
 
-def check_tensors(dtype: torch.dtype, **tensors_of: Mapping | None) -> None:
-    """Whatever a loss or ``evaluate`` is given is a tensor, and numbers have a kind."""
+def check_dtype(dtype: torch.dtype) -> None:
+    """Numbers have a kind."""
     if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f"dtype = {dtype!r}: expected torch.float32 or torch.float64")
-    for what, tensors in tensors_of.items():
+
+
+def check_tensors(where: str = "", **sets: Mapping | None) -> None:
+    """Whatever a loss or ``evaluate`` is given is a tensor. where: before the message."""
+    for what, tensors in sets.items():
         for name, value in (tensors or {}).items():
             if not isinstance(value, Tensor):
                 raise ValueError(
-                    f"{what}[{name!r}] is a {type(value).__name__}; expected a tensor: torch.as_tensor({name})"
+                    f"{where}{what}[{name!r}] is a {type(value).__name__}; expected a tensor: torch.as_tensor({name})"
                 )
 
 

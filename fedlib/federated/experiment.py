@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
 from .batches import Local
+from .checks import check_tensors
 from .federation import Federation, centralised, check_shards, join, points_of, same_tensors
 from .history import History, shared
 from .mixing import fedavg, isolated
@@ -400,11 +401,7 @@ def data_of(experiment: Experiment, level, seed: int = 0) -> Data:
         raise ValueError(f"{where}: {error}") from None
     if not isinstance(data, Data):
         raise ValueError(f"{where}: data gave a {type(data).__name__}; expected Data(pool, owners, test)")
-    for what, tensors in (("pool", data.pool), ("test", data.test), ("validation", data.validation or {})):
-        if bad := [name for name, value in tensors.items() if not isinstance(value, Tensor)]:
-            raise ValueError(
-                f"{where}: {what}[{bad[0]!r}] is a {type(tensors[bad[0]]).__name__}; expected a tensor, torch.as_tensor"
-            )
+    check_tensors(f"{where}: ", pool=data.pool, test=data.test, validation=data.validation)
     lengths = {name: len(value) for name, value in data.pool.items()}
     if len({*lengths.values()}) != 1:
         raise ValueError(f"{where}: the pool's tensors have first lengths {lengths}; expected one number of points")

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..models.networks import fan_in_uniform
 from .backends import Backend, client_gradient, eager, replayed, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
-from .checks import check_constants, check_network, check_noise, check_tensors
+from .checks import check_constants, check_dtype, check_network, check_noise, check_tensors
 from .dry import check_loss
 from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
 from .federation import Federation, slices_of
@@ -125,7 +125,8 @@ def prepared(
     """The work of these clients; arguments as in ``play``."""
     optimizer = adam() if optimizer is None else optimizer
     check_network(net, optimizer)
-    check_tensors(dtype, pool=pool, constants=constants)
+    check_dtype(dtype)
+    check_tensors(pool=pool, constants=constants)
     check_noise(pool, noise)
     check_constants({*pool, "w", "noise"}, constants)
     device, sizes = device_of(device), np.concatenate([fed.sizes for fed in federations])

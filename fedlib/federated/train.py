@@ -15,7 +15,14 @@ from ..models.networks import fan_in_uniform
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import check_experiment, check_tensors, checked_keys, warn_if_nothing_learnt, warn_if_points_become_one
+from .checks import (
+    check_dtype,
+    check_experiment,
+    check_tensors,
+    checked_keys,
+    warn_if_nothing_learnt,
+    warn_if_points_become_one,
+)
 from .dry import check_evaluate, check_same
 from .federation import Federation
 from .history import History
@@ -71,7 +78,8 @@ def train(
     """
     federations, device = checked_keys(federations, parts), device_of(device)
     test = tests_of(test, federations)
-    check_tensors(dtype, pool=pool, test=test, constants=constants)
+    check_dtype(dtype)
+    check_tensors(pool=pool, test=test, constants=constants)
     check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
     rounds, evaluate_every = int(rounds), int(evaluate_every)
     warn_if_points_become_one(pool, dtype)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ..federated.stack import load as with_parameters
-from ..files import replacing
+from ..files import write_atomically
 from .tables import table
 
 ABOUT = "fedlib.json"
@@ -74,8 +74,7 @@ def write_model(
     program = program_of(net, columns, scale)
     about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in scale.items()}}
     torch.export.save(program, content := io.BytesIO(), extra_files={ABOUT: json.dumps(about)})
-    with replacing(file) as partial:
-        partial.write_bytes(content.getvalue())
+    write_atomically(file, content.getvalue())
 
 
 def program_of(

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ..federated.experiment import Experiment, training
-from ..federated.federation import Federation
+from ..federated.federation import Federation, digest
 from ..federated.local import Work, turn_of
 from ..federated.rounds import needs_wire, on, prepared, site_round
 from ..federated.stack import predict, stack
@@ -60,7 +60,7 @@ class Site:
         self.scale: dict[str, np.ndarray] | None = None  # of the tables' columns, as the server says
         self.tests = {k: points_of(plan, k, held_back=True) for k in self.clients.tolist()} if plan.test else {}
         self.file = Path(folder) / f"{name}.pt" if folder else None
-        self.points = digest(self.pool) if folder else ""
+        self.points = digest_of(self.pool) if folder else ""
         self.halting: Halting | None = None  # a round in whose middle the server was asked
         self.stored = None
         if self.file and self.file.exists():
@@ -268,12 +268,9 @@ class Site:
         return x
 
 
-def digest(pool: Mapping[str, Tensor]) -> str:
+def digest_of(pool: Mapping[str, Tensor]) -> str:
     """Which points these are; it stays where they are."""
-    content = sha256(json.dumps(layout_of(pool)).encode())
-    for value in pool.values():
-        content.update(value.contiguous().numpy().tobytes())
-    return content.hexdigest()
+    return sha256(json.dumps(layout_of(pool)).encode() + b"".join(map(digest, pool.values()))).hexdigest()
 
 
 def columns_sent(experiment: Experiment, home: Tensor) -> Tensor:

@@ -143,8 +143,7 @@ class Run:
         fig.text(1, 0, self.label, ha="right", va="top", fontsize=6, color="0.4")
         self.figures[name] = alt
         image = pages.png(fig)
-        with replacing(self.folder / f"{name}.png") as partial:
-            partial.write_bytes(image)
+        write_atomically(self.folder / f"{name}.png", image)
         if os.environ.get("FEDLIB_SVG"):
             fig.set_layout_engine("none")  # made above, and dear
             with replacing(self.folder / f"{name}.svg") as partial:

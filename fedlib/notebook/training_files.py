@@ -15,7 +15,7 @@ import xarray
 from filelock import FileLock, Timeout
 
 from ..federated.history import History
-from ..files import ROOT, Unreadable, replacing
+from ..files import ROOT, Unreadable, clear_partials, write_atomically
 
 LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
 PACKED = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -92,8 +92,7 @@ def write_groups(path: Path, groups: dict[str, xarray.Dataset]) -> None:
     groups = {name: writable(group) for name, group in groups.items()}
     encoding = {name: {v: PACKED for v in group.data_vars if group[v].size > 64} for name, group in groups.items()}
     content = bytes(xarray.DataTree.from_dict(groups).to_netcdf(engine="h5netcdf", encoding=encoding))
-    with replacing(path) as partial:
-        partial.write_bytes(content + SEAL + sha256(content).digest())
+    write_atomically(path, content + SEAL + sha256(content).digest())
 
 
 def writable(dataset: xarray.Dataset) -> xarray.Dataset:
@@ -152,8 +151,7 @@ def alone(path: Path) -> Iterator[None]:
             "more than it has"
         ) from None
     try:
-        for orphan in path.parent.glob(f".{path.name}.[0-9]*"):  # of who was killed while writing
-            orphan.unlink()
+        clear_partials(path)
         yield
     finally:
         lock.release()

@@ -30,7 +30,7 @@ from ..federated.history import History, gathered, shared
 from ..federated.optimizers import adam
 from ..federated.rounds import on
 from ..federated.stack import predict
-from ..files import ROOT
+from ..files import ROOT, clear_partials
 from . import profiles, training_files
 from .as_json import completed, difference, plain, renamed, restored
 from .run import Run, environment
@@ -60,9 +60,9 @@ class Call(NamedTuple):
     models: Mapping[str, Sequence[int]] | None = None
 
     def experiment(self) -> Experiment:
-        """With its changes."""
-        own = {name: value for name, value in self.changes.items() if name in Experiment._fields}
-        return self.make(**self.settings)._replace(**own)
+        """With its changes; ValueError where one has a name that ``sweep`` does not know."""
+        fields, _ = split({name: value for name, value in self.changes.items() if name != "evaluations"})
+        return self.make(**self.settings)._replace(**fields)
 
     def rows(self) -> list[Row]:
         """All that are wanted; a centralised model stands at each level, even where levels share it.
@@ -120,7 +120,6 @@ def settings_of(call: Call | Computed) -> dict:
     arguments = {name: plain(value) for name, value in bound.arguments.items()}
     if isinstance(call, Computed):
         return {"function": plain(call.make), "arguments": arguments, "numerics": call.numerics}
-    split({name: value for name, value in call.changes.items() if name != "evaluations"})  # else a ValueError
     experiment = call.experiment()
     experiment = experiment._replace(optimizer=experiment.optimizer or adam())
     shapes = {name: [*values.shape] for name, values in experiment.net.named_parameters()}
@@ -277,8 +276,7 @@ def trained(call: Call, rows: Sequence[Row], path: Path, until: float, **train_a
     settings = settings_of(call)
     key = sha256(json.dumps([settings, rows]).encode()).hexdigest()[:16]
     checkpoint = going_on(Checkpoint(path.with_name(f".{path.stem}-{key}.pt"), key, until))
-    for orphan in path.parent.glob(f".{checkpoint.path.name}.*"):  # of who was killed while writing
-        orphan.unlink()
+    clear_partials(checkpoint.path)
     try:
         history = sweep(
             call.make(**call.settings), written(call.levels), written(call.seeds), call.kinds, rows=rows,
@@ -458,8 +456,9 @@ def stored_sweep(
                 f"{path}: {key} begins with loss {np.mean(new):.4g}, but {np.mean(stored):.4g} is stored; are the data "
                 f"or the loss others? {hint}"
             )
+    experiment = call.experiment()
     for key, rows in history.rows.items():
-        new = errors_again(call.experiment(), history, key)
+        new = errors_again(experiment, history, key)
         stored = {name: values[-1, rows.start] for name, values in history.metrics.items()}
         if new.keys() != stored.keys() or not all(
             np.allclose(new[n], stored[n], rtol=1e-3, equal_nan=True) for n in new

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from ..files import replacing, write_atomically
+from ..files import write_atomically
 from ..notebook import models, pages, style
 from ..notebook.profiles import folder_of, read_result
 from ..notebook.run import committed, paper_numbers
@@ -80,8 +80,7 @@ def redraw(folder: Path) -> None:
         result["metrics"]["examples"] = found
     for name, fig in (figures(result) | drawn).items():
         fig.text(1, 0, label, ha="right", va="top", fontsize=6, color="0.4")
-        with replacing(folder / f"{name}.png") as partial:
-            partial.write_bytes(pages.png(fig))
+        write_atomically(folder / f"{name}.png", pages.png(fig))
     result["claims"] = judged(result)
     write_atomically(folder / "result.json", json.dumps(result, indent=1, allow_nan=False) + "\n")
 
