@@ -49,7 +49,9 @@ def test_a_stored_training_can_be_made_again(room, file, record_property):
         record_property("moved, computed", max(shares.values()))
         assert not {name: share for name, share in shares.items() if not share <= 1}
         return
-    stacks = [stack for stack in read(file) if "converted" not in stack.about]  # these kept no losses
+    stacks = [stack for stack in read(file) if "converted" not in stack.about]
+    if not stacks:
+        pytest.skip("converted from an older result, which kept no losses")
     rows = {json.dumps([stack.settings, row]): (stack, Row(*row)) for stack in stacks for row in stack.history.rows}
     for settings in {json.dumps(stack.settings): None for stack in stacks}:
         names = [name for name in rows if name.startswith(f"[{settings}")]
@@ -59,6 +61,10 @@ def test_a_stored_training_can_be_made_again(room, file, record_property):
                 moved = replay(stack, some)
                 record_property("moved, first rounds", moved / NEAR)
                 assert moved < NEAR, f"{file.name}: {stack.settings}"
+
+
+def test_there_are_stored_trainings():
+    assert {room.NOTEBOOK for room, _ in (param.values for param in FILES)} == {*rooms()}
 
 
 def test_the_sample_is_the_same_tomorrow():
