@@ -94,7 +94,7 @@ def import_library():
     """JAX on as many threads as torch has, and optax."""
     import optax
 
-    from fedlib.federated import aten  # JAX on as many threads as torch has
+    from fedlib.federated.xla import aten  # JAX on as many threads as torch has
 
     jax = aten.jax
 

@@ -14,7 +14,7 @@ from matplotlib import rc_context
 
 from fedlib.files import replacing, write_atomically
 from fedlib.notebook import style
-from fedlib.notebook.profiles import FIGURES, folder_of
+from fedlib.trainings.profiles import FIGURES, folder_of
 
 from .common import in_own_process, load, machine, one_thread, peak_memory, time_problem
 from .figure import draw_speed

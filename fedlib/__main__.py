@@ -108,8 +108,8 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
 def trainings(given: argparse.Namespace) -> int:
     """``fedlib missing`` and ``fedlib train``."""
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")  # float32 is float32, on an accelerator, too
-    from .notebook import missing
     from .papers import rooms
+    from .trainings import missing
 
     chosen = {name: room for name, room in rooms().items() if name.startswith(given.notebook)}
     if not chosen:

@@ -14,8 +14,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fedlib.federated import rounds
 from fedlib.federated.stack import stack
 from fedlib.files import ROOT
+from fedlib.live import widgets
 from fedlib.models.networks import CartesianDeepONet, glorot_normal, mlp
-from fedlib.notebook import pages, style, widgets
+from fedlib.notebook import pages, style
 from fedlib.streams import stream
 
 from .chromium import browser  # noqa: F401, a fixture

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.notebook.profiles import NOTEBOOKS
+from fedlib.trainings.profiles import NOTEBOOKS
 from tools.latency import hands
 from tools.latency.browser import lab
 
@@ -52,7 +52,7 @@ def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp
 
 EXPLORER = """
 from fedlib.notebook.style import panels
-from fedlib.notebook.widgets import explore, slider
+from fedlib.live.widgets import explore, slider
 def draw(a):
     fig, ((ax,),) = panels()
     ax.plot([0, 1], [0, a])
@@ -98,7 +98,7 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
 LIVE = """
 from fedlib.federated.mixing import fedavg, isolated
 from fedlib.notebook import live
-from fedlib.notebook.widgets import choice, slider
+from fedlib.live.widgets import choice, slider
 from fedlib.papers.fedsciml.forward.problem import poisson
 made = live.live(
     poisson(), level=slider([2, 4, 8, 16, 32], 2, "subdomains n"), E=slider([5, 20], 5, "local steps E"),
@@ -152,7 +152,7 @@ def test_a_live_piece_by_keyboard_alone_and_two_steps_at_once_while_it_plays(tmp
 
 PANEL_OF_05 = """
 from fedlib.notebook import widgets
-widgets.panel("05_pinn_forward")
+panel.parameters("05_pinn_forward")
 """
 
 

@@ -13,7 +13,6 @@ from fedlib.federated.batches import Local
 from fedlib.federated.experiment import of_each, sweep
 from fedlib.files import ROOT
 from fedlib.notebook import pictures
-from fedlib.notebook.profiles import FIGURES, NOTEBOOKS
 from fedlib.notebook.run import committed
 from fedlib.numerics.metrics import percent
 from fedlib.papers import stored
@@ -23,6 +22,7 @@ from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
+from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
 
 from .test_notebooks import LESSONS
 

@@ -13,9 +13,9 @@ from fedlib.federated.batches import Local
 from fedlib.federated.experiment import best, grid, of_each, sweep, training, under
 from fedlib.federated.rules import RULES
 from fedlib.files import ROOT
+from fedlib.live.stage import live
 from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
 from fedlib.machines.server import federate
-from fedlib.notebook.live import live
 from fedlib.notebook.pictures import error_against_level, with_distance
 from fedlib.notebook.pictures import training as training_picture
 

@@ -12,8 +12,8 @@ from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelspec import get_kernel_dict
 from nbformat.v4 import nbformat_minor
 
-from fedlib.notebook.profiles import NOTEBOOKS
 from fedlib.pages import citations
+from fedlib.trainings.profiles import NOTEBOOKS
 
 PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
 SPEC = {"name": "python3"} | {key: get_kernel_dict()[key] for key in ("display_name", "language")}

@@ -9,7 +9,7 @@ import pytest
 from papermill import inspect_notebook
 
 from fedlib.notebook import pages
-from fedlib.notebook.profiles import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
+from fedlib.trainings.profiles import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
 
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
 

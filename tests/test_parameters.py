@@ -13,7 +13,7 @@ import yaml
 
 from fedlib.files import ROOT
 from fedlib.notebook.pages import FIGURE_CALL
-from fedlib.notebook.profiles import NOTEBOOKS, check_parameters, parameters_of, read_result
+from fedlib.trainings.profiles import NOTEBOOKS, check_parameters, parameters_of, read_result
 
 DRAWS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "tests/draws").glob("*.yaml"))}
 FIRST = int(os.environ.get("FEDLIB_DRAWS", 1))

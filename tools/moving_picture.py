@@ -9,10 +9,10 @@ from itertools import takewhile
 from PIL import Image
 
 from fedlib.files import ROOT, replacing
-from fedlib.notebook.live_views import experiment_panels, experiment_scene, remember, view
-from fedlib.notebook.player import PACES, moments
+from fedlib.live.player import PACES, moments
+from fedlib.live.views import experiment_panels, experiment_scene, remember, view
+from fedlib.live.watched import watched_experiment
 from fedlib.notebook.style import use
-from fedlib.notebook.watching import watched_experiment
 from fedlib.papers.fedsciml.forward.problem import poisson
 
 STEP_BY_STEP, LAST = 2, 320  # rounds

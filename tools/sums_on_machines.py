@@ -15,8 +15,8 @@ import torch
 from fedlib.files import ROOT, write_atomically
 from fedlib.machines.experiment import load
 from fedlib.notebook import models
-from fedlib.notebook.profiles import FIGURES, read_result
 from fedlib.papers.beyond.one_round.problem import error
+from fedlib.trainings.profiles import FIGURES, read_result
 
 FILE = FIGURES / "13_one_round/machines.json"
 WAYS = {

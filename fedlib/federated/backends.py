@@ -18,8 +18,8 @@ from torch.func import functional_call, vmap
 
 from .batches import Segment, each_batch
 from .optimizers import Optimizer
-from .recording import direct, recorded
 from .stack import as_dict
+from .xla.recording import direct, recorded
 
 
 class Backend(NamedTuple):

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from ..models.jets import VALUE_ONLY, Jet, JetNet, closed, function_jet, product, product_rule
 from ..models.networks import glorot_uniform, mlp
+from ..numerics.heterogeneity import mean_pairwise_w1
 from ..numerics.metrics import relative_l2
 from .batches import Local
 from .experiment import Data, Experiment
-from .heterogeneity import mean_pairwise_w1
 from .partitions import private
 
 

@@ -182,7 +182,7 @@ def backend_of(name: str, training: tuple, steps: int, varied: bool, pool: Mappi
         if name == "auto":
             return replayed(*training)
         raise ValueError(f"backend = 'xla' needs jax, {why}; 'auto' takes what there is")
-    from .xla import has_device, knows_all, xla
+    from .xla.program import has_device, knows_all, xla
 
     if name == "auto" and not (has_device(batch["w"].device.type) and knows_all(*training, pool, batch)):
         return replayed(*training)
@@ -194,9 +194,9 @@ def without_jax() -> str:
     if find_spec("jax") is None:
         return "which is not here (pip install jax)"
     try:
-        from . import xla
+        from .xla import program
 
-        xla.jax.devices()
+        program.jax.devices()
     except (ImportError, AttributeError, RuntimeError, AssertionError) as error:  # a jaxlib of another release; no GPU
         first = (str(error).splitlines() or ["no such device"])[0]
         return f"which cannot start: {type(error).__name__}, {first} (see JAX_PLATFORMS, and pip check)"

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import psutil
 from tqdm import tqdm
 
+from ..trainings.profiles import FIGURES, NOTEBOOKS, cells_of, check_parameters, named, profile_parameters
 from . import cluster
-from .profiles import FIGURES, NOTEBOOKS, cells_of, check_parameters, named, profile_parameters
 from .worker import Job, cells_done, is_done, words
 
 EVERY = 0.5  # s between two looks at what runs

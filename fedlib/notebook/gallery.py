@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from ..files import write_atomically
-from .profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
+from ..trainings.profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
 from .verdicts import PART, Row, ours, rows_of, said
 
 FEW = 4  # printed numbers that are in sight at once

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import ipywidgets
 import numpy as np
 import torch
 import xarray
@@ -21,14 +20,13 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
 from ..federated.experiment import Experiment, data_of, models_of, of_each
-from ..federated.heterogeneity import weight_divergence
 from ..federated.history import History
 from ..federated.partitions import private
 from ..federated.stack import as_dict, predict
+from ..numerics.heterogeneity import weight_divergence
 from ..numerics.metrics import percent, plus_minus
+from ..trainings.store import levels_of
 from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, ordered, owners, panels, shards
-from .trainings import levels_of
-from .widgets import choice, explore, slider
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
 LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
@@ -411,22 +409,6 @@ def solution(of: Solved, level) -> Figure:
         raise ValueError(f"{len(letters)} coordinates {letters!r}: pictures exist for one and two")
     title = f"{of.experiment.name}: {level_in_words(of.experiment, level)}, W₁ = {of.w1[level]:.3f}"
     return (curves if len(letters) == 1 else maps)(of, level, title)
-
-
-def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.GridBox:
-    """Choose an experiment and its level."""
-    options = [(of.experiment.name, name) for name, of in solutions.items()]
-    equation = choice(options, words="equation")
-    n = slider(list(solutions[equation.value].models))
-
-    def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together
-        of = solutions[equation.value]
-        n.options, n.description = list(of.models), of.experiment.level
-
-    follow()
-    equation.observe(follow, "value")
-    words = "who owns which points, the exact solution, and where the isolated clients and the federation err"
-    return explore(lambda equation, n: solution(solutions[equation], n), words, equation=equation, n=n)
 
 
 def alone_and_together(of: Solved, level: int, who: str = "client", what: str = "the curve") -> Figure:

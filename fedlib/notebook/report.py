@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ..trainings.profiles import FIGURES, read_result
 from .claims import all_claims, count, find, titled
 from .pages import columns
-from .profiles import FIGURES, read_result
 from .verdicts import CONSISTENT, HIGHER, LOWER, Row, counted, rows_of, summary, table
 
 

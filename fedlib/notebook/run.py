@@ -2,10 +2,8 @@
 
 import json
 import os
-import platform
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 
@@ -13,30 +11,13 @@ import numpy as np
 import torch
 
 from ..federated.checkpoints import Checkpoint
-from ..federated.train import RAN
 from ..files import ROOT, replacing, write_atomically
+from ..trainings import store
+from ..trainings.environment import environment
+from ..trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
 from . import claims, models, pages
-from .profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
-from .settings import check
+from .rules import check
 from .verdicts import Measured, PaperNumber, Row, judge, measured, ours, paper_numbers, printed_of, rows_of, table
-
-
-def environment() -> dict:
-    """Versions and hardware of this process, and the backends that computed its trainings."""
-    names = [line.split(":")[1].strip() for line in _read("/proc/cpuinfo").splitlines() if "model name" in line]
-    cpu = names[0] if names else platform.processor()
-    packages = ("fedlib", "torch", "jax", "numpy", "scipy", "POT", "matplotlib", "papermill")
-    return {
-        "versions": {"python": platform.python_version()} | {p: version(p) for p in packages},
-        "hardware": {
-            "cpu": cpu,
-            "cores": os.cpu_count(),
-            "threads": torch.get_num_threads(),
-            "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-            "system": platform.platform(),
-        },
-        "backends": sorted(RAN),
-    }
 
 
 def ran_since(started: float) -> dict:
@@ -60,13 +41,6 @@ def joined(values: Sequence):
     if values and isinstance(values[0], list):
         return sorted({part for value in values for part in value})
     return values[0] if len({*values}) == 1 else " and ".join(sorted({str(value) for value in values})) or None
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError:
-        return ""
 
 
 def _plain(value):
@@ -149,6 +123,19 @@ class Run:
             with replacing(self.folder / f"{name}.svg") as partial:
                 fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
         pages.picture(image, alt)
+
+    def histories(self, calls: Mapping[str, store.Call | store.Computed], **train_args) -> dict:
+        """What ``calls`` train, by name: quick and custom runs train, the paper profile reads what is stored.
+
+        FEDLIB_TRAIN, "never", "missing" or "always", says who trains at the paper profile; see ``store.histories_of``.
+        """
+        if self.custom or self.profile != "paper":
+            return store.made(calls, **train_args)
+        folder = store.folder_of(self.notebook)
+        histories = store.histories_of(calls, folder, os.environ.get("FEDLIB_TRAIN", "never"), **train_args)
+        paths = dict.fromkeys(store.file_of(folder, name) for name in histories)
+        self.trained = [about for path in paths for about in store.abouts(path)]
+        return histories
 
     def checkpoint(self, name: str) -> Checkpoint | None:
         """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one.

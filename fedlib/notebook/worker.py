@@ -22,7 +22,7 @@ from PIL import Image
 from scipy.ndimage import maximum_filter, minimum_filter
 
 from ..files import ROOT
-from .profiles import cells_of, parameter_file, read_result
+from ..trainings.profiles import cells_of, parameter_file, read_result
 
 PATIENCE = 5.0  # s that a run waits for one that is being killed
 SHADES = 32  # of 255: 28 is the most that was seen beyond the neighbours between two processors

@@ -22,7 +22,7 @@ def live(module: str, *args: str) -> Callable[[], Made]:
     """The live training of a notebook; imported when it is wanted, so that a page waits for nobody else's modules."""
 
     def make() -> Made:
-        from ..notebook.live import placed
+        from ..live.stage import placed
 
         return placed(import_module(f"fedlib.{module}").show, *args)
 

@@ -1,4 +1,4 @@
-// What every piece without a kernel begins with, behind the controls (../notebook/controls.js): white paper, axes, lines,
+// What every piece without a kernel begins with, behind the controls (../live/controls.js): white paper, axes, lines,
 // a legend.
 
 const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/notebook/style.py

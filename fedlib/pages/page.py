@@ -8,8 +8,9 @@ import ipywidgets
 import traitlets
 from IPython.display import display
 
-from ..notebook import style, widgets
-from ..notebook.live import below
+from ..live import widgets
+from ..live.stage import below
+from ..notebook import style
 from . import citations
 from .app import PAGES, Piece
 

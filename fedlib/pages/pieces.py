@@ -8,10 +8,10 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from ..live.widgets import CONTROLS
 from ..notebook import models
-from ..notebook.profiles import folder_of
-from ..notebook.widgets import CONTROLS
 from ..problems.operators import learn_antiderivative
+from ..trainings.profiles import folder_of
 
 HERE = Path(__file__).parent
 

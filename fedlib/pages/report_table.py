@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from ..notebook.claims import all_claims, find
 from ..notebook.pages import png
-from ..notebook.profiles import FIGURES
 from ..notebook.report import extra_results, paper_results
 from ..notebook.style import COLORS, panels
 from ..notebook.verdicts import CONSISTENT, ENOUGH, Row, counted, ours, remark, rows_of, said, summary
+from ..trainings.profiles import FIGURES
 
 
 def html() -> str:

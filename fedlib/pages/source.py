@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from ..notebook import pages
-from ..notebook.profiles import FIGURES, folder_of
+from ..trainings.profiles import FIGURES, folder_of
 
 MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
 """What cells call that only a kernel can move."""

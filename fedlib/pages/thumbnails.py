@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from ..files import ROOT
-from ..notebook.profiles import NOTEBOOKS, cells_of
+from ..trainings.profiles import NOTEBOOKS, cells_of
 
 SIZE = 320, 200  # px at most
 PAPERS = {

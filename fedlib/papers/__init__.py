@@ -7,7 +7,7 @@ from types import ModuleType
 import xarray
 
 from ..federated.history import History
-from ..notebook.trainings import Computed, calls_of, file_of, folder_of, read_call, read_computed, why_not
+from ..trainings.store import Computed, calls_of, file_of, folder_of, read_call, read_computed, why_not
 
 
 def rooms() -> dict[str, ModuleType]:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..live.widgets import choice, explore, slider
 from ..notebook.style import COLORS, band, log_axis, panels
-from ..notebook.widgets import choice, explore, slider
 from ..problems.arms_study import POINTS
 from ..problems.fedstnn import Learnt, curve, surface_grid
 from ..problems.noisy_curve import Data, grid, inputs

@@ -7,8 +7,8 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..live.widgets import explore, slider, span
 from ..notebook.style import panels
-from ..notebook.widgets import explore, slider, span
 from ..problems.barycenters import World
 from ..problems.digits import SIDE, Clients
 

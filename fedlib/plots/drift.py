@@ -9,8 +9,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ..live.widgets import explore, slider, span
 from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels
-from ..notebook.widgets import explore, slider, span
 from ..numerics.metrics import mean_sd
 from ..problems.drift_plane import Quadratics, walk
 

@@ -1,9 +1,9 @@
 """Notebook 11 live: two clients on the wave of notebook 04, with a rule against their drift."""
 
-from ..notebook import live
-from ..notebook.live_views import experiment_scene
-from ..notebook.watching import Training, watched_experiment
-from ..notebook.widgets import choice, slider
+from .. import live
+from ..live.views import experiment_scene
+from ..live.watched import Training, watched_experiment
+from ..live.widgets import choice, slider
 from ..papers.fedsciml.functions.live import ALT, WIDTH
 from ..papers.fedsciml.functions.problem import gramacy_lee
 

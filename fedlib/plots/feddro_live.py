@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from ..notebook import live
+from .. import live
+from ..live.watched import Moment, Training
+from ..live.widgets import slider
 from ..notebook.style import COLORS, set_ticks
-from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
 from ..problems import feddro_live as problem
 from ..problems.feddro import answers
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..notebook import live
-from ..notebook.live_views import LINES, rounds_axis
+from .. import live
+from ..live.views import LINES, rounds_axis
+from ..live.watched import Moment, Training
+from ..live.widgets import choice, slider
 from ..notebook.style import CLIENTS, COLORS
-from ..notebook.watching import Moment, Training
-from ..notebook.widgets import choice, slider
 from ..problems import flow_live as problem
 from ..problems.flow import TRUTH
 

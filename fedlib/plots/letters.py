@@ -8,8 +8,8 @@ import torch
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from ..live.widgets import explore, slider
 from ..notebook.style import CLIENTS, COLORS, band, growth, panels
-from ..notebook.widgets import explore, slider
 from ..problems.letters import Picture, iou
 from ..streams import stream
 

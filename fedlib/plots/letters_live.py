@@ -3,10 +3,10 @@
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from ..notebook import live
+from .. import live
+from ..live.watched import Moment, Training
+from ..live.widgets import choice, slider
 from ..notebook.style import set_ticks
-from ..notebook.watching import Moment, Training
-from ..notebook.widgets import choice, slider
 from ..problems import letters_live as problem
 from .letters import WRONG, show_drawn
 

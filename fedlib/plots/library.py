@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.func import jvp
 
 from ..federated.stack import predict
+from ..live.widgets import explore, slider, span
 from ..notebook.style import COLORS, around, band, log_axis, panels, shards
-from ..notebook.widgets import explore, slider, span
 from ..numerics.metrics import mean_sd, percent
 from ..numerics.solutions import pendulum
 from ..problems.pendulum import SUBSTEPS, with_stiffness

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from ..live.widgets import explore, slider
 from ..notebook.style import CLIENTS, COLORS, log_axis, panels
-from ..notebook.widgets import explore, slider
 
 LOOKS = {
     "in one process": {"color": COLORS["truth"], "marker": "o"},

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..notebook import live
-from ..notebook.live_views import draw_models
+from .. import live
+from ..live.views import draw_models
+from ..live.watched import Moment, Training
+from ..live.widgets import choice, slider
 from ..notebook.style import CLIENTS, COLORS, set_ticks
-from ..notebook.watching import Moment, Training
-from ..notebook.widgets import choice, slider
 from ..problems import noisy_live as problem
 
 ALT = (

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..live.widgets import explore, slider, span
 from ..notebook.style import CLIENTS, COLORS, panels
-from ..notebook.widgets import explore, slider, span
 from ..numerics.metrics import percent
 from ..numerics.solutions import antiderivative, burgers, diffusion_reaction
 from ..numerics.spaces import TERMS, chebyshev_series, fourier_series, support

@@ -1,10 +1,10 @@
 """Notebook 07 live: antiderivatives of a function of each client's own kind, as all networks see them."""
 
-from ..notebook import live
-from ..notebook.live_views import draw_models
+from .. import live
+from ..live.views import draw_models
+from ..live.watched import Moment, Training
+from ..live.widgets import slider
 from ..notebook.style import CLIENTS, COLORS
-from ..notebook.watching import Moment, Training
-from ..notebook.widgets import slider
 from ..problems import operator_live as problem
 
 ALT = (

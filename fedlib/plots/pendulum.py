@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..live.widgets import choice, explore, slider, span
 from ..notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, shards
-from ..notebook.widgets import choice, explore, slider, span
 from ..numerics.metrics import percent
 from ..numerics.spaces import grf
 from ..problems.pendulum import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, times

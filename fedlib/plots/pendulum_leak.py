@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from ..live.widgets import choice, explore, slider
 from ..notebook.style import COLORS, band, log_axis, panels
-from ..notebook.widgets import choice, explore, slider
 from ..problems import pendulum_leak as leak
 
 Case = tuple[str, int, int]

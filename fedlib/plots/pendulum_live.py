@@ -1,11 +1,12 @@
 """Notebooks 01 to 03 live: angles as the clients' networks predict them, and what each client owns."""
 
-from ..notebook import live, style
-from ..notebook.live import MIXING, OPTIMIZERS
-from ..notebook.live_views import draw_models
+from .. import live
+from ..live.stage import MIXING, OPTIMIZERS
+from ..live.views import draw_models
+from ..live.watched import Moment, Training
+from ..live.widgets import Control, choice, slider
+from ..notebook import style
 from ..notebook.style import CLIENTS, COLORS
-from ..notebook.watching import Moment, Training
-from ..notebook.widgets import Control, choice, slider
 from ..problems import pendulum
 from ..problems import pendulum_live as problem
 

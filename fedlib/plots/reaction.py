@@ -7,10 +7,10 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..federated.heterogeneity import mean_pairwise_w1
 from ..federated.history import History
+from ..live.widgets import explore, slider
 from ..notebook.style import CLIENTS, COLORS, panels
-from ..notebook.widgets import explore, slider
+from ..numerics.heterogeneity import mean_pairwise_w1
 from ..numerics.metrics import percent
 from ..numerics.solutions import reaction_rate
 from ..problems.reaction import KINDS, weak

@@ -7,8 +7,8 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
+from ..live.widgets import explore, slider
 from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels, shards
-from ..notebook.widgets import explore, slider
 from ..numerics.metrics import mean_sd
 
 ALGORITHMS = {

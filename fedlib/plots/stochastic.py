@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..federated.stack import predict
+from ..live.widgets import choice, explore, slider
 from ..notebook.style import CLIENTS, COLORS, band, log_axis, panels, shards
-from ..notebook.widgets import choice, explore, slider
 from ..problems.fedstnn import Learnt, curve, surface, surface_grid
 from ..problems.noisy_curve import Data, Setting, grid, growing_sigma, seen
 from ..streams import torch_stream

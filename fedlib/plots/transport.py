@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
+from ..live.widgets import explore, slider
 from ..notebook.style import CLIENTS, COLORS, log_axis, ordered, owners, panels
-from ..notebook.widgets import explore, slider
 from ..numerics.transport import FedWaD, Measure, interpolant, wasserstein
 from .digits import grid
 

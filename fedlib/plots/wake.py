@@ -6,8 +6,8 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..live.widgets import choice, explore, slider
 from ..notebook.style import CLIENTS, COLORS, panels
-from ..notebook.widgets import choice, explore, slider
 from ..numerics.metrics import percent
 from ..problems.flow_study import GAINS
 from ..problems.wake import NX, NY, Wake

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from ..federated.experiment import Experiment, halved
-from ..federated.heterogeneity import debiased_w1
+from ..numerics.heterogeneity import debiased_w1
 from ..papers.fedsciml.forward import problem as forward
 from . import drift, drift_study, operator_study
 

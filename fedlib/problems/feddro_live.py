@@ -7,7 +7,7 @@ import torch
 from ..federated.batches import Local
 from ..federated.federation import Federation, join
 from ..federated.optimizers import sgd
-from ..notebook.watching import Training
+from ..live.watched import Training
 from .barycenters import World, worlds
 from .digits import deal_digits, normalised, small_digits
 from .feddro import CNN, answers, classification

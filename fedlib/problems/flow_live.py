@@ -13,9 +13,9 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.rounds import on
 from ..federated.stack import as_dict
+from ..live.watched import Training
 from ..models.jets import VALUE_ONLY
 from ..models.networks import glorot_uniform
-from ..notebook.watching import Training
 from ..numerics.metrics import relative_l2
 from ..streams import stream
 from . import flow, flow_study

@@ -8,9 +8,9 @@ import torch
 
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
+from ..live.watched import Training
 from ..models.scores import local_loss, squared_error
 from ..models.stochastic import SNN, init_snn
-from ..notebook.watching import Training
 from ..streams import torch_stream
 from .letters import Picture, letters, pixels, psi
 from .letters_study import shards_of

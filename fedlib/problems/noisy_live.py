@@ -9,9 +9,9 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.partitions import focused
+from ..live.watched import Training
 from ..models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from ..models.stochastic import SNN, init_snn
-from ..notebook.watching import Training
 from ..streams import stream, torch_stream
 from .fedstnn import curve, curve_grid
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.rounds import on
+from ..live.watched import Training
 from ..models.networks import glorot_normal
-from ..notebook.watching import Training
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..streams import stream
 from . import operators

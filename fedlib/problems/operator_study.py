@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ..federated import mixing
 from ..federated.federation import Federation
-from ..federated.heterogeneity import weight_divergence
 from ..federated.history import History
 from ..federated.rounds import on
 from ..federated.stack import as_dict, predict
+from ..numerics.heterogeneity import weight_divergence
 from ..numerics.solutions import antiderivative, burgers, staircase
 from ..numerics.spaces import TERMS, chebyshev_draws, chebyshev_series, support
 from ..streams import stream

@@ -10,9 +10,9 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.partitions import deal, pick_sources, sorted_shards
+from ..live.stage import MIXING, OPTIMIZERS
+from ..live.watched import Training
 from ..models.networks import DeepONet, glorot_uniform
-from ..notebook.live import MIXING, OPTIMIZERS
-from ..notebook.watching import Training
 from ..numerics.metrics import relative_l2
 from ..numerics.spaces import grf
 from ..streams import stream

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from ..federated.federation import Federation
-from ..federated.heterogeneity import weight_divergence
 from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.partitions import index_rule, per_client
@@ -19,6 +18,7 @@ from ..federated.rounds import on
 from ..federated.stack import as_dict, predict
 from ..models.jets import VALUE_ONLY, Jet, JetNet, closed, function_jet, product, product_rule
 from ..models.networks import mlp
+from ..numerics.heterogeneity import weight_divergence
 from ..numerics.metrics import percent, relative_l2
 from ..numerics.solutions import DIFFUSION, reaction_rate, source, steady_reaction
 

@@ -9,8 +9,8 @@ import xarray
 from torch import Tensor
 
 from ..federated.federation import Federation, join
-from ..federated.heterogeneity import debiased_w1, mean_pairwise_w1
 from ..federated.partitions import pick_sources, sorted_shards
+from ..numerics.heterogeneity import debiased_w1, mean_pairwise_w1
 from ..numerics.spaces import grf_basis
 from ..streams import stream
 from .pendulum import pendulum_triplets

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from fedlib.federated import rounds as engine
-from fedlib.federated import xla
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import Optimizer, sgd
-from fedlib.federated.recording import recorded
 from fedlib.federated.train import train
+from fedlib.federated.xla import program
+from fedlib.federated.xla.recording import recorded
 from fedlib.models.networks import mlp
 
 POOL = {"x": torch.linspace(-1, 1, 40)[:, None], "y": torch.linspace(-1, 1, 40).sin()}
@@ -123,11 +123,11 @@ def no_devices():
 @pytest.mark.parametrize("what", ["operation", "device", "jax", "jax that cannot start"])
 def test_what_xla_cannot_do_is_eager(monkeypatch, what):
     if what == "device":
-        monkeypatch.setattr(xla, "has_device", lambda device: False)
+        monkeypatch.setattr(program, "has_device", lambda device: False)
     if what == "jax":
         monkeypatch.setattr(engine, "find_spec", lambda name: None)
     if what == "jax that cannot start":
-        monkeypatch.setattr(xla.jax, "devices", no_devices)
+        monkeypatch.setattr(program.jax, "devices", no_devices)
     loss = unknown if what == "operation" else squared_error
     chosen = trained(loss=loss)
     assert chosen.backend == "eager" and torch.equal(chosen.theta, trained(loss=loss, backend="eager").theta)
@@ -140,7 +140,7 @@ def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
     ):
         trained(backend="xla")
     monkeypatch.undo()
-    monkeypatch.setattr(xla.jax, "devices", no_devices)
+    monkeypatch.setattr(program.jax, "devices", no_devices)
     with pytest.raises(
         ValueError, match=r"needs jax, which cannot start: AssertionError, no such device .see JAX_PLAT"
     ):

@@ -8,15 +8,15 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from fedlib.federated.aten import in_jax
 from fedlib.federated.backends import client_gradient, flat
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import adam
-from fedlib.federated.recording import direct, recorded
 from fedlib.federated.rounds import one_point, prepared
 from fedlib.federated.stack import as_dict
-from fedlib.federated.xla import array, knows_all
+from fedlib.federated.xla.aten import in_jax
+from fedlib.federated.xla.program import array, knows_all
+from fedlib.federated.xla.recording import direct, recorded
 from fedlib.models.networks import mlp
 
 B = 12

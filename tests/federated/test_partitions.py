@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.federated.heterogeneity import mean_pairwise_w1
 from fedlib.federated.partitions import (
     checkerboard,
     deal,
@@ -20,6 +19,7 @@ from fedlib.federated.partitions import (
     slices,
     sorted_shards,
 )
+from fedlib.numerics.heterogeneity import mean_pairwise_w1
 from fedlib.streams import stream
 
 

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from fedlib.federated import xla
 from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Data, Experiment, sweep, weighted_mean_square
@@ -20,6 +19,7 @@ from fedlib.federated.rounds import play, prepared
 from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import draw_parameters, kept, load
 from fedlib.federated.train import train
+from fedlib.federated.xla import program
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.streams import stream, torch_stream
 
@@ -375,7 +375,7 @@ def test_residuals_are_seen_to_be_pointwise_or_not(name, dtype):
     theta = 3 * draw_parameters(net, fan_in_uniform, torch_stream(0, "init")).to(dtype).expand(2, -1)
     for points in (POINTS, POINTS[torch.as_tensor(stream(0, "disorder").permutation(B))]):
         batch = {"x": points.to(dtype).expand(2, B, 1), "w": torch.full((2, B), 1 / B, dtype=dtype)}
-        looked = xla.pointwise(net, with_constants(residuals, {"c": POINTS[:5].to(dtype)}), theta, batch)
+        looked = program.pointwise(net, with_constants(residuals, {"c": POINTS[:5].to(dtype)}), theta, batch)
         assert looked == (name in ALONE)
 
 
@@ -383,7 +383,7 @@ def test_points_that_a_start_at_zero_does_not_couple_yet_are_seen_to_be():
     net = mlp((1, 4, 1), nn.Tanh).double()
     theta, batch = torch.zeros(2, 13).double(), {"x": POINTS.expand(2, B, 1), "w": torch.full((2, B), 1 / B).double()}
     coupled = lambda p, b: column(p, b)[:, None] - column(p, b).mean() - b["x"]  # noqa: E731
-    assert not xla.pointwise(net, coupled, theta, batch)
+    assert not program.pointwise(net, coupled, theta, batch)
 
 
 @pytest.mark.parametrize("shards", [[np.arange(B)], [np.arange(700), np.arange(700, B)]], ids=["alone", "ragged"])
@@ -391,8 +391,8 @@ def test_points_that_a_start_at_zero_does_not_couple_yet_are_seen_to_be():
 def test_xla_is_eager_whatever_residuals_see(monkeypatch, name, shards):
     if len(shards) > 1 and "normalised" in name:
         pytest.skip("it looks at the padding, and is refused for that")
-    cuts, sliced, (residuals, net) = [], xla.sliced, residuals_of(name)
-    monkeypatch.setattr(xla, "sliced", lambda *args: cuts.append(1) or sliced(*args))
+    cuts, sliced, (residuals, net) = [], program.sliced, residuals_of(name)
+    monkeypatch.setattr(program, "sliced", lambda *args: cuts.append(1) or sliced(*args))
     args = dict(rounds=2, local=Local(2), dtype=torch.float64, constants={"c": POINTS[:5]}, optimizer=sgd())
     federations = [Federation(shards, lr=1e-2)]
     one, other = (

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import nn
 
-from fedlib.federated import aten, xla
 from fedlib.federated.batches import POINTS_PER_BLOCK, Local
 from fedlib.federated.experiment import weighted_mean_square
 from fedlib.federated.federation import Federation
@@ -17,6 +16,7 @@ from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.rounds import beginning, prepared, rounds_from
 from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedavgm, fedprox, mime, scaffold
 from fedlib.federated.train import train
+from fedlib.federated.xla import aten, program
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.streams import stream
 
@@ -153,8 +153,10 @@ def test_xla_equals_the_plain_loop(pool):
 def test_slices_of_the_points_are_the_whole(pool, monkeypatch, rule, shards):
     """A loss that sums over points, in slices that hold 6 of them: ragged clients, two, one alone; in float64."""
     monkeypatch.setitem(POINTS_PER_BLOCK, "xla", 6)
-    cuts, sliced = [], xla.sliced
-    monkeypatch.setattr(xla, "sliced", lambda step, slices, *more: cuts.append(slices) or sliced(step, slices, *more))
+    cuts, sliced = [], program.sliced
+    monkeypatch.setattr(
+        program, "sliced", lambda step, slices, *more: cuts.append(slices) or sliced(step, slices, *more)
+    )
     loss = weighted_mean_square(lambda predict, batch: predict(batch["x"]) - batch["y"][:, None])
     net, feds = mlp((2, 5, 1), nn.Tanh).double(), [Federation(shards, lr=0.05)]
     train_args = dict(rounds=3, local=Local(3), dtype=torch.float64, optimizer=rule)
@@ -234,8 +236,8 @@ def test_an_unknown_operation_is_named(pool):
 
 def test_few_programs_for_many_shapes():
     """With other clients in every round a block is filled up, with at most an eighth more points."""
-    assert len({xla.rounder(n) for n in range(1, 1025)}) == 16 + 8 * 6
-    assert all(n <= xla.rounder(n) < 1.125 * n + (n < 16) for n in range(1, 1025))
+    assert len({program.rounder(n) for n in range(1, 1025)}) == 16 + 8 * 6
+    assert all(n <= program.rounder(n) < 1.125 * n + (n < 16) for n in range(1, 1025))
 
 
 x, y = torch.linspace(-0.9, 1.1, 24, dtype=torch.float64).reshape(2, 3, 4), torch.linspace(0.3, 2, 24).reshape(2, 3, 4)

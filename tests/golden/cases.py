@@ -20,6 +20,7 @@ from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
 from fedlib.files import ROOT
+from fedlib.live.watched import watched_experiment
 from fedlib.machines.local import in_one_process
 from fedlib.machines.variant import numbered, variant
 from fedlib.models.coded import statistics
@@ -27,7 +28,6 @@ from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
-from fedlib.notebook.watching import watched_experiment
 from fedlib.numerics import spaces
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live

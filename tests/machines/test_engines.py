@@ -18,7 +18,7 @@ from fedlib.machines.server import federate
 from fedlib.machines.simulate import main
 from fedlib.machines.site import Site
 from fedlib.machines.variant import variant
-from fedlib.notebook.profiles import read_result
+from fedlib.trainings.profiles import read_result
 
 from . import shapes
 

@@ -16,7 +16,7 @@ from fedlib.files import ROOT
 from fedlib.machines.experiment import load, pool_of
 from fedlib.machines.local import in_one_process
 from fedlib.machines.model import read_model
-from fedlib.notebook.profiles import read_result
+from fedlib.trainings.profiles import read_result
 
 PATH, SUMS = (Path(__file__).with_name(name) for name in ("shapes.py", "poisson.py"))
 pytestmark = pytest.mark.skipif(

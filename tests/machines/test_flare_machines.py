@@ -21,7 +21,7 @@ import torch
 
 from fedlib.machines.local import in_one_process, sites_of
 from fedlib.machines.server import Standing, federate
-from fedlib.notebook.profiles import read_result
+from fedlib.trainings.profiles import read_result
 
 from .test_engines import broken, silent
 from .test_flare import SUMS, difference_of_sums, largest_difference

@@ -25,10 +25,10 @@ from fedlib.machines.scaling import added, far, moments
 from fedlib.machines.server import federate
 from fedlib.machines.simulate import main
 from fedlib.machines.variant import variant
-from fedlib.notebook import trainings
-from fedlib.notebook.profiles import read_result
-from fedlib.notebook.trainings import stored_sweep
 from fedlib.streams import stream
+from fedlib.trainings import store
+from fedlib.trainings.profiles import read_result
+from fedlib.trainings.store import stored_sweep
 
 OWN = ROOT / "experiments/own_csv.py"
 RANGES = (290, 320), (310, 350), (340, 370)  # K, of three laboratories
@@ -349,10 +349,8 @@ def test_a_stored_sweep_is_read_and_goes_on_and_knows_its_tables(study, tmp_path
     exact = {"rounds": 4, "dtype": torch.float64, "backend": "eager"}
     stored = partial(stored_sweep, tmp_path / "own.nc", make, seeds=[0])
     first = stored(["as measured"], rounds=4)
-    trained, rounds = trainings.sweep, []
-    monkeypatch.setattr(
-        trainings, "sweep", lambda *a, **k: rounds.append((k["rounds"], k.get("rows"))) or trained(*a, **k)
-    )
+    trained, rounds = store.sweep, []
+    monkeypatch.setattr(store, "sweep", lambda *a, **k: rounds.append((k["rounds"], k.get("rows"))) or trained(*a, **k))
     again = stored(["as measured"], rounds=4)
     np.testing.assert_array_equal(first.theta, again.theta)
     assert rounds == [(1, None)], "only the first round was played"

@@ -7,7 +7,7 @@ import numpy as np
 from fedlib.machines.local import ask_in_turn, in_one_process, sites_of
 from fedlib.machines.recorded import add_up, play_out
 from fedlib.notebook import models
-from fedlib.notebook.profiles import read_result
+from fedlib.trainings.profiles import read_result
 
 PATH = Path(__file__).with_name("shapes.py")
 SUMS = Path(__file__).with_name("poisson.py")

@@ -8,8 +8,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from fedlib.__main__ import main
-from fedlib.notebook import batch, profiles, worker
+from fedlib.notebook import batch, worker
 from fedlib.notebook.report import report
+from fedlib.trainings import profiles
 
 CODE = """
 import os, time

@@ -12,10 +12,10 @@ import pytest
 from fedlib.files import ROOT
 from fedlib.notebook import claims
 from fedlib.notebook.claims import Claim, all_claims, count, find, known_claims
-from fedlib.notebook.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_parameters, read_result
 from fedlib.notebook.report import report
 from fedlib.notebook.run import Run
 from fedlib.notebook.verdicts import paper_numbers
+from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_parameters, read_result
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-2].split("-")[0] not in ("quick", "custom"))
 NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]

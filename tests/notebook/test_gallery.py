@@ -6,8 +6,8 @@ import re
 import pytest
 
 from fedlib.notebook import gallery
-from fedlib.notebook.profiles import FIGURES, NOTEBOOKS, REQUIRED
 from fedlib.notebook.verdicts import PaperNumber, judge, measured
+from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, REQUIRED
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from torch import nn
 
 from fedlib.federated.experiment import KINDS, Data, Experiment, data_of
 from fedlib.federated.stack import draw_parameters
+from fedlib.live.explorers import solution_explorer
 from fedlib.models.networks import glorot_uniform
 from fedlib.notebook.pictures import (
     against_w1,
@@ -18,7 +19,6 @@ from fedlib.notebook.pictures import (
     seeds_and_median,
     solution,
     solution_alt,
-    solution_explorer,
     solved,
     thinned,
     training,

@@ -8,11 +8,11 @@ import pytest
 
 from fedlib import files
 from fedlib.notebook import run as results
-from fedlib.notebook.profiles import NOTEBOOKS, parameters_of, read_result
+from fedlib.notebook.rules import whole
 from fedlib.notebook.run import Run
-from fedlib.notebook.settings import whole
 from fedlib.notebook.style import panels
 from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN, rows_of
+from fedlib.trainings.profiles import NOTEBOOKS, parameters_of, read_result
 
 
 @pytest.fixture

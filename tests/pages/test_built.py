@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.notebook.profiles import NOTEBOOKS
+from fedlib.trainings.profiles import NOTEBOOKS
 
 from .. import chromium
 

@@ -6,12 +6,12 @@ import torch
 
 from fedlib.federated.stack import predict
 from fedlib.notebook import models
-from fedlib.notebook.profiles import folder_of
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_series, support
 from fedlib.pages import pieces
 from fedlib.problems.operators import learn_antiderivative
 from fedlib.streams import stream
+from fedlib.trainings.profiles import folder_of
 
 from .node import evaluate
 

@@ -11,10 +11,11 @@ import torch
 from ipywidgets import Box
 from ipywidgets.widgets.widget import _instances
 
+from fedlib import live
 from fedlib.federated.stack import predict
 from fedlib.files import ROOT
+from fedlib.live import widgets
 from fedlib.models.networks import DeepONet
-from fedlib.notebook import live, widgets
 from fedlib.numerics.metrics import relative_l2
 from fedlib.pages import page, trained
 from fedlib.pages.app import PAGES

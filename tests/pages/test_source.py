@@ -8,8 +8,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 
 from fedlib.notebook.claims import known_claims
-from fedlib.notebook.profiles import FIGURES, NOTEBOOKS
 from fedlib.pages import build, report_table, source
+from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -54,7 +54,9 @@ def test_code_between_which_nothing_is_seen_stands_behind_one_fold(figures):
     assert words.source == "Words." and last.source == "c = 3"
 
 
-@pytest.mark.parametrize("call", ["pendulum_live.show('01')", "display(draw.fit_explorer(x))", "widgets.panel('99')"])
+@pytest.mark.parametrize(
+    "call", ["pendulum_live.show('01')", "display(draw.fit_explorer(x))", "panel.parameters('99')"]
+)
 def test_what_needs_a_kernel_is_named_and_gone(figures, call):
     (cell,) = made(figures, new_code_cell(call))
     assert cell.cell_type == "markdown" and cell.source == source.IN_LAB

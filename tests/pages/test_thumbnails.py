@@ -5,9 +5,9 @@ import re
 from PIL import Image, ImageChops, ImageStat
 
 from fedlib.files import ROOT
-from fedlib.notebook.profiles import NOTEBOOKS
 from fedlib.pages import citations, thumbnails
 from fedlib.pages.app import PAGES
+from fedlib.trainings.profiles import NOTEBOOKS
 
 
 def test_the_apps_thumbnails_show_the_committed_figures():

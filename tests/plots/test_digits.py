@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedlib.notebook.redraw import frame
+from fedlib.live.redraw import frame
 from fedlib.plots import digits as draw
 from fedlib.plots.digits import Examples, draw_digits, tiles
 from fedlib.problems.barycenters import World

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 import torch
 
-from fedlib.notebook import live
+from fedlib import live
 from fedlib.plots import drift_live
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 
-from fedlib.notebook import live, live_views
-from fedlib.notebook.player import PACES, moments
+from fedlib import live
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
 from fedlib.plots import feddro_live
 from fedlib.problems import feddro_live as problem
 
@@ -41,7 +42,7 @@ def test_bars_are_what_the_trained_networks_read(page):
             if moment.averaged:
                 np.testing.assert_allclose(training.errors(moment)[name], 100 * (~right).double().mean(), atol=1e-3)
             assert found[3] == 100 * right[y == 3].double().mean()
-        heights = [bar.get_height() for axis in live_views.view(feddro_live.scene, training, moment, {}, 2).axes
+        heights = [bar.get_height() for axis in views.view(feddro_live.scene, training, moment, {}, 2).axes
                    for bar in axis.patches]  # fmt: skip
         np.testing.assert_allclose(heights, np.concatenate([*feddro_live.read(training, moment).values()]))
     feddro_live.show()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.notebook import live, live_views
-from fedlib.notebook.player import PACES, moments
+from fedlib import live
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
 from fedlib.plots import flow_live
 from fedlib.problems import flow_live as problem
 
@@ -52,7 +53,7 @@ def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
 def test_the_picture_shows_the_clients_coefficients_and_their_average():
     training = problem.training(2, E=2)
     for moment in islice(moments(training.begin(), lambda: PACES[1]), 4):
-        axes = live_views.view(flow_live.scene, training, moment, {}, 2).axes
+        axes = views.view(flow_live.scene, training, moment, {}, 2).axes
         found = {line.get_label().split(":")[0]: line.get_xydata() for line in axes[0].get_lines()}
         for k in range(2):
             C = loaded(training, moment.walk[k, -1]).c.detach()

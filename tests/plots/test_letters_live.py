@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.notebook import live, live_views
-from fedlib.notebook.player import PACES, moments
+from fedlib import live
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
 from fedlib.plots import letters_live
 from fedlib.problems import letters_live as problem
 
@@ -33,7 +34,7 @@ def test_the_pictures_are_of_the_networks_that_are_trained(page):
         return answer
 
     for moment, server in (apart, apart.walk[0, 0]), (averaged, averaged.done.after[0]):
-        above, _, below, *_ = live_views.view(letters_live.scene, training, moment, {}, 2).axes
+        above, _, below, *_ = views.view(letters_live.scene, training, moment, {}, 2).axes
         colours = above.images[0].get_array().ravel()
         np.testing.assert_array_equal(np.isin(colours, (1, 2)), drawn(server))  # white, rightly or wrongly
         wrong = training.errors(moment)["federated"][0].item()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.notebook import live, live_views
-from fedlib.notebook.player import PACES, moments
+from fedlib import live
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
 from fedlib.plots import noisy_live
 from fedlib.problems import noisy_live as problem
 
@@ -48,7 +49,7 @@ def test_the_picture_shows_the_law_of_the_server_s_network():
     training = problem.training(E=2)
     shown = training.more
     for moment in islice(moments(training.begin(), lambda: PACES[1]), 2):
-        above, _, below, *_ = live_views.view(noisy_live.scene, training, moment, {}, 2).axes
+        above, _, below, *_ = views.view(noisy_live.scene, training, moment, {}, 2).axes
         server = moment.done.after[0] if moment.averaged else moment.walk[0, 0]
         torch.nn.utils.vector_to_parameters(server, training.net.parameters())
         paths = training.net(torch.as_tensor(shown.x)[:, None].float(), shown.w).detach().numpy()

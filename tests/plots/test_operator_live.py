@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.notebook import live, live_views
-from fedlib.notebook.player import PACES, moments
+from fedlib import live
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
 from fedlib.plots import operator_live
 from fedlib.problems import operator_live as problem
 
@@ -35,7 +36,7 @@ def test_outputs_are_antiderivatives():
 def test_the_picture_shows_the_clients_networks(page):
     training = problem.training(3, E=2)
     moment = next(moments(training.begin(), lambda: PACES[1]))
-    axes = live_views.view(operator_live.scene, training, moment, {}, 2).axes
+    axes = views.view(operator_live.scene, training, moment, {}, 2).axes
     for i, ax in enumerate(axes[::2]):
         drawn = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
         for k in range(2):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.notebook import live, live_views
-from fedlib.notebook.player import PACES, moments
+from fedlib import live
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
 from fedlib.plots import pendulum_live
 from fedlib.problems import pendulum
 from fedlib.problems import pendulum_live as problem
@@ -63,7 +64,7 @@ RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="rin
 def test_the_picture_shows_the_clients_and_what_they_were_given(training, together):
     coming = moments(training.begin(), lambda: PACES[1])
     for moment in (next(coming), next(coming)):
-        angles = live_views.view(pendulum_live.scene, training, moment, {}, 2).axes[0]
+        angles = views.view(pendulum_live.scene, training, moment, {}, 2).axes[0]
         drawn = {line.get_label(): line.get_ydata() for line in angles.get_lines()}
         _, given = training.now(moment)
         torch.nn.utils.vector_to_parameters(given[0], training.net.parameters())

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from fedlib.federated.batches import Local
-from fedlib.federated.heterogeneity import weight_divergence
 from fedlib.federated.mixing import fedavg
 from fedlib.federated.stack import as_dict
 from fedlib.federated.train import train
 from fedlib.models.networks import glorot_normal
 from fedlib.numerics import solutions
+from fedlib.numerics.heterogeneity import weight_divergence
 from fedlib.numerics.spaces import chebyshev_series
 from fedlib.problems import operator_study as study
 from fedlib.problems import operators

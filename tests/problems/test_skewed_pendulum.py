@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.heterogeneity import debiased_w1, mean_pairwise_w1
 from fedlib.federated.mixing import equal
+from fedlib.numerics.heterogeneity import debiased_w1, mean_pairwise_w1
 from fedlib.numerics.spaces import gaussian_kernel
 from fedlib.problems.pendulum import pendulum_triplets
 from fedlib.problems.skewed_pendulum import distances, levels_of, skewed, torque_distance, torque_distances

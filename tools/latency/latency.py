@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from fedlib.files import ROOT
-from fedlib.notebook.run import environment
 from fedlib.pages import pieces
 from fedlib.pages.app import PAGES
+from fedlib.trainings.environment import environment
 
 from .browser import App, chromium, lab
 from .hands import MOVES, begin, pressed, rounds_a_second, run

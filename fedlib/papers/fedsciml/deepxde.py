@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from ...notebook.profiles import folder_of
+from ...trainings.profiles import folder_of
 
 FILE = folder_of("deepxde", "paper") / "seeds.json"
 

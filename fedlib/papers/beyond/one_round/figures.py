@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from ....federated.experiment import of_each
 from ....federated.history import History
 from ....federated.rules import RULES
+from ....live.widgets import explore, slider
 from ....notebook.pictures import seeds_and_median
-from ....notebook.profiles import FIGURES
 from ....notebook.run import committed
 from ....notebook.style import CLIENTS, COLORS, panels
-from ....notebook.trainings import calls_of
-from ....notebook.widgets import explore, slider
+from ....trainings.profiles import FIGURES
+from ....trainings.store import calls_of
 from ... import stored
 from . import problem
 from .problem import RULES as BEST

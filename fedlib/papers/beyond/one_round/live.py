@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment
-from ....notebook import widgets
+from ....live import widgets
+from ....live.widgets import slider
 from ....notebook.pictures import shade
 from ....notebook.style import CLIENTS, COLORS, panels
-from ....notebook.widgets import slider
 from ....numerics.metrics import percent
 from ...fedsciml.forward import problem as forward
 from .figures import SUMS

@@ -22,14 +22,14 @@ from ....federated.pinn import Equation, pinn
 from ....federated.stack import draw_parameters
 from ....models.features import LinearOperator, Products, last_layer, polynomials, random_sines, sines
 from ....models.jets import VALUE_ONLY
-from ....notebook import settings
+from ....notebook import rules
 from ....notebook.run import Run
-from ....notebook.trainings import TIMED, Call, Computed, Tolerance
 from ....numerics.metrics import percent, relative_l2
 from ....numerics.solutions import pendulum
 from ....numerics.solvers import hermite
 from ....numerics.spaces import gaussian_kernel, grf
 from ....streams import stream, torch_stream
+from ....trainings.store import TIMED, Call, Computed, Tolerance
 from ...fedsciml.forward import problem as forward
 from .attack import independent_products, points_behind
 
@@ -449,11 +449,11 @@ def begin(namespace: Mapping) -> Run:
         ValueError: what was given, and what was expected; a level that an equation's points do not allow, too.
     """
     run = Run.begin(
-        NOTEBOOK, namespace, problems=settings.one_of(*EQUATIONS),
-        levels=settings.whole(2), rates=settings.positive(),
+        NOTEBOOK, namespace, problems=rules.one_of(*EQUATIONS),
+        levels=rules.whole(2), rates=rules.positive(),
     )  # fmt: skip
     p = run.parameters
-    settings.check_tables(p, p["problems"], [*EQUATIONS], "levels", "sines")
+    rules.check_tables(p, p["problems"], [*EQUATIONS], "levels", "sines")
     for name in p["problems"]:
         for level in p["levels"][name]:
             data_of(EQUATIONS[name](), level)

@@ -9,17 +9,10 @@ from matplotlib.figure import Figure
 from ....federated.experiment import Experiment, data_of, of_each
 from ....federated.history import History
 from ....federated.partitions import private
-from ....notebook.pictures import (
-    Solved,
-    alone_and_together,
-    divergence_of,
-    shade,
-    stored_solutions,
-    with_distance,
-)
+from ....live.widgets import explore, slider
+from ....notebook.pictures import Solved, alone_and_together, divergence_of, shade, stored_solutions, with_distance
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
-from ....notebook.trainings import levels_of
-from ....notebook.widgets import explore, slider
+from ....trainings.store import levels_of
 from .problem import distances, makers
 
 

@@ -1,7 +1,7 @@
 """Notebook 05 live: Poisson's equation, two clients who each see some pieces of the interval."""
 
-from ....notebook import live
-from ....notebook.widgets import slider
+from .... import live
+from ....live.widgets import slider
 from .problem import poisson
 
 ALT = (

@@ -18,10 +18,10 @@ from ....federated.partitions import halton, hammersley, index_rule, owned, per_
 from ....federated.pinn import Equation, as_points, pinn
 from ....federated.rules import RULES
 from ....models.jets import Sine
-from ....notebook import settings
+from ....notebook import rules
 from ....notebook.run import Run
-from ....notebook.trainings import Call
 from ....numerics.solutions import allen_cahn_reference
+from ....trainings.store import Call
 
 NOTEBOOK = "05_pinn_forward"
 
@@ -201,17 +201,17 @@ def begin(namespace: Mapping) -> Run:
     run = Run.begin(
         NOTEBOOK,
         namespace,
-        problems=settings.one_of(*LEVELS),
-        allen_cahn_activation=settings.one_of("tanh", "sine"),
-        gap_rules=settings.one_of(*RULES),
-        **dict.fromkeys(("poisson_seeds", "allen_cahn_seeds"), settings.whole(0)),
-        **dict.fromkeys(("allen_cahn_boundary", "allen_cahn_initial", "helmholtz_boundary"), settings.whole(0)),
-        **dict.fromkeys(("levels", "helmholtz_side", "allen_cahn_lines", "allen_cahn_times"), settings.whole(2)),
-        **dict.fromkeys(("gap_level", "gap_E"), settings.whole()),
-        **dict.fromkeys(("helmholtz_k0", "allen_cahn_d", "allen_cahn_k"), settings.positive()),
+        problems=rules.one_of(*LEVELS),
+        allen_cahn_activation=rules.one_of("tanh", "sine"),
+        gap_rules=rules.one_of(*RULES),
+        **dict.fromkeys(("poisson_seeds", "allen_cahn_seeds"), rules.whole(0)),
+        **dict.fromkeys(("allen_cahn_boundary", "allen_cahn_initial", "helmholtz_boundary"), rules.whole(0)),
+        **dict.fromkeys(("levels", "helmholtz_side", "allen_cahn_lines", "allen_cahn_times"), rules.whole(2)),
+        **dict.fromkeys(("gap_level", "gap_E"), rules.whole()),
+        **dict.fromkeys(("helmholtz_k0", "allen_cahn_d", "allen_cahn_k"), rules.positive()),
     )
     p = run.parameters
-    settings.check_tables(p, p["problems"], [*LEVELS], "levels", "rounds")
+    rules.check_tables(p, p["problems"], [*LEVELS], "levels", "rounds")
     for name, (make, arguments) in makers(p).items():
         distances(make(**arguments), [*p["levels"][name], *[p["gap_level"]] * (name == "poisson")])
     return run

@@ -12,10 +12,10 @@ import xarray
 from scipy.stats import spearmanr
 
 from ....federated.experiment import data_of
-from ....federated.heterogeneity import mean_pairwise_w1
 from ....federated.partitions import hammersley
 from ....notebook.maps import Panel
 from ....notebook.pictures import Solved
+from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import mean_sd, percent, relative_l2
 from .figures import partition
 from .problem import CLIENTS, EARLIER, SUBDOMAINS, gramacy_lee, wave, x_and_xy

@@ -8,9 +8,9 @@ import xarray
 from matplotlib.figure import Figure
 
 from ....federated.experiment import Experiment, data_of, of_each
-from ....federated.heterogeneity import mean_pairwise_w1
 from ....federated.history import History
 from ....federated.partitions import checkerboard, hammersley, index_rule, slices
+from ....live.widgets import choice, explore, slider
 from ....notebook.pictures import (
     Solved,
     alone_and_together,
@@ -24,10 +24,10 @@ from ....notebook.pictures import (
     with_distance,
 )
 from ....notebook.style import CLIENTS, COLORS, MARKERS, around, log_axis, ordered, owners, panels
-from ....notebook.trainings import Call, calls_of, file_of, folder_of, levels_of, read_call
-from ....notebook.widgets import choice, explore, slider
+from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import plus_minus
 from ....streams import stream
+from ....trainings.store import Call, calls_of, file_of, folder_of, levels_of, read_call
 from ... import stored
 from . import problem
 from .problem import CLIENTS as ALL_K

@@ -1,10 +1,10 @@
 """Notebook 04 live: a wiggly function on a line, and clients who own pieces of it."""
 
-from ....notebook import live
-from ....notebook.live import MIXING, SERVERS
-from ....notebook.live_views import experiment_scene
-from ....notebook.watching import Training, watched_experiment
-from ....notebook.widgets import choice, slider
+from .... import live
+from ....live.stage import MIXING, SERVERS
+from ....live.views import experiment_scene
+from ....live.watched import Training, watched_experiment
+from ....live.widgets import choice, slider
 from .problem import gramacy_lee
 
 WIDTH = 48

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 from ....federated.batches import Local
 from ....federated.experiment import KINDS, Data, Experiment, data_of
-from ....federated.heterogeneity import mean_pairwise_w1
 from ....federated.optimizers import sgd
 from ....federated.partitions import checkerboard, hammersley, index_rule, per_client, slices
 from ....models.networks import glorot_uniform, mlp
-from ....notebook import settings
+from ....notebook import rules
 from ....notebook.run import Run
-from ....notebook.trainings import Call, Computed, Tolerance
+from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import relative_l2
+from ....trainings.store import Call, Computed, Tolerance
 from .weights import theorem, walks
 
 NOTEBOOK = "04_function_approximation"
@@ -145,12 +145,12 @@ def begin(namespace: Mapping) -> Run:
     run = Run.begin(
         NOTEBOOK,
         namespace,
-        **dict.fromkeys(("subdomains", "what_if_subdomains", "slabs", "fall_slabs"), settings.whole(2)),
-        **dict.fromkeys(("n_points", "schaffer_points"), settings.whole(16)),
-        **dict.fromkeys(("width", "schaffer_rounds", "theorem_E", "theorem_rounds"), settings.whole()),
-        **dict.fromkeys(("schaffer_seeds", "fall_seeds"), settings.whole(0)),
-        blocks=settings.whole(3),
-        lrs_fall=settings.positive(),
+        **dict.fromkeys(("subdomains", "what_if_subdomains", "slabs", "fall_slabs"), rules.whole(2)),
+        **dict.fromkeys(("n_points", "schaffer_points"), rules.whole(16)),
+        **dict.fromkeys(("width", "schaffer_rounds", "theorem_E", "theorem_rounds"), rules.whole()),
+        **dict.fromkeys(("schaffer_seeds", "fall_seeds"), rules.whole(0)),
+        blocks=rules.whole(3),
+        lrs_fall=rules.positive(),
     )
     for call in trainings(run.parameters).values():
         for level in [] if isinstance(call, Computed) else call.levels:

@@ -9,11 +9,11 @@ from torch import nn
 
 from ....federated.batches import Local
 from ....federated.experiment import Experiment, data_of, federation, training
-from ....federated.heterogeneity import divergence_bound
 from ....federated.optimizers import Optimizer, sgd
 from ....federated.train import train
+from ....live.watched import watched_rounds
 from ....models.networks import mlp
-from ....notebook.watching import watched_rounds
+from ....numerics.heterogeneity import divergence_bound
 
 
 def recording(optimizer: Optimizer, norms: list[float]) -> Optimizer:

@@ -3,19 +3,19 @@
 import numpy as np
 import torch
 
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
+from fedlib.live.stage import close
+from fedlib.live.watched import watched_experiment
 from fedlib.models.jets import VALUE_ONLY
-from fedlib.notebook import live_views
-from fedlib.notebook.live import close
-from fedlib.notebook.player import PACES, moments
-from fedlib.notebook.watching import watched_experiment
 from fedlib.papers.fedsciml.forward import live, problem
 
 
 def test_the_residual_is_that_of_the_curve(page):
     training = watched_experiment(problem.poisson(), 8, 2, lr=0.003)
     moment = next(moments(training.begin(), lambda: PACES[1]))
-    assert live_views.experiment_panels(training) == 2
-    fig = live_views.view(live_views.experiment_scene, training, moment, {}, 2)
+    assert views.experiment_panels(training) == 2
+    fig = views.view(views.experiment_scene, training, moment, {}, 2)
     above, _, below, _ = fig.axes
     x = training.more.data.test["x"][:, 0].double()
     f = sum(i * (i * x).sin() for i in (1, 2, 3, 4, 8)).numpy()

@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from fedlib.federated.experiment import data_of, of_each, sweep, training
-from fedlib.federated.heterogeneity import mean_pairwise_w1, w1
 from fedlib.federated.partitions import private
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.models.jets import Sine, function_jet
 from fedlib.models.networks import glorot_uniform
-from fedlib.notebook import trainings
 from fedlib.numerics import solutions
+from fedlib.numerics.heterogeneity import mean_pairwise_w1, w1
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward.problem import LEVELS
 from fedlib.streams import torch_stream
+from fedlib.trainings import store
 
 ALL = {
     "poisson": problem.poisson(),
@@ -305,7 +305,7 @@ def gap():
     p |= dict(rounds=dict.fromkeys(LEVELS, 2), gap_level=32, gap_rules=RULES_TRIED, gap_E=[5, 1])
     calls = {name: call for name, call in problem.trainings(p).items() if name.startswith("gap/")}
     assert len(calls) == 8, "FedProx is tried with two knobs"
-    return problem.gap(trainings.histories_of(calls, Path(), "always"))
+    return problem.gap(store.histories_of(calls, Path(), "always"))
 
 
 def test_every_rule_takes_the_same_steps_and_is_charged_for_what_it_sends(gap):

@@ -10,9 +10,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.federated.experiment import data_of, of_each, sweep
 from fedlib.notebook import pictures, style
-from fedlib.notebook.trainings import Computed, calls_of, file_of, folder_of, read_call, read_computed
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.functions import claims, figures, problem
+from fedlib.trainings.store import Computed, calls_of, file_of, folder_of, read_call, read_computed
 
 from ....conftest import every_move
 

@@ -6,9 +6,9 @@ import torch
 
 from fedlib.federated.experiment import data_of, models_of, of_each, sweep, training
 from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
-from fedlib.notebook.trainings import Computed, calls_of, settings_of
 from fedlib.papers.fedsciml.functions import problem
 from fedlib.papers.fedsciml.functions.problem import rings, wave
+from fedlib.trainings.store import Computed, calls_of, settings_of
 
 
 def test_gramacy_lee_is_the_original_shifted_by_three_halves():

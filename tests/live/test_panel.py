@@ -12,9 +12,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 from fedlib.__main__ import override
-from fedlib.notebook import widgets
-from fedlib.notebook.panel import Panel, command, control_of, in_order, read, written
-from fedlib.notebook.profiles import NOTEBOOKS, REQUIRED, helps_of, parameters_of
+from fedlib.live.panel import Panel, command, control_of, helps_of, in_order, parameters, read, written
+from fedlib.trainings.profiles import NOTEBOOKS, REQUIRED, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure
 rounds: int = 5  # R
@@ -180,5 +179,5 @@ def test_values_are_written_as_a_field_shows_them():
 
 
 def test_a_panel_of_a_real_notebook():
-    box = widgets.panel("04_function_approximation")
+    box = parameters("04_function_approximation")
     assert "run 04_function_approximation --profile quick" in str([getattr(c, "value", "") for c in box.children])

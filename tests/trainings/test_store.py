@@ -20,8 +20,11 @@ from fedlib.federated.experiment import Experiment, Row, of_each, sweep
 from fedlib.federated.history import History, gathered
 from fedlib.files import ROOT
 from fedlib.models import jets
-from fedlib.notebook import missing, training_files, trainings
-from fedlib.notebook.trainings import (
+from fedlib.notebook.run import Run
+from fedlib.papers import stored
+from fedlib.papers.fedsciml.forward import problem
+from fedlib.trainings import files, missing, store
+from fedlib.trainings.store import (
     Call,
     Computed,
     OutOfTime,
@@ -38,8 +41,6 @@ from fedlib.notebook.trainings import (
     stored_sweep,
     train_missing,
 )  # fmt: skip
-from fedlib.papers import stored
-from fedlib.papers.fedsciml.forward import problem
 
 from ..new_problem import oscillator
 
@@ -114,7 +115,7 @@ def without_level(path) -> None:
     rows = {key: key for key in history.rows if key[0] != "centralised"}
     rows |= {("centralised", None, seed): ("centralised", 2, seed) for _, _, seed in history.rows}
     old = gathered([replace(history, rows={new: history.rows[key] for new, key in rows.items()})], [*rows])
-    trainings.write(path, [stack._replace(history=old)])
+    store.write(path, [stack._replace(history=old)])
 
 
 def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path, monkeypatch):
@@ -131,11 +132,11 @@ def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path, mo
         assert levels_of(history) == served and replay(read(path)[0]) < 1e-4
         with monkeypatch.context() as gone:
             gone.delattr(sys.modules[__name__], "scaled")
-            trainings.stacks_of.cache_clear()
+            store.stacks_of.cache_clear()
             assert ("centralised", None, 0) in read(path)[0].history.rows, (
                 "of what is gone: read, and asked for by nobody"
             )
-        trainings.stacks_of.cache_clear()
+        store.stacks_of.cache_clear()
         if larger:
             train_missing(asked, path, **EAGER)
             np.testing.assert_allclose(of_each(read_call(asked, path)[0]), whole, rtol=1e-3)
@@ -170,28 +171,24 @@ def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, m
     assert [*quick["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
     assert not path.exists()
     train_missing(call([2], [0]), path, **EAGER)
-    monkeypatch.setattr(trainings, "sweep", None)
+    monkeypatch.setattr(store, "sweep", None)
     assert [*histories_of({"oscillator": call([2], [0])}, path.parent, "never")] == ["oscillator"]
 
 
-class Reader:
-    """As much of a Run as matters."""
-
-    notebook, custom, trained = "05_pinn_forward", False, ()
-
-    def __init__(self, profile):
-        self.profile = profile
+def reader(profile: str) -> Run:
+    """A run of a notebook of one's own."""
+    return Run("lab", profile, {})
 
 
 def test_the_paper_profile_reads_and_says_what_its_trainings_took(path, monkeypatch):
-    monkeypatch.setattr(trainings, "folder_of", lambda notebook: path.parent)
+    monkeypatch.setattr(store, "folder_of", lambda notebook: path.parent)
     monkeypatch.delenv("FEDLIB_TRAIN", raising=False)
     calls = {"oscillator": call([2], [0])}
-    assert trainings.of(Reader("paper"), calls, **EAGER) == {}
-    quick = Reader("quick")
-    assert trainings.of(quick, calls, **EAGER) and not quick.trained and not path.exists()
+    assert reader("paper").histories(calls, **EAGER) == {}
+    quick = reader("quick")
+    assert quick.histories(calls, **EAGER) and not quick.trained and not path.exists()
     monkeypatch.setenv("FEDLIB_TRAIN", "missing")
-    assert trainings.of(paper := Reader("paper"), calls, **EAGER) and path.exists()
+    assert (paper := reader("paper")).histories(calls, **EAGER) and path.exists()
     assert paper.trained == [stack.about for stack in read(path)]
 
 
@@ -217,11 +214,11 @@ def test_a_call_is_written_down_and_comes_back():
 @pytest.mark.parametrize("file", sorted(ROOT.glob("figures/*/paper/trainings/*.nc")), ids=lambda file: file.stem)
 def test_no_stored_row_is_stale(file):
     """What the code makes of a stack's own arguments has the settings under which its rows are stored."""
-    with training_files.reading(file) as tree:
+    with files.reading(file) as tree:
         if not tree.children:
             return  # computed; tests/notebook/test_replay.py reads those
     for stack in read(file):
-        assert not trainings.differs(stack, settings_of(call_of(stack.settings)))
+        assert not store.differs(stack, settings_of(call_of(stack.settings)))
 
 
 @pytest.mark.fault("clear error")
@@ -243,7 +240,7 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
     def full(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(trainings.xarray.DataTree, "to_netcdf", full)
+    monkeypatch.setattr(store.xarray.DataTree, "to_netcdf", full)
     with pytest.raises(OSError, match="No space left"):
         train_missing(call([2, 6], [0]), path, **EAGER)
     assert path.read_bytes() == before and not [
@@ -269,7 +266,7 @@ import os, sys
 from pathlib import Path
 from tests.new_problem import oscillator
 from fedlib.federated import checkpoints
-from fedlib.notebook.trainings import Call, train_missing
+from fedlib.trainings.store import Call, train_missing
 checkpoints.SECONDS = 0
 Path(sys.argv[1] + ".begun").touch()
 train_missing(Call(oscillator, {}, [2], [0], changes={"rounds": 100_000}), Path(sys.argv[1]), backend="eager")
@@ -318,7 +315,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
     assert made(calls)["squares"].squares[9] == 81 and not path.exists()
     first = histories_of(calls, tmp_path, "missing")["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
-    assert trainings.cpu_seconds(path)[0] >= 0 and "hardware" in first.attrs["about"]
+    assert store.cpu_seconds(path)[0] >= 0 and "hardware" in first.attrs["about"]
     before = path.read_bytes()
     assert histories_of(calls, tmp_path, "missing") and path.read_bytes() == before
     for other in (Computed(squares, {"n": 100, "shift": 1.0}), Computed(squares, {"n": 100}, numerics=2)):
@@ -333,7 +330,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
         def trainings(p):
             return calls
 
-    for module in (missing, trainings):
+    for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
     assert missing.missing(room) == []
     calls["squares"] = Computed(squares, {"n": 50})
@@ -354,7 +351,7 @@ def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, m
             longer = call([2], [0, 1], changes=CHANGES | {"rounds": 400})
             return {"b/long": longer, "b/short": call([2], [0, 1]), "c": call([6], [0])}
 
-    for module in (missing, trainings):
+    for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
     train_missing(call([2], [0]), file_of(tmp_path, "b/short"), **EAGER)
     names = [(of.name, of.rows, of.core_hours) for of in missing.missing(room)]

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..federated.partitions import private
-from .pictures import shade
-from .style import CLIENTS, COLORS, DASHES, MARKERS, growth, set_ticks
-from .watching import Moment, Training
+from ..notebook.pictures import shade
+from ..notebook.style import CLIENTS, COLORS, DASHES, MARKERS, growth, set_ticks
+from .watched import Moment, Training
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
 LINES |= {"FedAvg on what they see": (COLORS["other"], "--")}

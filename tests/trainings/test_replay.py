@@ -13,9 +13,9 @@ import pytest
 import xarray
 
 from fedlib.federated.experiment import Row
-from fedlib.notebook import trainings
-from fedlib.notebook.trainings import Computed, Tolerance, deviations, read, replay
 from fedlib.papers import rooms
+from fedlib.trainings import store
+from fedlib.trainings.store import Computed, Tolerance, deviations, read, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
 NEAR = 1e-4  # of each loss of the first rounds, in float32
@@ -23,7 +23,7 @@ QUICK_S = 5  # what is computed again in every run of the tests
 FILES = [
     pytest.param(room, file, id=f"{name}-{file.stem}")
     for name, room in rooms().items()
-    for file in sorted(trainings.folder_of(name).glob("*.nc"))
+    for file in sorted(store.folder_of(name).glob("*.nc"))
 ]
 
 
@@ -35,15 +35,15 @@ def sample(file: str, rows: Sequence[str], n: int = 2) -> list[str]:
 @pytest.mark.parametrize("room, file", FILES)
 def test_a_stored_training_can_be_made_again(room, file, record_property):
     computed = {
-        trainings.file_of(file.parent, name): call
-        for name, call in trainings.calls_of(room).items()
+        store.file_of(file.parent, name): call
+        for name, call in store.calls_of(room).items()
         if isinstance(call, Computed)
     }
     if file in computed:
-        if not WHOLE and sum(trainings.cpu_seconds(file)) > QUICK_S:
+        if not WHOLE and sum(store.cpu_seconds(file)) > QUICK_S:
             pytest.skip("takes long to compute; make replay does")
         call = computed[file]
-        stored, why = trainings.read_computed(call, file)
+        stored, why = store.read_computed(call, file)
         assert stored is not None, why
         shares = deviations(stored, call.make(**call.settings), call.tolerances)
         record_property("moved, computed", max(shares.values()))

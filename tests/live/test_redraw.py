@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import LogNorm
 from PIL import Image
 
-from fedlib.notebook import redraw
-from fedlib.notebook.redraw import painter
+from fedlib.live import redraw
+from fedlib.live.redraw import painter
 from fedlib.notebook.style import panels
 
 

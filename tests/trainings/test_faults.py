@@ -24,10 +24,10 @@ from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import fedadam, scaffold
 from fedlib.files import ROOT, Unreadable
 from fedlib.models.networks import fan_in_uniform, mlp
-from fedlib.notebook import as_json, missing, training_files, trainings
-from fedlib.notebook.profiles import FIGURES
-from fedlib.notebook.training_files import SEAL
-from fedlib.notebook.trainings import Call, Computed, OutOfTime, compute_missing, read, read_call, train_missing
+from fedlib.trainings import as_json, files, missing, store
+from fedlib.trainings.files import SEAL
+from fedlib.trainings.profiles import FIGURES
+from fedlib.trainings.store import Call, Computed, OutOfTime, compute_missing, read, read_call, train_missing
 
 from ..new_problem import oscillator
 
@@ -82,10 +82,10 @@ if where in ("in a checkpoint", "in the file"):
         here and die()
     Path.write_bytes = half
 if where == "before the file":
-    trainings.write = die
+    store.write = die
 if where == "after the file":
-    trainings.write = lambda *given: (training_files.write(*given), die())
-trainings.train_missing(CALL, path, **EAGER)
+    store.write = lambda *given: (files.write(*given), die())
+store.train_missing(CALL, path, **EAGER)
 """
 
 
@@ -116,11 +116,11 @@ def counting(calls: list, name: str):
 
 @pytest.mark.fault("survived")
 def test_a_file_that_cannot_be_written_costs_no_round(path, whole, monkeypatch):
-    write = trainings.write
-    monkeypatch.setattr(trainings, "write", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
+    write = store.write
+    monkeypatch.setattr(store, "write", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError, match="No space left"):
         train_missing(CALL, path, **EAGER)
-    monkeypatch.setattr(trainings, "write", write)
+    monkeypatch.setattr(store, "write", write)
     took = json.loads(json.dumps(torch.load(next(path.parent.glob("*.pt")))["spent"]))
     train_missing(CALL, path, **EAGER)
     assert same(path, whole) and not hidden(path) and read(path)[0].about["backend"] == "eager"
@@ -160,7 +160,7 @@ def test_a_full_disk_loses_nothing_that_had_room(disk, whole, kilobytes, monkeyp
 @pytest.mark.fault("clear error")
 def test_train_says_that_a_disk_is_full(disk, monkeypatch):
     folder = disk("size=16k")
-    for module in (missing, trainings):
+    for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: folder)
 
     class room:
@@ -215,7 +215,7 @@ def test_a_file_of_before_the_seal_is_read(whole, path):
 
 @pytest.mark.fault("survived")
 def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
-    code = "import sys, pathlib\nfrom fedlib.notebook.trainings import train_missing\n"
+    code = "import sys, pathlib\nfrom fedlib.trainings.store import train_missing\n"
     code += "from tests.notebook.test_training_faults import CALL\n"
     code += "longer = CALL._replace(changes=CALL.changes | {'rounds': 1500})\n"
     code += "train_missing(longer, pathlib.Path(sys.argv[1]), backend='eager')"
@@ -268,7 +268,7 @@ def test_a_mended_loss_begins_anew_and_says_why(path):
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("level", [(2, 3), np.nan, None, [2], nn.Tanh, 2j, np.array([2])])
 def test_a_level_that_could_not_be_read_again_is_refused_before_training(path, level, monkeypatch):
-    monkeypatch.setattr(trainings, "sweep", None)
+    monkeypatch.setattr(store, "sweep", None)
     for call in (CALL._replace(levels=[1, level]), CALL._replace(seeds=[0, level])):
         with pytest.raises(ValueError, match=r"a level or seed .* cannot be stored; expected a number or a text"):
             train_missing(call, path, **EAGER)
@@ -300,7 +300,7 @@ def at_level():
     ],
 )
 def test_settings_that_could_not_be_read_again_are_refused_before_training(path, changes, match, monkeypatch):
-    monkeypatch.setattr(trainings, "sweep", None)
+    monkeypatch.setattr(store, "sweep", None)
     with pytest.raises(ValueError, match=match):
         train_missing(CALL._replace(changes=CALL.changes | changes), path, **EAGER)
 
@@ -345,12 +345,12 @@ def test_an_optimiser_comes_back_by_its_function_and_numbers(made):
 def test_numbers_of_other_settings_are_never_served(whole, path, changed, old, monkeypatch):
     """old: the file is one of before optimisers, servers, starts and shapes were written down."""
     stacks = [as_at_first(stack) if old else stack for stack in read(whole)]
-    training_files.write(path, stacks)
+    files.write(path, stacks)
     assert not read_call(CALL, path)[1], "what is right stays"
     right = Call.experiment
     monkeypatch.setattr(Call, "experiment", lambda self: right(self)._replace(**changed))
     assert len(read_call(CALL, path)[1]) == 3
-    assert f"resolved.{'parameters' if 'net' in changed else next(iter(changed))}" in trainings.why_not(CALL, path)
+    assert f"resolved.{'parameters' if 'net' in changed else next(iter(changed))}" in store.why_not(CALL, path)
 
 
 def as_at_first(stack):
@@ -363,17 +363,17 @@ def as_at_first(stack):
 def test_rows_of_a_function_that_has_moved_are_found_and_made_again(whole, path, monkeypatch):
     (stack,) = read(whole)
     old = "fedlib.long_ago.oscillator"
-    training_files.write(path, [stack._replace(settings=stack.settings | {"experiment": old})])
+    files.write(path, [stack._replace(settings=stack.settings | {"experiment": old})])
     assert len(read_call(CALL, path)[1]) == 3
     monkeypatch.setitem(as_json.MOVED, old, "tests.new_problem.oscillator")
-    assert not read_call(CALL, path)[1] and trainings.replay(read(path)[0]) < 1e-5
+    assert not read_call(CALL, path)[1] and store.replay(read(path)[0]) < 1e-5
 
 
 @pytest.mark.fault("survived")
 def test_another_experiments_file_is_named_and_trained_into_and_both_stay(whole, path):
     shutil.copy(whole, path)
     other = CALL._replace(make=at_level)
-    assert len(read_call(other, path)[1]) == 3 and "experiment" in trainings.why_not(other, path)
+    assert len(read_call(other, path)[1]) == 3 and "experiment" in store.why_not(other, path)
     train_missing(other, path, **EAGER)
     assert not read_call(other, path)[1] and same(path, whole)
 
@@ -393,7 +393,7 @@ def test_a_file_that_is_open_elsewhere_is_said_to_be_so(whole, path):
 @pytest.fixture
 def room(tmp_path, monkeypatch, whole):
     """A room with a damaged file, and one that is missing, two of whose trainings are in one file."""
-    for module in (missing, trainings):
+    for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
     (tmp_path / "bad.nc").write_bytes(whole.read_bytes()[:9000])
     names = ("bad/one", "bad/two", "good")
@@ -419,7 +419,7 @@ def test_a_damaged_file_is_named_and_the_others_go_on(room, tmp_path, capsys):
 @pytest.mark.fault("clear error")
 def test_the_command_that_mends_a_file_works_at_the_root():
     file = next(iter(sorted(ROOT.glob("figures/05*/paper/trainings/*.nc"))))
-    command = training_files.remedy(file, OSError("truncated")).split("(")[-1].split(")")[0]
+    command = files.remedy(file, OSError("truncated")).split("(")[-1].split(")")[0]
     assert command == f"git checkout -- {file.relative_to(ROOT)}"
 
 
@@ -427,7 +427,7 @@ def test_the_command_that_mends_a_file_works_at_the_root():
 @pytest.mark.parametrize("word", ["Missing", "yes", "", "never "])
 def test_who_trains_is_one_of_three_words(word, path):
     with pytest.raises(ValueError, match=f"FEDLIB_TRAIN = {word!r}: expected one of never, missing, always"):
-        trainings.histories_of({"oscillator": CALL}, path.parent, word)
+        store.histories_of({"oscillator": CALL}, path.parent, word)
 
 
 def test_always_trains_anew_and_keeps_it(whole, path, monkeypatch):
@@ -435,7 +435,7 @@ def test_always_trains_anew_and_keeps_it(whole, path, monkeypatch):
     train_missing(CALL._replace(levels=[6]), path, **EAGER)
     played = []
     monkeypatch.setattr("fedlib.federated.rounds.site_round", counting(played, "fedlib.federated.rounds.site_round"))
-    trainings.histories_of({"oscillator": CALL}, path.parent, "always", **EAGER)
+    store.histories_of({"oscillator": CALL}, path.parent, "always", **EAGER)
     assert len(played) == 6 and same(path, whole)
     assert [{*stack.history.labels("level")} for stack in read(path)] == [{6}, {2}], "what was anew stands once"
 
@@ -450,7 +450,7 @@ def squares(n: int) -> xarray.Dataset:
 def test_names_and_attributes_that_netcdf_refuses_come_back(path):
     call = Computed(squares, {"n": 3})
     compute_missing(call, path)
-    stored, _ = trainings.read_computed(call, path)
+    stored, _ = store.read_computed(call, path)
     xarray.testing.assert_equal(stored, squares(3))
     assert {name: stored.attrs[name] for name in squares(3).attrs} == squares(3).attrs
     assert stored["speed, m/s"].attrs == squares(3)["speed, m/s"].attrs

@@ -12,7 +12,6 @@ from textwrap import shorten
 import yaml
 
 from ..files import ROOT
-from .settings import HELP
 
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 
@@ -63,19 +62,6 @@ def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
                 f"{notebook.name}: the parameters cell has '{ast.unparse(node)}'; expected 'name: type = literal'"
             ) from None
     return found
-
-
-def helps_of(notebook: Path) -> dict[str, str]:
-    """name -> the comment behind it in the cell tagged ``parameters``; with words of ``settings.HELP`` where it is but
-    one word, or nothing."""
-    (source,) = ("".join(c["source"]) for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", []))
-    lines = source.splitlines()
-    found = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
-    comments = {name: rest.split("# fmt:")[0].strip().removeprefix("#").strip() for name, rest in found.items()}
-    return {
-        name: comment if len(comment.split()) > 1 or name not in HELP else f"{comment}: {HELP[name]}".removeprefix(": ")
-        for name, comment in comments.items()
-    }
 
 
 def has_type(value, hint: str) -> bool:

@@ -11,7 +11,13 @@ from torch.func import functional_call
 
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.heterogeneity import (
+from fedlib.federated.mixing import isolated
+from fedlib.federated.optimizers import sgd
+from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices, sorted_shards
+from fedlib.federated.stack import as_dict, stack
+from fedlib.federated.train import train
+from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
+from fedlib.numerics.heterogeneity import (
     debiased_w1,
     divergence_bound,
     hidden_parameter_floor,
@@ -19,12 +25,6 @@ from fedlib.federated.heterogeneity import (
     w1,
     weight_divergence,
 )
-from fedlib.federated.mixing import isolated
-from fedlib.federated.optimizers import sgd
-from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices, sorted_shards
-from fedlib.federated.stack import as_dict, stack
-from fedlib.federated.train import train
-from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
 from fedlib.numerics.spaces import grf
 from fedlib.problems.pendulum import half_steps, pendulum_trajectories, with_stiffness
 from fedlib.streams import stream

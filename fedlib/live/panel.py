@@ -11,11 +11,12 @@ from pathlib import Path
 
 import ipywidgets
 
-from . import batch, profiles, settings
-from .batch import Outcome, Running
-from .profiles import core_seconds, read_result
+from ..notebook import batch, rules
+from ..notebook.batch import Outcome, Running
+from ..notebook.worker import cells_done, is_done
+from ..trainings import profiles
+from ..trainings.profiles import core_seconds, read_result
 from .widgets import Control, Picture, choice, in_turn
-from .worker import cells_done, is_done
 
 EVERY = 0.5  # s between two looks at a run
 NONE = ("none yet",)  # what there is to choose from where there is no figure
@@ -53,10 +54,27 @@ def refused(notebook: Path, values: Mapping) -> str:
     """What the runner says against these values, or nothing."""
     try:
         profiles.check_parameters(notebook, values)
-        settings.check(values)
+        rules.check(values)
     except ValueError as error:
         return str(error).removeprefix(f"{notebook.stem}: ")
     return ""
+
+
+def helps_of(notebook: Path) -> dict[str, str]:
+    """name -> the comment behind it in the cell tagged ``parameters``; with words of ``rules.HELP`` where it is but
+    one word, or nothing."""
+    (source,) = (
+        "".join(c["source"]) for c in profiles.cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])
+    )
+    lines = source.splitlines()
+    found = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
+    comments = {name: rest.split("# fmt:")[0].strip().removeprefix("#").strip() for name, rest in found.items()}
+    return {
+        name: comment
+        if len(comment.split()) > 1 or name not in rules.HELP
+        else f"{comment}: {rules.HELP[name]}".removeprefix(": ")
+        for name, comment in comments.items()
+    }
 
 
 def command(notebook: str, profile: str, overrides: Mapping) -> str:
@@ -101,10 +119,10 @@ class Panel:
 
     def __init__(self, notebook: Path, figures: Path):
         self.notebook, self.figures, self.job, self.taking = notebook, figures, None, False
-        self.hints, self.helps = profiles.parameters_of(notebook), profiles.helps_of(notebook)
+        self.hints, self.helps = profiles.parameters_of(notebook), helps_of(notebook)
         self.profile = choice(profiles.profiles_of(notebook), words="profile", tooltip="Sets all parameters below.")
         self.controls = {
-            name: control_of(name, *self.hints[name], getattr(settings.USUAL.get(name), "options", ()))
+            name: control_of(name, *self.hints[name], getattr(rules.USUAL.get(name), "options", ()))
             for name in in_order(self.hints)
             if name != "profile"
         }
@@ -267,6 +285,8 @@ def seconds(job: Running) -> float:
     return time.time() - job.started
 
 
-def panel(notebook: str, notebooks: Path = profiles.NOTEBOOKS, figures: Path = profiles.FIGURES) -> ipywidgets.VBox:
+def parameters(
+    notebook: str, notebooks: Path = profiles.NOTEBOOKS, figures: Path = profiles.FIGURES
+) -> ipywidgets.VBox:
     """The panel of a notebook; where another kernel shows the same notebook, its runs wait for each other."""
     return Panel(notebooks / f"{notebook}.ipynb", figures).box

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from .pages import WIDTH
+from ..notebook.pages import WIDTH
 
 
 def painter(density: float = 1.5) -> Callable[[Figure], bytes]:

@@ -214,13 +214,6 @@ def numbers_of(fig: Figure) -> list[str]:
     return [" ".join(text.split()) for text in dict.fromkeys(texts) if re.search(r"\d[.,]?\d* ?%|\d\.\d", text)]
 
 
-def panel(notebook: str, **where) -> ipywidgets.VBox:
-    """All parameters of a notebook as controls, and a run of it in the background; see ``notebook.panel``."""
-    from .panel import panel as made  # it needs this module
-
-    return made(notebook, **where)
-
-
 def fresh_memory() -> None:
     """Else Python's collector looks through all of torch now and then: a move that takes 0.4 s. Once is enough."""
     if not gc.get_freeze_count():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from torch import Tensor
 
 from ..federated.states import Round
-from .watching import Halted, Moment
+from .watched import Halted, Moment
 
 PAUSE = 0.2  # s between two pictures at least
 PACES = ("each step", "each round", "fastest")

@@ -20,13 +20,13 @@ from torch import Tensor, nn
 from torch.func import vmap
 from torch.utils.weak import WeakIdKeyDictionary
 
+from ..backends import Backend, client_gradient, flat, of_one, stepping
+from ..batches import NUMBERS_AT_ONCE, POINTS_PER_BLOCK, Segment, batch_of
+from ..exchange import wire_of
+from ..local import full, full_gradient, segments_in
+from ..optimizers import Optimizer
+from ..stack import as_dict
 from .aten import InJax, in_jax
-from .backends import Backend, client_gradient, flat, of_one, stepping
-from .batches import NUMBERS_AT_ONCE, POINTS_PER_BLOCK, Segment, batch_of
-from .exchange import wire_of
-from .local import full, full_gradient, segments_in
-from .optimizers import Optimizer
-from .stack import as_dict
 
 ROUNDS = 512  # of a program at most: somebody may want to interrupt it
 compiled = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from ..files import Unreadable
-from .trainings import (
+from .store import (
     Call,
     Computed,
     OutOfTime,

@@ -17,11 +17,11 @@ from ..federated.experiment import Experiment, hint
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
-from . import pages
-from .live_views import experiment_panels, experiment_scene, remember, view, words
+from ..notebook import pages
 from .player import PACES, STORY, Player
 from .redraw import painter
-from .watching import Moment, Training, watched_experiment
+from .views import experiment_panels, experiment_scene, remember, view, words
+from .watched import Moment, Training, watched_experiment
 from .widgets import Picture, choice, fresh_memory, in_turn, newest_only, prepare, slider
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}

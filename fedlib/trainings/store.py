@@ -6,8 +6,6 @@ their settings, and what ran. Rows of the settings and the ``numerics`` that are
 
 import inspect
 import json
-import os
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,11 +28,11 @@ from ..federated.history import History, gathered, shared
 from ..federated.optimizers import adam
 from ..federated.rounds import on
 from ..federated.stack import predict
-from ..files import ROOT, clear_partials
-from . import profiles, training_files
+from ..files import clear_partials
+from . import files, profiles
 from .as_json import completed, difference, plain, renamed, restored
-from .run import Run, environment
-from .training_files import Stored, alone, loaded, reading, write, write_groups
+from .environment import commit, environment
+from .files import Stored, alone, loaded, reading, write, write_groups
 
 RESOLVED = (
     "rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal", "optimizer", "server", "init",
@@ -162,7 +160,7 @@ def read(path: Path) -> list[Stored]:
 @lru_cache(16)
 def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
     """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
-    return tuple(stack._replace(history=at_levels(stack)) for stack in training_files.read(path))
+    return tuple(stack._replace(history=at_levels(stack)) for stack in files.read(path))
 
 
 def at_levels(stack: Stored) -> History:
@@ -301,12 +299,6 @@ def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:
     return replace(history, distinct=torch.cat([history.distinct, nothing])[used], source=source)
 
 
-def commit() -> str:
-    """The commit of the code that ran; empty where there is no git."""
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return asked.stdout.strip()
-
-
 def made(calls: Mapping[str, Call | Computed], **train_args) -> dict[str, History | xarray.Dataset]:
     """Name -> history of each call, or what was computed: nothing is read, and nothing is kept."""
     return {
@@ -410,19 +402,6 @@ def abouts(path: Path) -> list[dict]:
 
 
 WHO = ("never", "missing", "always")
-
-
-def of(run: Run, calls: Mapping[str, Call | Computed], **train_args) -> dict[str, History | xarray.Dataset]:
-    """What a notebook's run trains, or reads: quick and custom runs train, the paper profile reads.
-
-    FEDLIB_TRAIN, one of WHO, says who trains at the paper profile; see ``histories_of``.
-    """
-    if run.custom or run.profile != "paper":
-        return made(calls, **train_args)
-    histories = histories_of(calls, folder_of(run.notebook), os.environ.get("FEDLIB_TRAIN", "never"), **train_args)
-    files = dict.fromkeys(file_of(folder_of(run.notebook), name) for name in histories)
-    run.trained = [about for path in files for about in abouts(path)]
-    return histories
 
 
 def folder_of(notebook: str) -> Path:

@@ -11,13 +11,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from fedlib import live
 from fedlib.federated.experiment import Data, Experiment
+from fedlib.live import player as module
+from fedlib.live import views
+from fedlib.live.player import PACES, moments
+from fedlib.live.stage import MIXING, SERVERS
+from fedlib.live.widgets import choice, slider
 from fedlib.models.networks import mlp
-from fedlib.notebook import live, live_views
-from fedlib.notebook import player as module
-from fedlib.notebook.live import MIXING, SERVERS
-from fedlib.notebook.player import PACES, moments
-from fedlib.notebook.widgets import choice, slider
 from fedlib.papers.fedsciml.functions import live as problem
 
 
@@ -25,7 +26,7 @@ from fedlib.papers.fedsciml.functions import live as problem
 def made(monkeypatch):
     monkeypatch.setattr(module, "PAUSE", 0.0)
     clients = ipywidgets.IntSlider(2, min=1, max=5)
-    found = live.live(lambda clients: small(clients), live_views.experiment_scene, "two fits", clients=clients)
+    found = live.live(lambda clients: small(clients), views.experiment_scene, "two fits", clients=clients)
     yield found, clients
     found.player.stop()
 
@@ -81,7 +82,7 @@ def test_what_acts_at_the_next_average_says_so(monkeypatch):
     def training(mixing, E):
         return problem.training(2, E=E, width=8, mixing=mixing)
 
-    found = live.live(training, live_views.experiment_scene, "two fits", mixing=mixing, E=E)
+    found = live.live(training, views.experiment_scene, "two fits", mixing=mixing, E=E)
     message = found.box.children[2]
     mixing.value = "no one"
     assert message.value == "<i>mixing: acts at the next average.</i>"
@@ -97,7 +98,7 @@ def test_a_control_without_effect_is_disabled():
         return problem.training(clients, E=3, width=8, mixing=mixing)
 
     alone = lambda mixing, clients: ["mixing"] if clients == 1 else []  # noqa: E731
-    found = live.live(training, live_views.experiment_scene, "two fits", idle=alone, mixing=mixing, clients=clients)
+    found = live.live(training, views.experiment_scene, "two fits", idle=alone, mixing=mixing, clients=clients)
     assert not mixing.disabled
     clients.value = 1
     assert mixing.disabled
@@ -117,7 +118,7 @@ def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
         return problem.training(clients, E=3, width=8)
 
     async def kernel():
-        found = live.live(training, live_views.experiment_scene, "fits", clients=clients)
+        found = live.live(training, views.experiment_scene, "fits", clients=clients)
         found.player.pace = PACES[2]
         buttons(found)["Play"].click()
         await asyncio.sleep(0.5)
@@ -141,7 +142,7 @@ def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
 
 def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(page):
     for _ in range(2):
-        live.show("a test", small, live_views.experiment_scene, "two <fits>")
+        live.show("a test", small, views.experiment_scene, "two <fits>")
     (data, _), (second, metadata) = page
     assert {"application/vnd.jupyter.widget-view+json", "image/png", "text/html"} <= data.keys()
     assert 'alt="two &lt;fits&gt; (round 1' in data["text/html"]
@@ -152,11 +153,11 @@ def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(p
 
 
 def test_a_page_may_place_what_is_shown_itself(page):
-    box, close = live.placed(live.show, "a test", small, live_views.experiment_scene, "two fits")
+    box, close = live.placed(live.show, "a test", small, views.experiment_scene, "two fits")
     assert page == [] and live.OPEN["a test"].box is box
     close()
     assert "a test" not in live.OPEN and box.comm is None
-    live.show("a test", small, live_views.experiment_scene, "two fits")
+    live.show("a test", small, views.experiment_scene, "two fits")
     assert len(page) == 1, "who does not place it sees it as before"
     live.close("a test")
 
@@ -170,7 +171,7 @@ def two_moments(**values):
 def test_two_clients_are_drawn_in_their_own_plane():
     _, apart, averaged = two_moments()
     walk = apart.walk[:2]
-    way, axes, lengths = live_views.plane(walk)
+    way, axes, lengths = views.plane(walk)
     torch.testing.assert_close(axes @ axes.T, torch.eye(2), atol=1e-5, rtol=0)
     ends = walk[:, -1] - walk[:, 0]
     torch.testing.assert_close(way[:, -1].norm(dim=-1), ends.norm(dim=-1))
@@ -182,21 +183,21 @@ def test_two_clients_are_drawn_in_their_own_plane():
 
 def test_the_plane_of_weights_shows_the_average_in_the_middle_of_the_clients_ends():
     training, _, averaged = two_moments(clients=2)
-    lines = live_views.view(live_views.experiment_scene, training, averaged, {}).axes[-2].get_lines()
+    lines = views.view(views.experiment_scene, training, averaged, {}).axes[-2].get_lines()
     ends, given = ([line.get_xydata()[0] for line in lines if line.get_markersize() == size] for size in (7, 8))
     assert len(ends) == len(given) == 2 and np.linalg.norm(ends[0] - ends[1]) > 0.1
     np.testing.assert_allclose(given, [np.mean(ends, 0)] * 2, atol=1e-5)
 
 
 def test_a_client_that_does_not_move_has_a_plane():
-    way, _, lengths = live_views.plane(torch.zeros(2, 4, 7))
+    way, _, lengths = views.plane(torch.zeros(2, 4, 7))
     assert torch.isfinite(way).all() and (lengths == 0).all()
 
 
 def test_errors_are_those_of_the_networks():
     training, _, averaged = two_moments()
     past = {}
-    said = live_views.remember(past, training, averaged)
+    said = views.remember(past, training, averaged)
     test = training.more.data.test
     for name, own in training.where().items():
         torch.nn.utils.vector_to_parameters(averaged.done.after[own][0], training.net.parameters())
@@ -210,7 +211,7 @@ def test_the_scene_shows_clients_at_their_step_and_the_server():
     training, apart, averaged = two_moments()
     lines = {}
     for moment in (apart, averaged):
-        fig = live_views.view(live_views.experiment_scene, training, moment, {})
+        fig = views.view(views.experiment_scene, training, moment, {})
         lines |= {line.get_label(): line.get_ydata() for line in fig.axes[0].get_lines()}
     test = training.more.data.test
     for name, row in {
@@ -227,7 +228,7 @@ def test_every_mixing_and_server_goes(mixing):
         training, _, averaged = two_moments(mixing=mixing, server=server, clients=3)
         together = (averaged.done.after[:3] == averaged.done.after[0]).all()
         assert together == (mixing != "no one")  # on a ring of three all are neighbours
-        live_views.view(live_views.experiment_scene, training, averaged, {})
+        views.view(views.experiment_scene, training, averaged, {})
 
 
 def labels(**changes) -> Experiment:

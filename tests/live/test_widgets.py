@@ -7,7 +7,8 @@ import ipywidgets
 import pytest
 from traitlets import TraitError
 
-from fedlib.notebook import style, widgets
+from fedlib.live import widgets
+from fedlib.notebook import style
 
 
 def test_overtaken_moves_are_dropped():

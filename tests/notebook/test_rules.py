@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.notebook.settings import USUAL, check, check_tables, number, one_of, positive, share, whole
+from fedlib.notebook.rules import USUAL, check, check_tables, number, one_of, positive, share, whole
 
 
 @pytest.mark.parametrize(
