@@ -17,8 +17,8 @@ import numpy as np
 from scipy.stats import ks_2samp, mannwhitneyu
 
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import of_each, sweep
 from fedlib.federated.federation import Federation
+from fedlib.federated.sweep import errors, sweep
 from fedlib.federated.train import train
 from fedlib.files import write_atomically
 from fedlib.models.networks import glorot_normal, glorot_uniform
@@ -57,7 +57,7 @@ def ours(name: str, n: int, R: int, seeds: Sequence[int]) -> list[dict[str, floa
 
 def _poisson(n, R, seeds):
     history = sweep(poisson(), [n], seeds, ["federated"], rounds=R, local=Local(E))
-    last = of_each(history)[-1].squeeze(("kind", "level"))
+    last = errors(history)[-1].squeeze(("kind", "level"))
     return [{"u": float(last.sel(seed=s))} for s in seeds]
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import Experiment, training
+from fedlib.federated.experiment import Experiment, train_arguments
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated
 from fedlib.federated.partitions import deal, index_rule
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
     @property
     def loss(self) -> Callable:
         """(predict, batch) -> scalar of one client."""
-        return training(self.experiment)["loss"]
+        return train_arguments(self.experiment)["loss"]
 
 
 WIDTHS, POINTS, E = (1, 64, 64, 64, 1), 100, 5

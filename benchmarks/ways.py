@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fedlib.federated.backends import with_constants
-from fedlib.federated.experiment import training
+from fedlib.federated.experiment import train_arguments
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import isolated
 from fedlib.federated.reference import average, client_batches, local_updates
@@ -62,7 +62,7 @@ def rounds_of(problem: Problem, fed: Federation) -> Iterator[Tensor]:
 def engine(problem: Problem, backend: str) -> Run:
     """The library's rounds; nobody looks before all n are played."""
     experiment = problem.experiment
-    work = prepared(pool=problem.pool, federations=problem.federations, backend=backend, **training(experiment))
+    work = prepared(pool=problem.pool, federations=problem.federations, backend=backend, **train_arguments(experiment))
     end = 0
     played = rounds_from(work, beginning(work, experiment.init), lambda r: end)
 

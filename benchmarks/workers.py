@@ -4,7 +4,7 @@ import numpy as np
 import psutil
 from joblib.externals.loky import get_reusable_executor
 
-from fedlib.federated.experiment import training
+from fedlib.federated.experiment import train_arguments
 from fedlib.federated.train import train
 
 from .common import in_own_process, load, one_thread, seconds_of
@@ -22,7 +22,7 @@ def measure(backend: str, counts: tuple[int, ...], rounds: int, turns: int) -> d
 
     def run(n, rounds):
         train(
-            **training(problem.experiment), pool=problem.pool, federations=problem.federations, rounds=rounds,
+            **train_arguments(problem.experiment), pool=problem.pool, federations=problem.federations, rounds=rounds,
             init=problem.experiment.init, backend=backend, workers=n,
         )  # fmt: skip
 

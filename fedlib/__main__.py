@@ -67,9 +67,9 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         names, began = given.notebooks, time.monotonic()
         if not names and given.profile == "paper":  # the others train for hours: by name only
-            from .papers import rooms
+            from .papers import STUDIES
 
-            names = [*rooms()]
+            names = [*STUDIES]
         outcomes = batch.run(
             names, given.profile, given.jobs, dict(override(text) for text in given.p), given.source, given.figures,
             given.limit, scheduler_of(given.backend, given.scheduler),
@@ -108,12 +108,12 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
 def trainings(given: argparse.Namespace) -> int:
     """``fedlib missing`` and ``fedlib train``."""
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")  # float32 is float32, on an accelerator, too
-    from .papers import rooms
+    from .papers import STUDIES
     from .trainings import missing
 
-    chosen = {name: room for name, room in rooms().items() if name.startswith(given.notebook)}
+    chosen = {name: study for name, study in STUDIES.items() if name.startswith(given.notebook)}
     if not chosen:
-        raise ValueError(f"no room has a notebook {given.notebook!r}; there are {', '.join(rooms())}")
+        raise ValueError(f"no room has a notebook {given.notebook!r}; there are {', '.join(STUDIES)}")
     if given.command == "missing" and given.names:
         print(*chosen)
         return 0

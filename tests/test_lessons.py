@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 from fedlib.federated import sums
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import of_each, sweep
+from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook import pictures
 from fedlib.notebook.run import committed
@@ -131,7 +131,7 @@ def test_04_what_the_slider_shows_is_what_the_text_promises(halves):
     assert "the whole curve in the rough, but not its waves" in text
     assert abs(shown[20]["federated"] - without_waves) < 1 and shown[20]["federated"] > shown[2]["federated"]
     assert shown[100]["federated"] < 1 and shown[100]["isolated client 1"] < 1.5
-    median = of_each(history)[-1].sel(kind="federated").median("seed")
+    median = errors(history)[-1].sel(kind="federated").median("seed")
     assert abs(median.sel(level=20).item() - without_waves) < 1, "no wave at all"
     assert (
         0.8 < median.sel(level=20).item() / median.sel(level=2).item() < 1.3 and "as high at 20 pieces as at 2" in text
@@ -161,7 +161,7 @@ def test_04_what_the_sentence_above_the_live_piece_says_is_seen():
     """At its settings the polynomial is there after fifty rounds, and no wave."""
     at = {"rounds": 50, "local": Local(20), "lr": 0.003, "backend": "eager"}
     history = sweep(functions.gramacy_lee(width=48), [2], [0], ["federated"], **at)
-    assert 19 < of_each(history)[-1].item() < 25
+    assert 19 < errors(history)[-1].item() < 25
     assert "becomes the polynomial, and stays there" in text_of(parts("04_function_approximation")[0])
 
 
@@ -171,7 +171,7 @@ def test_04_what_the_sentence_above_the_live_piece_says_is_seen():
 @pytest.fixture(scope="module")
 def poisson():
     history = stored("05_pinn_forward", "poisson")
-    return of_each(history)[-1], pictures.stored_solutions(history, problem.poisson())
+    return errors(history)[-1], pictures.stored_solutions(history, problem.poisson())
 
 
 def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):
@@ -211,7 +211,7 @@ def test_05_allen_cahn_is_told_as_it_is():
     text, said = text_of(parts("05_pinn_forward")[1]), {}
     for name in ("allen_cahn_2", "allen_cahn_3"):
         # the centralised model stands at all levels, the others at those that are trained
-        history = of_each(stored("05_pinn_forward", name)).isel(seed=0).dropna("level")
+        history = errors(stored("05_pinn_forward", name)).isel(seed=0).dropna("level")
         levels = sorted(history.level.values)[:: len(history.level) // 2]
         of = {kind: [history[-1].sel(kind=kind, level=n).item() for n in levels] for kind in history.kind.values}
         coarse, middle, fine = of["federated"]
@@ -237,7 +237,7 @@ def test_05_allen_cahn_is_told_as_it_is():
 def test_05_what_the_sentence_above_the_live_piece_says_is_seen():
     """Twenty rounds at its settings: E = 20, rate 0.003."""
     at = {"rounds": 20, "local": Local(20), "lr": 0.003, "backend": "eager"}
-    two, many = (of_each(sweep(problem.poisson(), [n], [0], ["federated"], **at))[-1].item() for n in (2, 32))
+    two, many = (errors(sweep(problem.poisson(), [n], [0], ["federated"], **at))[-1].item() for n in (2, 32))
     assert 18 < two < 35 and many < 2
     assert "off by a quarter after twenty rounds" in text_of(parts("05_pinn_forward")[0])
 
@@ -246,13 +246,13 @@ def test_05_fold_out_answers():
     text = text_of(parts("05_pinn_forward")[0])
     gap = {}
     for E in (5, 1):
-        e = of_each(stored("05_pinn_forward", f"gap/FedAvg, E = {E}, knob 0"))[-1]
+        e = errors(stored("05_pinn_forward", f"gap/FedAvg, E = {E}, knob 0"))[-1]
         gap[E] = e.median().item(), e.mean().item()
     assert f"The median error goes from {gap[5][0]:.2f} to {gap[1][0]:.2f} %" in text
     assert f"The mean goes from {gap[5][1]:.2f} to {gap[1][1]:.2f} %" in text
     listen = {"first": lambda p, online: np.array([[1.0, 0.0], [1.0, 0.0]])}
     run = sweep(problem.poisson(), [2], [0], ["federated"], rounds=300, lr=3e-3, settings={"mixing": listen})
-    assert of_each(run)[-1].item() > 50 and "above 50 %" in text
+    assert errors(run)[-1].item() > 50 and "above 50 %" in text
 
 
 # notebook 13
@@ -265,7 +265,7 @@ def test_13_the_text_says_what_is_stored():
     assert best.rounds == 47 and "and 47 for Allen-Cahn" in text
     best = one_round_figures.chosen(results["pendulum"], ("inputs", "degree"))
     assert (best.inputs.item() + 1) * best.degree.item() == 130 and "a linear map: 130 numbers" in text
-    printed = of_each(stored("05_pinn_forward", "poisson"))[-1].sel(kind="federated", level=8).median().item()
+    printed = errors(stored("05_pinn_forward", "poisson"))[-1].sel(kind="federated", level=8).median().item()
     assert f"FedAvg is off by {printed:.0f} %" in text
     before, after = (results["heads_poisson"][what] for what in ("before", "after"))
     assert (after.median("seed") < before.median("seed")).all()
@@ -360,11 +360,11 @@ def test_13_bytes_of_what_was_tried():
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():
-    e = of_each(stored("04_function_approximation", "fall/rate 3e-4"))[-1].sel(kind="federated")
+    e = errors(stored("04_function_approximation", "fall/rate 3e-4"))[-1].sel(kind="federated")
     coarse, fine = (e.sel(level=n) for n in (2, 50))
     text = text_of(parts("04_function_approximation")[1])
     for of, words in ((coarse, "with two slabs"), (fine, "with 50")):
         assert f"{of.mean().item():.1f} ± {of.std(ddof=1).item():.1f} % {words}" in text
     assert f"a fall by {(coarse.mean() / fine.mean()).item():.1f}" in text
-    reset = of_each(stored("04_function_approximation", "fall/moments reset"))[-1].sel(kind="federated", level=50)
+    reset = errors(stored("04_function_approximation", "fall/moments reset"))[-1].sel(kind="federated", level=50)
     assert reset.mean() > 5 and "more than 5 % with 50, too" in text

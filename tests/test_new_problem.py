@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import best, grid, of_each, sweep, training, under
+from fedlib.federated.experiment import train_arguments, under
 from fedlib.federated.rules import RULES
+from fedlib.federated.sweep import best, errors, grid, sweep
 from fedlib.files import ROOT
 from fedlib.live.stage import live
 from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
@@ -33,7 +34,7 @@ def test_it_is_one_short_file_and_no_other_knows_it():
 
 
 def test_its_exact_solution_has_no_loss():
-    data, loss = oscillator().data(LEVEL, 0), training(oscillator())["loss"]
+    data, loss = oscillator().data(LEVEL, 0), train_arguments(oscillator())["loss"]
 
     def perfect(x, value_only=False):
         return {"": torch.cat([x.sin(), x.cos()], 1), "x": torch.cat([x.cos(), -x.sin()], 1)}
@@ -44,7 +45,7 @@ def test_its_exact_solution_has_no_loss():
 
 def test_it_is_swept_and_drawn():
     history = sweep(oscillator(), [2, LEVEL], [0, 1], evaluations=4)
-    error = of_each(history)
+    error = errors(history)
     last = error[-1].mean("seed")
     for level in (2, LEVEL):
         at = {kind: last.sel(kind=kind, level=level).item() for kind in error.kind.values}
@@ -73,7 +74,7 @@ def test_it_goes_under_every_rule_against_drift(rule):
         sweep(under(oscillator(), rule, knob), [LEVEL], [0], ["federated"], rounds=40, lr=0.003)
         for knob in RULES[rule].knobs
     ]
-    assert min(of_each(history)[-1].item() for history in histories) < 100
+    assert min(errors(history)[-1].item() for history in histories) < 100
     if rule == "fresh correction + averaged moments":  # with one local step in a round it is centralised training
         how = dict(rounds=20, local=Local(1), **EXACT)
         both = sweep(under(oscillator(), rule), [LEVEL], [0], ["federated", "centralised"], **how)
@@ -82,7 +83,7 @@ def test_it_goes_under_every_rule_against_drift(rule):
 
 def test_its_settings_are_chosen_on_validation_points():
     history = grid(oscillator(), {"lr": [1e-4, 3e-3, 1e-2]}, LEVEL, [0, 1], rounds=100)
-    validation = of_each(history, "validation error")[-1].mean(("kind", "level", "seed"))
+    validation = errors(history, "validation error")[-1].mean(("kind", "level", "seed"))
     assert best(history)["lr"] == validation.idxmin("lr").item() != 1e-4
 
 

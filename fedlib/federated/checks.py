@@ -77,7 +77,7 @@ def check_constants(names, constants, where: str = "a batch") -> None:
         raise ValueError(f"constants has {taken[0]!r}, which {where} has already; rename yours")
 
 
-def check_experiment(pool, federations, rounds, local, evaluate_every, test, checkpoint, constants) -> None:
+def check_experiment(pool, federations, rounds, local, evaluate_every, test, tested, checkpoint, constants) -> None:
     """Raise ValueError before any training where the arguments cannot mean anything."""
     if not isinstance(local, Local):
         raise ValueError(f"local = {local!r}: expected the work of a round, such as Local(5)")
@@ -99,10 +99,10 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, che
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         raise ValueError(f"checkpoint = {checkpoint!r}: expected Checkpoint(path, key), or run.checkpoint(name)")
     for name, value in (test or {}).items():
-        if len(value) != len(federations):
+        if len(value) != tested:
             raise ValueError(
                 f"test[{name!r}] has first length {len(value)}, expected one row for each of the "
-                f"{len(federations)} federations (use tensor.expand({len(federations)}, ...) to share one test set)"
+                f"{tested} federations (use tensor.expand({tested}, ...) to share one test set)"
             )
     check_constants(test or {}, constants, "the test")
     for fed in federations:

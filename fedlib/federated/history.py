@@ -21,6 +21,8 @@ class History:
     shape: (R, M). worked: (numbers [n] of those who took part, their losses [n] in each round) for rounds in a row.
     rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...]. backend: which one really ran.
     diverged: key of a federation whose numbers are NaN from a round on -> what happened.
+    title, level, distance: what was trained, what a level is called, level -> the clients' distance there, for
+    pictures; ``sweep`` writes them.
     """
 
     rows: Mapping[Hashable, slice]
@@ -33,6 +35,9 @@ class History:
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
     backend: str = ""
     diverged: dict[Hashable, str] = field(default_factory=dict)
+    title: str = ""
+    level: str = "level"
+    distance: dict[Hashable, float] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, federations: Mapping, parts: Sequence[str] | None, rounds: int) -> "History":
@@ -40,14 +45,6 @@ class History:
         rows = dict(zip(federations, slices_of(federations.values()), strict=True))
         M = sum(len(fed.shards) for fed in federations.values())
         return cls(rows, parts_of(federations, parts), (rounds, M))
-
-    @classmethod
-    def dense(
-        cls, theta: Tensor, rows: Mapping, parts: Sequence[str], losses: np.ndarray, rounds, metrics
-    ) -> "History":
-        """From a row of theta [M, P] and of losses [R, M] for each client."""
-        M = losses.shape[1]
-        return cls(rows, parts, losses.shape, theta, torch.arange(M), [(np.arange(M), [*losses])], rounds, metrics)
 
     @property
     def theta(self) -> Tensor:
@@ -83,22 +80,29 @@ class History:
         return xarray.Dataset(
             {name: (axes[name], values) for name, values in arrays.items()} | {"clients": ("key", clients)},
             {"round": self.rounds, "loss_round": np.arange(1, self.shape[0] + 1)},
-            {"keys": json.dumps([*self.rows]), "parts": json.dumps([*self.parts]), "backend": self.backend},
-        )
+            {
+                "keys": json.dumps([*self.rows]), "parts": json.dumps([*self.parts]), "backend": self.backend,
+                "diverged": json.dumps([*self.diverged.items()]), "title": self.title, "level": self.level,
+                "distance": json.dumps([*self.distance.items()]),
+            },
+        )  # fmt: skip
 
     @classmethod
     def from_dataset(cls, dataset: xarray.Dataset) -> "History":
-        """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal."""
-        keys = [tuple(key) if isinstance(key, list) else key for key in json.loads(dataset.attrs["keys"])]
+        """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal. Files of before
+        December 2026 know no title, and no distance."""
+        attrs = {"diverged": "[]", "title": "", "level": "level", "distance": "[]"} | dataset.attrs
+        keys = [key_in(label) for label in json.loads(attrs["keys"])]
         ends = np.cumsum([0, *dataset.clients.values]).tolist()
         losses = np.full((int(dataset.loss_round[-1]), ends[-1]), np.nan)
         losses[dataset.loss_round.values - 1] = dataset.losses.values
         return cls(
-            dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), json.loads(dataset.attrs["parts"]), losses.shape,
+            dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), json.loads(attrs["parts"]), losses.shape,
             torch.from_numpy(dataset.theta.values), torch.from_numpy(dataset.source.values),
             [(np.arange(ends[-1]), [*losses])], dataset["round"].values.tolist(),
             {name[7:]: values.values for name, values in dataset.data_vars.items() if name.startswith("metric ")},
-            dataset.attrs["backend"],
+            attrs["backend"], {key_in(label): words for label, words in json.loads(attrs["diverged"])}, attrs["title"],
+            attrs["level"], dict(json.loads(attrs["distance"])),
         )  # fmt: skip
 
     def models(self, *key) -> Tensor:
@@ -148,30 +152,57 @@ def shared(history: History, keys: Mapping[Hashable, Sequence[Hashable]]) -> His
 
 
 def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
-    """One history of some keys of several trainings, as long and as often evaluated, as if they had been one stack."""
+    """One history of some keys of several trainings, as if they had been one stack.
+
+    Where these have unequal numbers of rounds, a model that has ended keeps its metrics, and has no more losses; rounds
+    after which only others were evaluated are NaN.
+
+    Raises:
+        ValueError: other metrics, or networks of other sizes.
+    """
     where = {key: history for history in histories for key in history.rows}
-    lengths = {(history.shape[0], tuple(history.rounds), tuple(history.metrics)) for history in where.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"trainings with (rounds, evaluations, metrics) {sorted(lengths)}: expected the same of all")
-    first = np.cumsum([0] + [len(history.distinct) for history in histories])
-    offset = {id(history): int(n) for history, n in zip(histories, first, strict=False)}
-    losses = {id(history): history.losses for history in histories}
-    parts = [(where[key], where[key].rows[key]) for key in keys]
-    source = torch.cat([history.source[rows] + offset[id(history)] for history, rows in parts])
+    wanted = [(where[key], where[key].rows[key]) for key in keys]
+    several = {id(history): history for history, _ in wanted}.values()
+    for what, each in (("metrics", lambda h: [*h.metrics]), ("sizes of theta", lambda h: h.distinct.shape[1])):
+        if any(each(history) != each(wanted[0][0]) for history in several):
+            raise ValueError(f"trainings with {what} {[each(h) for h in several]}: expected the same of all")
+    first = np.cumsum([0, *(len(history.distinct) for history in several)])
+    offset = {id(history): int(n) for history, n in zip(several, first, strict=False)}
+    source = torch.cat([history.source[rows] + offset[id(history)] for history, rows in wanted])
     used, source = torch.unique(source, return_inverse=True)
-    ends = np.cumsum([0] + [rows.stop - rows.start for _, rows in parts]).tolist()
-    metrics = {
-        name: np.concatenate([history.metrics[name][:, rows] for history, rows in parts], 1)
-        for name in parts[0][0].metrics
-    }
-    by_client = np.concatenate([losses[id(history)][:, rows] for history, rows in parts], 1)
+    ends = np.cumsum([0] + [rows.stop - rows.start for _, rows in wanted]).tolist()
+    R, rounds = max(history.shape[0] for history in several), sorted({r for history in several for r in history.rounds})
+    losses = {id(h): np.pad(h.losses, ((0, R - h.shape[0]), (0, 0)), constant_values=np.nan) for h in several}
+    by_client = np.concatenate([losses[id(history)][:, rows] for history, rows in wanted], 1)
+    metrics = {}
+    for name in wanted[0][0].metrics:
+        each = {id(history): at_rounds(history, name, rounds) for history in several}
+        metrics[name] = np.concatenate([each[id(history)][:, rows] for history, rows in wanted], 1)
     return History(
-        dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), histories[0].parts, by_client.shape,
-        torch.cat([history.distinct for history in histories])[used], source,
-        [(np.arange(ends[-1]), [*by_client])], list(histories[0].rounds), metrics,
-        " and ".join(sorted({history.backend for history, _ in parts} - {""})),
+        dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), wanted[0][0].parts, by_client.shape,
+        torch.cat([history.distinct for history in several])[used], source,
+        [(np.arange(ends[-1]), [*by_client])], rounds, metrics,
+        " and ".join(sorted({history.backend for history in several} - {""})),
         {key: where[key].diverged[key] for key in keys if key in where[key].diverged},
+        wanted[0][0].title, wanted[0][0].level,
+        {level: value for history in several for level, value in history.distance.items()},
     )  # fmt: skip
+
+
+def at_rounds(history: History, name: str, rounds: Sequence[int]) -> np.ndarray:
+    """A metric [V, M, ...] after these rounds: NaN where it was not measured, after the last one as it was then."""
+    values = history.metrics[name]
+    if rounds == history.rounds:
+        return values
+    spread = np.full((len(rounds), *values.shape[1:]), np.nan)
+    spread[np.searchsorted(rounds, history.rounds)] = values
+    spread[np.array(rounds) > history.rounds[-1]] = values[-1]
+    return spread
+
+
+def key_in(label):
+    """A key as JSON gives it."""
+    return tuple(label) if isinstance(label, list) else label
 
 
 def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chosen: Mapping) -> xarray.DataArray:

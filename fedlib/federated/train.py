@@ -3,8 +3,10 @@
 import time
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -44,6 +46,8 @@ def train(
     test: Mapping[str, Tensor] | Callable[[Hashable], Mapping[str, Tensor]] | None = None,
     evaluate_every: int = 1,
     parts: Sequence[str] | None = None,
+    also: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    may_all_diverge: bool = False,
     progress: bool | Callable[[int], None] = False,
     checkpoint: checkpoints.Checkpoint | None = None,
     workers: int = 1,
@@ -62,6 +66,8 @@ def train(
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
+        also: key of a federation -> further keys, under which its models stand, each with tests of its own.
+        may_all_diverge: no error where all federations diverged.
         checkpoint: keeps the state every two minutes and at the end; a training that finds its own plays the first
             round again, and goes on from there if it gives the same losses, to 1e-4; else it says so, and begins anew.
         workers: processes that share out the federations, see ``workers``. They take seconds to start, and functions
@@ -77,21 +83,27 @@ def train(
         RuntimeError: a worker process was killed.
     """
     federations, device = checked_keys(federations, parts), device_of(device)
-    test = tests_of(test, federations)
+    twins = {twin: key for key, others in (also or {}).items() for twin in others}
+    test = tests_of(test, [*federations, *twins])
     check_dtype(dtype)
     check_tensors(pool=pool, test=test, constants=constants)
-    check_experiment(pool, list(federations.values()), rounds, local, evaluate_every, test, checkpoint, constants)
+    check_experiment(
+        pool, list(federations.values()), rounds, local, evaluate_every, test, len(federations) + len(twins), checkpoint,
+        constants,
+    )  # fmt: skip
     rounds, evaluate_every = int(rounds), int(evaluate_every)
     warn_if_points_become_one(pool, dtype)
     shares = shared_out(list(federations.values()), local, workers)
     trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
-    may_diverge = len(federations) - (len(shares) == 1)  # one process ends where all have; of several no one sees it
+    may_diverge = len(federations) - (
+        len(shares) == 1 and not may_all_diverge
+    )  # one process ends where all have; of several no one sees it
     result, first = trained(
         federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
-        evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype,
+        twins=twins, evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype,
         may_diverge=may_diverge, **work_args,
     )  # fmt: skip
-    if len(result.diverged) == len(federations):
+    if len(result.diverged) == len(result.rows) and not may_all_diverge:
         raise FloatingPointError(next(iter(result.diverged.values())))
     for key, what in result.diverged.items():
         warnings.warn(f"{key!r} is NaN from there on, the others were trained to the end: {what}", stacklevel=2)
@@ -108,7 +120,7 @@ LOOK = 0.5  # s at most that a compiled program plays without a look: somebody m
 
 def one_stack(
     federations: Mapping[Hashable, Federation], test: Mapping[str, Tensor], checkpoint: checkpoints.Checkpoint | None,
-    progress: bool | Callable, *, net, loss, pool, rounds, local, parts, evaluate, evaluate_every, constants, device,
+    progress: bool | Callable, *, net, loss, pool, rounds, local, parts, twins, evaluate, evaluate_every, constants, device,
     dtype, may_diverge, init=fan_in_uniform, **work_args,
 ) -> tuple[History, np.ndarray]:  # fmt: skip
     """``train`` in this process, with checked arguments.
@@ -129,7 +141,7 @@ def one_stack(
     if state and (changed := other_losses(next(rounds_from(work, beginning(work, init))), result)):
         warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
         result, state = History.empty(federations, parts, rounds), None
-    start = state.round if state else 0
+    start, cases = state.round if state else 0, cases_of(result.rows, twins)
     first = np.full(result.shape[1], np.nan)
     if start < rounds:
         if evaluate is not None:
@@ -146,7 +158,7 @@ def one_stack(
             if state.round in asked:
                 check_same(work.probe)
             if evaluate is not None and state.round in due:
-                record(result, done, net, evaluate, test, constants, work.diverged)
+                record(result, done, net, evaluate, test, constants, cases)
             if checkpoint is not None and (state.round == rounds or checkpoint.is_due(saved_at)):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
@@ -154,7 +166,7 @@ def one_stack(
             first = done.first
         result.diverged = {key: work.diverged[f] for f, key in enumerate(federations) if f in work.diverged}
     result.keep(state)
-    return result, first
+    return with_twins(result, twins), first
 
 
 def other_losses(done: Round, past: History) -> str:
@@ -186,38 +198,67 @@ class Pace:
             self.rounds *= 2
 
 
-def record(
-    result: History, done: Round, net, evaluate, test, constants, diverged: Collection[int] = (), chunk: int = 64
-) -> None:
-    """Evaluate every distinct model once and append the metrics of all rows, NaN for federations that diverged."""
+class Cases(NamedTuple):
+    """What is evaluated, and kept, of each client of a federation, and of each twin: client [n], whose model it is;
+    test [n], the row of the test."""
+
+    client: np.ndarray
+    test: np.ndarray
+
+
+def cases_of(rows: Mapping[Hashable, slice], twins: Mapping[Hashable, Hashable]) -> Cases:
+    """Of all clients, and then of those of every twin once more."""
+    stand = [*rows.values(), *(rows[key] for key in twins.values())]
+    clients = [np.arange(clients.start, clients.stop) for clients in stand]
+    return Cases(np.concatenate(clients), np.repeat(np.arange(len(stand)), [len(one) for one in clients]))
+
+
+def record(result: History, done: Round, net, evaluate, test, constants, cases: Cases, chunk: int = 64) -> None:
+    """Evaluate every distinct model on its tests and append the metrics of all cases, NaN where a model diverged."""
     models, source = done.state.distinct()
-    first = source[[rows.start for rows in result.rows.values()]]
-    owner = torch.searchsorted(first, torch.arange(len(models), device=models.device), right=True) - 1
+    source, tests = source[torch.from_numpy(cases.client).to(source)], torch.from_numpy(cases.test).to(source)
+    pairs, whose = torch.unique(source * (int(tests[-1]) + 1) + tests, return_inverse=True)  # a model on a test: once
+    model, row = pairs // (int(tests[-1]) + 1), pairs % (int(tests[-1]) + 1)
 
     def one(params, test_of_one):
         return evaluate(lambda *x: functional_call(net, params, x), {**test_of_one, **constants})
 
     with torch.no_grad():
         parts = [
-            vmap(one)(as_dict(net, models[i]), {k: v[owner[i]] for k, v in test.items()})
-            for i in torch.arange(len(models), device=models.device).split(chunk)
+            vmap(one)(as_dict(net, models[model[i]]), {name: value[row[i]] for name, value in test.items()})
+            for i in torch.arange(len(pairs), device=models.device).split(chunk)
         ]
+    broken = ~models.isfinite().all(1)[source].cpu().numpy()
     result.rounds.append(done.number + 1)
     for name in parts[0]:
-        new = torch.cat([part[name] for part in parts])[source].cpu().numpy()[None]
-        if diverged:
+        new = torch.cat([part[name] for part in parts])[whose].cpu().numpy()[None]
+        if broken.any():
             new = new.astype(np.result_type(new, np.float32))
-            for f in diverged:
-                new[:, list(result.rows.values())[f]] = np.nan
+            new[:, broken] = np.nan
         old = result.metrics.get(name)
         result.metrics[name] = new if old is None else np.concatenate([old, new])
 
 
-def tests_of(test, federations: Mapping[Hashable, Federation]) -> dict[str, Tensor]:
-    """``test`` as tensors [F, ...]; what is the same tensor for all federations is not copied."""
+def with_twins(result: History, twins: Mapping[Hashable, Hashable]) -> History:
+    """The history where the models of a federation stand under the keys of its twins, too; metrics are there already."""
+    if not twins:
+        return result
+    cases, sizes = cases_of(result.rows, twins), [rows.stop - rows.start for rows in result.rows.values()]
+    sizes += [result.rows[key].stop - result.rows[key].start for key in twins.values()]
+    ends, losses = np.cumsum([0, *sizes]).tolist(), result.losses[:, cases.client]
+    broken = {twin: result.diverged[key] for twin, key in twins.items() if key in result.diverged}
+    return replace(
+        result, rows=dict(zip([*result.rows, *twins], map(slice, ends, ends[1:]), strict=True)), shape=losses.shape,
+        source=result.source[cases.client], worked=[(np.arange(ends[-1]), [*losses])],
+        diverged=result.diverged | broken,
+    )  # fmt: skip
+
+
+def tests_of(test, keys: Sequence[Hashable]) -> dict[str, Tensor]:
+    """``test`` as tensors [F, ...], a row per key; what is the same tensor for all of them is not copied."""
     if not callable(test):
         return dict(test or {})
-    each = [test(key) for key in federations]
+    each = [test(key) for key in keys]
     shared = {name for name, value in each[0].items() if all(other[name] is value for other in each)}
     return {
         name: value.expand(len(each), *value.shape)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from ..federated.experiment import Data, Experiment, data_of, federation, training, under
+from ..federated.experiment import Data, Experiment, data_of, federation, train_arguments, under
 from ..federated.federation import Federation, slices_of
 from ..federated.mixing import fedavg
 from ..federated.optimizers import Optimizer, adam
@@ -153,7 +153,7 @@ def watched_experiment(
         raise ValueError(f"{experiment.name} has no evaluate, and a live training shows its errors; give it one")
     experiment = under(experiment, rule) if rule else experiment
     experiment = experiment._replace(local=experiment.local._replace(updates=E or experiment.local.updates), **changes)
-    data, args = data_of(experiment, level, seed), training(experiment)
+    data, args = data_of(experiment, level, seed), train_arguments(experiment)
     test = {**data.test, **experiment.constants}
     data = data._replace(test={name: v.float() if v.is_floating_point() else v for name, v in test.items()})
     federations = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..federated.experiment import training
+from ..federated.experiment import train_arguments
 from ..federated.history import History
 from ..federated.train import train
 from .experiment import in_one_memory, load
@@ -28,7 +28,7 @@ def in_one_process(path: Path | str, rounds: int | None = None) -> History:
     plan = load(path)
     pool, owners, _ = in_one_memory(plan)
     return train(
-        **training(plan.experiment), pool=pool, federations=[plan.federation(owners)], init=plan.experiment.init,
+        **train_arguments(plan.experiment), pool=pool, federations=[plan.federation(owners)], init=plan.experiment.init,
         rounds=plan.experiment.rounds if rounds is None else rounds, dtype=plan.dtype, backend=plan.backend,
     )  # fmt: skip
 

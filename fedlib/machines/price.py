@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..federated.experiment import training
+from ..federated.experiment import train_arguments
 from ..federated.rounds import play
 from .carriers import carrier
 from .experiment import in_one_memory, load
@@ -40,7 +40,7 @@ def of_one_process(path: Path | str, rounds: int) -> Price:
     plan = load(path)
     pool, owners, _ = in_one_memory(plan)
     playing = play(
-        **training(plan.experiment), pool=pool, federations=[plan.federation(owners)], rounds=rounds,
+        **train_arguments(plan.experiment), pool=pool, federations=[plan.federation(owners)], rounds=rounds,
         init=plan.experiment.init, dtype=plan.dtype, backend=plan.backend,
     )  # fmt: skip
     _, seconds = timed(playing, rounds)

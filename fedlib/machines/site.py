@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..federated.experiment import Experiment, training
+from ..federated.experiment import Experiment, train_arguments
 from ..federated.federation import Federation, digest
 from ..federated.local import Work, turn_of
 from ..federated.rounds import needs_wire, on, prepared, site_round
@@ -79,7 +79,7 @@ class Site:
         """The work of this site's clients on their points, standardised where these are tables."""
         experiment, pool = self.plan.experiment, standardised(self.pool, self.scale or {})
         return prepared(
-            **training(experiment), pool=pool, federations=[self.federation], rounds=experiment.rounds,
+            **train_arguments(experiment), pool=pool, federations=[self.federation], rounds=experiment.rounds,
             dtype=self.plan.dtype, backend=self.plan.backend,
         )  # fmt: skip
 

@@ -19,13 +19,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
-from ..federated.experiment import Experiment, data_of, models_of, of_each
+from ..federated.experiment import Experiment, data_of
 from ..federated.history import History
 from ..federated.partitions import private
 from ..federated.stack import as_dict, predict
+from ..federated.sweep import models_of, whole_levels
 from ..numerics.heterogeneity import weight_divergence
 from ..numerics.metrics import percent, plus_minus
-from ..trainings.store import levels_of
 from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, ordered, owners, panels, shards
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
@@ -56,7 +56,7 @@ def error_against_level(
     """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
     Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``with_distance``. mark: name -> (level, words, how many points they stand below
+    what a level is called; both as of ``sweep.errors``. mark: name -> (level, words, how many points they stand below
     the federated error there). size: of a panel.
     """
     fig, axes = panels_of(errors, size)
@@ -84,27 +84,6 @@ def style_of(kind: str) -> dict:
     return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
 
 
-def clients_apart(history: History) -> xarray.DataArray:
-    """Errors (%) [round, kind, level, seed] of a sweep with kinds federated, client 1 alone, ..., centralised."""
-    errors, alone = of_each(history), history.of("error", kind="isolated")
-    names = [f"client {k + 1} alone" for k in alone.client.values]
-    alone = alone.rename(client="kind").assign_coords(kind=names)
-    kinds = [kind for kind in ("federated", "centralised") if kind in errors.kind.values]
-    return xarray.concat([alone, errors.sel(kind=kinds)], "kind", join="outer").transpose(
-        "round", "kind", "level", "seed"
-    )
-
-
-def best_alone(errors: xarray.DataArray) -> xarray.DataArray:
-    """The errors with one kind "best client alone", the client with the smallest mean over seeds at each level, for all
-    that are alone."""
-    alone = errors.sel(kind=[kind for kind in errors.kind.values if kind.startswith("client ")])
-    mean = alone.isel(round=-1, drop=True).mean("seed")
-    best = alone.isel(kind=mean.fillna(np.inf).argmin("kind")).drop_vars("kind").expand_dims(kind=["best client alone"])
-    rest = [kind for kind in errors.kind.values if not kind.startswith("client ")]
-    return xarray.concat([best, errors.sel(kind=rest)], "kind").transpose(*errors.dims)
-
-
 def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: str) -> None:
     """A logarithmic axis with a tick at every level, called ``name``, and above it the clients' distance there."""
     above = ax.twiny()
@@ -128,12 +107,6 @@ def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float,
         kept.append(label if room else "")
         end = at + letter * (len(label) / 2 + 1) if room else end
     return kept
-
-
-def with_distance(errors: xarray.DataArray, experiment: Experiment, w1: Mapping[int, float]) -> xarray.DataArray:
-    """The array with the clients' distance w1 along its levels, and the experiment's names for panels and axes."""
-    w1_of = {"w1": ("level", [w1[level] for level in errors.level.values])}
-    return errors.assign_coords(w1_of).rename(experiment.name).assign_attrs(level=experiment.level)
 
 
 def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:
@@ -379,7 +352,7 @@ def solved(experiment: Experiment, rows: Mapping[int, Mapping[str, Tensor]]) -> 
 def stored_solutions(history: History, experiment: Experiment) -> Solved:
     """What the models of the first seed say, at all levels."""
     seed = history.labels("seed")[0]
-    return solved(experiment, {n: labelled(history, n, seed) for n in levels_of(history)})
+    return solved(experiment, {n: labelled(history, n, seed) for n in whole_levels(history)})
 
 
 def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:

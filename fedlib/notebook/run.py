@@ -13,7 +13,9 @@ import torch
 from ..federated.checkpoints import Checkpoint
 from ..files import ROOT, replacing, write_atomically
 from ..trainings import store
+from ..trainings.calls import Task
 from ..trainings.environment import environment
+from ..trainings.files import abouts
 from ..trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
 from . import claims, models, pages
 from .rules import check
@@ -25,10 +27,10 @@ def ran_since(started: float) -> dict:
     return {"environment": environment(), "wall_s": round(time.time() - started, 1)}
 
 
-def trained_in(abouts: Sequence[Mapping]) -> dict:
+def trained_in(trained: Sequence[Mapping]) -> dict:
     """Where and how long stored trainings were computed, all together: who draws them anew changes nothing in it."""
-    wall_s, core_s = (round(sum(about[name] for about in abouts), 1) for name in ("seconds", "cpu_seconds"))
-    environments = [{name: about.get(name) for name in ("versions", "hardware", "backends")} for about in abouts]
+    wall_s, core_s = (round(sum(about[name] for about in trained), 1) for name in ("seconds", "cpu_seconds"))
+    environments = [{name: about.get(name) for name in ("versions", "hardware", "backends")} for about in trained]
     return {"environment": joined(environments), "wall_s": wall_s, "core_s": core_s}
 
 
@@ -124,7 +126,7 @@ class Run:
                 fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
         pages.picture(image, alt)
 
-    def histories(self, calls: Mapping[str, store.Call | store.Computed], **train_args) -> dict:
+    def histories(self, calls: Mapping[store.Name, Task], **train_args) -> dict:
         """What ``calls`` train, by name: quick and custom runs train, the paper profile reads what is stored.
 
         FEDLIB_TRAIN, "never", "missing" or "always", says who trains at the paper profile; see ``store.histories_of``.
@@ -134,7 +136,7 @@ class Run:
         folder = store.folder_of(self.notebook)
         histories = store.histories_of(calls, folder, os.environ.get("FEDLIB_TRAIN", "never"), **train_args)
         paths = dict.fromkeys(store.file_of(folder, name) for name in histories)
-        self.trained = [about for path in paths for about in store.abouts(path)]
+        self.trained = [about for path in paths for about in abouts(path)]
         return histories
 
     def checkpoint(self, name: str) -> Checkpoint | None:

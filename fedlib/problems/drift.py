@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..federated.backends import client_gradient, flat
 from ..federated.batches import Local
-from ..federated.experiment import Data, Experiment, halved, training
+from ..federated.experiment import Data, Experiment, halved, train_arguments
 from ..federated.federation import Federation
 from ..federated.stack import as_dict, draw_parameters
 from ..models.networks import DeepONet, glorot_uniform
@@ -118,7 +118,7 @@ def dissimilarity(experiment: Experiment, level, seed: int = 0, theta: Tensor | 
 
 def gradients_of(experiment: Experiment, data: Data, theta: Tensor) -> tuple[Tensor, Tensor]:
     """(p_c [K] in float64, gradients [K, P] of the clients' losses at theta [P])."""
-    args = training(experiment)
+    args = train_arguments(experiment)
     constants = {name: value.float() for name, value in args["constants"].items()}
 
     def gradient(shard):

@@ -7,10 +7,11 @@ import numpy as np
 import xarray
 
 from ..federated.checkpoints import Checkpoint
-from ..federated.experiment import Experiment, of_each, sweep
-from ..federated.experiment import best as best_settings
+from ..federated.experiment import Experiment
 from ..federated.history import History
 from ..federated.rules import RULES
+from ..federated.sweep import best as best_settings
+from ..federated.sweep import errors, sweep
 from .drift import steps
 
 REPAIR = "fresh correction + averaged moments"
@@ -49,7 +50,7 @@ class Trained:
 
     def errors(self, metric: str) -> xarray.DataArray:
         """Errors (%) [seed, round, lr, server]."""
-        return of_each(self.history, metric).squeeze(("kind", "level"), drop=True).transpose("seed", "round", ...)
+        return errors(self.history, metric).squeeze(("kind", "level"), drop=True).transpose("seed", "round", ...)
 
     def bytes(self, rounds) -> np.ndarray:
         """What all clients together have sent up after so many rounds (bytes, float32)."""

@@ -155,3 +155,9 @@ def alone(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def abouts(path: Path) -> list[dict]:
+    """What ran each stack of a file, or computed it: seconds, core-seconds, versions, hardware, commit."""
+    with reading(path) as tree:
+        return [json.loads(group.attrs["about"]) for group in [*tree.children.values()] or [tree]]

@@ -9,27 +9,13 @@ from torch import nn
 
 from fedlib.federated import mixing
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import (
-    KINDS,
-    Data,
-    Experiment,
-    Row,
-    best,
-    data_of,
-    federation,
-    grid,
-    halved,
-    models_of,
-    of_each,
-    sweep,
-    training,
-    under,
-)  # fmt: skip
+from fedlib.federated.experiment import KINDS, Data, Experiment, data_of, federation, halved, train_arguments, under
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.history import History
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.rules import RULES, fedadam, fedprox
+from fedlib.federated.sweep import Row, best, errors, grid, models_of, sweep
 from fedlib.federated.train import train
 from fedlib.models.jets import JetNet
 from fedlib.models.networks import fan_in_uniform, glorot_uniform, mlp
@@ -92,7 +78,7 @@ def test_a_sweep_is_the_stack_that_one_writes_by_hand():
                 theta = models_of(history, kind, level, seed)
                 torch.testing.assert_close(theta, alone.models(kind)[: len(theta)], rtol=1e-9, atol=1e-12)
                 error = alone.of("error", name=kind).mean("client")
-                np.testing.assert_allclose(of_each(history).sel(kind=kind, level=level, seed=seed), error, rtol=1e-9)
+                np.testing.assert_allclose(errors(history).sel(kind=kind, level=level, seed=seed), error, rtol=1e-9)
     assert history.rounds == [2, 4]
 
 
@@ -104,23 +90,23 @@ def centralised_models(history) -> list:
 def test_a_centralised_model_that_levels_share_is_trained_once_and_stands_at_each(monkeypatch):
     trained = []
     monkeypatch.setattr(
-        "fedlib.federated.experiment.train", lambda **args: trained.extend(args["federations"]) or train(**args)
+        "fedlib.federated.sweep.train", lambda **args: trained.extend(args["federations"]) or train(**args)
     )
     history = sweep(line(), [1, 2, 3], [0, 1], rounds=1)
     keys = [key for key in history.rows if key[0] == "centralised"]
     assert keys == [("centralised", level, seed) for seed in (0, 1) for level in (1, 2, 3)]
     assert [key for key in trained if key[0] == "centralised"] == [("centralised", 1, 0), ("centralised", 1, 1)]
     assert len(centralised_models(history)) == 2 < len(history.distinct)
-    errors = of_each(history).sel(kind="centralised", seed=1)[-1]
-    assert errors.level.values.tolist() == [1, 2, 3] and np.ptp(errors.values) == 0
+    error = errors(history).sel(kind="centralised", seed=1)[-1]
+    assert error.level.values.tolist() == [1, 2, 3] and np.ptp(error.values) == 0
     apart = sweep(drawn(), [1, 2], [0], rounds=1)
     assert len(centralised_models(apart)) == 2
     some = sweep(line(), [1, 2, 3], [0], rows=[Row("centralised", 2, 0)], rounds=1)
     assert [*some.rows] == [("centralised", level, 0) for level in (1, 2, 3)], "one training serves all three"
-    alone = of_each(sweep(line(), [1, 2], [0], ["centralised"], rounds=1))
+    alone = errors(sweep(line(), [1, 2], [0], ["centralised"], rounds=1))
     assert alone.shape == (1, 1, 2, 1) and alone.notnull().all()
     back = History.from_dataset(history.to_dataset())
-    assert [*back.rows] == [*history.rows] and of_each(back).equals(of_each(history))
+    assert [*back.rows] == [*history.rows] and errors(back).equals(errors(history))
 
 
 @pytest.mark.parametrize("order", [[1, 3], [3, 1]])
@@ -133,16 +119,16 @@ def test_a_centralised_model_is_tested_on_each_level_s_own_test_set(order):
             return Data(POOL, index_rule(N, 2, level), **{"test": TEST, "validation": TEST} | own)
 
         metric = "error" if which == "test" else "validation error"
-        both = of_each(sweep(line(data=data), order, [0], **EXACT), metric)[-1]
+        both = errors(sweep(line(data=data), order, [0], **EXACT), metric)[-1]
         for level in order:
-            alone = of_each(sweep(line(data=data), [level], [0], **EXACT), metric)[-1]
+            alone = errors(sweep(line(data=data), [level], [0], **EXACT), metric)[-1]
             np.testing.assert_allclose(both.sel(level=level), alone.sel(level=level), rtol=1e-9)
         assert both.sel(kind="centralised", level=1) != both.sel(kind="centralised", level=3)
 
 
 def test_tensors_that_levels_and_seeds_share_are_held_once(monkeypatch):
     pools = []
-    monkeypatch.setattr("fedlib.federated.experiment.train", lambda **args: pools.append(args["pool"]) or train(**args))
+    monkeypatch.setattr("fedlib.federated.sweep.train", lambda **args: pools.append(args["pool"]) or train(**args))
     sweep(line(), [1, 2, 3], [0, 1], rounds=1)
     sweep(drawn(), [1, 2], [0, 1], rounds=1)
     assert [len(pool["x"]) for pool in pools] == [N, 2 * (4 + 8)]
@@ -158,13 +144,13 @@ def fresh(level, seed, last: float = 0.0) -> Data:
 def test_levels_and_seeds_may_be_numpy_s():
     plain = sweep(line(), [1, 2], [0], rounds=1)
     of_numpy = sweep(line(), np.arange(1, 3), [np.int64(0)], rounds=1)
-    assert [*plain.rows] == [*of_numpy.rows] and of_each(of_numpy).equals(of_each(plain))
+    assert [*plain.rows] == [*of_numpy.rows] and errors(of_numpy).equals(errors(plain))
     assert [*History.from_dataset(of_numpy.to_dataset()).rows] == [*plain.rows]
 
 
 def test_data_without_a_cache_give_the_same_rows_and_the_same_numbers(monkeypatch):
     pools = []
-    monkeypatch.setattr("fedlib.federated.experiment.train", lambda **args: pools.append(args["pool"]) or train(**args))
+    monkeypatch.setattr("fedlib.federated.sweep.train", lambda **args: pools.append(args["pool"]) or train(**args))
     cached = line(data=cache(fresh))
     once, anew = (sweep(one, [1, 2], [0, 1], rounds=2, **EXACT) for one in (cached, line(data=fresh)))
     assert [*once.rows] == [*anew.rows] and torch.equal(once.theta, anew.theta)
@@ -177,13 +163,13 @@ def test_settings_are_more_keys_and_the_best_of_them_is_that_of_the_validation_s
     servers = {"mean": None, 0.01: fedadam(0.01)}
     history = grid(line(), {"lr": [1e-3, 1e-2, 3e-2], "server": servers}, 3, [0, 1], **EXACT)
     assert history.parts == ("kind", "level", "seed", "lr", "server") and len(history.rows) == 12
-    errors = of_each(history, "validation error")[-1].mean(("kind", "level", "seed"))
+    error = errors(history, "validation error")[-1].mean(("kind", "level", "seed"))
     chosen = best(history)
-    assert errors.sel(**chosen).item() == errors.min().item()
+    assert error.sel(**chosen).item() == error.min().item()
     for lr in (1e-3, 3e-2):
         alone = sweep(line(lr=lr, server=fedadam(0.01)), [3], [0, 1], ["federated"], **EXACT)
-        ours = of_each(history).sel(lr=lr, server=0.01)[-1].values.ravel()
-        np.testing.assert_allclose(ours, of_each(alone)[-1].values.ravel(), rtol=1e-9)
+        ours = errors(history).sel(lr=lr, server=0.01)[-1].values.ravel()
+        np.testing.assert_allclose(ours, errors(alone)[-1].values.ravel(), rtol=1e-9)
     with pytest.raises(ValueError, match=r"no 'validation error' was measured; .*: choosing needs Data"):
         best(sweep(drawn(), [2], [0], rounds=1))
 
@@ -248,7 +234,7 @@ def test_validation_and_test_are_measured_on_their_own_cases():
 def test_the_loss_of_residuals_is_their_weighted_mean_square_over_all_components():
     two = line(residuals=lambda predict, b: torch.stack([b["f"], 3 * b["f"]], 1))
     f, w = torch.tensor([1.0, 2.0, 5.0]), torch.tensor([0.5, 0.5, 0.0])
-    assert training(two)["loss"](None, {"f": f, "w": w}) == pytest.approx(10 * (0.5 + 2.0))
+    assert train_arguments(two)["loss"](None, {"f": f, "w": w}) == pytest.approx(10 * (0.5 + 2.0))
 
 
 def test_only_federations_have_a_server_and_fractions():
@@ -294,21 +280,19 @@ def ring_of(K: int, **changes) -> Experiment:
 
 def test_where_clients_differ_their_mean_stands_for_them_and_where_they_do_not_the_model_itself():
     personal = sweep(line(personal=["0.weight"]), [1, 2], [0], ["federated"], **EXACT)
-    ring = sweep(ring_of(5), [2], [0], ["federated"], settings={"mixing": {"ring": mixing.ring}}, rounds=1, **EXACT)
+    ring = sweep(ring_of(5), [2], [0], ["federated"], over={"mixing": {"ring": mixing.ring}}, rounds=1, **EXACT)
     for history in (personal, ring):
         clients = history.of("error")
         assert np.ptp(clients.isel(round=-1, level=0).values) > 0
-        np.testing.assert_allclose(of_each(history).squeeze(), clients.mean("client").squeeze())
+        np.testing.assert_allclose(errors(history).squeeze(), clients.mean("client").squeeze())
     assert len(models_of(personal, "federated", 2, 0)) == 2
     alike = sweep(line(), [1, 2], [0], ["federated"])
-    assert (
-        of_each(alike).sel(kind="federated").equals(alike.of("error").isel(client=0, drop=True).sel(kind="federated"))
-    )
+    assert errors(alike).sel(kind="federated").equals(alike.of("error").isel(client=0, drop=True).sel(kind="federated"))
 
 
 def test_a_measured_loss_is_no_training_loss():
     history = sweep(line(evaluate=lambda predict, test: {"loss": 7 + 0 * predict(test["x"]).sum()}), [2], [0])
-    assert (of_each(history, "loss") == 7).all() and (history.losses < 7).all()
+    assert (errors(history, "loss") == 7).all() and (history.losses < 7).all()
 
 
 @pytest.mark.parametrize(("rounds", "evaluations"), [(30, 4), (30, 7), (7, 3), (4, 9), (1, 1)])
@@ -354,11 +338,17 @@ def other_names(level, seed):
         (line(), {"levels": [13]}, "line, level 13, seed 0: 24 points cannot fill 13 pieces"),
         (line(), {"kinds": ["alone"]}, "kinds has 'alone'; expected some of federated, isolated, centralised"),
         (line(), {"kinds": ["Federated"]}, "did you mean 'federated'"),
-        (line(), {"settings": {"optimizer": [sgd()]}}, "settings has 'optimizer', which all models of a stack share"),
-        (line(), {"settings": {"learning_rate": [0.1]}}, "'learning_rate', no setting; .* did you mean 'lr'"),
-        (line(), {"settings": {"lr": 0.1}}, "settings has lr = 0.1; expected a list of values"),
-        (line(), {"settings": {"lr": []}}, r"settings has lr = \[\]; expected a list of values"),
-        (line(), {"settings": {"server": "mean"}}, "settings has server = 'mean'; expected a list of values"),
+        (line(), {"over": {"optimizer": [sgd()]}}, "over has optimizer = .*; expected numbers or texts as labels"),
+        (line(), {"over": {"learning_rate": [0.1]}}, "'learning_rate', which is no setting; did you mean 'lr'"),
+        (line(), {"over": {"net": [0.1]}}, "'net', which is no setting"),
+        (line(), {"over": {"seed": [1]}}, "over has an axis 'seed', which every sweep has already"),
+        (line(), {"over": {"lr": 0.1}}, "over has lr = 0.1; expected a list of values"),
+        (line(), {"over": {"lr": []}}, r"over has lr = \[\]; expected a list of values"),
+        (line(), {"over": {"lr": [0.1, 0.1]}}, "expected each label once"),
+        (line(), {"over": {"server": "mean"}}, "over has server = 'mean'; expected a list of values"),
+        (line(), {"over": {"rule": {"slow": {"net": 1}}}}, "rule = .*expected changes of lr, decay"),
+        (line(), {"over": {("rule", "knob"): {("a",): {}}}}, "expected numbers or texts as labels"),
+        (line(), {"over": {"lr": [1], "E": {1: {"lr": 2}}}}, "over changes 'lr' on two axes"),
         (line(), {"levels": []}, r"levels = \[\]; expected a list with at least one"),
         (line(), {"levels": 2}, "levels = 2; expected a list"),
         (line(), {"levels": "23"}, "levels = '23'; expected a list"),

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.experiment import best, data_of, grid, of_each, sweep, training
+from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.partitions import index_rule, per_client
 from fedlib.federated.pinn import Equation, pinn
+from fedlib.federated.sweep import best, errors, grid, sweep
 
 N, T, V = 20, 50, 7
 X = np.linspace(0, np.pi, N)[:, None]
@@ -38,7 +39,7 @@ def test_the_loss_is_that_of_the_equation_by_nested_differentiation():
     u_xx = torch.autograd.grad(u_x.sum(), x)[0][:, 0]
     by_hand = ((-u_xx - x[:, 0].sin()) ** 2).mean().item()
     batch = pool | {"w": torch.full((N,), 1 / N, dtype=torch.float64)}
-    assert training(experiment)["loss"](net, batch).item() == pytest.approx(by_hand, rel=1e-9)
+    assert train_arguments(experiment)["loss"](net, batch).item() == pytest.approx(by_hand, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_errors_are_relative_l2_at_the_test_and_at_the_validation_points():
         x = torch.as_tensor(x).float().double()
         u, truth = SINE.b(x) * net(x, True)[:, 0], x[:, 0].sin()
         by_hand = 100 * ((u - truth).norm() / truth.norm()).item()
-        assert of_each(history, metric)[-1].item() == pytest.approx(by_hand, rel=1e-4)  # test points are float32
+        assert errors(history, metric)[-1].item() == pytest.approx(by_hand, rel=1e-4)  # test points are float32
     assert best(grid(experiment, {"lr": [1e-5, 1e-2]}, 2, [0])) == {"lr": 1e-2}
 
 

@@ -12,12 +12,13 @@ from torch.nn.functional import cross_entropy
 
 from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import Data, Experiment, sweep, weighted_mean_square
+from fedlib.federated.experiment import Data, Experiment, weighted_mean_square
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.rounds import play, prepared
 from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import draw_parameters, kept, load
+from fedlib.federated.sweep import sweep
 from fedlib.federated.train import train
 from fedlib.federated.xla import program
 from fedlib.models.networks import fan_in_uniform, mlp

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from fedlib.federated import sums
-from fedlib.federated.experiment import Data, sweep
+from fedlib.federated.experiment import Data
 from fedlib.federated.stack import predict
+from fedlib.federated.sweep import sweep
 from fedlib.files import ROOT
 from fedlib.machines.adding import one_round
 from fedlib.machines.experiment import in_one_memory, load

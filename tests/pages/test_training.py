@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, train
-from fedlib.federated.experiment import training
+from fedlib.federated.experiment import train_arguments
 from fedlib.federated.mixing import fedavg, isolated
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
@@ -45,7 +45,7 @@ def test_rounds_are_the_engines(averaging, pieces_each, tmp_path):
     net = mlp(WIDTHS, nn.Tanh).double()
     fed = Federation(shards, mixing=fedavg if averaging else isolated, lr=RATE)
     how = dict(local=Local(E), init=glorot_uniform, dtype=torch.float64, backend="eager")
-    theirs = train(net, training(line)["loss"], pool, [fed], rounds=ROUNDS, **how)
+    theirs = train(net, train_arguments(line)["loss"], pool, [fed], rounds=ROUNDS, **how)
     start = stack(net, [(0,)], glorot_uniform)[0]  # where seed 0 begins
 
     given = {

@@ -20,14 +20,16 @@ from torch import nn
 
 from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
+from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import fedadam, scaffold
 from fedlib.files import ROOT, Unreadable
 from fedlib.models.networks import fan_in_uniform, mlp
-from fedlib.trainings import as_json, files, missing, store
+from fedlib.trainings import as_json, calls, files, missing, store
+from fedlib.trainings.calls import Call, Computed, read
 from fedlib.trainings.files import SEAL
 from fedlib.trainings.profiles import FIGURES
-from fedlib.trainings.store import Call, Computed, OutOfTime, compute_missing, read, read_call, train_missing
+from fedlib.trainings.replay import replay
 
 from ..new_problem import oscillator
 
@@ -44,13 +46,13 @@ def path(tmp_path):
 def whole(tmp_path_factory):
     """The file of a training that nothing happened to."""
     path = tmp_path_factory.mktemp("whole") / "oscillator.nc"
-    train_missing(CALL, path, **EAGER)
+    CALL.fill(path, **EAGER)
     return path
 
 
 def same(path: Path, whole: Path) -> bool:
     """Whether two files have the same models, losses and errors, bit by bit."""
-    one, other = (read_call(CALL, file)[0] for file in (path, whole))
+    one, other = (CALL.read(file).result for file in (path, whole))
     equal = all(np.array_equal(one.metrics[name], other.metrics[name]) for name in other.metrics)
     return equal and torch.equal(one.theta, other.theta) and np.array_equal(one.losses, other.losses)
 
@@ -82,10 +84,11 @@ if where in ("in a checkpoint", "in the file"):
         here and die()
     Path.write_bytes = half
 if where == "before the file":
-    store.write = die
+    files.write = die
 if where == "after the file":
-    store.write = lambda *given: (files.write(*given), die())
-store.train_missing(CALL, path, **EAGER)
+    write = files.write
+    files.write = lambda *stacks: (write(*stacks), die())
+CALL.fill(path, **EAGER)
 """
 
 
@@ -102,7 +105,7 @@ def test_a_kill_at_any_point_loses_nothing(path, whole, where, rounds, monkeypat
     assert path.exists() == (where == "after the file") and ".pt" in hidden(path)
     played = []
     monkeypatch.setattr("fedlib.federated.rounds.site_round", counting(played, "fedlib.federated.rounds.site_round"))
-    train_missing(CALL, path, **EAGER)
+    CALL.fill(path, **EAGER)
     assert len(played) == rounds + (where in ("in a round", "in a checkpoint"))
     assert same(path, whole) and hidden(path) <= ({".pt"} if where == "after the file" else set())
 
@@ -116,13 +119,13 @@ def counting(calls: list, name: str):
 
 @pytest.mark.fault("survived")
 def test_a_file_that_cannot_be_written_costs_no_round(path, whole, monkeypatch):
-    write = store.write
-    monkeypatch.setattr(store, "write", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
+    write = files.write
+    monkeypatch.setattr(files, "write", lambda *given: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError, match="No space left"):
-        train_missing(CALL, path, **EAGER)
-    monkeypatch.setattr(store, "write", write)
+        CALL.fill(path, **EAGER)
+    monkeypatch.setattr(files, "write", write)
     took = json.loads(json.dumps(torch.load(next(path.parent.glob("*.pt")))["spent"]))
-    train_missing(CALL, path, **EAGER)
+    CALL.fill(path, **EAGER)
     assert same(path, whole) and not hidden(path) and read(path)[0].about["backend"] == "eager"
     assert read(path)[0].about["cpu_seconds"] > took[1] > 0, "the clock goes on"
 
@@ -150,10 +153,10 @@ def test_a_full_disk_loses_nothing_that_had_room(disk, whole, kilobytes, monkeyp
     monkeypatch.setattr(checkpoints, "SECONDS", -1)
     path = disk(f"size={kilobytes}k") / "oscillator.nc"
     with pytest.raises(OSError, match="No space left"):
-        train_missing(CALL, path, **EAGER)
+        CALL.fill(path, **EAGER)
     assert hidden(path) == ({".pt"} if kilobytes > 16 else set())
     disk("remount,size=1m")
-    train_missing(CALL, path, **EAGER)
+    CALL.fill(path, **EAGER)
     assert same(path, whole) and not hidden(path)
 
 
@@ -178,14 +181,13 @@ def test_in_a_read_only_folder_one_reads_and_is_told_that_one_cannot_train(disk,
     path = disk("size=1m") / "oscillator.nc"
     shutil.copy(whole, path)
     disk("remount,ro")
-    train_missing(CALL, path, **EAGER)  # nothing is missing
+    CALL.fill(path, **EAGER)  # nothing is missing
     assert same(path, whole)
     for more in (CALL._replace(levels=[2, 6]), Computed(squares, {"n": 3})):
         with pytest.raises(
             ValueError, match=r"disk cannot be written \(Read-only file system\), and what is trained is"
         ):
-            fill = compute_missing if isinstance(more, Computed) else train_missing
-            fill(more, path if fill is train_missing else path.with_name("squares.nc"))
+            more.fill(path.with_name("squares.nc") if isinstance(more, Computed) else path)
 
 
 @pytest.mark.fault("clear error")
@@ -215,10 +217,10 @@ def test_a_file_of_before_the_seal_is_read(whole, path):
 
 @pytest.mark.fault("survived")
 def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
-    code = "import sys, pathlib\nfrom fedlib.trainings.store import train_missing\n"
+    code = "import sys, pathlib\n"
     code += "from tests.notebook.test_training_faults import CALL\n"
     code += "longer = CALL._replace(changes=CALL.changes | {'rounds': 1500})\n"
-    code += "train_missing(longer, pathlib.Path(sys.argv[1]), backend='eager')"
+    code += "longer.fill(pathlib.Path(sys.argv[1]), backend='eager')"
     start = lambda: subprocess.Popen(  # noqa: E731
         [sys.executable, "-c", code, path], cwd=ROOT, stdout=subprocess.PIPE, text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -236,8 +238,8 @@ def test_out_of_time_keeps_what_was_done_however_short_it_was(path, whole):
         with pytest.raises(
             OutOfTime, match=f"oscillator: {rounds} rounds are done; the same command goes on from ther"
         ):
-            train_missing(CALL, path, time.monotonic(), **EAGER)
-    train_missing(CALL, path, **EAGER)
+            CALL.fill(path, time.monotonic(), **EAGER)
+    CALL.fill(path, **EAGER)
     assert same(path, whole) and not hidden(path)
 
 
@@ -255,31 +257,31 @@ def test_a_mended_loss_begins_anew_and_says_why(path):
     call = CALL._replace(make=mendable)
     WRONG[0] = 1.1
     with pytest.raises(OutOfTime):
-        train_missing(call, path, time.monotonic(), **EAGER)
+        call.fill(path, time.monotonic(), **EAGER)
     WRONG[0] = 1.0
     with pytest.warns(
         UserWarning, match=r"first round had the loss .* of .*, and has .* now: .*; the training begins anew"
     ):
-        train_missing(call, path, **EAGER)
-    train_missing(call, anew := path.with_name("anew.nc"), **EAGER)
+        call.fill(path, **EAGER)
+    call.fill(anew := path.with_name("anew.nc"), **EAGER)
     assert torch.equal(read(path)[0].history.theta, read(anew)[0].history.theta)
 
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("level", [(2, 3), np.nan, None, [2], nn.Tanh, 2j, np.array([2])])
 def test_a_level_that_could_not_be_read_again_is_refused_before_training(path, level, monkeypatch):
-    monkeypatch.setattr(store, "sweep", None)
+    monkeypatch.setattr(calls, "sweep", None)
     for call in (CALL._replace(levels=[1, level]), CALL._replace(seeds=[0, level])):
         with pytest.raises(ValueError, match=r"a level or seed .* cannot be stored; expected a number or a text"):
-            train_missing(call, path, **EAGER)
+            call.fill(path, **EAGER)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("levels", [np.arange(2, 5, 2), np.array([2.0]), np.array(["2"])])
 def test_levels_of_numpy_come_back(path, levels):
     call = CALL._replace(levels=levels, make=at_level, kinds=["federated"], seeds=np.arange(1))
-    train_missing(call, path, **EAGER)
-    history, absent = read_call(call, path)
+    call.fill(path, **EAGER)
+    history, absent, _, _ = call.read(path)
     assert not absent and history.labels("level") == levels.tolist()
 
 
@@ -300,9 +302,9 @@ def at_level():
     ],
 )
 def test_settings_that_could_not_be_read_again_are_refused_before_training(path, changes, match, monkeypatch):
-    monkeypatch.setattr(store, "sweep", None)
+    monkeypatch.setattr(calls, "sweep", None)
     with pytest.raises(ValueError, match=match):
-        train_missing(CALL._replace(changes=CALL.changes | changes), path, **EAGER)
+        CALL._replace(changes=CALL.changes | changes).fill(path, **EAGER)
 
 
 class Drop(NamedTuple):
@@ -346,11 +348,11 @@ def test_numbers_of_other_settings_are_never_served(whole, path, changed, old, m
     """old: the file is one of before optimisers, servers, starts and shapes were written down."""
     stacks = [as_at_first(stack) if old else stack for stack in read(whole)]
     files.write(path, stacks)
-    assert not read_call(CALL, path)[1], "what is right stays"
+    assert not CALL.read(path).absent, "what is right stays"
     right = Call.experiment
     monkeypatch.setattr(Call, "experiment", lambda self: right(self)._replace(**changed))
-    assert len(read_call(CALL, path)[1]) == 3
-    assert f"resolved.{'parameters' if 'net' in changed else next(iter(changed))}" in store.why_not(CALL, path)
+    assert CALL.read(path).absent == 3
+    assert f"resolved.{'parameters' if 'net' in changed else next(iter(changed))}" in CALL.read(path).why
 
 
 def as_at_first(stack):
@@ -364,18 +366,18 @@ def test_rows_of_a_function_that_has_moved_are_found_and_made_again(whole, path,
     (stack,) = read(whole)
     old = "fedlib.long_ago.oscillator"
     files.write(path, [stack._replace(settings=stack.settings | {"experiment": old})])
-    assert len(read_call(CALL, path)[1]) == 3
+    assert CALL.read(path).absent == 3
     monkeypatch.setitem(as_json.MOVED, old, "tests.new_problem.oscillator")
-    assert not read_call(CALL, path)[1] and store.replay(read(path)[0]) < 1e-5
+    assert not CALL.read(path).absent and replay(read(path)[0]) < 1e-5
 
 
 @pytest.mark.fault("survived")
 def test_another_experiments_file_is_named_and_trained_into_and_both_stay(whole, path):
     shutil.copy(whole, path)
     other = CALL._replace(make=at_level)
-    assert len(read_call(other, path)[1]) == 3 and "experiment" in store.why_not(other, path)
-    train_missing(other, path, **EAGER)
-    assert not read_call(other, path)[1] and same(path, whole)
+    assert other.read(path).absent == 3 and "experiment" in other.read(path).why
+    other.fill(path, **EAGER)
+    assert not other.read(path).absent and same(path, whole)
 
 
 @pytest.mark.fault("clear error")
@@ -432,7 +434,7 @@ def test_who_trains_is_one_of_three_words(word, path):
 
 def test_always_trains_anew_and_keeps_it(whole, path, monkeypatch):
     shutil.copy(whole, path)
-    train_missing(CALL._replace(levels=[6]), path, **EAGER)
+    CALL._replace(levels=[6]).fill(path, **EAGER)
     played = []
     monkeypatch.setattr("fedlib.federated.rounds.site_round", counting(played, "fedlib.federated.rounds.site_round"))
     store.histories_of({"oscillator": CALL}, path.parent, "always", **EAGER)
@@ -449,8 +451,8 @@ def squares(n: int) -> xarray.Dataset:
 
 def test_names_and_attributes_that_netcdf_refuses_come_back(path):
     call = Computed(squares, {"n": 3})
-    compute_missing(call, path)
-    stored, _ = store.read_computed(call, path)
+    call.fill(path)
+    stored = call.read(path).result
     xarray.testing.assert_equal(stored, squares(3))
     assert {name: stored.attrs[name] for name in squares(3).attrs} == squares(3).attrs
     assert stored["speed, m/s"].attrs == squares(3)["speed, m/s"].attrs
@@ -466,8 +468,8 @@ def in_metres():
 
 def test_an_error_with_a_slash_in_its_name_comes_back(path):
     call = CALL._replace(make=in_metres)
-    train_missing(call, path, **EAGER)
-    assert "error, m/s" in read_call(call, path)[0].metrics
+    call.fill(path, **EAGER)
+    assert "error, m/s" in call.read(path).result.metrics
 
 
 def test_every_committed_file_is_sealed():

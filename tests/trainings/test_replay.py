@@ -12,17 +12,19 @@ import numpy as np
 import pytest
 import xarray
 
-from fedlib.federated.experiment import Row
-from fedlib.papers import rooms
+from fedlib.federated.sweep import Row
+from fedlib.papers import STUDIES
 from fedlib.trainings import store
-from fedlib.trainings.store import Computed, Tolerance, deviations, read, replay
+from fedlib.trainings.calls import Computed, Tolerance, read
+from fedlib.trainings.files import abouts
+from fedlib.trainings.replay import deviations, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
 NEAR = 1e-4  # of each loss of the first rounds, in float32
 QUICK_S = 5  # what is computed again in every run of the tests
 FILES = [
-    pytest.param(room, file, id=f"{name}-{file.stem}")
-    for name, room in rooms().items()
+    pytest.param(study, file, id=f"{name}-{file.stem}")
+    for name, study in STUDIES.items()
     for file in sorted(store.folder_of(name).glob("*.nc"))
 ]
 
@@ -32,27 +34,27 @@ def sample(file: str, rows: Sequence[str], n: int = 2) -> list[str]:
     return sorted(rows, key=lambda row: sha256(f"{file}, {row}".encode()).digest())[:n]
 
 
-@pytest.mark.parametrize("room, file", FILES)
-def test_a_stored_training_can_be_made_again(room, file, record_property):
+@pytest.mark.parametrize("study, file", FILES)
+def test_a_stored_training_can_be_made_again(study, file, record_property):
     computed = {
         store.file_of(file.parent, name): call
-        for name, call in store.calls_of(room).items()
+        for name, call in store.calls_of(study).items()
         if isinstance(call, Computed)
     }
     if file in computed:
-        if not WHOLE and sum(store.cpu_seconds(file)) > QUICK_S:
+        if not WHOLE and sum(about["cpu_seconds"] for about in abouts(file)) > QUICK_S:
             pytest.skip("takes long to compute; make replay does")
         call = computed[file]
-        stored, why = store.read_computed(call, file)
+        stored, _, _, why = call.read(file)
         assert stored is not None, why
-        shares = deviations(stored, call.make(**call.settings), call.tolerances)
+        shares = deviations(stored, call.run(), call.tolerances)
         record_property("moved, computed", max(shares.values()))
         assert not {name: share for name, share in shares.items() if not share <= 1}
         return
     stacks = [stack for stack in read(file) if "converted" not in stack.about]
     if not stacks:
         pytest.skip("converted from an older result, which kept no losses")
-    rows = {json.dumps([stack.settings, row]): (stack, Row(*row)) for stack in stacks for row in stack.history.rows}
+    rows = {json.dumps([stack.settings, row]): (stack, Row(*row[:3])) for stack in stacks for row in stack.history.rows}
     for settings in {json.dumps(stack.settings): None for stack in stacks}:
         names = [name for name in rows if name.startswith(f"[{settings}")]
         chosen = [rows[name] for name in (names if WHOLE else sample(file.stem, names))]
@@ -64,7 +66,7 @@ def test_a_stored_training_can_be_made_again(room, file, record_property):
 
 
 def test_there_are_stored_trainings():
-    assert {room.NOTEBOOK for room, _ in (param.values for param in FILES)} == {*rooms()}
+    assert {study.NOTEBOOK for study, _ in (param.values for param in FILES)} == {*STUDIES}
 
 
 def test_the_sample_is_the_same_tomorrow():

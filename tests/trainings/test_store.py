@@ -16,31 +16,19 @@ from torch import nn
 
 from fedlib.federated import stack as start_of
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import Experiment, Row, of_each, sweep
+from fedlib.federated.experiment import Experiment
 from fedlib.federated.history import History, gathered
+from fedlib.federated.sweep import Row, errors, sweep, whole_levels
 from fedlib.files import ROOT
 from fedlib.models import jets
 from fedlib.notebook.run import Run
-from fedlib.papers import stored
 from fedlib.papers.fedsciml.forward import problem
-from fedlib.trainings import files, missing, store
-from fedlib.trainings.store import (
-    Call,
-    Computed,
-    OutOfTime,
-    call_of,
-    difference,
-    file_of,
-    histories_of,
-    levels_of,
-    made,
-    read,
-    read_call,
-    replay,
-    settings_of,
-    stored_sweep,
-    train_missing,
-)  # fmt: skip
+from fedlib.trainings import calls, files, missing, store
+from fedlib.trainings.as_json import difference
+from fedlib.trainings.calls import Call, Computed, call_of, differs, read
+from fedlib.trainings.files import abouts
+from fedlib.trainings.replay import replay
+from fedlib.trainings.store import file_of, histories_of, made, stored, stored_sweep
 
 from ..new_problem import oscillator
 
@@ -65,7 +53,7 @@ def test_a_history_survives_the_way_through_a_dataset():
     np.testing.assert_array_equal(back.losses, history.losses)
     for name, values in history.metrics.items():
         np.testing.assert_array_equal(back.metrics[name], values)
-    assert of_each(back).equals(of_each(history))
+    assert errors(back).equals(errors(history))
 
 
 def test_some_rows_of_several_trainings_are_one_history():
@@ -80,21 +68,21 @@ def test_some_rows_of_several_trainings_are_one_history():
 
 
 def test_what_is_there_is_read_and_what_is_not_is_trained_and_added(path):
-    train_missing(call([2]), path, **EAGER)
+    call([2]).fill(path, **EAGER)
     first = read(path)
-    assert len(first) == 1 and read_call(call([2]), path)[1] == []
-    history, absent = read_call(call(), path)
+    assert len(first) == 1 and not call([2]).read(path).absent
+    history, absent, _, _ = call().read(path)
     assert {row.level for row in absent} == {6} and len(absent) == 6
-    train_missing(call(), path, **EAGER)
-    assert len(read(path)) == 2 and read_call(call(), path)[1] == []
+    call().fill(path, **EAGER)
+    assert len(read(path)) == 2 and not call().read(path).absent
     np.testing.assert_array_equal(read(path)[0].history.theta, first[0].history.theta)
     before = path.read_bytes()
-    train_missing(call(), path, **EAGER)
+    call().fill(path, **EAGER)
     assert path.read_bytes() == before, "nothing was missing"
-    history, _ = read_call(call(), path)
+    history = call().read(path).result
     alone = sweep(oscillator(), [2, 6], [0, 1], **CHANGES, **EAGER)
-    np.testing.assert_allclose(of_each(history), of_each(alone), rtol=1e-3)  # other stacks, float32
-    assert levels_of(history) == [2, 6]
+    np.testing.assert_allclose(errors(history), errors(alone), rtol=1e-3)  # other stacks, float32
+    assert whole_levels(history) == [2, 6]
 
 
 def scaled(larger: int = 0) -> Experiment:
@@ -115,35 +103,35 @@ def without_level(path) -> None:
     rows = {key: key for key in history.rows if key[0] != "centralised"}
     rows |= {("centralised", None, seed): ("centralised", 2, seed) for _, _, seed in history.rows}
     old = gathered([replace(history, rows={new: history.rows[key] for new, key in rows.items()})], [*rows])
-    store.write(path, [stack._replace(history=old)])
+    files.write(path, [stack._replace(history=old)])
 
 
 def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path, monkeypatch):
     for larger, missing_rows in ((0, []), (6, [Row("centralised", 6, 0), Row("centralised", 6, 1)])):
         path.unlink(missing_ok=True)
         asked = Call(scaled, {"larger": larger}, [2, 6, 10], [0, 1], changes=CHANGES)
-        train_missing(asked, path, **EAGER)
-        whole = of_each(read_call(asked, path)[0])
+        asked.fill(path, **EAGER)
+        whole = errors(asked.read(path).result)
         without_level(path)
-        history, absent = read_call(asked, path)
+        history, absent, _, _ = asked.read(path)
         assert absent == missing_rows
-        back, served = of_each(history), [2, 10] if larger else [2, 6, 10]
+        back, served = errors(history), [2, 10] if larger else [2, 6, 10]
         np.testing.assert_array_equal(*(e.sel(kind="centralised", level=served) for e in (back, whole)))
-        assert levels_of(history) == served and replay(read(path)[0]) < 1e-4
+        assert whole_levels(history) == served and replay(read(path)[0]) < 1e-4
         with monkeypatch.context() as gone:
             gone.delattr(sys.modules[__name__], "scaled")
-            store.stacks_of.cache_clear()
+            calls.stacks_of.cache_clear()
             assert ("centralised", None, 0) in read(path)[0].history.rows, (
                 "of what is gone: read, and asked for by nobody"
             )
-        store.stacks_of.cache_clear()
+        calls.stacks_of.cache_clear()
         if larger:
-            train_missing(asked, path, **EAGER)
-            np.testing.assert_allclose(of_each(read_call(asked, path)[0]), whole, rtol=1e-3)
+            asked.fill(path, **EAGER)
+            np.testing.assert_allclose(errors(asked.read(path).result), whole, rtol=1e-3)
 
 
 def test_rows_apart_are_stacks_of_their_own(path):
-    train_missing(call([2], [0], apart=True), path, **EAGER)
+    call([2], [0], apart=True).fill(path, **EAGER)
     assert [[*stack.history.rows] for stack in read(path)] == [
         [("federated", 2, 0)],
         [("isolated", 2, 0)],
@@ -156,7 +144,7 @@ def test_rows_apart_are_stacks_of_their_own(path):
 def test_other_settings_and_another_numerics_are_never_used_and_the_first_difference_is_named(
     path, capsys, monkeypatch
 ):
-    train_missing(call([2], [0]), path, **EAGER)
+    call([2], [0]).fill(path, **EAGER)
     longer = call([2], [0], changes=CHANGES | {"rounds": 5})
     assert histories_of({"oscillator": longer}, path.parent, "never") == {}
     assert "oscillator: 3 of 3 rows, the stored ones have changes.rounds = 4, not 5" in capsys.readouterr().out
@@ -170,8 +158,8 @@ def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, m
     quick = made({"oscillator": call([2], [0])}, **EAGER)
     assert [*quick["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
     assert not path.exists()
-    train_missing(call([2], [0]), path, **EAGER)
-    monkeypatch.setattr(store, "sweep", None)
+    call([2], [0]).fill(path, **EAGER)
+    monkeypatch.setattr(calls, "sweep", None)
     assert [*histories_of({"oscillator": call([2], [0])}, path.parent, "never")] == ["oscillator"]
 
 
@@ -201,14 +189,14 @@ def test_a_reader_opens_a_stored_training_by_name():
 
 def test_a_call_is_written_down_and_comes_back():
     made = Call(problem.allen_cahn, {"clients": 3, "activation": nn.Tanh, "lines": 12}, [3], [0], changes=CHANGES)
-    settings = settings_of(made)
+    settings = made.settings()[()]
     assert settings["arguments"]["boundary"] == 400 and settings["resolved"]["local"][0] == 2
     assert settings["arguments"]["activation"] == "torch.nn.modules.activation.Tanh"
     again = call_of(settings, [3], [0])
     assert again.make is problem.allen_cahn and again.changes["local"] == Local(2)
-    assert again.settings["activation"] is nn.Tanh and not difference(settings, settings_of(again))
+    assert again.arguments["activation"] is nn.Tanh and not difference(settings, again.settings()[()])
     with pytest.raises(ValueError, match="cannot be written down"):
-        settings_of(call(changes={"decay": lambda r: 1.0}))
+        call(changes={"decay": lambda r: 1.0}).settings()
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("figures/*/paper/trainings/*.nc")), ids=lambda file: file.stem)
@@ -218,31 +206,31 @@ def test_no_stored_row_is_stale(file):
         if not tree.children:
             return  # computed; tests/notebook/test_replay.py reads those
     for stack in read(file):
-        assert not store.differs(stack, settings_of(call_of(stack.settings)))
+        assert not differs(stack, call_of(stack.settings).settings()[()])
 
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"no netCDF", lambda b: b""])
 def test_a_damaged_or_foreign_file_is_named(path, damage):
-    train_missing(call([2], [0]), path, **EAGER)
+    call([2], [0]).fill(path, **EAGER)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(
         ValueError, match=r"oscillator\.nc cannot be read as stored trainings: it is damaged.* remove it"
     ):
-        read_call(call([2], [0]), path)
+        call([2], [0]).read(path)
 
 
 @pytest.mark.fault("survived")
 def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
-    train_missing(call([2], [0]), path, **EAGER)
+    call([2], [0]).fill(path, **EAGER)
     before = path.read_bytes()
 
     def full(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.xarray.DataTree, "to_netcdf", full)
+    monkeypatch.setattr(xarray.DataTree, "to_netcdf", full)
     with pytest.raises(OSError, match="No space left"):
-        train_missing(call([2, 6], [0]), path, **EAGER)
+        call([2, 6], [0]).fill(path, **EAGER)
     assert path.read_bytes() == before and not [
         p for p in path.parent.iterdir() if p.name.startswith(".oscillator.nc.1")
     ]
@@ -251,13 +239,13 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
 def test_a_training_that_runs_out_of_time_goes_on_to_the_same_numbers(path, tmp_path, monkeypatch):
     monkeypatch.setattr("fedlib.federated.checkpoints.SECONDS", -1)  # keep every round
     whole = tmp_path / "whole.nc"
-    train_missing(call([2], [0]), whole, **EAGER)
+    call([2], [0]).fill(whole, **EAGER)
     with pytest.raises(OutOfTime, match="the same command goes on from there"):
-        train_missing(call([2], [0]), path, time.monotonic(), **EAGER)
+        call([2], [0]).fill(path, time.monotonic(), **EAGER)
     assert not path.exists() and [p for p in tmp_path.iterdir() if p.suffix == ".pt"]
-    train_missing(call([2], [0]), path, **EAGER)
+    call([2], [0]).fill(path, **EAGER)
     assert not [p for p in tmp_path.iterdir() if p.suffix in (".pt", ".json")]
-    one, other = (read_call(call([2], [0]), p)[0] for p in (path, whole))
+    one, other = (call([2], [0]).read(p).result for p in (path, whole))
     assert torch.equal(one.theta, other.theta) and np.array_equal(one.losses, other.losses)
 
 
@@ -266,10 +254,10 @@ import os, sys
 from pathlib import Path
 from tests.new_problem import oscillator
 from fedlib.federated import checkpoints
-from fedlib.trainings.store import Call, train_missing
+from fedlib.trainings.calls import Call
 checkpoints.SECONDS = 0
 Path(sys.argv[1] + ".begun").touch()
-train_missing(Call(oscillator, {}, [2], [0], changes={"rounds": 100_000}), Path(sys.argv[1]), backend="eager")
+Call(oscillator, {}, [2], [0], changes={"rounds": 100_000}).fill(Path(sys.argv[1]), backend="eager")
 """
 
 
@@ -288,7 +276,7 @@ def test_a_killed_training_leaves_no_file_but_a_checkpoint(path):
 
 def test_the_first_rounds_are_made_again_and_a_change_is_seen(path, monkeypatch):
     """A constant, an activation, a stream: whatever moves the numbers."""
-    train_missing(call([2, 6], [0]), path, **EAGER)
+    call([2, 6], [0]).fill(path, **EAGER)
     (stack,) = read(path)
     assert replay(stack) < 1e-5 and replay(stack, [Row("federated", 6, 0)]) < 1e-5
     exact = torch.linspace
@@ -315,7 +303,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
     assert made(calls)["squares"].squares[9] == 81 and not path.exists()
     first = histories_of(calls, tmp_path, "missing")["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
-    assert store.cpu_seconds(path)[0] >= 0 and "hardware" in first.attrs["about"]
+    assert [about["cpu_seconds"] for about in abouts(path)][0] >= 0 and "hardware" in first.attrs["about"]
     before = path.read_bytes()
     assert histories_of(calls, tmp_path, "missing") and path.read_bytes() == before
     for other in (Computed(squares, {"n": 100, "shift": 1.0}), Computed(squares, {"n": 100}, numerics=2)):
@@ -353,7 +341,7 @@ def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, m
 
     for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
-    train_missing(call([2], [0]), file_of(tmp_path, "b/short"), **EAGER)
+    call([2], [0]).fill(file_of(tmp_path, "b/short"), **EAGER)
     names = [(of.name, of.rows, of.core_hours) for of in missing.missing(room)]
     assert [(name, rows) for name, rows, _ in names] == [("b/short", 3), ("b/long", 6), ("c", 3)]
     assert names[1][2] == pytest.approx(2 * 100 * names[0][2], rel=1e-6) and names[2][2] is None

@@ -9,9 +9,9 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
-from ....federated.experiment import of_each
 from ....federated.history import History
 from ....federated.rules import RULES
+from ....federated.sweep import errors
 from ....live.widgets import explore, slider
 from ....notebook.pictures import seeds_and_median
 from ....notebook.run import committed
@@ -45,7 +45,7 @@ def ways(name: str, results: Mapping[str, History | xarray.Dataset]) -> list[Way
     best rate of every level; Gauss-Newton on the same network; one round."""
     printed = stored("05_pinn_forward", name)
     blue, P = COLORS["federated"], printed.theta.shape[1]
-    error = of_each(printed).sel(kind="federated", drop=True)
+    error = errors(printed).sel(kind="federated", drop=True)
     made = [way("FedAvg, as printed", error, P, {"color": blue, "marker": "o", "mfc": "w", "ms": 4, "ls": ":"})]
     looks = {"FedAvg": {"color": blue, "marker": "o", "ms": 4}}
     looks[BEST[name]] = {"color": COLORS["light"], "marker": "s", "ms": 4, "lw": 2.5}
@@ -77,7 +77,7 @@ def trained(name: str, rule: str, results: Mapping[str, History | xarray.Dataset
     error, of = None, [h for key, h in results.items() if key.startswith(f"rules_{name}/{rule}, ")]
     if of:
         metrics = [
-            xarray.concat([of_each(h, what).sel(kind="federated", drop=True) for h in of], "rate")
+            xarray.concat([errors(h, what).sel(kind="federated", drop=True) for h in of], "rate")
             for what in ("validation error", "error")
         ]
         score = metrics[0].isel(round=-1, drop=True).median("seed").fillna(np.inf)

@@ -15,11 +15,12 @@ from scipy.special import ndtr
 from torch import Tensor
 
 from ....federated import sums
-from ....federated.experiment import Data, Experiment, data_of, halved, models_of, under
+from ....federated.experiment import Data, Experiment, data_of, halved, under
 from ....federated.federation import points_of
 from ....federated.partitions import deal, focused
 from ....federated.pinn import Equation, pinn
 from ....federated.stack import draw_parameters
+from ....federated.sweep import models_of
 from ....models.features import LinearOperator, Products, last_layer, polynomials, random_sines, sines
 from ....models.jets import VALUE_ONLY
 from ....notebook import rules

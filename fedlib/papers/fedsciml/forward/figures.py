@@ -6,7 +6,7 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
-from ....federated.experiment import Experiment, data_of, of_each
+from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
 from ....federated.partitions import private
 from ....live.widgets import explore, slider
@@ -57,7 +57,7 @@ def arrays(p: Mapping, histories: Mapping[str, History]) -> tuple[dict, dict, di
             continue
         experiments[name] = experiment = make(**arguments)
         w1 = distances(experiment, levels)
-        errors[name] = with_distance(of_each(histories[name]).sel(level=levels), experiment, w1)
+        errors[name] = with_distance(errors(histories[name]).sel(level=levels), experiment, w1)
         divergences[name] = with_distance(divergence_of(experiment, histories[name], levels), experiment, w1)
     return experiments, errors, divergences
 

@@ -12,11 +12,12 @@ import torch
 from torch import nn
 
 from ....federated.batches import Local
-from ....federated.experiment import Experiment, data_of, halved, of_each, under
+from ....federated.experiment import Experiment, data_of, halved, under
 from ....federated.history import History
 from ....federated.partitions import halton, hammersley, index_rule, owned, per_client
 from ....federated.pinn import Equation, as_points, pinn
 from ....federated.rules import RULES
+from ....federated.sweep import errors
 from ....models.jets import Sine
 from ....notebook import rules
 from ....notebook.run import Run
@@ -257,12 +258,12 @@ def gap(histories: Mapping[str, History]) -> dict[str, dict]:
         if not name.startswith("gap/"):
             continue
         rule, E, _ = name.removeprefix("gap/").split(", ")
-        validation = of_each(history, "validation error")[-1].mean().item()
+        validation = errors(history, "validation error")[-1].mean().item()
         if validation < least.get((rule, E), float("inf")):
             least[rule, E] = validation
             sent = RULES[rule].optimizer(RULES[rule].knobs[0]).sent * history.theta.shape[1]
             results[f"{rule}, {E}"] = {
-                "error_percent": of_each(history)[-1].values.ravel(),
+                "error_percent": errors(history)[-1].values.ravel(),
                 "megabytes": 4e-6 * 2 * sent * history.shape[0],
                 "E": int(E.removeprefix("E = ")),
                 "rule": rule,

@@ -7,9 +7,10 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
-from ....federated.experiment import Experiment, data_of, of_each
+from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
 from ....federated.partitions import checkerboard, hammersley, index_rule, slices
+from ....federated.sweep import errors
 from ....live.widgets import choice, explore, slider
 from ....notebook.pictures import (
     Solved,
@@ -129,7 +130,7 @@ def tried(histories: Mapping[str, History], what: str) -> dict[str, xarray.DataA
 
 def at_the_end(history: History) -> xarray.DataArray:
     """Federated errors (%) [level, seed]."""
-    return of_each(history).sel(kind="federated").isel(round=-1, drop=True)
+    return errors(history).sel(kind="federated").isel(round=-1, drop=True)
 
 
 def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:

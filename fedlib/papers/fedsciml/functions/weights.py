@@ -8,7 +8,7 @@ import xarray
 from torch import nn
 
 from ....federated.batches import Local
-from ....federated.experiment import Experiment, data_of, federation, training
+from ....federated.experiment import Experiment, data_of, federation, train_arguments
 from ....federated.optimizers import Optimizer, sgd
 from ....federated.train import train
 from ....live.watched import watched_rounds
@@ -54,7 +54,7 @@ def apart(line: Experiment, levels: Sequence[int], E: int, rounds: int, lr: floa
     data = data_of(line, levels[0])
     federations["centralised"] = federation(line, data.owners, "centralised")
     history = train(
-        **training(line), pool=data.pool, federations=federations, parts=["level"], rounds=rounds, init=line.init,
+        **train_arguments(line), pool=data.pool, federations=federations, parts=["level"], rounds=rounds, init=line.init,
         dtype=torch.float64,
     )  # fmt: skip
     central = history.model("centralised")
@@ -84,7 +84,7 @@ def walks(
     data = {level: data_of(line, level) for level in levels}
     federations = {level: federation(line, of.owners, seed=seed) for level, of in data.items()}
     federations["centralised"] = federation(line, data[levels[0]].owners, "centralised", seed)
-    args, kept, keep = training(line), [], spread_rounds(rounds)
+    args, kept, keep = train_arguments(line), [], spread_rounds(rounds)
     net, loss = args.pop("net"), args.pop("loss")
     played = watched_rounds(
         net, loss, data[levels[0]].pool, federations, init=line.init, dtype=torch.float32, rounds=rounds, **args

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from fedlib.federated import sums
-from fedlib.federated.experiment import data_of, sweep
+from fedlib.federated.experiment import data_of
+from fedlib.federated.sweep import sweep
 from fedlib.papers.beyond.one_round import claims, problem
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.streams import stream

@@ -7,7 +7,8 @@ import pytest
 import torch
 import xarray
 
-from fedlib.federated.experiment import KINDS, data_of, models_of, sweep
+from fedlib.federated.experiment import KINDS, data_of
+from fedlib.federated.sweep import models_of, sweep
 from fedlib.notebook import pictures
 from fedlib.notebook.run import _plain
 from fedlib.numerics.metrics import percent

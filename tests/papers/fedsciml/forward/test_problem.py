@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.experiment import data_of, of_each, sweep, training
+from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.partitions import private
 from fedlib.federated.stack import draw_parameters, load
+from fedlib.federated.sweep import errors, sweep
 from fedlib.models.jets import Sine, function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
@@ -67,7 +68,7 @@ def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
         n = function_jet(lambda x: (u(x) - g(x)) / b(x), x, CHANNELS[name], experiment.coordinates)
         return {channel: value[:, None] for channel, value in n.items()}
 
-    loss, batch = training(experiment)["loss"], inner_batch(experiment)
+    loss, batch = train_arguments(experiment)["loss"], inner_batch(experiment)
     assert loss(perfect, batch).item() < 1e-14
     assert loss(random_net(experiment), batch).item() > 1e-2
 
@@ -151,7 +152,7 @@ def test_loss_and_gradient_equal_nested_autograd(name, by_hand):
     if name == "beam":  # u''(1) = u'''(1) = 0
         end = torch.ones(1, 1, dtype=torch.float64, requires_grad=True)
         expected = expected + (nested(u(end), end, (0,) * 2) ** 2 + nested(u(end), end, (0,) * 3) ** 2).sum()
-    ours = training(experiment)["loss"](net, batch)
+    ours = train_arguments(experiment)["loss"](net, batch)
     torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-12)
     parameters = list(net.parameters())
     for a, b in zip(torch.autograd.grad(ours, parameters), torch.autograd.grad(expected, parameters), strict=True):
@@ -208,7 +209,7 @@ def test_a_sweep_trains_a_problem_and_measures_its_error():
     test = data_of(experiment, 2).test
     net = load(deepcopy(experiment.net), history.model("centralised", 2, 0))
     u, exact = (v.detach().double().numpy() for v in (experiment.answer(net, test), test["u"]))
-    error = of_each(history).sel(kind="centralised")[-1].item()
+    error = errors(history).sel(kind="centralised")[-1].item()
     assert error == pytest.approx(100 * np.linalg.norm(u - exact) / np.linalg.norm(exact), rel=1e-4)
 
 
@@ -320,5 +321,5 @@ def test_every_rule_takes_the_same_steps_and_is_charged_for_what_it_sends(gap):
 def test_with_a_step_a_round_the_correction_is_centralised_training(gap):
     """And it is the sweep's own centralised model: the errors agree but for the half of the test points."""
     history = sweep(problem.poisson(), [32], [3, 1], ["centralised"], rounds=2)
-    central = of_each(history)[-1].values.ravel()
+    central = errors(history)[-1].values.ravel()
     np.testing.assert_allclose(gap["fresh correction + averaged moments, E = 1"]["error_percent"], central, rtol=0.02)

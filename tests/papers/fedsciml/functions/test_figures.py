@@ -8,7 +8,8 @@ import torch
 import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from fedlib.federated.experiment import data_of, of_each, sweep
+from fedlib.federated.experiment import data_of
+from fedlib.federated.sweep import errors, sweep
 from fedlib.notebook import pictures, style
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.functions import claims, figures, problem
@@ -96,7 +97,7 @@ def test_what_is_drawn_is_what_is_stored(stored, arrays):
     at = of.isel(round=-1).sel(level=20, seed=seed)
     alone = history.last("error", kind="isolated", level=20, seed=seed)
     assert at.sel(kind="client 2 alone").item() == alone.sel(client=1).item() != alone.sel(client=0).item()
-    assert at.sel(kind="federated").item() == of_each(history).isel(round=-1).sel(kind="federated", level=20, seed=seed)
+    assert at.sel(kind="federated").item() == errors(history).isel(round=-1).sel(kind="federated", level=20, seed=seed)
     solved = figures.solutions({"line": problem.gramacy_lee()}, stored)["line"]
     told = percent(solved.models[20]["federated"], solved.truth)
     assert told == pytest.approx(at.sel(kind="federated").item(), rel=1e-3), "the picture's own error is the stored one"

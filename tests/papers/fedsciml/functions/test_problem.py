@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.experiment import data_of, models_of, of_each, sweep, training
+from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
+from fedlib.federated.sweep import errors, models_of, sweep
 from fedlib.papers.fedsciml.functions import problem
 from fedlib.papers.fedsciml.functions.problem import rings, wave
 from fedlib.trainings.store import Computed, calls_of, settings_of
@@ -59,7 +60,7 @@ def test_loss_and_error_of_a_model_that_is_off():
     x = torch.linspace(0, 1, 4)[:, None]
     f = 1 + x[:, 0]
     batch = {"x": x, "f": f, "w": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0])}
-    assert training(line)["loss"](lambda x: 2 + 2 * x, batch).item() == pytest.approx((f[:3] ** 2).mean().item())
+    assert train_arguments(line)["loss"](lambda x: 2 + 2 * x, batch).item() == pytest.approx((f[:3] ** 2).mean().item())
     assert line.evaluate(lambda x: 2 + 2 * x, {"x": x, "u": f})["error"].item() == pytest.approx(100)
 
 
@@ -115,5 +116,5 @@ def test_what_the_paper_profile_trains():
 
 def test_a_sweep_learns():
     history = sweep(problem.gramacy_lee(n=40, width=8), [2], [0], rounds=40, lr=0.01, evaluations=2)
-    errors = of_each(history)
+    errors = errors(history)
     assert (errors[-1] < 150).all() and errors.sel(kind="centralised")[-1].item() < 100

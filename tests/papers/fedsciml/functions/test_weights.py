@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import data_of, training
+from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.reference import algorithm_1, fedavg_adam
@@ -19,7 +19,7 @@ from fedlib.papers.fedsciml.functions import problem, weights
 from fedlib.streams import torch_stream
 
 LINE = problem.gramacy_lee(n=20)
-POOL, LOSS = LINE.data(2, 0).pool, training(LINE)["loss"]
+POOL, LOSS = LINE.data(2, 0).pool, train_arguments(LINE)["loss"]
 CUTS = {n: data_of(LINE, n).owners for n in (2, 10)}
 
 

@@ -1,0 +1,380 @@
+"""What takes time, in words that can be written down: a ``Call`` trains, a ``Computed`` computes; files keep both.
+
+A file holds stacks, a group each: rows (kind, level, seed, *labels) of an experiment, their settings, and what ran. Rows
+of the settings and the ``numerics`` that are asked for are read, the others trained, together, and added.
+"""
+
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import xarray
+
+from ..federated.batches import Local
+from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
+from ..federated.experiment import KINDS, NONE, Experiment, data_of
+from ..federated.federation import same_tensors
+from ..federated.history import History, gathered, shared
+from ..federated.optimizers import adam
+from ..federated.sweep import Key, both_sets, combinations, described, names_of, split, stacks, sweep
+from ..files import clear_partials
+from . import files
+from .as_json import completed, difference, plain, renamed, restored
+from .environment import commit, environment
+from .files import Stored, alone, loaded, reading, write_groups
+
+RESOLVED = (
+    "rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal", "optimizer", "server", "init",
+    "common_init",
+)  # fmt: skip
+
+
+class Reading(NamedTuple):
+    """What a file has of a call. result: a history, or a dataset; None: nothing. absent: how many of its rows are not
+    there, of how many; why: the first setting in which the stored ones are others."""
+
+    result: Any
+    absent: int
+    rows: int
+    why: str = ""
+
+
+class Call(NamedTuple):
+    """What is trained: a sweep of the experiment that a function makes.
+
+    make: a function of a module -> Experiment; arguments: its own. levels, seeds, kinds, over, changes: of ``sweep``.
+    apart: every row is a stack of its own, for one takes more than twenty minutes.
+    models: kind -> seeds whose models are kept, for figures and sliders ask for no others; all by default.
+    """
+
+    make: Callable[..., Experiment]
+    arguments: Mapping
+    levels: Sequence
+    seeds: Sequence[int]
+    kinds: Sequence[str] = tuple(KINDS)
+    over: Mapping = NONE
+    changes: Mapping = NONE
+    apart: bool = False
+    models: Mapping[str, Sequence[int]] | None = None
+
+    def experiment(self) -> Experiment:
+        """With its changes; ValueError where one has a name that ``sweep`` does not know."""
+        fields, _ = split({name: value for name, value in self.changes.items() if name != "evaluations"})
+        return self.make(**self.arguments)._replace(**fields)
+
+    def keys(self) -> list[Key]:
+        """All rows that are wanted; a centralised model stands at each level, even where levels share it.
+
+        Raises:
+            ValueError: a level or a seed could not be read again.
+        """
+        levels, seeds = map(written, (self.levels, self.seeds))
+        rows = product(combinations(self.over), seeds, levels, self.kinds)
+        return [(kind, level, seed, *labels) for labels, seed, level, kind in rows]
+
+    def settings(self) -> dict[tuple, dict]:
+        """Labels of ``over`` -> what their rows depend on but for kind, level and seed, as JSON.
+
+        The experiment's own values stand in it, too, so that a default which changes in the code is seen; of other
+        labels there is nothing in it, so that a longer axis leaves old rows valid.
+        """
+        experiment, arguments = self.experiment(), arguments_of(self.make, self.arguments)
+        parameters = {name: [*values.shape] for name, values in experiment.net.named_parameters()}
+        settings = {}
+        for labels, changes in combinations(self.over).items():
+            fields = {name: value for name, value in changes.items() if name in Experiment._fields}
+            resolved = experiment._replace(**fields)
+            resolved = resolved._replace(optimizer=resolved.optimizer or adam())
+            settings[labels] = {
+                "experiment": plain(self.make),
+                "arguments": arguments,
+                "changes": plain({**self.changes, **changes}),
+                "resolved": {name: plain(getattr(resolved, name)) for name in RESOLVED} | {"parameters": parameters},
+                "numerics": experiment.numerics,
+            }
+            if self.over:
+                settings[labels]["over"] = plain(dict(zip(names_of(self.over), labels, strict=True)))
+        return settings
+
+    def run(self, **train_args) -> History:
+        """Train all of it; nothing is read, and nothing is kept."""
+        args = dict(over=self.over, may_all_diverge=bool(self.over), **self.changes)
+        return sweep(self.make(**self.arguments), self.levels, self.seeds, self.kinds, **args, **train_args)
+
+    def read(self, path: Path) -> Reading:
+        """What a file has of it, as one history. Unreadable: the file is damaged, or in use."""
+        keys, settings, stored = self.keys(), self.settings(), read(path)
+        trained = matching(stored, settings)
+        wanted = [key for key in keys if key in trained]
+        if not wanted:
+            return Reading(None, len(keys), len(keys), why_not(stored, settings))
+        history = gathered([*{id(trained[key]): trained[key] for key in wanted}.values()], wanted)
+        if not history.title:  # stored before December 2026
+            experiment = self.experiment()
+            data = {level: data_of(experiment, level, wanted[0][2]) for level in history.labels("level")}
+            history = described(history, experiment, data)
+        absent = len(keys) - len(wanted)
+        return Reading(history, absent, len(keys), why_not(stored, settings) if absent else "")
+
+    def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
+        """Train the rows that a file has not (or all of them), in as few stacks as can be, and add each when it is done.
+
+        until: a time (``time.monotonic``) after which no further round is begun.
+
+        Raises:
+            OutOfTime: it came; a checkpoint beside the file keeps what was done.
+            ValueError: what could not be stored, a file that cannot be read, a folder that cannot be written.
+        """
+        keys, settings = self.keys(), self.settings()
+        if not anew and not self.read(path).absent:
+            return
+        with alone(path):
+            trained = {} if anew else matching(read(path), settings)
+            for stack in self.stacks([key for key in keys if key not in trained]):
+                if stack[0] in trained:
+                    continue  # a model that all levels share came with another row
+                new, checkpoint = self.trained(stack, path, until, **train_args)
+                trained |= matching(new, settings)
+                old = read(path)
+                if anew:
+                    made = matching(new, settings)
+                    old = [kept for kept in old if not {*kept.history.rows} <= {*made} or not alike(kept, settings)]
+                files.write(path, [*old, *new])
+                checkpoint.path.unlink(missing_ok=True)
+
+    def stacks(self, keys: Sequence[Key]) -> list[list[Key]]:
+        """Rows in groups that are trained together."""
+        if self.apart:
+            return [[key] for key in keys]
+        groups = [[key for key in keys if key[3:] in stack.varied] for stack in stacks(combinations(self.over))]
+        return [group for group in groups if group]
+
+    def trained(
+        self, keys: Sequence[Key], path: Path, until: float, **train_args
+    ) -> tuple[list[Stored], Checkpoint]:  # fmt: skip
+        """Some rows, trained as one stack, a ``Stored`` for each setting; and the checkpoint that has all of it, until
+        they are written."""
+        settings = {labels: self.settings()[labels] for labels in dict.fromkeys(key[3:] for key in keys)}
+        digest = sha256(json.dumps([*settings.values(), keys]).encode()).hexdigest()[:16]
+        checkpoint = going_on(Checkpoint(path.with_name(f".{path.stem}-{digest}.pt"), digest, until))
+        clear_partials(checkpoint.path)
+        try:
+            history = sweep(
+                self.make(**self.arguments), written(self.levels), written(self.seeds), self.kinds, over=self.over,
+                rows=keys, checkpoint=checkpoint, may_all_diverge=bool(self.over), **self.changes, **train_args,
+            )  # fmt: skip
+        except OutOfTime as error:
+            raise OutOfTime(f"{path.stem}: {error}") from None
+        took, stored = spent(checkpoint), []
+        about = environment() | {"backend": history.backend, "commit": commit()}
+        about |= {"levels": written(self.levels), "seeds": written(self.seeds)}
+        history = history if self.models is None else keeping(history, self.models)
+        for labels, one in settings.items():
+            rows = [key for key in history.rows if key[3:] == labels]
+            seconds, cpu_seconds = (took * len(rows) / len(history.rows)).tolist()
+            part = history if len(settings) == 1 else gathered([history], rows)
+            stored.append(Stored(part, one, about | {"seconds": seconds, "cpu_seconds": cpu_seconds}))
+        return stored, checkpoint
+
+    def core_seconds(self, path: Path) -> float | None:
+        """What the rows that a file has not would take: of these settings, from those that ran; else of other settings
+        of the same experiment, per local step; None where nothing of it ever ran."""
+        stored, total = read(path), 0.0
+        settings = self.settings()
+        trained = matching(stored, settings)
+        for labels, wanted in settings.items():
+            absent = sum(key[3:] == labels and key not in trained for key in self.keys())
+            rates: dict[bool, list] = {True: [], False: []}
+            for stack in stored:
+                per_step = stack.about["cpu_seconds"] / len(stack.history.rows) / steps(stack.settings)
+                rates[not differs(stack, wanted)].append(per_step)
+            if not (rate := rates[True] or rates[False]):
+                return None
+            total += absent * steps(wanted) * sum(rate) / len(rate)
+        return total
+
+
+class Tolerance(NamedTuple):
+    """How nearly a computed variable comes out the same on another CPU, as its conditioning allows.
+
+    |again - stored| <= absolute + relative |stored|. first: axis -> how many of it are compared, from its beginning:
+    what is chaotic goes another way later on.
+    """
+
+    relative: float = 1e-4
+    absolute: float = 0.0
+    first: Mapping[str, int] = {}
+
+
+TIMED = Tolerance(absolute=np.inf)
+"""Of what is a time, which no machine repeats."""
+
+
+class Computed(NamedTuple):
+    """What is no training but took time: a barycenter, paths, a matrix of kernels.
+
+    make: a function of a module, (**arguments) -> labelled arrays. numerics: raised by hand when the same settings give
+    other numbers. tolerances: of those variables that are not the same to 1e-4 on another CPU. One fills a file of its
+    own.
+    """
+
+    make: Callable[..., xarray.Dataset]
+    arguments: Mapping
+    numerics: int = 1
+    tolerances: Mapping[str, Tolerance] = {}
+
+    def settings(self) -> dict:
+        """What it depends on, as JSON."""
+        arguments = arguments_of(self.make, self.arguments)
+        return {"function": plain(self.make), "arguments": arguments, "numerics": self.numerics}
+
+    def run(self, **train_args) -> xarray.Dataset:
+        """Compute it; nothing is read, and nothing is kept."""
+        return self.make(**self.arguments)
+
+    def read(self, path: Path) -> Reading:
+        """What a file has of it. Unreadable: the file is damaged, or in use."""
+        if not path.exists():
+            return Reading(None, 1, 1, "never computed")
+        with reading(path) as tree:
+            stored, settings = loaded(tree), renamed(json.loads(tree.attrs["settings"]))
+        if other := difference(self.settings(), settings):
+            return Reading(None, 1, 1, f"the stored one has {other}")
+        return Reading(stored, 0, 1)
+
+    def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
+        """Compute it where a file has it not (or anew), and keep it."""
+        if not anew and not self.read(path).absent:
+            return
+        settings = self.settings()
+        with alone(path):
+            if not anew and not self.read(path).absent:
+                return
+            began, cpu = time.monotonic(), time.process_time()
+            dataset = self.run()
+            took = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu}
+            about = environment() | took | {"commit": commit()}
+            attrs = {"settings": json.dumps(settings), "about": json.dumps(about)}
+            write_groups(path, {"/": dataset.assign_attrs(attrs)})
+
+    def core_seconds(self, path: Path) -> float | None:
+        """What it took when it was computed; None: never."""
+        return sum(about["cpu_seconds"] for about in files.abouts(path)) if path.exists() else None
+
+
+Task = Call | Computed
+"""What a study names: both have settings, run, read, fill and core_seconds."""
+
+
+def arguments_of(make: Callable, arguments: Mapping) -> dict:
+    """All arguments of a function, defaults too, as JSON."""
+    bound = inspect.signature(make).bind(**arguments)
+    bound.apply_defaults()
+    return {name: plain(value) for name, value in bound.arguments.items()}
+
+
+def written(labels: Sequence) -> list:
+    """Levels or seeds as a file has them: numbers or texts, numpy's as plain ones; ValueError for any other."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if wrong := [label for label in labels if not isinstance(label, (int, float, str)) or label != label]:
+        raise ValueError(f"a level or seed {wrong[0]!r} cannot be stored; expected a number or a text, such as '2 x 3'")
+    return labels
+
+
+def steps(settings: Mapping) -> int:
+    """Local steps of a client in all."""
+    return settings["resolved"]["rounds"] * settings["resolved"]["local"][0]
+
+
+def call_of(settings: Mapping, levels: Sequence = (), seeds: Sequence[int] = ()) -> Call:
+    """The call whose rows have these settings, without axes: they are among its changes."""
+    arguments, changes = restored(settings["arguments"]), restored(settings["changes"])
+    if "local" in changes:
+        changes["local"] = Local(*changes["local"])
+    return Call(restored(settings["experiment"]), arguments, levels, seeds, changes=changes)
+
+
+def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:
+    """The history with NaN for all models but those of some seeds, kind -> seeds: they take no room in a file."""
+    source, D = history.source.clone(), len(history.distinct)
+    for key, rows in history.rows.items():
+        if key[2] not in models.get(key[0], ()):
+            source[rows] = D
+    nothing = torch.full_like(history.distinct[:1], torch.nan)
+    used, source = torch.unique(source, return_inverse=True)
+    return replace(history, distinct=torch.cat([history.distinct, nothing])[used], source=source)
+
+
+# what a file has
+
+
+def read(path: Path) -> list[Stored]:
+    """The stacks of a file; none where there is no file.
+
+    Raises:
+        Unreadable: the file is damaged, none of ours, or in use.
+    """
+    return list(stacks_of(path, path.stat().st_mtime_ns)) if path.exists() else []
+
+
+@lru_cache(16)
+def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
+    """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
+    return tuple(stack._replace(history=at_levels(stack)) for stack in files.read(path))
+
+
+def at_levels(stack: Stored) -> History:
+    """Its history, where a centralised model that all levels share stands at each of them.
+
+    In files of before November 2026 it has no level, and its errors are on the first level's test set: it stands at
+    those levels that have the same.
+    """
+    if all(level is not None for _, level, *_ in stack.history.rows):
+        return stack.history
+    levels, keys = stack.about["levels"], {}
+    for key in stack.history.rows:
+        kind, level, seed = key
+        keys[key] = [key]
+        if level is None:
+            try:
+                experiment = call_of(stack.settings).experiment()
+                first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
+            except (ImportError, AttributeError, TypeError, ValueError):
+                continue  # the experiment, or a level, is no longer what it was: nobody asks for its rows
+            same = [levels[0], *(n for n, label in zip(levels[1:], others, strict=True) if label == first)]
+            keys[key] = [(kind, n, seed) for n in same]
+    return shared(stack.history, keys)
+
+
+def differs(stack: Stored, settings: Mapping) -> str:
+    """The first setting in which a stored stack is another one, with both values; empty where it is the same."""
+    P = 0 if "converted" in stack.about else stack.history.distinct.shape[1]  # what was converted has no models
+    return difference(settings, completed(stack.settings, settings, P))
+
+
+def alike(stack: Stored, settings: Mapping[tuple, Mapping]) -> bool:
+    """Whether its rows have one of these settings; labels -> settings."""
+    labels = tuple(restored(stack.settings.get("over", {})).values())
+    return labels in settings and not differs(stack, settings[labels])
+
+
+def matching(stored: Iterable[Stored], settings: Mapping[tuple, Mapping]) -> dict[Key, History]:
+    """Row -> the training that has it, of those with exactly these settings."""
+    return {key: stack.history for stack in stored if alike(stack, settings) for key in stack.history.rows}
+
+
+def why_not(stored: Sequence[Stored], settings: Mapping[tuple, Mapping]) -> str:
+    """Why rows of a file do not count: the first setting of the nearest stack that differs."""
+    differences = [differs(stack, wanted) for stack in stored for wanted in settings.values()]
+    if all(differences) and differences:
+        return f"the stored ones have {min(differences, key=len)}"
+    return "never trained"
