@@ -41,14 +41,6 @@ class History:
         M = sum(len(fed.shards) for fed in federations.values())
         return cls(rows, parts_of(federations, parts), (rounds, M))
 
-    @classmethod
-    def dense(
-        cls, theta: Tensor, rows: Mapping, parts: Sequence[str], losses: np.ndarray, rounds, metrics
-    ) -> "History":
-        """From a row of theta [M, P] and of losses [R, M] for each client."""
-        M = losses.shape[1]
-        return cls(rows, parts, losses.shape, theta, torch.arange(M), [(np.arange(M), [*losses])], rounds, metrics)
-
     @property
     def theta(self) -> Tensor:
         """Parameters [M, P], a row per client."""
