@@ -4,8 +4,6 @@ import json
 import os
 import sys
 import time
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -16,6 +14,7 @@ from fedlib.files import replacing, write_atomically
 from fedlib.notebook import style
 from fedlib.trainings.profiles import FIGURES, folder_of
 
+from .clients import bench_clients
 from .common import in_own_process, load, machine, one_thread, peak_memory, time_problem
 from .figure import draw_speed
 from .problems import PROBLEMS
@@ -46,9 +45,7 @@ def bench(quick: bool = False) -> dict:
     if not quick:
         result["peak_memory_MiB"] = memory(*MEMORY)
         say(f"peak memory (MiB), {MEMORY}: {result['peak_memory_MiB']}")
-    for name in ("clients", "workers"):
-        with suppress(ModuleNotFoundError):
-            result[name] = getattr(import_module(f".{name}", __package__), f"bench_{name}")(quick)
+    result["clients"] = bench_clients(quick)
     return result | {"load_at_the_end": load(), "seconds": round(time.time() - started)}
 
 

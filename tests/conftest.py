@@ -12,6 +12,7 @@ from matplotlib import rc_context
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedlib.federated import rounds
+from fedlib.federated.history import History
 from fedlib.federated.stack import stack
 from fedlib.files import ROOT
 from fedlib.live import widgets
@@ -67,6 +68,14 @@ def problem():
 
 def squared_error(predict, batch):
     return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
+
+
+def recorded(rows, parts, rounds, metrics, losses=None, theta=None):
+    """A history as if it had been trained: metrics [V, M, ...], losses [R, M] (0 by default), theta [M, P]."""
+    M = len(next(iter(metrics.values()))[0])
+    losses = np.zeros((rounds[-1], M)) if losses is None else losses
+    worked = [(np.arange(M), [*losses])]
+    return History(rows, parts, losses.shape, theta, torch.arange(M), worked, rounds=rounds, metrics=metrics)
 
 
 @pytest.fixture

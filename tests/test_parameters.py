@@ -26,7 +26,7 @@ def test_draws_move_every_parameter(path):
     draws = [check_parameters(path, draw) for draw in DRAWS[path.stem]]
     assert len(draws) >= 4
     unmoved = [n for n, (_, default) in parameters_of(path).items() if all(draw[n] == default for draw in draws)]
-    assert set(unmoved) <= {"profile", "device", "workers"}
+    assert set(unmoved) <= {"profile", "device"}
 
 
 @pytest.mark.parametrize(("name", "draw"), CASES)

@@ -37,7 +37,7 @@ COMPUTES = (
     "tests/machines/test_adding.py",
     "tests/notebook/test_replay.py",
     # without those of messages and processes
-    *(f"--ignore=tests/federated/test_{name}.py" for name in ("refused", "workers", "checkpoints")),
+    *(f"--ignore=tests/federated/test_{name}.py" for name in ("refused", "checkpoints")),
 )
 MOVED = "golden", "XLA", "first rounds", "computed"  # what tests record of themselves, in tolerances
 

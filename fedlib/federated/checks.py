@@ -48,9 +48,18 @@ def check_tensors(where: str = "", **sets: Mapping | None) -> None:
                 )
 
 
-def check_network(net: nn.Module, optimizer) -> None:
-    """All parameters can be rows of one real matrix, theta, that the optimiser moves."""
-    if not isinstance(optimizer, Optimizer):
+def check_work(net, pool, constants=None, dtype=torch.float32, optimizer=None, noise=None, **_) -> None:
+    """Raise ValueError where ``play`` cannot work with its arguments; the others of them are checked where they act."""
+    check_network(net, optimizer)
+    check_dtype(dtype)
+    check_tensors(pool=pool, constants=constants)
+    check_noise(pool, noise)
+    check_constants({*pool, "w", "noise"}, constants)
+
+
+def check_network(net: nn.Module, optimizer: Optimizer | None) -> None:
+    """All parameters can be rows of one real matrix, theta, that the optimiser moves; None: the usual one."""
+    if not isinstance(optimizer, Optimizer | None):
         raise ValueError(f"optimizer = {optimizer!r}: expected one of fedlib.federated.optimizers, adam() or sgd()")
     for name, p in net.named_parameters():
         if p.is_complex():
@@ -77,8 +86,14 @@ def check_constants(names, constants, where: str = "a batch") -> None:
         raise ValueError(f"constants has {taken[0]!r}, which {where} has already; rename yours")
 
 
-def check_experiment(pool, federations, rounds, local, evaluate_every, test, tested, checkpoint, constants) -> None:
-    """Raise ValueError before any training where the arguments cannot mean anything."""
+def check_training(
+    net, pool, federations: Mapping, test, tested: int, constants, rounds, local, evaluate_every, checkpoint, dtype,
+    **work_args,
+) -> None:  # fmt: skip
+    """Raise ValueError where the arguments of ``train`` cannot mean anything; federations by ``checked_keys``, tested:
+    how many rows the test must have."""
+    check_tensors(test=test)
+    check_work(net, pool, constants, dtype, **work_args)
     if not isinstance(local, Local):
         raise ValueError(f"local = {local!r}: expected the work of a round, such as Local(5)")
     lengths = {name: len(value) for name, value in pool.items()}
@@ -105,8 +120,9 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, tes
                 f"{tested} federations (use tensor.expand({tested}, ...) to share one test set)"
             )
     check_constants(test or {}, constants, "the test")
-    for fed in federations:
+    for fed in federations.values():
         check_federation(fed, N)
+    warn_if_points_become_one(pool, dtype)
 
 
 def check_federation(fed, N: int) -> None:
@@ -158,7 +174,7 @@ def warn_if_points_become_one(pool, dtype: torch.dtype) -> None:
                 warnings.warn(
                     f"pool[{name!r}]: of {before} different numbers {after} are left in {str(dtype)[6:]}; subtract the "
                     "first one, or their mean, or train with dtype=torch.float64",
-                    stacklevel=3,
+                    stacklevel=4,
                 )
                 break
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..models.networks import fan_in_uniform
 from .backends import Backend, client_gradient, eager, replayed, with_constants
 from .batches import POINTS_PER_BLOCK, Local, n_steps, participants
-from .checks import check_constants, check_dtype, check_network, check_noise, check_tensors
+from .checks import check_work
 from .dry import check_loss
 from .exchange import Exchange, Wire, exchange, matrices, needs_everyone, served_by, sources_of, wire_of
 from .federation import Federation, slices_of
@@ -68,6 +68,7 @@ def play(
         state: go on from here, as a ``Round`` left it. rounds: how many you will want, if you know; "auto" asks.
     """
     federations = list(federations.values() if isinstance(federations, Mapping) else federations)
+    check_work(net, pool, **work_args)
     work = prepared(net, loss, pool, federations, **work_args)
     return rounds_from(work, state or beginning(work, init), renewed=True)
 
@@ -122,13 +123,8 @@ def prepared(
     net, loss, pool, federations: Sequence[Federation], *, local, noise=None, optimizer=None, reset_moments=False,
     personal=(), constants=None, backend="auto", device="cpu", dtype=torch.float32, rounds=None,
 ) -> Work:  # fmt: skip
-    """The work of these clients; arguments as in ``play``."""
+    """The work of these clients; arguments as in ``play``, which ``check_work`` has seen."""
     optimizer = adam() if optimizer is None else optimizer
-    check_network(net, optimizer)
-    check_dtype(dtype)
-    check_tensors(pool=pool, constants=constants)
-    check_noise(pool, noise)
-    check_constants({*pool, "w", "noise"}, constants)
     device, sizes = device_of(device), np.concatenate([fed.sizes for fed in federations])
     starts = np.array([*(rows.start for rows in slices_of(federations)), len(sizes)])
     place = np.empty(len(sizes), int)
@@ -231,7 +227,7 @@ def beginning(work: Work, init: Callable) -> State:
         warnings.warn(
             "the network's parameters were changed after it was made, trained or loaded, but the start of a training "
             "is drawn by init; init=kept (fedlib.federated.stack) begins with them as they are",
-            stacklevel=4,
+            stacklevel=3,
         )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
     keys = [(fed.seed, *key) for fed, of_fed in zip(work.federations, starts, strict=True) for key in of_fed]

@@ -5,7 +5,6 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,21 +16,18 @@ from ..models.networks import fan_in_uniform
 from ..progress import rounds_of
 from . import checkpoints
 from .batches import Local
-from .checks import (
-    check_dtype,
-    check_experiment,
-    check_tensors,
-    checked_keys,
-    warn_if_nothing_learnt,
-    warn_if_points_become_one,
-)
+from .checks import check_training, checked_keys, warn_if_nothing_learnt
 from .dry import check_evaluate, check_same
 from .federation import Federation
 from .history import History
-from .rounds import beginning, device_of, on, prepared, rounds_from
+from .rounds import beginning, on, prepared, rounds_from
 from .stack import as_dict
 from .states import Round, State
-from .workers import shared_out, side_by_side
+
+RAN: set[str] = set()
+"""Backends of this process's trainings: a result file says them."""
+
+LOOK = 0.5  # s at most that a compiled program plays without a look: somebody may want to interrupt it
 
 
 def train(
@@ -50,10 +46,10 @@ def train(
     may_all_diverge: bool = False,
     progress: bool | Callable[[int], None] = False,
     checkpoint: checkpoints.Checkpoint | None = None,
-    workers: int = 1,
     constants: Mapping[str, Tensor] | None = None,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
+    init: Callable = fan_in_uniform,
     **work_args,
 ) -> History:
     """Train all federations as one stack of M = sum K_f models, for R rounds.
@@ -70,82 +66,44 @@ def train(
         may_all_diverge: no error where all federations diverged.
         checkpoint: keeps the state every two minutes and at the end; a training that finds its own plays the first
             round again, and goes on from there if it gives the same losses, to 1e-4; else it says so, and begins anew.
-        workers: processes that share out the federations, see ``workers``. They take seconds to start, and functions
-            work there on copies of what they know: for long trainings.
         device: "cpu", "cuda", ..., or "auto", an accelerator where there is one.
         progress: a bar while it runs, or a function that is told how many rounds are done.
-        constants, and work_args (optimizer, noise, personal, backend, ...): see ``play``.
+        constants, init, and work_args (optimizer, noise, personal, backend, ...): see ``play``.
 
     Raises:
         ValueError: unusable arguments or checkpoint, before any training.
         FloatingPointError: all federations diverged: a loss or a model became non-finite; names client, round and step.
             Where only some do, their rows are NaN and named in a warning and in ``History.diverged``.
-        RuntimeError: a worker process was killed.
     """
-    federations, device = checked_keys(federations, parts), device_of(device)
+    federations = checked_keys(federations, parts)
     twins = {twin: key for key, others in (also or {}).items() for twin in others}
     test = tests_of(test, [*federations, *twins])
-    check_dtype(dtype)
-    check_tensors(pool=pool, test=test, constants=constants)
-    check_experiment(
-        pool, list(federations.values()), rounds, local, evaluate_every, test, len(federations) + len(twins), checkpoint,
-        constants,
+    check_training(
+        net, pool, federations, test, len(federations) + len(twins), constants, rounds, local, evaluate_every, checkpoint,
+        dtype, **work_args,
     )  # fmt: skip
     rounds, evaluate_every = int(rounds), int(evaluate_every)
-    warn_if_points_become_one(pool, dtype)
-    shares = shared_out(list(federations.values()), local, workers)
-    trained = one_stack if len(shares) == 1 else partial(side_by_side, one_stack, shares)
-    may_diverge = len(federations) - (
-        len(shares) == 1 and not may_all_diverge
-    )  # one process ends where all have; of several no one sees it
-    result, first = trained(
-        federations, test, checkpoint, progress, net=net, loss=loss, pool=pool, rounds=rounds, local=local, parts=parts,
-        twins=twins, evaluate=evaluate, evaluate_every=evaluate_every, constants=constants, device=device, dtype=dtype,
-        may_diverge=may_diverge, **work_args,
+    work = prepared(
+        net, loss, pool, list(federations.values()), local=local, constants=constants, device=device, dtype=dtype,
+        rounds=rounds, **work_args,
     )  # fmt: skip
-    if len(result.diverged) == len(result.rows) and not may_all_diverge:
-        raise FloatingPointError(next(iter(result.diverged.values())))
-    for key, what in result.diverged.items():
-        warnings.warn(f"{key!r} is NaN from there on, the others were trained to the end: {what}", stacklevel=2)
-    RAN.update({result.backend} - {""})  # nothing ran where a checkpoint had all rounds
-    warn_if_nothing_learnt(result, first, np.concatenate([fed.p for fed in federations.values()]))
-    return result
-
-
-RAN: set[str] = set()
-"""Backends of this process's trainings: a result file says them."""
-
-LOOK = 0.5  # s at most that a compiled program plays without a look: somebody may want to interrupt it
-
-
-def one_stack(
-    federations: Mapping[Hashable, Federation], test: Mapping[str, Tensor], checkpoint: checkpoints.Checkpoint | None,
-    progress: bool | Callable, *, net, loss, pool, rounds, local, parts, twins, evaluate, evaluate_every, constants, device,
-    dtype, may_diverge, init=fan_in_uniform, **work_args,
-) -> tuple[History, np.ndarray]:  # fmt: skip
-    """``train`` in this process, with checked arguments.
-
-    Returns:
-        its history, and every client's loss before its first step [M]: NaN if that was before a checkpoint.
-    """
-    test, constants, state = on(test, device, dtype), on(constants, device, dtype), None
+    work = work._replace(may_diverge=len(federations) - (not may_all_diverge))  # else there is nothing to go on with
+    device, state = work.home.device, None
+    test, constants = on(test, device, dtype), on(constants, device, dtype)
+    if evaluate is not None:
+        check_evaluate(work, evaluate, test, constants)
     result, due = History.empty(federations, parts, rounds), [rounds]
     if evaluate is not None:  # else nobody looks before the end
         due = sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
     asked = {due[-1], *(due[2**i - 1] for i in range(len(due).bit_length()))}  # whether the loss is what it was
     if checkpoint is not None and (stored := checkpoints.load(checkpoint, device, result, due if evaluate else {})):
         state = State(*stored)
-    shared = dict(local=local, constants=constants, device=device, dtype=dtype, rounds=rounds)
-    work = prepared(net, loss, pool, list(federations.values()), **shared, **work_args)
-    work = work._replace(may_diverge=may_diverge)
     if state and (changed := other_losses(next(rounds_from(work, beginning(work, init))), result)):
         warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
         result, state = History.empty(federations, parts, rounds), None
     start, cases = state.round if state else 0, cases_of(result.rows, twins)
     first = np.full(result.shape[1], np.nan)
     if start < rounds:
-        if evaluate is not None:
-            check_evaluate(work, evaluate, test, constants)
         result.backend, pace = work.backend.name, Pace(due)
         played, saved_at = rounds_from(work, state or beginning(work, init), pace.until), time.monotonic()
         for r in rounds_of(start, rounds, progress):
@@ -166,7 +124,11 @@ def one_stack(
             first = done.first
         result.diverged = {key: work.diverged[f] for f, key in enumerate(federations) if f in work.diverged}
     result.keep(state)
-    return with_twins(result, twins), first
+    for key, what in result.diverged.items():
+        warnings.warn(f"{key!r} is NaN from there on, the others were trained to the end: {what}", stacklevel=2)
+    RAN.update({result.backend} - {""})  # nothing ran where a checkpoint had all rounds
+    warn_if_nothing_learnt(result, first, np.concatenate([fed.p for fed in federations.values()]))
+    return with_twins(result, twins)
 
 
 def other_losses(done: Round, past: History) -> str:
@@ -240,7 +202,7 @@ def record(result: History, done: Round, net, evaluate, test, constants, cases: 
 
 
 def with_twins(result: History, twins: Mapping[Hashable, Hashable]) -> History:
-    """The history where the models of a federation stand under the keys of its twins, too; metrics are there already."""
+    """The history where a federation's models stand under the keys of its twins, too; metrics do so already."""
     if not twins:
         return result
     cases, sizes = cases_of(result.rows, twins), [rows.stop - rows.start for rows in result.rows.values()]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..federated.batches import participants
-from ..federated.checks import ROUNDS_TO_LEARN, check_federation
+from ..federated.checks import ROUNDS_TO_LEARN, check_federation, check_work
 from ..federated.exchange import exchange, matrices, needs_everyone, served_by
 from ..federated.experiment import train_arguments
 from ..federated.local import turn_of
@@ -103,7 +103,9 @@ def federate(
             warn(sentence)
     fed = plan.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
     check_federation(fed, sizes.sum())
-    work = prepared(**train_arguments(experiment), pool={}, federations=[fed], dtype=plan.dtype, backend="eager")
+    work_args = {**train_arguments(experiment), "pool": {}, "dtype": plan.dtype}
+    check_work(**work_args)
+    work = prepared(**work_args, federations=[fed], backend="eager")
     sent = columns_sent(experiment, work.home)
     first = first_models(experiment, fed, [0] if fed.common_init else range(len(where)))[:, sent].to(work.dtype)
     now = Standing(

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..federated.checks import check_work
 from ..federated.experiment import Experiment, train_arguments
 from ..federated.federation import Federation, digest
 from ..federated.local import Work, turn_of
@@ -78,10 +79,9 @@ class Site:
     def work(self) -> Work:
         """The work of this site's clients on their points, standardised where these are tables."""
         experiment, pool = self.plan.experiment, standardised(self.pool, self.scale or {})
-        return prepared(
-            **train_arguments(experiment), pool=pool, federations=[self.federation], rounds=experiment.rounds,
-            dtype=self.plan.dtype, backend=self.plan.backend,
-        )  # fmt: skip
+        work_args = {**train_arguments(experiment), "pool": pool, "dtype": self.plan.dtype}
+        check_work(**work_args)
+        return prepared(**work_args, federations=[self.federation], rounds=experiment.rounds, backend=self.plan.backend)
 
     @cached_property
     def sent(self) -> Tensor:

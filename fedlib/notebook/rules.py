@@ -45,7 +45,7 @@ def _number(v) -> bool:
 
 
 USUAL = {
-    **dict.fromkeys(("rounds", "local_updates", "batch_size", "workers", "clients"), whole()),
+    **dict.fromkeys(("rounds", "local_updates", "batch_size", "clients"), whole()),
     **dict.fromkeys(("n_test", "evaluations"), whole()),
     **dict.fromkeys(("lr", "lrs_sgd", "length_scale"), positive()),
     **dict.fromkeys(("fraction", "decay"), share()),

@@ -1,7 +1,7 @@
 """What takes time, in words that can be written down: a ``Call`` trains, a ``Computed`` computes; files keep both.
 
-A file holds stacks, a group each: rows (kind, level, seed, *labels) of an experiment, their settings, and what ran. Rows
-of the settings and the ``numerics`` that are asked for are read, the others trained, together, and added.
+A file holds stacks, a group each: rows (kind, level, seed, *labels) of an experiment, their settings, and what ran.
+Rows of the settings and the ``numerics`` that are asked for are read, the others trained, together, and added.
 """
 
 import inspect
@@ -126,7 +126,7 @@ class Call(NamedTuple):
         return Reading(history, absent, len(keys), why_not(stored, settings) if absent else "")
 
     def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
-        """Train the rows that a file has not (or all of them), in as few stacks as can be, and add each when it is done.
+        """Train the rows that a file has not (or all of them), in as few stacks as can be; each is added when it ends.
 
         until: a time (``time.monotonic``) after which no further round is begun.
 

@@ -40,7 +40,8 @@ def read_result(path: Path) -> dict:
 def core_seconds(result: Mapping) -> float:
     """What the trainings that a result reads took; else the wall time of its run times the processes that trained."""
     wall = result["wall_s"] + result.get("trained_before_s", 0)
-    return result.get("core_s") or wall * max(result["parameters"].get(name) or 1 for name in ("workers", "processes"))
+    counts = (result["parameters"].get(name) or 1 for name in ("workers", "processes"))  # parameters of older results
+    return result.get("core_s") or wall * max(counts)
 
 
 def cells_of(notebook: Path) -> list[dict]:

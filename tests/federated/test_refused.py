@@ -301,8 +301,9 @@ def test_a_trained_start_is_thrown_away_with_a_word_and_kept_where_asked():
     loaded = mlp((1, 8, 1), nn.Tanh)
     loaded.load_state_dict(net.state_dict())
     for started in (net, loaded):
-        with pytest.warns(UserWarning, match=r"parameters were changed after it was made.* init=kept"):
+        with pytest.warns(UserWarning, match=r"parameters were changed after it was made.* init=kept") as caught:
             trained(net=started)
+        assert {warning.filename for warning in caught} == {__file__}
         now = trained(net=started, init=kept, rounds=1, local=Local(1))
         assert now.losses[0] == pytest.approx(trained(net=load(mlp((1, 8, 1), nn.Tanh), draw(started)), init=kept,
                                                       rounds=1, local=Local(1)).losses[0])  # fmt: skip

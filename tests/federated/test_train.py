@@ -16,6 +16,7 @@ from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import fedavg, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
+from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import as_dict, load, stack
 from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
@@ -322,11 +323,11 @@ def test_without_padding_a_plain_mean_is_as_good(problem):
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("lr", [1e6, 1e-2])
 def test_a_training_that_learns_nothing_says_so(problem, lr):
-    fed = Federation(problem[3], lr=lr, name="C = 3")
+    feds = {name: Federation(problem[3], lr=rate) for name, rate in (("C = 3", lr), ("another", 0.01))}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        run(problem, {"C = 3": fed}, rounds=30, local=Local(2))
-    assert len(said) == (lr == 1e6)
+        train(*problem[:3], feds, rounds=30, local=Local(2), dtype=torch.float64)
+    assert len(said) == (lr == 1e6) and all(w.filename == __file__ for w in said)
     assert all(
         re.fullmatch(
             r"'C = 3': the mean loss went from 0\.\d+ to .*e\+\d+, clients weighed .*; lower lr", str(w.message)
@@ -363,6 +364,42 @@ def test_parameters_that_overflow_in_the_last_step_are_not_averaged(problem):
         FloatingPointError, match=r"parameters became non-finite at client [0-2] in round 0, local step 0 of 1"
     ):
         train(net, loss, pool, [Federation(shards, lr=1e38)], rounds=1, local=Local(1), optimizer=sgd())
+
+
+@pytest.mark.fault("clear error")
+def test_where_all_diverge_it_is_an_error(problem):
+    feds = [Federation(problem[3], lr=1e200, name="steep", seed=seed) for seed in range(3)]
+    with pytest.raises(FloatingPointError, match=r"steep: .* at client \d in round \d+, local step"):
+        run(problem, feds, rounds=300, local=Local(2), optimizer=sgd())
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("backend", ["eager", "auto", "xla"])
+def test_one_that_diverges_does_not_end_the_others(problem, backend):
+    """Its row is NaN and named; the others are what they are without it."""
+    pool, shards = problem[2:]
+    feds = {
+        ("fed", 0): Federation(shards, lr=0.01, fraction=0.67, server=fedadam(0.1)),
+        ("fed", 1): Federation(shards, lr=1e200, name="second"),
+        ("ring", 0): Federation(shards, lr=0.01, mixing=ring, decay=0.9),
+        ("central", 0): centralised(shards, lr=0.01),
+    }
+    scale = {"fed": 1.0, "ring": 2.0, "central": 4.0}  # a test of its own for each
+    args = dict(
+        rounds=8, local=Local(2, "steps", 4), evaluate_every=2, parts=("kind", "seed"), optimizer=sgd(),
+        evaluate=lambda predict, test: {"u": predict(test["x"])[:, 0], "mean": predict(test["x"]).mean()},
+        test=lambda key: {"x": pool["x"][:3] * scale[key[0]]}, backend=backend,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match=r"\('fed', 1\) is NaN .* second: .* at client \d in round \d+, local step"):
+        both = run(problem, feds, **args)
+    alone = run(problem, {key: fed for key, fed in feds.items() if key != ("fed", 1)}, **args)
+    assert [*both.diverged] == [("fed", 1)] and both.models("fed", 1).isnan().all()
+    assert np.isnan(both.losses[-1, both.rows["fed", 1]]).all() and np.isnan(both.metrics["mean"][-1, 3:6]).all()
+    for key, rows in alone.rows.items():
+        for one, other in ((both.theta, alone.theta), (both.losses.T, alone.losses.T)):
+            np.testing.assert_allclose(one[both.rows[key]], other[rows], rtol=0, atol=1e-12)
+        for name, values in alone.metrics.items():
+            np.testing.assert_allclose(both.metrics[name][:, both.rows[key]], values[:, rows], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("local", LOCAL)
@@ -442,3 +479,4 @@ def test_numbers_that_float32_takes_for_one_are_told(times, collapse):
             train(mlp((1, 2, 1), nn.Tanh), loss, dated(times), federations, rounds=1, local=Local(1), dtype=dtype)
         text = " ".join(str(warning.message) for warning in caught)
         assert ("are left in float32; subtract the first one" in text) == warned, text
+        assert all(warning.filename == __file__ for warning in caught)

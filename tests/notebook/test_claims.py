@@ -19,8 +19,8 @@ from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_p
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-2].split("-")[0] not in ("quick", "custom"))
 NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
-HOW = {"workers", "backend", "device", "processes", "compile"}
-"""Parameters that say how a run is computed, not what; the last two are gone, but older results have them."""
+HOW = {"backend", "device", "workers", "processes", "compile"}
+"""Parameters that say how a run is computed, not what; the last three are gone, but older results have them."""
 UNUSED = "of problems that this profile does not run"
 OLD = {
     "05_pinn_forward/allen_cahn_sine": (UNUSED, {"poisson_seeds"}),

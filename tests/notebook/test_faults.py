@@ -240,16 +240,15 @@ def test_a_kernel_has_one_thread_unless_more_are_asked_for(project, monkeypatch)
 @pytest.mark.fault("survived")
 @pytest.mark.parametrize("victim", ["main", "kernel"])
 def test_the_processes_of_a_notebook_end_with_it(project, victim, tmp_path):
-    """Seeds in processes of their own (joblib), at work for ten minutes when something above them is killed."""
-    code = (
-        f"from joblib import Parallel, delayed\nParallel(2)(delayed(time.sleep)(600 + i) for i in range(2))\n{FIGURES}"
-    )
+    """Seeds in processes of their own, at work for ten minutes when something above them is killed."""
+    start = "from concurrent.futures import ProcessPoolExecutor"
+    code = f"{start}\n[*ProcessPoolExecutor(2).map(time.sleep, (600, 601))]\n{FIGURES}"
     write_light(project[0], "sound", last=code)
     arguments = ["run", "--source", str(project[0]), "--figures", str(project[1])]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen([sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said)
     main_, below, deadline = psutil.Process(process.pid), [], time.time() + 120
-    while len(below) < 5:  # worker, kernel, two at work, and joblib's tracker
+    while len(below) < 4:  # worker, kernel, two at work
         assert time.time() < deadline
         below = main_.children(recursive=True)
         time.sleep(0.2)

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from fedlib.federated.history import History
 from fedlib.notebook.style import CLIENTS
 from fedlib.numerics import solutions
 from fedlib.plots.reaction import data_view, draw_reaction, reaction_explorer, trained_fields
 from fedlib.problems import reaction
 
-from ..conftest import assert_redraws_fast, assert_starts_at_and_follows, every_move
+from ..conftest import assert_redraws_fast, assert_starts_at_and_follows, every_move, recorded
 
 
 def rates(V=20):
@@ -58,7 +57,7 @@ def test_fields_are_found_by_level_and_model():
     keys = [("federated", 2, 1), ("isolated", 2, 1), ("centralised", None, 1)]
     rows = dict(zip(keys, (slice(0, 2), slice(2, 4), slice(4, 5)), strict=True))
     values = np.arange(3 * 5 * 4.0).reshape(3, 5, 4)
-    history = History.dense(None, rows, ("kind", "n", "seed"), np.zeros((6, 5)), [2, 4, 6], {"u": values, "k": -values})
+    history = recorded(rows, ("kind", "n", "seed"), [2, 4, 6], {"u": values, "k": -values})
     found = trained_fields(history, 1)
     assert list(found) == [2]
     at = {"isolated client 1": 2, "isolated client 2": 3, "federated": 0, "centralised": 4}

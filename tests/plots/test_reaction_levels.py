@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from fedlib.federated.history import History
 from fedlib.notebook.style import COLORS
 from fedlib.plots.reaction_levels import SHAPES, by_points, fields_of, figure_11
+
+from ..conftest import recorded
 
 W, LEVELS, X = (0.5, 0.1, 0.04), (2, 8, 24), np.linspace(0, 1, 7)
 
@@ -52,7 +53,7 @@ def test_fields_are_found_by_level_kind_and_seed():
     ends = np.cumsum(sizes)
     rows = {key: slice(int(b - n), int(b)) for key, b, n in zip(keys, ends, sizes, strict=True)}
     values = np.arange(2 * 10 * 3.0).reshape(2, 10, 3)
-    history = History.dense(None, rows, ("kind", "n", "seed"), np.zeros((4, 10)), [2, 4], {"u": values, "k": -values})
+    history = recorded(rows, ("kind", "n", "seed"), [2, 4], {"u": values, "k": -values})
     u = fields_of(history, [2], 5)[2]["u"]
     np.testing.assert_array_equal(u["federated"], values[-1, [0, 5]])
     np.testing.assert_array_equal(u["centralised"], values[-1, [4, 9]])

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-import torch
 
-from fedlib.federated.history import History
 from fedlib.federated.mixing import fedavg, isolated
 from fedlib.models.stochastic import SNN
 from fedlib.problems import noisy_curve
 from fedlib.problems.fedstnn import Learnt, curve, curve_grid
 from fedlib.streams import stream
+
+from ..conftest import recorded
 
 PAIR = (0.05, 0.15)
 SETTING = noisy_curve.Setting(20, 0.1, levels=[0.1, 0.4], pairs=[PAIR])
@@ -96,9 +96,7 @@ def test_a_known_mean_and_spread_are_judged():
 def test_two_kinds_of_clients_stand_beside_both_means_of_their_noise():
     shape = 1, 1, 200  # evaluations, models, points
     answers = {"mean": np.zeros(shape), "std": np.full(shape, 0.11), "path": np.zeros(shape), "inside": np.ones((1, 1))}
-    history = History.dense(
-        torch.zeros(1, 1), {(PAIR, 0): slice(0, 1)}, ("name", "seed"), np.zeros((1, 1)), [1], answers
-    )
+    history = recorded({(PAIR, 0): slice(0, 1)}, ("name", "seed"), [1], answers)
     row = noisy_curve.two_kinds(history, [PAIR])["0.05, 0.15"]
     assert row["learnt std"] == pytest.approx([0.11])
     assert row["mean of the sigmas"] == pytest.approx(0.1)

@@ -5,11 +5,13 @@ import pytest
 import torch
 import xarray
 
-from fedlib import History, Local
+from fedlib import Local
 from fedlib.problems.digits import Clients
 from fedlib.problems.feddro import CNN, learn
 from fedlib.problems.readings import labelled, more, readings, rows, share, trained
 from fedlib.streams import stream
+
+from ..conftest import recorded
 
 
 def constant(net, digit):
@@ -34,7 +36,7 @@ def test_readings_are_those_of_the_models(displaced):
     losses = np.array([[1.0, 3.0, 5.0, 5.0]])
     metrics = {name: np.array([[0.25, 0.25, 0.5, 0.5]], np.float32) for name in ("accuracy", "commonest")}
     keys = {("a", 0.5): slice(0, 2), ("b", 2.0): slice(2, 4)}
-    history = History.dense(theta, keys, ("way", "level"), losses, [1], metrics)
+    history = recorded(keys, ("way", "level"), [1], metrics, losses, theta)
     x = np.zeros((2, 4, 784), np.float32)
     clean = torch.zeros(5, 784), torch.tensor([3, 3, 7, 3, 0])
     found = readings(net, history, clean, {0.5: {"own": x}, 2.0: {"own": x[:1]}})

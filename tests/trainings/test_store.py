@@ -16,6 +16,7 @@ from torch import nn
 
 from fedlib.federated import stack as start_of
 from fedlib.federated.batches import Local
+from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.experiment import Experiment
 from fedlib.federated.history import History, gathered
 from fedlib.federated.sweep import Row, errors, sweep, whole_levels
@@ -303,7 +304,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
     assert made(calls)["squares"].squares[9] == 81 and not path.exists()
     first = histories_of(calls, tmp_path, "missing")["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
-    assert [about["cpu_seconds"] for about in abouts(path)][0] >= 0 and "hardware" in first.attrs["about"]
+    assert next(about["cpu_seconds"] for about in abouts(path)) >= 0 and "hardware" in first.attrs["about"]
     before = path.read_bytes()
     assert histories_of(calls, tmp_path, "missing") and path.read_bytes() == before
     for other in (Computed(squares, {"n": 100, "shift": 1.0}), Computed(squares, {"n": 100}, numerics=2)):
