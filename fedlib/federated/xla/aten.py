@@ -150,8 +150,8 @@ def indexed(x, indices):
 
 def put(x, indices, values, accumulate=False):
     """x with other values there, or with more."""
-    at = x.at[tuple(slice(None) if i is None else i for i in indices)]
-    return at.add(values) if accumulate else at.set(values)
+    place = x.at[tuple(slice(None) if i is None else i for i in indices)]
+    return place.add(values) if accumulate else place.set(values)
 
 
 def along(x, axis, index) -> list:
@@ -338,11 +338,12 @@ def simpler() -> dict:
 def in_jax(function: Callable, *example) -> InJax:
     """A torch function as one of arrays: what it does with the example is written down, without side effects."""
     tree, result_tree = jax.tree, []
-    leaves, given_tree = tree.flatten(example)
+    leaves, example_tree = tree.flatten(example)
 
     def pure(*leaves):
-        results, of_results = tree.flatten(function(*tree.unflatten(given_tree, [leaf.clone() for leaf in leaves])))
-        result_tree[:] = [of_results]
+        arguments = tree.unflatten(example_tree, [leaf.clone() for leaf in leaves])
+        results, structure = tree.flatten(function(*arguments))
+        result_tree[:] = [structure]
         return results
 
     twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
@@ -353,7 +354,7 @@ def in_jax(function: Callable, *example) -> InJax:
         raise NotImplementedError(f"torch cannot write this down; train with backend='eager' ({error})") from error
     captured = [getattr(graph, node.target) for node in graph.graph.find_nodes(op="get_attr")]
     run = as_jax(graph)
-    return InJax(lambda captured, *given: tree.unflatten(result_tree[0], run(captured, tree.leaves(given))), captured)
+    return InJax(lambda captured, *args: tree.unflatten(result_tree[0], run(captured, tree.leaves(args))), captured)
 
 
 def as_jax(graph: GraphModule) -> Callable:
@@ -362,8 +363,8 @@ def as_jax(graph: GraphModule) -> Callable:
     operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
     products = {node: source for node in operations if (source := product_turned_by(node))}
 
-    def function(captured, given):
-        sources, values = {"get_attr": iter(captured), "placeholder": iter(given)}, {}
+    def function(captured, arguments):
+        sources, values = {"get_attr": iter(captured), "placeholder": iter(arguments)}, {}
         for node in nodes[:-1]:
             if node.op in sources:
                 values[node] = next(sources[node.op])

@@ -308,14 +308,14 @@ def whole_rounds(step, work, turn, mixed, served, plan: list, example: tuple) ->
 
             def one(b, going, rows=rows, segments=segments, batches=batches, size=size):
                 """A block, in place: it is read, trained in the cache, and written back."""
-                at = rows.start + b * size
-                *block, rates = jax.tree.map(lambda v: lax.dynamic_slice_in_dim(v, at, size), (*going[:2], lr))
+                first = rows.start + b * size
+                *block, rates = jax.tree.map(lambda v: lax.dynamic_slice_in_dim(v, first, size), (*going[:2], lr))
                 *block, losses = of_block(
                     captured, pool, segments, *block, rates, jax.tree.map(lambda v: v[b], batches)
                 )
                 losses = jnp.pad(losses, ((0, 0), (0, S - losses.shape[1])))
                 return jax.tree.map(
-                    lambda v, new: lax.dynamic_update_slice_in_dim(v, new, at, 0), going, (*block, losses)
+                    lambda v, new: lax.dynamic_update_slice_in_dim(v, new, first, 0), going, (*block, losses)
                 )
 
             going = lax.fori_loop(0, blocks, one, going)
@@ -401,8 +401,8 @@ def filled(theta, state, lr, segment: Segment, rows: int) -> tuple:
     def grown(x: Tensor, axis: int, size: int) -> Tensor:
         return torch.cat([x, x.narrow(axis, 0, 1).repeat_interleave(size - x.shape[axis], axis)], axis)
 
-    def batch(given, axis):
-        grown_batch = {name: grown(grown(x, axis, rows), axis + 1, points) for name, x in given.items()}
+    def batch(tensors, axis):
+        grown_batch = {name: grown(grown(x, axis, rows), axis + 1, points) for name, x in tensors.items()}
         if "w" in grown_batch:
             grown_batch["w"][..., B:] = 0
         return grown_batch
