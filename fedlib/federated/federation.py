@@ -148,7 +148,7 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
     """Pools of several data sets (a seed each, say) as one, for ``train`` takes one.
 
     Returns:
-        pool, at: ``at(key, shards)`` are the shards of the data set ``key`` as indices into the joint pool.
+        pool, joined: ``joined(key, shards)`` are the shards of the data set ``key`` as indices into the joint pool.
     """
     offsets, n = {}, 0
     for key, pool in pools.items():
@@ -156,12 +156,12 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
     names = next(iter(pools.values()))
     joint = {name: torch.cat([pool[name] for pool in pools.values()]) for name in names}
 
-    def at(key, shards):
+    def joined(key, shards):
         if isinstance(shards, Shards):
             return Shards(offsets[key] + np.asarray(shards.order, int), shards.offsets)
         return [offsets[key] + np.asarray(shard, int) for shard in shards]
 
-    return joint, at
+    return joint, joined
 
 
 def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
