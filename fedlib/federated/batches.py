@@ -155,13 +155,13 @@ def batch_of(pool, fixed, drawn) -> dict[str, Tensor]:
 
 
 def each_batch(pool, segment: Segment):
-    """The batches of its steps, one after the other."""
+    """The batches of a segment's steps, one after the other."""
     for s in range(segment.steps):
         yield batch_of(pool, segment.fixed, {name: value[s] for name, value in segment.drawn.items()})
 
 
 def segments_of(pool, federations, members, steps, r, local, dtype):
-    """Mini-batches of all local steps of these (federation, client), as segments; their numbers ``steps`` [n] fall."""
+    """Mini-batches of all local steps of some clients, as segments. members: as in ``full_batch``; ``steps`` [n] fall."""
     points = []
     for f, k in members:
         shard = np.asarray(federations[f].shards[k], int)

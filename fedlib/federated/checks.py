@@ -33,7 +33,7 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
 
 
 def check_dtype(dtype: torch.dtype) -> None:
-    """Numbers have a kind."""
+    """ValueError unless dtype is a floating type of torch."""
     if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f"dtype = {dtype!r}: expected torch.float32 or torch.float64")
 
@@ -110,7 +110,7 @@ def check_experiment(pool, federations, rounds, local, evaluate_every, test, che
 
 
 def check_federation(fed, N: int) -> None:
-    """One federation over a pool of N points."""
+    """ValueError unless a federation over a pool of N points means something."""
     if not isinstance(fed, Federation):
         raise ValueError(f"federations has a {type(fed).__name__}; expected Federation(shards, ...)")
     if not callable(fed.mixing):

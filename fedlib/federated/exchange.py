@@ -66,7 +66,7 @@ def matrices(federations: Sequence, active: Sequence[np.ndarray]) -> list[np.nda
 
 
 def needs_everyone(A: np.ndarray, at_work: np.ndarray) -> bool:
-    """Whether a round of a federation is about its idle clients, too."""
+    """Whether A [K or 1, K] also takes models of clients that are not at work, or hands each client its own."""
     return len(A) > 1 or bool(((A[0] != 0) > at_work).any())
 
 

@@ -79,7 +79,7 @@ def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
 
 
 def suspects(shards: Sequence[np.ndarray], N: int) -> Sequence[int]:
-    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
+    """Clients whose points ``check_shards`` looks at: of a list all; of ``Shards``, one array, the wrong ones."""
     if not isinstance(shards, Shards):
         return range(len(shards))
     points = points_of(shards)
@@ -184,5 +184,5 @@ def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
 
 
 def digest(tensor: Tensor) -> bytes:
-    """Of a tensor's bytes."""
+    """SHA-256 of a tensor's bytes."""
     return sha256(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()).digest()

@@ -59,7 +59,7 @@ def load_authors(section: str, folder: str | Path | None = None) -> tuple[Coded,
 
 
 def how_to_get(section: str) -> str:
-    """One line for who does not have the file."""
+    """Where the authors' file of a section comes from and where it goes, one line of text."""
     return (
         f"{SOURCES[section].file} is not here: fetch it from github.com/TonyTangTT/FedStNN and put it into "
         f"{CACHE.parent.name}/{CACHE.name}/fedstnn/"

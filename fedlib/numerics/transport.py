@@ -139,7 +139,7 @@ def fedwad(
 
 
 def send(wire: list[Message] | None, sender: str, receiver: str, what: str, value) -> None:
-    """Note what crosses the boundary, if somebody listens."""
+    """Append what crosses the boundary to ``wire``, if there is one."""
     if wire is not None:
         wire.append(Message(sender, receiver, what, np.array(value)))
 

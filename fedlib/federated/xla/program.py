@@ -368,17 +368,17 @@ def stacked(segments: Sequence[Segment]) -> Segment:
 
 
 def with_first(rows, new):
-    """Arrays with other first rows."""
+    """rows [n, ...] whose first are replaced by new [m, ...], m <= n."""
     return rows.at[: len(new)].set(new) if len(new) < len(rows) else new
 
 
 def drawn_of(plan) -> list:
-    """What a plan has drawn."""
+    """The ``drawn`` tensors of a plan: a list of groups of blocks, each a list of segments."""
     return [[segment.drawn for segment in segments] for _, segments in plan]
 
 
 def shape_of(segment: Segment) -> tuple:
-    """What a program is compiled for."""
+    """n, steps, and name, shape and dtype of each tensor: segments that agree in it share a program."""
     tensors = [(name, tuple(v.shape), v.dtype) for d in segment[2:] for name, v in d.items()]
     return segment.n, segment.steps, *tensors
 
@@ -394,7 +394,7 @@ def with_room(values: Sequence[Tensor] | Tensor, rounds: int) -> Tensor:
 
 
 def filled(theta, state, lr, segment: Segment, rows: int) -> tuple:
-    """The same with so many rows, copies of the first, and more points, which weigh nothing, to a rounder number."""
+    """With so many rows, copies of the first, and a ``rounder`` number of points, of weight 0: few shapes to compile."""
     B = (segment.fixed or segment.drawn)["w"].shape[-1]
     points = rounder(B)
 
