@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]  # of the repository
 
 
 class Unreadable(ValueError):
-    """A file is damaged, none of ours, or in use; says what helps."""
+    """A file is damaged, none of ours, or in use; the message says what helps."""
 
 
 @contextmanager
@@ -34,6 +34,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def clear_partials(path: Path) -> None:
-    """Remove what somebody who was killed in ``replacing`` has left; for who knows that nobody else writes there."""
+    """Remove what a process killed in ``replacing`` has left; only where no other process writes to this path."""
     for orphan in path.parent.glob(f".{path.name}.[0-9]*"):
         orphan.unlink()

@@ -1,7 +1,6 @@
 """While the house is rebuilt, unmoved.txt lists what still stands in an old place, and only loses lines."""
 
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,15 +20,20 @@ def test_what_is_listed_is_there_and_no_new_module_goes_to_an_old_room():
     assert not new, f"{sorted(new)}: a new module belongs in a room of fedlib/papers, or above it"
 
 
+def versions(file: str) -> list[str]:
+    """The texts that a file has had, by git's history; skips the test where there is none."""
+    commits = git("log", "--format=%H", "--", file).stdout.split()
+    if not commits:
+        pytest.skip(f"no history of {file} here")
+    shown = [git("show", f"{commit}:{file}") for commit in commits]
+    return [show.stdout for show in shown if not show.returncode]
+
+
+def git(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+
+
 def test_the_list_only_loses_lines():
-    commits = subprocess.run(["git", "log", "--format=%H", "--", LIST], cwd=ROOT, capture_output=True, text=True)
-    if commits.returncode or not commits.stdout:
-        pytest.skip("no history of the list here")
-    show = ["git", "show"]
-    of = [
-        subprocess.run([*show, f"{c}:{LIST}"], cwd=ROOT, capture_output=True, text=True) for c in commits.stdout.split()
-    ]
-    for newer, older in pairwise(
-        [{*UNMOVED}, *({*version.stdout.split()} for version in of if not version.returncode)]
-    ):
-        assert newer <= older, f"{LIST} has gained {sorted(newer - older)}"
+    for text in versions(LIST):
+        gained = {*UNMOVED} - {*text.split()}
+        assert not gained, f"{LIST} has gained {sorted(gained)}"

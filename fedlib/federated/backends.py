@@ -65,8 +65,8 @@ def replayed(net: nn.Module, loss: Callable, optimizer: Optimizer) -> Backend:
                 return [step(theta, *named)]
 
             with suppress(NotImplementedError):
-                given = [x.clone() for x in changed] + [x.detach() for x in read]
-                graphs[shapes] = direct(recorded(flat_step, given))
+                example = [x.clone() for x in changed] + [x.detach() for x in read]
+                graphs[shapes] = direct(recorded(flat_step, example))
         return graphs[shapes](*changed, *read)[0] if shapes in graphs else step(theta, state, lr, batch)
 
     def steps(theta, state, lr, pool, segment: Segment) -> Tensor:

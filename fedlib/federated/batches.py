@@ -129,9 +129,9 @@ def pad(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack([np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, B - a.shape[-1])], constant_values=-1) for a in arrays])
 
 
-def full_batch(pool, federations, who, dtype) -> dict[str, Tensor]:
-    """All points of every row (f, k) in ``who``."""
-    where = pad([np.asarray(federations[f].shards[k], int) for f, k in who])
+def full_batch(pool, federations, members, dtype) -> dict[str, Tensor]:
+    """All points of some clients. members: their (federation, number in it), a row of the batch each."""
+    where = pad([np.asarray(federations[f].shards[k], int) for f, k in members])
     return gather(pool, *weigh(where, dtype, device_of(pool)))
 
 
@@ -139,7 +139,7 @@ class Segment(NamedTuple):
     """Consecutive local steps of the first n rows of a block, those that are still at work.
 
     fixed: tensors [n, B, ...] of a batch that all these steps share. drawn: tensors [steps, n, B, ...], one for each
-    step; where they have "at", the batch is the pool's points with these numbers.
+    step; where they have "points", indices into the pool, the batch is these points.
     """
 
     n: int
@@ -150,28 +150,28 @@ class Segment(NamedTuple):
 
 def batch_of(pool, fixed, drawn) -> dict[str, Tensor]:
     """The rows' batch [n, B, ...] of one step: drawn is a segment's, without its first axis."""
-    looked = gather(pool, drawn["at"], drawn["w"]) if "at" in drawn else fixed
+    looked = gather(pool, drawn["points"], drawn["w"]) if "points" in drawn else fixed
     return looked | ({"noise": drawn["noise"]} if "noise" in drawn else {})
 
 
 def each_batch(pool, segment: Segment):
-    """The batches of its steps, one after the other."""
+    """The batches of a segment's steps, one after the other."""
     for s in range(segment.steps):
         yield batch_of(pool, segment.fixed, {name: value[s] for name, value in segment.drawn.items()})
 
 
-def segments_of(pool, federations, who, steps, r, local, dtype):
-    """Mini-batches of all local steps of rows ``who`` = (f, k), as segments; ``steps`` [n] falls."""
+def segments_of(pool, federations, members, steps, r, local, dtype):
+    """Mini-batches of all local steps of some clients, as segments. members: as in ``full_batch``; ``steps`` [n] fall."""
     points = []
-    for f, k in who:
+    for f, k in members:
         shard = np.asarray(federations[f].shards[k], int)
-        at = batches(federations[f].seed, k, r, len(shard), local)
-        points.append(np.where(at < 0, -1, shard[at]))
+        positions = batches(federations[f].seed, k, r, len(shard), local)
+        points.append(np.where(positions < 0, -1, shard[positions]))
     levels = np.unique(steps)
     for start, stop in zip([0, *levels], levels, strict=False):
         n = int((steps >= stop).sum())
         where, weight = weigh(pad([p[start:stop] for p in points[:n]]).swapaxes(0, 1), dtype, device_of(pool))
-        yield Segment(n, int(stop - start), {}, {"at": where, "w": weight})
+        yield Segment(n, int(stop - start), {}, {"points": where, "w": weight})
 
 
 def blocks_of(points: np.ndarray, limit: int, least: int = 1) -> list[slice]:
@@ -198,14 +198,14 @@ def blocks_of(points: np.ndarray, limit: int, least: int = 1) -> list[slice]:
     return [slice(a, a + size) for a in range(0, len(points), size)] if size else blocks
 
 
-def with_noise(segments, federations, who, r, local, shape, dtype):
+def with_noise(segments, federations, members, r, local, shape, dtype):
     """Segments with fresh standard normal "noise" [steps, n, B, *shape], cut so that this stays small.
 
     Row by row from the client's own stream, and as many numbers as the row's own batch size asks for: who else is
     in the stack changes nobody's noise. Padding repeats the first point's, so that a loss stays finite on it (without
     noise a sample variance is 0).
     """
-    draws = [noise_stream(federations[f].seed, k, r, len(federations[f].shards[k]), local, shape) for f, k in who]
+    draws = [noise_stream(federations[f].seed, k, r, len(federations[f].shards[k]), local, shape) for f, k in members]
     for n, steps, fixed, drawn in segments:
         one = (*(fixed or drawn)["w"].shape[-2:], *shape)
         at_once = max(1, NUMBERS_AT_ONCE // int(np.prod(one)))

@@ -33,7 +33,7 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
 
 
 def check_dtype(dtype: torch.dtype) -> None:
-    """Numbers have a kind."""
+    """ValueError unless dtype is a floating type of torch."""
     if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f"dtype = {dtype!r}: expected torch.float32 or torch.float64")
 
@@ -126,7 +126,7 @@ def check_training(
 
 
 def check_federation(fed, N: int) -> None:
-    """One federation over a pool of N points."""
+    """ValueError unless a federation over a pool of N points means something."""
     if not isinstance(fed, Federation):
         raise ValueError(f"federations has a {type(fed).__name__}; expected Federation(shards, ...)")
     if not callable(fed.mixing):
@@ -208,12 +208,13 @@ def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> Non
     """
     if history.shape[0] < ROUNDS_TO_LEARN:
         return
-    who, last = history.worked[-1][0], history.worked[-1][1][-1]
+    clients, last = history.worked[-1][0], history.worked[-1][1][-1]
     for key, rows in history.rows.items():
-        there = (who >= rows.start) & (who < rows.stop) & np.isfinite(first[who]) & np.isfinite(last)
-        if not there.any():
+        judged = (clients >= rows.start) & (clients < rows.stop) & np.isfinite(first[clients]) & np.isfinite(last)
+        if not judged.any():
             continue
-        start, end = (np.average(loss, weights=share[who[there]]) for loss in (first[who[there]], last[there]))
+        members = clients[judged]
+        start, end = (np.average(loss, weights=share[members]) for loss in (first[members], last[judged]))
         if end - start > 1e-6 * abs(start):  # by more than rounding
             warnings.warn(
                 f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}, clients weighed by their points; lower lr",
@@ -221,16 +222,17 @@ def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> Non
             )
 
 
-def diverged(losses, theta, steps, who, federations, round: int) -> dict[int, str]:
+def diverged(losses, theta, steps, members, federations, round: int) -> dict[int, str]:
     """Federation -> what happened to its first client whose loss or model became non-finite, if there is one.
 
-    After one round's local work: losses [S, n], theta [n, P]; called before anything is averaged.
+    After one round's local work, before anything is averaged: losses [S, n], theta [n, P]; members [n]: (federation,
+    number in it).
     """
     wrong, whole = (~torch.isfinite(losses)).cpu().numpy(), torch.isfinite(theta).all(1).cpu().numpy()
     step = np.where(wrong.any(0), wrong.argmax(0), np.asarray(steps) - 1)
     events = {}
     for row in sorted(np.flatnonzero(wrong.any(0) | ~whole), key=lambda row: step[row]):
-        f, k = who[row]
+        f, k = members[row]
         what = (
             f"the loss became {losses[step[row], row].item()}"
             if wrong[:, row].any()

@@ -157,7 +157,7 @@ def example(work: Work, n: int) -> Tensor:
 
 
 def kind(value) -> str:
-    """A value in a message."""
+    """A value as an error message names it."""
     if isinstance(value, Tensor):
         return f"a tensor of shape {list(value.shape)}"
     return f"{value!r}, {type(value).__name__}" if isinstance(value, (int, float, type(None))) else type(value).__name__
@@ -225,7 +225,7 @@ def only_by_predict(function: str, net: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def explained(function: str, work: Work) -> Iterator[None]:
-    """What torch says about a function that it cannot compute for many models at once, in our words."""
+    """Raises a ValueError in our words where torch cannot compute a function for many models at once."""
     try:
         yield
     except (RuntimeError, TypeError, AttributeError) as error:
@@ -240,7 +240,7 @@ def explained(function: str, work: Work) -> Iterator[None]:
 
 
 def numbers(work: Work) -> str:
-    """Which numbers may be of the wrong kind."""
+    """Which tensors may have the wrong dtype, in words."""
     whole = [name for name, x in work.pool.items() if not x.is_floating_point()]
     other = [name for name, x in work.net.named_buffers() if x.is_floating_point() and x.dtype != work.dtype]
     hints = [f"pool[{name!r}] holds whole numbers, {work.pool[name].dtype}: a network takes .float()" for name in whole]

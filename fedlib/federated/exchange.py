@@ -16,14 +16,14 @@ from .mixing import check_stochastic, distinct_rows
 class Exchange(NamedTuple):
     """What goes between clients and server in a round, for the n clients at hand; the others have zeros in A.
 
-    D: distinct models. to, of, share [nnz]: of U's entries; model ``to`` takes ``share`` of the model of client ``of``.
+    D: distinct models. model, client, share [nnz]: U's entries; a distinct model takes its share of a client's model.
     source [M]: the distinct model that each client of the list of all has afterwards; spread [n]: each at hand.
     home [H]: columns that stay where they are.
     """
 
     D: int
-    to: Tensor
-    of: Tensor
+    model: Tensor
+    client: Tensor
     share: Tensor
     source: Tensor
     spread: Tensor
@@ -31,7 +31,7 @@ class Exchange(NamedTuple):
 
     def distinct(self, x: Tensor) -> Tensor:
         """U x [D, P], with x [n, P] of the clients at hand."""
-        return x.new_zeros(self.D, x.shape[1]).index_add(0, self.to, self.share[:, None] * x[self.of])
+        return x.new_zeros(self.D, x.shape[1]).index_add(0, self.model, self.share[:, None] * x[self.client])
 
     def mix(self, x: Tensor) -> Tensor:
         """A x, with x [n, P] of the clients at hand; a new tensor."""
@@ -66,7 +66,7 @@ def matrices(federations: Sequence, active: Sequence[np.ndarray]) -> list[np.nda
 
 
 def needs_everyone(A: np.ndarray, at_work: np.ndarray) -> bool:
-    """Whether a round of a federation is about its idle clients, too."""
+    """Whether A [K or 1, K] also takes models of clients that are not at work, or hands each client its own."""
     return len(A) > 1 or bool(((A[0] != 0) > at_work).any())
 
 
@@ -75,14 +75,14 @@ def exchange(work, mixing: Sequence[np.ndarray], turn) -> Exchange:
     first, entries = np.cumsum([0, *map(len, mixing)]), []
     for A, row, (rows, clients) in zip(mixing, first, turn.clients_of, strict=False):
         part = A[:, clients]
-        to, of = np.nonzero(part)
-        entries.append((row + to, rows[of], part[to, of]))
-    device, (to, of, share) = work.home.device, map(np.concatenate, zip(*entries, strict=True))
+        model, client = np.nonzero(part)
+        entries.append((row + model, rows[client], part[model, client]))
+    device, (model, client, share) = work.home.device, map(np.concatenate, zip(*entries, strict=True))
     source = work.sources(tuple(map(len, mixing)))
     return Exchange(
         int(first[-1]),
-        torch.as_tensor(to, device=device),
-        torch.as_tensor(of, device=device),
+        torch.as_tensor(model, device=device),
+        torch.as_tensor(client, device=device),
         torch.as_tensor(share, dtype=work.dtype, device=device),
         source,
         source[turn.clients],

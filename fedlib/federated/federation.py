@@ -79,7 +79,7 @@ def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
 
 
 def suspects(shards: Sequence[np.ndarray], N: int) -> Sequence[int]:
-    """Clients whose points need a look: all of a list; of ``Shards``, which are seen at once, only who is wrong."""
+    """Clients whose points ``check_shards`` looks at: of a list all; of ``Shards``, one array, the wrong ones."""
     if not isinstance(shards, Shards):
         return range(len(shards))
     points = points_of(shards)
@@ -148,7 +148,7 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
     """Pools of several data sets (a seed each, say) as one, for ``train`` takes one.
 
     Returns:
-        pool, at: ``at(key, shards)`` are the shards of the data set ``key`` as indices into the joint pool.
+        pool, joined: ``joined(key, shards)`` are the shards of the data set ``key`` as indices into the joint pool.
     """
     offsets, n = {}, 0
     for key, pool in pools.items():
@@ -156,12 +156,12 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
     names = next(iter(pools.values()))
     joint = {name: torch.cat([pool[name] for pool in pools.values()]) for name in names}
 
-    def at(key, shards):
+    def joined(key, shards):
         if isinstance(shards, Shards):
             return Shards(offsets[key] + np.asarray(shards.order, int), shards.offsets)
         return [offsets[key] + np.asarray(shard, int) for shard in shards]
 
-    return joint, at
+    return joint, joined
 
 
 def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
@@ -184,5 +184,5 @@ def same_tensors(sets: Collection[Mapping[str, Tensor]]) -> list[Hashable]:
 
 
 def digest(tensor: Tensor) -> bytes:
-    """Of a tensor's bytes."""
+    """SHA-256 of a tensor's bytes."""
     return sha256(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()).digest()

@@ -61,8 +61,9 @@ class Turn(NamedTuple):
 
     clients [n]: their numbers in the list of all; numbers: the same of those who work. places [n]: see ``Work``, or
     slice(None) if all work. owner [n]: the federation of each. clients_of: for each federation, which of the n are its
-    clients, and their numbers there. who: (federation, number there) of those who work; steps, points, sizes: of their
-    rounds, batches, and shards. blocks: their rows, cut for the cache; whole: each block's full batch, if it was made.
+    clients, and their numbers in it. Of those who work: members, (federation, number in it) of each; steps of the
+    round, points of a batch, sizes of their shards; blocks, their rows, cut for the cache; whole, each block's full
+    batch, if it was made.
     """
 
     clients: Tensor
@@ -70,7 +71,7 @@ class Turn(NamedTuple):
     places: Tensor | slice
     clients_of: list[tuple[np.ndarray, np.ndarray]]
     owner: np.ndarray
-    who: list[tuple[int, int]]
+    members: list[tuple[int, int]]
     steps: np.ndarray
     points: np.ndarray
     sizes: np.ndarray
@@ -104,7 +105,7 @@ def turn_of(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) 
         places=slice(None) if whole else torch.as_tensor(work.place[clients], device=device),
         clients_of=[(rows, clients[rows] - start) for rows, start in zip(groups, starts, strict=True)],
         owner=owner,
-        who=list(zip(owner.tolist(), (at_work - starts[owner[: len(at_work)]]).tolist(), strict=False)),
+        members=list(zip(owner.tolist(), (at_work - starts[owner[: len(at_work)]]).tolist(), strict=False)),
         steps=np.broadcast_to(n_steps(sizes, local), sizes.shape),
         points=points,
         sizes=sizes,
@@ -156,7 +157,7 @@ def look_for_divergence(work: Work, turn: Turn, losses: Sequence[Tensor], theta:
         FloatingPointError: more of them have diverged than may.
     """
     for of_block, block in zip(losses, turn.blocks, strict=True):
-        new = diverged(of_block, theta[block], turn.steps[block], turn.who[block], work.federations, r)
+        new = diverged(of_block, theta[block], turn.steps[block], turn.members[block], work.federations, r)
         work.diverged.update({f: what for f, what in new.items() if f not in work.diverged})
     if len(work.diverged) > work.may_diverge:
         raise FloatingPointError(next(iter(work.diverged.values())))
@@ -175,14 +176,14 @@ def remember_first(work: Work, turn: Turn, begun: np.ndarray) -> None:
 
 def segments_in(work: Work, turn: Turn, b: int, r: int):
     """The local steps of block b in round r."""
-    who, steps = turn.who[turn.blocks[b]], turn.steps[turn.blocks[b]]
+    members, steps = turn.members[turn.blocks[b]], turn.steps[turn.blocks[b]]
     if work.local.batch_size is None:
-        segments = [Segment(len(who), work.local.updates, full(work, turn, b), {})]
+        segments = [Segment(len(members), work.local.updates, full(work, turn, b), {})]
     else:
-        segments = segments_of(work.pool, work.federations, who, steps, r, work.local, work.dtype)
+        segments = segments_of(work.pool, work.federations, members, steps, r, work.local, work.dtype)
     if work.noise is None:
         return segments
-    return with_noise(segments, work.federations, who, r, work.local, work.noise, work.dtype)
+    return with_noise(segments, work.federations, members, r, work.local, work.noise, work.dtype)
 
 
 def checked(work: Work, models: Tensor, turn: Turn, block: slice, segments):
@@ -198,7 +199,7 @@ def checked(work: Work, models: Tensor, turn: Turn, block: slice, segments):
 def full(work: Work, turn: Turn, b: int) -> dict[str, Tensor]:
     """All points of every client of a block; made once."""
     if turn.whole[b] is None:
-        turn.whole[b] = full_batch(work.pool, work.federations, turn.who[turn.blocks[b]], work.dtype)
+        turn.whole[b] = full_batch(work.pool, work.federations, turn.members[turn.blocks[b]], work.dtype)
     return turn.whole[b]
 
 

@@ -42,17 +42,17 @@ def ring(p: np.ndarray, active: np.ndarray) -> np.ndarray:
     return A + np.diag(1 - A.sum(1))
 
 
-def check_stochastic(A: np.ndarray, K: int, who: str) -> np.ndarray:
-    """A itself if it is a K x K row-stochastic matrix; a ValueError that says what is wrong otherwise."""
+def check_stochastic(A: np.ndarray, K: int, name: str) -> np.ndarray:
+    """A itself if it is a K x K row-stochastic matrix; else a ValueError says what is wrong in federation ``name``."""
     A = np.asarray(A)
     if A.shape != (K, K):
-        raise ValueError(f"{who}: the mixing matrix has shape {A.shape}, expected {(K, K)} for {K} clients")
+        raise ValueError(f"{name}: the mixing matrix has shape {A.shape}, expected {(K, K)} for {K} clients")
     A = np.asarray(A[:1] if A.strides[0] == 0 else A, float)  # a row that was broadcast is looked at once
     sums = A.sum(1)
     if not (np.all(A >= -1e-12) and np.allclose(sums, 1, atol=1e-9)):
         bad = int(np.argmax(np.where(np.isfinite(sums), np.abs(sums - 1) + 1e3 * (A < -1e-12).any(1), np.inf)))
         raise ValueError(
-            f"{who}: the mixing matrix is not row-stochastic: row {bad} is {A[bad]} with sum {sums[bad]:.6g}; "
+            f"{name}: the mixing matrix is not row-stochastic: row {bad} is {A[bad]} with sum {sums[bad]:.6g}; "
             "entries must be >= 0 and rows must sum to 1 (divide each row by its sum)"
         )
     return np.broadcast_to(A, (K, K))

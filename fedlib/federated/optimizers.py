@@ -147,6 +147,6 @@ def around(
 
 
 def in_turn(*functions: Callable | None) -> Callable | None:
-    """One function that calls all that are there; None if none is."""
-    there = [f for f in functions if f is not None]
-    return (lambda *args: [f(*args) for f in there]) if there else None
+    """One function that calls all of these that are not None, in their order; None if all are."""
+    present = [f for f in functions if f is not None]
+    return (lambda *args: [f(*args) for f in present]) if present else None

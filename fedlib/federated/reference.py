@@ -23,8 +23,8 @@ def client_batches(pool, fed, c, r, local, noise=None):
     """
     draw = fed.seed, c, r, len(fed.shards[c]), local
     fresh = noise_stream(*draw, noise) if noise else None
-    for at in batches(*draw):
-        points = torch.as_tensor(np.asarray(fed.shards[c])[at[at >= 0]])
+    for positions in batches(*draw):
+        points = torch.as_tensor(np.asarray(fed.shards[c])[positions[positions >= 0]])
         n, dtype = len(points), next(iter(pool.values())).dtype
         batch = {k: v[points] for k, v in pool.items()} | {"w": torch.full((n,), 1 / n, dtype=dtype)}
         yield batch | ({"noise": torch.as_tensor(fresh(1)[0, :n], dtype=dtype)} if fresh else {})

@@ -101,8 +101,8 @@ def split_state(optimizer: Optimizer, state: Mapping[str, Tensor], reset: bool) 
     return {name: state[name] for name in per_client}, {name: state[name] for name in shared}
 
 
-def put_back(rows: Tensor, at: Tensor | slice, new: Tensor) -> Tensor:
-    """Some clients' rows with new values, in place; rows themselves came with slice(None), and were changed already."""
-    if not isinstance(at, slice):
-        rows[at] = new
+def put_back(rows: Tensor, places: Tensor | slice, new: Tensor) -> Tensor:
+    """rows [M, ...] with those at ``places`` replaced by new, in place. slice(None): new is rows, already changed."""
+    if not isinstance(places, slice):
+        rows[places] = new
     return rows

@@ -58,7 +58,7 @@ def rows(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor) ->
     """
     if experiment.residuals is None:
         raise ValueError(f"{experiment.name} has a loss, but no residuals; sums are for mean squares of residuals")
-    points, constants = ({n: v.to(theta.dtype) for n, v in of.items()} for of in (points, experiment.constants))
+    points, constants = ({n: v.to(theta.dtype) for n, v in named.items()} for named in (points, experiment.constants))
     weights = points.pop("w", torch.ones(len(next(iter(points.values()))), dtype=theta.dtype))
 
     def residuals(theta, point):
@@ -110,9 +110,9 @@ def parts(data: Data) -> list[dict[str, Tensor]]:
 
 def added(messages: Iterable[Sums]) -> Sums:
     """The sums of all, in any order. Roots are stacked, and made triangular again."""
-    messages = list(messages)
-    matrices, n, root = [of.matrix for of in messages], sum(of.n for of in messages), messages[0].root
-    return Sums(torch.linalg.qr(torch.cat(matrices), mode="r").R if root else sum(matrices), n, root)
+    matrices, ns, roots = zip(*messages, strict=True)
+    total = torch.linalg.qr(torch.cat(matrices), mode="r").R if roots[0] else sum(matrices)
+    return Sums(total, sum(ns), roots[0])
 
 
 def without(total: Sums, absent: Sums) -> Sums:
@@ -153,7 +153,7 @@ def spectrum(sums: Sums) -> Spectrum:
         U, s, V = U[:, kept], s[kept], Vt[kept].T
         z = U.T @ r
         return Spectrum(s, V, s * z, z, (r - U @ z).square().sum())
-    squares, V = (of.flip(-1) for of in torch.linalg.eigh(J[:-1]))
+    squares, V = (falling.flip(-1) for falling in torch.linalg.eigh(J[:-1]))
     s, h = squares.clamp(min=0).sqrt(), V.T @ r[:-1]
     z = torch.where(squares > hidden * squares[0], h / s, torch.zeros_like(s))
     return Spectrum(s, V, h, z, (r[-1] - z @ z).clamp(min=0))
@@ -190,18 +190,19 @@ def solve(sums: Sums, ridge: float | None = None) -> Solution:
     GCV(ridge) = n |r + J d|^2 / (n - degrees)^2 (Golub, Heath, Wahba 1979), at 81 values between the largest singular
     value squared and what rounding leaves of it.
     """
-    of = spectrum(sums)
-    s, z = of.s.double(), of.z.double()
-    lost = torch.finfo(of.s.dtype).eps * sums.matrix.shape[1]
+    factors = spectrum(sums)
+    s, z = factors.s.double(), factors.z.double()
+    lost = torch.finfo(factors.s.dtype).eps * sums.matrix.shape[1]
     grid = float(s[0]) ** 2 * np.geomspace(lost ** (2 if sums.root else 1), 1, 81) if ridge is None else [ridge]
     ridges = torch.as_tensor(np.array(grid, float))
     left = ridges[:, None] / (s**2 + ridges[:, None])
     free = sums.n - len(s) + left.sum(1)
-    square = of.rest + (left * z).square().sum(1)  # |r + J d|^2
+    square = factors.rest + (left * z).square().sum(1)  # |r + J d|^2
     gcv = sums.n * square / free**2
     i = int(gcv.argmin())
     noise, degrees = (square[i] / free[i]) ** 0.5, sums.n - free[i]
-    return Solution(of.step(float(ridges[i])), float(ridges[i]), float(gcv[i]), float(degrees), float(noise), of)
+    step = factors.step(float(ridges[i]))
+    return Solution(step, float(ridges[i]), float(gcv[i]), float(degrees), float(noise), factors)
 
 
 def one_round(

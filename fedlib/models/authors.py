@@ -59,7 +59,7 @@ def load_authors(section: str, folder: str | Path | None = None) -> tuple[Coded,
 
 
 def how_to_get(section: str) -> str:
-    """One line for who does not have the file."""
+    """Where the authors' file of a section comes from and where it goes, one line of text."""
     return (
         f"{SOURCES[section].file} is not here: fetch it from github.com/TonyTangTT/FedStNN and put it into "
         f"{CACHE.parent.name}/{CACHE.name}/fedstnn/"
@@ -72,16 +72,17 @@ def as_row(net: Coded, state: Mapping[str, Tensor]) -> Tensor:
     Raises:
         ValueError: a tensor is missing or has another shape.
     """
-    found = []
-    for name, own in net.named_parameters():
+    parts = []
+    for name, parameter in net.named_parameters():
         theirs = their_name(name)
-        if theirs not in state or state[theirs].shape != own.shape:
-            given = tuple(state[theirs].shape) if theirs in state else "nothing"
+        if theirs not in state or state[theirs].shape != parameter.shape:
+            shape = tuple(state[theirs].shape) if theirs in state else "nothing"
             raise ValueError(
-                f"{theirs}: expected a tensor {tuple(own.shape)}, got {given}; is this a state dict of their network?"
+                f"{theirs}: expected a tensor {tuple(parameter.shape)}, got {shape}; "
+                "is this a state dict of their network?"
             )
-        found.append(state[theirs].flatten().float())
-    return torch.cat(found)
+        parts.append(state[theirs].flatten().float())
+    return torch.cat(parts)
 
 
 def their_name(name: str) -> str:

@@ -64,10 +64,11 @@ class Products(nn.Module):
     def forward(self, x: Tensor, value_only: bool = False) -> Jet | Tensor:
         """x [n, d] -> jet {"": u, ...}, each [n, 1]; with value_only the tensor u alone."""
         if value_only:
-            return self.of(x, "")
-        return Jet({name: sum(w * self.of(x, axes) for w, axes in terms(name)) for name in self.derivatives})
+            return self.derivative(x, "")
+        return Jet({name: sum(w * self.derivative(x, axes) for w, axes in terms(name)) for name in self.derivatives})
 
-    def of(self, x: Tensor, axes: str) -> Tensor:
+    def derivative(self, x: Tensor, axes: str) -> Tensor:
+        """u differentiated once for each letter of ``axes`` ("" is u itself): x [n, d] -> [n, 1]."""
         phi = x.new_ones(len(x), 1)
         for z, (letter, (_, f)) in zip(x.unbind(-1), self.functions.items(), strict=True):
             phi = (phi[:, :, None] * f(z, axes.count(letter))[:, None]).flatten(1)

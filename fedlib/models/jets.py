@@ -72,11 +72,11 @@ def channels(coordinates: str, derivatives: Sequence[str]) -> dict[str, Channel]
     for name in derivatives:
         if unknown := sorted({*"".join(axes for _, axes in terms(name))} - {*coordinates}):
             raise ValueError(f"derivative {name!r} is by {unknown[0]!r}, but the coordinates are {[*coordinates]}")
-    found = {}
+    by_name = {}
     for name in closed(derivatives)[1:]:
         direction = tuple(sum(w for w, axes in terms(name) if axes == c) for c in coordinates)
-        found[name] = Channel(direction if any(direction) else None, chain_rule(name))
-    return found
+        by_name[name] = Channel(direction if any(direction) else None, chain_rule(name))
+    return by_name
 
 
 def jet(net: nn.Sequential, x: Tensor, channels: Mapping[str, Channel]) -> Jet:

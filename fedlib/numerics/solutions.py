@@ -75,10 +75,10 @@ def allen_cahn_table(d: float = 1e-3, k: float = 5.0) -> np.ndarray:
 
 def allen_cahn_reference(x: Tensor, d: float = 1e-3, k: float = 5.0) -> Tensor:
     """The reference at points (x, t) of the test grid, [n, 2] -> [n]."""
-    at = 100 * (x + x.new_tensor([1.0, 0.0]))
-    if (at - at.round()).abs().max() > 1e-6:
+    index = 100 * (x + x.new_tensor([1.0, 0.0]))
+    if (index - index.round()).abs().max() > 1e-6:
         raise ValueError("the Allen-Cahn reference is stored for x = -1, -0.99, ..., 1 and t = 0, 0.01, ..., 1 only")
-    return torch.as_tensor(allen_cahn_table(d, k), dtype=x.dtype)[tuple(at.round().long().T)]
+    return torch.as_tensor(allen_cahn_table(d, k), dtype=x.dtype)[tuple(index.round().long().T)]
 
 
 DIFFUSION = 0.01
@@ -106,12 +106,12 @@ def steady_reaction(x: np.ndarray, version: str = "paper", tol: float = 1e-9) ->
         return np.stack([y[1], (reaction_rate(x, version) * y[0] + source(x)) / DIFFUSION])
 
     start = np.linspace(0, 1, 1001)
-    found = solve_bvp(
+    solution = solve_bvp(
         slope, lambda a, b: np.array([a[0], b[0]]), start, np.zeros((2, 1001)), tol=tol, max_nodes=100_000
     )
-    if not found.success:
-        raise ValueError(f"the reference did not reach tol = {tol}: {found.message}; use a larger one")
-    return found.sol(x)[0]
+    if not solution.success:
+        raise ValueError(f"the reference did not reach tol = {tol}: {solution.message}; use a larger one")
+    return solution.sol(x)[0]
 
 
 def antiderivative(c: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -125,11 +125,11 @@ def fedwad(
     clients = {"client 1": X, "client 2": Y}
     for _ in range(rounds):
         etas, length = [], 0.0
-        for name, own in clients.items():
+        for name, cloud in clients.items():
             send(wire, "server", name, "xi", xi[-1].x)
-            eta = interpolant(xi[-1], own, t, p, exact)
+            eta = interpolant(xi[-1], cloud, t, p, exact)
             send(wire, name, "server", "eta", eta.x)
-            distance = wasserstein(own, eta, p)
+            distance = wasserstein(cloud, eta, p)
             send(wire, name, "server", "W(own, eta)", distance)
             length += distance + wasserstein(eta, xi[-1], p)
             etas.append(eta)
@@ -139,7 +139,7 @@ def fedwad(
 
 
 def send(wire: list[Message] | None, sender: str, receiver: str, what: str, value) -> None:
-    """Note what crosses the boundary, if somebody listens."""
+    """Append what crosses the boundary to ``wire``, if there is one."""
     if wire is not None:
         wire.append(Message(sender, receiver, what, np.array(value)))
 

@@ -76,12 +76,12 @@ def cut(x, axis=0, start=0, stop=None, step=1):
 
 
 def scattered(x, part, axis, where):
-    """x with another part of one axis."""
+    """x with ``part`` in place of what one axis has at ``where``, an index or a slice."""
     return x.at[(slice(None),) * (axis % x.ndim) + (where,)].set(part)
 
 
 def split(x, sizes, axis=0):
-    """Pieces of these sizes, or of this size."""
+    """Pieces of these sizes along an axis, or all of this one size."""
     sizes = [sizes] * (x.shape[axis] // sizes) if isinstance(sizes, int) else sizes
     ends = accumulate(sizes)
     return [lax.slice_in_dim(x, b - n, b, axis=axis) for n, b in zip(sizes, ends, strict=True)]
@@ -93,7 +93,7 @@ def over(reduce: Callable) -> Callable:
 
 
 def var_mean(x, axes=None, correction=1, keepdim=False):
-    """Both, over some axes."""
+    """Variance (divided by n - correction) and mean over some axes; over all of them, if none is named."""
     axes = tuple(axes) if axes else None
     return jnp.var(x, axes, ddof=correction, keepdims=keepdim), jnp.mean(x, axes, keepdims=keepdim)
 
@@ -116,7 +116,7 @@ def vector_norm(x, order=2, axes=None, keep=False, dtype=None):
 
 
 def padded(x, widths, value=0):
-    """x with more, or less, at both ends of the last axes, the last one first."""
+    """x padded at both ends of its last axes, or cut where a width is negative; widths begin with the last axis."""
     ends = [(0, 0)] * (x.ndim - len(widths) // 2) + [*zip(widths[::2], widths[1::2], strict=True)][::-1]
     return lax.pad(x, jnp.asarray(value, x.dtype), [(a, b, 0) for a, b in ends])
 
@@ -127,17 +127,17 @@ def strided(x, shape, strides, first=0):
 
 
 def strided_scatter(x, part, shape, strides, first=0):
-    """Contiguous memory with another such view."""
+    """Contiguous x with ``part`` in place of a ``strided`` view of it."""
     return x.reshape(-1).at[in_memory(shape, strides, first)].set(part).reshape(x.shape)
 
 
 def in_memory(shape, strides, first) -> np.ndarray:
-    """Where a view's numbers stand."""
+    """Index in contiguous memory of each number of a view."""
     return (first or 0) + sum((i * s for i, s in zip(np.indices(shape), strides, strict=True)), np.zeros(shape, int))
 
 
 def on_diagonal(x, part, offset=0, axis=0, other=1):
-    """x with another diagonal."""
+    """x with ``part`` as a diagonal of two of its axes."""
     x, rows = jnp.moveaxis(x, (axis, other), (-2, -1)), jnp.arange(part.shape[-1])
     x = x.at[..., rows + max(0, -offset), rows + max(0, offset)].set(part)
     return jnp.moveaxis(x, (-2, -1), (axis, other))
@@ -149,9 +149,9 @@ def indexed(x, indices):
 
 
 def put(x, indices, values, accumulate=False):
-    """x with other values there, or with more."""
-    at = x.at[tuple(slice(None) if i is None else i for i in indices)]
-    return at.add(values) if accumulate else at.set(values)
+    """x with values at index arrays, or with values added to what they index."""
+    place = x.at[tuple(slice(None) if i is None else i for i in indices)]
+    return place.add(values) if accumulate else place.set(values)
 
 
 def along(x, axis, index) -> list:
@@ -161,7 +161,7 @@ def along(x, axis, index) -> list:
 
 
 def scatter(x, axis, index, values, accumulate=False):
-    """x with other values, or with more, along one axis."""
+    """x with values at an index array along one axis, or with values added to what it indexes."""
     if hasattr(values, "shape") and values.shape:
         values = values[tuple(map(slice, index.shape))]
     return put(x, along(x, axis, index), values, accumulate)
@@ -338,11 +338,12 @@ def simpler() -> dict:
 def in_jax(function: Callable, *example) -> InJax:
     """A torch function as one of arrays: what it does with the example is written down, without side effects."""
     tree, result_tree = jax.tree, []
-    leaves, given_tree = tree.flatten(example)
+    leaves, example_tree = tree.flatten(example)
 
     def pure(*leaves):
-        results, of_results = tree.flatten(function(*tree.unflatten(given_tree, [leaf.clone() for leaf in leaves])))
-        result_tree[:] = [of_results]
+        arguments = tree.unflatten(example_tree, [leaf.clone() for leaf in leaves])
+        results, structure = tree.flatten(function(*arguments))
+        result_tree[:] = [structure]
         return results
 
     twice_is_two = [leaf.clone() for leaf in leaves]  # or one tensor at two places would be one argument
@@ -353,7 +354,7 @@ def in_jax(function: Callable, *example) -> InJax:
         raise NotImplementedError(f"torch cannot write this down; train with backend='eager' ({error})") from error
     captured = [getattr(graph, node.target) for node in graph.graph.find_nodes(op="get_attr")]
     run = as_jax(graph)
-    return InJax(lambda captured, *given: tree.unflatten(result_tree[0], run(captured, tree.leaves(given))), captured)
+    return InJax(lambda captured, *args: tree.unflatten(result_tree[0], run(captured, tree.leaves(args))), captured)
 
 
 def as_jax(graph: GraphModule) -> Callable:
@@ -362,8 +363,8 @@ def as_jax(graph: GraphModule) -> Callable:
     operations = {node: meaning(node.target) for node in nodes if node.op == "call_function"}
     products = {node: source for node in operations if (source := product_turned_by(node))}
 
-    def function(captured, given):
-        sources, values = {"get_attr": iter(captured), "placeholder": iter(given)}, {}
+    def function(captured, arguments):
+        sources, values = {"get_attr": iter(captured), "placeholder": iter(arguments)}, {}
         for node in nodes[:-1]:
             if node.op in sources:
                 values[node] = next(sources[node.op])

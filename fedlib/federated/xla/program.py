@@ -308,14 +308,14 @@ def whole_rounds(step, work, turn, mixed, served, plan: list, example: tuple) ->
 
             def one(b, going, rows=rows, segments=segments, batches=batches, size=size):
                 """A block, in place: it is read, trained in the cache, and written back."""
-                at = rows.start + b * size
-                *block, rates = jax.tree.map(lambda v: lax.dynamic_slice_in_dim(v, at, size), (*going[:2], lr))
+                first = rows.start + b * size
+                *block, rates = jax.tree.map(lambda v: lax.dynamic_slice_in_dim(v, first, size), (*going[:2], lr))
                 *block, losses = of_block(
                     captured, pool, segments, *block, rates, jax.tree.map(lambda v: v[b], batches)
                 )
                 losses = jnp.pad(losses, ((0, 0), (0, S - losses.shape[1])))
                 return jax.tree.map(
-                    lambda v, new: lax.dynamic_update_slice_in_dim(v, new, at, 0), going, (*block, losses)
+                    lambda v, new: lax.dynamic_update_slice_in_dim(v, new, first, 0), going, (*block, losses)
                 )
 
             going = lax.fori_loop(0, blocks, one, going)
@@ -368,17 +368,17 @@ def stacked(segments: Sequence[Segment]) -> Segment:
 
 
 def with_first(rows, new):
-    """Arrays with other first rows."""
+    """rows [n, ...] whose first are replaced by new [m, ...], m <= n."""
     return rows.at[: len(new)].set(new) if len(new) < len(rows) else new
 
 
 def drawn_of(plan) -> list:
-    """What a plan has drawn."""
+    """The ``drawn`` tensors of a plan: a list of groups of blocks, each a list of segments."""
     return [[segment.drawn for segment in segments] for _, segments in plan]
 
 
 def shape_of(segment: Segment) -> tuple:
-    """What a program is compiled for."""
+    """n, steps, and name, shape and dtype of each tensor: segments that agree in it share a program."""
     tensors = [(name, tuple(v.shape), v.dtype) for d in segment[2:] for name, v in d.items()]
     return segment.n, segment.steps, *tensors
 
@@ -394,15 +394,15 @@ def with_room(values: Sequence[Tensor] | Tensor, rounds: int) -> Tensor:
 
 
 def filled(theta, state, lr, segment: Segment, rows: int) -> tuple:
-    """The same with so many rows, copies of the first, and more points, which weigh nothing, to a rounder number."""
+    """With so many rows, copies of the first, and a ``rounder`` number of points, of weight 0: few shapes to compile."""
     B = (segment.fixed or segment.drawn)["w"].shape[-1]
     points = rounder(B)
 
     def grown(x: Tensor, axis: int, size: int) -> Tensor:
         return torch.cat([x, x.narrow(axis, 0, 1).repeat_interleave(size - x.shape[axis], axis)], axis)
 
-    def batch(given, axis):
-        grown_batch = {name: grown(grown(x, axis, rows), axis + 1, points) for name, x in given.items()}
+    def batch(tensors, axis):
+        grown_batch = {name: grown(grown(x, axis, rows), axis + 1, points) for name, x in tensors.items()}
         if "w" in grown_batch:
             grown_batch["w"][..., B:] = 0
         return grown_batch

@@ -15,8 +15,8 @@ from torch.fx.node import Node, map_aggregate
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-def recorded(function: Callable, given: Sequence[Tensor], simpler: Mapping = {}) -> GraphModule:
-    """What ``function`` does with these tensors: given -> its list of results. Others of the same shapes may be given.
+def recorded(function: Callable, example: Sequence[Tensor], simpler: Mapping = {}) -> GraphModule:
+    """What ``function`` does with these tensors: a graph from tensors of the same shapes to its list of results.
 
     simpler: operation -> function that does the same with simpler ones; if there are any, then also what torch has as
         functions of others is written down as these.
@@ -24,8 +24,8 @@ def recorded(function: Callable, given: Sequence[Tensor], simpler: Mapping = {})
     Raises:
         NotImplementedError: what it does depends on a number in a tensor.
     """
-    with Recorder(given, simpler) as recorder:
-        results = function(*given)
+    with Recorder(example, simpler) as recorder:
+        results = function(*example)
     recorder.graph.output([recorder.node(x) for x in results])
     recorder.graph.eliminate_dead_code()  # no argument goes, used or not
     return GraphModule(recorder.captured, recorder.graph)
@@ -40,22 +40,22 @@ def direct(graph: GraphModule) -> Callable:
         scope[f"aten_{op}_{overload}"] = getattr(getattr(torch.ops.aten, op), overload)._op
     exec(aten.sub(r"aten_\1_\2", graph.code), scope)
 
-    def replay(*given):
+    def replay(*tensors):
         with torch._C._AutoDispatchBelowAutograd():  # where they were recorded
-            return scope["forward"](graph, *given)
+            return scope["forward"](graph, *tensors)
 
     return replay
 
 
 class Recorder(TorchDispatchMode):
-    """Adds to ``graph`` what torch does. captured: name -> tensor that was neither given nor made."""
+    """Adds to ``graph`` what torch does. captured: name -> tensor that it uses and that is no argument."""
 
-    def __init__(self, given: Sequence[Tensor], simpler: Mapping):
+    def __init__(self, example: Sequence[Tensor], simpler: Mapping):
         super().__init__()
         self.graph, self.captured, self.simpler = Graph(), {}, simpler
         self.nodes: dict[int, tuple[Node, Tensor]] = {}  # by id, which is the tensor's own as long as it lives
-        for i, x in enumerate(given):
-            self.add(x, self.graph.placeholder(f"given_{i}"))
+        for i, x in enumerate(example):
+            self.add(x, self.graph.placeholder(f"argument_{i}"))
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
