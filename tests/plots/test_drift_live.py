@@ -12,7 +12,7 @@ from fedlib.plots import drift_live
 def after(rule, E, rounds=3):
     """Models [3, P] of both clients and of the centralised one."""
     training = drift_live.training(rule, E=E, width=6)
-    training = training._replace(how={**training.how, "dtype": torch.float64})
+    training = training._replace(train_args={**training.train_args, "dtype": torch.float64})
     return [done.after.clone() for done, _ in islice(training.begin(), rounds)][-1]
 
 

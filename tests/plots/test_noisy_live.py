@@ -41,7 +41,9 @@ def test_the_squared_error_loses_the_spread_and_the_energy_score_keeps_it():
     for loss in ("energy score", "squared error"):
         training = problem.training(loss, sigma=0.4, E=32)
         done, _ = next(islice(training.begin(), 14, None))
-        spread[loss] = training.of(done.after[:1], lambda p, shown=training.more: problem.law(p, shown))[0, 1].mean()
+        spread[loss] = training.values(done.after[:1], lambda p, shown=training.more: problem.law(p, shown))[
+            0, 1
+        ].mean()
     assert spread["squared error"] < 0.15 < 0.3 < spread["energy score"] < 0.5
 
 
