@@ -207,11 +207,11 @@ def test_the_papers_numbers_are_well_formed():
     for number in numbers.values():
         assert number.better in ("lower", "higher", "equal") and number.scale in ("log", "linear")
         assert number.where and number.kind in ("level", "part", *EFFECTS)
-        assert len(number.of) == 2 * (number.kind in EFFECTS)
-        assert {*number.of, number.same_as} - {""} <= set(numbers)
+        assert len(number.parts) == 2 * (number.kind in EFFECTS)
+        assert {*number.parts, number.same_as} - {""} <= set(numbers)
         assert not (number.same_as and numbers[number.same_as].same_as), f"{number.id}: counted by none"
         if number.kind == "part":
-            assert any(number.id in n.of for n in numbers.values()), f"{number.id}: no verdict at all"
+            assert any(number.id in n.parts for n in numbers.values()), f"{number.id}: no verdict at all"
     assert numbers["fed-deeponet.table1.C20"].value == numbers["fed-deeponet.table2.a75"].value == 1.154
 
 
