@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 import torch
 
-from fedlib import live
+from fedlib.live import stage
 from fedlib.plots import drift_live
 
 
@@ -30,4 +30,4 @@ def test_one_corrected_step_in_a_round_is_centralised_training_and_an_average_is
 def test_it_shows(page):
     drift_live.show()
     assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
-    live.close("11")
+    stage.close("11")

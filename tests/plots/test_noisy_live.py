@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import noisy_live
 from fedlib.problems import noisy_live as problem
@@ -67,4 +66,4 @@ def test_too_few_paths_are_refused_and_the_controls_begin_as_the_training_does(p
         problem.training("likelihood", paths=2)
     noisy_live.show()
     assert "round 1, after local step 16 of 16" in page[0][0]["text/plain"]
-    live.close("08")
+    stage.close("08")
