@@ -55,24 +55,24 @@ def main(arguments: list[str] | None = None) -> int:
     )
     for command in (run, report):
         command.add_argument("--figures", type=Path, default=batch.FIGURES, help="output folder")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
 
     try:
-        if given.command in ("missing", "train"):
-            return trainings(given)
-        if given.command == "report":
+        if args.command in ("missing", "train"):
+            return trainings(args)
+        if args.command == "report":
             from .notebook.report import report as report_of
 
-            print(report_of(given.figures))
+            print(report_of(args.figures))
             return 0
-        names, began = given.notebooks, time.monotonic()
-        if not names and given.profile == "paper":  # the others train for hours: by name only
+        names, began = args.notebooks, time.monotonic()
+        if not names and args.profile == "paper":  # the others train for hours: by name only
             from .papers import STUDIES
 
             names = [*STUDIES]
         outcomes = batch.run(
-            names, given.profile, given.jobs, dict(override(text) for text in given.p), given.source, given.figures,
-            given.limit, scheduler_of(given.backend, given.scheduler),
+            names, args.profile, args.jobs, dict(override(text) for text in args.p), args.source, args.figures,
+            args.limit, scheduler_of(args.backend, args.scheduler),
         )  # fmt: skip
     except KeyboardInterrupt:
         print("\nfedlib: interrupted; what is done is kept, and the same command goes on from there", file=sys.stderr)
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"fedlib: {error}", file=sys.stderr)
         return 2
-    print("", *summary(outcomes, given.figures, given.source, time.monotonic() - began), sep="\n")
+    print("", *summary(outcomes, args.figures, args.source, time.monotonic() - began), sep="\n")
     return int(any(o.status == "failed" for o in outcomes))
 
 
@@ -105,23 +105,23 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
     ]
 
 
-def trainings(given: argparse.Namespace) -> int:
+def trainings(args: argparse.Namespace) -> int:
     """``fedlib missing`` and ``fedlib train``."""
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")  # float32 is float32, on an accelerator, too
     from .papers import STUDIES
     from .trainings import missing
 
-    chosen = {name: study for name, study in STUDIES.items() if name.startswith(given.notebook)}
+    chosen = {name: study for name, study in STUDIES.items() if name.startswith(args.notebook)}
     if not chosen:
-        raise ValueError(f"no room has a notebook {given.notebook!r}; there are {', '.join(STUDIES)}")
-    if given.command == "missing" and given.names:
+        raise ValueError(f"no room has a notebook {args.notebook!r}; there are {', '.join(STUDIES)}")
+    if args.command == "missing" and args.names:
         print(*chosen)
         return 0
     for room in chosen.values():
-        if given.command == "missing":
+        if args.command == "missing":
             print(*missing.lines(room), sep="\n")
         else:
-            print(missing.train(room, given.hours, given.only, device=given.device))
+            print(missing.train(room, args.hours, args.only, device=args.device))
     return 0
 
 

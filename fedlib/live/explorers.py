@@ -10,13 +10,13 @@ from .widgets import choice, explore, slider
 
 def solution_explorer(solutions: Mapping[str, Solved]) -> ipywidgets.GridBox:
     """Choose an experiment and its level."""
-    options = [(of.experiment.name, name) for name, of in solutions.items()]
+    options = [(solved.experiment.name, name) for name, solved in solutions.items()]
     equation = choice(options, words="equation")
     n = slider(list(solutions[equation.value].models))
 
     def follow(_=None):  # before the picture hears of a new equation, so that it and n always belong together
-        of = solutions[equation.value]
-        n.options, n.description = list(of.models), of.experiment.level
+        solved = solutions[equation.value]
+        n.options, n.description = list(solved.models), solved.experiment.level
 
     follow()
     equation.observe(follow, "value")

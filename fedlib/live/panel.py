@@ -40,7 +40,7 @@ def written(value) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def read(text, hint: str):
+def parsed(text, hint: str):
     """What a field says: a Python literal; as it is where a text is wanted, or where it is none."""
     if not isinstance(text, str) or hint == "str":
         return text
@@ -67,8 +67,8 @@ def helps_of(notebook: Path) -> dict[str, str]:
         "".join(c["source"]) for c in profiles.cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])
     )
     lines = source.splitlines()
-    found = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
-    comments = {name: rest.split("# fmt:")[0].strip().removeprefix("#").strip() for name, rest in found.items()}
+    trailing = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
+    comments = {name: rest.split("# fmt:")[0].strip().removeprefix("#").strip() for name, rest in trailing.items()}
     return {
         name: comment
         if len(comment.split()) > 1 or name not in rules.HELP
@@ -114,7 +114,7 @@ def in_time(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-class Panel:
+class ParameterPanel:
     """The state behind ``panel``: what is chosen, the job that runs, what it left."""
 
     def __init__(self, notebook: Path, figures: Path):
@@ -165,21 +165,21 @@ class Panel:
 
     def values(self) -> dict:
         """What the controls say."""
-        return {name: read(control.value, self.hints[name][0]) for name, control in self.controls.items()}
+        return {name: parsed(control.value, self.hints[name][0]) for name, control in self.controls.items()}
 
-    def of_profile(self) -> dict:
-        own = {name: value for name, (_, value) in self.hints.items()}
-        return own | profiles.profile_parameters(self.notebook, self.profile.value)
+    def profile_values(self) -> dict:
+        defaults = {name: value for name, (_, value) in self.hints.items()}
+        return defaults | profiles.profile_parameters(self.notebook, self.profile.value)
 
     def overrides(self) -> dict:
         """Where they differ from the profile."""
-        expected = self.of_profile()
+        expected = self.profile_values()
         return {name: value for name, value in self.values().items() if value != expected[name]}
 
     def take_profile(self) -> None:
         """Set all controls to the profile's values, and show its figures."""
         self.taking = True
-        for name, value in self.of_profile().items():
+        for name, value in self.profile_values().items():
             if name in self.controls:
                 self.controls[name].value = value if isinstance(self.controls[name], Control) else written(value)
         self.taking = False
@@ -205,14 +205,14 @@ class Panel:
             self.unfold()
         self.run.disabled = bool(wrong) or self.job is not None
         self.line.value = "" if wrong else command(self.notebook.stem, self.profile.value, self.overrides())
-        self.estimate.value = "" if wrong else self.how_long(values)
+        self.estimate.value = "" if wrong else self.duration(values)
 
-    def how_long(self, values: Mapping) -> str:
+    def duration(self, values: Mapping) -> str:
         """What a run of the profile took, times what was changed; nothing where there is none."""
         folder = profiles.folder_of(self.notebook.stem, self.profile.value, self.figures)
         if not (folder / "result.json").exists():
             return f"How long it takes is not known: there is no {self.profile.value} run yet to go by."
-        took, factor = core_seconds(read_result(folder / "result.json")), times(self.of_profile(), values)
+        took, factor = core_seconds(read_result(folder / "result.json")), times(self.profile_values(), values)
         bold = "<b>{}</b>" if took * factor > LONG else "{}"
         by = f"the {self.profile.value} run took {in_time(took)}"
         if factor != 1:
@@ -264,10 +264,10 @@ class Panel:
 
     def offer(self, folder: Path | None = None) -> None:
         """The figures that there are of this run and of the profiles."""
-        own = [profiles.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
-        self.folders = dict(zip(self.pictures, (folder, *own), strict=True))
+        stored = [profiles.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
+        self.folders = dict(zip(self.pictures, (folder, *stored), strict=True))
         self.figure.options = (
-            sorted({path.stem for at in self.folders.values() if at for path in at.glob("*.png")}) or NONE
+            sorted({path.stem for place in self.folders.values() if place for path in place.glob("*.png")}) or NONE
         )
         self.look_at()
 
@@ -275,10 +275,10 @@ class Panel:
         """The chosen figure, side by side, as large as the page allows; where there is none, nothing takes its room."""
         for words, picture in self.pictures.items():
             path = self.folders[words] and self.folders[words] / f"{self.figure.value}.png"
-            there = path and path.exists()
-            picture.alt = f"figure {self.figure.value} of {words}" if there else f"{words}: no such figure yet"
-            picture.value = path.read_bytes() if there else b""
-            self.beside[words].layout.display = "flex" if there else "none"
+            drawn = path and path.exists()
+            picture.alt = f"figure {self.figure.value} of {words}" if drawn else f"{words}: no such figure yet"
+            picture.value = path.read_bytes() if drawn else b""
+            self.beside[words].layout.display = "flex" if drawn else "none"
 
 
 def seconds(job: Running) -> float:
@@ -289,4 +289,4 @@ def parameters(
     notebook: str, notebooks: Path = profiles.NOTEBOOKS, figures: Path = profiles.FIGURES
 ) -> ipywidgets.VBox:
     """The panel of a notebook; where another kernel shows the same notebook, its runs wait for each other."""
-    return Panel(notebooks / f"{notebook}.ipynb", figures).box
+    return ParameterPanel(notebooks / f"{notebook}.ipynb", figures).box

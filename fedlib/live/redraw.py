@@ -29,7 +29,7 @@ def painter(density: float = 1.5) -> Callable[[Figure], bytes]:
     """
     layouts: dict[tuple[int, int], tuple] = {}
     papers: dict[tuple, np.ndarray] = {}
-    drawn: dict[tuple[int, str], tuple] = {}  # number of the axes, name of the axis -> (key, place, pixels)
+    drawn: dict[tuple[int, str], tuple] = {}  # number of the axes, name of the axis -> (state, place, pixels)
 
     def paint(fig: Figure) -> bytes:
         fig.set_dpi(density * WIDTH / fig.get_figwidth())
@@ -49,9 +49,9 @@ def painter(density: float = 1.5) -> Callable[[Figure], bytes]:
                 canvas.draw()
             papers[key] = pixels.copy()
         for name, axis in kept.items():
-            at = size, frame(axis)
-            if name not in drawn or drawn[name][0] != at:
-                drawn[name] = at, *ink(canvas, axis)
+            state = size, frame(axis)
+            if name not in drawn or drawn[name][0] != state:
+                drawn[name] = state, *ink(canvas, axis)
         pixels[:] = papers[key]
         for name in kept:
             _, place, dark = drawn[name]
@@ -72,13 +72,13 @@ def encode(canvas: FigureCanvasAgg) -> bytes:
 
 def movable(fig: Figure) -> list[Artist]:
     """Everything but colour bars, and the ticks, labels and paper of axes, in the order in which it is drawn."""
-    found = [(1, 0, artist) for artist in (*fig.texts, *fig.legends)]
+    artists = [(1, 0, artist) for artist in (*fig.texts, *fig.legends)]
     for ax in fig.axes:
         if not hasattr(ax, "_colorbar"):
-            found += [(0, a.get_zorder(), a) for a in ax.get_children() if a not in (ax.xaxis, ax.yaxis, ax.patch)]
+            artists += [(0, a.get_zorder(), a) for a in ax.get_children() if a not in (ax.xaxis, ax.yaxis, ax.patch)]
             if not ax.axison:  # then spines are not drawn either
-                found = [f for f in found if f[2] not in ax.spines.values()]
-    return [artist for *_, artist in sorted(found, key=lambda f: f[:2]) if artist.get_visible()]
+                artists = [f for f in artists if f[2] not in ax.spines.values()]
+    return [artist for *_, artist in sorted(artists, key=lambda f: f[:2]) if artist.get_visible()]
 
 
 def axes_of(fig: Figure) -> dict[tuple[int, str], Axis]:
@@ -96,7 +96,7 @@ def ink(canvas: FigureCanvasAgg, axis: Axis) -> tuple[tuple[slice, slice], np.nd
     axis.draw(canvas.get_renderer())
     dark = pixels.view(np.uint32)[..., 0] != 2**32 - 1
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
-    place = tuple(slice(at[0], at[-1] + 1) if len(at) else slice(0) for at in (rows, columns))
+    place = tuple(slice(line[0], line[-1] + 1) if len(line) else slice(0) for line in (rows, columns))
     return place, pixels[place].copy()
 
 

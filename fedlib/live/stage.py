@@ -21,7 +21,7 @@ from ..notebook import pages
 from .player import PACES, STORY, Player
 from .redraw import painter
 from .views import experiment_panels, experiment_scene, remember, view, words
-from .watched import Moment, Training, watched_experiment
+from .watched import Moment, Watched, watched_experiment
 from .widgets import Picture, choice, fresh_memory, in_turn, newest_only, prepare, slider
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
@@ -79,10 +79,10 @@ def close(name: str) -> None:
 
 
 def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
-    found = []
+    widgets = []
     for child in getattr(box, "children", ()):
-        found += [child, *below(child)]
-    return found
+        widgets += [child, *below(child)]
+    return widgets
 
 
 def check_controls(what: Experiment | Callable, controls: Mapping) -> None:
@@ -102,7 +102,7 @@ def check_controls(what: Experiment | Callable, controls: Mapping) -> None:
 
 
 def live(
-    what: Experiment | Callable[..., Training], scene: Callable | None = None, alt: str = "", panels: int = 1,
+    what: Experiment | Callable[..., Watched], scene: Callable | None = None, alt: str = "", panels: int = 1,
     idle: Callable[..., Collection[str]] = lambda **values: (), **controls: ipywidgets.Widget | Sequence,
 ) -> Live:  # fmt: skip
     """Buttons and controls in front of a training that starts anew whenever a control moves.
@@ -111,8 +111,8 @@ def live(
 
     Args:
         what: an experiment, whose controls are named level, E, rule, mixing, or as its fields, see
-            ``watched_experiment``; or values of the controls -> ``Training``; a ValueError is said below the controls.
-        scene: (axes, training, moment), draws the problem in ``panels`` axes; in the same limits: that is fast. That of
+            ``watched_experiment``; or values of the controls -> ``Watched``; a ValueError is said below the controls.
+        scene: (axes, watched, moment), draws the problem in ``panels`` axes; in the same limits: that is fast. That of
             an experiment is ``experiment_scene``.
         alt: what the picture shows, for those who cannot see it; where the training stands is added.
         idle: values -> names of the controls that have no effect just now; they are disabled.
@@ -139,10 +139,10 @@ def live(
         loop = None
 
     def update(moment: Moment, words_below: str = ""):
-        training, past = shown["training"], shown["past"]
-        errors = remember(past, training, moment)
+        watched, past = shown["watched"], shown["past"]
+        errors = remember(past, watched, moment)
         numbers = ", ".join(f"{name} {value:.3g} %" for name, value in errors.items())
-        image = paint(view(scene, training, moment, past, panels))
+        image = paint(view(scene, watched, moment, past, panels))
         picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers})"
         picture.value, message.value = image, words_below
 
@@ -191,7 +191,7 @@ def live(
             control.disabled = name in idle(**values)
         before, walk = shown.get("values", values), shown.get("walk")
         try:
-            shown["training"], shown["past"] = setup(**values), {}
+            shown["watched"], shown["past"] = setup(**values), {}
             moment = player.reset()
             shown["values"], shown["walk"] = values, moment.walk
             moved = [controls[name].description for name in values if values[name] != before.get(name)]
@@ -227,7 +227,7 @@ def live(
     play = buttons[0]
     for button, (press, _) in zip(buttons, presses.values(), strict=True):
         button.on_click(in_turn(press))
-    player = Player(lambda halted: shown["training"].begin(halted), follow, say)
+    player = Player(lambda halted: shown["watched"].begin(halted), follow, say)
     pace = choice(
         [STORY, *PACES], STORY, "pace", "Slow, then fast: two rounds step by step, three one by one, then all."
     )

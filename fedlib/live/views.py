@@ -11,15 +11,15 @@ from torch import Tensor
 from ..federated.partitions import private
 from ..notebook.pictures import shade
 from ..notebook.style import CLIENTS, COLORS, DASHES, MARKERS, growth, set_ticks
-from .watched import Moment, Training
+from .watched import Moment, Watched
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
 LINES |= {"FedAvg on what they see": (COLORS["other"], "--")}
 ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds to which the axis goes
 
 
-def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
-    """Left the problem's own scene(axes, training, moment), right the weights in this round, and the errors so far.
+def view(scene: Callable, watched: Watched, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
+    """Left the problem's own scene(axes, watched, moment), right the weights in this round, and the errors so far.
 
     past: name -> list of (rounds, error in %), see ``remember``. panels: how many axes the scene has; without any
     there are weights and errors alone.
@@ -28,55 +28,57 @@ def view(scene: Callable, training: Training, moment: Moment, past: Mapping[str,
     if panels:
         rows = [[str(i // 2), "weights" if i < panels else "errors"] for i in range(2 * panels)]
         axes = fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
-        scene([axes[str(i)] for i in range(panels)], training, moment)
+        scene([axes[str(i)] for i in range(panels)], watched, moment)
         axes["0"].set_title(words(moment))
     else:
         axes = fig.subplot_mosaic([["weights", "errors"]])
         axes["errors"].set_title(words(moment))
-    draw_weights(axes["weights"], training, moment)
+    draw_weights(axes["weights"], watched, moment)
     draw_errors(axes["errors"], past)
     return fig
 
 
-def experiment_panels(training: Training) -> int:
+def experiment_panels(watched: Watched) -> int:
     """How many panels ``experiment_scene`` draws: one for each field of the answer, and one for the residual of one;
     none where there is no answer, or no truth "u" at points "x" beside it."""
-    shown = training.more
+    shown = watched.more
     if shown.experiment.answer is None or not {"x", "u"} <= {*shown.data.test}:
         return 0
     fields = 1 if len(shown.experiment.coordinates) > 1 else as_fields(shown.data.test["u"]).shape[1]
     return fields + (fields == 1 and shown.reach is not None)
 
 
-def experiment_scene(axes, training: Training, moment: Moment) -> None:
+def experiment_scene(axes, watched: Watched, moment: Moment) -> None:
     """A ``watched_experiment``: on a line the networks are curves, a panel for each field, with the owners' pieces as
     shades, and a single field has its residual below; in a plane, how far the server is off at each test point."""
-    experiment, data, reach = training.more
-    at, letters = data.test, experiment.coordinates
-    truth = as_fields(at["u"])
+    experiment, data, reach = watched.more
+    test, letters = data.test, experiment.coordinates
+    truth = as_fields(test["u"])
     if len(letters) > 1:
-        answers = training.of(training.now(moment)[1][:1], lambda predict: as_fields(experiment.answer(predict, at)))
+        answers = watched.values(
+            watched.now(moment)[1][:1], lambda predict: as_fields(experiment.answer(predict, test))
+        )
         size = float(truth.abs().max())
         gap = (answers[0] - truth).norm(dim=1).clamp(size / 1e4, size)
-        axes[0].scatter(*at["x"][:, :2].T.numpy(), c=gap.numpy(), norm=LogNorm(size / 1e4, size), cmap="magma", s=6)
+        axes[0].scatter(*test["x"][:, :2].T.numpy(), c=gap.numpy(), norm=LogNorm(size / 1e4, size), cmap="magma", s=6)
         axes[0].set(xlabel=letters[0], ylabel=letters[1])
         return
-    x, mine = at["x"][:, 0].numpy(), private(data.owners)
+    x, mine = test["x"][:, 0].numpy(), private(data.owners)
     points = data.pool["x"][:, 0].numpy()
     order = np.concatenate(mine)[np.argsort(points[np.concatenate(mine)], kind="stable")]
     for j, ax in enumerate(axes):
         shade(ax, points[order], [np.flatnonzero(np.isin(order, shard)) for shard in mine])
         if j < truth.shape[1]:
-            what = lambda predict, j=j: as_fields(experiment.answer(predict, at))[:, j]  # noqa: E731
+            what = lambda predict, j=j: as_fields(experiment.answer(predict, test))[:, j]  # noqa: E731
             low, high = float(truth[:, j].min()), float(truth[:, j].max())
             ax.plot(x, truth[:, j], color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact")
             number = "" if truth.shape[1] == 1 else f" {j + 1}"
             ax.set(ylabel=f"u{number}({letters})", ylim=(low - (high - low) / 3, high + 1.2 * (high - low)))
         else:
-            what = lambda predict: experiment.residuals(predict, at)[:, 0]  # noqa: E731
+            what = lambda predict: experiment.residuals(predict, test)[:, 0]  # noqa: E731
             ax.axhline(0, color="0.5", lw=0.8)
             ax.set(ylabel="residual", ylim=(-reach, reach))
-        draw_models(ax, x, *(training.of(models, what).numpy() for models in training.now(moment)), moment)
+        draw_models(ax, x, *(watched.values(models, what).numpy() for models in watched.now(moment)), moment)
         ax.set(xlabel=letters, xlim=(x[0], x[-1]))
     axes[0].legend(loc="upper left", ncols=2)
 
@@ -93,22 +95,22 @@ def words(moment: Moment) -> str:
     return f"round {moment.done.number + 1}, {now}"
 
 
-def draw_models(ax, x: np.ndarray, clients: np.ndarray, given: np.ndarray, moment: Moment, label: bool = True) -> None:
+def draw_models(ax, x: np.ndarray, clients: np.ndarray, starts: np.ndarray, moment: Moment, label: bool = True) -> None:
     """Curves on x [n]: of the clients [K, n], each in its colour, and of what they began with or got [D, n]."""
     for k, fit in enumerate(clients):
         faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2)
         name = f"client {k + 1}" if label and k < len(CLIENTS) else f"_client {k + 1}"
         ax.plot(x, fit, ls=DASHES[k % len(DASHES)], color=CLIENTS[k % len(CLIENTS)], label=name, **faint)
-    for i, fit in enumerate(given):
+    for i, fit in enumerate(starts):
         name = ("_" if i or not label else "") + ("after the exchange" if moment.averaged else "where the round began")
         ax.plot(x, fit, "-" if moment.averaged else "--", color=COLORS["federated"], label=name)
 
 
-def remember(past: dict[str, list], training: Training, moment: Moment) -> dict[str, float]:
+def remember(past: dict[str, list], watched: Watched, moment: Moment) -> dict[str, float]:
     """Append the errors (%) of a moment: of averages and of models that compare, and of clients that are apart."""
     r, now = moment.done.number + 1, {}
-    first, *others = training.where()
-    for name, values in training.errors(moment, None if moment.averaged else [first]).items():
+    first, *others = watched.where()
+    for name, values in watched.errors(moment, None if moment.averaged else [first]).items():
         now[name] = float(values.mean())
     if moment.averaged:
         for name in (first, *others):
@@ -160,12 +162,12 @@ def plane(walk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return way @ axes.T, axes, ends.norm(dim=-1)
 
 
-def draw_weights(ax, training: Training, moment: Moment) -> None:
+def draw_weights(ax, watched: Watched, moment: Moment) -> None:
     """The clients' local steps of this round, from where they began, in the plane of ``plane``; dots are steps."""
-    own = next(iter(training.where().values()))
-    K = own.stop - own.start
-    at_work = [k for k in range(K) if own.start + k in set(moment.done.clients.tolist())]
-    walk = moment.walk[own][at_work]
+    rows = next(iter(watched.where().values()))
+    K = rows.stop - rows.start
+    at_work = [k for k in range(K) if rows.start + k in set(moment.done.clients.tolist())]
+    walk = moment.walk[rows][at_work]
     way, axes, lengths = (part.numpy() for part in plane(walk))
     unit = max(np.abs(way).max(), 1e-30)
     for k, path in zip(at_work, way / unit, strict=True):
@@ -174,7 +176,7 @@ def draw_weights(ax, training: Training, moment: Moment) -> None:
         marker = MARKERS[k % len(MARKERS)]
         ax.plot(*path[moment.step], marker, ms=7, color=color, alpha=0.35 if moment.averaged else 1)
         if moment.averaged:
-            after = (moment.done.after[own][k] - moment.walk[own][k, 0]).numpy() @ axes.T / unit
+            after = (moment.done.after[rows][k] - moment.walk[rows][k, 0]).numpy() @ axes.T / unit
             ax.plot(*np.stack([path[-1], after]).T, ":", lw=1, color="0.4")
             ax.plot(*after, "o", ms=8, color=COLORS["federated"])
     ax.plot(0, 0, "s", ms=6, color="black" if moment.averaged else COLORS["federated"])

@@ -22,7 +22,7 @@ class Halted(Exception):
 
 
 def watched_rounds(
-    *training, optimizer: Optimizer | None = None, halted: Callable[[], bool] = lambda: False, **how
+    *args, optimizer: Optimizer | None = None, halted: Callable[[], bool] = lambda: False, **train_args
 ) -> Iterator[tuple[Round, Tensor]]:
     """The rounds of ``play``, each with the walk [M, S + 1, P] of all clients through at most S local steps.
 
@@ -30,13 +30,13 @@ def watched_rounds(
     stands where it is.
 
     Args:
-        training, optimizer, how: as in ``play``. halted: asked before every local step.
+        args, optimizer, train_args: as in ``play``. halted: asked before every local step.
 
     Raises:
         Halted: it was; there are no further rounds.
     """
     seen: list[tuple[int, Tensor]] = []
-    played = play(*training, optimizer=watched(optimizer or adam(), seen, halted), backend="eager", **how)
+    played = play(*args, optimizer=recording(optimizer or adam(), seen, halted), backend="eager", **train_args)
     for _ in count():
         seen.clear()
         done = next(played)
@@ -45,7 +45,7 @@ def watched_rounds(
         yield done, everyone.index_copy(0, done.at_hand, walk)
 
 
-def watched(optimizer: Optimizer, seen: list, halted: Callable[[], bool]) -> Optimizer:
+def recording(optimizer: Optimizer, seen: list, halted: Callable[[], bool]) -> Optimizer:
     """The same optimiser; it appends (first row, models [n, P]) to ``seen``: before its first step, and after each."""
 
     def apply(theta, gradient, state, lr):
@@ -61,7 +61,7 @@ def watched(optimizer: Optimizer, seen: list, halted: Callable[[], bool]) -> Opt
 
 
 def walks(seen: Sequence[tuple[int, Tensor]], idle: Tensor) -> Tensor:
-    """[n, S + 1, P] from what ``watched`` has seen; who has finished stands still, and who was never seen at idle."""
+    """[n, S + 1, P] from what ``recording`` saw; who has finished stands still, and who was never seen at idle."""
     steps: list[list[Tensor]] = [[] for _ in idle]
     for first, models in seen:
         for i, row in enumerate(models, first):
@@ -74,7 +74,7 @@ def walks(seen: Sequence[tuple[int, Tensor]], idle: Tensor) -> Tensor:
 class Moment(NamedTuple):
     """What there is to see: a round that was played, after ``step`` of its S local steps, or after the average.
 
-    walk: [M, S + 1, P] of all clients, see ``watching``.
+    walk: [M, S + 1, P] of all clients, see ``watched_rounds``.
     """
 
     done: Round
@@ -88,29 +88,30 @@ class Moment(NamedTuple):
         return self.done.after if self.averaged else self.walk[:, self.step]
 
 
-class Training(NamedTuple):
+class Watched(NamedTuple):
     """net, loss, pool, federations: as in ``train``; the first federation is looked at, others are compared with it.
 
-    how: of ``play`` (local, optimizer, ...). error: predict -> scalar in %, of ONE model. more: what a picture needs.
+    train_args: of ``play`` (local, optimizer, ...). error: predict -> scalar in %, of ONE model. more: what a picture
+    needs.
     """
 
     net: nn.Module
     loss: Callable
     pool: Mapping[str, Tensor]
     federations: Mapping[str, Federation]
-    how: Mapping
+    train_args: Mapping
     error: Callable[[Callable], Tensor]
     more: object = None
 
     def begin(self, halted: Callable[[], bool] = lambda: False) -> Iterator:
         """Rounds with walks from round 0."""
-        return watched_rounds(self.net, self.loss, self.pool, self.federations, halted=halted, **self.how)
+        return watched_rounds(self.net, self.loss, self.pool, self.federations, halted=halted, **self.train_args)
 
     def where(self) -> dict[str, slice]:
         """Which clients of the list of all belong to each federation."""
         return dict(zip(self.federations, slices_of(self.federations.values()), strict=True))
 
-    def of(self, rows: Tensor, what: Callable[[Callable], Tensor]) -> Tensor:
+    def values(self, rows: Tensor, what: Callable[[Callable], Tensor]) -> Tensor:
         """what(predict) for each of the models [n, P]: [n, ...]."""
         with torch.no_grad():
             return vmap(lambda params: what(lambda *x: functional_call(self.net, params, x)))(as_dict(self.net, rows))
@@ -119,18 +120,18 @@ class Training(NamedTuple):
         """What a picture shows: models [K, P] of the clients as they stood, or stand, before the exchange; and the
         distinct ones [D, P] that they began the round with, or got in the exchange."""
         rows = next(iter(self.where().values()))
-        given = moment.done.after[rows] if moment.averaged else moment.walk[rows, 0]
-        return moment.walk[rows, moment.step], given[:1] if (given == given[0]).all() else given
+        starts = moment.done.after[rows] if moment.averaged else moment.walk[rows, 0]
+        return moment.walk[rows, moment.step], starts[:1] if (starts == starts[0]).all() else starts
 
     def errors(self, moment: Moment, names: Collection[str] | None = None) -> dict[str, Tensor]:
         """Name of a federation -> errors [K] of its clients' models now; of all federations, or of these."""
         models = {name: moment.models[rows] for name, rows in self.where().items() if names is None or name in names}
         distinct = [m[:1] if (m == m[0]).all() else m for m in models.values()]  # after an average they are all alike
-        values = self.of(torch.cat(distinct), self.error).split([len(m) for m in distinct])
+        values = self.values(torch.cat(distinct), self.error).split([len(m) for m in distinct])
         return {name: e.expand(len(m)) for (name, m), e in zip(models.items(), values, strict=True)}
 
 
-class Shown(NamedTuple):
+class WatchedExperiment(NamedTuple):
     """What a picture of a watched experiment needs. data: its test tensors are float32, and have the constants, too.
 
     reach: the largest residual of the network that is 0, times 1.5; None where there is none to be shown.
@@ -144,8 +145,8 @@ class Shown(NamedTuple):
 def watched_experiment(
     experiment: Experiment, level, E: int | None = None, seed: int = 0, rule: str | None = None,
     mixing: Callable = fedavg, **changes,
-) -> Training:  # fmt: skip
-    """A federation of an experiment beside the centralised model, in float32; ``more`` is ``Shown``.
+) -> Watched:  # fmt: skip
+    """A federation of an experiment beside the centralised model, in float32; ``more`` is ``WatchedExperiment``.
 
     E: local steps, those of the experiment if None. rule: a name of ``RULES``. changes: other fields of the experiment.
     """
@@ -165,11 +166,11 @@ def watched_experiment(
         return next(iter(experiment.evaluate(predict, data.test).values()))
 
     net, loss, play_args = args.pop("net"), args.pop("loss"), {**args, "init": experiment.init, "dtype": torch.float32}
-    watched = Training(net, loss, data.pool, federations, play_args, error)
+    watched = Watched(net, loss, data.pool, federations, play_args, error)
     reach = None
     if experiment.residuals and {*data.pool} <= {*data.test}:  # so it can be asked for at the test points
         nothing = torch.zeros(1, sum(p.numel() for p in net.parameters()))
         reach = 1.5 * float(
-            watched.of(nothing, lambda predict: experiment.residuals(predict, data.test)[:, 0]).abs().max()
+            watched.values(nothing, lambda predict: experiment.residuals(predict, data.test)[:, 0]).abs().max()
         )
-    return watched._replace(more=Shown(experiment, data, reach))
+    return watched._replace(more=WatchedExperiment(experiment, data, reach))

@@ -33,16 +33,16 @@ class Control(anywidget.AnyWidget):
         + """
     export default { render({ model, el }) {
         const style = Object.assign(document.createElement("style"), { textContent: CONTROLS });
-        const get = (name) => model.get(name), at = document.createElement("div");
+        const get = (name) => model.get(name), place = document.createElement("div");
         let made;
         function build() {
             const words = get("words");
             made = pick(get("kind"), get("description"), words, words[get("index")], String, get("tooltip"));
             made.disable(get("disabled"));
-            at.replaceChildren(made.label);
+            place.replaceChildren(made.label);
         }
-        at.addEventListener("input", () => (model.set("index", made.index), model.save_changes()));
-        el.append(style, at);
+        place.addEventListener("input", () => (model.set("index", made.index), model.save_changes()));
+        el.append(style, place);
         for (const name of ["words", "description", "tooltip"]) model.on(`change:${name}`, build);
         model.on("change:index", () => get("index") !== made.index && made.put(get("index")));
         model.on("change:disabled", () => made.disable(get("disabled")));
@@ -137,13 +137,13 @@ class Picture(anywidget.AnyWidget):
         el.classList.add("fed-picture");
         img.style.cssText = "display: block; width: 100%; max-width: 800px";
         function update() {
-            const old = img.src, there = model.get("value").byteLength > 0;
-            if (there) img.src = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
+            const old = img.src, drawn = model.get("value").byteLength > 0;
+            if (drawn) img.src = URL.createObjectURL(new Blob([model.get("value")], { type: "image/png" }));
             else img.removeAttribute("src");
             if (old) URL.revokeObjectURL(old);
             img.alt = words.textContent = model.get("alt");
             img.style.opacity = model.get("stale") ? 0.25 : 1;
-            if (el.firstChild !== (there ? img : words)) el.replaceChildren(there ? img : words);
+            if (el.firstChild !== (drawn ? img : words)) el.replaceChildren(drawn ? img : words);
         }
         for (const name of ["value", "stale"]) model.on(`change:${name}`, update);
         update();

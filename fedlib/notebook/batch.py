@@ -66,10 +66,10 @@ def run(
         raise ValueError(f"jobs = {jobs}: expected 1 or more, or none for one per core")
     if limit is not None and not limit > 0:
         raise ValueError(f"limit = {limit}: expected seconds > 0, or none for as long as it takes")
-    there = {path.stem: path for path in sorted(notebooks.glob("*.ipynb"))}
-    chosen = dict.fromkeys(find(name, there, notebooks) for name in names or there)
+    paths = {path.stem: path for path in sorted(notebooks.glob("*.ipynb"))}
+    chosen = dict.fromkeys(find(name, paths, notebooks) for name in names or paths)
     todo, outcomes = [], []
-    for job in [job_of(there[name], profile, overrides or {}, figures) for name in chosen]:
+    for job in [job_of(paths[name], profile, overrides or {}, figures) for name in chosen]:
         if is_done(job):
             outcomes.append(Outcome(job.notebook.stem, job.target, "skipped", 0.0, "up to date"))
         else:
@@ -81,19 +81,19 @@ def run(
         except OSError as error:
             raise ValueError(f"cannot write to {folder} ({error.strerror}); name a folder with --figures") from None
     print(*outcomes, sep="\n" if outcomes else "", end="\n" if outcomes else "", flush=True)
-    machines = cluster.connected(scheduler, run_one) if scheduler else here(jobs or os.cpu_count() or 1)
+    machines = cluster.connected(scheduler, run_one) if scheduler else this_machine(jobs or os.cpu_count() or 1)
     with machines as (executor, function):
         outcomes += together(executor, function, todo, limit)
     return sorted(outcomes)
 
 
-def find(name: str, there: Mapping[str, Path], notebooks: Path) -> str:
+def find(name: str, paths: Mapping[str, Path], notebooks: Path) -> str:
     """The notebook that is meant: by its name, file, path, or the beginning of its name, such as "01"."""
     stem = Path(name).name.removesuffix(".ipynb")
-    fits = [stem] if stem in there else [k for k in there if stem and k.startswith(stem)]
+    fits = [stem] if stem in paths else [k for k in paths if stem and k.startswith(stem)]
     if len(fits) == 1 and Path(name).parent.resolve() in (Path.cwd(), notebooks.resolve()):
         return fits[0]
-    near = fits or difflib.get_close_matches(stem, there, 1) or there
+    near = fits or difflib.get_close_matches(stem, paths, 1) or paths
     raise ValueError(f"there is no notebook {name!r} in {notebooks}; known or near: {', '.join(near) or 'none'}")
 
 
@@ -115,7 +115,7 @@ def kernel_environment() -> dict[str, str]:
 
 
 @contextmanager
-def here(jobs: int) -> Iterator[tuple[Executor, Callable]]:
+def this_machine(jobs: int) -> Iterator[tuple[Executor, Callable]]:
     """So many at a time on this machine; however the caller ends, none is left running."""
     ended = threading.Event()
     with ThreadPoolExecutor(jobs) as executor:
@@ -189,15 +189,15 @@ def run_one(job: Job, limit: float | None = None, stop: Callable[[], str] = lamb
             elif not (why := stop()):
                 time.sleep(EVERY)
     finally:
-        said = end(process, below)
+        message = end(process, below)
     if process.returncode == 0:
         return outcome("done")
-    if said:
-        return outcome("failed", said)
+    if message:
+        return outcome("failed", message)
     code = process.returncode
     killed = "killed, as the system does when memory runs out" if code == -9 else f"ended with status {code}"
-    at = f"cell {cells_done(job)}: {why or f'its process was {killed}'}"
-    return outcome("failed", f"{at} (log: {job.workshop / 'log'})")
+    place = f"cell {cells_done(job)}: {why or f'its process was {killed}'}"
+    return outcome("failed", f"{place} (log: {job.workshop / 'log'})")
 
 
 def end(process: subprocess.Popen, below: set[psutil.Process]) -> str:

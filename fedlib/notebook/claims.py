@@ -67,13 +67,13 @@ def find(id: str) -> Claim:
     return replace(claim, id=id, text=claim.text.replace("{}", variant))
 
 
-def rows(found: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:
+def rows(verdicts: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:
     """Rows (claim, verdict, numbers) of text for a table; full: verdicts of the paper profile's committed run."""
     table = []
-    for id, said in found.items():
+    for id, verdict in verdicts.items():
         claim = find(id)
         best = [claim.verdict(full[id]["holds"]) if id in full else "-"] if full else []
-        table.append([titled(claim), claim.verdict(said["holds"]), *best, said["why"] or "-"])
+        table.append([titled(claim), claim.verdict(verdict["holds"]), *best, verdict["why"] or "-"])
     return table
 
 
@@ -85,18 +85,18 @@ def titled(claim: Claim) -> str:
 def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict]:
     """What the results say of every claim; the first that ran it counts, or the
     claim's own ``run``. whole: with those that none of them ran."""
-    found: dict[str, dict] = {}
+    verdicts: dict[str, dict] = {}
     for id in dict.fromkeys(id for result in results for id in result.get("claims", {})):
         ran = [result for result in results if result.get("claims", {}).get(id, {"holds": None})["holds"] is not None]
         judges = [result for result in ran if result.get("profile") == find(id).run] or ran
-        found[id] = judges[0]["claims"][id] if judges else {"holds": None, "why": ""}
-    missing = [id for id, c in known_claims().items() if whole and id not in found and "{}" not in c.text]
-    return found | {id: {"holds": None, "why": ""} for id in missing}
+        verdicts[id] = judges[0]["claims"][id] if judges else {"holds": None, "why": ""}
+    missing = [id for id, c in known_claims().items() if whole and id not in verdicts and "{}" not in c.text]
+    return verdicts | {id: {"holds": None, "why": ""} for id in missing}
 
 
-def count(found: Iterable[tuple[Claim, bool | None]]) -> str:
+def count(judged: Iterable[tuple[Claim, bool | None]]) -> str:
     """How many claims hold and how many targets are met, in a line."""
-    n = Counter((claim.target, holds) for claim, holds in found if not claim.trivial)
+    n = Counter((claim.target, holds) for claim, holds in judged if not claim.trivial)
     line = f"claims: {n[False, True]} hold, {n[False, False]} do not, {n[False, None]} not run"
     if any(target for target, _ in n):
         line += f"; targets of ours: {n[True, True]} met, {n[True, False]} missed, {n[True, None]} not run"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..files import write_atomically
 from ..trainings.profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
-from .verdicts import PART, Row, ours, rows_of, said
+from .verdicts import PART, Judged, ours, rows_of, verdict_in_words
 
 FEW = 4  # printed numbers that are in sight at once
 
@@ -24,14 +24,14 @@ img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-si
 
 def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
     """Write the gallery of all notebooks that have figures: a static page, which names files and fetches nothing."""
-    there = [path for path in sorted(notebooks.glob("*.ipynb")) if names_of(path.stem, figures)]
-    links = " ".join(f'<a href="#{path.stem}">{escape(path.stem)}</a>' for path in there)
+    drawn = [path for path in sorted(notebooks.glob("*.ipynb")) if names_of(path.stem, figures)]
+    links = " ".join(f'<a href="#{path.stem}">{escape(path.stem)}</a>' for path in drawn)
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Figures</title>\n'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>\n<h1>Figures</h1>\n'
         "<p>Left what <code>make figures</code> makes: seconds of training, which judge nothing. In the middle what "
         f"the papers' settings gave. Below, each printed number beside ours.</p>\n<nav>{links}</nav>\n"
-        + "\n".join(section(path, figures) for path in there)
+        + "\n".join(section(path, figures) for path in drawn)
         + "</body></html>\n"
     )
     write_atomically(figures / "index.html", page)
@@ -46,13 +46,13 @@ def section(notebook: Path, figures: Path) -> str:
     captions = quick.get("figures", {}) | paper.get("figures", {})
     numbers = [row for row in rows_of(paper) if row.verdict != PART]
     rows = "\n".join(
-        f"<tr>{picture(name, 'quick', of, captions, figures)}{picture(name, 'paper', of, captions, figures)}"
-        f'<td class="words"><b>{escape(of)}</b><br>{escape(captions.get(of, ""))}<br>'
-        f"{printed([row for row in numbers if stands_in(row, of)])}{link(notebook, cells, of)}</td></tr>"
-        for of in names_of(name, figures)
+        f"<tr>{picture(name, 'quick', figure, captions, figures)}{picture(name, 'paper', figure, captions, figures)}"
+        f'<td class="words"><b>{escape(figure)}</b><br>{escape(captions.get(figure, ""))}<br>'
+        f"{printed([row for row in numbers if stands_in(row, figure)])}{link(notebook, cells, figure)}</td></tr>"
+        for figure in names_of(name, figures)
     )
     head = "<tr><th>ours, quick</th><th>ours, the papers' settings</th><th>what one sees</th></tr>"
-    others = printed([row for row in numbers if not any(stands_in(row, of) for of in names_of(name, figures))])
+    others = printed([row for row in numbers if not any(stands_in(row, figure) for figure in names_of(name, figures))])
     return f'<h2 id="{name}">{escape(title)}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
 
 
@@ -84,7 +84,7 @@ def cell_of(cells: Sequence[dict], figure: str) -> int | None:
     return None
 
 
-def stands_in(row: Row, figure: str) -> bool:
+def stands_in(row: Judged, figure: str) -> bool:
     """Whether a printed number is one of the paper's figure that ours is named after: "Fig. 4, u = t" and fig4."""
     place = re.match(r"(Fig|Table)\.? (\d+)", row.number.where)
     return bool(place and re.match(f"{place[1].lower()}{place[2]}(?!\\d)", figure))
@@ -101,15 +101,14 @@ def picture(notebook: str, profile: str, name: str, captions: dict, figures: Pat
     )
 
 
-def printed(rows: Sequence[Row]) -> str:
+def printed(rows: Sequence[Judged]) -> str:
     """Printed numbers beside ours, with the verdict; nothing where there are none."""
     if not rows:
         return ""
     lines = []
     for row in rows:
-        lines.append(
-            f"<li>{escape(f'{row.number.where}: printed {row.number.printed}; ours {ours(row)}: {said(row)}')}</li>"
-        )
+        words = f"{row.number.where}: printed {row.number.printed}; ours {ours(row)}: {verdict_in_words(row)}"
+        lines.append(f"<li>{escape(words)}</li>")
     return (
         f'<details class="numbers"{" open" * (len(rows) <= FEW)}><summary>printed numbers: {len(rows)}</summary>'
         f"<ul>{''.join(lines)}</ul></details>\n"
@@ -119,9 +118,9 @@ def printed(rows: Sequence[Row]) -> str:
 def names_of(notebook: str, figures: Path) -> list[str]:
     """Names of a notebook's figures, in their order in the notebook where that is known."""
     folders = [folder_of(notebook, profile, figures) for profile in ("quick", "paper")]
-    known = [name for folder in folders for name in result_of(folder).get("figures", {})]
-    found = sorted(path.stem for folder in folders for path in folder.glob("*.png"))
-    return [name for name in dict.fromkeys([*known, *found]) if name in found]
+    listed = [name for folder in folders for name in result_of(folder).get("figures", {})]
+    files = sorted(path.stem for folder in folders for path in folder.glob("*.png"))
+    return [name for name in dict.fromkeys([*listed, *files]) if name in files]
 
 
 def result_of(folder: Path) -> dict:

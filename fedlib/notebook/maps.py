@@ -20,11 +20,11 @@ HEADER = ("the paper", "here", "setting", "what our runs say")
 
 def rows(panels: Sequence[Panel], results: Sequence[Mapping]) -> list[list[str]]:
     """Rows (panel, our figure, setting, verdicts) of text; of several results that ran a claim the first counts."""
-    found, table = all_claims(results), []
+    verdicts, table = all_claims(results), []
     for panel in panels:
-        said = {}
+        ids = {}
         for id in panel.claims:
-            said.setdefault(find(id).verdict(found[id]["holds"]), []).append(id.split(".", 1)[1])
-        verdicts = "; ".join(f"{word}: {', '.join(ids)}" for word, ids in said.items()) or "shown"
-        table.append([panel.paper, panel.ours, panel.setting, verdicts])
+            ids.setdefault(find(id).verdict(verdicts[id]["holds"]), []).append(id.split(".", 1)[1])
+        words = "; ".join(f"{word}: {', '.join(some)}" for word, some in ids.items()) or "shown"
+        table.append([panel.paper, panel.ours, panel.setting, words])
     return table

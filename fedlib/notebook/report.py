@@ -7,7 +7,7 @@ from pathlib import Path
 from ..trainings.profiles import FIGURES, read_result
 from .claims import all_claims, count, find, titled
 from .pages import columns
-from .verdicts import CONSISTENT, HIGHER, LOWER, Row, counted, rows_of, summary, table
+from .verdicts import CONSISTENT, HIGHER, LOWER, Judged, counted, rows_of, summary, table
 
 
 def report(figures: Path = FIGURES) -> str:
@@ -24,18 +24,19 @@ def report(figures: Path = FIGURES) -> str:
     return "\n".join([columns(table(rows)), listed(claims), summary(rows), *per_paper(rows, claims), "", *notes])
 
 
-def listed(found: Mapping[str, Mapping]) -> str:
+def listed(verdicts: Mapping[str, Mapping]) -> str:
     """Claims as lines (verdict, id, text [place]: numbers), sorted by id; nothing where there are none."""
-    claims = [(find(id), said) for id, said in sorted(found.items())]
+    claims = [(find(id), verdict) for id, verdict in sorted(verdicts.items())]
     lines = [
-        [c.verdict(said["holds"]), c.id, titled(c) + (f": {said['why']}" if said["why"] else "")] for c, said in claims
+        [c.verdict(verdict["holds"]), c.id, titled(c) + (f": {verdict['why']}" if verdict["why"] else "")]
+        for c, verdict in claims
     ]
     return "\n" + columns([["verdict", "id", "claim"], *lines]) + "\n" if lines else ""
 
 
-def per_paper(rows: Sequence[Row], found: Mapping[str, Mapping]) -> list[str]:
+def per_paper(rows: Sequence[Judged], verdicts: Mapping[str, Mapping]) -> list[str]:
     """A line per paper: how many numbers and effects could be one more run of ours or not, how many claims hold."""
-    claims = [(find(id), said["holds"]) for id, said in found.items()]
+    claims = [(find(id), verdict["holds"]) for id, verdict in verdicts.items()]
     judged = [(row.number.id.split(".")[0], row.sort) for row in counted(rows)]
     lines = []
     for paper in dict.fromkeys([paper for paper, _ in judged] + [c.paper for c, _ in claims]):

@@ -116,18 +116,18 @@ def check(parameters: Mapping, **rules: Rule) -> None:
         _check(name, parameters[name], rule)
 
 
-def check_tables(parameters: Mapping, problems: Sequence[str], known: Sequence[str], *names: str) -> None:
+def check_tables(parameters: Mapping, problems: Sequence[str], kinds: Sequence[str], *names: str) -> None:
     """Raise ValueError unless the dicts of these names have an entry for each problem, and none for unknown ones.
 
     Args:
-        parameters: name -> value. problems: those to run. known: those that there are. names: of the dicts.
+        parameters: name -> value. problems: those to run. kinds: those that there are. names: of the dicts.
     """
     for name in names:
-        given = parameters[name]
-        if missing := [p for p in problems if p not in given]:
-            raise ValueError(f"{name} = {given!r} has no {missing[0]!r}, which is in problems; add it")
-        if unknown := [p for p in given if p not in known]:
-            raise ValueError(f"{name} = {given!r}: {unknown[0]!r} is none of {', '.join(known)}")
+        table = parameters[name]
+        if missing := [p for p in problems if p not in table]:
+            raise ValueError(f"{name} = {table!r} has no {missing[0]!r}, which is in problems; add it")
+        if unknown := [p for p in table if p not in kinds]:
+            raise ValueError(f"{name} = {table!r}: {unknown[0]!r} is none of {', '.join(kinds)}")
 
 
 def _check(name: str, value, rule: Rule) -> None:

@@ -19,7 +19,7 @@ from ..trainings.files import abouts
 from ..trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
 from . import claims, models, pages
 from .rules import check
-from .verdicts import Measured, PaperNumber, Row, judge, measured, ours, paper_numbers, printed_of, rows_of, table
+from .verdicts import Judged, Measured, PaperNumber, judge, measured, ours, paper_numbers, printed_of, rows_of, table
 
 
 def ran_since(started: float) -> dict:
@@ -95,8 +95,8 @@ class Run:
         namespace: globals(). A value that was changed by hand counts more than the profile's. allowed: as of ``check``.
         """
         path, p = NOTEBOOKS / f"{notebook}.ipynb", {name: namespace[name] for name in namespace["__annotations__"]}
-        given, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
-        p |= {name: value for name, value in given.items() if name not in defaults or p[name] == defaults[name]}
+        chosen, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
+        p |= {name: value for name, value in chosen.items() if name not in defaults or p[name] == defaults[name]}
         run = cls(notebook, p["profile"], p)
         run.check(**allowed)
         return run
@@ -161,7 +161,7 @@ class Run:
             paper_numbers()[id]  # a misspelt id fails here, in its own cell
         self.measured[id] = measured(values, why, bound)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[Judged]:
         """Those of the measured numbers that the paper prints, and the effects between them."""
         return printed_of(self.measured)
 

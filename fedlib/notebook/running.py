@@ -38,11 +38,11 @@ class Line(anywidget.AnyWidget):
         const seconds = (from, to) => `${Math.round((to - from) / 1000)} s`;
         function tell() {
             const { cell: name, state } = model.get("now"), time = performance.now();
-            const said = { runs: `Running: ${name}`, failed: `Stopped: ${name}`, done: "All cells are done" }[state];
+            const words = { runs: `Running: ${name}`, failed: `Stopped: ${name}`, done: "All cells are done" }[state];
             if (state === "done" && time - ended < 1000) return;  // the next cell begins
             const long = (state === "runs" ? time : ended) - first > (state === "runs" ? 1000 : 5000);
             line.style.display = long || state === "failed" ? "" : "none";
-            if (cell.textContent !== said) cell.textContent = said;
+            if (cell.textContent !== words) cell.textContent = words;
             clock.textContent = state === "runs" ? `, ${seconds(last, time)}` : `, ${seconds(first, ended)} in all`;
             if (state !== "runs" && (!long || time - ended > 30000)) stop();
         }

@@ -123,18 +123,18 @@ def ordered(n: int) -> list[dict]:
 
 def shards(values: Sequence[np.ndarray], ax, label: str, **style) -> None:
     """What each client owns: the values of its points as a strip, one row per client."""
-    for k, own in enumerate(values):
+    for k, shard in enumerate(values):
         style_of = {"ms": 5, "alpha": 0.4, "rasterized": True, "color": CLIENTS[k % len(CLIENTS)]} | style
-        ax.plot(own, np.full(len(own), k), "|", **style_of)
+        ax.plot(shard, np.full(len(shard), k), "|", **style_of)
     ax.set(xlabel=label, ylabel="client")
 
 
 def owners(clouds: Sequence[np.ndarray], ax, ms: float = 2, labels: bool = False) -> None:
     """Points of the plane [n, 2] of each client, in its colour and with its marker."""
-    for k, own in enumerate(clouds):
+    for k, cloud in enumerate(clouds):
         label = f"client {k + 1}" if labels else None
         ax.plot(
-            *own.T,
+            *cloud.T,
             MARKERS[k % len(MARKERS)],
             ms=ms,
             mew=0,

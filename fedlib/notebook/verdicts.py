@@ -28,7 +28,7 @@ class PaperNumber:
     """One printed number, one run of theirs; or an effect, the ratio or the difference of two of them.
 
     value: as printed (.inf: an event that never came). better: "lower", "higher" or "equal". scale: "log" for positive
-    errors, or "linear". kind: "level"; "ratio" or "difference" of the two numbers in ``of``, an effect; "part" of an
+    errors, or "linear". kind: "level"; "ratio" or "difference" of the two numbers in ``parts``, an effect; "part" of an
     effect, where the paper's statement is the effect and the number alone gets no verdict. at_least: the paper says
     "below" of what an effect is divided by. same_as: the number that is the same run or event, or of which this is a
     mean; it is not counted again. differs: a setting of ours that is not the paper's. undefined: what the paper does
@@ -42,7 +42,7 @@ class PaperNumber:
     better: str = "lower"
     scale: str = "log"
     kind: str = "level"
-    of: tuple[str, str] = ()
+    parts: tuple[str, str] = ()
     at_least: bool = False
     same_as: str = ""
     differs: str = ""
@@ -66,7 +66,7 @@ class Measured(NamedTuple):
     bound: float | None = None
 
 
-class Row(NamedTuple):
+class Judged(NamedTuple):
     """A printed number beside ours. low, high: where one more run of ours lies with 95 %."""
 
     number: PaperNumber
@@ -89,8 +89,8 @@ def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str
     """Every printed number and every effect by id; an effect stands below its two numbers."""
     numbers: dict[str, PaperNumber] = {}
     for id, fields in yaml.safe_load(path.read_text(encoding="utf-8"))["numbers"].items():
-        if "of" in fields:
-            fields = effect(fields["kind"], *(numbers[part] for part in fields["of"])) | fields
+        if "parts" in fields:
+            fields = effect(fields["kind"], *(numbers[part] for part in fields["parts"])) | fields
         numbers[id] = PaperNumber(id, **fields)
     return numbers
 
@@ -119,7 +119,7 @@ def interval(values: Sequence[float], scale: str = "log") -> tuple[float, float]
     return (float(np.exp(low)), float(np.exp(high))) if scale == "log" else (float(low), float(high))
 
 
-def judge(paper: PaperNumber, ours: Measured) -> Row:
+def judge(paper: PaperNumber, ours: Measured) -> Judged:
     """The verdict on a number: could the printed value be one more run of ours?"""
     unseen, one = None in ours.values, len(ours.values) == 1
     low, high = (np.nan, np.nan) if unseen or one else interval(ours.values, paper.scale)
@@ -135,7 +135,7 @@ def judge(paper: PaperNumber, ours: Measured) -> Row:
         verdict = LOWER if high < paper.value else HIGHER
         if paper.better != "equal":
             verdict += " (better)" if verdict == paper.better else " (worse)"
-    return Row(paper, ours, verdict, low, high)
+    return Judged(paper, ours, verdict, low, high)
 
 
 def paired(kind: str, a: Measured, b: Measured) -> Measured:
@@ -144,7 +144,7 @@ def paired(kind: str, a: Measured, b: Measured) -> Measured:
     return Measured(tuple(None if None in pair else EFFECTS[kind](*pair) for pair in pairs), a.why or b.why)
 
 
-def compare(ours: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Row]:
+def compare(ours: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Judged]:
     """A row for every measured number, and for the effects between them.
 
     Raises:
@@ -153,24 +153,24 @@ def compare(ours: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) ->
     if unknown := sorted(set(ours) - set(numbers)):
         raise ValueError(f"no printed number has the id {unknown[0]!r}; add it to data/paper_numbers.yaml")
     effects = {
-        paper.id: paired(paper.kind, *(ours[part] for part in paper.of))
+        paper.id: paired(paper.kind, *(ours[part] for part in paper.parts))
         for paper in numbers.values()
-        if paper.of and set(paper.of) <= set(ours)
+        if paper.parts and set(paper.parts) <= set(ours)
     }
     return [judge(numbers[id], values) for id, values in (dict(ours) | effects).items()]
 
 
-def rows_of(result: Mapping) -> list[Row]:
+def rows_of(result: Mapping) -> list[Judged]:
     """The printed numbers that a result has, judged by today's rules."""
     return printed_of({id: Measured(**kept) for id, kept in result.get("measured", {}).items()})
 
 
-def printed_of(ours: Mapping[str, Measured]) -> list[Row]:
+def printed_of(ours: Mapping[str, Measured]) -> list[Judged]:
     """Those of the measured numbers that the paper prints, and the effects between them."""
     return compare({id: kept for id, kept in ours.items() if id in paper_numbers()}, paper_numbers())
 
 
-def counted(rows: Iterable[Row]) -> list[Row]:
+def counted(rows: Iterable[Judged]) -> list[Judged]:
     """The rows that a headline counts: each run or event once."""
     return [row for row in rows if row.verdict != PART and not row.number.same_as]
 
@@ -178,7 +178,7 @@ def counted(rows: Iterable[Row]) -> list[Row]:
 # as text
 
 
-def table(rows: Sequence[Row], profile: str = "paper", full: Sequence[Row] = ()) -> list[list[str]]:
+def table(rows: Sequence[Judged], profile: str = "paper", full: Sequence[Judged] = ()) -> list[list[str]]:
     """Rows (number, paper, ours, verdict, remark) of text; the first is the header.
 
     profile: what ours was run with; a verdict is given for the paper profile only. full: rows of the paper profile's
@@ -186,16 +186,16 @@ def table(rows: Sequence[Row], profile: str = "paper", full: Sequence[Row] = ())
     """
     header = ["number", "paper", f"ours, {profile} profile"]
     lines = [[*header, *["ours, paper profile (committed)"] * bool(full), "verdict", "remark"]]
-    known = {row.number.id: row for row in full}
+    committed = {row.number.id: row for row in full}
     for row in rows:
-        n, best = row.number, row if profile == "paper" else known.get(row.number.id)
+        n, best = row.number, row if profile == "paper" else committed.get(row.number.id)
         line = [f"{n.id} [{n.where}]", n.printed, ours(row)]
         line += [ours(best) if best else "-"] * bool(full)
-        lines.append([*line, said(best), remark(n)] if best else [*line, "run `make paper`", remark(n)])
+        lines.append([*line, verdict_in_words(best), remark(n)] if best else [*line, "run `make paper`", remark(n)])
     return lines
 
 
-def ours(row: Row) -> str:
+def ours(row: Judged) -> str:
     """Our side of a row: mean and st.dev. over seeds, and where one more run would lie."""
     (values, why, bound), unit = row.measured, row.number.unit
     if None in values:
@@ -208,7 +208,7 @@ def ours(row: Row) -> str:
     return f"{mean:.3f} +- {sd:.3f} {unit} ({len(values)} seeds{one_more}) {why}".strip()
 
 
-def said(row: Row) -> str:
+def verdict_in_words(row: Judged) -> str:
     """The verdict; with few seeds; and what a single run says of an event."""
     paper, (values, _, bound) = row.number.value, row.measured
     words = row.verdict + ", few seeds" * (row.sort == "few seeds")
@@ -226,7 +226,7 @@ def remark(number: PaperNumber) -> str:
     return "; ".join(filter(None, [number.undefined, number.differs, same])) or "-"
 
 
-def summary(rows: Iterable[Row]) -> str:
+def summary(rows: Iterable[Judged]) -> str:
     """How many of the printed numbers and of the effects between them hold, in words for a newcomer."""
     rows = [row for row in rows if row.verdict != PART]
     levels = [row for row in rows if row.number.kind == "level"]

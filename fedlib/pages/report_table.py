@@ -11,7 +11,7 @@ from ..notebook.claims import all_claims, find
 from ..notebook.pages import png
 from ..notebook.report import extra_results, paper_results
 from ..notebook.style import COLORS, panels
-from ..notebook.verdicts import CONSISTENT, ENOUGH, Row, counted, ours, remark, rows_of, said, summary
+from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, ours, remark, rows_of, summary, verdict_in_words
 from ..trainings.profiles import FIGURES
 
 
@@ -36,7 +36,7 @@ def html() -> str:
     )
 
 
-def line(pair: tuple[str, Row]) -> list[str]:
+def line(pair: tuple[str, Judged]) -> list[str]:
     """A row of the table of numbers; the last cell leads to the notebook and to what is stored."""
     notebook, row = pair
     n = row.number
@@ -44,10 +44,10 @@ def line(pair: tuple[str, Row]) -> list[str]:
         f'<a href="notebooks/{notebook}.html">notebook, figures</a> '
         f'<a href="figures/{notebook}/paper/result.json">stored numbers</a>'
     )
-    return [f"{n.id} [{n.where}]", n.printed, ours(row), said(row), remark(n), links]
+    return [f"{n.id} [{n.where}]", n.printed, ours(row), verdict_in_words(row), remark(n), links]
 
 
-def chart(rows: Iterable[Row]) -> Figure:
+def chart(rows: Iterable[Judged]) -> Figure:
     """Each value and ratio as printed over ours (dot), and where one more run of ours lies (bar); one seed: a ring."""
     rows = [row for row in counted(rows) if row.number.scale == "log" and not row.number.undefined]
     rows = [row for row in rows if None not in row.measured.values and np.isfinite(row.number.value)][::-1]

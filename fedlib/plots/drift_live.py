@@ -2,7 +2,7 @@
 
 from .. import live
 from ..live.views import experiment_scene
-from ..live.watched import Training, watched_experiment
+from ..live.watched import Watched, watched_experiment
 from ..live.widgets import choice, slider
 from ..papers.fedsciml.functions.live import ALT, WIDTH
 from ..papers.fedsciml.functions.problem import gramacy_lee
@@ -11,7 +11,7 @@ OFFERED = ("FedAvg", "SCAFFOLD", "averaged moments", "fresh correction", "fresh 
 """Rules that change nothing for a single client, so that the centralised model beside them is what it should be."""
 
 
-def training(rule: str = "FedAvg", pieces: int = 10, E: int = 5, lr: float = 0.003, width: int = WIDTH) -> Training:
+def training(rule: str = "FedAvg", pieces: int = 10, E: int = 5, lr: float = 0.003, width: int = WIDTH) -> Watched:
     """Two clients with p pieces each, E local steps in a round; the rule around Adam."""
     return watched_experiment(gramacy_lee(width=width), 2 * pieces, E, rule=rule, lr=lr)
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from .. import live
-from ..live.watched import Moment, Training
+from ..live.watched import Moment, Watched
 from ..live.widgets import slider
 from ..notebook.style import COLORS, set_ticks
 from ..problems import feddro_live as problem
@@ -29,21 +29,21 @@ def tiles(of, digit: int = DIGIT) -> np.ndarray:
     return page
 
 
-def read(training: Training, moment: Moment) -> dict[str, np.ndarray]:
+def read(watched: Watched, moment: Moment) -> dict[str, np.ndarray]:
     """Federation -> share (%) of the clean test digits 0 to 9 that its model reads, of the last average or start."""
     x, y = (v[: problem.TESTED] for v in problem.digits()["test"])
     rows = moment.done.after if moment.averaged else moment.walk[:, 0]
-    models = torch.stack([rows[own][0] for own in training.where().values()])
+    models = torch.stack([rows[own][0] for own in watched.where().values()])
     distinct, which = models.unique(dim=0, return_inverse=True)  # both start from the same one
-    right = (training.of(distinct, lambda predict: answers(predict, x)) == y)[which].double()
+    right = (watched.values(distinct, lambda predict: answers(predict, x)) == y)[which].double()
     shares = torch.stack([100 * right[:, y == digit].mean(1) for digit in range(10)], 1).numpy()
-    return dict(zip(training.where(), shares, strict=True))
+    return dict(zip(watched.where(), shares, strict=True))
 
 
-def scene(axes, training: Training, moment: Moment) -> None:
+def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above what is seen and what it becomes, below what the models read."""
     above, below = axes
-    above.imshow(tiles(training.more), cmap="gray", vmin=0, vmax=1)
+    above.imshow(tiles(watched.more), cmap="gray", vmin=0, vmax=1)
     set_ticks(above.yaxis, [SIDE / 2, 1.5 * SIDE + GAP], ["seen", "carried"])
     clients = range(problem.K)
     set_ticks(above.xaxis, [SIDE / 2 + k * (SIDE + GAP) for k in clients], [f"{k + 1}" for k in clients])
@@ -52,7 +52,7 @@ def scene(axes, training: Training, moment: Moment) -> None:
     for spine in above.spines.values():
         spine.set_visible(False)
     colors = COLORS["federated"], COLORS["other"]
-    for i, (color, values) in enumerate(zip(colors, read(training, moment).values(), strict=True)):
+    for i, (color, values) in enumerate(zip(colors, read(watched, moment).values(), strict=True)):
         below.bar(np.arange(10) + 0.4 * i - 0.2, values, 0.4, color=color)
     set_ticks(below.xaxis, range(10))
     below.set(xlabel="clean digit", ylabel="read (%)", ylim=(0, 100))

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import live
 from ..live.views import LINES, rounds_axis
-from ..live.watched import Moment, Training
+from ..live.watched import Moment, Watched
 from ..live.widgets import choice, slider
 from ..notebook.style import CLIENTS, COLORS
 from ..problems import flow_live as problem
@@ -16,14 +16,14 @@ ALT = (
 )
 
 
-def remember(training: Training, moment: Moment) -> dict[str, dict[int, np.ndarray]]:
+def remember(watched: Watched, moment: Moment) -> dict[str, dict[int, np.ndarray]]:
     """Append C of this moment to the training's past: of averages, of the centralised model, of clients apart [K, 2].
 
     A moment that is drawn twice is there once.
     """
-    past, r = training.more.past, moment.done.number + 1
-    C = problem.coefficients(training, moment.models).numpy()
-    for name, own in training.where().items():
+    past, r = watched.more.past, moment.done.number + 1
+    C = problem.coefficients(watched, moment.models).numpy()
+    for name, own in watched.where().items():
         if moment.averaged:
             past.setdefault(name, {0: np.zeros(2)})[r] = C[own][0]
         elif name == "federated":
@@ -31,9 +31,9 @@ def remember(training: Training, moment: Moment) -> dict[str, dict[int, np.ndarr
     return past
 
 
-def scene(axes, training: Training, moment: Moment) -> None:
+def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above the plane of C1 and C2, below C1 over the rounds."""
-    past, now = remember(training, moment), moment.done.number + 1
+    past, now = remember(watched, moment), moment.done.number + 1
     plane, over = axes
     for name, values in past.items():
         rounds, C = np.array([*values]), np.stack([*values.values()], -2)  # [R], [..., R, 2]
@@ -45,8 +45,8 @@ def scene(axes, training: Training, moment: Moment) -> None:
         color, ls = LINES.get(name, (COLORS["federated"], "-"))
         plane.plot(*C.T, ls=ls, color=color, label=f"{name}: {C[-1, 0]:.2f}, {C[-1, 1]:.3f}")
         over.plot(rounds[1:], C[1:, 0], ls=ls, marker=".", ms=3, color=color)
-    steps = problem.coefficients(training, moment.walk[:, : moment.step + 1]).numpy()
-    for k, way in enumerate(steps[training.where()["federated"]]):
+    steps = problem.coefficients(watched, moment.walk[:, : moment.step + 1]).numpy()
+    for k, way in enumerate(steps[watched.where()["federated"]]):
         faint = dict(alpha=0.35 if moment.averaged else 1)
         plane.plot(*way.T, "-", lw=1.5, marker=".", ms=4, color=CLIENTS[k])
         plane.plot(*way[-1], "o", ms=7, color=CLIENTS[k], label=f"client {k + 1}", **faint)

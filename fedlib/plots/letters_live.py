@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 from .. import live
-from ..live.watched import Moment, Training
+from ..live.watched import Moment, Watched
 from ..live.widgets import choice, slider
 from ..notebook.style import set_ticks
 from ..problems import letters_live as problem
@@ -26,7 +26,7 @@ def codes(drawn: np.ndarray, white: np.ndarray) -> np.ndarray:
     return np.where(drawn & ~white, 2, np.where(~drawn & white, 3, white.astype(int)))
 
 
-def sheet(shown: problem.Shown, clients: list[int], drawn: np.ndarray) -> np.ndarray:
+def sheet(shown: problem.Drawing, clients: list[int], drawn: np.ndarray) -> np.ndarray:
     """A row for each of the clients: left what it owns, right what it draws (bool [K, n]), as codes of colours."""
     white, (rows, columns) = shown.picture.white.ravel(), shown.picture.shape
     page = np.full((len(clients) * (rows + GAP) - GAP, 2 * columns + GAP), PAPER)
@@ -38,12 +38,12 @@ def sheet(shown: problem.Shown, clients: list[int], drawn: np.ndarray) -> np.nda
     return page
 
 
-def scene(axes, training: Training, moment: Moment) -> None:
+def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above what the model draws that a round began with or ended with; below a client of each letter, as it is now."""
     above, below = axes
-    shown = training.more
+    shown = watched.more
     own, given = (
-        training.of(rows, lambda predict: problem.drawn(predict, shown)).numpy() for rows in training.now(moment)
+        watched.values(rows, lambda predict: problem.drawn(predict, shown)).numpy() for rows in watched.now(moment)
     )
     show_drawn(above, given[0], shown.picture)
     wrong = 100 * (given[0] != shown.picture.white.ravel()).mean()

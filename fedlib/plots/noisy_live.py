@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import live
 from ..live.views import draw_models
-from ..live.watched import Moment, Training
+from ..live.watched import Moment, Watched
 from ..live.widgets import choice, slider
 from ..notebook.style import CLIENTS, COLORS, set_ticks
 from ..problems import noisy_live as problem
@@ -16,12 +16,12 @@ ALT = (
 )
 
 
-def scene(axes, training: Training, moment: Moment) -> None:
+def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above observations, means and the band of what the round began with or ended with; below all spreads."""
     above, below = axes
-    shown = training.more
+    shown = watched.more
     clients, given = (
-        training.of(rows, lambda predict: problem.law(predict, shown)).numpy() for rows in training.now(moment)
+        watched.values(rows, lambda predict: problem.law(predict, shown)).numpy() for rows in watched.now(moment)
     )
     for k, (x, y) in enumerate(shown.seen):
         above.plot(x, y, ".", ms=3, color=CLIENTS[k % len(CLIENTS)], alpha=0.6)

@@ -2,7 +2,7 @@
 
 from .. import live
 from ..live.views import draw_models
-from ..live.watched import Moment, Training
+from ..live.watched import Moment, Watched
 from ..live.widgets import slider
 from ..notebook.style import CLIENTS, COLORS
 from ..problems import operator_live as problem
@@ -13,11 +13,11 @@ ALT = (
 )
 
 
-def scene(axes, training: Training, moment: Moment) -> None:
+def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above a function of the kind that client 1 knows, below one of client 2's: thin the input, thick the output."""
-    shown = training.more
+    shown = watched.more
     y = shown.y[:, 0].numpy()
-    clients, given = (training.of(rows, lambda predict: predict(shown.v, shown.y)) for rows in training.now(moment))
+    clients, given = (watched.values(rows, lambda predict: predict(shown.v, shown.y)) for rows in watched.now(moment))
     for k, ax in enumerate(axes):
         scale = shown.s[k].abs().max().item()
         ax.plot(y, 0.5 * shown.v[k] / shown.v[k].abs().max(), lw=0.8, color=CLIENTS[k], label="input v (scaled)")

@@ -3,7 +3,7 @@
 from .. import live
 from ..live.stage import MIXING, OPTIMIZERS
 from ..live.views import draw_models
-from ..live.watched import Moment, Training
+from ..live.watched import Moment, Watched
 from ..live.widgets import Control, choice, slider
 from ..notebook import style
 from ..notebook.style import CLIENTS, COLORS
@@ -17,12 +17,12 @@ ALT = (
 LIMITS = {"targets s that a client owns (rad)": (-0.8, 0.8), "stiffness k that a client owns": (0.0, 2.0)}
 
 
-def scene(axes, training: Training, moment: Moment) -> None:
+def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above the three test angles, true and predicted; below the owners."""
     angles, owners = axes
-    shown, t = training.more, pendulum.times(problem.SENSORS)
+    shown, t = watched.more, pendulum.times(problem.SENSORS)
     clients, given = (
-        training.of(rows, lambda predict: predict(shown.u[:, None], t)).numpy() for rows in training.now(moment)
+        watched.values(rows, lambda predict: predict(shown.u[:, None], t)).numpy() for rows in watched.now(moment)
     )
     for i, truth in enumerate(shown.x1.numpy()):
         angles.plot(t, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="_true" if i else "true")

@@ -7,7 +7,7 @@ import torch
 from ..federated.batches import Local
 from ..federated.federation import Federation, join
 from ..federated.optimizers import sgd
-from ..live.watched import Training
+from ..live.watched import Watched
 from .barycenters import World, worlds
 from .digits import deal_digits, normalised, small_digits
 from .feddro import CNN, answers, classification
@@ -29,7 +29,7 @@ def world(level: float, atoms: int, rounds: int) -> World:
     return worlds(clients, [level], 0, "shared", atoms, rounds)[level]
 
 
-def training(level: float = 2.0, atoms: int = 5, rounds: int = 3, E: int = 2, lr: float = 0.05) -> Training:
+def training(level: float = 2.0, atoms: int = 5, rounds: int = 3, E: int = 2, lr: float = 0.05) -> Watched:
     """FedAvg on the mapped digits, beside FedAvg on what the clients see; E steps of SGD with batches of 10.
 
     Without the ascent on theta_i. error: share (%) of clean test digits that a model reads wrongly.
@@ -49,4 +49,4 @@ def training(level: float = 2.0, atoms: int = 5, rounds: int = 3, E: int = 2, lr
     def wrong(predict):
         return 100 * (answers(predict, x) != y).float().mean()
 
-    return Training(CNN(), classification, pool, federations, how | {"dtype": torch.float32}, wrong, of)
+    return Watched(CNN(), classification, pool, federations, how | {"dtype": torch.float32}, wrong, of)

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.rounds import on
 from ..federated.stack import as_dict
-from ..live.watched import Training
+from ..live.watched import Watched
 from ..models.jets import VALUE_ONLY
 from ..models.networks import glorot_uniform
 from ..numerics.metrics import relative_l2
@@ -24,7 +24,7 @@ from .wake import cylinder_wake
 OBSERVATIONS, RESIDUAL, WIDTHS = 300, (50, 10, 5), (3, 20, 20, 20, 3)
 
 
-class Shown(NamedTuple):
+class Coefficients(NamedTuple):
     """gains [M, 1]: C = gain c of all clients, see ``with_gain``. past: name -> round -> C, what pictures remember."""
 
     gains: Tensor
@@ -46,13 +46,13 @@ def velocity_error(predict) -> Tensor:
     return 100 * relative_l2(value[:, :2].flatten(), test["u"].flatten())
 
 
-def coefficients(training: Training, models: Tensor) -> Tensor:
+def coefficients(watched: Watched, models: Tensor) -> Tensor:
     """C [M, ..., 2] of models [M, ..., P], a row for each client of all."""
-    c = as_dict(training.net, models)["c"]
-    return training.more.gains.reshape(-1, *[1] * (c.ndim - 1)) * c
+    c = as_dict(watched.net, models)["c"]
+    return watched.more.gains.reshape(-1, *[1] * (c.ndim - 1)) * c
 
 
-def training(subdomains: int = 2, E: int = 5, lr: float = 0.01, aliased: bool = False) -> Training:
+def training(subdomains: int = 2, E: int = 5, lr: float = 0.01, aliased: bool = False) -> Watched:
     """n slabs that two clients own in turn, E local Adam steps; aliased: C moves by the sum of the clients' steps."""
     pool, cases = flow_study.federations({0: measured()[0]}, OBSERVATIONS, [subdomains], [subdomains] * aliased, lr=lr)
     kind = "summed" if aliased else "federated"
@@ -63,7 +63,7 @@ def training(subdomains: int = 2, E: int = 5, lr: float = 0.01, aliased: bool = 
     gains = [[flow_study.GAINS[kind]]] * len(feds["federated"].shards) + [[1.0]]
     how = dict(local=Local(E), init=glorot_uniform, dtype=torch.float32)
     how["constants"] = {"points": flow.residual_points(*RESIDUAL)}
-    return Training(
+    return Watched(
         flow.navier_stokes_net(WIDTHS), flow_study.gained_loss, pool, feds, how, velocity_error,
-        Shown(torch.tensor(gains), {}),
+        Coefficients(torch.tensor(gains), {}),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.partitions import focused
-from ..live.watched import Training
+from ..live.watched import Watched
 from ..models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from ..models.stochastic import SNN, init_snn
 from ..streams import stream, torch_stream
@@ -20,7 +20,7 @@ N, SHOWN, PATHS = 2000, 60, 64
 LOSSES = {"energy score": energy_score, "likelihood": gaussian_nll, "squared error": squared_error}
 
 
-class Shown(NamedTuple):
+class Curve(NamedTuple):
     """Points [n], the true f [n] and the noise of paths there; the data's sigma; (x, y) [n_k] of each client."""
 
     x: np.ndarray
@@ -30,14 +30,14 @@ class Shown(NamedTuple):
     seen: list[tuple[np.ndarray, np.ndarray]]
 
 
-def law(predict, shown: Shown) -> Tensor:
+def law(predict, shown: Curve) -> Tensor:
     """Mean and spread of the paths of ONE model: [2, n]."""
     x = torch.as_tensor(shown.x, dtype=torch.float32)[:, None]
     std, mean = torch.std_mean(predict(x, shown.w), -1)
     return torch.stack([mean, std])
 
 
-def distance(predict, shown: Shown) -> Tensor:
+def distance(predict, shown: Curve) -> Tensor:
     """How far the learnt law is from that of the data, in % of f: the Wasserstein distance of two normal laws,
 
     whose square is (difference of means)^2 + (difference of spreads)^2, here averaged over x."""
@@ -48,7 +48,7 @@ def distance(predict, shown: Shown) -> Tensor:
 def training(
     loss: str = "energy score", sigma: float = 0.2, paths: int = 8, clients: int = 4, others: int = 10, E: int = 16,
     lr: float = 0.01,
-) -> Training:  # fmt: skip
+) -> Watched:  # fmt: skip
     """K clients own 100 points of one part of the interval each and some of the rest; E Adam steps with M paths.
 
     loss: of LOSSES. sigma: st.dev. of the data's noise.
@@ -61,9 +61,9 @@ def training(
     net = SNN(1, 8, 16, N=2)
     at = np.linspace(0, 2 * np.pi, SHOWN)
     w = torch.randn(SHOWN, *net.noise(PATHS), generator=torch_stream(0, "live"))
-    shown = Shown(at, torch.as_tensor(curve(at)).float(), w, sigma, [(x[own], y[own]) for own in shards])
+    shown = Curve(at, torch.as_tensor(curve(at)).float(), w, sigma, [(x[own], y[own]) for own in shards])
     feds = {"federated": Federation(shards, lr=lr), "centralised": centralised(shards, lr=lr)}
     how = dict(local=Local(E, "steps", 32), init=init_snn, noise=net.noise(paths), reset_moments=True)
     pool = {"x": torch.as_tensor(x[:, None]).float(), "y": torch.as_tensor(y).float()}
-    return Training(net, local_loss(LOSSES[loss]), pool, feds, how | {"dtype": torch.float32},
+    return Watched(net, local_loss(LOSSES[loss]), pool, feds, how | {"dtype": torch.float32},
                     lambda predict: distance(predict, shown), shown)  # fmt: skip

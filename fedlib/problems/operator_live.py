@@ -10,7 +10,7 @@ from torch import Tensor
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.rounds import on
-from ..live.watched import Training
+from ..live.watched import Watched
 from ..models.networks import glorot_normal
 from ..numerics.spaces import TERMS, chebyshev_draws
 from ..streams import stream
@@ -21,7 +21,7 @@ OPERATOR = operators.learn_antiderivative()
 COUNT = 100  # functions of a client
 
 
-class Shown(NamedTuple):
+class Pairs(NamedTuple):
     """Inputs v [2, m] and antiderivatives s [2, P], one of each client's own kind; points y [P, 1]."""
 
     v: Tensor
@@ -36,7 +36,7 @@ def tests(count: int = 100) -> dict[str, Tensor]:
     return OPERATOR.pairs(c) | on(OPERATOR.constants())
 
 
-def training(level: int = 3, E: int = 20, lr: float = 0.003) -> Training:
+def training(level: int = 3, E: int = 20, lr: float = 0.003) -> Watched:
     """Client 1 knows the first n terms, client 2 the last n; n = 10 is everything."""
     kinds = "forward", "inverse"
     shards = [COUNT * k + np.arange(COUNT) for k in range(2)]
@@ -44,6 +44,6 @@ def training(level: int = 3, E: int = 20, lr: float = 0.003) -> Training:
     mine = OPERATOR.pairs(np.concatenate([draws(kind, level, 1, 0, "test") for kind in kinds]))
     feds = {"federated": Federation(shards, lr=lr), "centralised": centralised(shards, lr=lr)}
     how = dict(local=Local(E), init=glorot_normal, constants=OPERATOR.constants(), dtype=torch.float32)
-    shown = Shown(mine["u"], mine["s"], tests()["y"])
+    shown = Pairs(mine["u"], mine["s"], tests()["y"])
     error = lambda predict: operators.operator_error(predict, tests())["e"]  # noqa: E731
-    return Training(OPERATOR.net(), operators.operator_loss, pool, feds, how, error, shown)
+    return Watched(OPERATOR.net(), operators.operator_loss, pool, feds, how, error, shown)

@@ -11,7 +11,7 @@ from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..federated.partitions import deal, pick_sources, sorted_shards
 from ..live.stage import MIXING, OPTIMIZERS
-from ..live.watched import Training
+from ..live.watched import Watched
 from ..models.networks import DeepONet, glorot_uniform
 from ..numerics.metrics import relative_l2
 from ..numerics.spaces import grf
@@ -21,7 +21,7 @@ from . import pendulum
 N, SENSORS, WIDTH, SCALE = 1000, 50, 40, 0.2
 
 
-class Shown(NamedTuple):
+class Angles(NamedTuple):
     """Three test inputs u [3, m] and their angles x1 [3, m]; what each client owns, in words and numbers."""
 
     u: Tensor
@@ -48,8 +48,8 @@ def tests(n: int = 30, low: float = 1.0, high: float = 1.0) -> tuple[Tensor, Ten
     return found["u"].float(), found["x1"].float(), k
 
 
-def learning(pool, shards, u: Tensor, x1: Tensor, shown: Shown, K: int, lr: float, optimizer: str = "Adam",
-             mixing: str = "FedAvg", fraction: float = 1.0) -> Training:  # fmt: skip
+def learning(pool, shards, u: Tensor, x1: Tensor, shown: Angles, K: int, lr: float, optimizer: str = "Adam",
+             mixing: str = "FedAvg", fraction: float = 1.0) -> Watched:  # fmt: skip
     """What all three have in common. u [n, branch], x1 [n, m]: what errors are measured on."""
     feds = {
         "federated": Federation(shards, mixing=MIXING[mixing], lr=lr, fraction=fraction),
@@ -62,20 +62,20 @@ def learning(pool, shards, u: Tensor, x1: Tensor, shown: Shown, K: int, lr: floa
     def error(predict):
         return 100 * relative_l2(predict(u[:, None], times), x1).mean()
 
-    return Training(net, pendulum.loss, pool, feds, how | {"dtype": torch.float32}, error, shown)
+    return Watched(net, pendulum.loss, pool, feds, how | {"dtype": torch.float32}, error, shown)
 
 
 def dealt(clients: int = 5, fraction: float = 1.0, K: int = 20, lr: float = 0.003, optimizer: str = "Adam",
-          mixing: str = "FedAvg") -> Training:  # fmt: skip
+          mixing: str = "FedAvg") -> Watched:  # fmt: skip
     """Notebook 01: C clients with a random share each, a share alpha of them in a round, K local steps."""
     (pool, _), (u, x1, _) = triplets(), tests()
     shards = [np.asarray(shard) for shard in deal(N, clients, stream(0, "deal"))]
-    shown = Shown(u[:3], x1[:3], "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
+    shown = Angles(u[:3], x1[:3], "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
     return learning(pool, shards, u, x1, shown, K, lr, optimizer, mixing, fraction)
 
 
 def skewed(data: str = "sorted shards", shards_each: int = 1, delta: float = 0.0, clients: int = 5, K: int = 20,
-           optimizer: str = "Adam", lr: float = 0.003) -> Training:  # fmt: skip
+           optimizer: str = "Adam", lr: float = 0.003) -> Watched:  # fmt: skip
     """Notebook 02: "sorted shards", so many for each client; or "two fields", length scales l_1 and l_1 + delta."""
     (pool, _), (u, x1, _) = triplets(), tests()
     if data == "two fields":
@@ -84,11 +84,11 @@ def skewed(data: str = "sorted shards", shards_each: int = 1, delta: float = 0.0
         shards, _ = pick_sources(N, clients, stream(0, "sources"))
     else:
         shards = sorted_shards(pool["s"].numpy(), shards_each * clients, clients, stream(0, "shards"))
-    shown = Shown(u[:3], x1[:3], "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
+    shown = Angles(u[:3], x1[:3], "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
     return learning(pool, shards, u, x1, shown, K, lr, optimizer)
 
 
-def library(spread: float = 0.5, told: str = "told", clients: int = 5, K: int = 20, lr: float = 0.003) -> Training:
+def library(spread: float = 0.5, told: str = "told", clients: int = 5, K: int = 20, lr: float = 0.003) -> Watched:
     """Notebook 03: every client has pendulums of its own, of stiffnesses in [1 - spread, 1 + spread] in turn."""
     (pool, k), (u, x1, k_test) = triplets(SCALE, 1 - spread, 1 + spread), tests(30, 1 - spread, 1 + spread)
     hidden = told == "hidden"
@@ -100,5 +100,5 @@ def library(spread: float = 0.5, told: str = "told", clients: int = 5, K: int = 
         len(u) // 6 * 3 + most,
         len(u) - 3 + most,
     ]  # the strongest torque, k from least to largest
-    shown = Shown(u[some], x1[some], "stiffness k that a client owns", [k[own] for own in shards])
+    shown = Angles(u[some], x1[some], "stiffness k that a client owns", [k[own] for own in shards])
     return learning(pool, shards, u, x1, shown, K, lr)

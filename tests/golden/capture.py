@@ -46,7 +46,7 @@ def standing_in_for(function: Callable) -> Callable:
 
 def of_live(training) -> dict:
     """Arguments of ``train`` of a live training; its errors stay aside, for their test points are float32."""
-    what = {name: value for name, value in training.how.items() if name not in OF_THE_RUN}
+    what = {name: value for name, value in training.train_args.items() if name not in OF_THE_RUN}
     return {name: getattr(training, name) for name in ("net", "loss", "pool", "federations")} | what
 
 

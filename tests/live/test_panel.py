@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 from fedlib.__main__ import override
-from fedlib.live.panel import Panel, command, control_of, helps_of, in_order, parameters, read, written
+from fedlib.live.panel import ParameterPanel, command, control_of, helps_of, in_order, parameters, parsed, written
 from fedlib.trainings.profiles import NOTEBOOKS, REQUIRED, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure
@@ -49,7 +49,7 @@ def tiny(tmp_path):
     (source / "parameters/tiny.paper.yaml").write_text(yaml.safe_dump({"rounds": 50, "told": False}))
     (figures / "tiny/paper").mkdir(parents=True)
     Image.new("RGB", (2, 2)).save(figures / "tiny/paper/curve.png")
-    made = Panel(source / "tiny.ipynb", figures)
+    made = ParameterPanel(source / "tiny.ipynb", figures)
     yield made
     made.end("the test is over")
 
@@ -72,7 +72,7 @@ def test_helps_are_the_comments(tiny):
 def test_every_parameter_of_every_notebook_goes_through_its_control(path):
     assert helps_of(path).keys() == parameters_of(path).keys()
     for name, (hint, value) in parameters_of(path).items():
-        assert read(control_of(name, hint, value).value, hint) == value
+        assert parsed(control_of(name, hint, value).value, hint) == value
         said = shlex.split(command(path.stem, "quick", {name: value}))
         assert override(said[-1]) == (name, value) or hint == "str"
 

@@ -11,10 +11,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fedlib import live
 from fedlib.federated.experiment import Data, Experiment
 from fedlib.live import player as module
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.live.stage import MIXING, SERVERS
 from fedlib.live.widgets import choice, slider
@@ -26,7 +25,7 @@ from fedlib.papers.fedsciml.functions import live as problem
 def made(monkeypatch):
     monkeypatch.setattr(module, "PAUSE", 0.0)
     clients = ipywidgets.IntSlider(2, min=1, max=5)
-    found = live.live(lambda clients: small(clients), views.experiment_scene, "two fits", clients=clients)
+    found = stage.live(lambda clients: small(clients), views.experiment_scene, "two fits", clients=clients)
     yield found, clients
     found.player.stop()
 
@@ -82,7 +81,7 @@ def test_what_acts_at_the_next_average_says_so(monkeypatch):
     def training(mixing, E):
         return problem.training(2, E=E, width=8, mixing=mixing)
 
-    found = live.live(training, views.experiment_scene, "two fits", mixing=mixing, E=E)
+    found = stage.live(training, views.experiment_scene, "two fits", mixing=mixing, E=E)
     message = found.box.children[2]
     mixing.value = "no one"
     assert message.value == "<i>mixing: acts at the next average.</i>"
@@ -98,7 +97,7 @@ def test_a_control_without_effect_is_disabled():
         return problem.training(clients, E=3, width=8, mixing=mixing)
 
     alone = lambda mixing, clients: ["mixing"] if clients == 1 else []  # noqa: E731
-    found = live.live(training, views.experiment_scene, "two fits", idle=alone, mixing=mixing, clients=clients)
+    found = stage.live(training, views.experiment_scene, "two fits", idle=alone, mixing=mixing, clients=clients)
     assert not mixing.disabled
     clients.value = 1
     assert mixing.disabled
@@ -118,7 +117,7 @@ def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
         return problem.training(clients, E=3, width=8)
 
     async def kernel():
-        found = live.live(training, views.experiment_scene, "fits", clients=clients)
+        found = stage.live(training, views.experiment_scene, "fits", clients=clients)
         found.player.pace = PACES[2]
         buttons(found)["Play"].click()
         await asyncio.sleep(0.5)
@@ -142,24 +141,24 @@ def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
 
 def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(page):
     for _ in range(2):
-        live.show("a test", small, views.experiment_scene, "two <fits>")
+        stage.show("a test", small, views.experiment_scene, "two <fits>")
     (data, _), (second, metadata) = page
     assert {"application/vnd.jupyter.widget-view+json", "image/png", "text/html"} <= data.keys()
     assert 'alt="two &lt;fits&gt; (round 1' in data["text/html"]
     assert metadata["image/png"]["alt"] in second["text/plain"]
-    shown = live.OPEN["a test"]
-    live.close("a test")
+    shown = stage.OPEN["a test"]
+    stage.close("a test")
     assert shown.box.comm is None and shown.picture.comm is None and shown.player.coming is None
 
 
 def test_a_page_may_place_what_is_shown_itself(page):
-    box, close = live.placed(live.show, "a test", small, views.experiment_scene, "two fits")
-    assert page == [] and live.OPEN["a test"].box is box
+    box, close = stage.placed(stage.show, "a test", small, views.experiment_scene, "two fits")
+    assert page == [] and stage.OPEN["a test"].box is box
     close()
-    assert "a test" not in live.OPEN and box.comm is None
-    live.show("a test", small, views.experiment_scene, "two fits")
+    assert "a test" not in stage.OPEN and box.comm is None
+    stage.show("a test", small, views.experiment_scene, "two fits")
     assert len(page) == 1, "who does not place it sees it as before"
-    live.close("a test")
+    stage.close("a test")
 
 
 def two_moments(**values):
@@ -256,7 +255,7 @@ def labels(**changes) -> Experiment:
 
 @pytest.mark.parametrize("answer", [None, lambda predict, test: predict(test["x"])], ids=["no answer", "no truth"])
 def test_an_experiment_without_a_curve_shows_weights_and_errors(answer):
-    made = live.live(labels(answer=answer), level=[1, 2], rule=["FedAvg", "SCAFFOLD"])
+    made = stage.live(labels(answer=answer), level=[1, 2], rule=["FedAvg", "SCAFFOLD"])
     before = made.picture.value
     made.player.step()
     made.player.thread.join()
@@ -268,7 +267,7 @@ def test_an_experiment_without_a_curve_shows_weights_and_errors(answer):
 @pytest.mark.fault("clear error")
 def test_an_experiment_without_errors_says_that_they_are_missing():
     with pytest.raises(ValueError, match="labels has no evaluate"):
-        live.live(labels(evaluate=None), level=[1, 2])
+        stage.live(labels(evaluate=None), level=[1, 2])
 
 
 @pytest.mark.parametrize(
@@ -282,4 +281,4 @@ def test_an_experiment_without_errors_says_that_they_are_missing():
 )
 def test_controls_that_an_experiment_has_not_are_refused(controls, message):
     with pytest.raises(ValueError, match=message):
-        live.live(labels(), **controls)
+        stage.live(labels(), **controls)

@@ -25,9 +25,9 @@ from fedlib.notebook.verdicts import (
     ours,
     paper_numbers,
     rows_of,
-    said,
     summary,
     table,
+    verdict_in_words,
 )
 
 FIVE = [0.9, 1.0, 1.1, 1.0, 1.0]
@@ -79,7 +79,7 @@ def test_effects_of_seeds_that_share_their_scatter_are_consistent_in_95_percent_
                 "b": PaperNumber("b", b, "T", scale=scale, better="equal"),
             }
             fields = effect(kind, numbers["a"], numbers["b"])
-            numbers["e"] = PaperNumber("e", where="T", kind=kind, of=("a", "b"), **fields)
+            numbers["e"] = PaperNumber("e", where="T", kind=kind, parts=("a", "b"), **fields)
             found = {"a": measured(run[:5, 0]), "b": measured(run[:5, 1])}
             yield tuple(row.verdict == CONSISTENT for row in compare(found, numbers))
 
@@ -100,11 +100,11 @@ def test_a_number_outside_is_lower_or_higher_and_which_is_better():
 
 
 def test_few_seeds_are_said_and_not_counted_whichever_way_they_fall_and_no_width_is():
-    assert said(verdict(1.05, FIVE[:3])) == "consistent, few seeds"
-    assert said(verdict(9.0, FIVE[:4])) == "lower (better), few seeds"
+    assert verdict_in_words(verdict(1.05, FIVE[:3])) == "consistent, few seeds"
+    assert verdict_in_words(verdict(9.0, FIVE[:4])) == "lower (better), few seeds"
     assert {verdict(paper, FIVE[:4]).sort for paper in (1.05, 9.0)} == {"few seeds"}
     wide = verdict(1.05, [0.1, 1.0, 10.0, 1.0, 1.0])
-    assert wide.sort == said(wide) == CONSISTENT
+    assert wide.sort == verdict_in_words(wide) == CONSISTENT
     assert wide.high / wide.low > 100
 
 
@@ -122,15 +122,15 @@ def test_what_cannot_be_judged_is_not():
     assert row.verdict == UNDEFINED and "one more: 0.8" in ours(row), "our reading stands beside it"
     late = judge(PaperNumber("a", 5.0, "T", "k epochs"), measured([np.nan], "in 3000 epochs", 4.4))
     assert ours(late) == "not seen in 3000 epochs; at 4.4 k epochs at the latest"
-    assert said(late) == "not judged (one seed), but earlier than printed"
+    assert verdict_in_words(late) == "not judged (one seed), but earlier than printed"
 
 
 def test_a_blank_is_an_event_that_never_came():
     """Ours may agree, never coming either, or come; one seed says it, five judge it."""
     assert PaperNumber("a", np.inf, "T", "k epochs").printed == "never"
-    assert said(verdict(np.inf, [np.nan])) == "not judged (one seed), but never, as printed"
-    assert said(verdict(np.inf, [0.9])) == "not judged (one seed), but ours came"
-    assert said(verdict(np.inf, [np.nan], bound=33.0)) == "not judged (one seed), but ours came"
+    assert verdict_in_words(verdict(np.inf, [np.nan])) == "not judged (one seed), but never, as printed"
+    assert verdict_in_words(verdict(np.inf, [0.9])) == "not judged (one seed), but ours came"
+    assert verdict_in_words(verdict(np.inf, [np.nan], bound=33.0)) == "not judged (one seed), but ours came"
     assert verdict(np.inf, [np.nan] * 5).verdict == CONSISTENT
     assert verdict(np.inf, [np.nan, *FIVE]).verdict == CONSISTENT, "one more run of ours may come or not"
     assert verdict(np.inf, FIVE, better="equal").verdict == LOWER
@@ -146,7 +146,7 @@ def test_an_effect_is_judged_seed_by_seed(kind, value):
     fields = effect(kind, *numbers.values())
     assert fields["value"] == {"ratio": 10, "difference": 0.9}[kind] and fields["undefined"] == "where"
     assert fields["unit"] == {"ratio": "", "difference": "points"}[kind]
-    numbers["fall"] = PaperNumber("fall", where="text", kind=kind, of=("p", "q"), **fields | {"undefined": ""})
+    numbers["fall"] = PaperNumber("fall", where="text", kind=kind, parts=("p", "q"), **fields | {"undefined": ""})
 
     def fall(p, q):
         return {row.number.id: row for row in compare({"p": measured(p), "q": measured(q)}, numbers)}
@@ -174,8 +174,8 @@ def test_the_headline_counts_nothing_twice():
         "fedsciml.d": PaperNumber("fedsciml.d", 3.0, "T", undefined="unit"),
         "fedsciml.e": PaperNumber("fedsciml.e", 1.0, "T 2, left"),
         "fedsciml.f": PaperNumber("fedsciml.f", 1.0, "T"),
-        "fedsciml.g": PaperNumber("fedsciml.g", 3.0, "T, c over a", kind="ratio", of=("fedsciml.c", "fedsciml.a")),
-        "fedsciml.h": PaperNumber("fedsciml.h", 1.0, "T, a over a", kind="ratio", of=("fedsciml.a", "fedsciml.a")),
+        "fedsciml.g": PaperNumber("fedsciml.g", 3.0, "T, c over a", kind="ratio", parts=("fedsciml.c", "fedsciml.a")),
+        "fedsciml.h": PaperNumber("fedsciml.h", 1.0, "T, a over a", kind="ratio", parts=("fedsciml.a", "fedsciml.a")),
     }
     found = dict.fromkeys([f"fedsciml.{x}" for x in "abcd"], measured(FIVE))
     found |= {"fedsciml.e": measured([1.0]), "fedsciml.f": measured(FIVE[:3])}
@@ -207,11 +207,11 @@ def test_the_papers_numbers_are_well_formed():
     for number in numbers.values():
         assert number.better in ("lower", "higher", "equal") and number.scale in ("log", "linear")
         assert number.where and number.kind in ("level", "part", *EFFECTS)
-        assert len(number.of) == 2 * (number.kind in EFFECTS)
-        assert {*number.of, number.same_as} - {""} <= set(numbers)
+        assert len(number.parts) == 2 * (number.kind in EFFECTS)
+        assert {*number.parts, number.same_as} - {""} <= set(numbers)
         assert not (number.same_as and numbers[number.same_as].same_as), f"{number.id}: counted by none"
         if number.kind == "part":
-            assert any(number.id in n.of for n in numbers.values()), f"{number.id}: no verdict at all"
+            assert any(number.id in n.parts for n in numbers.values()), f"{number.id}: no verdict at all"
     assert numbers["fed-deeponet.table1.C20"].value == numbers["fed-deeponet.table2.a75"].value == 1.154
 
 
@@ -235,9 +235,9 @@ def test_what_was_counted_wrongly_is_not(rows):
     """Each of these was a flaw of the list."""
     by_id = {row.number.id: row for row in rows}
     assert not {"fedsciml.table2.gain.C1.10", "fed-deeponet.fig8.mean"} & by_id.keys(), "printed nowhere"
-    assert said(by_id["fedsciml.table2.n2.C1.0.5"]).endswith("as printed")
+    assert verdict_in_words(by_id["fedsciml.table2.n2.C1.0.5"]).endswith("as printed")
     for blank in ("C2.1", "C2.0.5"):
-        assert said(by_id[f"fedsciml.table2.n2.{blank}"]).endswith("but ours came")
+        assert verdict_in_words(by_id[f"fedsciml.table2.n2.{blank}"]).endswith("but ours came")
     not_twice = {row.number.id for row in counted(rows)}
     assert {f"fedsciml.table2.n2.{c}" for c in ("C2.1", "C2.0.5", "C1.0.5")} <= not_twice
     assert "fedsciml.table2.central.C2.5" in not_twice

@@ -11,9 +11,9 @@ import torch
 from ipywidgets import Box
 from ipywidgets.widgets.widget import _instances
 
-from fedlib import live
 from fedlib.federated.stack import predict
 from fedlib.files import ROOT
+from fedlib.live import stage as live
 from fedlib.live import widgets
 from fedlib.models.networks import DeepONet
 from fedlib.numerics.metrics import relative_l2

@@ -5,14 +5,14 @@ from itertools import islice
 import pytest
 import torch
 
-from fedlib import live
+from fedlib.live import stage
 from fedlib.plots import drift_live
 
 
 def after(rule, E, rounds=3):
     """Models [3, P] of both clients and of the centralised one."""
     training = drift_live.training(rule, E=E, width=6)
-    training = training._replace(how={**training.how, "dtype": torch.float64})
+    training = training._replace(train_args={**training.train_args, "dtype": torch.float64})
     return [done.after.clone() for done, _ in islice(training.begin(), rounds)][-1]
 
 
@@ -30,4 +30,4 @@ def test_one_corrected_step_in_a_round_is_centralised_training_and_an_average_is
 def test_it_shows(page):
     drift_live.show()
     assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
-    live.close("11")
+    stage.close("11")

@@ -3,8 +3,7 @@
 import numpy as np
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import feddro_live
 from fedlib.problems import feddro_live as problem
@@ -47,4 +46,4 @@ def test_bars_are_what_the_trained_networks_read(page):
         np.testing.assert_allclose(heights, np.concatenate([*feddro_live.read(training, moment).values()]))
     feddro_live.show()
     assert "round 1" in page[0][0]["text/plain"]
-    live.close("10")
+    stage.close("10")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import flow_live
 from fedlib.problems import flow_live as problem
@@ -84,4 +83,4 @@ def test_it_finds_the_first_coefficient():
 def test_it_shows(page):
     flow_live.show()
     assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
-    live.close("06")
+    stage.close("06")

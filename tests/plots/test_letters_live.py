@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import letters_live
 from fedlib.problems import letters_live as problem
@@ -48,4 +47,4 @@ def test_the_pictures_are_of_the_networks_that_are_trained(page):
             np.testing.assert_array_equal(np.isin(right.ravel(), (0, 1)), drawn(apart.walk[k, 2]) == white)
     letters_live.show()
     assert "round 1, after local step 10 of 10" in page[0][0]["text/plain"]
-    live.close("09")
+    stage.close("09")

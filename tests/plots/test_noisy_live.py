@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import noisy_live
 from fedlib.problems import noisy_live as problem
@@ -41,7 +40,9 @@ def test_the_squared_error_loses_the_spread_and_the_energy_score_keeps_it():
     for loss in ("energy score", "squared error"):
         training = problem.training(loss, sigma=0.4, E=32)
         done, _ = next(islice(training.begin(), 14, None))
-        spread[loss] = training.of(done.after[:1], lambda p, shown=training.more: problem.law(p, shown))[0, 1].mean()
+        spread[loss] = training.values(done.after[:1], lambda p, shown=training.more: problem.law(p, shown))[
+            0, 1
+        ].mean()
     assert spread["squared error"] < 0.15 < 0.3 < spread["energy score"] < 0.5
 
 
@@ -65,4 +66,4 @@ def test_too_few_paths_are_refused_and_the_controls_begin_as_the_training_does(p
         problem.training("likelihood", paths=2)
     noisy_live.show()
     assert "round 1, after local step 16 of 16" in page[0][0]["text/plain"]
-    live.close("08")
+    stage.close("08")

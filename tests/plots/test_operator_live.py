@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import operator_live
 from fedlib.problems import operator_live as problem
@@ -45,4 +44,4 @@ def test_the_picture_shows_the_clients_networks(page):
             np.testing.assert_allclose(drawn[f"client {k + 1}"], guess, atol=1e-4)
     operator_live.show()
     assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
-    live.close("07")
+    stage.close("07")

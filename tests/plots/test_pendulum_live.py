@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib import live
-from fedlib.live import views
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.plots import pendulum_live
 from fedlib.problems import pendulum
@@ -89,4 +88,4 @@ def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_ar
 def test_the_controls_begin_as_the_training_does(page, notebook):
     pendulum_live.show(notebook)
     assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
-    live.close(notebook)
+    stage.close(notebook)

@@ -3,7 +3,7 @@
 from .... import live
 from ....live.stage import MIXING, SERVERS
 from ....live.views import experiment_scene
-from ....live.watched import Training, watched_experiment
+from ....live.watched import Watched, watched_experiment
 from ....live.widgets import choice, slider
 from .problem import gramacy_lee
 
@@ -18,7 +18,7 @@ ALT = (
 def training(
     clients: int = 2, pieces: int = 1, E: int = 20, lr: float = 0.003, mixing: str = "FedAvg", server: str = "mean",
     width: int = WIDTH,
-) -> Training:  # fmt: skip
+) -> Watched:  # fmt: skip
     """K clients, p pieces each, E local Adam steps; a centralised model goes along."""
     line = gramacy_lee(clients, width=width)
     return watched_experiment(line, clients * pieces, E, lr=lr, mixing=MIXING[mixing], server=SERVERS[server])

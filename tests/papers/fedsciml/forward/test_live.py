@@ -22,7 +22,7 @@ def test_the_residual_is_that_of_the_curve(page):
     g, b = x, x.tanh() * (torch.pi - x).tanh()
     drawn = [{line.get_label(): line.get_ydata() for line in ax.get_lines()} for ax in (above, below)]
     for k in range(2):
-        N = training.of(moment.models[k : k + 1], lambda predict: predict(x.float()[:, None], VALUE_ONLY)[:, 0])[0]
+        N = training.values(moment.models[k : k + 1], lambda predict: predict(x.float()[:, None], VALUE_ONLY)[:, 0])[0]
         u = (g + b * N).numpy()
         np.testing.assert_allclose(drawn[0][f"client {k + 1}"], u, atol=1e-4)
         second = np.diff(u, 2) / float(x[1]) ** 2
