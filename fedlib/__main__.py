@@ -117,11 +117,11 @@ def trainings(args: argparse.Namespace) -> int:
     if args.command == "missing" and args.names:
         print(*chosen)
         return 0
-    for room in chosen.values():
+    for study in chosen.values():
         if args.command == "missing":
-            print(*missing.lines(room), sep="\n")
+            print(*missing.lines(study), sep="\n")
         else:
-            print(missing.train(room, args.hours, args.only, device=args.device))
+            print(missing.train(study, args.hours, args.only, device=args.device))
     return 0
 
 

@@ -97,7 +97,7 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
 
 LIVE = """
 from fedlib.federated.mixing import fedavg, isolated
-from fedlib.notebook import live
+from fedlib import live
 from fedlib.live.widgets import choice, slider
 from fedlib.papers.fedsciml.forward.problem import poisson
 made = live.live(
@@ -151,7 +151,7 @@ def test_a_live_piece_by_keyboard_alone_and_two_steps_at_once_while_it_plays(tmp
 
 
 PANEL_OF_05 = """
-from fedlib.notebook import widgets
+from fedlib.live import panel
 panel.parameters("05_pinn_forward")
 """
 

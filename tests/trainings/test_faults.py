@@ -69,8 +69,8 @@ from hashlib import sha256
 from pathlib import Path
 import torch
 from fedlib.federated import checkpoints
-from fedlib.notebook import training_files, trainings
-from tests.notebook.test_training_faults import CALL, EAGER
+from fedlib.trainings import files
+from tests.trainings.test_faults import CALL, EAGER
 die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 checkpoints.SECONDS = -1  # keep every round
 where, path = sys.argv[1], Path(sys.argv[2])
@@ -218,7 +218,7 @@ def test_a_file_of_before_the_seal_is_read(whole, path):
 @pytest.mark.fault("survived")
 def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
     code = "import sys, pathlib\n"
-    code += "from tests.notebook.test_training_faults import CALL\n"
+    code += "from tests.trainings.test_faults import CALL\n"
     code += "longer = CALL._replace(changes=CALL.changes | {'rounds': 1500})\n"
     code += "longer.fill(pathlib.Path(sys.argv[1]), backend='eager')"
     start = lambda: subprocess.Popen(  # noqa: E731
@@ -398,7 +398,7 @@ def room(tmp_path, monkeypatch, whole):
     for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
     (tmp_path / "bad.nc").write_bytes(whole.read_bytes()[:9000])
-    names = ("bad/one", "bad/two", "good")
+    names = (("bad", "one"), ("bad", 2), "good")
 
     class room:
         NOTEBOOK = "05_pinn_forward"
@@ -414,7 +414,7 @@ def test_a_damaged_file_is_named_and_the_others_go_on(room, tmp_path, capsys):
     assert "bad.nc cannot be read as stored trainings: it is damaged" in bad
     before = (tmp_path / "bad.nc").read_bytes()
     assert missing.train(room, **EAGER) == "1 trainings are there now; 2 are not, see above"
-    assert "bad/one: " in (text := capsys.readouterr().out) and "good: " in text
+    assert "bad, one: " in (text := capsys.readouterr().out) and "good: " in text
     assert (tmp_path / "bad.nc").read_bytes() == before and (tmp_path / "good.nc").exists()
 
 
