@@ -16,15 +16,16 @@ from ....trainings.store import levels_of
 from .problem import distances, makers
 
 
-def answer(of: Solved, level: int) -> Figure:
+def solution_figure(solutions: Solved, level: int) -> Figure:
     """What each laboratory finds alone, and what both find together, over the pieces that they own."""
-    return alone_and_together(of, level, "laboratory", "the solution")
+    return alone_and_together(solutions, level, "laboratory", "the solution")
 
 
-def answers(of: Solved) -> ipywidgets.GridBox:
+def solution_slider(solutions: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces."""
     words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
-    return explore(lambda pieces: answer(of, pieces), words, pieces=slider([*of.models], min(of.models), "pieces"))
+    pieces = slider([*solutions.models], min(solutions.models), "pieces")
+    return explore(lambda pieces: solution_figure(solutions, pieces), words, pieces=pieces)
 
 
 def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
@@ -56,9 +57,9 @@ def arrays(p: Mapping, histories: Mapping[str, History]) -> tuple[dict, dict, di
         if not {min(p["levels"][name]), max(p["levels"][name])} <= {*levels}:
             continue
         experiments[name] = experiment = make(**arguments)
-        w1 = distances(experiment, levels)
-        errors[name] = with_distance(of_each(histories[name]).sel(level=levels), experiment, w1)
-        divergences[name] = with_distance(divergence_of(experiment, histories[name], levels), experiment, w1)
+        distance = distances(experiment, levels)
+        errors[name] = with_distance(of_each(histories[name]).sel(level=levels), experiment, distance)
+        divergences[name] = with_distance(divergence_of(experiment, histories[name], levels), experiment, distance)
     return experiments, errors, divergences
 
 
