@@ -50,7 +50,7 @@ def test_the_first_screen_asks_a_question_and_shows_its_answer(name):
     question, picture = first.source.split("<img ")
     assert len(question.split()) < 100 and "../figures/" in picture
     assert all(f"**{words}" in first.source for words in ("You will see", "You need")) and "minutes" in first.source
-    moves = ("figures.answers(", "live.show(", "explore(")
+    moves = ("figures.solution_slider(", "live.show(", "explore(")
     assert any(move in cell.source for cell in others[:4] for move in moves), "something to move comes before theory"
     for cell in [first, *others]:
         if "import " in cell.source or "parameters" in cell.metadata.get("tags", []):

@@ -17,8 +17,7 @@ from fedlib.files import ROOT
 from fedlib.live.stage import live
 from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
 from fedlib.machines.server import federate
-from fedlib.notebook.pictures import error_against_level, with_distance
-from fedlib.notebook.pictures import training as training_picture
+from fedlib.notebook.pictures import error_against_level, error_on_the_way, with_distance
 
 from .new_problem import LEVEL, oscillator
 
@@ -51,7 +50,7 @@ def test_it_is_swept_and_drawn():
         at = {kind: last.sel(kind=kind, level=level).item() for kind in error.kind.values}
         assert at["centralised"] < at["federated"] < at["isolated"]
     named = with_distance(error, oscillator(), {2: 0.5, LEVEL: 0.2})
-    for picture in (error_against_level, training_picture):
+    for picture in (error_against_level, error_on_the_way):
         assert picture({"oscillator": named}).axes[0].get_title() == "oscillator"
 
 

@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray
-from torch import Tensor
+from torch import Tensor, nn
 
+from ..numerics.heterogeneity import weight_divergence
 from .batches import Local
 from .experiment import KINDS, NONE, Data, Experiment, data_of, federation, hint, train_arguments
 from .federation import join, points_of, same_tensors
 from .history import History, gathered
 from .rounds import prepared
+from .stack import as_dict
 from .train import train
 
 
@@ -278,19 +280,35 @@ def errors(history: History, metric: str = "error", alone: str = "mean") -> xarr
         one, same = values.isel(client=0, drop=True), (values == values.isel(client=0)) | values.isnull()
         kinds[kind] = one.where(same.all("client"), values.mean("client"))
     whole = xarray.concat(kinds.values(), xarray.DataArray([*kinds], dims="kind", name="kind"))
-    if history.distance:
-        whole = whole.assign_coords(
-            distance=("level", [history.distance.get(level, np.nan) for level in labels["level"]])
-        )
-    return (
-        whole.transpose("round", "kind", "level", "seed", ...).rename(history.title).assign_attrs(level=history.level)
-    )
+    return named(whole.transpose("round", "kind", "level", "seed", ...), history)
 
 
 def best_of(values: xarray.DataArray) -> xarray.DataArray:
     """The client of values [round, level, seed, client, ...] with the smallest mean over seeds after the last round."""
     mean = values.isel(round=-1, drop=True).mean("seed")
     return values.isel(client=mean.fillna(np.inf).argmin("client")).drop_vars("client")
+
+
+def divergences(history: History, net: nn.Module, levels: Sequence | None = None) -> xarray.DataArray:
+    """Relative divergence of the federated weights from the centralised ones [seed, level, matrix]; with names and
+    distances as of ``errors``. levels: all that have all kinds and seeds by default."""
+    levels, seeds = whole_levels(history) if levels is None else list(levels), history.labels("seed")
+
+    def by_matrix(level, seed) -> list[float]:
+        pair = (as_dict(net, models_of(history, kind, level, seed)[0]) for kind in ("federated", "centralised"))
+        return [float(value) for value in weight_divergence(*pair).values()]
+
+    values = np.array([[by_matrix(level, seed) for level in levels] for seed in seeds])
+    coords = {"seed": seeds, "level": levels, "matrix": 1 + np.arange(values.shape[-1])}
+    return named(xarray.DataArray(values, coords, ("seed", "level", "matrix")), history)
+
+
+def named(values: xarray.DataArray, history: History) -> xarray.DataArray:
+    """Values along level with the clients' distance there, the experiment's title, and what a level is called."""
+    if history.distance:
+        distances = [history.distance.get(level, np.nan) for level in values.level.values.tolist()]
+        values = values.assign_coords(distance=("level", distances))
+    return values.rename(history.title).assign_attrs(level=history.level)
 
 
 def whole_levels(history: History) -> list:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import ipywidgets
 
-from ..notebook.pictures import Solved, solution
+from ..federated.solved import Solved
+from ..notebook.pictures import solution
 from .widgets import choice, explore, slider
 
 

@@ -4,12 +4,11 @@ What differs from room to room is the labelled array, or the ``Experiment``. Eac
 each name.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from itertools import cycle
 
 import numpy as np
-import torch
 import xarray
 from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
@@ -17,20 +16,22 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
-from torch import Tensor
 
 from ..federated.experiment import Experiment, data_of
-from ..federated.history import History
 from ..federated.partitions import private
-from ..federated.stack import as_dict, predict
-from ..federated.sweep import models_of, whole_levels
-from ..numerics.heterogeneity import weight_divergence
+from ..federated.solved import Solved, clouds_of
 from ..numerics.metrics import percent, plus_minus
-from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, ordered, owners, panels, shards
+from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
-LAYERS = [(colormaps["magma"](shade), marker) for shade, marker in ((0.1, "o"), (0.4, "s"), (0.6, "^"), (0.75, "D"))]
-"""Shades and markers of a network's weight matrices: none of them means a model or a client."""
+
+
+def matrix_styles(n: int) -> list[dict]:
+    """Shades and markers of n weight matrices, from the first to the last: none of them means a model or a client."""
+    shades = np.interp(np.linspace(0, 3, n), range(4), (0.1, 0.4, 0.6, 0.75))
+    return [
+        {"color": colormaps["magma"](s), "marker": marker} for s, marker in zip(shades, cycle("os^Dv"), strict=False)
+    ]
 
 
 def panels_of(names: Sequence[str], size: tuple[float, float] = (2.7, 2.4), most: int = 3) -> tuple[Figure, dict]:
@@ -55,9 +56,9 @@ def error_against_level(
 ) -> Figure:
     """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
 
-    Lines are medians and every seed is a dot, for results may be bimodal. w1: a coordinate along level; attrs["level"]:
-    what a level is called; both as of ``sweep.errors``. mark: name -> (level, words, how many points they stand below
-    the federated error there). size: of a panel.
+    Lines are medians and every seed is a dot, for results may be bimodal. An array has the clients' "distance" as a
+    coordinate along level, its title as its name, and in attrs["level"] what a level is called, see ``sweep.errors``.
+    mark: name -> (level, words, how many points they stand below the federated error there). size: of a panel.
     """
     fig, axes = panels_of(errors, size)
     for name, ax in axes.items():
@@ -66,12 +67,14 @@ def error_against_level(
             seeds_and_median(ax, last.level, last.sel(kind=kind).values, kind, **style_of(kind))
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
-        against_level(ax, last.level.values, last.w1.values, last.attrs["level"])
+        against_level(ax, last.level.values, last.distance.values, last.attrs["level"])
         level, words, below = mark.get(name, (None, "", 0))
         if level in last.level.values:
-            at = level, last.sel(kind="federated", level=level).median().item()
+            point = level, last.sel(kind="federated", level=level).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
-            ax.annotate(words, at, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center")
+            ax.annotate(
+                words, point, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center"
+            )
     legend_above(fig, ax, 3)
     return fig
 
@@ -84,10 +87,10 @@ def style_of(kind: str) -> dict:
     return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
 
 
-def against_level(ax: Axes, levels: Sequence[int], w1: Sequence[float], name: str) -> None:
-    """A logarithmic axis with a tick at every level, called ``name``, and above it the clients' distance there."""
+def against_level(ax: Axes, levels: Sequence[int], distances: Sequence[float], name: str) -> None:
+    """A logarithmic axis with a tick at every level, called ``name``, and above it the clients' distance at each."""
     above = ax.twiny()
-    for axes, labels in ((ax, list(map(str, levels))), (above, [f"{w:.2g}" for w in w1])):
+    for axes, labels in ((ax, list(map(str, levels))), (above, [f"{distance:.2g}" for distance in distances])):
         axes.set_xscale("log")
         axes.set_xlim(min(levels) / 1.15, max(levels) * 1.15)
         axes.xaxis.set_minor_locator(NullLocator())
@@ -102,10 +105,10 @@ def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float,
     of the axis that a letter takes."""
     kept, end = [], -0.05  # the first may stand out a little
     for place, label in zip(places, labels, strict=True):
-        at = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
-        room = at - letter * len(label) / 2 >= end
+        middle = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
+        room = middle - letter * len(label) / 2 >= end
         kept.append(label if room else "")
-        end = at + letter * (len(label) / 2 + 1) if room else end
+        end = middle + letter * (len(label) / 2 + 1) if room else end
     return kept
 
 
@@ -116,7 +119,7 @@ def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: st
     ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
 
 
-def against_w1(ax: Axes, w: Sequence[float], levels: Sequence[int], name: str = "subdomains n", letter: float = 0.024):
+def against_w1(ax: Axes, w: Sequence[float], levels: Sequence[int], name: str, letter: float = 0.024):
     """Logarithmic axes over W1 [levels], and above them the level, called ``name`` if that is not empty.
 
     Levels whose labels would touch have one tick together; ``letter``: the share of the axis that a letter takes.
@@ -129,13 +132,13 @@ def against_w1(ax: Axes, w: Sequence[float], levels: Sequence[int], name: str = 
     above.xaxis.set_minor_locator(NullLocator())
     wide = np.ptp(np.log(ax.get_xlim()))
     ticks: list[tuple[float, list[int]]] = []
-    for at, n in sorted(zip(w, levels, strict=True)):
+    for place, n in sorted(zip(w, levels, strict=True)):
         touching = letter * (len(together(ticks[-1][1])) + len(str(n)) + 1) / 2 if ticks else 0
-        if ticks and np.log(at / ticks[-1][0]) < touching * wide:
+        if ticks and np.log(place / ticks[-1][0]) < touching * wide:
             ticks[-1][1].append(n)
         else:
-            ticks.append((at, [n]))
-    above.set_xticks([at for at, _ in ticks], [together(ns) for _, ns in ticks], fontsize=7)
+            ticks.append((place, [n]))
+    above.set_xticks([place for place, _ in ticks], [together(ns) for _, ns in ticks], fontsize=7)
     above.tick_params(length=2, pad=1)
     if name:
         above.set_xlabel(name, fontsize=8)
@@ -147,15 +150,15 @@ def together(levels: Sequence[int]) -> str:
     return ", ".join(map(str, sorted(levels)))
 
 
-def training(errors: Mapping[str, xarray.DataArray]) -> Figure:
+def error_on_the_way(errors: Mapping[str, xarray.DataArray]) -> Figure:
     """Error (%) [round, kind, level, seed] against rounds, of the first level dashed, of the last one solid."""
     fig, axes = panels_of(errors)
     for name, ax in axes.items():
         e = errors[name].transpose("kind", "level", "seed", "round")
         for kind in e.kind.values:
-            for at, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
+            for i, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
                 style = dict(ls=dash, marker="." if e.sizes["round"] < 10 else None)
-                band(ax, e["round"], e.sel(kind=kind)[at].values, COLORS[kind], f"{kind}, {which}", **style)
+                band(ax, e["round"], e.sel(kind=kind)[i].values, COLORS[kind], f"{kind}, {which}", **style)
         ax.set(xlabel="round", ylabel="error (%)", title=e.name)
         log_axis(ax.yaxis)
     legend_above(fig, ax, 3)
@@ -167,36 +170,24 @@ def divergence_against_level(
 ) -> Figure:
     """Relative divergence [seed, level, matrix] of each weight matrix against the level, as ``error_against_level``."""
     fig, axes = panels_of(divergences, size)
+    deepest = max(divergences, key=lambda name: divergences[name].sizes["matrix"])
+    styles = matrix_styles(divergences[deepest].sizes["matrix"])
     for name, ax in axes.items():
         values = divergences[name].sortby("level").transpose("matrix", "seed", "level")
-        styles = LAYERS if len(values) <= len(LAYERS) else [tuple(s.values()) for s in ordered(len(values))]
-        for layer, (color, marker) in zip(values, styles, strict=False):
-            label = f"matrix {layer.matrix.item()}"
-            seeds_and_median(ax, values.level, layer.values, label, color=color, marker=marker)
+        for layer, style in zip(values, styles, strict=False):  # a network may have fewer matrices than the deepest
+            seeds_and_median(ax, values.level, layer.values, f"matrix {layer.matrix.item()}", **style)
         ax.set(ylabel="relative divergence", title=values.name)
         log_axis(ax.yaxis)
-        against_level(ax, values.level.values, values.w1.values, values.attrs["level"])
-    legend_above(fig, ax, 4)
+        against_level(ax, values.level.values, values.distance.values, values.attrs["level"])
+    legend_above(fig, axes[deepest], 4)
     return fig
-
-
-def divergence_of(experiment: Experiment, history: History, levels: Sequence[int]) -> xarray.DataArray:
-    """Relative divergence of the federated weights from the centralised ones [seed, level, matrix]."""
-    seeds = history.labels("seed")
-
-    def of(level, seed) -> list[float]:
-        pair = (models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised"))
-        return [float(v) for v in weight_divergence(*(as_dict(experiment.net, theta) for theta in pair)).values()]
-
-    values = np.array([[of(level, seed) for level in levels] for seed in seeds])
-    coords = {"seed": seeds, "level": list(levels), "matrix": 1 + np.arange(values.shape[-1])}
-    return xarray.DataArray(values, coords, ("seed", "level", "matrix"))
 
 
 def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}) -> Figure:
     """Errors (%) [level, seed] of variants, a row each: a dot for every seed, and a bar at the median; a panel for each
-    level. lines: words -> an error that is marked in all panels."""
-    levels = next(iter(values.values())).level.values
+    level, which attrs["level"] names. lines: words -> an error that is marked in all panels."""
+    first = next(iter(values.values()))
+    levels = first.level.values
     fig, axes = panels(1, len(levels), size=(max(2.1, 6.3 / len(levels)), 0.9 + 0.24 * len(values)), sharey=True)
     for ax, level in zip(axes[0], levels, strict=True):
         for row, errors in enumerate(values.values()):
@@ -206,7 +197,7 @@ def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}
         for words, error in lines.items():
             ax.axvline(error, color="0.5", ls=":", lw=1, label=words)
         log_axis(ax.xaxis)
-        ax.set(xlabel="error (%)", title=f"{level} subdomains")
+        ax.set(xlabel="error (%)", title=level_in_words(first.attrs["level"], level))
     axes[0, 0].set_yticks(range(len(values)), values)
     axes[0, 0].set_ylim(len(values) - 0.4, -0.6)
     if lines:
@@ -221,10 +212,10 @@ HEADER = ("e (%)", "n", "federated", "isolated", "centralised", "federated / cen
 
 
 def metrics_of(final: Mapping[str, xarray.DataArray], divergences: Mapping[str, xarray.DataArray]) -> dict:
-    """The numbers of a run, each by name of the problem: errors (%) [kind, level, seed], divergences, levels, w1."""
+    """The numbers of a run, each by name of the problem: errors (%) [kind, level, seed], divergences, levels, W1."""
     return {
         "levels": {name: e.level.values.tolist() for name, e in final.items()},
-        "w1": {name: e.w1.values.tolist() for name, e in final.items()},
+        "w1": {name: e.distance.values.tolist() for name, e in final.items()},
         "error_percent": {
             name: {kind: e.sel(kind=kind).transpose("seed", "level").values for kind in e.kind.values}
             for name, e in final.items()
@@ -249,15 +240,17 @@ def error_rows(metrics: Mapping, digits: int = 2) -> list[list[str]]:
 
 
 def points_and_distance(
-    experiments: Mapping[str, Experiment], w1: Mapping[str, Mapping[int, float]], closed_form: Mapping[str, Callable]
+    experiments: Mapping[str, Experiment],
+    distances: Mapping[str, Mapping[int, float]],
+    closed_form: Mapping[str, Callable],
 ) -> Figure:
     """Who owns which points at the coarsest level, and the distance of the clients at all levels.
 
-    w1: name -> level -> distance. closed_form: name -> level -> what it should be, a dashed line, where that is known.
+    distances: name -> level -> W1. closed_form: name -> level -> what it should be, a dashed line, where that is known.
     """
     fig, axes = panels(2, len(experiments), size=(8.2 / max(3, len(experiments)), 2.0))
     for (upper, lower), (name, experiment) in zip(axes.T, experiments.items(), strict=True):
-        coarsest, letters = min(w1[name]), experiment.coordinates
+        coarsest, letters = min(distances[name]), experiment.coordinates
         clouds = clouds_of(experiment, coarsest)
         if len(letters) == 1:
             shards([x[:, 0] for x in clouds], upper, "x", alpha=1)
@@ -266,8 +259,8 @@ def points_and_distance(
             owners(clouds, upper, ms=max(1, dot(clouds) / 2))
             upper.set(xlabel=letters[0], ylabel=letters[1])
         upper.set_title(f"{experiment.name.replace(', ', ',' + chr(10))}\nn = {coarsest}")
-        n = np.array(list(w1[name]), float)
-        lower.plot(n, list(w1[name].values()), "o-", ms=3, color="0.3")
+        n = np.array(list(distances[name]), float)
+        lower.plot(n, list(distances[name].values()), "o-", ms=3, color="0.3")
         if name in closed_form:
             lower.plot(n, closed_form[name](n), "--", color="0.6", lw=1)
         lower.set(xlabel=experiment.level)
@@ -275,12 +268,6 @@ def points_and_distance(
             log_axis(axis)
     axes[1, 0].set_ylabel("$W_1$ of the clients")
     return fig
-
-
-def clouds_of(experiment: Experiment, level) -> list[np.ndarray]:
-    """Each client's own points [n, d], without those that all share."""
-    data = data_of(experiment, level)
-    return [data.pool["x"][shard].numpy() for shard in private(data.owners)]
 
 
 def own_points(ax: Axes, clouds: Sequence[np.ndarray], coordinates: str) -> None:
@@ -294,10 +281,10 @@ def own_points(ax: Axes, clouds: Sequence[np.ndarray], coordinates: str) -> None
     ax.tick_params(axis="x", pad=4 + 5 * len(clouds))
 
 
-def shade(ax: Axes, x: np.ndarray, owned: Sequence[np.ndarray]) -> None:
+def shade(ax: Axes, x: np.ndarray, shards: Sequence[np.ndarray]) -> None:
     """Areas in the owners' colours: from point to point of x [N], in order, the half way to each neighbour."""
     whose = np.zeros(len(x), int)
-    for k, shard in enumerate(owned):
+    for k, shard in enumerate(shards):
         whose[shard] = k
     cuts = np.flatnonzero(np.diff(whose)) + 1
     edges = np.concatenate([x[:1], (x[cuts - 1] + x[cuts]) / 2, x[-1:]])
@@ -313,93 +300,50 @@ def dot(clouds: Sequence[np.ndarray]) -> float:
 # solutions, and where models err
 
 
-class Solved(NamedTuple):
-    """An experiment and what models of several levels say at its test points, ready to be drawn.
-
-    x [T, d], truth [T]: where and what it is. limits: of absolute errors, the same for all levels. clouds: level ->
-    each client's points [n, d]. w1: level -> distance of the clients. models: level -> label -> answer [T].
-    """
-
-    experiment: Experiment
-    x: np.ndarray
-    truth: np.ndarray
-    limits: tuple[float, float]
-    clouds: Mapping[int, Sequence[np.ndarray]]
-    w1: Mapping[int, float]
-    models: Mapping[int, Mapping[str, np.ndarray]]
+def level_in_words(name: str, level) -> str:
+    """A level, by what levels are called: "8 subdomains" of "subdomains n", "4 x 4 blocks" of "blocks per axis", and
+    "noise 0.1" of "noise", which is no plural, and counts nothing."""
+    things, per_axis, _ = re.sub(r" \w$", "", name).partition(" per axis")
+    if not things.endswith("s"):
+        return f"{things} {level}"
+    return f"{level} x {level} {things}" if per_axis else f"{level} {things}"
 
 
-def answer(experiment: Experiment, theta: Tensor, at: Mapping[str, Tensor]) -> np.ndarray:
-    """What the network with parameters theta [P] says at some points, see ``Experiment.answer``."""
-    with torch.no_grad():
-        at = {name: value.to(theta.dtype) for name, value in at.items()}
-        return experiment.answer(partial(predict, experiment.net, theta), at).numpy()
-
-
-def solved(experiment: Experiment, rows: Mapping[int, Mapping[str, Tensor]]) -> Solved:
-    """Evaluate models, level -> label -> parameters [P], at the experiment's test points."""
-    data = {level: data_of(experiment, level) for level in rows}
-    test = next(iter(data.values())).test
-    truth, x = test["u"].numpy(), test["x"].numpy()
-    models = {n: {label: answer(experiment, row, test) for label, row in of.items()} for n, of in rows.items()}
-    gaps = [np.abs(u - truth) for of in models.values() for u in of.values()]
-    top = max(gap.max() for gap in gaps)
-    limits = (max(top / 1e6, min(np.median(gap) for gap in gaps) / 3), top)
-    w1 = {level: experiment.distance(of) for level, of in data.items()}
-    return Solved(experiment, x, truth, limits, {level: clouds_of(experiment, level) for level in rows}, w1, models)
-
-
-def stored_solutions(history: History, experiment: Experiment) -> Solved:
-    """What the models of the first seed say, at all levels."""
-    seed = history.labels("seed")[0]
-    return solved(experiment, {n: labelled(history, n, seed) for n in whole_levels(history)})
-
-
-def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:
-    """Label -> parameters [P] of all models of a level and a seed, as pictures name them."""
-    alone = {f"isolated client {k + 1}": row for k, row in enumerate(models_of(history, "isolated", level, seed))}
-    return alone | {kind: models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised")}
-
-
-def level_in_words(experiment: Experiment, n) -> str:
-    """ "8 subdomains", "4 x 4 blocks"."""
-    blocks = experiment.level == "blocks per axis"
-    return f"{n} x {n} blocks" if blocks else f"{n} {experiment.level.removesuffix(' n')}"
-
-
-def solution_alt(of: Solved, level) -> str:
+def solution_alt(solutions: Solved, level) -> str:
     """What ``solution`` shows, for those who cannot see it."""
+    experiment = solutions.experiment
     return (
-        f"{of.experiment.name}, {level_in_words(of.experiment, level)}: who owns which points, the exact solution, and "
+        f"{experiment.name}, {level_in_words(experiment.level, level)}: who owns which points, the exact solution, and "
         "where the isolated clients, the federation and the centralised model err"
     )
 
 
-def solution(of: Solved, level) -> Figure:
+def solution(solutions: Solved, level) -> Figure:
     """Points, exact solution and absolute errors of one level; in the plane the test points are a tensor grid."""
-    letters = of.experiment.coordinates
+    experiment, letters = solutions.experiment, solutions.experiment.coordinates
     if len(letters) not in (1, 2):
         raise ValueError(f"{len(letters)} coordinates {letters!r}: pictures exist for one and two")
-    title = f"{of.experiment.name}: {level_in_words(of.experiment, level)}, W₁ = {of.w1[level]:.3f}"
-    return (curves if len(letters) == 1 else maps)(of, level, title)
+    words = level_in_words(experiment.level, level)
+    title = f"{experiment.name}: {words}, W₁ = {solutions.distances[level]:.3f}"
+    return (curves if len(letters) == 1 else maps)(solutions, level, title)
 
 
-def alone_and_together(of: Solved, level: int, who: str = "client", what: str = "the curve") -> Figure:
+def alone_and_together(solutions: Solved, level, client: str = "client", what: str = "the curve") -> Figure:
     """What each client finds alone, and what all find together, over the pieces that they own on a line."""
     fig, ((ax,),) = panels(1, 1, size=(6.2, 3.0))
-    x, models = of.x[:, 0], of.models[level]
-    data = data_of(of.experiment, level)
+    experiment, x, truth, models = solutions.experiment, solutions.x[:, 0], solutions.truth, solutions.models[level]
+    data = data_of(experiment, level)
     shade(ax, data.pool["x"][:, 0].numpy(), private(data.owners))
-    ax.plot(x, of.truth, color=COLORS["truth"], lw=4, alpha=0.25, label=what)
+    ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label=what)
     alone = [label for label in models if label.startswith("isolated")]
     for k, label in enumerate(alone):
-        words = f"{who} {k + 1} alone: off by {percent(models[label], of.truth):.3g} %"
+        words = f"{client} {k + 1} alone: off by {percent(models[label], truth):.3g} %"
         ax.plot(x, models[label], color=CLIENTS[k], ls=DASHES[k], lw=2, label=words)
-    words = f"together: off by {percent(models['federated'], of.truth):.3g} %"
+    words = f"together: off by {percent(models['federated'], truth):.3g} %"
     ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
-    low, high = of.truth.min(), of.truth.max()
+    low, high = truth.min(), truth.max()
     ax.set(xlabel="x", ylabel="u(x)", xlim=(x[0], x[-1]), ylim=(low - 0.6 * (high - low), high + 0.6 * (high - low)))
-    ax.set_title(f"{level} pieces, owned in turn (shades)")
+    ax.set_title(f"{level_in_words(experiment.level, level)}, in shades of their owners")
     fig.legend(loc="outside right center")
     return fig
 
@@ -407,28 +351,29 @@ def alone_and_together(of: Solved, level: int, who: str = "client", what: str = 
 ALIKE = 0.04  # curves that differ by less of the solution's range cannot be told apart
 
 
-def curves(of: Solved, level, title: str) -> Figure:
+def curves(solutions: Solved, level, title: str) -> Figure:
     """On a line: left solutions above the clients' points, right errors; errors alone where solutions look alike."""
-    x, letter, clouds = of.x[:, 0], of.experiment.coordinates, of.clouds[level]
-    alike = max(np.abs(u - of.truth).max() for u in of.models[level].values()) < ALIKE * np.ptp(of.truth)
+    x, truth, models = solutions.x[:, 0], solutions.truth, solutions.models[level]
+    letter, clouds, (least, most) = solutions.experiment.coordinates, solutions.clouds[level], solutions.limits
+    alike = max(np.abs(u - truth).max() for u in models.values()) < ALIKE * np.ptp(truth)
     fig, axes = panels(1, 1 if alike else 2, size=(5.5, 3.4) if alike else (4, 3.4))
     left, right = None if alike else axes[0, 0], axes[0, -1]
     fig.set_layout_engine(None)  # places that do not depend on what is drawn: no jumps behind a slider
     fig.subplots_adjust(left=0.14 if alike else 0.09, right=0.99, bottom=0.2, top=0.76, wspace=0.25)
     fig.suptitle(title, fontsize=rcParams["axes.titlesize"], y=0.99)
     alone = 0
-    for label, u in of.models[level].items():
+    for label, u in models.items():
         kind = label.split()[0]
         dash = ("--", ":", "-.")[alone % 3] if kind == "isolated" else "-"
         alone += kind == "isolated"
         style = dict(color=COLORS[kind], ls=dash, lw=1.5)
         if left:
             left.plot(x, u, **style)
-        right.plot(x, np.abs(u - of.truth), label=f"{label}: e = {percent(u, of.truth):.3g} %", **style)
-    right.set(xlabel=letter, ylabel="|u - exact|", yscale="log", ylim=(of.limits[0] / 3, 2 * of.limits[1]))
+        right.plot(x, np.abs(u - truth), label=f"{label}: e = {percent(u, truth):.3g} %", **style)
+    right.set(xlabel=letter, ylabel="|u - exact|", yscale="log", ylim=(least / 3, 2 * most))
     if left:
-        low, high = of.truth.min(), of.truth.max()
-        left.plot(x, of.truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact", zorder=1)
+        low, high = truth.min(), truth.max()
+        left.plot(x, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact", zorder=1)
         left.set(xlabel=letter, ylabel="u", ylim=(low - 0.5 * (high - low), high + 0.5 * (high - low)))
     own_points(left or right, clouds, letter)
     for ax, side, columns in ((left, 0, 1 + len(clouds)), (right, 1, 2)):
@@ -441,20 +386,21 @@ def curves(of: Solved, level, title: str) -> Figure:
 TILE = np.array([0.92, 0.76])  # width and height of a map; the rest of its unit square is for the title
 
 
-def maps(of: Solved, level, title: str) -> Figure:
+def maps(solutions: Solved, level, title: str) -> Figure:
     """In the plane: above points and isolated clients, below exact solution, federated and centralised.
 
     All maps are tiles of ONE axes, for making an axes takes longer than drawing a map.
     """
-    clouds, models, letters = of.clouds[level], of.models[level], of.experiment.coordinates
-    low, size = of.x[0], np.ptp(of.x, 0)
-    shape = [len(np.unique(of.x[:, i])) for i in (0, 1)]
+    clouds, models, letters = solutions.clouds[level], solutions.models[level], solutions.experiment.coordinates
+    x, truth, limits = solutions.x, solutions.truth, solutions.limits
+    low, size = x[0], np.ptp(x, 0)
+    shape = [len(np.unique(x[:, i])) for i in (0, 1)]
     rows = [[label for label in models if label.startswith("isolated") != below] for below in (True, False)]
     columns = 1 + max(map(len, rows))
     fig = Figure((8 * growth(), (5.4 if columns < 4 else 4.4) * growth()))
     fig.subplots_adjust(left=0.08, right=0.89, bottom=0.1, top=0.95)
     ax = fig.subplots()
-    errors = ScalarMappable(LogNorm(*of.limits), "magma")
+    errors = ScalarMappable(LogNorm(*limits), "magma")
 
     def tile(column, row, u, name, **colours):
         extent = (column, column + TILE[0], row, row + TILE[1])
@@ -463,12 +409,12 @@ def maps(of: Solved, level, title: str) -> Figure:
         ax.imshow(u.reshape(*shape, *u.shape[1:]).swapaxes(0, 1), extent=extent, **kind, **colours)
 
     ax.text(TILE[0] / 2, 1.02 + TILE[1], "who owns which points", ha="center", va="bottom")
-    owners([(x - low) / size * TILE + (0, 1) for x in clouds], ax, ms=dot(clouds))
-    low_high = f"exact u: {of.truth.min():.2g} (dark)\nto {of.truth.max():.2g} (bright)"
-    tile(0, 0, of.truth, low_high, cmap="cividis")
+    owners([(cloud - low) / size * TILE + (0, 1) for cloud in clouds], ax, ms=dot(clouds))
+    low_high = f"exact u: {truth.min():.2g} (dark)\nto {truth.max():.2g} (bright)"
+    tile(0, 0, truth, low_high, cmap="cividis")
     for row, labels in enumerate(rows):
         for k, label in enumerate(labels):
-            gap, e = np.clip(np.abs(models[label] - of.truth), *of.limits), percent(models[label], of.truth)
+            gap, e = np.clip(np.abs(models[label] - truth), *limits), percent(models[label], truth)
             tile(1 + k, row, errors.to_rgba(gap, bytes=True), f"{label}\ne = {e:.3g} %")
     for i, (axis, count) in enumerate(((ax.xaxis, columns), (ax.yaxis, 2))):
         ticks = [v for v in MaxNLocator(4).tick_values(low[i], low[i] + size[i]) if 0.1 < (v - low[i]) / size[i] < 0.9]

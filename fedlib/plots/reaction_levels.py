@@ -69,7 +69,7 @@ def by_points(w: Sequence[float], levels: Sequence[int], errors: Mapping[str, Ma
         ax.axhline(5, color="0.6", lw=0.8, ls=":", label="5 %")
         ax.set_title(title)
     for ax in axes:
-        against_w1(ax, w, levels)
+        against_w1(ax, w, levels, "subdomains n")
     axes[0].set_ylabel(f"error of {name} (%)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return fig

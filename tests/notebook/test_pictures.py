@@ -2,17 +2,24 @@
 
 import numpy as np
 import pytest
+import torch
 import xarray
+from matplotlib import colormaps
 from torch import nn
 
-from fedlib.federated.experiment import KINDS, Data, Experiment, data_of
+from fedlib.federated.experiment import KINDS, Data, Experiment, data_of, models_of, sweep
+from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import draw_parameters
 from fedlib.live.explorers import solution_explorer
-from fedlib.models.networks import glorot_uniform
+from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.pictures import (
     against_w1,
+    alone_and_together,
     divergence_against_level,
+    divergence_of,
+    dots,
     error_against_level,
+    error_on_the_way,
     level_in_words,
     panels_of,
     points_and_distance,
@@ -21,7 +28,6 @@ from fedlib.notebook.pictures import (
     solution_alt,
     solved,
     thinned,
-    training,
     with_distance,
 )
 from fedlib.notebook.style import COLORS, panels
@@ -37,7 +43,7 @@ QUICK = {
     "allen_cahn_3": (problem.allen_cahn(3, 12, 10, 12, 12, 0.01, 1.0), (3, 15)),
     "beam": (problem.euler_beam(), (2, 10)),
 }
-W1 = {"level": [2, 8, 32], "w1": ("level", [0.9, 0.1, 0.2])}  # in no order, as Allen-Cahn's may be
+W1 = {"level": [2, 8, 32], "distance": ("level", [0.9, 0.1, 0.2])}  # in no order, as Allen-Cahn's may be
 ROUNDS = list(range(1, 13))
 
 
@@ -111,8 +117,8 @@ def test_labels_that_would_touch_are_left_out():
     assert thinned([2, 8, 32], ["2", "8", "32"], (1.7, 37)) == ["2", "8", "32"]
 
 
-def test_training_shows_the_coarsest_and_the_finest_partition(errors):
-    (ax,) = training({"poisson": errors}).axes
+def test_the_way_of_the_coarsest_and_the_finest_partition(errors):
+    (ax,) = error_on_the_way({"poisson": errors}).axes
     for kind in KINDS:
         dashed, solid = lines(ax, COLORS[kind])
         assert (dashed.get_linestyle(), solid.get_linestyle()) == ("--", "-")
@@ -134,13 +140,61 @@ def test_every_matrix_has_its_line():
         np.testing.assert_allclose(line.get_ydata(), matrix[order], rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6])
+def of_depth(n):
+    """A problem with n weight matrices, two rounds of it, and the divergence of each."""
+    x = torch.linspace(0, 1, 12)[:, None]
+    experiment = Experiment(
+        f"{n} matrices", mlp((1, *[3] * (n - 1), 1), nn.Tanh), lambda predict, batch: predict(batch["x"]) - 1,
+        data=lambda level, seed: Data({"x": x}, index_rule(12, 2, level)), level="laboratories",
+    )  # fmt: skip
+    history = sweep(experiment, [1, 3], [0, 1], rounds=2)
+    return experiment, history, divergence_of(experiment, history, [1, 3])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
 def test_a_network_may_have_any_number_of_matrices(n):
-    values = np.random.default_rng(0).uniform(1, 2, (2, 3, n))
-    coords = W1 | {"seed": [0, 1], "matrix": np.arange(1, n + 1)}
-    one = xarray.DataArray(values, coords, ["seed", "level", "matrix"], "own", {"level": "n"})
-    fig = divergence_against_level({"own": one})
-    assert len({str(line.get_color()) for line in fig.axes[0].lines if not line.get_label().startswith("_")}) == n
+    experiment, history, divergence = of_depth(n)
+    assert divergence.sizes == {"seed": 2, "level": 2, "matrix": n} and (divergence > 0).all()
+    federated, central = (models_of(history, kind, 3, 1)[0] for kind in ("federated", "centralised"))
+    difference, last = federated - central, slice(-4, -1)  # the last matrix, before the last bias
+    expected = difference[last].norm() / central[last].norm()
+    assert divergence.sel(level=3, seed=1, matrix=n).item() == pytest.approx(expected.item(), rel=1e-5)
+    fig = divergence_against_level({"one": with_distance(divergence, experiment, {1: 0.2, 3: 0.1})})
+    named = [line for line in fig.axes[0].lines if not line.get_label().startswith("_")]
+    assert [line.get_label() for line in named] == [f"matrix {i + 1}" for i in range(n)]
+    for line, values in zip(named, np.median(divergence, 0).T, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), values, rtol=1e-12)
+    assert len({line.get_color() for line in named}) == n
+    assert [line.get_marker() for line in named] == [*"os^Dvos"][:n]
+    if n == 4:
+        assert [line.get_color() for line in named] == [colormaps["magma"](shade) for shade in (0.1, 0.4, 0.6, 0.75)]
+
+
+@pytest.mark.parametrize("order", [(2, 5), (5, 2)])
+def test_networks_of_several_depths_share_shades_and_one_legend(order):
+    divergences = {}
+    for n in order:
+        experiment, _, divergence = of_depth(n)
+        divergences[n] = with_distance(divergence, experiment, {1: 0.2, 3: 0.1})
+    fig = divergence_against_level(divergences)
+    assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i + 1}" for i in range(5)]
+    first, second = ({line.get_label(): line.get_color() for line in ax.lines} for ax in fig.axes[:2])
+    assert first["matrix 1"] == second["matrix 1"] and first["matrix 2"] == second["matrix 2"]
+
+
+def test_panels_of_variants_are_called_as_their_levels_are():
+    coords = {"level": [2, 20], "seed": [0, 1]}
+    errors = xarray.DataArray([[3.0, 4.0], [1.0, 2.0]], coords, ["level", "seed"], attrs={"level": "slabs n"})
+    fig = dots({"as above": errors, "twice": 2 * errors}, {"10 %": 10})
+    assert [ax.get_title() for ax in fig.axes] == ["2 slabs", "20 slabs"]
+    assert [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_marker() == "|"] == [1.5, 3]
+
+
+def test_alone_and_together_in_the_words_of_the_experiment():
+    fig = alone_and_together(untrained("poisson"), 8, "laboratory")
+    assert fig.axes[0].get_title() == "8 subdomains, in shades of their owners"
+    labels = [text.get_text() for text in fig.legends[0].texts]
+    assert any(text.startswith("laboratory 2 alone: off by") for text in labels)
 
 
 def test_panels_in_rows_of_three():
@@ -149,19 +203,19 @@ def test_panels_in_rows_of_three():
 
 
 def test_an_array_gets_the_names_and_the_distances_of_its_experiment(errors):
-    named = with_distance(errors.drop_vars("w1"), QUICK["helmholtz"][0], {2: 0.5, 8: 0.2, 32: 0.1})
+    named = with_distance(errors.drop_vars("distance"), QUICK["helmholtz"][0], {2: 0.5, 8: 0.2, 32: 0.1})
     assert (named.name, named.attrs["level"]) == ("Helmholtz", "blocks per axis")
-    assert named.w1.values.tolist() == [0.5, 0.2, 0.1]
+    assert named.distance.values.tolist() == [0.5, 0.2, 0.1]
 
 
 def test_points_and_distances():
     experiments = {name: of for name, (of, _) in QUICK.items()}
-    w1 = {name: problem.distances(of, levels) for name, (of, levels) in QUICK.items()}
-    fig = points_and_distance(experiments, w1, problem.CLOSED_FORM)
+    distances = {name: problem.distances(of, levels) for name, (of, levels) in QUICK.items()}
+    fig = points_and_distance(experiments, distances, problem.CLOSED_FORM)
     assert len(fig.axes) == 2 * len(QUICK)
     for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):
         np.testing.assert_array_equal(lower.lines[0].get_xdata(), QUICK[name][1])
-        np.testing.assert_array_equal(lower.lines[0].get_ydata(), list(w1[name].values()))
+        np.testing.assert_array_equal(lower.lines[0].get_ydata(), list(distances[name].values()))
         if name in problem.CLOSED_FORM:  # which is that of a line, not of so many points
             np.testing.assert_allclose(lower.lines[1].get_ydata()[0], lower.lines[0].get_ydata()[0], rtol=0.1)
     assert fig.axes[0].get_title() == "Poisson\nn = 2"
@@ -212,8 +266,10 @@ def test_the_explorer_keeps_equation_and_level_together():
 
 
 def test_a_level_in_words():
-    assert level_in_words(QUICK["helmholtz"][0], 4) == "4 x 4 blocks"
-    assert level_in_words(QUICK["poisson"][0], 4) == "4 subdomains"
+    assert level_in_words(QUICK["helmholtz"][0].level, 4) == "4 x 4 blocks"
+    assert level_in_words(QUICK["poisson"][0].level, 4) == "4 subdomains"
+    names = ("slabs n", "blocks per axis s", "clients", "level n", "noise")
+    assert [level_in_words(name, 3) for name in names] == ["3 slabs", "3 x 3 blocks", "3 clients", "level 3", "noise 3"]
     assert "3 subdomains" in solution_alt(untrained("allen_cahn_3"), 3)
 
 

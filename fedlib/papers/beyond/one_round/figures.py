@@ -124,7 +124,7 @@ def stored_ways(name: str) -> list[Way]:
     return ways(name, {of: stored(problem.NOTEBOOK, of) for of in calls_of(problem) if of.startswith(names)})
 
 
-def answers() -> ipywidgets.VBox:
+def solution_slider() -> ipywidgets.VBox:
     """A slider over the levels of each equation, before what is stored."""
     controls, of = {}, {name: stored_ways(name) for name in TITLES}
     for name, ways in of.items():

@@ -1,7 +1,7 @@
 """What FedSciML says of the forward problems (Sections 5.2 to 5.4, Figs. 7 to 9), as pure functions of labelled arrays.
 
 A claim gets errors (%) after training [kind, level, seed] and divergences [seed, level, matrix], both at the paper's
-levels and with the clients' distance w1 along them, and says (holds, why); None where it cannot be told.
+levels and with the clients' distance along them, and says (holds, why); None where it cannot be told.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ def second_diverges_faster(_, divergences: xarray.DataArray) -> Verdict:
     of = layers(divergences)
     if of.sizes["level"] < 2:
         return None, ""
-    slopes = np.polyfit(of.w1.values, of.values.T, 1)[0]
+    slopes = np.polyfit(of.distance.values, of.values.T, 1)[0]
     return bool(slopes[1] > slopes[2]), ""
 
 
@@ -78,9 +78,9 @@ def layers(divergences: xarray.DataArray) -> xarray.DataArray:
 
 
 def grows(values: xarray.DataArray) -> bool | None:
-    """Whether values [level] grow with the distance w1: Spearman's rank correlation above 0.7; None for three levels
-    or fewer, which are in order by chance too often."""
-    return bool(spearmanr(values.w1.values, values.values).statistic > 0.7) if values.sizes["level"] > 3 else None
+    """Whether values [level] grow with the clients' distance: Spearman's rank correlation above 0.7; None for three
+    levels or fewer, which are in order by chance too often."""
+    return bool(spearmanr(values.distance.values, values.values).statistic > 0.7) if values.sizes["level"] > 3 else None
 
 
 def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -> list[float]:

@@ -6,25 +6,27 @@ import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 
+from ....federated import sweep
 from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
 from ....federated.partitions import private
+from ....federated.solved import Solved, stored_solutions
 from ....live.widgets import explore, slider
-from ....notebook.pictures import Solved, alone_and_together, divergence_of, shade, stored_solutions, with_distance
+from ....notebook.pictures import alone_and_together, shade
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
-from ....trainings.store import levels_of
-from .problem import distances, makers
+from .problem import makers
 
 
-def answer(of: Solved, level: int) -> Figure:
+def solution_figure(solutions: Solved, level: int) -> Figure:
     """What each laboratory finds alone, and what both find together, over the pieces that they own."""
-    return alone_and_together(of, level, "laboratory", "the solution")
+    return alone_and_together(solutions, level, "laboratory", "the solution")
 
 
-def answers(of: Solved) -> ipywidgets.GridBox:
+def solution_slider(solutions: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces."""
     words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
-    return explore(lambda pieces: answer(of, pieces), words, pieces=slider([*of.models], min(of.models), "pieces"))
+    pieces = slider([*solutions.models], min(solutions.models), "pieces")
+    return explore(lambda pieces: solution_figure(solutions, pieces), words, pieces=pieces)
 
 
 def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
@@ -52,13 +54,12 @@ def arrays(p: Mapping, histories: Mapping[str, History]) -> tuple[dict, dict, di
     """
     experiments, errors, divergences = {}, {}, {}
     for name, (make, arguments) in makers(p).items():
-        levels = levels_of(histories[name]) if name in histories else []
+        levels = sweep.whole_levels(histories[name]) if name in histories else []
         if not {min(p["levels"][name]), max(p["levels"][name])} <= {*levels}:
             continue
         experiments[name] = experiment = make(**arguments)
-        w1 = distances(experiment, levels)
-        errors[name] = with_distance(errors(histories[name]).sel(level=levels), experiment, w1)
-        divergences[name] = with_distance(divergence_of(experiment, histories[name], levels), experiment, w1)
+        errors[name] = sweep.errors(histories[name]).sel(level=levels)
+        divergences[name] = sweep.divergences(histories[name], experiment.net, levels)
     return experiments, errors, divergences
 
 

@@ -1,7 +1,7 @@
 """What FedSciML says of functions (Sections 2 to 4, Figs. 2 to 6), as pure functions of labelled arrays.
 
-A claim gets errors (%) after training by name [kind, level, seed], with w1 along level, or what else it needs, and says
-(holds, numbers); None where it cannot be told.
+A claim gets errors (%) after training by name [kind, level, seed], with the clients' distance along level, or what else
+it needs, and says (holds, numbers); None where it cannot be told.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 from ....federated.experiment import data_of
 from ....federated.partitions import hammersley
 from ....notebook.maps import Panel
-from ....notebook.pictures import Solved
+from ....federated.solved import Solved
 from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import mean_sd, percent, relative_l2
 from .figures import partition
@@ -62,7 +62,7 @@ def numbers(errors: Errors) -> dict[str, np.ndarray]:
     for id, of in zip(("schaffer2", "schaffer2-printed"), squares(errors).values(), strict=False):
         for end, at in (("coarsest", 0), ("finest", -1)):
             values[f"fedsciml.{id}.{end}"] = of.sel(kind="federated").isel(level=at).values / 100
-    return values | {"fedsciml.w1.smallest": [errors["line"].w1.values[-1]]}
+    return values | {"fedsciml.w1.smallest": [errors["line"].distance.values[-1]]}
 
 
 def printed_levels(arrays: Errors) -> Errors:
@@ -112,13 +112,13 @@ def between(errors: Errors) -> Verdict:
 
 def falls(errors: Errors) -> Verdict:
     """Q2: the federated error falls with the distance of the clients."""
-    return correlates({name: (of.w1.values, federated(of)) for name, of in errors.items()})
+    return correlates({name: (of.distance.values, federated(of)) for name, of in errors.items()})
 
 
 def diverges(divergences: xarray.DataArray) -> Verdict:
     """Q4: the divergence of every weight matrix grows with the distance."""
     of = divergences.mean("seed").transpose("matrix", "level")
-    return correlates({f"matrix {i.item()}": (of.w1.values, of.sel(matrix=i).values) for i in of.matrix})
+    return correlates({f"matrix {i.item()}": (of.distance.values, of.sel(matrix=i).values) for i in of.matrix})
 
 
 def correlates(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]], least: float = 0.8) -> Verdict:

@@ -35,15 +35,16 @@ from .problem import CLIENTS as ALL_K
 from .problem import EARLIER, NOTEBOOK, distances, earlier_calls
 
 
-def answer(of: Solved, level: int) -> Figure:
+def solution_figure(solutions: Solved, level: int) -> Figure:
     """What each client finds alone, and what both find together, over the pieces that they own."""
-    return alone_and_together(of, level)
+    return alone_and_together(solutions, level)
 
 
-def answers(of: Solved) -> ipywidgets.GridBox:
+def solution_slider(solutions: Solved) -> ipywidgets.GridBox:
     """A slider over the number of pieces that was trained."""
     words = "two clients' fits, each right on its own pieces, and the one that they find together"
-    return explore(lambda pieces: answer(of, pieces), words, pieces=slider([*of.models], min(of.models), "pieces"))
+    pieces = slider([*solutions.models], min(solutions.models), "pieces")
+    return explore(lambda pieces: solution_figure(solutions, pieces), words, pieces=pieces)
 
 
 def half_waves(experiment: Experiment, level: int) -> Figure:
@@ -80,19 +81,18 @@ def arrays(calls: Mapping[str, Call], histories: Mapping[str, History]) -> tuple
         errors[name] = errors_of(name, calls[name], histories[name])
         if name in ("line", "slabs/coded"):
             divergence = divergence_of(experiments[name], histories[name], levels)
-            w1 = dict(zip(levels, errors[name].w1.values, strict=True))
-            divergences[name] = with_distance(divergence, experiments[name], w1)
+            distance = dict(zip(levels, errors[name].distance.values, strict=True))
+            divergences[name] = with_distance(divergence, experiments[name], distance)
     return experiments, with_central(errors), divergences
 
 
 def errors_of(name: str, call: Call, history: History) -> xarray.DataArray:
     """Errors (%) [round, kind, level, seed] with the clients' distance along the levels."""
     levels, experiment = levels_of(history), call.experiment()
-    w1 = distances(call, levels)
     errors = clients_apart(history).sel(level=levels)
     if name.startswith("blocks"):
         errors, experiment = best_alone(errors), experiment._replace(name=f"{name.split('/')[1]} on blocks")
-    return with_distance(errors, experiment, w1)
+    return with_distance(errors, experiment, distances(call, levels))
 
 
 def earlier() -> dict[str, xarray.DataArray]:
@@ -109,11 +109,11 @@ def with_central(errors: Mapping[str, xarray.DataArray]) -> dict[str, xarray.Dat
     """The errors; on blocks with the centralised model, which is one for all numbers of clients."""
     whole = dict(errors)
     for two in [name for name in errors if name.startswith("blocks/2")]:
-        central = errors[two].sel(kind=["centralised"]).drop_vars("w1")
+        central = errors[two].sel(kind=["centralised"]).drop_vars("distance")
         for K in ALL_K[1:]:
             if (name := two.replace("2", str(K), 1)) in errors:
                 of = errors[name]
-                at_these = central.reindex(level=of.level, seed=of.seed).assign_coords(w1=of.w1)
+                at_these = central.reindex(level=of.level, seed=of.seed).assign_coords(distance=of.distance)
                 whole[name] = xarray.concat([of, at_these], "kind").rename(of.name).assign_attrs(of.attrs)
     return whole
 
@@ -125,7 +125,9 @@ def solutions(experiments: Mapping[str, Experiment], histories: Mapping[str, His
 
 def tried(histories: Mapping[str, History], what: str) -> dict[str, xarray.DataArray]:
     """Federated errors (%) [level, seed] of the variants of a training, "what_if" or "fall"."""
-    return {name.split("/")[1]: at_the_end(of) for name, of in histories.items() if name.startswith(f"{what}/")}
+    return {
+        name.split("/")[1]: at_the_end(history) for name, history in histories.items() if name.startswith(f"{what}/")
+    }
 
 
 def at_the_end(history: History) -> xarray.DataArray:
@@ -138,8 +140,9 @@ def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
     variants = tried(histories, "fall")
     if not variants or "slabs/coded" not in histories:
         return variants
-    of = next(iter(variants.values()))
-    return {"as above": at_the_end(histories["slabs/coded"]).reindex(level=of.level, seed=of.seed), **variants}
+    first = next(iter(variants.values()))
+    as_above = at_the_end(histories["slabs/coded"], "slabs n").reindex(level=first.level, seed=first.seed)
+    return {"as above": as_above, **variants}
 
 
 def stored_fall() -> dict[str, xarray.DataArray]:

@@ -31,7 +31,7 @@ def test_every_way_is_drawn_at_its_level(results):
     assert star.get_xdata() == [1] and star.get_ydata()[0] < 1e-5
     assert len(fig.axes[2].lines) == 3, "at 6 x 6 blocks there are FedAvg as printed and the sums"
     assert len(figures.against_level(of).axes) == 2
-    assert_starts_at_and_follows(figures.answers(), "blocks of Helmholtz 4")
+    assert_starts_at_and_follows(figures.solution_slider(), "blocks of Helmholtz 4")
 
 
 def test_the_best_rate_is_chosen_on_validation_points(results):

@@ -10,8 +10,8 @@ from fedlib.federated.experiment import KINDS
 from fedlib.notebook.claims import known_claims
 from fedlib.papers.fedsciml.forward import claims, problem
 
-LEVELS = {"level": [6, 8, 32], "w1": ("level", [0.9, 0.4, 0.1])}
-FOUR = {"level": [6, 8, 16, 32], "w1": ("level", [0.9, 0.4, 0.2, 0.1])}
+LEVELS = {"level": [6, 8, 32], "distance": ("level", [0.9, 0.4, 0.1])}
+FOUR = {"level": [6, 8, 16, 32], "distance": ("level", [0.9, 0.4, 0.2, 0.1])}
 
 
 def errors(federated, isolated=(9, 9, 9), centralised=(1, 1, 1), spread=0.1):

@@ -14,7 +14,7 @@ from fedlib.notebook.run import _plain
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.forward import claims, figures, problem
 
-AT = {"level": [2, 8, 32], "w1": ("level", [0.9, 0.4, 0.1])}
+AT = {"level": [2, 8, 32], "distance": ("level", [0.9, 0.4, 0.1])}
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def solved():
     return pictures.stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
 
 
-def test_the_answer_shows_both_laboratories_alone_and_together(solved):
-    fig = figures.answer(solved, 8)
+def test_the_solution_figure_shows_both_laboratories_alone_and_together(solved):
+    fig = figures.solution_figure(solved, 8)
     labels = {line.get_label(): line for line in fig.axes[0].lines}
     assert [label.split(":")[0] for label in labels] == [
         "the solution", "laboratory 1 alone", "laboratory 2 alone", "together",
@@ -80,7 +80,7 @@ def test_the_answer_shows_both_laboratories_alone_and_together(solved):
     together = next(line for label, line in labels.items() if label.startswith("together"))
     np.testing.assert_array_equal(together.get_ydata(), solved.models[8]["federated"])
     assert f"off by {percent(solved.models[8]['federated'], solved.truth):.3g} %" in together.get_label()
-    slider = figures.answers(solved).children[0]
+    slider = figures.solution_slider(solved).children[0]
     assert list(slider.options) == [2, 8] and slider.value == 2
 
 
@@ -104,7 +104,7 @@ def test_only_what_is_trained_at_both_ends_is_shown():
     }
     experiments, errors, divergences = figures.arrays(p, histories)
     assert [*experiments] == [*errors] == [*divergences] == ["poisson"]
-    assert errors["poisson"].level.values.tolist() == [2, 32] and errors["poisson"].w1[0] > errors["poisson"].w1[1]
+    assert errors["poisson"].level.values.tolist() == [2, 32] and (errors["poisson"].distance.diff("level") < 0).all()
     assert set(figures.solutions(experiments, histories)["poisson"].models) == {2, 32}
 
 

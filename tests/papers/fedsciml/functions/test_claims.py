@@ -16,14 +16,15 @@ ALONE = ["client 1 alone", "client 2 alone"]
 def errors(federated, first, second, central=0.5, levels=(2, 10, 100), kinds=ALONE):
     """Errors (%) [kind, level, seed] that two seeds share."""
     values = np.array([first, second, federated, [central] * len(levels)], float)[:, :, None] + np.zeros(2)
-    coords = {"kind": [*kinds, "federated", "centralised"], "level": [*levels], "w1": ("level", W1[: len(levels)])}
-    return xarray.DataArray(values, coords | {"seed": [0, 1]}, ["kind", "level", "seed"])
+    coords = {"kind": [*kinds, "federated", "centralised"], "level": [*levels], "seed": [0, 1]}
+    coords["distance"] = "level", W1[: len(levels)]
+    return xarray.DataArray(values, coords, ["kind", "level", "seed"])
 
 
 def blocks(federated, worse):
     """With 3, 5 and 8 blocks per axis; the best client is worse by so much."""
     fed = np.array(federated, float)
-    coords = {"kind": ["best client alone", "federated"], "level": [3, 5, 8], "w1": ("level", [0.3, 0.2, 0.1])}
+    coords = {"kind": ["best client alone", "federated"], "level": [3, 5, 8], "distance": ("level", [0.3, 0.2, 0.1])}
     values = np.array([fed + worse, fed])[:, :, None] + np.zeros(2)
     return xarray.DataArray(values, coords | {"seed": [0, 1]}, ["kind", "level", "seed"])
 
@@ -43,7 +44,7 @@ def everything():
     """All of it as the paper says."""
     fine = errors([9.0, 2.0, 0.8], [50, 10, 0.9], [40, 20, 0.95])
     layers = xarray.DataArray(
-        np.multiply.outer([1, 1.1], np.outer(W1, [1, 2])), {"level": [2, 10, 100], "w1": ("level", W1)},
+        np.multiply.outer([1, 1.1], np.outer(W1, [1, 2])), {"level": [2, 10, 100], "distance": ("level", W1)},
         ["seed", "level", "matrix"], name="d",
     ).assign_coords(matrix=[1, 2])  # fmt: skip
     walks = xarray.Dataset(
@@ -103,7 +104,7 @@ FALLING = xarray.Dataset(
 ABOVE = xarray.Dataset({"distance": (("E", "level"), [[0.1, 1.2]]), "bound": ("E", [1.0])})
 RISING = xarray.DataArray(
     np.multiply.outer([1, 1], np.outer([1, 2, 3], [1, 1])),
-    {"level": [2, 10, 100], "w1": ("level", W1), "matrix": [1, 2]}, ["seed", "level", "matrix"],
+    {"level": [2, 10, 100], "distance": ("level", W1), "matrix": [1, 2]}, ["seed", "level", "matrix"],
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def of_blocks(errors):
 MARK = {"line": (20, "20 pieces:\nhalf a wave each", 64)}
 DRAW = {
     "error_level": lambda s, a, b: pictures.error_against_level({"line": a[1]["line"]}, MARK, (5.6, 3.2)),
-    "answer": lambda s, a, b: figures.answer(figures.solutions(a[0], s)["line"], 2),
+    "answer": lambda s, a, b: figures.solution_figure(figures.solutions(a[0], s)["line"], 2),
     "half_waves": lambda s, a, b: figures.half_waves(problem.gramacy_lee(), 20),
     "divergence": lambda s, a, b: pictures.divergence_against_level(a[2], (3.9, 2.7)),
     "partitions": lambda s, a, b: figures.partitions(),
@@ -106,11 +106,11 @@ def test_what_is_drawn_is_what_is_stored(stored, arrays):
 
 def test_an_explorer_offers_only_what_was_trained(stored):
     solved = figures.solutions({"line": problem.gramacy_lee()}, stored)["line"]
-    pieces = figures.answers(solved).children[0]
+    pieces = figures.solution_slider(solved).children[0]
     assert list(pieces.options) == sorted(solved.models)
     few = sweep(problem.gramacy_lee(n=40, width=4), [2, 10], [3], rounds=2)
     line = pictures.stored_solutions(few, problem.gramacy_lee(n=40, width=4))
-    assert list(figures.answers(line).children[0].options) == [2, 10]
+    assert list(figures.solution_slider(line).children[0].options) == [2, 10]
 
 
 def test_at_twenty_pieces_a_client_owns_hills_or_valleys():
