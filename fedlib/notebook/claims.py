@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -14,6 +15,13 @@ from ..files import ROOT
 WORDS = {True: "holds", False: "does not hold", None: "not run"}
 TRIVIAL = "cannot fail"
 TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
+
+
+class Verdict(NamedTuple):
+    """Whether a claim holds in a run's results (None: it cannot be told), and the numbers that say so."""
+
+    holds: bool | None
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 import json
 import os
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import torch
@@ -89,16 +90,24 @@ class Run:
         self.figures: dict[str, str] = {}  # name -> what one sees in it
 
     @classmethod
-    def begin(cls, notebook: str, namespace: Mapping, **allowed) -> "Run":
-        """A run with the parameters of a notebook's cell, checked; a profile that was chosen there brings its values.
+    def begin(cls, study: ModuleType, namespace: Mapping) -> "Run":
+        """A run of a study's notebook with the parameters of its cell, checked; a profile that was chosen there brings
+        its values.
 
-        namespace: globals(). A value that was changed by hand counts more than the profile's. allowed: as of ``check``.
+        study: has ``NOTEBOOK``, ``RULES``, parameter -> what it may be (see ``rules``), and ``check(parameters)``, for
+        what no parameter tells alone. namespace: globals(). A value that was changed by hand counts more than the
+        profile's.
+
+        Raises:
+            ValueError: a parameter that cannot mean anything: what it was, and what was expected.
         """
-        path, p = NOTEBOOKS / f"{notebook}.ipynb", {name: namespace[name] for name in namespace["__annotations__"]}
-        chosen, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
-        p |= {name: value for name, value in chosen.items() if name not in defaults or p[name] == defaults[name]}
-        run = cls(notebook, p["profile"], p)
-        run.check(**allowed)
+        path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
+        p = {name: namespace[name] for name in namespace["__annotations__"]}
+        profile, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
+        p |= {name: value for name, value in profile.items() if name not in defaults or p[name] == defaults[name]}
+        run = cls(study.NOTEBOOK, p["profile"], p)
+        run.check(**study.RULES)
+        study.check(run.parameters)
         return run
 
     @property
@@ -180,10 +189,12 @@ class Run:
         claims.find(id)  # a misspelt id fails here, in its own cell
         self.claims[id] = {"holds": None if holds is None else bool(holds), "why": str(why)}
 
-    def judge(self, verdicts: Mapping[str, tuple[bool | None, object]]) -> None:
-        """Keep and show the verdicts on claims, id -> (holds, why)."""
-        for id, (holds, why) in verdicts.items():
-            self.claim(id, holds, why)
+    def judge(self, judges: Mapping[str, Callable], results: object) -> None:
+        """Keep and show the verdicts on claims; judges: id -> claim(results) -> ``Verdict``, or None where the claim says
+        nothing of these results."""
+        for id, claim in judges.items():
+            if (verdict := claim(results)) is not None:
+                self.claim(id, *verdict)
         self.claims_table()
 
     def claims_table(self) -> None:
