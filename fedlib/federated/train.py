@@ -79,8 +79,8 @@ def train(
     twins = {twin: key for key, others in (also or {}).items() for twin in others}
     test = tests_of(test, [*federations, *twins])
     check_training(
-        net, pool, federations, test, len(federations) + len(twins), constants, rounds, local, evaluate_every, checkpoint,
-        dtype, **work_args,
+        net, pool, federations, test, len(federations) + len(twins), constants, rounds, local, evaluate_every,
+        checkpoint, dtype, **work_args,
     )  # fmt: skip
     rounds, evaluate_every = int(rounds), int(evaluate_every)
     work = prepared(

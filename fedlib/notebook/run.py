@@ -190,8 +190,10 @@ class Run:
         self.claims[id] = {"holds": None if holds is None else bool(holds), "why": str(why)}
 
     def judge(self, judges: Mapping[str, Callable], results: object) -> None:
-        """Keep and show the verdicts on claims; judges: id -> claim(results) -> ``Verdict``, or None where the claim says
-        nothing of these results."""
+        """Keep and show the verdicts on claims.
+
+        judges: id -> claim, (results) -> ``Verdict``, or None where the claim says nothing of these results.
+        """
         for id, claim in judges.items():
             if (verdict := claim(results)) is not None:
                 self.claim(id, *verdict)

@@ -78,7 +78,7 @@ def run(
         optimizer, words = rule.optimizer(of_stack[0]), [[E, share, fraction, evaluations], lrs, of_stack, seeds]
         history = sweep(
             experiment, [level], seeds, ["centralised" if name == CENTRAL else "federated"],
-            settings={"lr": lrs, "server": {knob: rule.server and rule.server(knob) for knob in of_stack}},
+            over={"lr": lrs, "server": {knob: rule.server and rule.server(knob) for knob in of_stack}},
             rounds=max(1, round(share * steps(experiment) / E)), local=experiment.local._replace(updates=E),
             fraction=fraction, optimizer=optimizer, evaluations=evaluations,
             checkpoint=kept(", ".join([name, *(" ".join(map(str, part)) for part in words)])), **train_args,
