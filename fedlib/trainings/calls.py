@@ -39,12 +39,12 @@ RESOLVED = (
 
 
 class Reading(NamedTuple):
-    """What a file has of a call. result: a history, or a dataset; None: nothing. absent: how many of its rows are not
-    there, of how many; why: the first setting in which the stored ones are others."""
+    """What a file has of a task. result: a history, or a dataset; None: nothing. absent: the rows that are not there,
+    of how many; why: the first setting in which the stored ones are others."""
 
     result: Any
-    absent: int
-    rows: int
+    absent: Sequence[Key] = ()
+    rows: int = 1
     why: str = ""
 
 
@@ -116,13 +116,13 @@ class Call(NamedTuple):
         trained = matching(stored, settings)
         wanted = [key for key in keys if key in trained]
         if not wanted:
-            return Reading(None, len(keys), len(keys), why_not(stored, settings))
+            return Reading(None, keys, len(keys), why_not(stored, settings))
         history = gathered([*{id(trained[key]): trained[key] for key in wanted}.values()], wanted)
         if not history.title:  # stored before December 2026
             experiment = self.experiment()
             data = {level: data_of(experiment, level, wanted[0][2]) for level in history.labels("level")}
             history = described(history, experiment, data)
-        absent = len(keys) - len(wanted)
+        absent = [key for key in keys if key not in trained]
         return Reading(history, absent, len(keys), why_not(stored, settings) if absent else "")
 
     def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
@@ -244,12 +244,12 @@ class Computed(NamedTuple):
     def read(self, path: Path) -> Reading:
         """What a file has of it. Unreadable: the file is damaged, or in use."""
         if not path.exists():
-            return Reading(None, 1, 1, "never computed")
+            return Reading(None, [()], why="never computed")
         with reading(path) as tree:
             stored, settings = loaded(tree), renamed(json.loads(tree.attrs["settings"]))
         if other := difference(self.settings(), settings):
-            return Reading(None, 1, 1, f"the stored one has {other}")
-        return Reading(stored, 0, 1)
+            return Reading(None, [()], why=f"the stored one has {other}")
+        return Reading(stored)
 
     def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
         """Compute it where a file has it not (or anew), and keep it."""

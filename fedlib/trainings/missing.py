@@ -36,7 +36,7 @@ def missing(study: ModuleType) -> list[Missing]:
             lacks.append(Missing(name, call, 0, 0, None, str(error)))
             continue
         if absent:
-            lacks.append(Missing(name, call, absent, rows, None if seconds is None else seconds / 3600))
+            lacks.append(Missing(name, call, len(absent), rows, None if seconds is None else seconds / 3600))
     return sorted(lacks, key=lambda lack: float("inf") if lack.core_hours is None else lack.core_hours / lack.absent)
 
 

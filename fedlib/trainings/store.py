@@ -88,7 +88,7 @@ def histories_of(
         if reading.result is not None:
             histories[name] = reading.result
         if reading.absent:
-            rows = f"{reading.absent} of {reading.rows} rows, " * (reading.rows > 1)
+            rows = f"{len(reading.absent)} of {reading.rows} rows, " * (reading.rows > 1)
             absent.append(f"{in_words(name)}: {rows}{reading.why}")
     if absent:
         print("Not there yet, and drawn as absent:", "; ".join(absent))

@@ -14,7 +14,7 @@ from fedlib.federated.partitions import index_rule
 from fedlib.federated.rules import fedprox
 from fedlib.federated.sweep import combinations, errors, models_of, stacks, sweep, whole_levels
 from fedlib.federated.train import train
-from tests.federated.test_experiment import EXACT, POOL, TEST, N, X, drawn, line
+from tests.federated.test_experiment import EXACT, POOL, N, X, drawn, line
 
 RULES = {
     ("FedAvg", 0.0): {},
@@ -76,7 +76,7 @@ def test_a_row_that_diverges_is_named_and_the_others_go_on():
     last = errors(history)[-1].squeeze()
     assert last.sel(lr=1e30).isnull().all() and last.sel(lr=1e-3).notnull().all()
     assert {key[3] for key in history.diverged} == {1e30}
-    with pytest.warns(UserWarning), pytest.raises(FloatingPointError, match="line, level 2.* lower lr"):
+    with pytest.warns(UserWarning), pytest.raises(FloatingPointError, match=r"line, level 2.* lower lr"):
         sweep(line(lr=1e30), [2], [0], ["federated"], over={"optimizer": {"SGD": sgd()}, "rounds": [8, 9]})
     with pytest.warns(UserWarning):
         nothing = sweep(line(lr=1e30, optimizer=sgd()), [2], [0], ["federated"], rounds=8, may_all_diverge=True)
@@ -106,7 +106,7 @@ def test_one_model_of_all_levels_is_trained_once_and_tested_on_each_level_s_own_
 
 
 def test_models_that_stand_twice_go_on_from_a_checkpoint(tmp_path):
-    from fedlib.federated.checkpoints import Checkpoint, OutOfTime  # noqa: PLC0415
+    from fedlib.federated.checkpoints import Checkpoint, OutOfTime
 
     how = dict(rounds=4, evaluations=4, **EXACT)
     whole = sweep(line(), [1, 2, 3], [0], **how)
@@ -157,6 +157,5 @@ def test_who_is_alone_is_shown_by_mean_each_or_best():
         np.testing.assert_array_equal(
             best.sel(kind="best client alone", level=level), clients.sel(level=level, client=k)
         )
-    with pytest.raises(ValueError, match="alone = 'bst'.* did you mean 'best'"):
+    with pytest.raises(ValueError, match=r"alone = 'bst'.* did you mean 'best'"):
         errors(history, alone="bst")
-    assert TEST["u"] is POOL["f"]
