@@ -1,6 +1,7 @@
 """The order of DESIGN section 3: a folder imports only from those above it, and a room no other room."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,11 @@ def late():
 )
 def test_rooms_of_a_paper_are_closed_to_each_other_and_a_problem_is_open_to_those_beyond(package, name, wrong):
     assert trespasses(f"fedlib.papers.{package}", f"fedlib.papers.{name}") == wrong
+
+
+def test_the_map_of_contributing_has_the_floors_in_their_order():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `fedlib/(\w+)` \|", page, re.MULTILINE) == [name for (name,) in FLOORS[1:]]
 
 
 def test_there_are_rooms_and_floors_to_be_checked():

@@ -128,43 +128,6 @@ def test_every_file_has_a_licence_and_every_licence_its_text():
     assert (ROOT / "LICENSE").read_text() == (ROOT / "LICENSES/MIT.txt").read_text()
 
 
-def rooms():
-    """Folders of fedlib in the order of CONTRIBUTING's map; "" is fedlib itself."""
-    return [
-        m or "" for m in re.findall(r"^\| `fedlib(?:/(\w+))?` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
-    ]
-
-
-def imports_of(path):
-    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.level]
-
-
-def test_a_room_imports_only_from_those_above_it():
-    order = rooms()
-    assert set(order) == {"", *(p.parent.name for p in (ROOT / "fedlib").glob("*/__init__.py"))}
-    for path in (ROOT / "fedlib").glob("*/**/*.py"):
-        room, *below = path.relative_to(ROOT / "fedlib").parts
-        for node in [node for node in imports_of(path) if node.level == 1 + len(below)]:
-            other = (node.module or "").split(".")[0]
-            there = other if other in order else ""
-            assert order.index(there) < order.index(room), f"{path} imports {node.module}"
-
-
-def test_rooms_of_a_paper_do_not_import_each_other():
-    """Only what lies beyond the papers takes their experiments."""
-    for path in (ROOT / "fedlib/papers").glob("*/*/*.py"):
-        for node in [node for node in imports_of(path) if node.level in (2, 3)]:
-            names = [node.module.split(".")[0]] if node.module else [of.name for of in node.names]
-            taken = [name for name in names if (path.parents[node.level - 1] / name).is_dir()]
-            assert not taken or path.parts[-3] == "beyond", f"{path} imports {taken}"
-
-
-def test_the_root_imports_no_room():
-    for path in (ROOT / "fedlib").glob("[!_]*.py"):
-        inner = [n.module for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom) and n.level]
-        assert not {(m or "").split(".")[0] for m in inner} & set(rooms()), path
-
-
 def test_the_map_names_modules_that_exist():
     for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines():
         if room := re.match(r"\| `(fedlib[/\w]*)` \|(.*)", line):
