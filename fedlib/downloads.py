@@ -1,4 +1,4 @@
-"""Files from the internet: mirrors tried in turn, verified by SHA-256, kept in a cache, nothing half-written."""
+"""Files from the internet: mirrors tried in turn, verified, kept in a cache, nothing half-written."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pooch
 
-from .files import ROOT, write_atomically
+from .files import ROOT
 
 CACHE = ROOT / "data/cache"
 
@@ -24,52 +24,38 @@ class Unavailable(OSError):
 
 
 def fetch(
-    name: str,
-    urls: Sequence[str] = (),
-    sha256: str | None = None,
-    folder: str | Path | None = None,
-    cache: str | Path = CACHE,
-    blob: str | None = None,
+    name: str, digest: str, urls: Sequence[str] = (), folder: str | Path | None = None, cache: str | Path = CACHE
 ) -> Path:
     """Path of a verified file: from a local folder, else from the cache, else from the first mirror that delivers.
 
     Args:
         name: e.g. "mnist/train-images-idx3-ubyte.gz", below the folder and below the cache.
+        digest: its SHA-256, or its name in git where only that is known, in hexadecimal digits.
         urls: mirrors of the whole file, tried in this order.
-        sha256: of the file. None: the sum of its first use is recorded in the cache and verified afterwards.
         folder: where the file is (or only its last part); nothing else is tried then. Without it, the folder that
             the environment variable FEDLIB_DATA names is looked into, if it has the file.
-        blob: the file's name in git, where only that is known; verified before the sum is recorded.
 
     Raises:
         FileNotFoundError: ``folder`` does not have the file.
-        ValueError: a file is damaged, or not the one that was recorded.
+        ValueError: the file is damaged, or another one.
         Unavailable: no mirror delivered it.
     """
-    cache = Path(cache)
-    kept, record = cache / name, cache / f"{name}.sha256"
-    expected = sha256 or (record.read_text(encoding="utf-8").strip() if record.exists() else None)
-    local = find(name, folder)
-    if local or kept.exists():
-        path = local or kept
-        hint = "" if local else " (it is fetched again then)"
-        verify(path, expected, f"replace or remove it{hint}")
-    else:
-        path = download(kept, urls, expected)
-    if expected is None:
-        verify_blob(path, blob)
-        write_atomically(record, pooch.file_hash(str(path)) + "\n")
+    path = find(name, folder) or Path(cache) / name
+    if not path.exists():
+        return download(path, urls, digest)
+    if wrong := difference(path, digest):
+        raise ValueError(f"{path} is {wrong}; replace or remove it (what is in {Path(cache).name} is fetched again)")
     return path
 
 
 def find(name: str, folder: str | Path | None) -> Path | None:
     """The file in ``folder`` or, without one, in the folder that FEDLIB_DATA names."""
-    given = folder or os.environ.get(LOCAL)
-    if not given:
+    place = folder or os.environ.get(LOCAL)
+    if not place:
         return None
-    if not folder and not Path(given).is_dir():
-        raise FileNotFoundError(f"{LOCAL} = {given!r} is no folder; name one that has {name}, or unset {LOCAL}")
-    for path in (Path(given) / name, Path(given) / Path(name).name):
+    if not folder and not Path(place).is_dir():
+        raise FileNotFoundError(f"{LOCAL} = {place!r} is no folder; name one that has {name}, or unset {LOCAL}")
+    for path in (Path(place) / name, Path(place) / Path(name).name):
         if path.is_file():
             return path
     if folder:
@@ -77,36 +63,32 @@ def find(name: str, folder: str | Path | None) -> Path | None:
     return None
 
 
-def verify(path: Path, expected: str | None, hint: str) -> None:
-    """Raise ValueError unless the file has the expected SHA-256."""
-    if expected and (found := pooch.file_hash(str(path))) != expected:
-        raise ValueError(
-            f"{path} is damaged or another file: SHA-256 {found[:12]}... of {path.stat().st_size} bytes, expected "
-            f"{expected[:12]}...; {hint}"
-        )
+def difference(path: Path, digest: str) -> str:
+    """What is wrong with a file; empty where it has the digest."""
+    size = path.stat().st_size
+    if len(digest) == 64:
+        kind, value = "SHA-256", pooch.file_hash(str(path))
+    else:
+        kind, value = "name in git", hashlib.sha1(b"blob %d\0" % size + path.read_bytes()).hexdigest()
+    if value == digest:
+        return ""
+    return f"damaged or another file: its {kind} is {value[:12]}... ({size} bytes), expected {digest[:12]}..."
 
 
-def verify_blob(path: Path, expected: str | None) -> None:
-    """Raise ValueError unless the file is the one that git knows under this name (SHA-1 of "blob <size>\\0" and it)."""
-    content = path.read_bytes()
-    found = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    if expected and found != expected:
-        raise ValueError(
-            f"{path} is damaged or another file: git names it {found[:12]}..., expected {expected[:12]}...; remove it"
-        )
-
-
-def download(path: Path, urls: Sequence[str], expected: str | None) -> Path:
+def download(path: Path, urls: Sequence[str], digest: str) -> Path:
     """Fetch to a temporary name, verify, rename: pooch does that; here are the mirrors and one clear error."""
     from requests.exceptions import RequestException  # takes half a second, and the file is nearly always there
+
+    def verified(url: str, partial: str, pup) -> None:
+        pooch.HTTPDownloader(timeout=TIMEOUT)(url, partial, pup)
+        if wrong := difference(Path(partial), digest):
+            raise ValueError(wrong)
 
     failures = []
     for url in urls:
         try:
-            client = pooch.HTTPDownloader(timeout=TIMEOUT)
-            pooch.retrieve(url, expected and f"sha256:{expected}", path.name, path.parent, downloader=client)
-            return path
-        except (RequestException, ValueError, OSError) as error:  # offline, 404, cut off; wrong sum; disk full
+            return Path(pooch.retrieve(url, None, path.name, path.parent, downloader=verified))
+        except (RequestException, ValueError, OSError) as error:  # offline, 404, cut off; another file; disk full
             failures.append(f"{url}: {type(error).__name__}: {str(error).splitlines()[0][:200]}")
     raise Unavailable(
         f"{path.name} could not be fetched from {len(urls)} mirror{'s' * (len(urls) != 1)}; put the file into a folder "

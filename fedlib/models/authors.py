@@ -51,7 +51,7 @@ def load_authors(section: str, folder: str | Path | None = None) -> tuple[Coded,
     """
     source = SOURCES[section]
     try:
-        path = fetch(f"fedstnn/{source.file}", sha256=source.sha256, folder=folder)
+        path = fetch(f"fedstnn/{source.file}", source.sha256, folder=folder)
     except Unavailable:
         return None
     net = Coded(*source.widths, domain=source.domain)

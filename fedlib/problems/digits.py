@@ -60,7 +60,7 @@ def mnist(folder: str | Path | None = None, cache: str | Path = CACHE) -> dict[s
         folder: where the four official .gz files are; without it FEDLIB_DATA (or FEDLIB_DATA/mnist), then the cache,
             then the mirrors are looked through (see ``downloads.fetch``, which names the errors).
     """
-    paths = [fetch(f"mnist/{name}", [m + name for m in MIRRORS], s, folder, cache) for name, s in FILES.items()]
+    paths = [fetch(f"mnist/{name}", s, [m + name for m in MIRRORS], folder, cache) for name, s in FILES.items()]
     train_x, train_y, test_x, test_y = (read_idx(path) for path in paths)
     return {
         split: (torch.as_tensor(x).flatten(1) / 255, torch.as_tensor(y).long())

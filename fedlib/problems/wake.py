@@ -63,7 +63,7 @@ def cylinder_wake(source: str | Path = "embedded", t_end: float = 1.0) -> Wake:
     if source == "embedded":
         path = EMBEDDED
     elif source == "raissi":
-        path = fetch(RAISSI, MIRRORS, blob=BLOB)
+        path = fetch(RAISSI, BLOB, MIRRORS)
     else:
         path = Path(source)
         here = [path / name for name in (RAISSI, EMBEDDED.name)] if path.is_dir() else [path]
