@@ -11,7 +11,7 @@ from nbformat.v4 import new_markdown_cell
 from ..notebook import pages
 from ..trainings.profiles import FIGURES, folder_of
 
-MOVES = re.compile(r"live\.show\(|explorer\(|widgets\.panel\(")
+MOVES = re.compile(r"live\.show\(|explorer\(|panel\.parameters\(")
 """What cells call that only a kernel can move."""
 
 PIECES = {
