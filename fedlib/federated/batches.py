@@ -161,7 +161,7 @@ def each_batch(pool, segment: Segment):
 
 
 def segments_of(pool, federations, members, steps, r, local, dtype):
-    """Mini-batches of all local steps of some clients, as segments. members: as in ``full_batch``; ``steps`` [n] fall."""
+    """Mini-batches of all local steps of some clients, as segments. members: see ``full_batch``; ``steps`` [n] fall."""
     points = []
     for f, k in members:
         shard = np.asarray(federations[f].shards[k], int)

@@ -394,7 +394,7 @@ def with_room(values: Sequence[Tensor] | Tensor, rounds: int) -> Tensor:
 
 
 def filled(theta, state, lr, segment: Segment, rows: int) -> tuple:
-    """With so many rows, copies of the first, and a ``rounder`` number of points, of weight 0: few shapes to compile."""
+    """With so many rows, copies of the first, and a ``rounder`` number of points, of weight 0: few shapes."""
     B = (segment.fixed or segment.drawn)["w"].shape[-1]
     points = rounder(B)
 
