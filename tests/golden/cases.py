@@ -19,6 +19,7 @@ from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
+from fedlib.federated.schedules import Drop
 from fedlib.files import ROOT
 from fedlib.live.watched import watched_experiment
 from fedlib.machines.local import in_one_process
@@ -292,7 +293,7 @@ def observed(n: int) -> dict:
 
 def wake(n: int, *chosen, kind="centralised", fields=True) -> dict:
     """Notebook 06: the flow; its rate drops in round 1."""
-    drops = dict(lr=0.015, decay=lambda r: 1.0 if r < 1 else 0.1)
+    drops = dict(lr=0.015, decay=Drop(1, 0.1))
     made = flow_study.federations({0: observed(60)}, n, *chosen, kind=kind, **drops)
     args = flow_study.experiment(cylinder_wake(), (3, 10, 10, 3), (12, 6, 4), *made, stride=10, fields=fields)
     return args | {"local": Local(2), "init": glorot_uniform}

@@ -13,6 +13,7 @@ from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import dirichlet
+from fedlib.federated.schedules import Decay
 from fedlib.federated.stack import as_dict, draw_parameters, stack
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
@@ -61,7 +62,7 @@ def dro(net, pool, shards, eta_1=0.3, lam=0.1, p=2.0, loss=classification, decay
     ).theta  # fmt: skip
 
 
-@pytest.mark.parametrize("noise, decay", [(None, 1.0), ((6,), lambda r: 1 / (1 + r))])
+@pytest.mark.parametrize("noise, decay", [(None, 1.0), ((6,), Decay(1))])
 def test_engine_equals_the_plain_loop(classes, noise, decay):
     net, pool, shards = classes
     theta = dro(net, pool, shards, noise=noise, decay=decay)

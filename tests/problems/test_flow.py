@@ -8,6 +8,7 @@ from fedlib.federated import reference
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import equal, isolated
+from fedlib.federated.schedules import Drop
 from fedlib.federated.stack import as_dict, draw_parameters, load, stack
 from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
@@ -123,7 +124,7 @@ def test_coefficients_are_parameters_that_start_at_zero_and_are_averaged():
         torch.testing.assert_close(c, (p[:, None] * own).sum(0), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("decay", [1.0, lambda r: 1.0 if r < 3 else 0.1])
+@pytest.mark.parametrize("decay", [1.0, Drop(3, 0.1)])
 def test_engine_equals_the_plain_loop_with_coefficients(decay):
     pool = pool_of()
     fed = Federation(flow.slabs(pool["x"], 6), lr=0.01, decay=decay, seed=2)

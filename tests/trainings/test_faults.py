@@ -9,7 +9,6 @@ import sys
 import time
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 import h5py
 import numpy as np
@@ -23,6 +22,7 @@ from fedlib.federated.batches import Local
 from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import fedadam, scaffold
+from fedlib.federated.schedules import Decay, Drop
 from fedlib.files import ROOT, Unreadable
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.trainings import as_json, calls, files, missing, store
@@ -307,19 +307,9 @@ def test_settings_that_could_not_be_read_again_are_refused_before_training(path,
         CALL._replace(changes=CALL.changes | changes).fill(path, **EAGER)
 
 
-class Drop(NamedTuple):
-    """A schedule that can be written down: lr falls by a factor after some rounds."""
-
-    after: int
-    factor: float = 0.1
-
-    def __call__(self, r: int) -> float:
-        return 1.0 if r < self.after else self.factor
-
-
 VALUES = [
     *(1, 1.5, True, None, "text", "wave.csv", "a.b", "os.path", float("inf"), [1, [2.0, "x.y"]], nn.Tanh, mlp),
-    *({"a": 1, "b": ["c.d"]}, Drop(3)),
+    *({"a": 1, "b": ["c.d"]}, Drop(3, 0.1), Decay(0.5)),
 ]
 
 

@@ -29,6 +29,7 @@ from ....numerics.metrics import percent, relative_l2
 from ....numerics.solutions import pendulum
 from ....numerics.solvers import hermite
 from ....numerics.spaces import gaussian_kernel, grf
+from ....numerics.tabulated import tabulated
 from ....streams import stream, torch_stream
 from ....trainings.store import TIMED, Call, Computed, Tolerance
 from ...fedsciml.forward import problem as forward
@@ -87,30 +88,32 @@ def in_one_round(
     gcv, error_of_all [m, scale, seed]: of all features that were tried, at the first level. m, scale: attributes, those
     with the least median of gcv. error (%), bytes that a client sends, seconds [level, seed]: with them.
     """
-    tried = np.empty((2, len(features), len(scales), len(seeds)))
-    for i, j, k in np.ndindex(tried.shape[1:]):
-        experiment = with_sines(name, features[i], scales[j], seeds[k])
+
+    def one_try(m: int, scale: float, seed: int) -> dict:
+        experiment = with_sines(name, m, scale, seed)
         data = data_of(experiment, levels[0])
         solution = sums.one_round(experiment, data, start(experiment))
-        tried[:, i, j, k] = solution.gcv, error(experiment, solution.step, data.test)
-    i, j = np.unravel_index(np.median(tried[0], -1).argmin(), tried.shape[1:3])
-    found = np.empty((3, len(levels), len(seeds)))
-    for a, level in enumerate(levels):
-        for b, seed in enumerate(seeds):
-            experiment = with_sines(name, features[i], scales[j], seed)
-            data, began = data_of(experiment, level), time.process_time()
-            messages = [sums.statistics(experiment, points, start(experiment)) for points in sums.parts(data)]
-            solution = sums.solve(sums.added(messages))
-            seconds = time.process_time() - began
-            size = np.mean([message.bytes for message in messages])
-            found[:, a, b] = error(experiment, solution.step, data.test), size, seconds
-    grid, at = ("m", "scale", "seed"), ("level", "seed")
-    return xarray.Dataset(
-        {"gcv": (grid, tried[0]), "error_of_all": (grid, tried[1])}
-        | {what: (at, values) for what, values in zip(("error", "bytes", "seconds"), found, strict=True)},
-        {"m": [*features], "scale": [*scales], "seed": [*seeds], "level": [*levels]},
-        {"chosen_m": int(features[i]), "chosen_scale": float(scales[j])},
-    )
+        return {"gcv": solution.gcv, "error_of_all": error(experiment, solution.step, data.test)}
+
+    tried = tabulated(one_try, m=features, scale=scales, seed=seeds)
+    i, j = np.unravel_index(np.median(tried.gcv, -1).argmin(), tried.gcv.shape[:2])
+
+    def once(level: int, seed: int) -> dict:
+        experiment = with_sines(name, features[i], scales[j], seed)
+        solution, costs = timed_round(experiment, data := data_of(experiment, level))
+        return {"error": error(experiment, solution.step, data.test), **costs}
+
+    chosen = {"chosen_m": int(features[i]), "chosen_scale": float(scales[j])}
+    return tried.merge(tabulated(once, level=levels, seed=seeds)).assign_attrs(chosen)
+
+
+def timed_round(experiment: Experiment, data: Data) -> tuple[sums.Solution, dict]:
+    """What one round of sums gives, with the bytes that a client sends, a mean, and the CPU's seconds."""
+    began = time.process_time()
+    messages = [sums.statistics(experiment, points, start(experiment)) for points in sums.parts(data)]
+    solution = sums.solve(sums.added(messages))
+    seconds = time.process_time() - began
+    return solution, {"bytes": np.mean([message.bytes for message in messages]), "seconds": seconds}
 
 
 def bytes_of_all(name: str, level: int, tried: xarray.Dataset) -> float:
@@ -129,20 +132,19 @@ def by_gauss_newton(name: str, levels: Sequence[int], seeds: Sequence[int], roun
     """The network of notebook 05 itself, by Levenberg-Marquardt; error (%) and bytes so far of a client, all
     [round, level, seed]."""
     experiment = EQUATIONS[name]()
-    found = np.empty((2, rounds, len(levels), len(seeds)))
-    for b, seed in enumerate(seeds):
+
+    def iterated(level: int, seed: int) -> dict:
         theta = draw_parameters(experiment.net, experiment.init, torch_stream(seed, "init")).double()
-        for a, level in enumerate(levels):
-            data = data_of(experiment, level)
-            iterates = sums.gauss_newton(experiment, data, theta, rounds)
-            ended = (0, rounds - len(iterates.loss))  # what has converged stays, and nobody sends more
-            found[0, :, a, b] = np.pad([error(experiment, of, data.test) for of in iterates.theta], ended, "edge")
-            found[1, :, a, b] = np.pad(np.array(iterates.bytes) / len(data.owners), ended, "edge")
-    at = ("round", "level", "seed")
-    return xarray.Dataset(
-        {"error": (at, found[0]), "bytes": (at, found[1])},
-        {"round": 1 + np.arange(rounds), "level": [*levels], "seed": [*seeds]},
-    )
+        data = data_of(experiment, level)
+        iterates = sums.gauss_newton(experiment, data, theta, rounds)
+        errors = [error(experiment, model, data.test) for model in iterates.theta]
+        ended = (0, rounds - len(errors))  # what has converged stays, and nobody sends more
+        sent = np.array(iterates.bytes) / len(data.owners)
+        both = {"error": errors, "bytes": sent}
+        return {what: ("round", np.pad(values, ended, "edge")) for what, values in both.items()}
+
+    table = tabulated(iterated, level=levels, seed=seeds).assign_coords(round=1 + np.arange(rounds))
+    return table.transpose("round", "level", "seed")
 
 
 def after_fedavg(name: str, levels: Sequence[int], seeds: Sequence[int]) -> xarray.Dataset:
@@ -150,14 +152,14 @@ def after_fedavg(name: str, levels: Sequence[int], seeds: Sequence[int]) -> xarr
     from ... import stored  # it imports all rooms
 
     history, experiment = stored(forward.NOTEBOOK, name), EQUATIONS[name]()
-    found = np.empty((2, len(levels), len(seeds)))
-    for a, level in enumerate(levels):
+
+    def both(level: int, seed: int) -> dict:
         data = data_of(experiment, level)
-        for b, seed in enumerate(seeds):
-            (model,) = models_of(history, "federated", level, seed)
-            found[:, a, b] = error(experiment, model.double(), data.test), error_of_head(experiment, data, model)
-    at = ("level", "seed")
-    return xarray.Dataset({"before": (at, found[0]), "after": (at, found[1])}, {"level": [*levels], "seed": [*seeds]})
+        (model,) = models_of(history, "federated", level, seed)
+        before = error(experiment, model.double(), data.test)
+        return {"before": before, "after": error_of_head(experiment, data, model)}
+
+    return tabulated(both, level=levels, seed=seeds)
 
 
 def error_of_head(experiment: Experiment, data: Data, model: Tensor) -> float:
@@ -211,27 +213,24 @@ def allen_cahn_in_windows(
     error (%), gcv, rounds in all, bytes that a client sends, seconds [waves, degree]: of all features that were tried.
     gcv: n r^T r / (n - P)^2 at the end, its mean over windows; infinite where there are as many features as points.
     """
-    found = np.full((5, len(waves), len(degrees)), np.inf)
-    for i, j in np.ndindex(found.shape[1:]):
-        before, began = torch.zeros(waves[i], dtype=torch.float64), time.process_time()
-        score, rounds, size, said, truth = [], 0, 0, [], []
-        edges = np.linspace(0, 1, windows + 1)
-        for a, b in pairwise(edges.tolist()):
-            experiment, data = window(lines, times, level, a, b, waves[i], degrees[j], before)
+
+    def marched(waves: int, degree: int) -> dict:
+        before, began = torch.zeros(waves, dtype=torch.float64), time.process_time()
+        score, rounds, size, answer, truth = [], 0.0, 0.0, [], []
+        for a, b in pairwise(np.linspace(0, 1, windows + 1).tolist()):
+            experiment, data = window(lines, times, level, a, b, waves, degree, before)
             iterates = sums.gauss_newton(experiment, data, start(experiment), most, damping=1e-8, least=1e-3)
             theta, n = iterates.theta[-1], len(data.pool["x"])
             score.append(n * iterates.loss[-1] / (n - len(theta)) ** 2 if n > len(theta) else np.inf)
             rounds, size = rounds + len(iterates.loss), size + iterates.bytes[-1] / len(data.owners)
-            said.append(answers(experiment, theta, data.test))
+            answer.append(answers(experiment, theta, data.test))
             truth.append(data.test["u"].double().numpy())
-            before = before + (b - a) * theta.reshape(waves[i], degrees[j]).sum(1)  # T_k(b) = 1
-        e = percent(np.concatenate(said), np.concatenate(truth))
-        found[:, i, j] = e, np.mean(score), rounds, size, time.process_time() - began
-    names = ("error", "gcv", "rounds", "bytes", "seconds")
-    return xarray.Dataset(
-        {name: (("waves", "degree"), values) for name, values in zip(names, found, strict=True)},
-        {"waves": [*waves], "degree": [*degrees]},
-    )
+            before = before + (b - a) * theta.reshape(waves, degree).sum(1)  # T_k(b) = 1
+        e = percent(np.concatenate(answer), np.concatenate(truth))
+        seconds = time.process_time() - began
+        return {"error": e, "gcv": np.mean(score), "rounds": rounds, "bytes": size, "seconds": seconds}
+
+    return tabulated(marched, waves=waves, degree=degrees)
 
 
 # the pendulum's operator: a linear map
@@ -284,22 +283,15 @@ def pendulum_in_one_round(
     seeds: Sequence[int], triplets: int, inputs: Sequence[int], degrees: Sequence[int], clients: int = 20
 ) -> xarray.Dataset:
     """The pendulum's operator; gcv, error, unseen (%), bytes, seconds [inputs, degree, seed] of all that were tried."""
-    found = np.empty((5, len(inputs), len(degrees), len(seeds)))
-    for i, j, k in np.ndindex(found.shape[1:]):
-        experiment = linear_pendulum(inputs[i], degrees[j], triplets)
-        data, began = data_of(experiment, clients, seeds[k]), time.process_time()
-        messages = [sums.statistics(experiment, points, start(experiment)) for points in sums.parts(data)]
-        solution = sums.solve(sums.added(messages))
-        seconds = time.process_time() - began
+
+    def once(inputs: int, degree: int, seed: int) -> dict:
+        experiment = linear_pendulum(inputs, degree, triplets)
+        solution, costs = timed_round(experiment, data := data_of(experiment, clients, seed))
         with torch.no_grad():
             errors = experiment.evaluate(sums.predicting(experiment, solution.step), data.test)
-        size = np.mean([message.bytes for message in messages])
-        found[:, i, j, k] = solution.gcv, float(errors["error"]), float(errors["unseen"]), size, seconds
-    names, at = ("gcv", "error", "unseen", "bytes", "seconds"), ("inputs", "degree", "seed")
-    return xarray.Dataset(
-        {name: (at, values) for name, values in zip(names, found, strict=True)},
-        {"inputs": [*inputs], "degree": [*degrees], "seed": [*seeds]},
-    )
+        return {"gcv": solution.gcv, **{name: float(e) for name, e in errors.items()}, **costs}
+
+    return tabulated(once, inputs=inputs, degree=degrees, seed=seeds)
 
 
 # error bars
@@ -337,28 +329,24 @@ def error_bars(
     tried = [np.median([solve(noisy(*case, clients, seed), seed).gcv for seed in seeds]) for case in grid]
     m, scale = grid[int(np.argmin(tried))]
     x = 2 * np.pi * np.arange(500) / 500
-    at, f = torch.as_tensor(x[:, None]), np.sin(x)
+    places, f = torch.as_tensor(x[:, None]), np.sin(x)
     tenth = (10 * np.arange(clients)) // clients
-    mean, spread, coverage, noise = [], [], [], []
-    for seed in seeds:
+
+    def bars(seed: int) -> dict:
         experiment = noisy(m, scale, clients, seed)
         solution = solve(experiment, seed)
-        rows = sums.rows(experiment, {"x": at, "y": torch.zeros(len(x)).double()}, start(experiment))
-        mean.append((rows[:, :-1] @ solution.step).numpy())
-        spread.append(solution.spread(rows[:, :-1]).numpy())
-        std = (solution.noise**2 + spread[-1] ** 2) ** 0.5
-        noise.append(solution.noise)
-        off = mean[-1] - f
+        rows = sums.rows(experiment, {"x": places, "y": torch.zeros(len(x)).double()}, start(experiment))[:, :-1]
+        mean, spread = (rows @ solution.step).numpy(), solution.spread(rows).numpy()
+        off, std = mean - f, (solution.noise**2 + spread**2) ** 0.5
         covered = ndtr((off + 2 * std) / sigma) - ndtr((off - 2 * std) / sigma)
-        coverage.append(covered.reshape(10, -1).mean(1)[tenth])
-    inside = np.mean(np.abs(np.array(mean) - f) < 2 * np.array(spread), 1)
-    return xarray.Dataset(
-        {"mean": (("seed", "x"), mean), "spread": (("seed", "x"), spread), "noise": ("seed", noise)}
-        | {"coverage": (("seed", "client"), coverage), "inside": ("seed", inside)}
-        | {"rmse": ("seed", np.sqrt(np.mean((np.array(mean) - f) ** 2, 1)))},
-        {"seed": [*seeds], "x": x},
-        {"chosen_m": int(m), "chosen_scale": float(scale)},
-    )
+        return {
+            "mean": ("x", mean), "spread": ("x", spread), "noise": solution.noise,
+            "coverage": ("client", covered.reshape(10, -1).mean(1)[tenth]), "inside": np.mean(np.abs(off) < 2 * spread),
+            "rmse": np.sqrt(np.mean(off**2)),
+        }  # fmt: skip
+
+    chosen = {"chosen_m": int(m), "chosen_scale": float(scale)}
+    return tabulated(bars, seed=seeds).assign_coords(x=x).assign_attrs(chosen)
 
 
 # what sums tell
@@ -383,30 +371,29 @@ def points_of_sums(
     sums of "one client", of the "total", and of a "total, random": as many points at random places.
     error (%) of the solution, products: independent ones of the features [m, seed]. size: of the attack's grid.
     """
-    off, least = np.empty((2, 3, len(features), len(seeds))), np.empty((2, len(features), len(seeds)))
-    grid = np.linspace(0, np.pi, size)
-    for i, k in np.ndindex(least.shape[1:]):
-        experiment = with_sines("poisson", features[i], scale, seeds[k])
-        data, zero = data_of(experiment, level), start(experiment)
+    grid, data = np.linspace(0, np.pi, size), data_of(forward.poisson(), level)
+    x = data.pool["x"][:, 0].double().numpy()
 
-        def curve(x: np.ndarray, experiment: Experiment = experiment, zero: Tensor = zero) -> np.ndarray:
+    def attacked(m: int, seed: int) -> dict:
+        experiment = with_sines("poisson", m, scale, seed)
+        zero = start(experiment)
+
+        def curve(x: np.ndarray) -> np.ndarray:
             return sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()
 
-        x = data.pool["x"][:, 0].double().numpy()
-        random = stream(seeds[k], "random points").uniform(0, np.pi, len(x))
-        for which, points in enumerate((x[data.owners[0]], x, random)):
+        off = []
+        for points in (x[data.owners[0]], x, stream(seed, "random points").uniform(0, np.pi, len(x))):
             J = curve(np.sort(points))
-            distance = np.abs(points_behind(J.T @ J, len(J), curve, grid) - np.sort(points))
-            off[:, which, i, k] = distance.max(), np.median(distance)
+            off.append(np.abs(points_behind(J.T @ J, len(J), curve, grid) - np.sort(points)))
         solution = sums.one_round(experiment, data, zero)
-        least[:, i, k] = error(experiment, solution.step, data.test), independent_products(curve, grid)
-    axes = ("m", "seed")
-    return xarray.Dataset(
-        {name: (("sums", *axes), values) for name, values in zip(("off", "middle"), off, strict=True)}
-        | {"error": (axes, least[0]), "products": (axes, least[1].astype(int))},
-        {"sums": ["one client", "total", "total, random"], "m": [*features], "seed": [*seeds]},
-        {"points": [len(data.owners[0]), len(x), len(x)]},
-    )
+        return {
+            "off": ("sums", [distance.max() for distance in off]), "middle": ("sums", [*map(np.median, off)]),
+            "error": error(experiment, solution.step, data.test), "products": independent_products(curve, grid),
+        }  # fmt: skip
+
+    table = tabulated(attacked, m=features, seed=seeds).transpose("sums", "m", "seed")
+    table = table.assign_coords(sums=["one client", "total", "total, random"])
+    return table.assign_attrs(points=[len(data.owners[0]), len(x), len(x)])
 
 
 # whoever owns what
@@ -431,16 +418,18 @@ def linear_problems(features: Mapping[str, Sequence], triplets: int) -> dict[str
 def whoever_owns_what(number: int, features: Mapping[str, Sequence], triplets: int = 2000) -> xarray.Dataset:
     """How far the answers of one round are from the centralised ones, relative to their norm [problem, partition]."""
     cases = linear_problems(features, triplets)
-    gaps = np.empty((len(cases), number))
-    for i, (experiment, data) in enumerate(cases.values()):
+
+    def gaps(problem: str) -> dict:
+        experiment, data = cases[problem]
         everything = sums.rows(experiment, data.pool, start(experiment))
         J, whole = everything[:, :-1], data._replace(owners=[np.arange(len(everything))])
         centralised = sums.one_round(experiment, whole, start(experiment))
-        truth, rng = J @ centralised.step, stream(0, "partitions", i)
-        for k in range(number):
-            of = sums.one_round(experiment, random_owners(data, rng), start(experiment), centralised.ridge)
-            gaps[i, k] = float((J @ of.step - truth).norm() / truth.norm())
-    return xarray.Dataset({"gap": (("problem", "partition"), gaps)}, {"problem": [*cases]})
+        truth, rng = J @ centralised.step, stream(0, "partitions", [*cases].index(problem))
+        dealt = (random_owners(data, rng) for _ in range(number))
+        steps = [sums.one_round(experiment, owned, start(experiment), centralised.ridge).step for owned in dealt]
+        return {"gap": ("partition", [float((J @ step - truth).norm() / truth.norm()) for step in steps])}
+
+    return tabulated(gaps, problem=[*cases])
 
 
 def begin(namespace: Mapping) -> Run:

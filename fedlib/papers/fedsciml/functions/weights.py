@@ -14,6 +14,7 @@ from ....federated.train import train
 from ....live.watched import watched_rounds
 from ....models.networks import mlp
 from ....numerics.heterogeneity import divergence_bound
+from ....numerics.tabulated import tabulated
 
 
 def recording(optimizer: Optimizer, norms: list[float]) -> Optimizer:
@@ -38,15 +39,11 @@ def theorem(
         distance |theta_fed - theta_central| [E, rounds, level]; bound 2 eta M E l [E, rounds], M the largest norm of a
         gradient on the way.
     """
-    measured = [[apart(make(n=n), levels, E, l, lr) for l in rounds] for E in steps]
-    distance, bound = (np.array([[of[i] for of in row] for row in measured]) for i in (0, 1))
-    return xarray.Dataset(
-        {"distance": (("E", "rounds", "level"), distance), "bound": (("E", "rounds"), bound)},
-        {"E": list(steps), "rounds": list(rounds), "level": list(levels)},
-    )
+    table = tabulated(lambda E, rounds: apart(make(n=n), levels, E, rounds, lr), E=steps, rounds=rounds)
+    return table.assign_coords(level=list(levels))
 
 
-def apart(line: Experiment, levels: Sequence[int], E: int, rounds: int, lr: float) -> tuple[list[float], float]:
+def apart(line: Experiment, levels: Sequence[int], E: int, rounds: int, lr: float) -> dict:
     """Distances after l rounds of E steps, a level each, and the bound."""
     norms: list[float] = []
     line = line._replace(net=mlp((1, 20, 20, 1), nn.Tanh), local=Local(E), lr=lr, optimizer=recording(sgd(), norms))
@@ -59,7 +56,7 @@ def apart(line: Experiment, levels: Sequence[int], E: int, rounds: int, lr: floa
     )  # fmt: skip
     central = history.model("centralised")
     distances = [float((history.model(level) - central).norm()) for level in levels]
-    return distances, divergence_bound(lr, max(norms), E, rounds)
+    return {"distance": ("level", distances), "bound": divergence_bound(lr, max(norms), E, rounds)}
 
 
 def spread_rounds(rounds: int, n: int = 60) -> list[int]:
