@@ -61,10 +61,11 @@ def save(checkpoint: Checkpoint, state, history) -> None:
         OutOfTime: no further round may begin.
     """
     metrics = {name: torch.from_numpy(values) for name, values in history.metrics.items()}
-    who, losses = zip(*history.worked, strict=True)
-    counts = {"clients": [len(some) for some in who], "rounds in a row": [len(some) for some in losses]}
-    who, losses = (torch.from_numpy(np.concatenate(some)) for some in (who, [x for some in losses for x in some]))
-    past = counts | {"shape": history.shape, "who": who, "losses": losses, "rounds": history.rounds, "metrics": metrics}
+    clients, losses = zip(*history.worked, strict=True)
+    counts = {"clients": [len(some) for some in clients], "rounds in a row": [len(some) for some in losses]}
+    clients, losses = (torch.from_numpy(np.concatenate(s)) for s in (clients, [x for some in losses for x in some]))
+    past = counts | {"shape": history.shape, "who": clients, "losses": losses}
+    past |= {"rounds": history.rounds, "metrics": metrics}
     past |= {"spent": spent(checkpoint).tolist(), "backend": history.backend}
     torch.save({"key": checkpoint.key, "state": tuple(state), **past}, content := BytesIO())
     write_atomically(checkpoint.path, content.getvalue())  # torch itself would hide that a disk is full
@@ -108,10 +109,10 @@ def load(checkpoint: Checkpoint, device: str, history, due: Collection[int]) -> 
         raise ValueError(
             f"{path} was evaluated after rounds {kept['rounds']}, this training is after {expected}; {hint}"
         )
-    clients, rounds = (np.array(kept[name]) for name in ("clients", "rounds in a row"))
-    who = np.split(kept["who"].cpu().numpy(), np.cumsum(clients)[:-1])
-    losses = np.split(kept["losses"].cpu().numpy(), np.cumsum(clients * rounds)[:-1])
-    history.worked = [(w, [*x.reshape(n, -1)]) for w, x, n in zip(who, losses, rounds, strict=True)]
+    counts, rounds = (np.array(kept[name]) for name in ("clients", "rounds in a row"))
+    clients = np.split(kept["who"].cpu().numpy(), np.cumsum(counts)[:-1])
+    losses = np.split(kept["losses"].cpu().numpy(), np.cumsum(counts * rounds)[:-1])
+    history.worked = [(w, [*x.reshape(n, -1)]) for w, x, n in zip(clients, losses, rounds, strict=True)]
     history.rounds, history.backend = kept["rounds"], kept["backend"]
     history.metrics = {name: values.cpu().numpy() for name, values in kept["metrics"].items()}
     return kept["state"]

@@ -86,7 +86,7 @@ class Experiment(NamedTuple):
 def weighted_mean_square(residuals: Callable) -> Callable:
     """The loss sum_i w_i |r_i|^2 of residuals (predict, batch) -> [B, c]; ValueError where they have another shape."""
 
-    def of_points(predict, batch):
+    def checked(predict, batch):
         r, B = residuals(predict, batch), len(batch["w"])
         if not (isinstance(r, Tensor) and r.dim() == 2 and len(r) == B):
             shape = f"shape {list(r.shape)}" if isinstance(r, Tensor) else type(r).__name__
@@ -97,17 +97,17 @@ def weighted_mean_square(residuals: Callable) -> Callable:
         return r
 
     def loss(predict, batch):
-        return (batch["w"][:, None] * of_points(predict, batch) ** 2).sum()
+        return (batch["w"][:, None] * checked(predict, batch) ** 2).sum()
 
-    loss.residuals = of_points  # where they are pointwise, XLA may take them slice by slice
+    loss.residuals = checked  # where they are pointwise, XLA may take them slice by slice
     return loss
 
 
 def train_arguments(experiment: Experiment) -> dict:
     """Those arguments of ``train`` and ``play`` that do not depend on who talks to whom."""
     if (experiment.residuals is None) == (experiment.loss is None):
-        given = "neither" if experiment.loss is None else "both"
-        raise ValueError(f"{experiment.name} has {given} of residuals and loss; expected one of them")
+        which = "neither" if experiment.loss is None else "both"
+        raise ValueError(f"{experiment.name} has {which} of residuals and loss; expected one of them")
     names = "net", "local", "constants", "optimizer", "reset_moments", "noise", "personal"
     return {name: getattr(experiment, name) for name in names} | {
         "constants": {**experiment.constants},
@@ -188,8 +188,8 @@ def federation(
 
     Who is alone has no server, and nobody to wait for: server and fraction are those of federations only.
     """
-    own = {name: getattr(experiment, name) for name in ("lr", "decay", "common_init", "name")}
-    settings = own | {"seed": seed} | settings
+    shared = {name: getattr(experiment, name) for name in ("lr", "decay", "common_init", "name")}
+    settings = shared | {"seed": seed} | settings
     if KINDS[kind] is None:
         return centralised(owners, **{k: v for k, v in settings.items() if k not in ("server", "fraction", "mixing")})
     if kind == "federated":

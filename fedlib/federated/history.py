@@ -55,15 +55,15 @@ class History:
     def losses(self) -> np.ndarray:
         """Losses [R, M]: mean over the round's local steps, NaN where a client did not take part."""
         losses, r = np.full(self.shape, np.nan), 0
-        for who, rounds in self.worked:
-            losses[r : r + len(rounds), who] = rounds
+        for clients, rounds in self.worked:
+            losses[r : r + len(rounds), clients] = rounds
             r += len(rounds)
         return losses
 
-    def add(self, who: np.ndarray, losses: np.ndarray) -> None:
+    def add(self, clients: np.ndarray, losses: np.ndarray) -> None:
         """The losses [T, n] of some rounds; they cost nothing for clients who did not take part."""
-        if not self.worked or who is not self.worked[-1][0]:
-            self.worked.append((who, []))
+        if not self.worked or clients is not self.worked[-1][0]:
+            self.worked.append((clients, []))
         self.worked[-1][1].extend(losses)
 
     def keep(self, state) -> None:
@@ -115,15 +115,15 @@ class History:
 
     def labels(self, part: str) -> list:
         """The labels of a part, in the order of the keys."""
-        at = list(self.parts).index(part)
-        return list(dict.fromkeys(labels_of(key)[at] for key in self.rows))
+        i = list(self.parts).index(part)
+        return list(dict.fromkeys(labels_of(key)[i] for key in self.rows))
 
-    def of(self, name: str, /, **chosen) -> xarray.DataArray:
+    def metric(self, name: str, /, **chosen) -> xarray.DataArray:
         """A metric, or "loss", with the axes round, the parts of the keys, client, and the metric's own.
 
         "loss" is the training's, unless ``evaluate`` measured one of that name.
 
-        ``of("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a part
+        ``metric("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a part
         that is None in all keys that are left. What was not trained is NaN. Labels stand in the order of the keys.
 
         Raises:
@@ -135,12 +135,12 @@ class History:
             values, rounds = self.losses, np.arange(1, len(self.losses) + 1)
         else:
             raise ValueError(f"no metric {name!r} was recorded; there are {', '.join(['loss', *self.metrics])}")
-        labels = [(*labels_of(key), k) for key, at in self.rows.items() for k in range(at.stop - at.start)]
+        labels = [(*labels_of(key), k) for key, rows in self.rows.items() for k in range(rows.stop - rows.start)]
         return labelled(values, rounds, labels, [*self.parts, "client"], chosen)
 
     def last(self, name: str, /, **chosen) -> xarray.DataArray:
-        """``of`` after the last round."""
-        return self.of(name, **chosen).isel(round=-1, drop=True)
+        """``metric`` after the last round."""
+        return self.metric(name, **chosen).isel(round=-1, drop=True)
 
 
 def shared(history: History, keys: Mapping[Hashable, Sequence[Hashable]]) -> History:
@@ -212,8 +212,8 @@ def labelled(values, rounds, labels: Sequence[tuple], parts: Sequence[str], chos
     fixed = {parts.index(part): label for part, label in chosen.items()}
     rows = [i for i, label in enumerate(labels) if all(label[j] == wanted for j, wanted in fixed.items())]
     if not rows:
-        given = {part: list(dict.fromkeys(label[parts.index(part)] for label in labels)) for part in chosen}
-        raise ValueError(f"no model has {dict(chosen)}; there are {given}")
+        present = {part: list(dict.fromkeys(label[parts.index(part)] for label in labels)) for part in chosen}
+        raise ValueError(f"no model has {dict(chosen)}; there are {present}")
     free = [j for j in range(len(parts)) if j not in fixed and any(labels[i][j] is not None for i in rows)]
     axes = [list(dict.fromkeys(labels[i][j] for i in rows)) for j in free]
     whole = len(rows) == np.prod([len(axis) for axis in axes], dtype=int)

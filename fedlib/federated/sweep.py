@@ -272,7 +272,7 @@ def errors(history: History, metric: str = "error", alone: str = "mean") -> xarr
         raise ValueError(f"alone = {alone!r}; expected 'mean', 'each' or 'best'{hint(alone, ('mean', 'each', 'best'))}")
     labels, kinds = {part: history.labels(part) for part in history.parts if part != "kind"}, {}
     for kind in history.labels("kind"):
-        values = history.of(metric, kind=kind).reindex(labels)
+        values = history.metric(metric, kind=kind).reindex(labels)
         if kind == "isolated" and alone != "mean":
             each = {f"client {k + 1} alone": values.isel(client=k, drop=True) for k in range(values.sizes["client"])}
             kinds = (each if alone == "each" else {"best client alone": best_of(values)}) | kinds

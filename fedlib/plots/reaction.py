@@ -80,7 +80,7 @@ def trained_fields(history: History, seed: int) -> dict[int, dict]:
     found = {n: {} for n in history.labels("n") if n is not None}
     for n, kind in product(found, KINDS):
         of = dict(kind=kind, n=None if kind == "centralised" else n, seed=seed)
-        u, k = (history.of(name, **of).transpose("client", "round", ...).values for name in "uk")
+        u, k = (history.metric(name, **of).transpose("client", "round", ...).values for name in "uk")
         for j in range(len(u) if kind == "isolated" else 1):
             label = f"isolated client {j + 1}" if kind == "isolated" else kind
             found[n][label] = {"rounds": history.rounds, "u": u[j], "k": k[j]}

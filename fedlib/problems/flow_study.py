@@ -116,7 +116,7 @@ def curves(histories: Sequence[History], name: str) -> dict[tuple[str, int], np.
     found = {}
     for history in histories:
         for kind, n, seed in history.rows:
-            values = history.of(name, kind=kind, n=n, seed=seed, client=0).values
+            values = history.metric(name, kind=kind, n=n, seed=seed, client=0).values
             found.setdefault((kind, n), []).append(values)
     return {key: np.stack(found[key]) for key in sorted(found, key=lambda key: KINDS.index(key[0]))}
 

@@ -139,7 +139,7 @@ def federated_errors(history: History, levels: Sequence[int]) -> np.ndarray:
 
 def curves(history: History, levels: Sequence[int]) -> dict[int, np.ndarray]:
     """Federated errors (%) during training on the points of the loss, mean over seeds: {n: [V]}."""
-    e = history.of("e", kind="federated", client=0).mean("seed")
+    e = history.metric("e", kind="federated", client=0).mean("seed")
     return {n: e.sel(n=n).values for n in levels}
 
 

@@ -36,9 +36,9 @@ def readings(
             kind: [share(net, models[0], torch.as_tensor(x), test[1]) for x in xs] for kind, xs in tests[level].items()
         } | {
             "clean": [share(net, models[0], *test)],
-            "accuracy": history.of("accuracy", client=0, **at).values,
-            "commonest": history.of("commonest", client=0, **at).values,
-            "loss": history.of("loss", **at).values.mean(1),
+            "accuracy": history.metric("accuracy", client=0, **at).values,
+            "commonest": history.metric("commonest", client=0, **at).values,
+            "loss": history.metric("loss", **at).values.mean(1),
             "theta": models[:, :784].norm(dim=1).numpy() if net.theta is not None else np.zeros(len(models)),
         }
     return found

@@ -54,15 +54,15 @@ def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
     cells = [c for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])]
     if len(cells) != 1:
         raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
-    found = {}
+    parameters = {}
     for node in ast.parse("".join(cells[0]["source"])).body:
         try:
-            found[node.target.id] = (ast.unparse(node.annotation), ast.literal_eval(node.value))
+            parameters[node.target.id] = (ast.unparse(node.annotation), ast.literal_eval(node.value))
         except (AttributeError, ValueError):
             raise ValueError(
                 f"{notebook.name}: the parameters cell has '{ast.unparse(node)}'; expected 'name: type = literal'"
             ) from None
-    return found
+    return parameters
 
 
 def has_type(value, hint: str) -> bool:
@@ -77,22 +77,22 @@ def has_type(value, hint: str) -> bool:
     return isinstance(value, kinds[hint]) and (hint == "bool" or not isinstance(value, bool))
 
 
-def check_parameters(notebook: Path, given: Mapping) -> dict:
-    """All parameters of a run: defaults overridden by ``given``; unknown or ill-typed ones are refused.
+def check_parameters(notebook: Path, overrides: Mapping) -> dict:
+    """All parameters of a run: defaults overridden by ``overrides``; unknown or ill-typed ones are refused.
 
     papermill itself only warns about an unknown name and runs with the default.
     """
-    known = parameters_of(notebook)
-    for name, value in given.items():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    parameters = parameters_of(notebook)
+    for name, value in overrides.items():
+        if name not in parameters:
+            near = difflib.get_close_matches(name, parameters, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(parameters)}"
             raise ValueError(f"{notebook.stem} has no parameter {name!r}; {hint}")
-        hint = known[name][0]
+        hint = parameters[name][0]
         if not has_type(value, hint):
             fix = f"; did you mean {name}={[value]}?" if has_type([value], hint) else ""
             raise ValueError(f"{notebook.stem}: {name} = {value!r}; expected {hint}{fix}")
-    return {name: default for name, (_, default) in known.items()} | dict(given)
+    return {name: default for name, (_, default) in parameters.items()} | dict(overrides)
 
 
 def parameter_file(notebook: Path, profile: str) -> Path:

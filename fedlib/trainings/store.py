@@ -22,7 +22,7 @@ from . import profiles
 from .calls import Call, Task
 
 Name = str | tuple
-WHO = ("never", "missing", "always")
+TRAINS = ("never", "missing", "always")
 
 
 def folder_of(notebook: str) -> Path:
@@ -71,19 +71,19 @@ def made(calls: Mapping[Name, Task], **train_args) -> dict[Name, History | xarra
 
 
 def histories_of(
-    calls: Mapping[Name, Task], folder: Path, who: str, **train_args
+    calls: Mapping[Name, Task], folder: Path, trains: str, **train_args
 ) -> dict[Name, History | xarray.Dataset]:
     """As ``made``, from files, one for all names that begin alike. What is not there is left out, and said.
 
-    who trains: "never", "missing" what is not there, "always" all of it; what is trained is kept.
+    trains: "never", "missing" what is not there, "always" all of it; what is trained is kept.
     """
-    if who not in WHO:
-        raise ValueError(f"FEDLIB_TRAIN = {who!r}: expected one of {', '.join(WHO)}")
+    if trains not in TRAINS:
+        raise ValueError(f"FEDLIB_TRAIN = {trains!r}: expected one of {', '.join(TRAINS)}")
     histories, absent = {}, []
     for name, call in calls.items():
         path = file_of(folder, name)
-        if who != "never":
-            call.fill(path, anew=who == "always", **train_args)
+        if trains != "never":
+            call.fill(path, anew=trains == "always", **train_args)
         reading = call.read(path)
         if reading.result is not None:
             histories[name] = reading.result

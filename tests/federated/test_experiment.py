@@ -77,7 +77,7 @@ def test_a_sweep_is_the_stack_that_one_writes_by_hand():
             for kind in KINDS:
                 theta = models_of(history, kind, level, seed)
                 torch.testing.assert_close(theta, alone.models(kind)[: len(theta)], rtol=1e-9, atol=1e-12)
-                error = alone.of("error", name=kind).mean("client")
+                error = alone.metric("error", name=kind).mean("client")
                 np.testing.assert_allclose(errors(history).sel(kind=kind, level=level, seed=seed), error, rtol=1e-9)
     assert history.rounds == [2, 4]
 
@@ -282,12 +282,16 @@ def test_where_clients_differ_their_mean_stands_for_them_and_where_they_do_not_t
     personal = sweep(line(personal=["0.weight"]), [1, 2], [0], ["federated"], **EXACT)
     ring = sweep(ring_of(5), [2], [0], ["federated"], over={"mixing": {"ring": mixing.ring}}, rounds=1, **EXACT)
     for history in (personal, ring):
-        clients = history.of("error")
+        clients = history.metric("error")
         assert np.ptp(clients.isel(round=-1, level=0).values) > 0
         np.testing.assert_allclose(errors(history).squeeze(), clients.mean("client").squeeze())
     assert len(models_of(personal, "federated", 2, 0)) == 2
     alike = sweep(line(), [1, 2], [0], ["federated"])
-    assert errors(alike).sel(kind="federated").equals(alike.of("error").isel(client=0, drop=True).sel(kind="federated"))
+    assert (
+        errors(alike)
+        .sel(kind="federated")
+        .equals(alike.metric("error").isel(client=0, drop=True).sel(kind="federated"))
+    )
 
 
 def test_a_measured_loss_is_no_training_loss():

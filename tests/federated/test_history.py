@@ -40,7 +40,7 @@ def history(problem):
 
 
 def test_a_metric_is_found_by_label(history):
-    e = history.of("e", kind="isolated")
+    e = history.metric("e", kind="isolated")
     assert e.dims == ("round", "level", "seed", "client")
     assert e.shape == (2, 2, 2, 3)
     assert list(e["round"].values) == [2, 3]
@@ -67,7 +67,7 @@ def test_means_are_those_of_the_rows(history):
 
 
 def test_losses_have_a_round_for_each(history):
-    assert history.of("loss", kind="federated", level=5, seed=0).sizes == {"round": 3, "client": 3}
+    assert history.metric("loss", kind="federated", level=5, seed=0).sizes == {"round": 3, "client": 3}
 
 
 def test_models_are_found_by_key(history):
@@ -87,9 +87,12 @@ def test_plain_names_are_keys_too(problem):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda h: h.of("E"), "no metric 'E' was recorded; there are loss, e, u"),
-        (lambda h: h.of("e", n=3), "the keys have no part 'n'; they have kind, level, seed, client"),
-        (lambda h: h.of("e", kind="fed"), r"no model has {'kind': 'fed'}; there are {'kind': \['centralised', 'fed"),
+        (lambda h: h.metric("E"), "no metric 'E' was recorded; there are loss, e, u"),
+        (lambda h: h.metric("e", n=3), "the keys have no part 'n'; they have kind, level, seed, client"),
+        (
+            lambda h: h.metric("e", kind="fed"),
+            r"no model has {'kind': 'fed'}; there are {'kind': \['centralised', 'fed",
+        ),
     ],
 )
 def test_a_wrong_name_is_said(history, ask, message):
@@ -160,6 +163,6 @@ def test_a_measured_loss_is_told_from_the_training_s(problem):
     evaluate = lambda predict, test: {"loss": test["c"] + 0}  # noqa: E731
     test = {"c": torch.ones(1)}
     history = train(net, loss, pool, [Federation(shards)], rounds=2, local=Local(1), evaluate=evaluate, test=test)
-    assert (history.of("loss") == 1).all() and not np.isclose(history.losses, 1).any()
+    assert (history.metric("loss") == 1).all() and not np.isclose(history.losses, 1).any()
     back = History.from_dataset(history.to_dataset())
-    assert back.of("loss").equals(history.of("loss")) and np.array_equal(back.losses, history.losses)
+    assert back.metric("loss").equals(history.metric("loss")) and np.array_equal(back.losses, history.losses)

@@ -54,10 +54,10 @@ def test_what_a_stack_can_share_is_one_stack(monkeypatch):
 def test_with_unequal_rounds_a_model_that_has_ended_keeps_its_error_and_has_no_losses():
     history = sweep(line(), [2], [0], ["federated"], over={"E": STEPS}, evaluations=2, **EXACT)
     assert history.rounds == [1, 2, 5, 10] and history.shape[0] == 10
-    short, long = (history.of("error", E=E, client=0).squeeze() for E in (5, 1))
+    short, long = (history.metric("error", E=E, client=0).squeeze() for E in (5, 1))
     assert short.isnull().values.tolist() == [False] * 4 and (short[1:] == short[1]).all()
     assert long.isnull().values.tolist() == [True, True, False, False]
-    losses = history.of("loss", E=5, client=0).squeeze()
+    losses = history.metric("loss", E=5, client=0).squeeze()
     assert losses.notnull().values.tolist() == [True] * 2 + [False] * 8
 
 
@@ -102,7 +102,7 @@ def test_one_model_of_all_levels_is_trained_once_and_tested_on_each_level_s_own_
         alone = sweep(line(data=data, lr=0.02), [level], [0], ["centralised"], evaluations=2, **EXACT)
         np.testing.assert_allclose(central.sel(level=level, lr=0.02), errors(alone).squeeze(), rtol=1e-9)
     assert (central.sel(level=1) != central.sel(level=3)).all()
-    assert history.of("loss", kind="centralised", level=3).notnull().all()
+    assert history.metric("loss", kind="centralised", level=3).notnull().all()
 
 
 def test_models_that_stand_twice_go_on_from_a_checkpoint(tmp_path):
@@ -143,7 +143,7 @@ def test_a_history_carries_what_pictures_need():
 
 def test_who_is_alone_is_shown_by_mean_each_or_best():
     history = sweep(drawn(), [2, 3], [0, 1, 2], **EXACT)
-    clients = history.of("error", kind="isolated")
+    clients = history.metric("error", kind="isolated")
     assert errors(history).kind.values.tolist() == ["federated", "isolated", "centralised"]
     np.testing.assert_allclose(errors(history).sel(kind="isolated"), clients.mean("client"))
     each = errors(history, alone="each")

@@ -268,7 +268,7 @@ def test_learn_without_an_ascent_is_fedavg(digits):
     owned, test = digits
     net, history = learn(owned, 3, test, lr=0.05, momentum=0.5, rounds=2, local=Local(1, "epochs", 4))
     assert net.theta is None
-    assert history.of("accuracy", way="plain", level=0.5).shape == (2, 2)
+    assert history.metric("accuracy", way="plain", level=0.5).shape == (2, 2)
     for key in owned:
         assert (history.models(*key)[0] == history.models(*key)[1]).all()
     assert (history.models("plain", 0.5) != history.models("moved", 2.0)).any()

@@ -56,8 +56,8 @@ def test_curves_stand_by_model_and_errors_are_those_of_the_last_record(history):
     C = flow_study.curves([history], "C")
     assert list(C) == [("federated", 2), ("federated", 4), ("centralised", 30), ("summed", 4)]
     assert {c.shape for c in C.values()} == {(2, 2, 2)}  # seeds, records, coefficients
-    np.testing.assert_array_equal(C["summed", 4][1], history.of("C", kind="summed", n=4, seed=1, client=0))
-    np.testing.assert_array_equal(C["summed", 4][1], history.of("C", kind="summed", n=4, seed=1, client=1))
+    np.testing.assert_array_equal(C["summed", 4][1], history.metric("C", kind="summed", n=4, seed=1, client=0))
+    np.testing.assert_array_equal(C["summed", 4][1], history.metric("C", kind="summed", n=4, seed=1, client=1))
     twice = flow_study.curves([history, history], "C")
     assert twice["federated", 2].shape == (4, 2, 2)
     fields = flow_study.final_fields([history], WAKE, WIDTHS, 20)

@@ -79,7 +79,7 @@ def test_what_is_trained_at_which_level():
 
 def test_errors_on_the_whole_grid_are_those_of_the_last_models(history):
     """For the antiderivative the points of the loss are the whole grid: the recorded errors are the same."""
-    whole, e = history.of("whole"), history.of("e")
+    whole, e = history.metric("whole"), history.metric("e")
     assert np.isnan(whole.isel(round=0)).all()
     np.testing.assert_allclose(whole.isel(round=-1), e.isel(round=-1), rtol=1e-5)
 
@@ -98,7 +98,7 @@ def test_errors_have_seeds_levels_and_clients(history):
     assert kept["error_percent"]["antiderivative"] == {kind: e[kind] for kind in ("isolated", "federated")}
     np.testing.assert_array_equal(study.federated_errors(history, [5, 2]), e["federated"][:, ::-1])
     curves = study.curves(history, [5])
-    of_seeds = [history.of("e", kind="federated", n=5, seed=s, client=0).values for s in (3, 1)]
+    of_seeds = [history.metric("e", kind="federated", n=5, seed=s, client=0).values for s in (3, 1)]
     np.testing.assert_allclose(curves[5], np.mean(of_seeds, 0), rtol=1e-6)
 
 

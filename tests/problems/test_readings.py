@@ -88,8 +88,8 @@ def test_training_and_reading_are_one_call():
     assert list(found) == ["plain, 0.5", "nothing, 0.5"]
     history = learn({("plain", 0.5): clients}, 0, test, **how)[1]
     plain = found["plain, 0.5"]
-    np.testing.assert_allclose(plain["loss"], history.of("loss").values.mean(-1).ravel(), rtol=1e-5)
-    assert plain["clean"] == pytest.approx([history.of("accuracy", client=0).values.ravel()[-1]])
+    np.testing.assert_allclose(plain["loss"], history.metric("loss").values.mean(-1).ravel(), rtol=1e-5)
+    assert plain["clean"] == pytest.approx([history.metric("accuracy", client=0).values.ravel()[-1]])
     assert plain["accuracy"][-1] * 3 == pytest.approx(round(plain["accuracy"][-1] * 3))  # of three digits
     assert "own" not in plain
     more = trained(owned, 0, test, 3, {0.5: {"own": digits[None].astype(np.float32)}}, **how)

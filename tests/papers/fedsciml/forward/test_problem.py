@@ -204,7 +204,7 @@ def test_a_sweep_trains_a_problem_and_measures_its_error():
     experiment = ALL["poisson"]
     history = sweep(experiment, [2], [0], rounds=30, evaluations=2)
     for kind in ("federated", "centralised"):
-        losses = history.of("loss", kind=kind).squeeze().values
+        losses = history.metric("loss", kind=kind).squeeze().values
         assert (losses[-1] < 0.9 * losses[0]).all()
     test = data_of(experiment, 2).test
     net = load(deepcopy(experiment.net), history.model("centralised", 2, 0))
