@@ -123,8 +123,8 @@ class History:
 
         "loss" is the training's, unless ``evaluate`` measured one of that name.
 
-        ``metric("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a part
-        that is None in all keys that are left. What was not trained is NaN. Labels stand in the order of the keys.
+        ``metric("e", kind="federated", client=0).isel(round=-1).mean("seed")``. A chosen part has no axis; nor has a
+        part that is None in all keys that are left. What was not trained is NaN. Labels stand in the order of the keys.
 
         Raises:
             ValueError: there is no such metric, part or label.

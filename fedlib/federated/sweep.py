@@ -20,7 +20,7 @@ from ..numerics.heterogeneity import weight_divergence
 from .batches import Local
 from .experiment import KINDS, NONE, Data, Experiment, data_of, federation, hint, train_arguments
 from .federation import join, points_of, same_tensors
-from .history import History, gathered
+from .history import History, as_index, gathered
 from .rounds import prepared
 from .stack import as_dict
 from .train import train
@@ -270,7 +270,8 @@ def errors(history: History, metric: str = "error", alone: str = "mean") -> xarr
     """
     if alone not in ("mean", "each", "best"):
         raise ValueError(f"alone = {alone!r}; expected 'mean', 'each' or 'best'{hint(alone, ('mean', 'each', 'best'))}")
-    labels, kinds = {part: history.labels(part) for part in history.parts if part != "kind"}, {}
+    labels = {part: as_index(history.labels(part)) for part in history.parts if part != "kind"}
+    kinds: dict[str, xarray.DataArray] = {}
     for kind in history.labels("kind"):
         values = history.metric(metric, kind=kind).reindex(labels)
         if kind == "isolated" and alone != "mean":

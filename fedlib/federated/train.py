@@ -101,7 +101,7 @@ def train(
     if state and (changed := other_losses(next(rounds_from(work, beginning(work, init))), result)):
         warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
         result, state = History.empty(federations, parts, rounds), None
-    start, cases = state.round if state else 0, cases_of(result.rows, twins)
+    start, again = state.round if state else 0, twins_of(result.rows, twins)
     first = np.full(result.shape[1], np.nan)
     if start < rounds:
         result.backend, pace = work.backend.name, Pace(due)
@@ -116,7 +116,7 @@ def train(
             if state.round in asked:
                 check_same(work.probe)
             if evaluate is not None and state.round in due:
-                record(result, done, net, evaluate, test, constants, cases)
+                record(result, done, net, evaluate, test, constants, again)
             if checkpoint is not None and (state.round == rounds or checkpoint.is_due(saved_at)):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
@@ -160,27 +160,30 @@ class Pace:
             self.rounds *= 2
 
 
-class Cases(NamedTuple):
-    """What is evaluated, and kept, of each client of a federation, and of each twin: client [n], whose model it is;
-    test [n], the row of the test."""
+class Twins(NamedTuple):
+    """The clients of all twins, in their order: client [n], whose model each has; test [n], the row of the test."""
 
     client: np.ndarray
     test: np.ndarray
 
 
-def cases_of(rows: Mapping[Hashable, slice], twins: Mapping[Hashable, Hashable]) -> Cases:
-    """Of all clients, and then of those of every twin once more."""
-    stand = [*rows.values(), *(rows[key] for key in twins.values())]
-    clients = [np.arange(clients.start, clients.stop) for clients in stand]
-    return Cases(np.concatenate(clients), np.repeat(np.arange(len(stand)), [len(one) for one in clients]))
+def twins_of(rows: Mapping[Hashable, slice], twins: Mapping[Hashable, Hashable]) -> Twins:
+    """twins: key -> the federation whose models stand there, too. Their tests come after those of the federations."""
+    clients = [np.arange(rows[key].start, rows[key].stop) for key in twins.values()]
+    tests = [np.full(len(one), len(rows) + i) for i, one in enumerate(clients)]
+    return Twins(*(np.concatenate([np.arange(0), *some]) for some in (clients, tests)))
 
 
-def record(result: History, done: Round, net, evaluate, test, constants, cases: Cases, chunk: int = 64) -> None:
-    """Evaluate every distinct model on its tests and append the metrics of all cases, NaN where a model diverged."""
+def record(result: History, done: Round, net, evaluate, test, constants, twins: Twins, chunk: int = 64) -> None:
+    """Evaluate every distinct model once, and once more for each twin, and append the metrics of all clients and twins;
+    NaN where a model diverged."""
     models, source = done.state.distinct()
-    source, tests = source[torch.from_numpy(cases.client).to(source)], torch.from_numpy(cases.test).to(source)
-    pairs, whose = torch.unique(source * (int(tests[-1]) + 1) + tests, return_inverse=True)  # a model on a test: once
-    model, row = pairs // (int(tests[-1]) + 1), pairs % (int(tests[-1]) + 1)
+    first = source[[rows.start for rows in result.rows.values()]]
+    D = torch.arange(len(models), device=models.device)
+    client, row = (torch.from_numpy(index).to(source) for index in twins)
+    model = torch.cat([D, source[client]])
+    row = torch.cat([torch.searchsorted(first, D, right=True) - 1, row])
+    case = torch.cat([source, len(models) + torch.arange(len(client), device=models.device)])
 
     def one(params, test_of_one):
         return evaluate(lambda *x: functional_call(net, params, x), {**test_of_one, **constants})
@@ -188,12 +191,12 @@ def record(result: History, done: Round, net, evaluate, test, constants, cases: 
     with torch.no_grad():
         parts = [
             vmap(one)(as_dict(net, models[model[i]]), {name: value[row[i]] for name, value in test.items()})
-            for i in torch.arange(len(pairs), device=models.device).split(chunk)
+            for i in torch.arange(len(model), device=models.device).split(chunk)
         ]
-    broken = ~models.isfinite().all(1)[source].cpu().numpy()
+    broken = ~models.isfinite().all(1)[model][case].cpu().numpy()
     result.rounds.append(done.number + 1)
     for name in parts[0]:
-        new = torch.cat([part[name] for part in parts])[whose].cpu().numpy()[None]
+        new = torch.cat([part[name] for part in parts])[case].cpu().numpy()[None]
         if broken.any():
             new = new.astype(np.result_type(new, np.float32))
             new[:, broken] = np.nan
@@ -205,14 +208,14 @@ def with_twins(result: History, twins: Mapping[Hashable, Hashable]) -> History:
     """The history where a federation's models stand under the keys of its twins, too; metrics do so already."""
     if not twins:
         return result
-    cases, sizes = cases_of(result.rows, twins), [rows.stop - rows.start for rows in result.rows.values()]
-    sizes += [result.rows[key].stop - result.rows[key].start for key in twins.values()]
-    ends, losses = np.cumsum([0, *sizes]).tolist(), result.losses[:, cases.client]
+    M, clients = result.shape[1], twins_of(result.rows, twins).client
+    clients = np.concatenate([np.arange(M), clients])
+    sizes = [rows.stop - rows.start for rows in (result.rows[key] for key in (*result.rows, *twins.values()))]
+    ends, losses = np.cumsum([0, *sizes]).tolist(), result.losses[:, clients]
     broken = {twin: result.diverged[key] for twin, key in twins.items() if key in result.diverged}
     return replace(
         result, rows=dict(zip([*result.rows, *twins], map(slice, ends, ends[1:]), strict=True)), shape=losses.shape,
-        source=result.source[cases.client], worked=[(np.arange(ends[-1]), [*losses])],
-        diverged=result.diverged | broken,
+        source=result.source[clients], worked=[(np.arange(ends[-1]), [*losses])], diverged=result.diverged | broken,
     )  # fmt: skip
 
 

@@ -7,16 +7,17 @@ import xarray
 from matplotlib import colormaps
 from torch import nn
 
-from fedlib.federated.experiment import KINDS, Data, Experiment, data_of, models_of, sweep
+from fedlib.federated.experiment import KINDS, Data, Experiment, data_of
 from fedlib.federated.partitions import index_rule
+from fedlib.federated.solved import solved
 from fedlib.federated.stack import draw_parameters
+from fedlib.federated.sweep import divergences, models_of, sweep
 from fedlib.live.explorers import solution_explorer
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.pictures import (
     against_w1,
     alone_and_together,
     divergence_against_level,
-    divergence_of,
     dots,
     error_against_level,
     error_on_the_way,
@@ -26,9 +27,7 @@ from fedlib.notebook.pictures import (
     seeds_and_median,
     solution,
     solution_alt,
-    solved,
     thinned,
-    with_distance,
 )
 from fedlib.notebook.style import COLORS, panels
 from fedlib.papers.fedsciml.forward import problem
@@ -56,7 +55,8 @@ def untrained(name):
     def row(level, label):
         return draw_parameters(experiment.net, glorot_uniform, torch_stream(0, label, level))
 
-    return solved(experiment, {n: {label: row(n, label) for label in labels} for n in levels})
+    rows = {level: {label: row(level, label) for label in labels} for level in levels}
+    return solved(experiment, rows, {level: experiment.distance(data_of(experiment, level)) for level in levels})
 
 
 def texts(fig):
@@ -148,7 +148,7 @@ def of_depth(n):
         data=lambda level, seed: Data({"x": x}, index_rule(12, 2, level)), level="laboratories",
     )  # fmt: skip
     history = sweep(experiment, [1, 3], [0, 1], rounds=2)
-    return experiment, history, divergence_of(experiment, history, [1, 3])
+    return experiment, history, divergences(history, experiment.net, [1, 3])
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
@@ -159,7 +159,7 @@ def test_a_network_may_have_any_number_of_matrices(n):
     difference, last = federated - central, slice(-4, -1)  # the last matrix, before the last bias
     expected = difference[last].norm() / central[last].norm()
     assert divergence.sel(level=3, seed=1, matrix=n).item() == pytest.approx(expected.item(), rel=1e-5)
-    fig = divergence_against_level({"one": with_distance(divergence, experiment, {1: 0.2, 3: 0.1})})
+    fig = divergence_against_level({"one": divergence.assign_coords(distance=("level", [0.2, 0.1]))})
     named = [line for line in fig.axes[0].lines if not line.get_label().startswith("_")]
     assert [line.get_label() for line in named] == [f"matrix {i + 1}" for i in range(n)]
     for line, values in zip(named, np.median(divergence, 0).T, strict=True):
@@ -175,7 +175,7 @@ def test_networks_of_several_depths_share_shades_and_one_legend(order):
     divergences = {}
     for n in order:
         experiment, _, divergence = of_depth(n)
-        divergences[n] = with_distance(divergence, experiment, {1: 0.2, 3: 0.1})
+        divergences[n] = divergence.assign_coords(distance=("level", [0.2, 0.1]))
     fig = divergence_against_level(divergences)
     assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i + 1}" for i in range(5)]
     first, second = ({line.get_label(): line.get_color() for line in ax.lines} for ax in fig.axes[:2])
@@ -200,12 +200,6 @@ def test_alone_and_together_in_the_words_of_the_experiment():
 def test_panels_in_rows_of_three():
     fig, axes = panels_of(QUICK)
     assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)
-
-
-def test_an_array_gets_the_names_and_the_distances_of_its_experiment(errors):
-    named = with_distance(errors.drop_vars("distance"), QUICK["helmholtz"][0], {2: 0.5, 8: 0.2, 32: 0.1})
-    assert (named.name, named.attrs["level"]) == ("Helmholtz", "blocks per axis")
-    assert named.distance.values.tolist() == [0.5, 0.2, 0.1]
 
 
 def test_points_and_distances():
