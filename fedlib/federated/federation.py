@@ -99,7 +99,8 @@ class Federation:
         mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``.
         server: what the server does with the mixed models, see ``optimizers.Server``; None keeps them as they are.
         fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
-        lr: local learning rate. decay: in round r = 0, 1, ... it is lr decay^r, or lr decay(r) for a function.
+        lr: local learning rate. decay: in round r = 0, 1, ... it is lr decay^r, or lr decay(r) for a function, such as
+            those of ``schedules``.
         common_init: all clients start from the same parameters.
         seed: of initial parameters, mini-batches and participation.
         name: for messages and figures.

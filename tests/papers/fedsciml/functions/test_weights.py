@@ -32,7 +32,7 @@ def in_single(layer, generator):
 
 def test_distances_are_those_of_plain_loops():
     E, rounds, lr, net = 3, 2, 0.02, mlp((1, 20, 20, 1), nn.Tanh).double()
-    apart, bound = weights.apart(LINE, [2, 10], E, rounds, lr)
+    (_, apart), bound = weights.apart(LINE, [2, 10], E, rounds, lr).values()
 
     def end(fed):
         return algorithm_1(net, LOSS, POOL, fed, rounds=rounds, local=Local(E), init=in_single)
@@ -51,7 +51,8 @@ def test_distances_are_those_of_plain_loops():
 
 
 def test_one_step_a_round_is_centralised_descent():
-    assert max(weights.apart(LINE, [2, 10], 1, 3, 0.01)[0]) < 1e-12
+    _, apart = weights.apart(LINE, [2, 10], 1, 3, 0.01)["distance"]
+    assert max(apart) < 1e-12
 
 
 def test_every_pair_of_steps_and_rounds_is_a_training_and_the_bound_grows_with_both():
@@ -60,7 +61,8 @@ def test_every_pair_of_steps_and_rounds_is_a_training_and_the_bound_grows_with_b
     assert of.distance.dims == ("E", "rounds", "level") and of.distance.shape == (2, 2, 2)
     bound = of.bound.values
     np.testing.assert_allclose([bound[1, 0], bound[0, 1]], [3 * bound[0, 0], 4 * bound[0, 0]], rtol=1e-3)
-    np.testing.assert_array_equal(of.distance.values[1, 1], weights.apart(LINE, [2, 10], 3, 4, 1e-6)[0])
+    _, apart = weights.apart(LINE, [2, 10], 3, 4, 1e-6)["distance"]
+    np.testing.assert_array_equal(of.distance.values[1, 1], apart)
 
 
 def test_a_recorder_changes_nothing():
