@@ -42,9 +42,14 @@ def grows(values: xarray.DataArray) -> Verdict:
     or more, for every one of the other axes. None: there are fewer than LEVELS."""
     if values.sizes["level"] < LEVELS:
         return Verdict(None, f"{values.sizes['level']} of at least {LEVELS} levels")
-    series = values.transpose(..., "level").values.reshape(-1, values.sizes["level"])
-    rho = [spearmanr(values.distance.values, one).statistic for one in series]
+    rho = correlations(values)
     return Verdict(bool(np.min(rho) >= RHO), f"rank correlation {', '.join(f'{r:.2f}' for r in rho)}")
+
+
+def correlations(values: xarray.DataArray) -> list[float]:
+    """Spearman's rank correlation with the clients' distance of values [..., level], one of the other axes each."""
+    series = values.transpose(..., "level").values.reshape(-1, values.sizes["level"])
+    return [float(spearmanr(values.distance.values, one).statistic) for one in series]
 
 
 def agrees(errors: xarray.DataArray, kind: str) -> Verdict:

@@ -1,134 +1,87 @@
-"""What FedSciML says of the forward problems (Sections 5.2 to 5.4, Figs. 7 to 9), as pure functions of labelled arrays.
+"""What FedSciML says of the forward problems (Sections 5.2 to 5.4, Figs. 7 to 9), as pure functions of ``Results``.
 
-A claim gets errors (%) after training [kind, level, seed] and divergences [seed, level, matrix], both at the paper's
-levels and with the clients' distance along them, and says (holds, why); None where it cannot be told.
+A claim rests on the levels that the paper speaks of, and says nothing (None) of an equation that was not trained.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 import numpy as np
 import xarray
-from scipy.stats import spearmanr
 
+from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
-from ....numerics.metrics import mean_sd
-from .problem import ONLY_CODE
+from .. import yardsticks
+from .study import STUDIES, Results
 
-Verdict = tuple[bool | None, str]
-
-
-def between(errors: xarray.DataArray, _) -> Verdict:
-    """Q1: the federated error lies between the centralised and the isolated one, means with one st.dev. of slack."""
-    mean, sd = by_kind(errors)
-    above = mean["centralised"] <= mean["federated"] + sd["federated"]
-    holds = above & (mean["federated"] <= mean["isolated"] + sd["isolated"])
-    return bool(holds.all()), f"{holds.sum():d} of {holds.size} levels"
+Claim = Callable[[Results], Verdict | None]
 
 
-def falls_with_distance(errors: xarray.DataArray, _) -> Verdict:
-    """Q2: the federated error falls with the distance of the clients."""
-    return grows(errors.sel(kind="federated").mean("seed")), ""
+def helps(errors: xarray.DataArray) -> Verdict:
+    """Q7: the federation errs less than isolated clients at every level; errors after training [kind, level, seed]."""
+    mean = errors.mean("seed")
+    below = (mean.sel(kind="federated") < mean.sel(kind="isolated")).values
+    return Verdict(bool(below.all()), f"{below.sum()} of {below.size} levels")
 
 
-def agrees(kind: str):
-    """Q3: at the finest partition the error of a kind is within twice the centralised one."""
+def diverges(divergences: xarray.DataArray, *matrices: int) -> Verdict:
+    """Q4, Q5: the divergence [seed, level, matrix] of these weight matrices grows with the distance; all by default."""
+    mean = divergences.mean("seed")
+    return yardsticks.grows(mean.sel(matrix=[*matrices]) if matrices else mean)
 
-    def claim(errors: xarray.DataArray, _) -> Verdict:
-        mean, _ = by_kind(errors)
-        ratio = float((mean[kind] / mean["centralised"])[-1])
-        return ratio <= 2, f"ratio {ratio:.2f}"
+
+def second_diverges_faster(divergences: xarray.DataArray) -> Verdict:
+    """Q5: the second matrix's divergence has a larger slope over the distance than the third one's."""
+    if divergences.sizes["level"] < 2:
+        return Verdict(None, "one level has no slope")
+    slopes = np.polyfit(
+        divergences.distance, divergences.mean("seed").sel(matrix=[2, 3]).transpose("level", "matrix"), 1
+    )
+    return Verdict(bool(slopes[0, 0] > slopes[0, 1]), f"slopes {slopes[0, 0]:.2f}, {slopes[0, 1]:.2f}")
+
+
+def printed(name: str, levels: list[int]) -> list[int]:
+    """Those of an equation's levels that the paper speaks of."""
+    return [level for level in levels if level not in STUDIES[name].code_only]
+
+
+def on(what: str, name: str, yardstick: Callable[..., Verdict], *arguments) -> Claim:
+    """A yardstick as a claim on an equation's results; what: "last", its errors after training, or "divergences"."""
+
+    def claim(results: Results) -> Verdict | None:
+        values = getattr(results, what).get(name)
+        levels = [] if values is None else printed(name, values.level.values.tolist())
+        return yardstick(values.sel(level=levels), *arguments) if levels else None
 
     return claim
 
 
-def helps(errors: xarray.DataArray, _) -> Verdict:
-    """Q7: the federation errs less than isolated clients at every level."""
-    mean, _ = by_kind(errors)
-    below = mean["federated"] < mean["isolated"]
-    return bool(below.all()), f"{below.sum():d} of {below.size} levels"
+PAPER = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3")
 
 
-def all_layers_diverge(_, divergences: xarray.DataArray) -> Verdict:
-    """Q4: the divergence of every weight matrix grows with the distance."""
-    return every([grows(layer) for layer in layers(divergences)]), ""
+def id_of(question: str, name: str, kind: str = "") -> str:
+    """Of data/claims.yaml: for an equation of the paper its own, for any other one a target of ours."""
+    return f"fedsciml.{question}.{name}{kind}" if name in PAPER else f"fedsciml.target.{question}{kind}/{name}"
 
 
-def inner_layers_diverge(_, divergences: xarray.DataArray) -> Verdict:
-    """Q5: the divergence of the second and the third matrix grows with the distance."""
-    return every([grows(layer) for layer in layers(divergences)[1:3]]), ""
+def claims_on(name: str) -> dict[str, Claim]:
+    """Id -> claim, of the four that are made of every equation."""
+    agree = {
+        id_of("q3", name, f".{kind}"): on("last", name, yardsticks.agrees, kind) for kind in ("federated", "isolated")
+    }
+    return {
+        id_of("q1", name): on("last", name, yardsticks.between),
+        id_of("q2", name): on("last", name, yardsticks.falls),
+    } | agree
 
 
-def second_diverges_faster(_, divergences: xarray.DataArray) -> Verdict:
-    """Q5: the second matrix's divergence has a larger slope than the third one's."""
-    of = layers(divergences)
-    if of.sizes["level"] < 2:
-        return None, ""
-    slopes = np.polyfit(of.distance.values, of.values.T, 1)[0]
-    return bool(slopes[1] > slopes[2]), ""
-
-
-def by_kind(errors: xarray.DataArray) -> tuple[dict, dict]:
-    """Mean and st.dev. over seeds [level] of each kind."""
-    return tuple({kind: v.sel(kind=kind) for kind in errors.kind.values} for v in mean_sd(errors, "seed"))
-
-
-def layers(divergences: xarray.DataArray) -> xarray.DataArray:
-    """Means over seeds [matrix, level]."""
-    return divergences.mean("seed").transpose("matrix", "level")
-
-
-def grows(values: xarray.DataArray) -> bool | None:
-    """Whether values [level] grow with the clients' distance: Spearman's rank correlation above 0.7; None for three
-    levels or fewer, which are in order by chance too often."""
-    return bool(spearmanr(values.distance.values, values.values).statistic > 0.7) if values.sizes["level"] > 3 else None
-
-
-def correlations(metrics: Mapping, name: str, levels: list[int] | None = None) -> list[float]:
-    """Spearman's rank correlation of W1 and the divergence, mean over seeds, of each weight matrix of a problem.
-
-    metrics: as of ``pictures.metrics_of``. levels: some of the problem's, all by default.
-    """
-    at = [metrics["levels"][name].index(n) for n in (levels or metrics["levels"][name])]
-    weights = np.mean(metrics["weight_divergence"][name], 0)[at].T
-    return [spearmanr(np.array(metrics["w1"][name])[at], w).statistic for w in weights]
-
-
-def every(holds: list[bool | None]) -> bool | None:
-    """All of them; None where one of them cannot be told."""
-    return None if None in holds else all(holds)
-
-
-CLAIMS = {
-    f"fedsciml.{'target.' * (name == 'beam')}{question}.{name}{of}": (name, claim)  # the paper has no beam
-    for name in ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3", "beam")  # of no equation of one's own
-    for question, of, claim in (
-        ("q1", "", between),
-        ("q2", "", falls_with_distance),
-        ("q3", ".federated", agrees("federated")),
-        ("q3", ".isolated", agrees("isolated")),
-    )
-} | {
-    "fedsciml.q7.allen_cahn_2": ("allen_cahn_2", helps),
-    "fedsciml.q7.allen_cahn_3": ("allen_cahn_3", helps),
-    "fedsciml.q4.poisson": ("poisson", all_layers_diverge),
-    "fedsciml.q5.layers": ("helmholtz", inner_layers_diverge),
-    "fedsciml.q5.slope": ("helmholtz", second_diverges_faster),
+CLAIMS = {id: claim for name in STUDIES for id, claim in claims_on(name).items()} | {
+    "fedsciml.q7.allen_cahn_2": on("last", "allen_cahn_2", helps),
+    "fedsciml.q7.allen_cahn_3": on("last", "allen_cahn_3", helps),
+    "fedsciml.q4.poisson": on("divergences", "poisson", diverges),
+    "fedsciml.q5.layers": on("divergences", "helmholtz", diverges, 2, 3),
+    "fedsciml.q5.slope": on("divergences", "helmholtz", second_diverges_faster),
 }
-"""Id of data/claims.yaml -> (name of the problem, claim)."""
-
-
-def judged(errors: Mapping[str, xarray.DataArray], divergences: Mapping[str, xarray.DataArray]) -> dict[str, Verdict]:
-    """Id -> (holds, why) of all claims on problems that were trained; levels of the code alone enter no verdict."""
-    verdicts = {}
-    for id, (name, claim) in CLAIMS.items():
-        if name in errors and (of_paper := printed(name, errors[name].level.values.tolist())):
-            verdicts[id] = claim(errors[name].sel(level=of_paper), divergences[name].sel(level=of_paper))
-    return verdicts
-
-
-def printed(name: str, levels: list[int]) -> list[int]:
-    """Those of a problem's levels that the paper speaks of."""
-    return [n for n in levels if n not in ONLY_CODE.get(name, ())]
+"""Id of data/claims.yaml -> claim."""
 
 
 ALLEN_CAHN = "three of eight levels, one seed, T = 50 000, tanh as coded"

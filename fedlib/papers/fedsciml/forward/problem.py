@@ -1,50 +1,20 @@
 """FedSciML, Sections 5.2 to 5.4: differential equations A[u] = f, solved together by clients who each know f in places.
 
-An equation is a function of a dozen lines that returns an ``Experiment``. To add one, write it below, and name it in
-``makers`` and LEVELS.
+An equation is a function of a dozen lines that returns an ``Experiment``. To add one, write it below, and give it a
+line in ``study.STUDIES``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import nn
 
-from ....federated.batches import Local
-from ....federated.experiment import Experiment, data_of, halved, under
-from ....federated.history import History
+from ....federated.experiment import Experiment, halved
 from ....federated.partitions import halton, hammersley, index_rule, owned, per_client
 from ....federated.pinn import Equation, as_points, pinn
-from ....federated.rules import RULES
-from ....federated.sweep import errors
 from ....models.jets import Sine
-from ....notebook import rules
-from ....notebook.run import Run
 from ....numerics.solutions import allen_cahn_reference
-from ....trainings.store import Call
-
-NOTEBOOK = "05_pinn_forward"
-
-LEVELS = {
-    "poisson": (2, 4, 6, 8, 10, 16, 32),
-    "helmholtz": (2, 4, 6, 10, 12, 24),
-    "allen_cahn_2": (2, 4, 6, 8, 10, 20, 32, 40),
-    "allen_cahn_3": (3, 6, 9, 12, 15, 18, 30, 60),
-    "beam": (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 50),
-}
-"""Figs. 7 to 9: the number of subdomains, from clients that differ most to clients that hardly differ."""
-
-CLOSED_FORM = {"poisson": lambda n: np.pi / n, "allen_cahn_2": lambda n: 2 / n, "beam": lambda n: 1 / n}
-"""W1 of two clients who own n intervals of a line in turn: its length over n."""
-
-ONLY_CODE = {"poisson": (2, 4)}
-"""Levels that the authors' code has and the paper does not: no verdict on the paper rests on them."""
-
-
-def distances(experiment: Experiment, levels: Sequence[int]) -> dict[int, float]:
-    """W1 of the clients' own points at some levels, the coarsest partition first; ValueError if one does not fit."""
-    return {level: experiment.distance(data_of(experiment, level)) for level in sorted(set(levels))}
 
 
 def tensor_grid(*axes: np.ndarray) -> np.ndarray:
@@ -68,6 +38,11 @@ def poisson(n: int = 32) -> Experiment:
         points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
         test=np.linspace(0, np.pi, 100)[:, None], rounds=1000,
     )  # fmt: skip
+
+
+def poisson_in_halves() -> Experiment:
+    """Poisson's equation, every second test point for the errors, those between them for choices."""
+    return halved(poisson())
 
 
 def helmholtz(k0: float = 4 * np.pi, side: int = 24, boundary: int = 96) -> Experiment:
@@ -130,8 +105,8 @@ def allen_cahn(
         return as_points(x, "xt"), owned(np.repeat(np.arange(level) % clients, m), clients)
 
     def line_pieces(level):
-        of_lines = index_rule(lines, 2, per_client(level, 2))
-        return tensor, [(times * s[:, None] + np.arange(times)).ravel() for s in of_lines]
+        shards = index_rule(lines, 2, per_client(level, 2))
+        return tensor, [(times * shard[:, None] + np.arange(times)).ravel() for shard in shards]
 
     t = 1 - np.arange(boundary // 2) / max(1, boundary // 2)  # t = 0 belongs to the initial line
     sides, start = tensor_grid(np.array([-1.0, 1.0]), t), tensor_grid(np.linspace(-1, 1, initial), np.zeros(1))
@@ -173,99 +148,5 @@ def euler_beam(n: int = 50, share: bool = True) -> Experiment:
     )  # fmt: skip
 
 
-def makers(p: Mapping) -> dict[str, tuple[Callable[..., Experiment], dict]]:
-    """Name -> (function, its arguments) of those of the five that a notebook's parameters name.
-
-    Their settings begin with their names, k0 is in units of pi; without share_points nobody shares any.
-    """
-    share = p["share_points"]
-    allen_cahn_settings = {name: p[f"allen_cahn_{name}"] for name in ("lines", "times", "d", "k")}
-    allen_cahn_settings |= {name: share * p[f"allen_cahn_{name}"] for name in ("boundary", "initial")}
-    allen_cahn_settings["activation"] = {"tanh": nn.Tanh, "sine": Sine}[p["allen_cahn_activation"]]
-    helmholtz_settings = {"side": p["helmholtz_side"], "boundary": share * p["helmholtz_boundary"]}
-    known = {
-        "poisson": (poisson, {}),
-        "helmholtz": (helmholtz, {"k0": np.pi * p["helmholtz_k0"], **helmholtz_settings}),
-        "allen_cahn_2": (allen_cahn, {"clients": 2, **allen_cahn_settings}),
-        "allen_cahn_3": (allen_cahn, {"clients": 3, **allen_cahn_settings}),
-        "beam": (euler_beam, {"share": share}),
-    }
-    return {name: known[name] for name in p["problems"]}
-
-
-def begin(namespace: Mapping) -> Run:
-    """The run of notebook 05, with parameters that are known to make sense; namespace: its globals().
-
-    Raises:
-        ValueError: what was given, and what was expected; a level that a problem's points do not allow, too.
-    """
-    run = Run.begin(
-        NOTEBOOK,
-        namespace,
-        problems=rules.one_of(*LEVELS),
-        allen_cahn_activation=rules.one_of("tanh", "sine"),
-        gap_rules=rules.one_of(*RULES),
-        **dict.fromkeys(("poisson_seeds", "allen_cahn_seeds"), rules.whole(0)),
-        **dict.fromkeys(("allen_cahn_boundary", "allen_cahn_initial", "helmholtz_boundary"), rules.whole(0)),
-        **dict.fromkeys(("levels", "helmholtz_side", "allen_cahn_lines", "allen_cahn_times"), rules.whole(2)),
-        **dict.fromkeys(("gap_level", "gap_E"), rules.whole()),
-        **dict.fromkeys(("helmholtz_k0", "allen_cahn_d", "allen_cahn_k"), rules.positive()),
-    )
-    p = run.parameters
-    rules.check_tables(p, p["problems"], [*LEVELS], "levels", "rounds")
-    for name, (make, arguments) in makers(p).items():
-        distances(make(**arguments), [*p["levels"][name], *[p["gap_level"]] * (name == "poisson")])
-    return run
-
-
-def trainings(p: Mapping) -> dict[str, Call]:
-    """What notebook 05 trains: each problem at its levels, and "gap/...", rules against drift on Poisson's equation."""
-    calls, common = {}, {"lr": p["lr"], "evaluations": p["evaluations"]}
-    for name, (make, arguments) in makers(p).items():
-        apart = name.startswith("allen_cahn")  # half an hour each
-        seeds = p["allen_cahn_seeds" if apart else "poisson_seeds" if name == "poisson" else "seeds"]
-        changes = {"rounds": p["rounds"][name], "local": Local(p["local_updates"]), **common}
-        calls[name] = Call(make, arguments, [*dict.fromkeys(p["levels"][name])], seeds, changes=changes, apart=apart)
-    if "poisson" in calls:
-        for rule, E in product(p["gap_rules"], p["gap_E"]):
-            changes = {"rounds": max(1, round(5 * p["rounds"]["poisson"] / E)), "local": Local(E), "lr": p["lr"]}
-            for knob in RULES[rule].knobs:
-                given = {"rule": rule, "knob": knob}
-                call = Call(poisson_under, given, [p["gap_level"]], p["seeds"], ("federated",), changes)
-                calls[f"gap/{rule}, E = {E}, knob {knob:g}"] = call
-    return calls
-
-
-def poisson_under(rule: str, knob: float) -> Experiment:
-    """Poisson's equation with a rule of RULES; every second test point is for choosing its knob."""
-    return under(halved(poisson()), rule, knob)
-
-
-def gap(histories: Mapping[str, History]) -> dict[str, dict]:
-    """Why a federation stays behind where its clients are alike: rules at equal numbers of steps.
-
-    A rule with a knob of its own takes the one with the smallest error on every second test point; errors are those on
-    the others.
-
-    Args:
-        histories: of ``trainings``; those named "gap/...".
-
-    Returns:
-        "rule, E = ..." -> "error_percent" [S], "megabytes" that all clients send up in all (float32), "E", "rule".
-    """
-    results, least = {}, {}
-    for name, history in histories.items():
-        if not name.startswith("gap/"):
-            continue
-        rule, E, _ = name.removeprefix("gap/").split(", ")
-        validation = errors(history, "validation error")[-1].mean().item()
-        if validation < least.get((rule, E), float("inf")):
-            least[rule, E] = validation
-            sent = RULES[rule].optimizer(RULES[rule].knobs[0]).sent * history.theta.shape[1]
-            results[f"{rule}, {E}"] = {
-                "error_percent": errors(history)[-1].values.ravel(),
-                "megabytes": 4e-6 * 2 * sent * history.shape[0],
-                "E": int(E.removeprefix("E = ")),
-                "rule": rule,
-            }
-    return results
+CLOSED_FORM = {"poisson": lambda n: np.pi / n, "allen_cahn_2": lambda n: 2 / n, "beam": lambda n: 1 / n}
+"""W1 of two clients who own n intervals of a line in turn: its length over n."""

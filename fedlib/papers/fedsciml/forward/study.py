@@ -1,0 +1,200 @@
+"""What notebook 05 trains, and what its figures and claims take: the equations of ``problem``, one table.
+
+``python -m fedlib train 05_pinn_forward --only poisson`` trains what is not stored of one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+from torch import nn
+
+from ....federated import sweep
+from ....federated.batches import Local
+from ....federated.experiment import Experiment, data_of, rule_changes
+from ....federated.history import History
+from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.solved import Solved, stored_solutions
+from ....models.jets import Sine
+from ....notebook import rules
+from ....trainings.calls import Call
+from .problem import allen_cahn, euler_beam, helmholtz, poisson, poisson_in_halves
+
+NOTEBOOK = "05_pinn_forward"
+
+
+class Studied(NamedTuple):
+    """An equation of the notebook.
+
+    levels: numbers of subdomains, from clients that differ most to those that hardly differ; these and ``rounds`` hold
+    where the notebook's parameters have no others. arguments: parameters -> arguments of make. seeds: name of the
+    parameter that has them. code_only: levels that the authors' code has and the paper has not, on which no verdict
+    rests. apart: a row takes half an hour.
+    """
+
+    make: Callable[..., Experiment]
+    levels: Sequence[int]
+    rounds: int
+    arguments: Callable[[Mapping], dict] = lambda p: {}
+    seeds: str = "seeds"
+    code_only: Sequence[int] = ()
+    apart: bool = False
+
+
+def helmholtz_arguments(p: Mapping) -> dict:
+    """Of the parameters, where k0 is in units of pi; without share_points nobody shares any."""
+    boundary = p["share_points"] * p["helmholtz_boundary"]
+    return {"k0": np.pi * p["helmholtz_k0"], "side": p["helmholtz_side"], "boundary": boundary}
+
+
+def allen_cahn_arguments(clients: int) -> Callable[[Mapping], dict]:
+    """The same but for the number of clients."""
+
+    def arguments(p: Mapping) -> dict:
+        settings = {name: p[f"allen_cahn_{name}"] for name in ("lines", "times", "d", "k")}
+        settings |= {name: p["share_points"] * p[f"allen_cahn_{name}"] for name in ("boundary", "initial")}
+        return {"clients": clients, **settings, "activation": ACTIVATIONS[p["allen_cahn_activation"]]}
+
+    return arguments
+
+
+ACTIVATIONS = {"tanh": nn.Tanh, "sine": Sine}
+
+STUDIES = {
+    "poisson": Studied(poisson, (2, 4, 6, 8, 10, 16, 32), 1000, seeds="poisson_seeds", code_only=(2, 4)),
+    "helmholtz": Studied(helmholtz, (2, 4, 6, 10, 12, 24), 2000, helmholtz_arguments),
+    "allen_cahn_2": Studied(
+        allen_cahn, (2, 4, 6, 8, 10, 20, 32, 40), 10_000, allen_cahn_arguments(2), "allen_cahn_seeds", apart=True
+    ),
+    "allen_cahn_3": Studied(
+        allen_cahn, (3, 6, 9, 12, 15, 18, 30, 60), 10_000, allen_cahn_arguments(3), "allen_cahn_seeds", apart=True
+    ),
+    "beam": Studied(euler_beam, (*range(2, 21, 2), 50), 1000, lambda p: {"share": p["share_points"]}),
+}
+"""Figs. 7 to 9, and the beam of the authors' code."""
+
+RULES = {
+    "problems": rules.one_of(*STUDIES),
+    "allen_cahn_activation": rules.one_of(*ACTIVATIONS),
+    "gap_rules": rules.one_of(*AGAINST_DRIFT),
+    **dict.fromkeys(("poisson_seeds", "allen_cahn_seeds"), rules.whole(0)),
+    **dict.fromkeys(("allen_cahn_boundary", "allen_cahn_initial", "helmholtz_boundary"), rules.whole(0)),
+    **dict.fromkeys(("levels", "helmholtz_side", "allen_cahn_lines", "allen_cahn_times"), rules.whole(2)),
+    **dict.fromkeys(("gap_level", "gap_E"), rules.whole()),
+    **dict.fromkeys(("helmholtz_k0", "allen_cahn_d", "allen_cahn_k"), rules.positive()),
+}
+"""Parameter -> what it may be."""
+
+
+def check(p: Mapping) -> None:
+    """ValueError where tables have an equation that there is not, or the points of one do not allow a level."""
+    rules.check_tables(p, [], [*STUDIES], "levels", "rounds")
+    distances(p)
+    if "poisson" in p["problems"]:
+        data_of(poisson(), p["gap_level"])
+
+
+def levels(p: Mapping, name: str) -> list[int]:
+    """The levels of an equation, each once, in the order in which they are trained."""
+    return [*dict.fromkeys(p["levels"].get(name, STUDIES[name].levels))]
+
+
+def experiments(p: Mapping) -> dict[str, Experiment]:
+    """Name -> experiment of the equations that a notebook's parameters name."""
+    return {name: STUDIES[name].make(**STUDIES[name].arguments(p)) for name in p["problems"]}
+
+
+def distances(p: Mapping) -> dict[str, dict[int, float]]:
+    """Name -> level -> W1 of the clients' own points, trained or not, the coarsest partition first; ValueError if a
+    level does not fit."""
+    return {
+        name: {level: experiment.distance(data_of(experiment, level)) for level in sorted(levels(p, name))}
+        for name, experiment in experiments(p).items()
+    }
+
+
+def trainings(p: Mapping) -> dict[str, Call]:
+    """Each equation at its levels, and "gap", rules against drift on Poisson's equation at one."""
+    calls, common = {}, {"lr": p["lr"], "evaluations": p["evaluations"]}
+    for name in p["problems"]:
+        study = STUDIES[name]
+        changes = {"rounds": rounds(p, name), "local": Local(p["local_updates"]), **common}
+        arguments, seeds = study.arguments(p), p[study.seeds]
+        calls[name] = Call(study.make, arguments, levels(p, name), seeds, changes=changes, apart=study.apart)
+    if "poisson" in calls:
+        knobs = [(rule, knob) for rule in p["gap_rules"] for knob in AGAINST_DRIFT[rule].knobs]
+        over = {
+            ("rule", "knob"): {labels: rule_changes(*labels) for labels in knobs},
+            "E": {E: {"local": Local(E), "rounds": gap_rounds(p, E)} for E in p["gap_E"]},
+        }
+        kinds, changes = ["federated"], {"lr": p["lr"]}
+        calls["gap"] = Call(poisson_in_halves, {}, [p["gap_level"]], p["seeds"], kinds, over, changes)
+    return calls
+
+
+def rounds(p: Mapping, name: str) -> int:
+    """Of an equation."""
+    return p["rounds"].get(name, STUDIES[name].rounds)
+
+
+def gap_rounds(p: Mapping, E: int) -> int:
+    """As many local steps for every E as E = 5 has in Poisson's rounds."""
+    return max(1, round(5 * rounds(p, "poisson") / E))
+
+
+class Results(NamedTuple):
+    """What figures and claims take, by name of the equation.
+
+    errors: (%) [round, kind, level, seed], and divergences: of the weights, [seed, level, matrix], both with the
+    clients' distance along level. solutions: what the first seed's models say. gap: see ``gap``.
+    """
+
+    errors: dict[str, xarray.DataArray]
+    divergences: dict[str, xarray.DataArray]
+    solutions: dict[str, Solved]
+    gap: xarray.Dataset
+
+    @property
+    def last(self) -> dict[str, xarray.DataArray]:
+        """Errors (%) after training [kind, level, seed]."""
+        return {name: errors.isel(round=-1) for name, errors in self.errors.items()}
+
+
+def results(p: Mapping, histories: Mapping[str, History]) -> Results:
+    """The labelled arrays of what is trained at the two ends of its levels: of others nothing can be said yet."""
+    errors, divergences, solutions = {}, {}, {}
+    for name, experiment in experiments(p).items():
+        whole = sweep.whole_levels(histories[name]) if name in histories else []
+        if {min(levels(p, name)), max(levels(p, name))} <= {*whole}:
+            errors[name] = sweep.errors(histories[name]).sel(level=whole)
+            divergences[name] = sweep.divergences(histories[name], experiment.net, whole)
+            solutions[name] = stored_solutions(histories[name], experiment)
+    return Results(errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset())
+
+
+def gap(p: Mapping, history: History) -> xarray.Dataset:
+    """Why a federation stays behind where its clients are alike: rules at equal numbers of steps.
+
+    Of a rule with a knob of its own the one with the smallest mean error on every second test point; errors are those
+    on the others.
+
+    Returns:
+        error (%) [rule, E, seed], megabytes [rule, E] that all clients send up in all (float32), knob [rule, E].
+    """
+    error, validation = (
+        sweep.errors(history, metric).isel(round=-1, drop=True).squeeze(("kind", "level"), drop=True)
+        for metric in ("error", "validation error")
+    )
+    knob = validation.mean("seed", skipna=False).idxmin("knob")
+    best = error.where(error.knob == knob).max("knob")
+
+    def megabytes(rule: str, E: int) -> float:
+        vectors = AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent
+        return 4e-6 * 2 * vectors * history.distinct.shape[1] * gap_rounds(p, E)
+
+    sent = [[megabytes(rule, E) for E in best.E.values.tolist()] for rule in best["rule"].values]
+    dims = ("rule", "E", "seed")
+    return xarray.Dataset(
+        {"error": best.transpose(*dims), "megabytes": (dims[:2], sent), "knob": knob.transpose("rule", "E")}
+    )
