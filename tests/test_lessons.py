@@ -20,6 +20,7 @@ from fedlib.papers.beyond.one_round import figures as one_round_figures
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.fedsciml.forward import problem
+from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
@@ -80,7 +81,7 @@ def test_a_lesson_speaks_plainly(name):
 
 SMALL = {
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
-    "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, []",
+    "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
@@ -170,8 +171,8 @@ def test_04_what_the_sentence_above_the_live_piece_says_is_seen():
 
 @pytest.fixture(scope="module")
 def poisson():
-    history = stored("05_pinn_forward", "poisson")
-    return errors(history)[-1], pictures.stored_solutions(history, problem.poisson())
+    history = stored(forward, "poisson")
+    return errors(history)[-1], stored_solutions(history, problem.poisson())
 
 
 def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):
@@ -211,7 +212,7 @@ def test_05_allen_cahn_is_told_as_it_is():
     text, said = text_of(parts("05_pinn_forward")[1]), {}
     for name in ("allen_cahn_2", "allen_cahn_3"):
         # the centralised model stands at all levels, the others at those that are trained
-        history = errors(stored("05_pinn_forward", name)).isel(seed=0).dropna("level")
+        history = errors(stored(forward, name)).isel(seed=0).dropna("level")
         levels = sorted(history.level.values)[:: len(history.level) // 2]
         of = {kind: [history[-1].sel(kind=kind, level=n).item() for n in levels] for kind in history.kind.values}
         coarse, middle, fine = of["federated"]
@@ -246,12 +247,12 @@ def test_05_fold_out_answers():
     text = text_of(parts("05_pinn_forward")[0])
     gap = {}
     for E in (5, 1):
-        e = errors(stored("05_pinn_forward", f"gap/FedAvg, E = {E}, knob 0"))[-1]
+        e = errors(stored(forward, "gap"))[-1].sel(rule="FedAvg", knob=0, E=E)
         gap[E] = e.median().item(), e.mean().item()
     assert f"The median error goes from {gap[5][0]:.2f} to {gap[1][0]:.2f} %" in text
     assert f"The mean goes from {gap[5][1]:.2f} to {gap[1][1]:.2f} %" in text
     listen = {"first": lambda p, online: np.array([[1.0, 0.0], [1.0, 0.0]])}
-    run = sweep(problem.poisson(), [2], [0], ["federated"], rounds=300, lr=3e-3, settings={"mixing": listen})
+    run = sweep(problem.poisson(), [2], [0], ["federated"], rounds=300, lr=3e-3, over={"mixing": listen})
     assert errors(run)[-1].item() > 50 and "above 50 %" in text
 
 
@@ -265,7 +266,7 @@ def test_13_the_text_says_what_is_stored():
     assert best.rounds == 47 and "and 47 for Allen-Cahn" in text
     best = one_round_figures.chosen(results["pendulum"], ("inputs", "degree"))
     assert (best.inputs.item() + 1) * best.degree.item() == 130 and "a linear map: 130 numbers" in text
-    printed = errors(stored("05_pinn_forward", "poisson"))[-1].sel(kind="federated", level=8).median().item()
+    printed = errors(stored(forward, "poisson"))[-1].sel(kind="federated", level=8).median().item()
     assert f"FedAvg is off by {printed:.0f} %" in text
     before, after = (results["heads_poisson"][what] for what in ("before", "after"))
     assert (after.median("seed") < before.median("seed")).all()

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from .beyond.one_round import problem as one_round
-from .fedsciml.forward import problem as forward
+from .fedsciml.forward import study as forward
 from .fedsciml.functions import problem as functions
 
 STUDIES: dict[str, ModuleType] = {study.NOTEBOOK: study for study in (functions, forward, one_round)}

@@ -14,12 +14,13 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, centralised, join
-from fedlib.federated import experiment
+from fedlib.federated.experiment import under
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
 from fedlib.federated.schedules import Drop
+from fedlib.federated.sweep import sweep
 from fedlib.files import ROOT
 from fedlib.live.watched import watched_experiment
 from fedlib.machines.local import in_one_process
@@ -206,7 +207,7 @@ def function(problem, chosen, f, axes, seeds=(0,), **more) -> dict:
     x = torch.cartesian_prod(*axes).reshape(-1, len(axes))
     few = {"x": x, "u": f(x)}
     with_few = problem._replace(data=lambda level, seed: problem.data(level, seed)._replace(test=few))
-    return captured(lambda: experiment.sweep(with_few, chosen, seeds, rounds=3, **{"lr": 0.01} | more))
+    return captured(lambda: sweep(with_few, chosen, seeds, rounds=3, **{"lr": 0.01} | more))
 
 
 def on_line(chosen=(2, 10), clients=2, make=functions.gramacy_lee, **more) -> dict:
@@ -271,7 +272,7 @@ FUNCTIONS = {
 
 def equation(problem, chosen, local=FOUR, **more) -> dict:
     """A forward problem at some levels."""
-    return captured(lambda: experiment.sweep(problem, chosen, [0], rounds=3, local=local, **more))
+    return captured(lambda: sweep(problem, chosen, [0], rounds=3, local=local, **more))
 
 
 def allen_cahn(clients: int, chosen, activation=nn.Tanh, share=True, **more) -> dict:
@@ -308,7 +309,7 @@ def rate(chosen, inside: int, ends: bool, alone=False, version="paper") -> dict:
 
 def gap() -> dict:
     """Notebook 05: rules at the finest level."""
-    return equation(forward.poisson_under("averaged moments", 0.0), [8], FIVE, kinds=["federated"])
+    return equation(under(forward.poisson_in_halves(), "averaged moments", 0.0), [8], FIVE, kinds=["federated"])
 
 
 EQUATIONS = {

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import xarray
 
 from fedlib.files import ROOT
 from fedlib.notebook.run import committed
@@ -83,7 +84,9 @@ def told_05(metrics):
             name = "beam" if problem == "beam" else problem.capitalize()
             kinds = ("isolated", "federated", "centralised")
             rows[f"{name}, {level}"] = [np.median(np.array(errors[kind])[:, column]) for kind in kinds]
-    return rows | {rule: [np.median(run["error_percent"]), run["megabytes"]] for rule, run in metrics["gap"].items()}
+    gap = xarray.Dataset.from_dict(metrics["gap"]).stack(run=("rule", "E"))
+    median, megabytes = gap.error.median("seed").values, gap.megabytes.values
+    return rows | {f"{rule}, E = {E}": [*run] for (rule, E), *run in zip(gap.run.values, median, megabytes, strict=True)}
 
 
 def told_06(metrics):

@@ -194,7 +194,5 @@ def gap(p: Mapping, history: History) -> xarray.Dataset:
         return 4e-6 * 2 * vectors * history.distinct.shape[1] * gap_rounds(p, E)
 
     sent = [[megabytes(rule, E) for E in best.E.values.tolist()] for rule in best["rule"].values]
-    dims = ("rule", "E", "seed")
-    return xarray.Dataset(
-        {"error": best.transpose(*dims), "megabytes": (dims[:2], sent), "knob": knob.transpose("rule", "E")}
-    )
+    arrays = {"error": best.transpose("rule", "E", "seed"), "megabytes": (("rule", "E"), sent)}
+    return xarray.Dataset(arrays | {"knob": knob.transpose("rule", "E")}).drop_attrs()

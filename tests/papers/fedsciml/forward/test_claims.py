@@ -1,94 +1,95 @@
-"""Claims are functions of arrays: each holds on an array that is made so, and fails on one that is not."""
-
-from importlib import reload
+"""Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
 
 import numpy as np
 import pytest
 import xarray
 
 from fedlib.federated.experiment import KINDS
-from fedlib.notebook.claims import known_claims
-from fedlib.papers.fedsciml.forward import claims, problem
+from fedlib.notebook.claims import find
+from fedlib.papers.fedsciml.forward import claims
+from fedlib.papers.fedsciml.forward.study import STUDIES, Results
 
-LEVELS = {"level": [6, 8, 32], "distance": ("level", [0.9, 0.4, 0.1])}
-FOUR = {"level": [6, 8, 16, 32], "distance": ("level", [0.9, 0.4, 0.2, 0.1])}
+DISTANCES = [1.6, 0.8, 0.5, 0.4, 0.3, 0.2, 0.1]
+LEVELS = [2, 4, 6, 8, 10, 16, 32]
+"""Of Poisson's equation: 2 and 4 are the code's alone."""
 
-
-def errors(federated, isolated=(9, 9, 9), centralised=(1, 1, 1), spread=0.1):
-    """Two seeds, ``spread`` below and above."""
-    isolated, centralised = (of[:1] * (len(federated) - len(of)) + tuple(of) for of in (isolated, centralised))
-    values = np.array([federated, isolated, centralised], float)[:, :, None] + [-spread, spread]
-    coords = (FOUR if len(federated) == 4 else LEVELS) | {"kind": [*KINDS], "seed": [0, 1]}
-    return xarray.DataArray(values, coords, ["kind", "level", "seed"])
+FALLING, RISING = [7, 6, 5, 4, 3, 2, 1.5], [1.5, 2, 3, 4, 5, 6, 7]
 
 
-def divergences(*layers):
-    """[matrix][level], the same for two seeds."""
-    coords = FOUR if len(layers[0]) == 4 else LEVELS
-    return xarray.DataArray(np.array([layers, layers], float), coords, ["seed", "matrix", "level"])
+def errors(federated, isolated=9.0, centralised=1.0):
+    """[round, kind, level, seed] of two seeds and one round."""
+    means = np.array([np.broadcast_to(values, 7) for values in (federated, isolated, centralised)], float)
+    values = means[None, :, :, None] + [-0.01, 0.01]
+    coords = {"level": LEVELS, "distance": ("level", DISTANCES), "kind": [*KINDS], "seed": [0, 1], "round": [9]}
+    return xarray.DataArray(values, coords, ["round", "kind", "level", "seed"])
 
 
-def test_between():
-    assert claims.between(errors([5, 4, 3]), None) == (True, "3 of 3 levels")
-    assert claims.between(errors([10, 4, 3]), None) == (False, "2 of 3 levels")
-    assert claims.between(errors([5, 4, 0.5]), None) == (False, "2 of 3 levels")
-    assert claims.between(errors([9.1, 4, 3]), None)[0], "within a st.dev. of the isolated clients"
+def divergences(*matrices):
+    """[seed, matrix, level], the same for two seeds."""
+    coords = {"level": LEVELS, "distance": ("level", DISTANCES), "matrix": [1, 2, 3, 4]}
+    return xarray.DataArray(np.array([matrices, matrices], float), coords, ["seed", "matrix", "level"])
 
 
-def test_errors_that_fall_with_the_distance():
-    assert claims.falls_with_distance(errors([5, 4, 3, 2]), None)[0] is True
-    assert claims.falls_with_distance(errors([2, 3, 4, 5]), None)[0] is False
-    assert claims.falls_with_distance(errors([5, 4, 3]), None)[0] is None, "three levels are in order by chance"
+def results(name, federated=FALLING, apart=(FALLING,) * 4, **more) -> Results:
+    return Results({name: errors(federated, **more)}, {name: divergences(*apart)}, {}, xarray.Dataset())
 
 
-def test_agreement_at_the_finest_level():
-    assert claims.agrees("federated")(errors([5, 4, 1.9]), None) == (True, "ratio 1.90")
-    assert claims.agrees("federated")(errors([1, 1, 2.1]), None) == (False, "ratio 2.10")
-    assert claims.agrees("isolated")(errors([1, 1, 1], isolated=(9, 9, 1.5)), None)[0]
+STEEP = [70, 60, 50, 40, 30, 20, 10]
+BELOW = [0.5, *FALLING[1:]]
+CASES = {
+    "q1.helmholtz": (results("helmholtz"), results("helmholtz", BELOW)),
+    "q2.helmholtz": (results("helmholtz"), results("helmholtz", RISING)),
+    "q3.helmholtz.federated": (results("helmholtz"), results("helmholtz", RISING)),
+    "q3.helmholtz.isolated": (results("helmholtz", isolated=1.9), results("helmholtz", isolated=2.1)),
+    "target.q1/beam": (results("beam"), results("beam", BELOW)),
+    "target.q2/beam": (results("beam"), results("beam", RISING)),
+    "target.q3.federated/beam": (results("beam"), results("beam", RISING)),
+    "target.q3.isolated/beam": (results("beam", isolated=1.9), results("beam", isolated=2.1)),
+    "q7.allen_cahn_2": (results("allen_cahn_2"), results("allen_cahn_2", isolated=6.9)),
+    "q7.allen_cahn_3": (results("allen_cahn_3"), results("allen_cahn_3", isolated=6.9)),
+    "q4.poisson": (results("poisson"), results("poisson", apart=[FALLING, FALLING, FALLING, RISING])),
+    "q5.layers": (
+        results("helmholtz", apart=[RISING, FALLING, FALLING, RISING]),
+        results("helmholtz", apart=[FALLING, FALLING, RISING, FALLING]),
+    ),
+    "q5.slope": (
+        results("helmholtz", apart=[FALLING, STEEP, FALLING, FALLING]),
+        results("helmholtz", apart=[STEEP, FALLING, STEEP, STEEP]),
+    ),
+}
+"""Id -> results on which the claim holds, and on which it does not."""
 
 
-def test_help_at_every_level():
-    assert claims.helps(errors([5, 4, 3]), None) == (True, "3 of 3 levels")
-    assert claims.helps(errors([5, 4, 9.5]), None) == (False, "2 of 3 levels")
+@pytest.mark.parametrize("id", CASES)
+def test_a_claim_holds_and_fails(id):
+    holds, fails = (claims.CLAIMS[f"fedsciml.{id}"](made) for made in CASES[id])
+    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+    (name,) = CASES[id][0].errors
+    assert claims.CLAIMS[f"fedsciml.{id}"](results("another")) is None, f"nothing was trained of {name}"
 
 
-def test_layers_that_diverge():
-    rise, fall = [4, 3, 2, 1], [1, 2, 3, 4]
-    assert claims.all_layers_diverge(None, divergences(rise, rise, rise, rise))[0] is True
-    assert claims.all_layers_diverge(None, divergences(rise, rise, rise, fall))[0] is False
-    assert claims.inner_layers_diverge(None, divergences(fall, rise, rise, fall))[0] is True
-    assert claims.inner_layers_diverge(None, divergences(rise, rise, fall, rise))[0] is False
-    steep = [40, 30, 20, 10]
-    assert claims.second_diverges_faster(None, divergences(rise, steep, rise, rise))[0] is True
-    assert claims.second_diverges_faster(None, divergences(rise, rise, steep, rise))[0] is False
-    one = divergences(rise, rise, rise, rise).isel(level=[0])
-    assert claims.all_layers_diverge(None, one)[0] is None is claims.second_diverges_faster(None, one)[0]
-
-
-def test_every_claim_is_known_and_judged_where_its_problem_was_trained():
-    assert set(claims.CLAIMS) <= set(known_claims())
-    of = {name: errors([5, 4, 3]) for name in ("poisson", "helmholtz", "allen_cahn_2")}
-    spread = {name: divergences(*[[3, 2, 1]] * 4) for name in of}
-    verdicts = claims.judged(of, spread)
-    assert set(verdicts) == {id for id, (name, _) in claims.CLAIMS.items() if name in of}
-    assert verdicts["fedsciml.q1.poisson"] == (True, "3 of 3 levels")
+def test_every_claim_is_known_and_every_equation_has_four():
+    assert all(find(id) for id in claims.CLAIMS)
+    kinds = [id.removeprefix("fedsciml.") for id in claims.CLAIMS]
+    covered = {id.replace("helmholtz", name) for id in CASES for name in claims.PAPER} | {*CASES}
+    assert {*kinds} <= covered, "each has both outcomes above"
+    assert all(len(claims.claims_on(name)) == 4 for name in STUDIES)
 
 
 def test_verdicts_rest_on_the_papers_levels():
-    assert claims.printed("poisson", [2, 4, 6, 8, 32]) == [6, 8, 32]
-    assert claims.printed("poisson", [4]) == []
-    assert claims.printed("helmholtz", [2, 4]) == [2, 4]
-    only_code = errors([5, 4, 3]).isel(level=[0]).assign_coords(level=[4])
-    assert not claims.judged({"poisson": only_code}, {"poisson": None})
+    assert claims.printed("poisson", LEVELS) == LEVELS[2:] and claims.printed("helmholtz", LEVELS) == LEVELS
+    wrong_at_two = results("poisson", [0.5, 0.5, *FALLING[2:]])
+    assert claims.CLAIMS["fedsciml.q1.poisson"](wrong_at_two) == (True, "5 of 5 levels")
+    code_only = wrong_at_two._replace(errors={"poisson": wrong_at_two.errors["poisson"].isel(level=[0, 1])})
+    assert claims.CLAIMS["fedsciml.q1.poisson"](code_only) is None
+
+
+def test_one_level_has_no_slope():
+    one = {"helmholtz": divergences(*[FALLING] * 4).isel(level=[0])}
+    verdict = claims.CLAIMS["fedsciml.q5.slope"](results("helmholtz")._replace(divergences=one))
+    assert verdict == (None, "one level has no slope")
 
 
 @pytest.mark.parametrize("panel", [panel for panel in claims.PANELS if panel.claims], ids=lambda panel: panel.paper)
 def test_panels_name_claims_of_this_room(panel):
     assert set(panel.claims) <= set(claims.CLAIMS)
-
-
-def test_an_equation_of_one_s_own_has_no_claim_of_the_paper_s(monkeypatch):
-    monkeypatch.setitem(problem.LEVELS, "mine", (2, 4))
-    assert not {id for id in reload(claims).CLAIMS if id not in known_claims()}
-    mine = {"mine": errors([5, 4, 3])}
-    assert claims.judged(mine, {"mine": divergences([3, 2, 1])}) == {}

@@ -8,11 +8,12 @@ import torch
 import xarray
 
 from fedlib.federated.experiment import KINDS, data_of
-from fedlib.federated.sweep import models_of, sweep
+from fedlib.federated.solved import labelled, stored_solutions
+from fedlib.federated.sweep import divergences, models_of, sweep
 from fedlib.notebook import pictures
 from fedlib.notebook.run import _plain
 from fedlib.numerics.metrics import percent
-from fedlib.papers.fedsciml.forward import claims, figures, problem
+from fedlib.papers.fedsciml.forward import figures, problem
 
 AT = {"level": [2, 8, 32], "distance": ("level", [0.9, 0.4, 0.1])}
 
@@ -44,31 +45,10 @@ def test_errors_have_a_row_per_level(metrics):
     assert [row[1] for row in rows] == ["2", "8", "32"]
 
 
-def test_correlations_are_those_of_the_ranks(metrics):
-    assert claims.correlations(metrics, "poisson") == pytest.approx([1, -1, -0.5])
-    assert claims.correlations(metrics, "poisson", [8, 32]) == pytest.approx([1, -1, 1])
-
-
-def test_divergence_is_that_of_the_weight_matrices():
-    experiment = problem.poisson(8)
-    history = sweep(experiment, [2, 4], [3, 1], rounds=2)
-    values = pictures.divergence_of(experiment, history, [2, 4])
-    assert values.sizes == {"seed": 2, "level": 2, "matrix": 4}
-    first = slice(20)  # the first matrix comes first
-    for n in (2, 4):
-        a, b = (models_of(history, kind, n, 1)[0][first] for kind in ("federated", "centralised"))
-        expected = ((a - b).norm() / b.norm()).item()
-        assert values.sel(level=n, seed=1, matrix=1).item() == pytest.approx(expected, rel=1e-5)
-    assert (values.diff("level") != 0).all()
-    labels = pictures.labelled(history, 4, 3)
-    assert list(labels) == ["isolated client 1", "isolated client 2", "federated", "centralised"]
-    assert (labels["isolated client 2"] == history.models("isolated", 4, 3)[1]).all()
-
-
 @pytest.fixture(scope="module")
 def solved():
     experiment = problem.poisson()
-    return pictures.stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
+    return stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
 
 
 def test_the_solution_figure_shows_both_laboratories_alone_and_together(solved):
@@ -89,48 +69,40 @@ def test_at_eight_pieces_a_client_owns_hills_or_valleys():
     data = data_of(problem.poisson(), 8)
     last = torch.sin(8 * data.pool["x"][:, 0])
     inner = last.abs() > 0.1  # at the cuts it is zero
-    first, second = (last[own][inner[own]] for own in data.owners)
+    first, second = (last[shard][inner[shard]] for shard in data.owners)
     assert (first > 0).all() and (second < 0).all()
     assert len(figures.hills_and_valleys(problem.poisson(), 8).axes[0].lines) == 4
 
 
-def test_only_what_is_trained_at_both_ends_is_shown():
-    p = {"problems": ["poisson", "beam"], "levels": {"poisson": [2, 8, 32], "beam": [2, 10]}, "share_points": True}
-    p |= {f"allen_cahn_{name}": 1 for name in ("lines", "times", "d", "k", "boundary", "initial")}
-    p |= {"allen_cahn_activation": "tanh", "helmholtz_side": 4, "helmholtz_boundary": 4, "helmholtz_k0": 1}
-    histories = {
-        "poisson": sweep(problem.poisson(), [32, 2], [0], rounds=2, evaluations=2),
-        "beam": sweep(problem.euler_beam(), [2], [0], rounds=2),
-    }
-    experiments, errors, divergences = figures.arrays(p, histories)
-    assert [*experiments] == [*errors] == [*divergences] == ["poisson"]
-    assert errors["poisson"].level.values.tolist() == [2, 32] and (errors["poisson"].distance.diff("level") < 0).all()
-    assert set(figures.solutions(experiments, histories)["poisson"].models) == {2, 32}
+def gap_of(error: dict, megabytes: dict) -> xarray.Dataset:
+    """As of ``study.gap``; (rule, E) -> errors (%) by seed."""
+    rules, Es = (list(dict.fromkeys(labels)) for labels in zip(*error, strict=True))
+    values = [[error[rule, E] for E in Es] for rule in rules]
+    sent = [[megabytes[rule, E] for E in Es] for rule in rules]
+    arrays = {"error": (("rule", "E", "seed"), values), "megabytes": (("rule", "E"), sent)}
+    return xarray.Dataset(arrays, {"rule": rules, "E": Es, "seed": [0, 1, 2]})
 
 
 def test_the_gap_is_told_by_falling_median():
-    gap = {
-        "a, E = 5": {"rule": "a", "E": 5, "error_percent": [4.0, 2.0, 3.0], "megabytes": 12.3},
-        "b, E = 1": {"rule": "b", "E": 1, "error_percent": np.array([9.0, 9.5, 100.0]), "megabytes": 0.7},
-    }
+    error = {("a", 5): [4, 2, 3], ("a", 1): [1, 1, 1.2], ("b", 5): [2, 2, 2], ("b", 1): [9, 9.5, 100]}
+    gap = gap_of(error, {("a", 5): 12.3, ("a", 1): 60, ("b", 5): 0.14, ("b", 1): 0.7})
     assert figures.gap_rows(gap, [1.0, 1.6, 0.4]) == [
         ["b", "1", "9500", "9000 to 100000", "1"],
         ["a", "5", "3000", "2000 to 4000", "12"],
+        ["b", "5", "2000", "2000 to 2000", "0"],
+        ["a", "1", "1000", "1000 to 1200", "60"],
         ["centralised", "-", "1000", "400 to 1600", "0"],
     ]
 
 
 def test_at_most_six_rules_have_their_names_on_their_lines():
-    gap = {
-        f"{rule}, E = {E}": {"rule": rule, "E": E, "error_percent": [3.0, 1.0, 2.0], "megabytes": 36.0 / E}
-        for rule in ("FedAvg", "averaged second moments")
-        for E in (5, 1)
-    }
+    runs = [(rule, E) for rule in ("FedAvg", "averaged second moments") for E in (5, 1)]
+    gap = gap_of({run: [3.0, 1.0, 2.0] for run in runs}, {(rule, E): 36.0 / E for rule, E in runs})
     (ax,) = figures.gap_view(gap, np.array([0.1, 0.2, 0.4])).axes
     assert [text.get_text() for text in ax.texts] == ["FedAvg"] and len(figures.NAMED) <= 6
     medians = [line for line in ax.lines if line.get_label() == "_median"]
-    assert {tuple(line.get_ydata()) for line in medians} == {(2,)} and len(medians) == 4
-    filled = {line.get_xdata()[0]: line.get_markerfacecolor() for line in medians}
+    assert {float(line.get_ydata()[0]) for line in medians} == {2.0} and len(medians) == 4
+    filled = {float(line.get_xdata()[0]): line.get_markerfacecolor() for line in medians}
     assert filled[36.0] == "white" != filled[7.2]
     named = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
     assert named == ["E = 5", "E = 1", "centralised"]

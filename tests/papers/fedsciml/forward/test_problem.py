@@ -1,7 +1,6 @@
 """Forward problems: exact solutions have no residual, constraints hold exactly, points and W1 as on the fact page."""
 
 from copy import deepcopy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,14 +10,13 @@ from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.partitions import private
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.sweep import errors, sweep
-from fedlib.models.jets import Sine, function_jet
+from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
 from fedlib.numerics.heterogeneity import mean_pairwise_w1, w1
 from fedlib.papers.fedsciml.forward import problem
-from fedlib.papers.fedsciml.forward.problem import LEVELS
+from fedlib.papers.fedsciml.forward.study import STUDIES
 from fedlib.streams import torch_stream
-from fedlib.trainings import store
 
 ALL = {
     "poisson": problem.poisson(),
@@ -78,12 +76,6 @@ def test_the_truth_is_that_of_the_text(name):
     test = data_of(ALL[name], 2).test
     torch.testing.assert_close(test["u"].double(), BY_HAND[name][0](test["x"].double()), rtol=0, atol=3e-6)
 
-
-SETTINGS = {f"helmholtz_{name}": v for name, v in {"k0": 1.5, "side": 6, "boundary": 8}.items()}
-SETTINGS |= dict(allen_cahn_lines=12, allen_cahn_times=5, allen_cahn_boundary=4, allen_cahn_initial=3)
-SETTINGS |= dict(
-    allen_cahn_d=0.02, allen_cahn_k=2.0, allen_cahn_activation="sine", problems=[*LEVELS], share_points=True
-)
 
 BOUNDARY = {  # points and the values of u there, from the paper's text
     "poisson": ([[0.0], [np.pi]], [0, np.pi]),
@@ -162,7 +154,7 @@ def test_loss_and_gradient_equal_nested_autograd(name, by_hand):
 @pytest.mark.parametrize("name", ALL)
 def test_every_level_is_a_disjoint_cover_and_all_share_the_rest(name):
     clients = 3 if name == "allen_cahn_3" else 2
-    for level in LEVELS[name]:
+    for level in STUDIES[name].levels:
         data = data_of(ALL[name], level)
         own, N = private(data.owners), len(data.pool["x"])
         shared = np.intersect1d(data.owners[0], data.owners[1])
@@ -171,7 +163,7 @@ def test_every_level_is_a_disjoint_cover_and_all_share_the_rest(name):
 
 
 def test_point_counts_of_the_fact_page():
-    data = {name: {n: data_of(ALL[name], n) for n in LEVELS[name]} for name in ALL}
+    data = {name: {n: data_of(ALL[name], n) for n in STUDIES[name].levels} for name in ALL}
     sizes = {name: {n: sum(map(len, private(of.owners))) for n, of in levels.items()} for name, levels in data.items()}
     assert sizes["poisson"] == dict.fromkeys((2, 4, 6, 8, 10, 16, 32), 32)
     assert sizes["helmholtz"] == dict.fromkeys((2, 4, 6, 12, 24), 576) | {10: 400}
@@ -191,13 +183,6 @@ def test_clients_with_and_without_the_shared_points():
     with_them, without = (data_of(of, 2).owners for of in (ALL["helmholtz"], problem.helmholtz(boundary=0)))
     assert [len(shard) for shard in with_them] == [288 + 96] * 2 and [len(shard) for shard in without] == [288] * 2
     assert len(np.intersect1d(*with_them)) == 96 and not len(np.intersect1d(*without))
-    made = {
-        name: make(**arguments)
-        for name, (make, arguments) in problem.makers(SETTINGS | {"share_points": False}).items()
-    }
-    for experiment in made.values():
-        data = data_of(experiment, 6)
-        assert sum(map(len, data.owners)) == len(data.pool["x"])
 
 
 def test_a_sweep_trains_a_problem_and_measures_its_error():
@@ -235,7 +220,6 @@ def test_two_clients_of_allen_cahn_share_the_sides_at_rising_times_and_the_initi
         (lambda: data_of(ALL["allen_cahn_3"], 2), "use a multiple of 3"),
         (lambda: problem.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),
         (lambda: data_of(ALL["helmholtz"], 25), "blocks per axis 25, seed 0: 25 blocks per axis: expected 2 to 24"),
-        (lambda: problem.distances(ALL["poisson"], [2, 3]), "3 subdomains cannot be dealt"),
         (lambda: solutions.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
     ],
 )
@@ -254,8 +238,7 @@ W1 = {
 
 @pytest.mark.parametrize("name", W1)
 def test_w1_of_the_fact_page(name):
-    distances = problem.distances(ALL[name], [*W1[name]][::-1])
-    assert list(distances) == sorted(W1[name])
+    distances = {n: ALL[name].distance(data_of(ALL[name], n)) for n in W1[name]}
     assert distances == pytest.approx(W1[name], abs=6e-5)
 
 
@@ -266,60 +249,3 @@ def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
     clouds = [data.pool["x"][shard].numpy() for shard in private(data.owners)]
     assert experiment.distance(data) == pytest.approx(mean_pairwise_w1(clouds), rel=1e-9)
     assert w1(*clouds[:2]) > 0
-
-
-def test_problems_by_name_have_the_settings_of_their_family():
-    found = {name: make(**arguments) for name, (make, arguments) in problem.makers(SETTINGS).items()}
-    expected = {
-        "poisson": problem.poisson(),
-        "helmholtz": problem.helmholtz(1.5 * np.pi, 6, 8),
-        "allen_cahn_2": problem.allen_cahn(2, 12, 5, 4, 3, 0.02, 2.0),
-        "allen_cahn_3": problem.allen_cahn(3, 12, 5, 4, 3, 0.02, 2.0),
-        "beam": problem.euler_beam(),
-    }
-    assert list(found) == list(LEVELS)
-    for name, experiment in expected.items():
-        ours, theirs = data_of(found[name], 6), data_of(experiment, 6)
-        assert found[name].name == experiment.name
-        for tensors in ("pool", "test"):
-            for key, value in getattr(theirs, tensors).items():
-                torch.testing.assert_close(getattr(ours, tensors)[key], value)
-        batch = theirs.pool | {"w": torch.ones(len(theirs.pool["x"]), dtype=torch.float64)} | dict(experiment.constants)
-        net = random_net(experiment)
-        torch.testing.assert_close(found[name].residuals(net, batch), experiment.residuals(net, batch))
-    assert isinstance(found["allen_cahn_2"].net.net[1], Sine)
-    make, arguments = problem.makers(SETTINGS | {"allen_cahn_activation": "tanh"})["allen_cahn_2"]
-    assert isinstance(make(**arguments).net.net[1], torch.nn.Tanh)
-
-
-# why Poisson's federation stays behind
-
-
-RULES_TRIED = ["FedAvg", "FedProx", "fresh correction + averaged moments"]
-
-
-@pytest.fixture(scope="module")
-def gap():
-    p = SETTINGS | dict(
-        seeds=[3, 1], poisson_seeds=[0], allen_cahn_seeds=[0], lr=1e-3, evaluations=1, local_updates=5, levels=LEVELS
-    )
-    p |= dict(rounds=dict.fromkeys(LEVELS, 2), gap_level=32, gap_rules=RULES_TRIED, gap_E=[5, 1])
-    calls = {name: call for name, call in problem.trainings(p).items() if name.startswith("gap/")}
-    assert len(calls) == 8, "FedProx is tried with two knobs"
-    return problem.gap(store.histories_of(calls, Path(), "always"))
-
-
-def test_every_rule_takes_the_same_steps_and_is_charged_for_what_it_sends(gap):
-    assert list(gap)[:2] == ["FedAvg, E = 5", "FedAvg, E = 1"] and len(gap) == 6
-    P = sum(p.numel() for p in problem.poisson().net.parameters())
-    vectors = dict(zip(RULES_TRIED, (1, 1, 4), strict=True))
-    for of in gap.values():
-        assert of["megabytes"] == pytest.approx(4 * vectors[of["rule"]] * P * 2 * (10 // of["E"]) / 1e6)
-        assert len(of["error_percent"]) == 2
-
-
-def test_with_a_step_a_round_the_correction_is_centralised_training(gap):
-    """And it is the sweep's own centralised model: the errors agree but for the half of the test points."""
-    history = sweep(problem.poisson(), [32], [3, 1], ["centralised"], rounds=2)
-    central = errors(history)[-1].values.ravel()
-    np.testing.assert_allclose(gap["fresh correction + averaged moments, E = 1"]["error_percent"], central, rtol=0.02)
