@@ -204,7 +204,10 @@ def test_panels_in_rows_of_three():
 
 def test_points_and_distances():
     experiments = {name: of for name, (of, _) in QUICK.items()}
-    distances = {name: problem.distances(of, levels) for name, (of, levels) in QUICK.items()}
+    distances = {
+        name: {n: experiment.distance(data_of(experiment, n)) for n in levels}
+        for name, (experiment, levels) in QUICK.items()
+    }
     fig = points_and_distance(experiments, distances, problem.CLOSED_FORM)
     assert len(fig.axes) == 2 * len(QUICK)
     for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):
