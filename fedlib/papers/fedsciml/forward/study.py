@@ -27,10 +27,10 @@ NOTEBOOK = "05_pinn_forward"
 class Studied(NamedTuple):
     """An equation of the notebook.
 
-    levels: numbers of subdomains, from clients that differ most to those that hardly differ; these and ``rounds`` hold
-    where the notebook's parameters have no others. arguments: parameters -> arguments of make. seeds: name of the
-    parameter that has them. code_only: levels that the authors' code has and the paper has not, on which no verdict
-    rests. apart: a row takes half an hour.
+    make: its function. levels: numbers of subdomains, from clients that differ most to those that hardly differ; these
+    and ``rounds`` hold where the notebook's parameters have no others. arguments: parameters -> arguments of make.
+    seeds: name of the parameter that has them. code_only: levels that the authors' code has and the paper has not, on
+    which no verdict rests. apart: a row takes half an hour.
     """
 
     make: Callable[..., Experiment]
