@@ -9,7 +9,7 @@ from fedlib import Federation, Local, train
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.rules import scaffold
-from fedlib.live.watched import Halted, watched_rounds
+from fedlib.federated.watching import Halted, watched_rounds
 
 
 @pytest.mark.parametrize(
