@@ -42,8 +42,8 @@ def apart(line: Experiment, levels: Sequence[int], E: int, rounds: int, lr: floa
     data = data_of(line, levels[0])
     federations["centralised"] = federation(line, data.owners, "centralised")
     history = train(
-        **train_arguments(line), pool=data.pool, federations=federations, parts=["level"], rounds=rounds, init=line.init,
-        dtype=torch.float64,
+        **train_arguments(line), pool=data.pool, federations=federations, parts=["level"], rounds=rounds,
+        init=line.init, dtype=torch.float64,
     )  # fmt: skip
     central = history.model("centralised")
     distances = [float((history.model(level) - central).norm()) for level in levels]
