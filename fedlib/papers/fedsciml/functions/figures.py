@@ -158,6 +158,7 @@ def w1_curves(w1: xarray.Dataset) -> Figure:
     """
     ways = {"line [-1, 1]": ("line", "subdomains n", 2), "square, x method": ("slabs", "slabs n", 1)}
     ways["square, xy method"] = ("blocks", "blocks per axis s", None)
+    w1 = w1.sel(pieces_each=[1, 2, 3, 5, 10, 20], blocks_per_axis=slice(3, None))  # more would hide each other
     fig, axes = panels(1, len(ways), size=(2.6, 2.6))
     for ax, (title, (name, words, length)) in zip(axes[0], ways.items(), strict=True):
         for row, style in zip(w1[name], ordered(w1.sizes["clients"]), strict=True):
