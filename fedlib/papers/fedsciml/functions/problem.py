@@ -18,6 +18,7 @@ from ....federated.partitions import checkerboard, hammersley, index_rule, per_c
 from ....models.networks import glorot_uniform, mlp
 from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import relative_l2
+from ....numerics.tabulated import tabulated
 
 
 def approximation(
@@ -113,19 +114,25 @@ def partitions(
     """
     x, points = np.linspace(-1, 1, line)[:, None], hammersley(square)
 
-    def w1(places: np.ndarray, owners: Callable[[int, int], Sequence[np.ndarray]], K: int, n: int) -> float:
+    def w1(places: np.ndarray, owners: Callable[..., Sequence[np.ndarray]], *cut) -> float:
         try:
-            return mean_pairwise_w1([places[shard] for shard in owners(K, n)])
-        except ValueError:  # a client has none
+            return mean_pairwise_w1([places[shard] for shard in owners(*cut)])
+        except ValueError:  # a client has no point
             return np.nan
 
-    ways = {
-        "line": ("pieces_each", pieces, x, lambda K, n: index_rule(line, K, n)),
-        "slabs": ("slabs_each", slabs, points, lambda K, n: slices(points[:, 0], 0, 1, K, n)),
-        "blocks": ("blocks_per_axis", blocks, points, lambda K, n: checkerboard(*points.T, (0, 1), K, n)),
-    }
-    tables = {
-        name: (("clients", axis), [[w1(places, owners, K, n) for n in counts] for K in clients])
-        for name, (axis, counts, places, owners) in ways.items()
-    }
-    return xarray.Dataset(tables, {"clients": [*clients]} | {axis: [*counts] for axis, counts, *_ in ways.values()})
+    def on_line(clients: int, pieces_each: int) -> dict[str, float]:
+        return {"line": w1(x, index_rule, line, clients, pieces_each)}
+
+    def in_slabs(clients: int, slabs_each: int) -> dict[str, float]:
+        return {"slabs": w1(points, slices, points[:, 0], 0, 1, clients, slabs_each)}
+
+    def in_blocks(clients: int, blocks_per_axis: int) -> dict[str, float]:
+        return {"blocks": w1(points, checkerboard, *points.T, (0, 1), clients, blocks_per_axis)}
+
+    return xarray.merge(
+        [
+            tabulated(on_line, clients=clients, pieces_each=pieces),
+            tabulated(in_slabs, clients=clients, slabs_each=slabs),
+            tabulated(in_blocks, clients=clients, blocks_per_axis=blocks),
+        ]
+    )
