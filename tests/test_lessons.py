@@ -23,6 +23,7 @@ from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
+from fedlib.papers.fedsciml.functions import study as functions_study
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
 from fedlib.trainings.store import stored
 
@@ -120,8 +121,8 @@ def said(cell):
 
 @pytest.fixture(scope="module")
 def halves():
-    history = stored("04_function_approximation", "line")
-    solved = pictures.stored_solutions(history, functions.gramacy_lee())
+    history = stored(functions_study, "line")
+    solved = stored_solutions(history, functions.gramacy_lee())
     return history, {n: {label: percent(u, solved.truth) for label, u in of.items()} for n, of in solved.models.items()}
 
 
@@ -145,8 +146,8 @@ def test_04_what_the_slider_shows_is_what_the_text_promises(halves):
 
 def test_04_alone_each_is_right_at_home_and_lost_elsewhere(halves):
     history, _ = halves
-    solved = pictures.stored_solutions(history, functions.gramacy_lee())
-    for home, other in function_claims.own_and_other(solved, 2):
+    solved = stored_solutions(history, functions.gramacy_lee())
+    for home, other in function_claims.home_and_elsewhere(solved, 2):
         assert home < 10 and other > 100
 
 
@@ -362,11 +363,11 @@ def test_13_bytes_of_what_was_tried():
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():
-    e = errors(stored("04_function_approximation", "fall/rate 3e-4"))[-1].sel(kind="federated")
+    e = errors(stored(functions_study, ("fall", "rate 3e-4")))[-1].sel(kind="federated")
     coarse, fine = (e.sel(level=n) for n in (2, 50))
     text = text_of(parts("04_function_approximation")[1])
     for of, words in ((coarse, "with two slabs"), (fine, "with 50")):
         assert f"{of.mean().item():.1f} ± {of.std(ddof=1).item():.1f} % {words}" in text
     assert f"a fall by {(coarse.mean() / fine.mean()).item():.1f}" in text
-    reset = errors(stored("04_function_approximation", "fall/moments reset"))[-1].sel(kind="federated", level=50)
+    reset = errors(stored(functions_study, ("fall", "moments reset")))[-1].sel(kind="federated", level=50)
     assert reset.mean() > 5 and "more than 5 % with 50, too" in text

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from torch import Tensor
 
 from ..federated.states import Round
-from .watched import Halted, Moment
+from ..federated.watching import Halted
+from .watched import Moment
 
 PAUSE = 0.2  # s between two pictures at least
 PACES = ("each step", "each round", "fastest")

@@ -21,6 +21,7 @@ from ..federated.experiment import Experiment, data_of
 from ..federated.partitions import private
 from ..federated.solved import Solved, clouds_of
 from ..numerics.metrics import percent, plus_minus
+from ..trainings.store import Name, in_words
 from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
@@ -183,7 +184,7 @@ def divergence_against_level(
     return fig
 
 
-def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}) -> Figure:
+def dots(values: Mapping[Name, xarray.DataArray], lines: Mapping[str, float] = {}) -> Figure:
     """Errors (%) [level, seed] of variants, a row each: a dot for every seed, and a bar at the median; a panel for each
     level, which attrs["level"] names. lines: words -> an error that is marked in all panels."""
     first = next(iter(values.values()))
@@ -198,7 +199,7 @@ def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}
             ax.axvline(error, color="0.5", ls=":", lw=1, label=words)
         log_axis(ax.xaxis)
         ax.set(xlabel="error (%)", title=level_in_words(first.attrs["level"], level))
-    axes[0, 0].set_yticks(range(len(values)), values)
+    axes[0, 0].set_yticks(range(len(values)), map(in_words, values))
     axes[0, 0].set_ylim(len(values) - 0.4, -0.6)
     if lines:
         legend_above(fig, axes[0, 0], 3)
@@ -211,16 +212,16 @@ def dots(values: Mapping[str, xarray.DataArray], lines: Mapping[str, float] = {}
 HEADER = ("e (%)", "n", "federated", "isolated", "centralised", "federated / centralised")
 
 
-def metrics_of(final: Mapping[str, xarray.DataArray], divergences: Mapping[str, xarray.DataArray]) -> dict:
-    """The numbers of a run, each by name of the problem: errors (%) [kind, level, seed], divergences, levels, W1."""
+def metrics_of(final: Mapping[Name, xarray.DataArray], divergences: Mapping[Name, xarray.DataArray]) -> dict:
+    """The numbers of a run, by name in words: errors (%) [kind, level, seed], divergences, levels, W1."""
     return {
-        "levels": {name: e.level.values.tolist() for name, e in final.items()},
-        "w1": {name: e.distance.values.tolist() for name, e in final.items()},
+        "levels": {in_words(name): e.level.values.tolist() for name, e in final.items()},
+        "w1": {in_words(name): e.distance.values.tolist() for name, e in final.items()},
         "error_percent": {
-            name: {kind: e.sel(kind=kind).transpose("seed", "level").values for kind in e.kind.values}
+            in_words(name): {kind: e.sel(kind=kind).transpose("seed", "level").values for kind in e.kind.values}
             for name, e in final.items()
         },
-        "weight_divergence": {name: values.values for name, values in divergences.items()},
+        "weight_divergence": {in_words(name): values.values for name, values in divergences.items()},
     }
 
 

@@ -4,7 +4,7 @@ from types import ModuleType
 
 from .beyond.one_round import problem as one_round
 from .fedsciml.forward import study as forward
-from .fedsciml.functions import problem as functions
+from .fedsciml.functions import study as functions
 
 STUDIES: dict[str, ModuleType] = {study.NOTEBOOK: study for study in (functions, forward, one_round)}
 """Notebook -> the module that says what it trains."""

@@ -54,9 +54,7 @@ def of_pendulum(kind: str, distance: str) -> Callable:
 
 LADDERS = {
     "Gramacy-Lee": Ladder(drift.gramacy_lee, "04_function_approximation", of_equation("line")),
-    "Schaffer": Ladder(
-        lambda: drift.schaffer(1600), "04_function_approximation", of_equation("slabs/coded, 1600 points")
-    ),
+    "Schaffer": Ladder(lambda: drift.schaffer(1600), "04_function_approximation", of_equation("earlier, slabs, coded")),
     "Poisson": Ladder(lambda: halved(forward.poisson()), "05_pinn_forward", of_equation("poisson")),
     "Helmholtz": Ladder(lambda: halved(forward.helmholtz()), "05_pinn_forward", of_equation("helmholtz")),
     "Euler beam": Ladder(lambda: halved(forward.euler_beam()), "05_pinn_forward", of_equation("beam")),

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from fedlib import Federation, Local
+from fedlib.federated.watching import watched_rounds
 from fedlib.live import player as module
 from fedlib.live.player import PACES, STORY, Player, moments
-from fedlib.live.watched import watched_rounds
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Figures of notebook 04 that no other room has; the others are ``notebook.pictures``."""
+"""Figures of notebook 04 that no other room has, of labelled arrays; the others are ``notebook.pictures``."""
 
 from collections.abc import Mapping
 
@@ -8,31 +8,15 @@ import xarray
 from matplotlib.figure import Figure
 
 from ....federated.experiment import Experiment, data_of
-from ....federated.history import History
-from ....federated.partitions import checkerboard, hammersley, index_rule, slices
-from ....federated.sweep import errors
+from ....federated.partitions import checkerboard, hammersley, slices
+from ....federated.solved import Solved
 from ....live.widgets import choice, explore, slider
-from ....notebook.pictures import (
-    Solved,
-    alone_and_together,
-    best_alone,
-    clients_apart,
-    divergence_of,
-    legend_above,
-    seeds_and_median,
-    shade,
-    stored_solutions,
-    with_distance,
-)
+from ....notebook.pictures import alone_and_together, legend_above, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, MARKERS, around, log_axis, ordered, owners, panels
 from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import plus_minus
 from ....streams import stream
-from ....trainings.store import Call, calls_of, file_of, folder_of, levels_of, read_call
-from ... import stored
-from . import problem
-from .problem import CLIENTS as ALL_K
-from .problem import EARLIER, NOTEBOOK, distances, earlier_calls
+from .study import CLIENTS as ALL_K
 
 
 def solution_figure(solutions: Solved, level: int) -> Figure:
@@ -63,104 +47,19 @@ def half_waves(experiment: Experiment, level: int) -> Figure:
     return fig
 
 
-# arrays
-
-
-def arrays(calls: Mapping[str, Call], histories: Mapping[str, History]) -> tuple[dict, dict, dict]:
-    """(experiments, errors [round, kind, level, seed], divergences [seed, level, matrix]) by name, of those that are
-    trained at the two ends of their levels: of others nothing can be said yet.
-
-    Kinds: of two clients each one alone; on blocks the best of those who are alone. calls: of ``trainings``.
-    """
-    experiments, errors, divergences = {}, {}, {}
-    for name in ("line", "slabs/coded", "slabs/printed", *(f"blocks/{K} clients" for K in ALL_K)):
-        levels = levels_of(histories[name]) if name in histories else []
-        if not {min(calls[name].levels), max(calls[name].levels)} <= {*levels}:
-            continue
-        experiments[name] = calls[name].experiment()
-        errors[name] = errors_of(name, calls[name], histories[name])
-        if name in ("line", "slabs/coded"):
-            divergence = divergence_of(experiments[name], histories[name], levels)
-            distance = dict(zip(levels, errors[name].distance.values, strict=True))
-            divergences[name] = with_distance(divergence, experiments[name], distance)
-    return experiments, with_central(errors), divergences
-
-
-def errors_of(name: str, call: Call, history: History) -> xarray.DataArray:
-    """Errors (%) [round, kind, level, seed] with the clients' distance along the levels."""
-    levels, experiment = levels_of(history), call.experiment()
-    errors = clients_apart(history).sel(level=levels)
-    if name.startswith("blocks"):
-        errors, experiment = best_alone(errors), experiment._replace(name=f"{name.split('/')[1]} on blocks")
-    return with_distance(errors, experiment, distances(call, levels))
-
-
-def earlier() -> dict[str, xarray.DataArray]:
-    """What the earlier run had: errors of Schaffer's function, as of ``arrays``."""
-    path, errors = file_of(folder_of(NOTEBOOK), "earlier"), {}
-    for name, call in earlier_calls().items():
-        history, _ = read_call(call, path)
-        of = errors_of(name, call, history)
-        errors[name + EARLIER] = of.rename(f"{of.name}{EARLIER}")
-    return with_central(errors)
-
-
-def with_central(errors: Mapping[str, xarray.DataArray]) -> dict[str, xarray.DataArray]:
-    """The errors; on blocks with the centralised model, which is one for all numbers of clients."""
-    whole = dict(errors)
-    for two in [name for name in errors if name.startswith("blocks/2")]:
-        central = errors[two].sel(kind=["centralised"]).drop_vars("distance")
-        for K in ALL_K[1:]:
-            if (name := two.replace("2", str(K), 1)) in errors:
-                of = errors[name]
-                at_these = central.reindex(level=of.level, seed=of.seed).assign_coords(distance=of.distance)
-                whole[name] = xarray.concat([of, at_these], "kind").rename(of.name).assign_attrs(of.attrs)
-    return whole
-
-
-def solutions(experiments: Mapping[str, Experiment], histories: Mapping[str, History]) -> dict[str, Solved]:
-    """What the models of the first seed say, by name; those on blocks are not kept."""
-    return {n: stored_solutions(histories[n], of) for n, of in experiments.items() if not n.startswith("blocks")}
-
-
-def tried(histories: Mapping[str, History], what: str) -> dict[str, xarray.DataArray]:
-    """Federated errors (%) [level, seed] of the variants of a training, "what_if" or "fall"."""
-    return {
-        name.split("/")[1]: at_the_end(history) for name, history in histories.items() if name.startswith(f"{what}/")
-    }
-
-
-def at_the_end(history: History) -> xarray.DataArray:
-    """Federated errors (%) [level, seed]."""
-    return errors(history).sel(kind="federated").isel(round=-1, drop=True)
-
-
-def fall(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
-    """Federated errors (%) [level, seed] of what could make Schaffer's error fall, at two levels; first as it is."""
-    variants = tried(histories, "fall")
-    if not variants or "slabs/coded" not in histories:
-        return variants
-    first = next(iter(variants.values()))
-    as_above = at_the_end(histories["slabs/coded"], "slabs n").reindex(level=first.level, seed=first.seed)
-    return {"as above": as_above, **variants}
-
-
-def stored_fall() -> dict[str, xarray.DataArray]:
-    """``fall`` of what is stored at the paper's settings."""
-    names = [name for name in calls_of(problem) if name.startswith("fall/") or name == "slabs/coded"]
-    return fall({name: stored(NOTEBOOK, name) for name in names})
+# what could make Schaffer's error fall (Fig. 5)
 
 
 FALL_HEADER = ("what changes", "seeds", "2 slabs, error (%)", "50 slabs", "fall")
 
 
-def fall_rows(tried: Mapping[str, xarray.DataArray]) -> list[list[str]]:
+def fall_rows(variants: Mapping[tuple, xarray.DataArray]) -> list[list[str]]:
     """Rows of FALL_HEADER: errors as mean ± st.dev. over seeds, and the ratio of the means at both ends."""
     rows = []
-    for name, errors in tried.items():
-        ends = [errors.sel(level=pick(errors.level.values)).dropna("seed").values for pick in (min, max)]
-        cells = [plus_minus(of, 2) for of in ends]
-        rows.append([name, str(len(ends[0])), *cells, f"{ends[0].mean() / ends[1].mean():.1f}"])
+    for name, values in variants.items():
+        ends = [values.sel(level=end(values.level.values)).dropna("seed").values for end in (min, max)]
+        cells = [plus_minus(errors, 2) for errors in ends]
+        rows.append([", ".join(name), str(len(ends[0])), *cells, f"{ends[0].mean() / ends[1].mean():.1f}"])
     return rows
 
 
@@ -251,42 +150,28 @@ def partition_explorer() -> ipywidgets.GridBox:
     )
 
 
-def w1_by_method(n_line: int = 200, n_square: int = 500) -> dict[str, tuple[str, dict[int, tuple]]]:
-    """W1 against levels: method -> (name of the levels, {K: (levels, W1, closed form)}).
+def w1_curves(w1: xarray.Dataset) -> Figure:
+    """Fig. 2: W1 over levels, as of ``problem.partitions``; dotted its closed form for continuous uniform pieces.
 
-    Closed forms are those of continuous uniform pieces: h (K + 1) / 3 for slabs of width h, on a line of length 2 or
-    in x; h / 3 for blocks of side h and two clients (NaN for more).
+    That is h (K + 1) / 3 for slabs of width h, on a line of length 2 or in x, and h / 3 for blocks of side h and two
+    clients.
     """
-    on_line, points = np.linspace(-1, 1, n_line)[:, None], hammersley(n_square)
-    names = {
-        "line [-1, 1]": "subdomains n",
-        "square, x method": "slabs n",
-        "square, xy method": "blocks per axis s",
-    }
-    methods = {title: (name, {}) for title, name in names.items()}
-    line, slabs, blocks = (of for _, of in methods.values())
-    p, s = np.array([1, 2, 3, 5, 10, 20]), np.array([3, 4, 6, 8, 11])
-    for K in ALL_K:
-        q, few = p[p * K <= n_line], p[p <= 10]
-        of_line = [mean_pairwise_w1([on_line[shard] for shard in index_rule(n_line, K, i)]) for i in q]
-        line[K] = q * K, of_line, 2 * (K + 1) / (3 * q * K)
-        of_slabs = [mean_pairwise_w1(partition("x", K, i, points)) for i in few]
-        slabs[K] = few * K, of_slabs, (K + 1) / (3 * few * K)
-        closed = 1 / (3 * s) if K == 2 else np.full(len(s), np.nan)
-        blocks[K] = s, [mean_pairwise_w1(partition("xy", K, i, points)) for i in s], closed
-    return methods
-
-
-def w1_curves(methods: Mapping[str, tuple[str, Mapping[int, tuple]]]) -> Figure:
-    """Fig. 2: W1 over levels, as of ``w1_by_method``; the closed form is dotted."""
-    fig, axes = panels(1, len(methods), size=(2.6, 2.6))
-    for ax, (title, (label, of_K)) in zip(axes[0], methods.items(), strict=True):
-        for (K, (levels, values, closed)), style in zip(of_K.items(), ordered(len(of_K)), strict=True):
+    ways = {"line [-1, 1]": ("line", "subdomains n", 2), "square, x method": ("slabs", "slabs n", 1)}
+    ways["square, xy method"] = ("blocks", "blocks per axis s", None)
+    w1 = w1.sel(pieces_each=[1, 2, 3, 5, 10, 20], blocks_per_axis=slice(3, None))  # more would hide each other
+    fig, axes = panels(1, len(ways), size=(2.6, 2.6))
+    for ax, (title, (name, words, length)) in zip(axes[0], ways.items(), strict=True):
+        for row, style in zip(w1[name], ordered(w1.sizes["clients"]), strict=True):
+            values = row.dropna(row.dims[0])
+            K, counts = values.clients.item(), values[row.dims[0]].values
+            levels = K * counts if length else counts
             ax.plot(levels, values, ms=4, label=f"K = {K}", **style)
-            ax.plot(levels, closed, ":", color=style["color"], lw=1)
+            if length or K == 2:
+                closed = length * (K + 1) / (3 * levels) if length else 1 / (3 * levels)
+                ax.plot(levels, closed, ":", color=style["color"], lw=1)
         log_axis(ax.xaxis)
         log_axis(ax.yaxis)
-        ax.set(xlabel=label, title=title)
+        ax.set(xlabel=words, title=title)
     axes[0, 0].set_ylabel("mean pairwise $W_1$")
     legend_above(fig, axes[0, 0], 4)
     return fig
@@ -295,18 +180,17 @@ def w1_curves(methods: Mapping[str, tuple[str, Mapping[int, tuple]]]) -> Figure:
 # Fig. 6D, Theorem 3.1, Fig. 3
 
 
-def federations(errors: Mapping[str, xarray.DataArray]) -> Figure:
-    """Fig. 6D: federated errors (%) of 2 to 5 clients on the same blocks, from few blocks to many."""
+def federations(errors: Mapping[tuple, xarray.DataArray]) -> Figure:
+    """Fig. 6D: federated errors (%) of K clients on the same blocks, from few blocks to many, by ("blocks", K)."""
     fig, ((ax,),) = panels(1, 1, size=(4.2, 2.8))
-    on_blocks = {name: of.isel(round=-1) for name, of in errors.items() if name.startswith("blocks/")}
-    for (name, of), style in zip(on_blocks.items(), ordered(len(on_blocks)), strict=True):
-        values = of.sel(kind="federated").transpose("seed", "level").values
-        seeds_and_median(ax, of.level, values, name.split("/")[1].split(",")[0], **style)
-    values = of.sel(kind="centralised").transpose("seed", "level").values
-    seeds_and_median(ax, of.level, values, "centralised", color=COLORS["centralised"], marker="d")
+    last = {name[-1]: values.isel(round=-1).transpose("kind", "seed", "level") for name, values in errors.items()}
+    for (K, values), style in zip(last.items(), ordered(len(last)), strict=True):
+        seeds_and_median(ax, values.level, values.sel(kind="federated").values, f"{K} clients", **style)
+    central = values.sel(kind="centralised")
+    seeds_and_median(ax, central.level, central.values, "centralised", color=COLORS["centralised"], marker="d")
     log_axis(ax.xaxis)
     log_axis(ax.yaxis)
-    levels = of.level.values.tolist()
+    levels = central.level.values.tolist()
     ax.set_xticks(levels, levels)
     ax.set(xlabel="blocks per axis s", ylabel="error (%)")
     fig.legend(*ax.get_legend_handles_labels(), loc="outside right center")
@@ -345,15 +229,15 @@ def near(ax, steps: np.ndarray, server: np.ndarray, share: np.ndarray, central: 
     ax.set(xlabel=f"PC 1 ({share[0]:.0%})", ylabel=f"PC 2 ({share[1]:.0%})")
 
 
-def far(ax, of: xarray.Dataset, moments: int | None = None) -> None:
+def far(ax, walk: xarray.Dataset, moments: int | None = None) -> None:
     """The whole training of one level; moments: so many of its rounds, the rest faint."""
-    for path, style, name in ((of.central, CENTRAL, "centralised"), (of.server, SERVER, "server")):
+    for path, style, name in ((walk.central, CENTRAL, "centralised"), (walk.server, SERVER, "server")):
         ax.plot(*path.values.T, **style | {"alpha": 0.2, "label": f"_{name}"})
         now = path.values[: None if moments is None else moments + 1]
         ax.plot(*now.T, **style, label=name)
         ax.plot(*now[-1], "o", ms=6, color=style["color"], label="_now")
-    ax.plot(*of.server.values[0], "k*", ms=9, label="start")
-    ax.set(xlabel=f"PC 1 ({of.share.values[0]:.0%})", ylabel=f"PC 2 ({of.share.values[1]:.0%})")
+    ax.plot(*walk.server.values[0], "k*", ms=9, label="start")
+    ax.set(xlabel=f"PC 1 ({walk.share.values[0]:.0%})", ylabel=f"PC 2 ({walk.share.values[1]:.0%})")
 
 
 def paths(walks: xarray.Dataset) -> Figure:
@@ -365,10 +249,10 @@ def paths(walks: xarray.Dataset) -> Figure:
     near(axes[0, 0], *arrays)
     axes[0, 0].set_title(f"the first rounds, {levels[0]} subdomains")
     for ax, level, ls, marker in zip(axes[0, 1:-1], levels, ("-", "--"), "os", strict=False):
-        of = walks.sel(level=level)
-        far(ax, of)
-        ax.set_title(f"{of['round'].values[-1]} rounds, {level} subdomains")
-        last.plot(of["round"], of.distance, ls=ls, marker=marker, ms=3, color=COLORS["federated"],
+        walk = walks.sel(level=level)
+        far(ax, walk)
+        ax.set_title(f"{walk['round'].values[-1]} rounds, {level} subdomains")
+        last.plot(walk["round"], walk.distance, ls=ls, marker=marker, ms=3, color=COLORS["federated"],
                   label=f"{level} subdomains")  # fmt: skip
     last.set(xlabel="round $l$", ylabel=r"$|\theta_{fed} - \theta_{central}|$", title="how far apart")
     log_axis(last.xaxis)
@@ -380,15 +264,15 @@ def paths(walks: xarray.Dataset) -> Figure:
 
 def one_round(walks: xarray.Dataset, subdomains: int, round: int) -> Figure:
     """One step of the slider: left the training so far, right this round magnified."""
-    of = walks.sel(level=subdomains)
-    i = int(np.searchsorted(of["round"].values, round))
+    walk = walks.sel(level=subdomains)
+    i = int(np.searchsorted(walk["round"].values, round))
     fig, ((left, right),) = panels(1, 2, size=(3.7, 3.1))
-    far(left, of, i + 1)
-    steps, mean = of.steps.values[i], of["mean"].values[i]
-    near(right, steps[None], np.stack([0 * mean, mean]), of.near_share.values[i])
+    far(left, walk, i + 1)
+    steps, mean = walk.steps.values[i], walk["mean"].values[i]
+    near(right, steps[None], np.stack([0 * mean, mean]), walk.near_share.values[i])
     limits = around(steps, mean)
     right.set(xlim=limits, ylim=limits, title=f"round {round}, magnified")
-    left.set_title(f"up to round {round}: {of.distance.values[i]:.3g} apart")
+    left.set_title(f"up to round {round}: {walk.distance.values[i]:.3g} apart")
     close, whole = (ax.get_legend_handles_labels() for ax in (right, left))
     fig.legend(*(close[i][:-1] + whole[i] for i in (0, 1)), loc="outside upper center", ncols=3)
     return fig

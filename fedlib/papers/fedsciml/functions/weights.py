@@ -9,22 +9,12 @@ from torch import nn
 
 from ....federated.batches import Local
 from ....federated.experiment import Experiment, data_of, federation, train_arguments
-from ....federated.optimizers import Optimizer, sgd
+from ....federated.optimizers import sgd
 from ....federated.train import train
-from ....live.watched import watched_rounds
+from ....federated.watching import watched, watched_rounds
 from ....models.networks import mlp
 from ....numerics.heterogeneity import divergence_bound
 from ....numerics.tabulated import tabulated
-
-
-def recording(optimizer: Optimizer, norms: list[float]) -> Optimizer:
-    """The same optimiser; it appends the largest gradient norm of the stack to ``norms``."""
-
-    def apply(theta, gradient, state, lr):
-        norms.append(float(gradient.norm(dim=1).max()))
-        optimizer.apply(theta, gradient, state, lr)
-
-    return Optimizer(optimizer.init, apply)
 
 
 def theorem(
@@ -46,13 +36,14 @@ def theorem(
 def apart(line: Experiment, levels: Sequence[int], E: int, rounds: int, lr: float) -> dict:
     """Distances after l rounds of E steps, a level each, and the bound."""
     norms: list[float] = []
-    line = line._replace(net=mlp((1, 20, 20, 1), nn.Tanh), local=Local(E), lr=lr, optimizer=recording(sgd(), norms))
+    looking = watched(sgd(), lambda theta, gradient: norms.append(float(gradient.norm(dim=1).max())))
+    line = line._replace(net=mlp((1, 20, 20, 1), nn.Tanh), local=Local(E), lr=lr, optimizer=looking)
     federations = {level: federation(line, data_of(line, level).owners) for level in levels}
     data = data_of(line, levels[0])
     federations["centralised"] = federation(line, data.owners, "centralised")
     history = train(
-        **train_arguments(line), pool=data.pool, federations=federations, parts=["level"], rounds=rounds, init=line.init,
-        dtype=torch.float64,
+        **train_arguments(line), pool=data.pool, federations=federations, parts=["level"], rounds=rounds,
+        init=line.init, dtype=torch.float64,
     )  # fmt: skip
     central = history.model("centralised")
     distances = [float((history.model(level) - central).norm()) for level in levels]
@@ -79,7 +70,7 @@ def walks(
     """
     line = make(n=n, width=width)._replace(local=Local(E), lr=lr)
     data = {level: data_of(line, level) for level in levels}
-    federations = {level: federation(line, of.owners, seed=seed) for level, of in data.items()}
+    federations = {level: federation(line, data[level].owners, seed=seed) for level in levels}
     federations["centralised"] = federation(line, data[levels[0]].owners, "centralised", seed)
     args, kept, keep = train_arguments(line), [], spread_rounds(rounds)
     net, loss = args.pop("net"), args.pop("loss")
@@ -91,7 +82,7 @@ def walks(
             kept.append((walk.numpy().copy(), done.after.numpy().copy()))
         if r == rounds:
             break
-    walk, after = (np.stack(of) for of in zip(*kept, strict=True))  # [R, M, E + 1, P], [R, M, P]
+    walk, after = map(np.stack, zip(*kept, strict=True))  # [R, M, E + 1, P], [R, M, P]
     each = [projected(walk[:, 2 * i : 2 * i + 2], after[:, 2 * i], walk[:, -1], keep) for i in range(len(levels))]
     return xarray.concat(each, xarray.DataArray(list(levels), dims="level", name="level"))
 
@@ -103,7 +94,7 @@ def projected(clients: np.ndarray, server: np.ndarray, central: np.ndarray, roun
     ends = np.concatenate([server, central[:, -1], start[None]])
     middle, axes, share = plane(ends)
     paths = [(np.concatenate([start[None], path]) - middle) @ axes.T for path in (server, central[:, -1])]
-    rows = [near(clients[r : r + 1], np.stack([clients[r, 0, 0], server[r]])) for r in range(len(rounds))]
+    each = [near(clients[r : r + 1], np.stack([clients[r, 0, 0], server[r]])) for r in range(len(rounds))]
     ahead = np.concatenate([central[0], central[min(1, len(central) - 1), 1:]])
     two = np.stack([clients[0, 0, 0], server[0], server[min(1, len(server) - 1)]])
     first = near(clients[[0, min(1, len(clients) - 1)]], two, ahead)
@@ -114,9 +105,9 @@ def projected(clients: np.ndarray, server: np.ndarray, central: np.ndarray, roun
             "server": (("moment", "axis"), paths[0]),
             "central": (("moment", "axis"), paths[1]),
             "share": ("axis", share),
-            "steps": (("round", "client", "step", "axis"), np.stack([steps[0] for steps, *_ in rows])),
-            "mean": (("round", "axis"), np.stack([of[1][1] for of in rows])),
-            "near_share": (("round", "axis"), np.stack([of[3] for of in rows])),
+            "steps": (("round", "client", "step", "axis"), np.stack([steps[0] for steps, *_ in each])),
+            "mean": (("round", "axis"), np.stack([path[1] for _, path, *_ in each])),
+            "near_share": (("round", "axis"), np.stack([share for *_, share in each])),
             "first_steps": (("two", "client", "step", "axis"), first[0]),
             "first_server": (("three", "axis"), first[1]),
             "first_central": (("along", "axis"), first[2]),

@@ -9,65 +9,55 @@ import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.federated.experiment import data_of
-from fedlib.federated.sweep import errors, sweep
+from fedlib.federated.solved import stored_solutions
+from fedlib.federated.sweep import sweep
 from fedlib.notebook import pictures, style
-from fedlib.numerics.metrics import percent
-from fedlib.papers.fedsciml.functions import claims, figures, problem
-from fedlib.trainings.store import Computed, calls_of, file_of, folder_of, read_call, read_computed
+from fedlib.papers.fedsciml.functions import figures, problem, study
+from fedlib.trainings import profiles
+from fedlib.trainings.store import folder_of, histories_of
 
 from ....conftest import every_move
 
 
 @pytest.fixture(scope="module")
 def stored():
-    """Name -> history or dataset of what the paper profile has so far."""
-    there = {}
-    for name, call in calls_of(problem).items():
-        path = file_of(folder_of(problem.NOTEBOOK), name)
-        there[name] = (read_computed if isinstance(call, Computed) else read_call)(call, path)[0]
-    return {name: of for name, of in there.items() if of is not None}
+    """Results of what the paper profile has so far."""
+    notebook = profiles.NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
+    p = profiles.defaults_of(notebook) | profiles.profile_parameters(notebook, "paper")
+    histories = histories_of(study.trainings(p), folder_of(study.NOTEBOOK), "never")
+    return study.results(p, histories | study.earlier())
 
 
-@pytest.fixture(scope="module")
-def arrays(stored):
-    return figures.arrays(calls_of(problem), stored)
-
-
-@pytest.fixture(scope="module")
-def before():
-    return figures.earlier()
-
-
-def of_blocks(errors):
-    return {name: of for name, of in errors.items() if name.startswith("blocks/") and "/2" not in name}
+def on_blocks(results):
+    return {name: values for name, values in results.blocks.items() if name[-1] > 2}
 
 
 MARK = {"line": (20, "20 pieces:\nhalf a wave each", 64)}
 DRAW = {
-    "error_level": lambda s, a, b: pictures.error_against_level({"line": a[1]["line"]}, MARK, (5.6, 3.2)),
-    "answer": lambda s, a, b: figures.solution_figure(figures.solutions(a[0], s)["line"], 2),
-    "half_waves": lambda s, a, b: figures.half_waves(problem.gramacy_lee(), 20),
-    "divergence": lambda s, a, b: pictures.divergence_against_level(a[2], (3.9, 2.7)),
-    "partitions": lambda s, a, b: figures.partitions(),
-    "fig2_w1": lambda s, a, b: figures.w1_curves(figures.w1_by_method()),
-    "four_kinds": lambda s, a, b: figures.four_kinds(),
-    "partition": lambda s, a, b: figures.draw_partition("xy", 3, 4),
-    "error_slabs": lambda s, a, b: pictures.error_against_level(claims.squares(a[1] | b)),
-    "slabs_coded": lambda s, a, b: pictures.solution(figures.solutions(a[0], s)["slabs/coded"], 2),
-    "fall": lambda s, a, b: pictures.dots(figures.stored_fall(), {"1 %": 1.0}),
-    "error_blocks": lambda s, a, b: pictures.error_against_level(of_blocks(b)),
-    "federations": lambda s, a, b: figures.federations(b),
-    "what_if": lambda s, a, b: pictures.dots(figures.tried(s, "what_if")),
-    "paths": lambda s, a, b: figures.paths(s["walks"]),
-    "one_round": lambda s, a, b: figures.one_round(s["walks"], 2, 3000),
-    "theorem": lambda s, a, b: figures.bound(s["theorem"]),
-}  # fmt: skip
+    "error_level": lambda r: pictures.error_against_level({"line": r.errors["line"]}, MARK, (5.6, 3.2)),
+    "answer": lambda r: figures.solution_figure(r.solutions["line"], 2),
+    "half_waves": lambda r: figures.half_waves(problem.gramacy_lee(), 20),
+    "divergence": lambda r: pictures.divergence_against_level(r.divergences, (3.9, 2.7)),
+    "partitions": lambda r: figures.partitions(),
+    "fig2_w1": lambda r: figures.w1_curves(r.partitions),
+    "four_kinds": lambda r: figures.four_kinds(),
+    "partition": lambda r: figures.draw_partition("xy", 3, 4),
+    "error_slabs": lambda r: pictures.error_against_level({name: r.errors[name] for name in study.SLABS}),
+    "slabs_coded": lambda r: pictures.solution(r.solutions[study.SLABS[0]], 2),
+    "fall": lambda r: pictures.dots(r.fall, {"1 %": 1.0}),
+    "error_blocks": lambda r: pictures.error_against_level(on_blocks(r)),
+    "federations": lambda r: figures.federations(r.blocks),
+    "what_if": lambda r: pictures.dots(r.what_if),
+    "paths": lambda r: figures.paths(r.walks),
+    "one_round": lambda r: figures.one_round(r.walks, 2, 3000),
+    "theorem": lambda r: figures.bound(r.theorem),
+}
 
 
 @pytest.mark.parametrize("name", DRAW)
-def test_a_figure_is_finite_within_its_limits_and_readable(name, stored, arrays, before):
+def test_a_figure_is_finite_within_its_limits_and_readable(name, stored):
     style.use()
-    fig = DRAW[name](stored, arrays, before)
+    fig = DRAW[name](stored)
     canvas = FigureCanvasAgg(fig)
     canvas.draw()
     renderer = canvas.get_renderer()
@@ -89,27 +79,11 @@ def test_a_figure_is_finite_within_its_limits_and_readable(name, stored, arrays,
         assert len(legend.get_texts()) <= 6
 
 
-def test_what_is_drawn_is_what_is_stored(stored, arrays):
-    _, errors, divergences = arrays
-    history, of = stored["line"], errors["line"]
-    assert of.kind.values.tolist() == ["client 1 alone", "client 2 alone", "federated", "centralised"]
-    seed = history.labels("seed")[0]
-    at = of.isel(round=-1).sel(level=20, seed=seed)
-    alone = history.last("error", kind="isolated", level=20, seed=seed)
-    assert at.sel(kind="client 2 alone").item() == alone.sel(client=1).item() != alone.sel(client=0).item()
-    assert at.sel(kind="federated").item() == errors(history).isel(round=-1).sel(kind="federated", level=20, seed=seed)
-    solved = figures.solutions({"line": problem.gramacy_lee()}, stored)["line"]
-    told = percent(solved.models[20]["federated"], solved.truth)
-    assert told == pytest.approx(at.sel(kind="federated").item(), rel=1e-3), "the picture's own error is the stored one"
-    assert divergences["line"].dims == ("seed", "level", "matrix") and divergences["line"].notnull().all()
-
-
 def test_an_explorer_offers_only_what_was_trained(stored):
-    solved = figures.solutions({"line": problem.gramacy_lee()}, stored)["line"]
-    pieces = figures.solution_slider(solved).children[0]
-    assert list(pieces.options) == sorted(solved.models)
+    line = stored.solutions["line"]
+    assert list(figures.solution_slider(line).children[0].options) == sorted(line.models)
     few = sweep(problem.gramacy_lee(n=40, width=4), [2, 10], [3], rounds=2)
-    line = pictures.stored_solutions(few, problem.gramacy_lee(n=40, width=4))
+    line = stored_solutions(few, problem.gramacy_lee(n=40, width=4))
     assert list(figures.solution_slider(line).children[0].options) == [2, 10]
 
 
@@ -120,39 +94,22 @@ def test_at_twenty_pieces_a_client_owns_hills_or_valleys():
     assert (valleys < 0).all() and (hills > 0).all()
 
 
-def test_the_best_client_is_the_one_with_the_smallest_mean():
-    coords = {"kind": ["client 1 alone", "client 2 alone", "federated"], "level": [3, 5], "seed": [0, 1]}
-    values = [[[1, 9], [2, 2]], [[4, 4], [3, 3]], [[0, 0], [1, 1]]]  # means 5, 2; 4, 3
-    errors = xarray.DataArray([values], {"round": [9], **coords}, ["round", "kind", "level", "seed"])
-    best = pictures.best_alone(errors)
-    assert best.kind.values.tolist() == ["best client alone", "federated"]
-    assert best.sel(kind="best client alone").values.tolist() == [[[4, 4], [2, 2]]]
-    assert claims.best(best.isel(round=-1)).tolist() == [4, 2]
-
-
-def test_three_clients_on_blocks_are_compared_with_the_one_model_that_sees_all(before):
-    errors = before
-    two, three = (errors[f"blocks/{K} clients{claims.EARLIER}"].isel(round=-1) for K in (2, 3))
-    np.testing.assert_array_equal(two.sel(kind="centralised"), three.sel(kind="centralised"))
-    assert three.level.values.tolist() == [3, 5, 11] and three.name == "3 clients on blocks, 1600 points"
-
-
 def test_rows_of_the_fall():
     coords = {"level": [2, 50], "seed": [0, 1]}
-    rows = figures.fall_rows({"reset": xarray.DataArray([[20.0, 22.0], [2.0, 2.2]], coords, ["level", "seed"])})
+    rows = figures.fall_rows({("reset",): xarray.DataArray([[20.0, 22.0], [2.0, 2.2]], coords, ["level", "seed"])})
     assert rows == [["reset", "2", "21.00 ± 1.41", "2.10 ± 0.14", "10.0"]] and len(figures.FALL_HEADER) == 5
 
 
-def test_w1_follows_its_closed_forms():
-    methods = figures.w1_by_method(200, 500)
-    for method in ("line [-1, 1]", "square, x method"):
-        for K, (levels, w1, closed) in methods[method][1].items():
-            assert (levels % K == 0).all()
-            np.testing.assert_allclose(w1[:3], closed[:3], rtol=0.08)
-    name, by_K = methods["square, xy method"]
-    assert name == "blocks per axis s" and np.isnan(by_K[3][2]).all()
-    few = figures.w1_by_method(16)["line [-1, 1]"][1]
-    assert all(max(levels) <= 16 for levels, *_ in few.values()), "no client without a point"
+def test_w1_is_drawn_over_levels_beside_its_closed_form(stored):
+    fig = figures.w1_curves(stored.partitions)
+    for ax, clients in zip(fig.axes, (4, 4, 1), strict=True):  # of blocks it is known for two clients
+        curves = [line for line in ax.lines if line.get_linestyle() != ":"]
+        closed = [line for line in ax.lines if line.get_linestyle() == ":"]
+        assert len(curves) == 4 and len(closed) == clients
+        for line, dotted in zip(curves, closed, strict=False):
+            np.testing.assert_array_equal(line.get_xdata(), dotted.get_xdata())
+            if clients > 1:  # that of blocks is for many of them
+                np.testing.assert_allclose(line.get_ydata()[:3], dotted.get_ydata()[:3], rtol=0.08)
 
 
 def test_four_kinds_of_difference_and_what_w1_sees_of_them():
@@ -161,6 +118,6 @@ def test_four_kinds_of_difference_and_what_w1_sees_of_them():
 
 
 def test_explorers_draw_at_every_move(stored):
-    few = stored["walks"].isel(round=[0, 5, -1])
+    few = stored.walks.isel(round=[0, 5, -1])
     for box in (figures.paths_explorer(few), figures.partition_explorer()):
         every_move(box)

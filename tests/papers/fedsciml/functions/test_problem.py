@@ -9,7 +9,6 @@ from fedlib.federated.partitions import checkerboard, hammersley, index_rule, sl
 from fedlib.federated.sweep import errors, models_of, sweep
 from fedlib.papers.fedsciml.functions import problem
 from fedlib.papers.fedsciml.functions.problem import rings, wave
-from fedlib.trainings.store import Computed, calls_of, settings_of
 
 
 def test_gramacy_lee_is_the_original_shifted_by_three_halves():
@@ -64,16 +63,24 @@ def test_loss_and_error_of_a_model_that_is_off():
     assert line.evaluate(lambda x: 2 + 2 * x, {"x": x, "u": f})["error"].item() == pytest.approx(100)
 
 
-def test_w1_of_two_clients_on_a_line_and_of_slabs_and_blocks():
-    """L / n N / (N - 1) for N equispaced points of a line of length 2. Two halves are 1/2 apart, the diagonal quarters
-    1/3; with more parts both fall, and blocks are nearer."""
+def test_w1_on_a_line_with_slabs_and_with_blocks():
+    """L / n N / (N - 1) for N equispaced points of a line of length 2, two clients, n pieces; h (K + 1) / 3 for slabs
+    of width h. Two halves are 1/2 apart, the diagonal quarters 1/3; with more parts both fall, blocks are nearer."""
     line = problem.gramacy_lee()
-    w1 = [line.distance(data_of(line, n)) for n in (2, 10, 200)]
-    np.testing.assert_allclose(w1, [400 / 199 / n for n in (2, 10, 200)])
-    both = problem.x_and_xy()
-    np.testing.assert_allclose(both[0], [1 / 2, 1 / 3], rtol=0.01)
-    np.testing.assert_allclose(both[:3, 0], [1 / 2, 1 / 4, 1 / 10], rtol=0.01)
-    assert (np.diff(both, axis=0) < 0).all() and (both[:, 1] < both[:, 0]).all()
+    expected = [400 / 199 / n for n in (2, 10, 200)]
+    np.testing.assert_allclose([line.distance(line.data(n, 0)) for n in (2, 10, 200)], expected)
+    w1 = problem.partitions(200, 400, [2, 3, 5], [1, 5, 100], [1, 2, 5], [2, 4, 10])
+    np.testing.assert_allclose(w1.line.sel(clients=2), expected)
+    for K in (2, 3, 5):
+        np.testing.assert_allclose(w1.line.sel(clients=K)[:1], 2 / K * (K + 1) / 3, rtol=0.03)
+        np.testing.assert_allclose(w1.slabs.sel(clients=K)[:2], (K + 1) / 3 / K / np.array([1, 2]), rtol=0.05)
+    assert w1.line.isnull().values.tolist() == [[False] * 3, [False, False, True], [False, False, True]]
+    assert w1.blocks.sel(blocks_per_axis=2).isnull().values.tolist() == [False, False, True], (
+        "five clients, four blocks"
+    )
+    slabs, blocks = w1.slabs.sel(clients=2).values, w1.blocks.sel(clients=2).values
+    np.testing.assert_allclose([slabs[0], blocks[0]], [1 / 2, 1 / 3], rtol=0.02)
+    assert (np.diff(slabs) < 0).all() and (np.diff(blocks) < 0).all() and (blocks < slabs).all()
 
 
 def test_everybody_may_start_from_weights_of_his_own():
@@ -99,22 +106,7 @@ def test_descent_is_no_adam():
     assert (adam.max() / adam.median()) < 3 < (descent.max() / descent.median())
 
 
-def test_what_the_paper_profile_trains():
-    calls = calls_of(problem)
-    assert calls["line"].levels == list(problem.SUBDOMAINS)
-    assert {name.split("/")[0] for name in calls} == {"line", "what_if", "slabs", "blocks", "fall", "theorem", "walks"}
-    texts = [str(settings_of(call)) for call in calls.values()]
-    assert len({*texts}) == len(texts), "two names for one training"
-    for name, call in calls.items():
-        if isinstance(call, Computed):
-            continue
-        for level in (min(call.levels), max(call.levels)):
-            data_of(call.experiment(), level)
-        assert ("centralised" in call.kinds) == name.startswith(("line", "slabs", "blocks/2")), name
-    assert {call.changes["numerics"] for call in problem.earlier_calls().values()} == {0}
-
-
 def test_a_sweep_learns():
     history = sweep(problem.gramacy_lee(n=40, width=8), [2], [0], rounds=40, lr=0.01, evaluations=2)
-    errors = errors(history)
-    assert (errors[-1] < 150).all() and errors.sel(kind="centralised")[-1].item() < 100
+    last = errors(history)[-1]
+    assert (last < 150).all() and last.sel(kind="centralised").item() < 100

@@ -10,7 +10,6 @@ from torch import nn
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.optimizers import sgd
 from fedlib.federated.reference import algorithm_1, fedavg_adam
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
@@ -63,14 +62,6 @@ def test_every_pair_of_steps_and_rounds_is_a_training_and_the_bound_grows_with_b
     np.testing.assert_allclose([bound[1, 0], bound[0, 1]], [3 * bound[0, 0], 4 * bound[0, 0]], rtol=1e-3)
     _, apart = weights.apart(LINE, [2, 10], 3, 4, 1e-6)["distance"]
     np.testing.assert_array_equal(of.distance.values[1, 1], apart)
-
-
-def test_a_recorder_changes_nothing():
-    theta, gradient, norms = torch.ones(2, 3), torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 1.0]]), []
-    other = theta.clone()
-    weights.recording(sgd(), norms).apply(theta, gradient, None, 0.1)
-    sgd().apply(other, gradient, None, 0.1)
-    assert norms == [5.0] and torch.equal(theta, other)
 
 
 def test_walks_end_where_trainings_end():

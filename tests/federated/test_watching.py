@@ -9,7 +9,7 @@ from fedlib import Federation, Local, train
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.rules import scaffold
-from fedlib.live.watched import Halted, watched_rounds
+from fedlib.federated.watching import Halted, watched, watched_rounds
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,12 @@ def test_a_round_is_left_between_two_local_steps(problem):
     with pytest.raises(Halted):
         next(rounds)
     assert len(asked) == 8
+
+
+def test_who_looks_changes_nothing():
+    theta, gradient, norms = torch.ones(2, 3), torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 1.0]]), []
+    other = theta.clone()
+    looking = watched(sgd(), lambda models, slopes: norms.append([models.sum().item(), *slopes.norm(dim=1).tolist()]))
+    looking.apply(theta, gradient, None, 0.1)
+    sgd().apply(other, gradient, None, 0.1)
+    assert norms == [[6.0, 5.0, 1.0]] and torch.equal(theta, other)
