@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from .beyond.one_round import problem as one_round
+from .beyond.one_round import study as one_round
 from .fedsciml.forward import problem as forward
 from .fedsciml.functions import problem as functions
 
