@@ -53,11 +53,12 @@ def room_of(name: str) -> str:
 
 
 def trespasses(package: str, name: str) -> bool:
-    """Whether a room imports another one; those of ``beyond`` may, their ``problem``."""
+    """Whether a room imports another one; those of ``beyond`` may: ``problem``, and ``study`` for what is stored."""
     room, other = room_of(package), room_of(name)
     if not room or not other or room == other:
         return False
-    return not (room.startswith("fedlib.papers.beyond.") and (name + ".").startswith(f"{other}.problem."))
+    open_to_all = (f"{other}.problem.", f"{other}.study.")
+    return not (room.startswith("fedlib.papers.beyond.") and (name + ".").startswith(open_to_all))
 
 
 def package_of(path: Path) -> str:
@@ -103,11 +104,13 @@ def late():
     [
         ("fedsciml.functions", "fedsciml.forward.problem.poisson", True),
         ("fedsciml.functions", "fedsciml.forward", True),
+        ("fedsciml.functions", "fedsciml.forward.study", True),
         ("fedsciml.functions", "beyond.one_round.problem", True),
         ("fedsciml.functions", "fedsciml.functions.figures", False),
         ("fedsciml.functions", "fedsciml.deepxde.rows", False),
         ("beyond.one_round", "fedsciml.forward.problem", False),
         ("beyond.one_round", "fedsciml.forward.problem.poisson", False),
+        ("beyond.one_round", "fedsciml.forward.study", False),
         ("beyond.one_round", "fedsciml.forward.figures", True),
         ("beyond.one_round", "fedsciml.forward", True),
         ("fedsciml", "fedsciml.forward.problem", False),

@@ -16,9 +16,9 @@ from fedlib.files import ROOT
 from fedlib.notebook import pictures
 from fedlib.notebook.run import committed
 from fedlib.numerics.metrics import percent
-from fedlib.papers.beyond.one_round import figures as one_round_figures
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import problem as one_round
+from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
@@ -263,10 +263,10 @@ def test_05_fold_out_answers():
 
 def test_13_the_text_says_what_is_stored():
     text, report = (text_of(cells) for cells in parts("13_one_round"))
-    results = {name: stored("13_one_round", name) for name in ("allen_cahn", "pendulum", "heads_poisson")}
-    best = one_round_figures.chosen(results["allen_cahn"], ("waves", "degree"))
+    results = {name: stored(one_round_study, name) for name in ("allen_cahn", "pendulum", "heads_poisson")}
+    best = one_round_study.chosen(results["allen_cahn"])
     assert best.rounds == 47 and "and 47 for Allen-Cahn" in text
-    best = one_round_figures.chosen(results["pendulum"], ("inputs", "degree"))
+    best = one_round_study.chosen(results["pendulum"])
     assert (best.inputs.item() + 1) * best.degree.item() == 130 and "a linear map: 130 numbers" in text
     printed = errors(stored(forward, "poisson"))[-1].sel(kind="federated", level=8).median().item()
     assert f"FedAvg is off by {printed:.0f} %" in text
@@ -288,11 +288,12 @@ def test_13_the_sliders_show_what_the_text_promises():
     assert off[8, 32, 60][2] < 1e-5 and off[8, 32, 5][2] > 20 and "Take sines away, until it leaves" in text
     assert "which mark stays where it is?" in text
     for name, levels in (("poisson", [2, 8]), ("helmholtz", [4, 24])):
-        last = {way.label: way.error.isel(round=-1).median("seed") for way in one_round_figures.stored_ways(name)}
+        ways = one_round_live.stored_ways(name)
+        last = {label: way.error.isel(round=-1).median("seed") for label, way in ways.items()}
         change = {label: float(e.sel(level=levels).max() / e.sel(level=levels).min()) for label, e in last.items()
                   if {*levels} <= {*e.level.values}}  # fmt: skip
         assert change["one round of sums"] < 1.01 and change["FedAvg, as printed"] > 20
-    newton = [stored("13_one_round", f"newton_{name}").error.median("seed") for name in ("poisson", "helmholtz")]
+    newton = [stored(one_round_study, f"newton_{name}").error.median("seed") for name in ("poisson", "helmholtz")]
     assert (newton[0].sel(round=100) < 0.01).all() and (newton[0].sel(round=60) > 0.5).all()
     assert (newton[1] > 99).all() and "does not get anywhere with Helmholtz'" in text
 
@@ -308,7 +309,7 @@ def test_13_messages_are_those_that_were_counted():
     equation = one_round.with_sines("poisson", 60, 6.0, 0)
     step = sums.one_round(equation, data, one_round.start(equation)).step
     assert one_round.error(equation, step, data.test) == pytest.approx(once["error"], rel=1e-3)
-    of = stored("13_one_round", "error_bars").attrs
+    of = stored(one_round_study, "error_bars").attrs
     assert (of["chosen_m"], of["chosen_scale"]) == (40, 0.5) and "40 sines of scale 0.5 among nine" in report
 
 
@@ -330,7 +331,7 @@ def test_13_conjugate_gradients_send_more():
 
 def test_13_what_sums_tell():
     """Section 6 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
-    leak, text = stored("13_one_round", "leak"), text_of(parts("13_one_round")[0])
+    leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[0])
     plan, teaching = ((ROOT / name).read_text() for name in ("docs/site/lessons/13.md", "docs/teaching.md"))
     client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
     assert leak.points.tolist() == [16, 32, 32]
@@ -352,11 +353,11 @@ def test_13_what_sums_tell():
 
 def test_13_bytes_of_what_was_tried():
     report = text_of(parts("13_one_round")[1])
-    once, waves = (stored("13_one_round", name) for name in ("one_round_poisson", "allen_cahn"))
+    once, waves = (stored(one_round_study, name) for name in ("one_round_poisson", "allen_cahn"))
     size = one_round.bytes_of_all("poisson", 8, once), once.bytes.sel(level=8).mean().item()
     assert [round(of / 1000) for of in size] == [99, 15] and once.gcv.isel(seed=0).size == 12
     assert "on Poisson 99 kB for twelve, of which the chosen one has 15" in report
-    best = one_round_figures.chosen(waves, ("waves", "degree"))
+    best = one_round_study.chosen(waves)
     assert round(waves.bytes.sum().item() / 1e6) == 106 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
     assert "on Allen-Cahn 106 MB for six, the chosen one 17.5" in report
     assert waves.rounds.max() == best.rounds == 47 and "in the 47 rounds that the chosen one takes, too" in report

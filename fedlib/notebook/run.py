@@ -17,7 +17,7 @@ from ..trainings import store
 from ..trainings.calls import Task
 from ..trainings.environment import environment
 from ..trainings.files import abouts
-from ..trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, folder_of, named, profile_parameters, read_result
+from ..trainings.profiles import FIGURES, NOTEBOOKS, committed, defaults_of, named, profile_parameters
 from . import claims, models, pages
 from .rules import check
 from .verdicts import Judged, Measured, PaperNumber, judge, measured, ours, paper_numbers, printed_of, rows_of, table
@@ -60,12 +60,6 @@ def check_finite(metrics, name: str = "metrics") -> None:
             check_finite(value, f"{name}[{key!r}]")
     elif isinstance(metrics, float) and not isfinite(metrics):
         raise ValueError(f"{name} = {metrics}: expected a finite number; a model diverged; None stands for no value")
-
-
-def committed(notebook: str, profile: str = "paper") -> dict:
-    """The committed result of a notebook's paper profile (or another one); empty where there is none."""
-    path = folder_of(notebook, profile, FIGURES) / "result.json"
-    return read_result(path) if path.exists() else {}
 
 
 class Run:

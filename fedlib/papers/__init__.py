@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from .beyond.one_round import problem as one_round
+from .beyond.one_round import study as one_round
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
 

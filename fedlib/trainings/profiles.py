@@ -37,6 +37,12 @@ def read_result(path: Path) -> dict:
     return result
 
 
+def committed(notebook: str, profile: str = "paper") -> dict:
+    """The committed result of a notebook's paper profile (or another one); empty where there is none."""
+    path = folder_of(notebook, profile) / "result.json"
+    return read_result(path) if path.exists() else {}
+
+
 def core_seconds(result: Mapping) -> float:
     """What the trainings that a result reads took; else the wall time of its run times the processes that trained."""
     wall = result["wall_s"] + result.get("trained_before_s", 0)

@@ -5,10 +5,20 @@ features. So G is as many equations for n unknown points as the curve has indepe
 matter whether G is one client's, or the total of all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import torch
+import xarray
 from scipy.optimize import least_squares, nnls
+from torch import Tensor
+
+from ....federated import sums
+from ....federated.experiment import data_of
+from ....federated.pinn import Equation, pinn
+from ....numerics.tabulated import tabulated
+from ....streams import stream
+from .problem import EQUATIONS, error, start, with_sines
 
 SOFTENED = (1e-12, 1e-9, 1e-6)
 """Added to the singular values by which equations are divided, in units of the largest: near points differ in small
@@ -54,3 +64,47 @@ def points_behind(G: np.ndarray, n: int, curve: Callable[[np.ndarray], np.ndarra
 
         x = least_squares(missing, x, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=40).x
     return np.sort(x)
+
+
+def poisson_at(x: Tensor) -> Mapping[str, Tensor]:
+    """Poisson's equation at any points [T, 1]; f does not matter to J."""
+    poisson = Equation(
+        operator=lambda u: -u["xx"], f=lambda x: 0 * x[:, 0], g=lambda x: x[:, 0],
+        b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(), solution=lambda x: x[:, 0], derivatives=["xx"],
+    )  # fmt: skip
+    points = lambda level: (x, [np.arange(len(x))])  # noqa: E731
+    return pinn("", poisson, (1, 1), "x", points, test=x.numpy()).data(2, 0).pool
+
+
+def points_of_sums(
+    features: Sequence[int], seeds: Sequence[int], scale: float = 6.0, level: int = 8, size: int = 501
+) -> xarray.Dataset:
+    """How far the server's guess of the points is off, that it makes of Poisson's sums, for m sines.
+
+    off, middle [sums, m, seed]: the largest and the median distance of a point from where it is guessed to be; of the
+    sums of "one client", of the "total", and of a "total, random": as many points at random places.
+    error (%) of the solution, products: independent ones of the features [m, seed]. size: of the attack's grid.
+    """
+    grid, data = np.linspace(0, np.pi, size), data_of(EQUATIONS["poisson"](), level)
+    x = data.pool["x"][:, 0].double().numpy()
+
+    def attacked(m: int, seed: int) -> dict:
+        experiment = with_sines("poisson", m, scale, seed)
+        zero = start(experiment)
+
+        def curve(x: np.ndarray) -> np.ndarray:
+            return sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()
+
+        off = []
+        for points in (x[data.owners[0]], x, stream(seed, "random points").uniform(0, np.pi, len(x))):
+            J = curve(np.sort(points))
+            off.append(np.abs(points_behind(J.T @ J, len(J), curve, grid) - np.sort(points)))
+        solution = sums.one_round(experiment, data, zero)
+        return {
+            "off": ("sums", [distance.max() for distance in off]), "middle": ("sums", [*map(np.median, off)]),
+            "error": error(experiment, solution.step, data.test), "products": independent_products(curve, grid),
+        }  # fmt: skip
+
+    table = tabulated(attacked, m=features, seed=seeds).transpose("sums", "m", "seed")
+    table = table.assign_coords(sums=["one client", "total", "total, random"])
+    return table.assign_attrs(points=[len(data.owners[0]), len(x), len(x)])

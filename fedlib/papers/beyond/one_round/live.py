@@ -1,4 +1,4 @@
-"""Notebook 13 live: Poisson's equation, solved in one round for any pieces, points and features."""
+"""Notebook 13 live: Poisson's equation, solved in one round for any pieces, points and features; ways by level."""
 
 from functools import cache
 
@@ -15,8 +15,10 @@ from ....live.widgets import slider
 from ....notebook.pictures import shade
 from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import percent
+from ....trainings.store import stored
 from ...fedsciml.forward import problem as forward
-from .figures import SUMS
+from . import study
+from .figures import AXES, SUMS, race
 from .problem import answers, start, with_sines
 
 ALT = (
@@ -48,8 +50,8 @@ def draw(pieces: int, points: int, features: int, away: bool) -> Figure:
     shade(ax, data.pool["x"][:, 0].numpy(), data.owners)
     x, truth = data.test["x"][:, 0].numpy(), data.test["u"].double().numpy()
     ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="the solution")
-    for k, of in enumerate(alone):
-        u = answers(experiment, of.step, data.test)
+    for k, solution in enumerate(alone):
+        u = answers(experiment, solution.step, data.test)
         words = f"client {k + 1} alone: off by {percent(u, truth):.3g} %"
         ax.plot(x, np.clip(u, -30, 30), color=CLIENTS[k], ls=("--", ":")[k], lw=2.5, label=words)
     u = answers(experiment, together.step, data.test)
@@ -69,3 +71,24 @@ def explore() -> ipywidgets.VBox:
         points=slider([32, 64, 128], 32, "points"),
         away=ipywidgets.Checkbox(False, description="client 2 stays away"),
     )  # fmt: skip
+
+
+def stored_ways(name: str) -> dict[str, study.Way]:
+    """All ways of an equation, as the paper profile has them."""
+    names = (f"{prefix}_{name}" for prefix in ("rules", "newton", "one_round"))
+    return study.ways(name, {each: stored(study, each) for each in names})
+
+
+def race_slider() -> ipywidgets.VBox:
+    """A slider over the levels of each equation, before what is stored."""
+    equations = {name: stored_ways(name) for name in study.TITLES}
+    controls = {
+        name: slider(
+            ways["one round of sums"].error.level.values.tolist(),
+            study.SHOWN[name],
+            f"{AXES[name].split()[0]} of {study.TITLES[name]}",
+        )
+        for name, ways in equations.items()
+    }
+    alt = "error against rounds and against megabytes: FedAvg, the best rule, Gauss-Newton, and one round of sums"
+    return widgets.explore(lambda **levels: race(equations, levels), alt, **controls)

@@ -8,7 +8,7 @@ import torch
 
 from fedlib.federated import sums
 from fedlib.papers.beyond.one_round import problem
-from fedlib.papers.beyond.one_round.attack import independent_products, points_behind
+from fedlib.papers.beyond.one_round.attack import independent_products, points_behind, points_of_sums, poisson_at
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)
@@ -28,7 +28,7 @@ def poisson(m, seed):
     """Poisson's equation with m sines, and its rows at any x."""
     experiment = problem.with_sines("poisson", m, 6.0, seed)
     zero = problem.start(experiment)
-    curve = lambda x: sums.rows(experiment, problem.poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()  # noqa: E731
+    curve = lambda x: sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()  # noqa: E731
     return experiment, curve
 
 
@@ -97,6 +97,6 @@ def test_of_random_points_those_are_missed_that_crowd():
 
 
 def test_what_is_stored_counts_and_measures():
-    of = problem.points_of_sums([12], [0])
+    of = points_of_sums([12], [0])
     assert of.products.item() == 44 and of.points == [16, 32, 32] and 0.5 < of.error.item() < 0.7
     assert (of.off.sel(sums=["one client", "total"]) < 1e-6).all() and (of.middle <= of.off).all()

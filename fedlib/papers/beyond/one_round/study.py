@@ -1,0 +1,238 @@
+"""What notebook 13 trains and computes, and the labelled arrays that its figures and claims take."""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+
+from ....federated.experiment import data_of, rule_changes
+from ....federated.history import History
+from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.sweep import errors
+from ....notebook import rules
+from ....trainings.calls import TIMED, Call, Computed, Tolerance
+from ....trainings.profiles import FIGURES, committed
+from ....trainings.store import stored
+from ...fedsciml.forward import problem as forward
+from .attack import points_of_sums
+from .curve import error_bars
+from .networks import after_fedavg, by_gauss_newton
+from .partitions import whoever_owns_what
+from .pendulum import pendulum_in_one_round
+from .problem import EQUATIONS, bytes_of_all, equation_in_halves, in_one_round
+from .windows import allen_cahn_in_windows
+
+NOTEBOOK = "13_one_round"
+
+RULES = {"problems": rules.one_of(*EQUATIONS), "levels": rules.whole(2), "rates": rules.positive()}
+"""Parameter -> what it may be."""
+
+BEST = {"poisson": "fresh correction + averaged moments", "helmholtz": "SCAFFOLD"}
+"""The rule with the smallest error in notebook 11, on 8 subdomains and on 4 x 4 blocks."""
+
+SHOWN = {"poisson": 8, "helmholtz": 4}
+"""The level at which ways are compared first, that of notebook 11."""
+
+TITLES = {"poisson": "Poisson", "helmholtz": "Helmholtz"}
+IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
+
+FLOAT32 = 4.0  # bytes of a number that networks send
+PENDULUM_NETWORK = 10_251  # parameters of notebook 01's
+
+RIDGES = {**dict.fromkeys(("gcv", "error_of_all", "error"), Tolerance(relative=0.2)), "seconds": TIMED}
+"""The least ridge is what rounding leaves of the largest singular value: where it is chosen, so are its errors."""
+
+NEWTON = {"error": Tolerance(relative=1e-2, first={"round": 8})}
+"""A step of a network that falls or rises by rounding changes the damping, and all that comes after it."""
+
+WINDOWS = {"rounds": Tolerance(absolute=3), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
+"""Ten windows, each of which ends where the fall is below a share."""
+
+LEAK = {
+    **dict.fromkeys(("off", "middle"), Tolerance(absolute=np.inf)),
+    "error": RIDGES["error"],
+    "products": Tolerance(absolute=2),
+}
+"""Points are found to rounding, or may be anywhere; the claims of the room say which must be found."""
+
+GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
+"""What is left of equal things by rounding alone."""
+
+
+def check(p: Mapping) -> None:
+    """ValueError where a table lacks a problem, or an equation's points do not allow a level."""
+    rules.check_tables(p, p["problems"], [*EQUATIONS], "levels", "sines")
+    for name in p["problems"]:
+        for level in p["levels"][name]:
+            data_of(EQUATIONS[name](), level)
+
+
+def trainings(p: Mapping) -> dict[str, Call | Computed]:
+    """What notebook 13 trains ("rules_...", FedAvg and the best rule at several rates) and computes (all the others).
+
+    Of Helmholtz' equation notebooks 05 and 11 have the trainings.
+    """
+    calls, seeds = {}, p["seeds"]
+    for name in p["problems"]:
+        levels = p["levels"][name]
+        if rates := p["rates"].get(name):
+            over = {"rule": {rule: rule_changes(rule) for rule in ("FedAvg", BEST[name])}, "lr": rates}
+            changes = {"rounds": p["rounds"][name], "evaluations": min(20, p["rounds"][name])}
+            call = Call(equation_in_halves, {"name": name}, levels, seeds, ("federated",), over, changes)
+            calls[f"rules_{name}"] = call
+        arguments = {"name": name, "levels": levels, "seeds": seeds}
+        calls[f"one_round_{name}"] = Computed(in_one_round, arguments | p["sines"][name], tolerances=RIDGES)
+        calls[f"heads_{name}"] = Computed(after_fedavg, arguments)
+        if name in p["newton"]:
+            calls[f"newton_{name}"] = Computed(by_gauss_newton, {"name": name} | p["newton"][name], tolerances=NEWTON)
+    calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"], numerics=2, tolerances=WINDOWS)
+    calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"], tolerances={"seconds": TIMED})
+    calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
+    calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
+    calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
+    return calls
+
+
+# what figures and claims take
+
+
+class Way(NamedTuple):
+    """A way to learn together. error (%) [round, level, seed]; bytes [round, level] that a client has sent by then, of
+    one round also for the features that cross-validation did not choose."""
+
+    error: xarray.DataArray
+    bytes: xarray.DataArray
+
+
+class Place(NamedTuple):
+    """An error (%) of a problem [seeds], by whom, and in how many rounds."""
+
+    problem: str
+    way: str
+    error: np.ndarray
+    rounds: int
+    bytes: float  # that a client sends up, in all; of sums also for the features that were not chosen
+    seconds: float | None = None
+
+
+class Results(NamedTuple):
+    """What was computed, beside what other notebooks have; of equations by name.
+
+    ways: label -> Way. places: errors of four problems. tried: problem -> gcv, error (%) of all features. once, newton,
+    heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions: what
+    their functions did; None where it is not there. network_coverage: of FedStNN's network, a mean over clients.
+    messages: way -> what NVIDIA FLARE carried.
+    """
+
+    ways: Mapping[str, Mapping[str, Way]]
+    places: list[Place]
+    tried: Mapping[str, xarray.Dataset]
+    once: Mapping[str, xarray.Dataset]
+    newton: Mapping[str, xarray.Dataset]
+    heads: Mapping[str, xarray.Dataset]
+    error_bars: xarray.Dataset | None
+    leak: xarray.Dataset | None
+    partitions: xarray.Dataset | None
+    network_coverage: float
+    messages: Mapping[str, Mapping]
+
+
+def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Results:
+    """Of what ``trainings(p)`` left; networks are those that notebooks 01, 05, 08 and 11 have stored."""
+    once, newton, heads = (
+        {name: histories[f"{prefix}_{name}"] for name in p["problems"] if f"{prefix}_{name}" in histories}
+        for prefix in ("one_round", "newton", "heads")
+    )
+    equations = {name: ways(name, histories) for name in once}
+    tried = {name: dataset[["gcv", "error_of_all"]].rename(error_of_all="error") for name, dataset in once.items()}
+    tried |= {name: histories[name][["gcv", "error"]] for name in ("allen_cahn", "pendulum") if name in histories}
+    coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
+    messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
+    return Results(
+        equations, places(equations, histories), tried, once, newton, heads,
+        *(histories.get(name) for name in ("error_bars", "leak", "partitions")), float(np.mean(coverage)), messages,
+    )  # fmt: skip
+
+
+def ways(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[str, Way]:
+    """Label -> what there is of an equation: FedAvg as notebook 05 has it; FedAvg and notebook 11's best rule, each
+    at every level's best rate; Gauss-Newton on the same network; one round."""
+    printed = stored(forward, name)
+    P = printed.distinct.shape[1]
+    table = {"FedAvg, as printed": network_way(errors(printed).sel(kind="federated"), P)}
+    for label, rule in (("FedAvg, best rate", "FedAvg"), ("best rule", BEST[name])):
+        error = at_best_rates(name, rule, histories.get(f"rules_{name}"))
+        if error is not None:
+            table[label] = network_way(error, P * AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent)
+    if f"newton_{name}" in histories:
+        newton = histories[f"newton_{name}"]
+        table["Gauss-Newton"] = Way(newton.error, newton.bytes.isel(seed=0, drop=True))
+    once = histories[f"one_round_{name}"]
+    size = xarray.DataArray([bytes_of_all(name, level, once) for level in once.level.values], {"level": once.level})
+    first = (values.expand_dims("round").assign_coords(round=[1]) for values in (once.error, size))
+    return table | {"one round of sums": Way(*first)}
+
+
+def network_way(error: xarray.DataArray, sent: int) -> Way:
+    """Of a training in which a client sends so many numbers in a round."""
+    error = error.reset_coords(drop=True).transpose("round", "level", "seed")
+    return Way(error, FLOAT32 * sent * error["round"] * xarray.ones_like(error.isel(round=0, seed=0, drop=True)))
+
+
+def at_best_rates(name: str, rule: str, history: History | None) -> xarray.DataArray | None:
+    """Error (%) [round, level, seed] of a rule at the best rate of each level that has all rates, by validation points;
+    Helmholtz' on 4 x 4 blocks as notebook 11 has it, at the end."""
+    parts = []
+    if history is not None and rule in history.labels("rule"):
+        error, score = (
+            errors(history, metric).sel(kind="federated", rule=rule).reset_coords(drop=True)
+            for metric in ("error", "validation error")
+        )
+        score = score.isel(round=-1, drop=True).median("seed").fillna(np.inf)
+        whole = np.isfinite(score).all("lr")
+        parts.append(error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True))
+    if name == "helmholtz" and not (parts and 4 in parts[0].level):
+        values = committed("11_client_drift", "blocks")["metrics"]["error_percent"]["Helmholtz, 4 x 4 blocks"][rule]
+        coords = {"round": [2000], "level": [4], "seed": np.arange(len(values))}
+        parts.append(xarray.DataArray(np.array(values)[None, None], coords, [*coords]))
+    return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
+
+
+def places(
+    equations: Mapping[str, Mapping[str, Way]], histories: Mapping[str, History | xarray.Dataset]
+) -> list[Place]:  # fmt: skip
+    """Every problem by every way that is there: ours of this run, those of networks as stored by their notebooks."""
+    rows = []
+    for name, table in equations.items():
+        level = SHOWN[name]
+        for label, way in table.items():
+            if level in way.error.level:
+                last, sent = (values.sel(level=level).isel(round=-1) for values in way)
+                sums = label == "one round of sums"
+                seconds = float(histories[f"one_round_{name}"].seconds.sel(level=level).mean()) if sums else None
+                title, rounds = f"{TITLES[name]}, {IN_WORDS[name].format(level)}", int(way.error["round"][-1])
+                rows.append(Place(title, label, last.values.ravel(), rounds, float(sent), seconds))
+    title, printed = "Allen-Cahn, 2 pieces", stored(forward, "allen_cahn_2")
+    last = errors(printed).isel(round=-1).sel(kind="federated", level=2)
+    rounds, size = int(last["round"]), FLOAT32 * printed.distinct.shape[1]
+    rows.append(Place(title, "FedAvg, as printed", last.values, rounds, rounds * size))
+    if "allen_cahn" in histories:
+        best, sent = chosen(histories["allen_cahn"]), float(histories["allen_cahn"].bytes.sum())
+        error, rounds, seconds = best.error.values.ravel(), int(best.rounds), float(best.seconds)
+        rows.append(Place(title, "sums, in windows of time", error, rounds, sent, seconds))
+    title, size = "pendulum's operator, 20 clients", FLOAT32 * PENDULUM_NETWORK
+    network = committed("01_pendulum")["metrics"]["mean_error_percent"]
+    rows.append(Place(title, "FedAvg, best rate", np.array(network["alpha=1.0"]), 20, 20 * size))
+    rows.append(Place(title, "all data in one place", np.array(network["centralised, same passes"]), 0, 0.0))
+    if "pendulum" in histories:
+        best, sent = chosen(histories["pendulum"]), float(histories["pendulum"].bytes.mean("seed").sum())
+        rows.append(Place(title, "one round of sums", best.error.values.ravel(), 1, sent, float(best.seconds.mean())))
+    return rows
+
+
+def chosen(tried: xarray.Dataset) -> xarray.Dataset:
+    """Of all features that were tried those with the least cross-validation score, the median over seeds."""
+    score = tried.gcv.median("seed") if "seed" in tried.gcv.dims else tried.gcv
+    return tried.isel(score.argmin(score.dims))

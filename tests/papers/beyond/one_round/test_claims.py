@@ -1,0 +1,87 @@
+"""Notebook 13's claims on made-up results: each can hold and fail, and says nothing where nothing is there."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.papers.beyond.one_round import claims
+from fedlib.papers.beyond.one_round.study import Place, Results, Way
+
+NOTHING = Results({}, [], {}, {}, {}, {}, None, None, None, 0.95, {})
+
+
+def error(values, *dims: str) -> xarray.DataArray:
+    values = np.array(values, float)
+    return xarray.DataArray(values, {dim: np.arange(n) for dim, n in zip(dims, values.shape, strict=True)}, dims)
+
+
+def gaps(largest: float) -> Results:
+    gap = error([[1e-12, largest], [1e-12, 1e-13]], "problem", "partition")
+    return NOTHING._replace(partitions=xarray.Dataset({"gap": gap}))
+
+
+def levels(ratio: float) -> Results:
+    once = {"poisson": [[1e-6, 1e-6], [1e-6, 1e-6]], "helmholtz": [[2e-5, 2e-5], [2e-5, ratio * 2e-5]]}
+    tables = {name: xarray.Dataset({"error": error(values, "level", "seed")}) for name, values in once.items()}
+    return NOTHING._replace(once=tables)
+
+
+def rule(name: str, least: float) -> Results:
+    """Sums at 1e-5 %, the best rule at 1 % and at ``least`` %, at two of three levels."""
+    sums = error([[[1e-5] * 3] * 3], "round", "level", "seed")
+    best = error([[[90.0] * 3] * 2, [[1.0] * 3, [least, least, 0.0]]], "round", "level", "seed")
+    return NOTHING._replace(ways={name: {"best rule": Way(best, best), "one round of sums": Way(sums, sums)}})
+
+
+def pendulum(ours: float) -> Results:
+    rows = {"FedAvg, best rate": [1.0, 0.9], "all data in one place": [0.2, 0.3], "one round of sums": [0.06, ours]}
+    return NOTHING._replace(places=[Place("pendulum", way, np.array(e), 1, 0.0) for way, e in rows.items()])
+
+
+def leak(sums: str, worst: float) -> Results:
+    off = xarray.DataArray(
+        [[[9.0, 9.0], [1e-9, worst]], [[9.0, 9.0], [9.0, 9.0]]],
+        {"sums": [sums, "another"], "m": [4, 12], "seed": [0, 1]}, ["sums", "m", "seed"],
+    )  # fmt: skip
+    return NOTHING._replace(leak=xarray.Dataset({"off": off}))
+
+
+CASES = {
+    "fedsciml.target.sums.equal": (gaps(1e-9), gaps(1e-7), "largest difference 1e-07 in 2 partitions"),
+    "fedsciml.target.sums.levels": (levels(1.005), levels(1.02), "largest ratio 1.02"),
+    "fedsciml.target.sums.poisson": (rule("poisson", 1e-2), rule("poisson", 1e-4), "10 times, 2 levels"),
+    "fedsciml.target.sums.helmholtz": (rule("helmholtz", 1e-2), rule("helmholtz", 1e-4), "10 times, 2 levels"),
+    "fed-deeponet.target.sums.linear": (pendulum(0.07), pendulum(0.25), "at most 0.250 %, the best network 0.200 %"),
+    "fedsciml.target.sums.client": (
+        leak("one client", 1e-7),
+        leak("one client", 1e-5),
+        "off by at most 1e-05, 2 seeds",
+    ),
+    "fedsciml.target.sums.total": (leak("total", 1e-4), leak("total", 1e-2), "off by at most 1e-02, 2 seeds"),
+}
+
+
+@pytest.mark.parametrize("id", claims.CLAIMS)
+def test_a_claim_can_hold_and_fail(id):
+    good, bad, why = CASES[id]
+    assert claims.CLAIMS[id](good).holds is True
+    verdict = claims.CLAIMS[id](bad)
+    assert verdict.holds is False and why in verdict.why
+
+
+@pytest.mark.parametrize("id", claims.CLAIMS)
+def test_a_claim_says_nothing_where_nothing_was_computed(id):
+    assert claims.CLAIMS[id](NOTHING) is None
+
+
+def test_few_sines_and_other_levels_say_nothing_either():
+    small = leak("total", 1e-4).leak.isel(m=[0])
+    assert claims.points("total", 1e-3)(NOTHING._replace(leak=small)) is None
+    ways = rule("poisson", 1e-2).ways["poisson"]
+    apart = {label: way._replace(error=way.error.assign_coords(level=way.error.level + 10 * i))
+             for i, (label, way) in enumerate(ways.items())}  # fmt: skip
+    assert claims.better("poisson")(NOTHING._replace(ways={"poisson": apart})) is None
+
+
+def test_they_hold_on_what_is_stored(results):
+    assert all(claim(results).holds for claim in claims.CLAIMS.values())
