@@ -13,7 +13,6 @@ from fedlib.federated.batches import Local
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
-from fedlib.notebook import pictures
 from fedlib.notebook.run import committed
 from fedlib.numerics.metrics import percent
 from fedlib.papers.beyond.one_round import live as one_round_live

@@ -15,7 +15,7 @@ from ....models.features import last_layer
 from ....numerics.tabulated import tabulated
 from ....streams import torch_stream
 from ....trainings.store import stored
-from ...fedsciml.forward import problem as forward
+from ...fedsciml.forward import study as forward
 from .problem import EQUATIONS, error, start
 
 

@@ -15,7 +15,7 @@ from ....notebook import rules
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
 from ....trainings.store import stored
-from ...fedsciml.forward import problem as forward
+from ...fedsciml.forward import study as forward
 from .attack import points_of_sums
 from .curve import error_bars
 from .networks import after_fedavg, by_gauss_newton
