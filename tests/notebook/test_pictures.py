@@ -148,12 +148,12 @@ def of_depth(n):
         data=lambda level, seed: Data({"x": x}, index_rule(12, 2, level)), level="laboratories",
     )  # fmt: skip
     history = sweep(experiment, [1, 3], [0, 1], rounds=2)
-    return experiment, history, divergences(history, experiment.net, [1, 3])
+    return history, divergences(history, experiment.net, [1, 3])
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
 def test_a_network_may_have_any_number_of_matrices(n):
-    experiment, history, divergence = of_depth(n)
+    history, divergence = of_depth(n)
     assert divergence.sizes == {"seed": 2, "level": 2, "matrix": n} and (divergence > 0).all()
     federated, central = (models_of(history, kind, 3, 1)[0] for kind in ("federated", "centralised"))
     difference, last = federated - central, slice(-4, -1)  # the last matrix, before the last bias
@@ -174,7 +174,7 @@ def test_a_network_may_have_any_number_of_matrices(n):
 def test_networks_of_several_depths_share_shades_and_one_legend(order):
     divergences = {}
     for n in order:
-        experiment, _, divergence = of_depth(n)
+        _, divergence = of_depth(n)
         divergences[n] = divergence.assign_coords(distance=("level", [0.2, 0.1]))
     fig = divergence_against_level(divergences)
     assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i + 1}" for i in range(5)]
