@@ -20,9 +20,9 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) ->
     stored = {Row(*key[:3]): key for key in stack.history.rows}  # one setting: the labels of all its rows are the same
     experiment = call.make(**call.arguments)._replace(distance=None)
     again = sweep(experiment, call.levels, call.seeds, rows=rows or [*stored], may_all_diverge=True, **changes)
-    history = stack.history
-    old = np.concatenate([history.losses[:rounds, history.rows[stored[Row(*key)]]] for key in again.rows], 1)
-    return float(np.nanmax(np.abs(again.losses - old) / np.abs(old)))
+    pairs = [(again.rows[key], stack.history.rows[stored[Row(*key)]]) for key in again.rows if Row(*key) in stored]
+    new, old = again.losses, stack.history.losses[:rounds]
+    return float(max(np.nanmax(np.abs(new[:, i] - old[:, j]) / np.abs(old[:, j])) for i, j in pairs))
 
 
 def deviations(

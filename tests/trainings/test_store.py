@@ -359,11 +359,11 @@ def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, m
     for module in (missing, store):
         monkeypatch.setattr(module, "folder_of", lambda notebook: tmp_path)
     call([2], [0]).fill(file_of(tmp_path, ("b", "short")), **EAGER)
-    names = [(of.name, of.rows, of.core_hours) for of in missing.missing(room)]
+    names = [(lack.name, lack.absent, lack.core_hours) for lack in missing.missing(room)]
     assert [(name, rows) for name, rows, _ in names] == [(("b", "short"), 3), (("b", "long"), 6), ("c", 3)]
     assert names[1][2] == pytest.approx(2 * 100 * names[0][2], rel=1e-6) and names[2][2] is None
     text = missing.lines(room)
-    assert ("b", "short") in text[1] and "core-hours" in text[1] and "nothing of it ever ran" in text[3]
+    assert "b, short" in text[1] and "core-hours" in text[1] and "nothing of it ever ran" in text[3]
     assert missing.train(room, **EAGER) == "3 trainings are there now" and missing.train(room) == "nothing was missing"
     assert missing.lines(room) == ["05_pinn_forward: all of it is trained"]
 
