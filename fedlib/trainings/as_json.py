@@ -31,19 +31,13 @@ def made(function: str, **arguments) -> dict:
 
 
 ADAM = made("optimizers.adam", beta1=0.9, beta2=0.999, eps=1e-8)
-AVERAGED = made("rules.averaged_moments", inner=ADAM, names=[])
 AT_FIRST = {"optimizer": ADAM, "server": None, "init": "fedlib.models.networks.glorot_uniform", "common_init": True}
 """What no row said at first, and what it was then."""
 
 AT_FIRST_OF = {
     "by_descent": {"optimizer": made("optimizers.sgd", momentum=0.0)},
-    "SCAFFOLD": {"optimizer": made("rules.scaffold", inner=ADAM)},
-    "averaged second moments": {"optimizer": made("rules.averaged_moments", inner=ADAM, names="v")},
-    "averaged moments": {"optimizer": AVERAGED},
-    "fresh correction": {"optimizer": made("rules.corrected", inner=ADAM)},
-    "fresh correction + averaged moments": {"optimizer": made("rules.corrected", inner=AVERAGED)},
 }
-"""The same of an experiment, or of one's rule, that had others."""
+"""The same of an experiment that had others."""
 
 
 def plain(value: Any) -> Any:
@@ -113,11 +107,8 @@ def completed(settings: Mapping, wanted: Mapping, P: int) -> Mapping:
     settings = renamed(settings)
     if "resolved" not in settings:
         return settings
-    arguments, changes = settings["arguments"], settings["changes"]
-    rule = arguments.get("rule", settings["experiment"].rpartition(".")[2])
-    resolved = AT_FIRST | AT_FIRST_OF.get(rule, {})
-    if rule == "FedAdam":
-        resolved["server"] = made("rules.fedadam", eta=arguments["knob"], beta1=0.9, beta2=0.99, tau=1e-3)
+    changes = settings["changes"]
+    resolved = AT_FIRST | AT_FIRST_OF.get(settings["experiment"].rpartition(".")[2], {})
     resolved |= {name: changes[name] for name in resolved if name in changes}
     resolved |= settings["resolved"]
     if "parameters" not in resolved:
