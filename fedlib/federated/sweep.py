@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..numerics.heterogeneity import weight_divergence
 from .batches import Local
 from .experiment import KINDS, NONE, Data, Experiment, data_of, federation, hint, train_arguments
-from .federation import join, points_of, same_tensors
+from .federation import join, same_tensors
 from .history import History, as_index, gathered
 from .rounds import prepared
 from .stack import as_dict
@@ -214,7 +214,7 @@ def by_model(rows: Iterable[tuple], owners: Mapping[tuple, Sequence[np.ndarray]]
     for seed, level, kind in rows:
         points = level
         if kind == "centralised":
-            points = sha256(np.unique(points_of(owners[level, seed]))).digest()
+            points = sha256(np.unique(np.concatenate(owners[level, seed]))).digest()
         models[kind, seed, points].append(Row(kind, level, seed))
     return [*models.values()]
 

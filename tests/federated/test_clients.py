@@ -8,7 +8,6 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedlib import Federation, Local, play, train
-from fedlib.federated.federation import Shards
 from fedlib.federated.mixing import check_stochastic, fedavg, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedprox, scaffold
@@ -30,7 +29,7 @@ RULES = {
 def many(K: int, active: int = 10, **settings):
     """K clients with 2 of 10^5 points each, ``active`` in a round: what ``play`` and ``train`` are given."""
     x = torch.linspace(-1, 1, 10**5)[:, None]
-    shards = Shards(np.resize(np.random.default_rng(0).permutation(10**5), 2 * K), np.arange(0, 2 * K + 1, 2))
+    shards = np.resize(np.random.default_rng(0).permutation(10**5), (K, 2))
     fed = Federation(shards, fraction=active / K, lr=0.1, **settings)
     return mlp((1, 5, 1), torch.nn.Tanh), squared_error, {"x": x, "y": torch.sin(3 * x[:, 0])}, [fed]
 

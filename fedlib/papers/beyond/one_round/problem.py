@@ -16,7 +16,6 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment, data_of, halved, under
-from ....federated.federation import points_of
 from ....federated.partitions import deal, focused
 from ....federated.pinn import Equation, pinn
 from ....federated.stack import draw_parameters
@@ -308,7 +307,7 @@ def noisy(m: int, scale: float, clients: int, seed: int, sigma: float = 0.1) -> 
         y = np.sin(x) + sigma * stream(seed, "noise of the data").standard_normal(len(x))
         tenths = np.split(np.arange(len(x)), 10)
         owners = focused(tenths, len(x), clients, 100, 10, stream(seed, "non-iid", 100))
-        used, owners = np.unique(points_of(owners), return_inverse=True)
+        used, owners = np.unique(np.concatenate(owners), return_inverse=True)
         pool = {"x": torch.as_tensor(x[used, None]), "y": torch.as_tensor(y[used])}
         return Data(pool, np.split(owners, clients), partition=False)
 
