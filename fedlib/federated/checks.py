@@ -206,15 +206,14 @@ def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> Non
 
     first [M]: each client's loss before its first step. share [M]: how much it weighs in its federation.
     """
-    if history.shape[0] < ROUNDS_TO_LEARN:
+    if len(history.losses) < ROUNDS_TO_LEARN:
         return
-    clients, last = history.worked[-1][0], history.worked[-1][1][-1]
+    last = history.losses[-1]
     for key, rows in history.rows.items():
-        judged = (clients >= rows.start) & (clients < rows.stop) & np.isfinite(first[clients]) & np.isfinite(last)
-        if not judged.any():
+        judged = rows.start + np.flatnonzero(np.isfinite(first[rows]) & np.isfinite(last[rows]))
+        if not len(judged):
             continue
-        members = clients[judged]
-        start, end = (np.average(loss, weights=share[members]) for loss in (first[members], last[judged]))
+        start, end = (np.average(loss[judged], weights=share[judged]) for loss in (first, last))
         if end - start > 1e-6 * abs(start):  # by more than rounding
             warnings.warn(
                 f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}, clients weighed by their points; lower lr",

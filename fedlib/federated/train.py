@@ -102,7 +102,7 @@ def train(
         warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
         result, state = History.empty(federations, parts, rounds), None
     start, again = state.round if state else 0, twins_of(result.rows, twins)
-    first = np.full(result.shape[1], np.nan)
+    first = np.full(result.losses.shape[1], np.nan)
     if start < rounds:
         result.backend, pace = work.backend.name, Pace(due)
         played, saved_at = rounds_from(work, state or beginning(work, init), pace.until), time.monotonic()
@@ -112,7 +112,7 @@ def train(
             done = next(played)
             state = done.state
             pace.tell(state.round - r)
-            result.add(done.clients, done.loss)
+            result.losses[state.round - len(done.loss) : state.round, done.clients] = done.loss
             if state.round in asked:
                 check_same(work.probe)
             if evaluate is not None and state.round in due:
@@ -208,14 +208,13 @@ def with_twins(result: History, twins: Mapping[Hashable, Hashable]) -> History:
     """The history where a federation's models stand under the keys of its twins, too; metrics do so already."""
     if not twins:
         return result
-    M, clients = result.shape[1], twins_of(result.rows, twins).client
-    clients = np.concatenate([np.arange(M), clients])
+    clients = np.concatenate([np.arange(len(result.source)), twins_of(result.rows, twins).client])
     sizes = [rows.stop - rows.start for rows in (result.rows[key] for key in (*result.rows, *twins.values()))]
-    ends, losses = np.cumsum([0, *sizes]).tolist(), result.losses[:, clients]
+    ends = np.cumsum([0, *sizes]).tolist()
     broken = {twin: result.diverged[key] for twin, key in twins.items() if key in result.diverged}
     return replace(
-        result, rows=dict(zip([*result.rows, *twins], map(slice, ends, ends[1:]), strict=True)), shape=losses.shape,
-        source=result.source[clients], worked=[(np.arange(ends[-1]), [*losses])], diverged=result.diverged | broken,
+        result, rows=dict(zip([*result.rows, *twins], map(slice, ends, ends[1:]), strict=True)),
+        losses=result.losses[:, clients], source=result.source[clients], diverged=result.diverged | broken,
     )  # fmt: skip
 
 

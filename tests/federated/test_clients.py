@@ -91,7 +91,7 @@ def test_a_hundred_thousand_clients():
     """One full-batch step each is a step with the mean gradient of those ten who are there."""
     net, loss, pool, (fed,) = many(100_000)
     history = train(net, loss, pool, [fed], rounds=3, local=Local(1), optimizer=sgd(), backend="eager")
-    assert sum(len(who) * len(rounds) for who, rounds in history.worked) == 30
+    assert np.isfinite(history.losses).sum() == 30
     assert len(history.distinct) == 1
     first = next(play(net, loss, pool, [fed], local=Local(1), optimizer=sgd(), backend="eager"))
     points = np.concatenate([fed.shards[k] for k in first.clients])

@@ -264,7 +264,7 @@ def gap(histories: Mapping[str, History]) -> dict[str, dict]:
             sent = RULES[rule].optimizer(RULES[rule].knobs[0]).sent * history.theta.shape[1]
             results[f"{rule}, {E}"] = {
                 "error_percent": errors(history)[-1].values.ravel(),
-                "megabytes": 4e-6 * 2 * sent * history.shape[0],
+                "megabytes": 4e-6 * 2 * sent * len(history.losses),
                 "E": int(E.removeprefix("E = ")),
                 "rule": rule,
             }
