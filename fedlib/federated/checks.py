@@ -201,19 +201,19 @@ def check_padding_is_ignored(client_gradient, params, batch) -> bool:
     return True
 
 
-def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> None:
+def warn_if_nothing_learnt(federations: Mapping, history, first: np.ndarray) -> None:
     """A training may stay finite and learn nothing, as Adam does with too large a rate: its loss is above its start's.
 
-    first [M]: each client's loss before its first step. share [M]: how much it weighs in its federation.
+    first [M]: each client's loss before its first step.
     """
     if len(history.losses) < ROUNDS_TO_LEARN:
         return
-    last = history.losses[-1]
-    for key, rows in history.rows.items():
-        judged = rows.start + np.flatnonzero(np.isfinite(first[rows]) & np.isfinite(last[rows]))
-        if not len(judged):
+    for key, fed in federations.items():
+        both = np.stack([first[history.rows[key]], history.losses[-1, history.rows[key]]])
+        judged = np.isfinite(both).all(0)
+        if not judged.any():
             continue
-        start, end = (np.average(loss[judged], weights=share[judged]) for loss in (first, last))
+        start, end = np.average(both[:, judged], axis=1, weights=fed.p[judged])
         if end - start > 1e-6 * abs(start):  # by more than rounding
             warnings.warn(
                 f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}, clients weighed by their points; lower lr",

@@ -50,10 +50,6 @@ class History:
         """Parameters [M, P], a row per client."""
         return self.distinct[self.source]
 
-    def keep(self, state) -> None:
-        """The models of a ``states.State``."""
-        self.distinct, self.source = (x.cpu() for x in state.distinct())
-
     def to_dataset(self) -> xarray.Dataset:
         """All of it as arrays with named axes; ``from_dataset`` is the inverse."""
         axes = {"losses": ("loss_round", "client"), "theta": ("model", "parameter"), "source": ("client",)}

@@ -88,7 +88,7 @@ def sweep(
     parts, histories = (*Row._fields, *names_of(over)), []
     for stack in stacks(settings):
         trained = experiment._replace(**stack.shared)
-        federations, also = {}, {}
+        federations, twins = {}, {}
         for labels, model in product(stack.varied, models):
             keys = [(*row, *labels) for row in model]
             if rows is None or {*keys} & {*rows}:
@@ -97,11 +97,11 @@ def sweep(
                 federations[keys[0]] = federation(
                     trained, owners[level, seed], kind, seed, name=name, **stack.varied[labels]
                 )
-                also[keys[0]] = keys[1:]
+                twins |= dict.fromkeys(keys[1:], keys[0])
         if federations:
             histories.append(
                 train(
-                    **train_arguments(trained), pool=pool, federations=federations, also=also, parts=parts,
+                    **train_arguments(trained), pool=pool, federations=federations, twins=twins, parts=parts,
                     rounds=trained.rounds, init=trained.init, evaluate=with_validation(trained.evaluate),
                     test=lambda key: tests[key[1], key[2]], evaluate_every=-(-trained.rounds // evaluations),
                     may_all_diverge=may_all_diverge or len(settings) > 1, **train_args,
