@@ -91,7 +91,7 @@ class History:
 
     def model(self, *key, client: int = 0) -> Tensor:
         """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
-        return self.distinct[self.source[self.rows[key_of(key, self.rows, self.parts)]][client]]
+        return self.models(*key)[client]
 
     def labels(self, part: str) -> list:
         """The labels of a part, in the order of the keys."""

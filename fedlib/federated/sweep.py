@@ -17,7 +17,7 @@ import xarray
 from torch import Tensor, nn
 
 from ..numerics.heterogeneity import weight_divergence
-from .batches import Local
+from .checks import check_counts
 from .experiment import KINDS, NONE, Data, Experiment, data_of, federation, hint, train_arguments
 from .federation import join, same_tensors
 from .history import History, as_index, gathered
@@ -79,7 +79,7 @@ def sweep(
     experiment = experiment._replace(**fields)
     check_arguments(experiment, levels, seeds, kinds, evaluations)
     settings = combinations(over)
-    levels, seeds = ([x.item() if isinstance(x, np.generic) else x for x in labels] for labels in (levels, seeds))
+    levels, seeds = ([*map(plain, labels)] for labels in (levels, seeds))
     data = {(level, seed): data_of(experiment, level, seed) for seed in seeds for level in levels}
     check_alike(experiment, data)
     pool, owners = one_pool(data)
@@ -359,11 +359,7 @@ def check_arguments(experiment: Experiment, levels, seeds, kinds, evaluations) -
         raise ValueError(f"seeds has {bad[0]!r}; expected whole numbers >= 0")
     if bad := [kind for kind in kinds if kind not in KINDS]:
         raise ValueError(f"kinds has {bad[0]!r}; expected some of {', '.join(KINDS)}{hint(bad[0], KINDS)}")
-    for name, value in (("rounds", experiment.rounds), ("evaluations", evaluations)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ValueError(f"{name} = {value!r}; expected a whole number >= 1")
-    if not isinstance(experiment.local, Local):
-        raise ValueError(f"local = {experiment.local!r}; expected the work of a round, such as Local(5)")
+    check_counts(rounds=experiment.rounds, evaluations=evaluations)
 
 
 def check_alike(experiment: Experiment, data: Mapping[tuple, Data]) -> None:

@@ -27,21 +27,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-SAME = [
-    "abs",
-    "sqrt",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "tan",
-    "tanh",
-    "sinh",
-    "cosh",
-    "sign",
-    "floor",
-    "ceil",
-]
+SAME = ["abs", "sqrt", "exp", "expm1", "log", "log1p", "tan", "tanh", "sinh", "cosh", "sign", "floor", "ceil"]
 SAME += ["log2", "log10", "trunc", "round", "isnan", "isinf", "logical_not"]
 TWO = ["maximum", "minimum", "fmod", "remainder", "logical_and", "logical_or", "logical_xor"]
 TWO += ["bitwise_and", "bitwise_or", "bitwise_xor"]
