@@ -75,12 +75,7 @@ def opened(path: Path, device: str = "cpu") -> dict:
         with zipfile.ZipFile(path) as file:  # torch writes checksums, but does not read them
             if broken := file.testzip():
                 raise zipfile.BadZipFile(broken)
-        return {
-            "key": None,
-            "spent": [0.0, 0.0],
-            "backend": "",
-            **torch.load(path, map_location=device, weights_only=True),
-        }
+        return {"key": None, "spent": [0.0, 0.0]} | torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # torch raises half a dozen types for a damaged file
         raise Unreadable(
             f"{path} cannot be read as a checkpoint ({type(error).__name__}); {HINT.format(path)}"

@@ -79,12 +79,12 @@ def test_what_clients_keep(rule, reset, own):
     """A row each where an algorithm needs it; else one of all clients, as the model is."""
     K = 1000
     done = next(play(*many(K), local=Local(1), optimizer=RULES[rule], reset_moments=reset, backend="eager"))
-    assert len(done.state.theta) == len(done.distinct) == 1
+    assert len(done.state.theta) == 1
     rows = {name: len(value) for name, value in done.state.optimizer.items()}
     assert {name for name, n in rows.items() if n == K} == own
     assert all(rows[name] == 1 for name in set(rows) - own)
     assert done.loss.shape[1] == len(done.at_hand) == 10
-    assert done.losses.shape == (K,) and done.models().shape == done.models("before").shape == (K, done.x.shape[1])
+    assert done.losses.shape == (K,) and done.after.shape == done.before.shape == (K, done.x.shape[1])
 
 
 def test_a_hundred_thousand_clients():
@@ -100,7 +100,7 @@ def test_a_hundred_thousand_clients():
     weight = torch.full((len(points),), 1 / len(points))
     loss(net, {name: value[points] for name, value in pool.items()} | {"w": weight}).backward()
     g = torch.nn.utils.parameters_to_vector(p.grad for p in net.parameters())
-    torch.testing.assert_close(first.distinct[0], start - 0.1 * g, rtol=0, atol=1e-6)
+    torch.testing.assert_close(first.state.theta[0], start - 0.1 * g, rtol=0, atol=1e-6)
     torch.testing.assert_close(history.model(0, client=99_999), history.distinct[0], rtol=0, atol=0)
 
 
