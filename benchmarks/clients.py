@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation, Shards
+from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rounds import play
 from fedlib.models.networks import mlp
@@ -26,8 +26,7 @@ def squared_error(predict, batch):
 def rounds_of(K: int, keeping: str):
     """Endless rounds of K clients, 4 points each (they share points where that is more than the pool has)."""
     x = torch.linspace(-1, 1, N)[:, None]
-    order = np.resize(np.random.default_rng(0).permutation(np.arange(N, dtype=np.int32)), POINTS * K)
-    shards = Shards(order, np.arange(0, POINTS * K + 1, POINTS))
+    shards = np.resize(np.random.default_rng(0).permutation(np.arange(N, dtype=np.int32)), (K, POINTS))
     return play(
         mlp((1, 32, 32, 1), nn.Tanh), squared_error, {"x": x, "f": torch.sin(9 * x[:, 0])},
         [Federation(shards, fraction=ACTIVE / K)], local=Local(10), optimizer=KEEPING[keeping](), backend="eager",

@@ -72,7 +72,7 @@ def engine(problem: Problem, backend: str) -> Run:
         done = next(played)
         while done.state.round < end:
             done = next(played)
-        return done.models()
+        return done.after
 
     return run
 

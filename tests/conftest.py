@@ -74,8 +74,7 @@ def recorded(rows, parts, rounds, metrics, losses=None, theta=None):
     """A history as if it had been trained: metrics [V, M, ...], losses [R, M] (0 by default), theta [M, P]."""
     M = len(next(iter(metrics.values()))[0])
     losses = np.zeros((rounds[-1], M)) if losses is None else losses
-    worked = [(np.arange(M), [*losses])]
-    return History(rows, parts, losses.shape, theta, torch.arange(M), worked, rounds=rounds, metrics=metrics)
+    return History(rows, parts, losses, theta, torch.arange(M), rounds=rounds, metrics=metrics)
 
 
 @pytest.fixture

@@ -48,13 +48,9 @@ def participants(seed: int, round: int, K: int, fraction: float | tuple[float, f
     rng = stream(seed, "participants", round)
     alpha = rng.uniform(*fraction) if isinstance(fraction, tuple) else fraction
     active = np.zeros(K, bool)
-    active[rng.choice(K, max(1, round_half_up(alpha * K)), replace=False)] = True
+    half_up = int(np.floor(alpha * K + 0.5))  # Python's round(2.5) is 2, which would surprise at alpha = 0.25, K = 10
+    active[rng.choice(K, max(1, half_up), replace=False)] = True
     return active
-
-
-def round_half_up(x: float) -> int:
-    """0.5 rounds up (Python's round(2.5) is 2, which would surprise at alpha = 0.25, K = 10)."""
-    return int(np.floor(x + 0.5))
 
 
 def n_steps(n: int, local: Local) -> int:

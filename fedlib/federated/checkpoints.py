@@ -61,15 +61,11 @@ def save(checkpoint: Checkpoint, state, history) -> None:
         OutOfTime: no further round may begin.
     """
     metrics = {name: torch.from_numpy(values) for name, values in history.metrics.items()}
-    clients, losses = zip(*history.worked, strict=True)
-    counts = {"clients": [len(some) for some in clients], "rounds in a row": [len(some) for some in losses]}
-    clients, losses = (torch.from_numpy(np.concatenate(s)) for s in (clients, [x for some in losses for x in some]))
-    past = counts | {"shape": history.shape, "who": clients, "losses": losses}
-    past |= {"rounds": history.rounds, "metrics": metrics}
+    past = {"losses": torch.from_numpy(history.losses), "rounds": history.rounds, "metrics": metrics}
     past |= {"spent": spent(checkpoint).tolist(), "backend": history.backend}
     torch.save({"key": checkpoint.key, "state": tuple(state), **past}, content := BytesIO())
     write_atomically(checkpoint.path, content.getvalue())  # torch itself would hide that a disk is full
-    if state.round < history.shape[0] and time.monotonic() > checkpoint.until:
+    if state.round < len(history.losses) and time.monotonic() > checkpoint.until:
         raise OutOfTime(f"{state.round} rounds are done; the same command goes on from there")
 
 
@@ -79,12 +75,7 @@ def opened(path: Path, device: str = "cpu") -> dict:
         with zipfile.ZipFile(path) as file:  # torch writes checksums, but does not read them
             if broken := file.testzip():
                 raise zipfile.BadZipFile(broken)
-        return {
-            "key": None,
-            "spent": [0.0, 0.0],
-            "backend": "",
-            **torch.load(path, map_location=device, weights_only=True),
-        }
+        return {"key": None, "spent": [0.0, 0.0]} | torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # torch raises half a dozen types for a damaged file
         raise Unreadable(
             f"{path} cannot be read as a checkpoint ({type(error).__name__}); {HINT.format(path)}"
@@ -103,16 +94,12 @@ def load(checkpoint: Checkpoint, device: str, history, due: Collection[int]) -> 
     if not path.exists():
         return None
     kept, hint = opened(path, device), HINT.format(path)
-    if kept["key"] != key or kept["shape"] != history.shape:
+    if kept["key"] != key or kept["losses"].shape != history.losses.shape:
         raise ValueError(f"{path} belongs to a training with other data, clients or settings; {hint}")
     if kept["rounds"] != (expected := sorted(r for r in due if r <= kept["state"][0])):
         raise ValueError(
             f"{path} was evaluated after rounds {kept['rounds']}, this training is after {expected}; {hint}"
         )
-    counts, rounds = (np.array(kept[name]) for name in ("clients", "rounds in a row"))
-    clients = np.split(kept["who"].cpu().numpy(), np.cumsum(counts)[:-1])
-    losses = np.split(kept["losses"].cpu().numpy(), np.cumsum(counts * rounds)[:-1])
-    history.worked = [(w, [*x.reshape(n, -1)]) for w, x, n in zip(clients, losses, rounds, strict=True)]
-    history.rounds, history.backend = kept["rounds"], kept["backend"]
+    history.losses, history.rounds, history.backend = kept["losses"].cpu().numpy(), kept["rounds"], kept["backend"]
     history.metrics = {name: values.cpu().numpy() for name, values in kept["metrics"].items()}
     return kept["state"]

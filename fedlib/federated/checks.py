@@ -48,6 +48,21 @@ def check_tensors(where: str = "", **sets: Mapping | None) -> None:
                 )
 
 
+def check_counts(**counts) -> None:
+    """ValueError where a count is no whole number >= 1."""
+    for name, value in counts.items():
+        if isinstance(value, bool) or not (isinstance(value, Integral) and value >= 1):
+            raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
+
+
+def pool_size(pool: Mapping[str, Tensor], where: str = "") -> int:
+    """How many points a pool has; ValueError where its tensors differ in it. where: before the message."""
+    lengths = {name: len(value) for name, value in pool.items()}
+    if len({*lengths.values()}) != 1:
+        raise ValueError(f"{where}the pool's tensors have first lengths {lengths}; expected one number of points")
+    return next(iter(lengths.values()))
+
+
 def check_work(net, pool, constants=None, dtype=torch.float32, optimizer=None, noise=None, **_) -> None:
     """Raise ValueError where ``play`` cannot work with its arguments; the others of them are checked where they act."""
     check_network(net, optimizer)
@@ -96,17 +111,12 @@ def check_training(
     check_work(net, pool, constants, dtype, **work_args)
     if not isinstance(local, Local):
         raise ValueError(f"local = {local!r}: expected the work of a round, such as Local(5)")
-    lengths = {name: len(value) for name, value in pool.items()}
-    if not lengths or len(set(lengths.values())) != 1:
-        raise ValueError(f"the pool's tensors need one common first length N, got {lengths or 'no tensor'}")
+    N = pool_size(pool)
     if "w" in pool:
         raise ValueError("the pool has a tensor 'w', but batch['w'] is the engine's point weight; rename yours")
-    N = next(iter(lengths.values()))
-    counts = {"rounds": rounds, "updates": local.updates, "evaluate_every": evaluate_every}
-    counts |= {} if local.batch_size is None else {"batch_size": local.batch_size}
-    for name, value in counts.items():
-        if isinstance(value, bool) or not (isinstance(value, Integral) and value >= 1):
-            raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
+    check_counts(rounds=rounds, updates=local.updates, evaluate_every=evaluate_every)
+    if local.batch_size is not None:
+        check_counts(batch_size=local.batch_size)
     if local.unit not in UNITS:
         raise ValueError(f"unit = {local.unit!r}: expected one of {UNITS}")
     if local.replacement and local.batch_size is None:
@@ -201,20 +211,19 @@ def check_padding_is_ignored(client_gradient, params, batch) -> bool:
     return True
 
 
-def warn_if_nothing_learnt(history, first: np.ndarray, share: np.ndarray) -> None:
+def warn_if_nothing_learnt(federations: Mapping, history, first: np.ndarray) -> None:
     """A training may stay finite and learn nothing, as Adam does with too large a rate: its loss is above its start's.
 
-    first [M]: each client's loss before its first step. share [M]: how much it weighs in its federation.
+    first [M]: each client's loss before its first step.
     """
-    if history.shape[0] < ROUNDS_TO_LEARN:
+    if len(history.losses) < ROUNDS_TO_LEARN:
         return
-    clients, last = history.worked[-1][0], history.worked[-1][1][-1]
-    for key, rows in history.rows.items():
-        judged = (clients >= rows.start) & (clients < rows.stop) & np.isfinite(first[clients]) & np.isfinite(last)
+    for key, fed in federations.items():
+        both = np.stack([first[history.rows[key]], history.losses[-1, history.rows[key]]])
+        judged = np.isfinite(both).all(0)
         if not judged.any():
             continue
-        members = clients[judged]
-        start, end = (np.average(loss, weights=share[members]) for loss in (first[members], last[judged]))
+        start, end = np.average(both[:, judged], axis=1, weights=fed.p[judged])
         if end - start > 1e-6 * abs(start):  # by more than rounding
             warnings.warn(
                 f"{key!r}: the mean loss went from {start:.3g} to {end:.3g}, clients weighed by their points; lower lr",

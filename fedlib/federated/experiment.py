@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
 from .batches import Local
-from .checks import check_tensors
+from .checks import check_tensors, pool_size
 from .federation import Federation, centralised, check_shards
 from .mixing import fedavg, isolated
 from .optimizers import Optimizer, Server
@@ -220,10 +220,7 @@ def data_of(experiment: Experiment, level, seed: int = 0) -> Data:
     if not isinstance(data, Data):
         raise ValueError(f"{where}: data gave a {type(data).__name__}; expected Data(pool, owners, test)")
     check_tensors(f"{where}: ", pool=data.pool, test=data.test, validation=data.validation)
-    lengths = {name: len(value) for name, value in data.pool.items()}
-    if len({*lengths.values()}) != 1:
-        raise ValueError(f"{where}: the pool's tensors have first lengths {lengths}; expected one number of points")
-    N = next(iter(lengths.values()))
+    N = pool_size(data.pool, f"{where}: ")
     check_shards(data.owners, N, where)
     if data.partition:
         check_partition(data.owners, N, where)

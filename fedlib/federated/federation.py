@@ -15,44 +15,6 @@ from .mixing import fedavg, isolated
 from .optimizers import Server
 
 
-@dataclass(frozen=True, eq=False)
-class Shards(Sequence):
-    """K index arrays as one: client k owns order[offsets[k] : offsets[k + 1]], a view.
-
-    order: indices into the pool, client after client. offsets [K + 1]: rising. A slice of clients is ``Shards`` again.
-    """
-
-    order: np.ndarray
-    offsets: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, k):
-        if isinstance(k, slice):
-            if k.step not in (None, 1):
-                raise ValueError(f"shards[{k.start}:{k.stop}:{k.step}]: expected neighbouring clients, a step of 1")
-            start, stop, _ = k.indices(len(self))
-            return Shards(self.order, self.offsets[start : max(start, stop) + 1])
-        k = range(len(self))[k]
-        return self.order[self.offsets[k] : self.offsets[k + 1]]
-
-    @classmethod
-    def of_sizes(cls, order: np.ndarray, sizes: np.ndarray) -> "Shards":
-        """``order`` cut into shards of these sizes [K]."""
-        return cls(order, np.concatenate([[0], np.cumsum(sizes)]))
-
-
-def sizes_of(shards: Sequence[np.ndarray]) -> np.ndarray:
-    """Points of each client [K]."""
-    return np.diff(shards.offsets) if isinstance(shards, Shards) else np.array([len(shard) for shard in shards])
-
-
-def points_of(shards: Sequence[np.ndarray]) -> np.ndarray:
-    """The points of all clients, one client after the other."""
-    return shards.order[slice(*shards.offsets[[0, -1]])] if isinstance(shards, Shards) else np.concatenate(shards)
-
-
 def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
     """ValueError that names the first client whose points are no indices into a pool of N points."""
     if isinstance(shards, Mapping):
@@ -61,8 +23,7 @@ def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
         raise ValueError(f"{name}: owners = {shards!r}; expected a list with an index array for each client")
     if len(shards) > N:
         raise ValueError(f"{name}: {len(shards)} clients for {N} points; every client needs at least one point")
-    for k in suspects(shards, N):
-        shard = np.asarray(shards[k])
+    for k, shard in enumerate(map(np.asarray, shards)):
         if shard.ndim == 1 and shard.size == 0:
             raise ValueError(f"{name}: client {k} is empty; use fewer clients or another partition")
         if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
@@ -78,24 +39,12 @@ def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
             raise ValueError(f"{name}: client {k} owns point {outside}, outside 0..{N - 1}: its pool has {N} points")
 
 
-def suspects(shards: Sequence[np.ndarray], N: int) -> Sequence[int]:
-    """Clients whose points ``check_shards`` looks at: of a list all; of ``Shards``, one array, the wrong ones."""
-    if not isinstance(shards, Shards):
-        return range(len(shards))
-    points = points_of(shards)
-    if points.ndim != 1 or not np.issubdtype(points.dtype, np.integer):
-        return [0]
-    outside = np.flatnonzero((points < 0) | (points >= N))[:1]
-    owner = np.searchsorted(shards.offsets - shards.offsets[0], outside, side="right") - 1
-    return [*np.flatnonzero(np.diff(shards.offsets) == 0)[:1], *owner]
-
-
 @dataclass(frozen=True)
 class Federation:
     """K clients that talk to each other: who owns which points, and how they communicate.
 
     Args:
-        shards: K index arrays into the pool of points; see ``Shards`` for very many clients.
+        shards: K index arrays into the pool of points; of very many clients with n each an array [K, n].
         mixing: rule (p [K], active [K]) -> A [K, K], see ``mixing``.
         server: what the server does with the mixed models, see ``optimizers.Server``; None keeps them as they are.
         fraction: share alpha of the clients in a round, or an interval it is drawn from anew each round.
@@ -119,7 +68,7 @@ class Federation:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Points of each client, n_k [K]."""
-        return sizes_of(self.shards)
+        return np.array([len(shard) for shard in self.shards])
 
     @cached_property
     def p(self) -> np.ndarray:
@@ -136,7 +85,7 @@ class Federation:
 
 def centralised(shards: Sequence[np.ndarray], **settings) -> Federation:
     """One model that sees the union of all shards: a point that several clients share counts once."""
-    return Federation([np.unique(points_of(shards))], mixing=isolated, **settings)
+    return Federation([np.unique(np.concatenate(shards))], mixing=isolated, **settings)
 
 
 def slices_of(federations: Iterable[Federation]) -> list[slice]:
@@ -158,8 +107,6 @@ def join(pools: Mapping[Hashable, Mapping[str, Tensor]]) -> tuple[dict[str, Tens
     joint = {name: torch.cat([pool[name] for pool in pools.values()]) for name in names}
 
     def joined(key, shards):
-        if isinstance(shards, Shards):
-            return Shards(offsets[key] + np.asarray(shards.order, int), shards.offsets)
         return [offsets[key] + np.asarray(shard, int) for shard in shards]
 
     return joint, joined

@@ -18,7 +18,7 @@ class History:
 
     rows: key of a federation -> its slice of the M clients. parts: names of a key's parts.
     distinct [D, P]: the different models; source [M]: which of them each client has.
-    shape: (R, M). worked: (numbers [n] of those who took part, their losses [n] in each round) for rounds in a row.
+    losses [R, M]: mean over the round's local steps, NaN where a client did not take part.
     rounds [V]: after which rounds metrics were taken; metrics[name] [V, M, ...]. backend: which one really ran.
     diverged: key of a federation whose numbers are NaN from a round on -> what happened.
     title, level, distance: what was trained, what a level is called, level -> the clients' distance there, for
@@ -27,10 +27,9 @@ class History:
 
     rows: Mapping[Hashable, slice]
     parts: Sequence[str]
-    shape: tuple[int, int]
+    losses: np.ndarray
     distinct: Tensor = field(default_factory=lambda: torch.empty(0))
     source: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
-    worked: list[tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
     backend: str = ""
@@ -44,31 +43,12 @@ class History:
         """For so many rounds, before the first one."""
         rows = dict(zip(federations, slices_of(federations.values()), strict=True))
         M = sum(len(fed.shards) for fed in federations.values())
-        return cls(rows, parts_of(federations, parts), (rounds, M))
+        return cls(rows, parts_of(federations, parts), np.full((rounds, M), np.nan))
 
     @property
     def theta(self) -> Tensor:
         """Parameters [M, P], a row per client."""
         return self.distinct[self.source]
-
-    @property
-    def losses(self) -> np.ndarray:
-        """Losses [R, M]: mean over the round's local steps, NaN where a client did not take part."""
-        losses, r = np.full(self.shape, np.nan), 0
-        for clients, rounds in self.worked:
-            losses[r : r + len(rounds), clients] = rounds
-            r += len(rounds)
-        return losses
-
-    def add(self, clients: np.ndarray, losses: np.ndarray) -> None:
-        """The losses [T, n] of some rounds; they cost nothing for clients who did not take part."""
-        if not self.worked or clients is not self.worked[-1][0]:
-            self.worked.append((clients, []))
-        self.worked[-1][1].extend(losses)
-
-    def keep(self, state) -> None:
-        """The models of a ``states.State``."""
-        self.distinct, self.source = (x.cpu() for x in state.distinct())
 
     def to_dataset(self) -> xarray.Dataset:
         """All of it as arrays with named axes; ``from_dataset`` is the inverse."""
@@ -79,7 +59,7 @@ class History:
         clients = [rows.stop - rows.start for rows in self.rows.values()]
         return xarray.Dataset(
             {name: (axes[name], values) for name, values in arrays.items()} | {"clients": ("key", clients)},
-            {"round": self.rounds, "loss_round": np.arange(1, self.shape[0] + 1)},
+            {"round": self.rounds, "loss_round": np.arange(1, len(self.losses) + 1)},
             {
                 "keys": json.dumps([*self.rows]), "parts": json.dumps([*self.parts]), "backend": self.backend,
                 "diverged": json.dumps([*self.diverged.items()]), "title": self.title, "level": self.level,
@@ -97,9 +77,9 @@ class History:
         losses = np.full((int(dataset.loss_round[-1]), ends[-1]), np.nan)
         losses[dataset.loss_round.values - 1] = dataset.losses.values
         return cls(
-            dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), json.loads(attrs["parts"]), losses.shape,
+            dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), json.loads(attrs["parts"]), losses,
             torch.from_numpy(dataset.theta.values), torch.from_numpy(dataset.source.values),
-            [(np.arange(ends[-1]), [*losses])], dataset["round"].values.tolist(),
+            dataset["round"].values.tolist(),
             {name[7:]: values.values for name, values in dataset.data_vars.items() if name.startswith("metric ")},
             attrs["backend"], {key_in(label): words for label, words in json.loads(attrs["diverged"])}, attrs["title"],
             attrs["level"], dict(json.loads(attrs["distance"])),
@@ -111,7 +91,7 @@ class History:
 
     def model(self, *key, client: int = 0) -> Tensor:
         """Parameters [P] of one of its clients (all clients hold the same after FedAvg)."""
-        return self.distinct[self.source[self.rows[key_of(key, self.rows, self.parts)]][client]]
+        return self.models(*key)[client]
 
     def labels(self, part: str) -> list:
         """The labels of a part, in the order of the keys."""
@@ -171,17 +151,16 @@ def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
     source = torch.cat([history.source[rows] + offset[id(history)] for history, rows in wanted])
     used, source = torch.unique(source, return_inverse=True)
     ends = np.cumsum([0] + [rows.stop - rows.start for _, rows in wanted]).tolist()
-    R, rounds = max(history.shape[0] for history in several), sorted({r for history in several for r in history.rounds})
-    losses = {id(h): np.pad(h.losses, ((0, R - h.shape[0]), (0, 0)), constant_values=np.nan) for h in several}
-    by_client = np.concatenate([losses[id(history)][:, rows] for history, rows in wanted], 1)
+    R, rounds = max(len(h.losses) for h in several), sorted({r for history in several for r in history.rounds})
+    losses = {id(h): np.pad(h.losses, ((0, R - len(h.losses)), (0, 0)), constant_values=np.nan) for h in several}
     metrics = {}
     for name in wanted[0][0].metrics:
         each = {id(history): at_rounds(history, name, rounds) for history in several}
         metrics[name] = np.concatenate([each[id(history)][:, rows] for history, rows in wanted], 1)
     return History(
-        dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), wanted[0][0].parts, by_client.shape,
-        torch.cat([history.distinct for history in several])[used], source,
-        [(np.arange(ends[-1]), [*by_client])], rounds, metrics,
+        dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), wanted[0][0].parts,
+        np.concatenate([losses[id(history)][:, rows] for history, rows in wanted], 1),
+        torch.cat([history.distinct for history in several])[used], source, rounds, metrics,
         " and ".join(sorted({history.backend for history in several} - {""})),
         {key: where[key].diverged[key] for key in keys if key in where[key].diverged},
         wanted[0][0].title, wanted[0][0].level,

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .federation import Shards, points_of, sizes_of
 
-
-def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> Shards:
+def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Shuffle 0..n_points-1 and deal it to n_clients without repetition; sizes differ by at most 1.
 
     (Fed-DeepONet, Section 4: N / C triplets for each client.)
     """
     if not 1 <= n_clients <= n_points:
         raise ValueError(f"{n_clients} clients cannot share {n_points} points; use 1 to {n_points} clients")
-    size, rest = divmod(n_points, n_clients)
-    return Shards.of_sizes(rng.permutation(n_points), size + (np.arange(n_clients) < rest))
+    return np.array_split(rng.permutation(n_points), n_clients)
 
 
 def without_gaps(values: np.ndarray, name: str) -> np.ndarray:
@@ -206,10 +203,10 @@ def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
 
 def check_partition(owners: Sequence[np.ndarray], N: int, where: str) -> None:
     """ValueError unless every point has one owner, or all K own it."""
-    points, K = np.asarray(points_of(owners), int), len(owners)
+    points, K = np.concatenate(owners).astype(int), len(owners)
     count = np.bincount(points, minlength=N)
     wrong = np.flatnonzero((count != 1) & (count != K))
-    client = np.repeat(np.arange(K), sizes_of(owners))
+    client = np.repeat(np.arange(K), [len(shard) for shard in owners])
     twice = np.flatnonzero(np.bincount(np.unique(client * N + points) % N, minlength=N) != count)
     if len(twice):
         wrong, listed = twice, np.bincount(client[points == twice[0]])

@@ -81,15 +81,6 @@ class Round(NamedTuple):
         """The models [M, P] after the exchange."""
         return self.state.models()
 
-    @property
-    def distinct(self) -> Tensor:
-        """The different models [D, P] after the exchange."""
-        return self.state.theta
-
-    def models(self, which: str = "after") -> Tensor:
-        """The models [M, P] "before" or "after" the exchange."""
-        return getattr(self, which)
-
 
 def split_state(optimizer: Optimizer, state: Mapping[str, Tensor], reset: bool) -> tuple[dict, dict]:
     """The part of an optimiser's state that each client keeps, and the part that goes with each distinct model.

@@ -16,7 +16,6 @@ from torch.func import functional_call, jacrev, vmap
 
 from ..streams import torch_stream
 from .experiment import Data, Experiment
-from .federation import points_of
 from .stack import as_dict
 
 CHUNK = 256  # points whose derivatives are computed at once
@@ -100,7 +99,7 @@ def statistics(experiment: Experiment, points: Mapping[str, Tensor], theta: Tens
 
 def parts(data: Data) -> list[dict[str, Tensor]]:
     """Each client's points. One that several own counts once in all: each gives it an equal share w of its weight."""
-    times = np.bincount(points_of(data.owners), minlength=len(next(iter(data.pool.values()))))
+    times = np.bincount(np.concatenate(data.owners), minlength=len(next(iter(data.pool.values()))))
     w = torch.as_tensor(1 / np.maximum(times, 1))
     return [{name: value[shard] for name, value in {**data.pool, "w": w}.items()} for shard in data.owners]
 
@@ -249,41 +248,5 @@ def gauss_newton(
         if -ROUNDING * best[1].loss <= fall <= max(least, ROUNDING) * best[1].loss:
             break
         theta = best[0] + factors.step(damping * float(factors.s[0]) ** 2)
-    models, losses, sent = zip(*iterates, strict=True)
-    return Iterates(torch.stack(models), [*losses], [*sent])
-
-
-def conjugate_gradients(
-    experiment: Experiment, data: Data, theta: Tensor, ridge: float, rounds: int, least: float = 1e-12
-) -> Iterates:
-    """The solution of (J^T J + ridge I) d = -J^T r without J^T J, from theta [P]: theta + d after each round.
-
-    (Hestenes, Stiefel 1952.) The first messages are J^T r and r^T r, the others J^T (J v) for a direction v that the
-    server has sent: P + 1 numbers of each client in a round. As many rounds as singular values that differ and are not
-    small beside the ridge, and more where rounding counts. A root has min(n_k, P + 1) rows of up to P + 1 numbers, and
-    a sum P / 2: this sends less where clients have more points than it takes rounds, and these are fewer than P / 2.
-
-    Args:
-        least: ends when the gradient J^T (r + J d) + ridge d is by this factor smaller than J^T r.
-    """
-    J_and_r = [rows(experiment, points, theta) for points in parts(data) if len(points["w"])]
-
-    def gathered(v: Tensor) -> Tensor:
-        return sum(A.T @ (A @ v) for A in J_and_r)
-
-    sent = len(data.owners) * (len(theta) + 1) * theta.element_size()
-    one = torch.eye(len(theta) + 1, dtype=theta.dtype)[-1]
-    first = gathered(one)
-    h, square, d = first[:-1], first[-1], torch.zeros_like(theta)  # J^T r, r^T r
-    left = v = -h
-    iterates = [(theta, float(square), sent)]
-    while len(iterates) < rounds and left.norm() > least * h.norm():
-        product = gathered(torch.cat([v, v.new_zeros(1)]))[:-1] + ridge * v
-        along = left @ left
-        step = along / (v @ product)
-        d, left = d + step * v, left - step * product
-        v = left + (left @ left) / along * v
-        loss = square + d @ h - d @ left - ridge * d @ d  # |r + J d|^2
-        iterates.append((theta + d, float(loss), sent * (len(iterates) + 1)))
     models, losses, sent = zip(*iterates, strict=True)
     return Iterates(torch.stack(models), [*losses], [*sent])

@@ -17,9 +17,9 @@ import xarray
 from torch import Tensor, nn
 
 from ..numerics.heterogeneity import weight_divergence
-from .batches import Local
+from .checks import check_counts
 from .experiment import KINDS, NONE, Data, Experiment, data_of, federation, hint, train_arguments
-from .federation import join, points_of, same_tensors
+from .federation import join, same_tensors
 from .history import History, as_index, gathered
 from .rounds import prepared
 from .stack import as_dict
@@ -79,7 +79,7 @@ def sweep(
     experiment = experiment._replace(**fields)
     check_arguments(experiment, levels, seeds, kinds, evaluations)
     settings = combinations(over)
-    levels, seeds = ([x.item() if isinstance(x, np.generic) else x for x in labels] for labels in (levels, seeds))
+    levels, seeds = ([*map(plain, labels)] for labels in (levels, seeds))
     data = {(level, seed): data_of(experiment, level, seed) for seed in seeds for level in levels}
     check_alike(experiment, data)
     pool, owners = one_pool(data)
@@ -88,7 +88,7 @@ def sweep(
     parts, histories = (*Row._fields, *names_of(over)), []
     for stack in stacks(settings):
         trained = experiment._replace(**stack.shared)
-        federations, also = {}, {}
+        federations, twins = {}, {}
         for labels, model in product(stack.varied, models):
             keys = [(*row, *labels) for row in model]
             if rows is None or {*keys} & {*rows}:
@@ -97,11 +97,11 @@ def sweep(
                 federations[keys[0]] = federation(
                     trained, owners[level, seed], kind, seed, name=name, **stack.varied[labels]
                 )
-                also[keys[0]] = keys[1:]
+                twins |= dict.fromkeys(keys[1:], keys[0])
         if federations:
             histories.append(
                 train(
-                    **train_arguments(trained), pool=pool, federations=federations, also=also, parts=parts,
+                    **train_arguments(trained), pool=pool, federations=federations, twins=twins, parts=parts,
                     rounds=trained.rounds, init=trained.init, evaluate=with_validation(trained.evaluate),
                     test=lambda key: tests[key[1], key[2]], evaluate_every=-(-trained.rounds // evaluations),
                     may_all_diverge=may_all_diverge or len(settings) > 1, **train_args,
@@ -214,7 +214,7 @@ def by_model(rows: Iterable[tuple], owners: Mapping[tuple, Sequence[np.ndarray]]
     for seed, level, kind in rows:
         points = level
         if kind == "centralised":
-            points = sha256(np.unique(points_of(owners[level, seed]))).digest()
+            points = sha256(np.unique(np.concatenate(owners[level, seed]))).digest()
         models[kind, seed, points].append(Row(kind, level, seed))
     return [*models.values()]
 
@@ -359,11 +359,7 @@ def check_arguments(experiment: Experiment, levels, seeds, kinds, evaluations) -
         raise ValueError(f"seeds has {bad[0]!r}; expected whole numbers >= 0")
     if bad := [kind for kind in kinds if kind not in KINDS]:
         raise ValueError(f"kinds has {bad[0]!r}; expected some of {', '.join(KINDS)}{hint(bad[0], KINDS)}")
-    for name, value in (("rounds", experiment.rounds), ("evaluations", evaluations)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ValueError(f"{name} = {value!r}; expected a whole number >= 1")
-    if not isinstance(experiment.local, Local):
-        raise ValueError(f"local = {experiment.local!r}; expected the work of a round, such as Local(5)")
+    check_counts(rounds=experiment.rounds, evaluations=evaluations)
 
 
 def check_alike(experiment: Experiment, data: Mapping[tuple, Data]) -> None:

@@ -4,8 +4,6 @@ import time
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,7 +40,7 @@ def train(
     test: Mapping[str, Tensor] | Callable[[Hashable], Mapping[str, Tensor]] | None = None,
     evaluate_every: int = 1,
     parts: Sequence[str] | None = None,
-    also: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    twins: Mapping[Hashable, Hashable] | None = None,
     may_all_diverge: bool = False,
     progress: bool | Callable[[int], None] = False,
     checkpoint: checkpoints.Checkpoint | None = None,
@@ -62,7 +60,7 @@ def train(
         local: the work of a round, K "steps" or K "epochs", full or mini-batches.
         evaluate: (predict, test) -> named tensors for ONE model. evaluate_every: in rounds; the last one always.
         test: tensors [F, ...], a row per federation; or a function key -> tensors [...] of that federation.
-        also: key of a federation -> further keys, under which its models stand, each with tests of its own.
+        twins: further keys -> the federation whose models stand there, too, each with tests of its own.
         may_all_diverge: no error where all federations diverged.
         checkpoint: keeps the state every two minutes and at the end; a training that finds its own plays the first
             round again, and goes on from there if it gives the same losses, to 1e-4; else it says so, and begins anew.
@@ -75,11 +73,11 @@ def train(
         FloatingPointError: all federations diverged: a loss or a model became non-finite; names client, round and step.
             Where only some do, their rows are NaN and named in a warning and in ``History.diverged``.
     """
-    federations = checked_keys(federations, parts)
-    twins = {twin: key for key, others in (also or {}).items() for twin in others}
-    test = tests_of(test, [*federations, *twins])
+    federations, twins = checked_keys(federations, parts), twins or {}
+    every = federations | {twin: federations[key] for twin, key in twins.items()}
+    test = tests_of(test, [*every])
     check_training(
-        net, pool, federations, test, len(federations) + len(twins), constants, rounds, local, evaluate_every,
+        net, pool, federations, test, len(every), constants, rounds, local, evaluate_every,
         checkpoint, dtype, **work_args,
     )  # fmt: skip
     rounds, evaluate_every = int(rounds), int(evaluate_every)
@@ -92,7 +90,9 @@ def train(
     test, constants = on(test, device, dtype), on(constants, device, dtype)
     if evaluate is not None:
         check_evaluate(work, evaluate, test, constants)
-    result, due = History.empty(federations, parts, rounds), [rounds]
+    result, due = History.empty(every, parts, rounds), [rounds]
+    standing = [result.rows[key] for key in (*federations, *twins.values())]
+    client = np.concatenate([np.arange(rows.start, rows.stop) for rows in standing])  # whose model each row has
     if evaluate is not None:  # else nobody looks before the end
         due = sorted({*range(evaluate_every, rounds, evaluate_every), rounds})
     asked = {due[-1], *(due[2**i - 1] for i in range(len(due).bit_length()))}  # whether the loss is what it was
@@ -100,9 +100,8 @@ def train(
         state = State(*stored)
     if state and (changed := other_losses(next(rounds_from(work, beginning(work, init))), result)):
         warnings.warn(f"{checkpoint.path}: {changed}; the training begins anew", stacklevel=2)
-        result, state = History.empty(federations, parts, rounds), None
-    start, again = state.round if state else 0, twins_of(result.rows, twins)
-    first = np.full(result.shape[1], np.nan)
+        result, state = History.empty(every, parts, rounds), None
+    start, first = state.round if state else 0, np.full(len(work.sizes), np.nan)
     if start < rounds:
         result.backend, pace = work.backend.name, Pace(due)
         played, saved_at = rounds_from(work, state or beginning(work, init), pace.until), time.monotonic()
@@ -112,28 +111,33 @@ def train(
             done = next(played)
             state = done.state
             pace.tell(state.round - r)
-            result.add(done.clients, done.loss)
+            losses = np.full((len(done.loss), len(work.sizes)), np.nan)
+            losses[:, done.clients] = done.loss
+            result.losses[state.round - len(losses) : state.round] = losses[:, client]
             if state.round in asked:
                 check_same(work.probe)
             if evaluate is not None and state.round in due:
-                record(result, done, net, evaluate, test, constants, again)
+                record(result, done, net, evaluate, test, constants, client)
             if checkpoint is not None and (state.round == rounds or checkpoint.is_due(saved_at)):
                 checkpoints.save(checkpoint, state, result)
                 saved_at = time.monotonic()
         if not start:
             first = done.first
-        result.diverged = {key: work.diverged[f] for f, key in enumerate(federations) if f in work.diverged}
-    result.keep(state)
-    for key, what in result.diverged.items():
+    models, source = state.distinct()
+    result.distinct, result.source = models.cpu(), source.cpu()[client]
+    diverged = {key: work.diverged[f] for f, key in enumerate(federations) if f in work.diverged}
+    for key, what in diverged.items():
         warnings.warn(f"{key!r} is NaN from there on, the others were trained to the end: {what}", stacklevel=2)
+    result.diverged = diverged | {twin: diverged[key] for twin, key in twins.items() if key in diverged}
     RAN.update({result.backend} - {""})  # nothing ran where a checkpoint had all rounds
-    warn_if_nothing_learnt(result, first, np.concatenate([fed.p for fed in federations.values()]))
-    return with_twins(result, twins)
+    warn_if_nothing_learnt(federations, result, first)
+    return result
 
 
 def other_losses(done: Round, past: History) -> str:
     """Where the losses of the first round, played again, differ from the past's by more than 1e-4; empty: nowhere."""
-    old, new = past.losses[0], done.losses
+    new = done.losses
+    old = past.losses[0, : len(new)]
     gap = np.where(np.isnan(old) & np.isnan(new), 0, np.abs(new - old) - 1e-4 * np.abs(old))
     m = int(np.argmax(np.where(np.isnan(gap), np.inf, gap)))
     if gap[m] <= 0:
@@ -160,30 +164,13 @@ class Pace:
             self.rounds *= 2
 
 
-class Twins(NamedTuple):
-    """The clients of all twins, in their order: client [n], whose model each has; test [n], the row of the test."""
-
-    client: np.ndarray
-    test: np.ndarray
-
-
-def twins_of(rows: Mapping[Hashable, slice], twins: Mapping[Hashable, Hashable]) -> Twins:
-    """twins: key -> the federation whose models stand there, too. Their tests come after those of the federations."""
-    clients = [np.arange(rows[key].start, rows[key].stop) for key in twins.values()]
-    tests = [np.full(len(one), len(rows) + i) for i, one in enumerate(clients)]
-    return Twins(*(np.concatenate([np.arange(0), *some]) for some in (clients, tests)))
-
-
-def record(result: History, done: Round, net, evaluate, test, constants, twins: Twins, chunk: int = 64) -> None:
-    """Evaluate every distinct model once, and once more for each twin, and append the metrics of all clients and twins;
-    NaN where a model diverged."""
+def record(result: History, done: Round, net, evaluate, test, constants, client: np.ndarray, chunk: int = 64) -> None:
+    """Evaluate every distinct model once with each test that it has, and append the metrics of all rows of the history;
+    NaN where a model diverged. client: whose model each of them has."""
     models, source = done.state.distinct()
-    first = source[[rows.start for rows in result.rows.values()]]
-    D = torch.arange(len(models), device=models.device)
-    client, row = (torch.from_numpy(index).to(source) for index in twins)
-    model = torch.cat([D, source[client]])
-    row = torch.cat([torch.searchsorted(first, D, right=True) - 1, row])
-    case = torch.cat([source, len(models) + torch.arange(len(client), device=models.device)])
+    row = np.repeat(np.arange(len(result.rows)), [rows.stop - rows.start for rows in result.rows.values()])
+    pairs, case = np.unique(row * len(models) + source.cpu().numpy()[client], return_inverse=True)
+    row, model = (torch.from_numpy(index).to(source) for index in divmod(pairs, len(models)))
 
     def one(params, test_of_one):
         return evaluate(lambda *x: functional_call(net, params, x), {**test_of_one, **constants})
@@ -202,21 +189,6 @@ def record(result: History, done: Round, net, evaluate, test, constants, twins: 
             new[:, broken] = np.nan
         old = result.metrics.get(name)
         result.metrics[name] = new if old is None else np.concatenate([old, new])
-
-
-def with_twins(result: History, twins: Mapping[Hashable, Hashable]) -> History:
-    """The history where a federation's models stand under the keys of its twins, too; metrics do so already."""
-    if not twins:
-        return result
-    M, clients = result.shape[1], twins_of(result.rows, twins).client
-    clients = np.concatenate([np.arange(M), clients])
-    sizes = [rows.stop - rows.start for rows in (result.rows[key] for key in (*result.rows, *twins.values()))]
-    ends, losses = np.cumsum([0, *sizes]).tolist(), result.losses[:, clients]
-    broken = {twin: result.diverged[key] for twin, key in twins.items() if key in result.diverged}
-    return replace(
-        result, rows=dict(zip([*result.rows, *twins], map(slice, ends, ends[1:]), strict=True)), shape=losses.shape,
-        source=result.source[clients], worked=[(np.arange(ends[-1]), [*losses])], diverged=result.diverged | broken,
-    )  # fmt: skip
 
 
 def tests_of(test, keys: Sequence[Hashable]) -> dict[str, Tensor]:

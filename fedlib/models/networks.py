@@ -42,7 +42,7 @@ class DeepONet(nn.Module):
         return (self.branch(u) * self.trunk((2 * y - a - b) / (b - a))).sum(-1) + self.bias[0]
 
 
-class CartesianDeepONet(nn.Module):
+class CartesianDeepONet(DeepONet):
     """G(u_i)(y_j) = <branch(u_i), trunk(y_j)> + bias for all pairs of n functions and P points.
 
     Branch and trunk see every function and every point once, and the pairs are one matrix product. As in DeepXDE
@@ -53,11 +53,8 @@ class CartesianDeepONet(nn.Module):
     """
 
     def __init__(self, branch: Sequence[int], trunk: Sequence[int], activation=nn.ReLU):
-        super().__init__()
-        if branch[-1] != trunk[-1]:
-            raise ValueError(f"branch ends with width {branch[-1]}, trunk with {trunk[-1]}; they must be equal")
-        self.branch, self.trunk = mlp(branch, activation), mlp(trunk, activation).append(activation())
-        self.bias = nn.Parameter(torch.zeros(1))
+        super().__init__(branch, trunk, activation)
+        self.trunk.append(activation())
 
     def forward(self, u: Tensor, y: Tensor) -> Tensor:
         """u [n, m], y [P, d] -> G(u)(y) [n, P]."""

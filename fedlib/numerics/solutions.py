@@ -55,12 +55,7 @@ def evolve_allen_cahn(
     # u - u^3 = -2 v + 3 v^2 - v^3
     h = 1 / ((times - 1) * substeps)
     step = etdrk4(d * even - 2 * k * np.eye(m), lambda v: k * v**2 * (3 - v), v, h)
-    states = [v]
-    for _ in range(times - 1):
-        for _ in range(substeps):
-            v = step(v)
-        states.append(v)
-    right = np.array(states)
+    right = march(step, v, times, substeps)
     full = np.concatenate([0 * right[:, :1], right, right[:, -2::-1], 0 * right[:, :1]], 1) - 1
     coefficients = dct(full, type=1) / n
     coefficients[:, [0, -1]] /= 2

@@ -69,7 +69,7 @@ def dealt(clients: int = 5, fraction: float = 1.0, K: int = 20, lr: float = 0.00
           mixing: str = "FedAvg") -> Watched:  # fmt: skip
     """Notebook 01: C clients with a random share each, a share alpha of them in a round, K local steps."""
     (pool, _), (u, x1, _) = triplets(), tests()
-    shards = [np.asarray(shard) for shard in deal(N, clients, stream(0, "deal"))]
+    shards = deal(N, clients, stream(0, "deal"))
     shown = Angles(u[:3], x1[:3], "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
     return learning(pool, shards, u, x1, shown, K, lr, optimizer, mixing, fraction)
 

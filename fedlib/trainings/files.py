@@ -78,7 +78,7 @@ def write(path: Path, stacks: Iterable[Stored]) -> None:
     groups = {}
     for i, (history, settings, about) in enumerate(stacks):
         dataset = history.to_dataset()
-        R = history.shape[0]
+        R = len(history.losses)
         kept = np.unique(np.concatenate([np.arange(min(3, R)), np.linspace(0, R - 1, min(LOSSES, R)).astype(int)]))
         dataset = dataset.isel(loss_round=kept)
         dataset = dataset.assign(losses=dataset.losses.astype("float32"))

@@ -18,7 +18,7 @@ def test_playing_is_training(problem):
     how = dict(local=Local(2, "epochs", 4), dtype=torch.float64)
     played = list(islice(play(net, loss, pool, feds, **how), 4))
     history = train(net, loss, pool, feds, rounds=4, **how)
-    assert torch.equal(played[-1].models(), history.theta)
+    assert torch.equal(played[-1].after, history.theta)
     assert [p.number for p in played] == [0, 1, 2, 3]
     for p in played:
         torch.testing.assert_close(torch.tensor(p.losses), torch.tensor(history.losses[p.number]), equal_nan=True)
@@ -27,7 +27,7 @@ def test_playing_is_training(problem):
 def test_clients_drift_apart_and_the_server_snaps_them_together(problem):
     net, loss, pool, shards = problem
     done = next(play(net, loss, pool, [Federation(shards)], local=Local(5), dtype=torch.float64))
-    before, after = done.models("before"), done.models("after")
+    before, after = done.before, done.after
     assert (before[0] - before[1]).abs().max() > 1e-4
     assert (after == after[0]).all()
     p = torch.tensor(Federation(shards).p)
@@ -41,7 +41,7 @@ def test_a_state_goes_on(problem):
     assert (one.round, two.round) == (1, 2)
     kept = three._replace(theta=three.theta.clone(), optimizer={k: v.clone() for k, v in three.optimizer.items()})
     fourth = next(play(net, loss, pool, feds, state=kept, **how))
-    assert torch.equal(fourth.models(), train(net, loss, pool, feds, rounds=4, **how).theta)
+    assert torch.equal(fourth.after, train(net, loss, pool, feds, rounds=4, **how).theta)
 
 
 def test_constants_come_with_every_batch(problem):

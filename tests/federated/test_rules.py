@@ -185,11 +185,11 @@ def test_control_variates(problem):
         assert_same((p * (now["c"] - now["c_i"])).sum(0), torch.zeros(now["c"].shape[1], dtype=torch.float64))
         here = np.isfinite(done.losses)
         if x is not None:
-            option_2 = before["c_i"] - before["c"] + (x - done.models("before")) / (steps * lr)
+            option_2 = before["c_i"] - before["c"] + (x - done.before) / (steps * lr)
             assert_same(now["c_i"][here], option_2[here], 1e-10)
             assert_same(now["c_i"][~here], before["c_i"][~here], 0)
             absent += int((~here).sum())
-        x, before = done.models().clone(), now
+        x, before = done.after.clone(), now
     assert absent and now["c"].abs().max() > 1e-3
 
 
@@ -342,7 +342,7 @@ def test_averaged_moments_are_common_to_all_clients(problem):
     played = play(net, loss, pool, [fed], local=LOCAL["full batch"], optimizer=averaged_moments(), dtype=torch.float64)
     for done in islice(played, 4):
         kept = done.state.optimizer
-        assert all(len(kept[name]) == len(done.distinct) == 1 for name in ("m", "v", "t"))  # one for all clients
+        assert all(len(kept[name]) == len(done.state.theta) == 1 for name in ("m", "v", "t"))  # one for all clients
         assert_same(kept["t"], torch.full((1, 1), 3.0 * (done.number + 1), dtype=torch.float64))
 
 

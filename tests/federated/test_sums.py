@@ -213,42 +213,6 @@ def test_gauss_newton_ends_where_rounding_decides(noise, monkeypatch):
         assert len(iterates.loss) == len(rounds) == 3
 
 
-@pytest.mark.parametrize("owners", ["two clients", "ragged, empty", "one place"])
-def test_conjugate_gradients_find_what_the_sums_give(owners):
-    """Without a matrix on the wire; its loss is known without asking for it, and each message has P + 1 numbers."""
-    experiment = linear("poisson", 20, 4.0)
-    data, theta = experiment.data(8, 0), torch.as_tensor(stream(2, "theta").standard_normal(21))
-    if owners == "ragged, empty":
-        data = data._replace(owners=[*dealt(data, stream(3, "partitions")).owners, np.empty(0, int)])
-    if owners == "one place":
-        data = data._replace(owners=[np.arange(32)])
-    J, r = sums.rows(experiment, data.pool, theta).tensor_split([21], 1)
-    ridge = 1e-4 * float(torch.linalg.matrix_norm(J, 2)) ** 2
-    iterates = sums.conjugate_gradients(experiment, data, theta, ridge, 60)
-    step = sums.one_round(experiment, data, theta, ridge).step
-    assert (iterates.theta[-1] - theta - step).norm() < 1e-9 * step.norm()
-    for model, loss in zip(iterates.theta[::5], iterates.loss[::5], strict=True):
-        expected = (r[:, 0] + J @ (model - theta)).square().sum()
-        assert loss == pytest.approx(float(expected), rel=1e-8)
-    assert iterates.bytes == [len(data.owners) * 22 * 8 * (i + 1) for i in range(len(iterates.loss))]
-    assert len(iterates.loss) < 25, "21 parameters, and a little for rounding"
-    assert len(sums.conjugate_gradients(experiment, data, theta, ridge, 7).loss) == 7
-
-
-def test_conjugate_gradients_send_less_where_points_are_many():
-    """Twenty singular values of three sizes need four rounds; the sums' 231 numbers are sent once."""
-    rng = stream(5, "points")
-    Q = np.linalg.qr(rng.standard_normal((400, 20)))[0] * np.repeat([1.0, 2.0, 3.0], [6, 7, 7])
-    x, y = torch.as_tensor(Q), torch.as_tensor(rng.standard_normal(400))
-    net = nn.Linear(20, 1, bias=False)
-    experiment = Experiment("plane", net, lambda predict, batch: predict(batch["x"]) - batch["y"][:, None])
-    data, theta = Data({"x": x, "y": y}, np.split(np.arange(400), 2)), torch.zeros(20, dtype=torch.float64)
-    iterates = sums.conjugate_gradients(experiment, data, theta, 0.0, 40)
-    once = [sums.statistics(experiment, points, theta, root) for points in sums.parts(data) for root in (True, False)]
-    assert len(iterates.loss) == 4 and iterates.bytes[-1] / 2 < min(message.bytes for message in once)
-    np.testing.assert_allclose(iterates.theta[-1], sums.one_round(experiment, data, theta, 0.0).step, rtol=1e-9)
-
-
 def test_bytes_are_counted():
     experiment = linear("poisson", 20, 4.0)
     points, theta = sums.parts(experiment.data(8, 0))[0], zeros(experiment)

@@ -229,7 +229,7 @@ def test_an_unknown_operation_is_named(pool):
         return (batch["w"] * predict(batch["x"])[:, 0]).cumprod(0)[-1]
 
     with pytest.raises(
-        NotImplementedError, match=r"aten\.cumprod.* has no meaning in fedlib/federated/aten.py; train wi"
+        NotImplementedError, match=r"aten\.cumprod.* has no meaning in fedlib/federated/xla/aten.py; train wi"
     ):
         train(mlp((2, 5, 1), nn.Tanh), loss, pool, [Federation(SHARDS)], rounds=1, local=Local(2), backend="xla")
 

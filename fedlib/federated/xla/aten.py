@@ -27,21 +27,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-SAME = [
-    "abs",
-    "sqrt",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "tan",
-    "tanh",
-    "sinh",
-    "cosh",
-    "sign",
-    "floor",
-    "ceil",
-]
+SAME = ["abs", "sqrt", "exp", "expm1", "log", "log1p", "tan", "tanh", "sinh", "cosh", "sign", "floor", "ceil"]
 SAME += ["log2", "log10", "trunc", "round", "isnan", "isinf", "logical_not"]
 TWO = ["maximum", "minimum", "fmod", "remainder", "logical_and", "logical_or", "logical_xor"]
 TWO += ["bitwise_and", "bitwise_or", "bitwise_xor"]
@@ -58,8 +44,8 @@ def meaning(target) -> Callable:
         return target
     if (name := short_name(target)) not in TABLE:
         raise NotImplementedError(
-            f"{target}, which the loss, the network or the optimiser uses, has no meaning in fedlib/federated/aten.py; "
-            "train with backend='eager', or add it there with its test"
+            f"{target}, which the loss, the network or the optimiser uses, has no meaning in "
+            "fedlib/federated/xla/aten.py; train with backend='eager', or add it there with its test"
         )
     return TABLE[name]
 
@@ -385,8 +371,8 @@ def performed(target, operation: Callable, args: Sequence, kwargs: Mapping):
         return operation(*args, **kwargs)
     except (TypeError, ValueError, IndexError) as error:
         raise NotImplementedError(
-            f"{target} was asked for in a way that fedlib/federated/aten.py does not have; train with backend='eager', "
-            f"or add it there with its test ({type(error).__name__}: {error})"
+            f"{target} was asked for in a way that fedlib/federated/xla/aten.py does not have; train with "
+            f"backend='eager', or add it there with its test ({type(error).__name__}: {error})"
         ) from error
 
 

@@ -9,7 +9,6 @@ from scipy.special import ndtr
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment
-from ....federated.federation import points_of
 from ....federated.partitions import focused
 from ....models.features import random_sines
 from ....models.jets import VALUE_ONLY
@@ -29,7 +28,7 @@ def noisy(m: int, scale: float, clients: int, seed: int, sigma: float = 0.1) -> 
         y = np.sin(x) + sigma * stream(seed, "noise of the data").standard_normal(len(x))
         tenths = np.split(np.arange(len(x)), 10)
         owners = focused(tenths, len(x), clients, 100, 10, stream(seed, "non-iid", 100))
-        used, owners = np.unique(points_of(owners), return_inverse=True)
+        used, owners = np.unique(np.concatenate(owners), return_inverse=True)
         pool = {"x": torch.as_tensor(x[used, None]), "y": torch.as_tensor(y[used])}
         return Data(pool, np.split(owners, clients), partition=False)
 
