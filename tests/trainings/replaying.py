@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray
 
-from ..federated.sweep import Row, sweep
-from .calls import Tolerance, call_of
-from .files import Stored
+from fedlib.federated.sweep import Row, sweep
+from fedlib.trainings.calls import Tolerance, call_of
+from fedlib.trainings.files import Stored
 
 
 def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) -> float:
