@@ -5,7 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from html import escape, unescape
+from html import escape
 from io import BytesIO
 from pathlib import Path
 
@@ -54,20 +54,6 @@ def still(path: str, alt: str, file: Path) -> str:
     """HTML for a stored picture in Markdown, which knows no width: as wide as those of a run."""
     alt = escape(alt, quote=False).replace('"', "&quot;")
     return f'<img src="{path}" alt="{alt}" width="{width_of(file)}">'
-
-
-STILL = re.compile(r"""!\[(.*?)\]\((\S+?\.png)\)|<img src="(\S+?\.png)" alt="(.*?)"[^>]*>""")
-"""A stored picture in Markdown: (alt, path) as it is written by hand, or (path, alt) of ``sized``."""
-
-
-def sized(words: str, folder: Path) -> str:
-    """Markdown of a notebook in a folder, all its stored pictures as ``still``."""
-
-    def image(match: re.Match) -> str:
-        alt, path = (match[1], match[2]) if match[2] else (unescape(match[4]), match[3])
-        return still(path, alt, folder / path)
-
-    return STILL.sub(image, words)
 
 
 def inline(fig: Figure, alt: str) -> None:
