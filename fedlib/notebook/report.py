@@ -1,7 +1,7 @@
 """What the papers' settings gave: printed numbers beside ours, claims, a line per paper and per notebook."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..trainings.profiles import FIGURES, read_result
@@ -15,12 +15,12 @@ def report(figures: Path = FIGURES) -> str:
 
     Claims that only an extra profile runs (diffusion-reaction) count with that one's result.
     """
-    results, notes = results_of(runs_of("paper", figures))
+    results, extra, notes = results_of(figures)
     notes += [note(r) for r in results]
     if not results:
         return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
     rows = [row for result in results for row in rows_of(result)]
-    claims = all_claims([*results, *extra_results(figures)])
+    claims = all_claims([*results, *extra])
     return "\n".join([columns(table(rows)), listed(claims), summary(rows), *per_paper(rows, claims), "", *notes])
 
 
@@ -56,34 +56,15 @@ def note(result: Mapping) -> str:
     return f"  {result['notebook']}: {took} on {device}"
 
 
-def runs_of(profile: str, figures: Path) -> list[Path]:
-    """Folders of a profile's runs, one per notebook."""
-    return sorted(figures.glob(f"[!.]*/{profile}"))
-
-
-def profiles_in(figures: Path) -> set[str]:
-    """Names of the profiles that have results."""
-    return {path.parent.name.split("-")[0] for path in figures.glob("[!.]*/[!.]*/result.json")}
-
-
-def paper_results() -> list[dict]:
-    """The committed ones."""
-    return results_of(runs_of("paper", FIGURES))[0]
-
-
-def extra_results(figures: Path) -> list[dict]:
-    """Those of profiles that run what the paper profile leaves out."""
-    names = sorted(profiles_in(figures) - {"paper", "quick", "custom"})
-    return results_of(folder for name in names for folder in runs_of(name, figures))[0]
-
-
-def results_of(folders: Iterable[Path]) -> tuple[list[dict], list[str]]:
-    """(results, complaints about damaged files) of the runs in these folders."""
-    results, complaints = [], []
-    for path in (folder / "result.json" for folder in folders):
+def results_of(figures: Path = FIGURES) -> tuple[list[dict], list[dict], list[str]]:
+    """Results of the paper profile, those of profiles that run what it leaves out, complaints about damaged files."""
+    results, extra, complaints = [], [], []
+    for path in sorted(figures.glob("[!.]*/[!.]*/result.json"), key=lambda path: (path.parent.name, path)):
+        profile = path.parent.name.split("-")[0]
+        if profile in ("quick", "custom"):
+            continue
         try:
-            if path.exists():
-                results.append(read_result(path))
+            (results if profile == "paper" else extra).append(read_result(path))
         except ValueError as error:
             complaints.append(f"  ! {error}")
-    return results, complaints
+    return results, extra, complaints

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fedlib.notebook.report import paper_results
+from fedlib.notebook.report import results_of
 from fedlib.notebook.verdicts import (
     CONSISTENT,
     EFFECTS,
@@ -40,7 +40,7 @@ def verdict(paper, values, bound=None, **more):
 @pytest.fixture(scope="module")
 def rows():
     """Everything that the papers print and we have measured."""
-    return [row for result in paper_results() for row in rows_of(result)]
+    return [row for result in results_of()[0] for row in rows_of(result)]
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 20])
