@@ -236,7 +236,9 @@ class ParameterPanel:
         if self.job is None:
             return
         self.progress.value = max(self.progress.value, cells_done(self.job.job))  # a finished one has moved away
-        self.message.value = f"cell {self.progress.value} of {self.progress.max}, {seconds(self.job):.0f} s"
+        self.message.value = (
+            f"cell {self.progress.value} of {self.progress.max}, {time.time() - self.job.started:.0f} s"
+        )
         if self.job.ended():
             self.end()
             return
@@ -278,10 +280,6 @@ class ParameterPanel:
             picture.alt = f"figure {self.figure.value} of {words}" if drawn else f"{words}: no such figure yet"
             picture.value = path.read_bytes() if drawn else b""
             self.beside[words].layout.display = "flex" if drawn else "none"
-
-
-def seconds(job: Running) -> float:
-    return time.time() - job.started
 
 
 def parameters(

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from html import escape
 from pathlib import Path
@@ -128,6 +128,29 @@ def prepare(controls: dict[str, ipywidgets.Widget]) -> ipywidgets.GridBox:
     return ipywidgets.GridBox([*controls.values()], layout=layout)
 
 
+def values_of(controls: Mapping[str, ipywidgets.Widget], idle: Callable[..., Collection[str]]) -> dict:
+    """What the controls say; those that ``idle`` names for it are disabled."""
+    values = {name: control.value for name, control in controls.items()}
+    for name, control in controls.items():
+        control.disabled = name in idle(**values)
+    return values
+
+
+def within(box: ipywidgets.Widget) -> Iterator[ipywidgets.Widget]:
+    """A box and all that is in it."""
+    yield box
+    for child in getattr(box, "children", ()):
+        yield from within(child)
+
+
+def discard(box: ipywidgets.Widget) -> None:
+    """Close a box, what is in it, and their layouts and styles, which ipywidgets would keep."""
+    for widget in [*within(box)]:
+        for part in (widget.layout, getattr(widget, "style", None), widget):
+            if isinstance(part, ipywidgets.Widget):
+                part.close()
+
+
 class Picture(anywidget.AnyWidget):
     """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text."""
 
@@ -178,11 +201,8 @@ def explore(
     box.children += message, picture
 
     def update():
-        values = {name: control.value for name, control in controls.items()}
-        for name, control in controls.items():
-            control.disabled = name in idle(**values)
         try:
-            fig = draw(**values)
+            fig = draw(**values_of(controls, idle))
             image = paint(fig)
         except ValueError as error:
             message.value, picture.stale = f"<b>{escape(str(error))}</b>", True
