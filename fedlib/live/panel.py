@@ -282,8 +282,6 @@ class ParameterPanel:
             self.beside[words].layout.display = "flex" if drawn else "none"
 
 
-def parameters(
-    notebook: str, notebooks: Path = profiles.NOTEBOOKS, figures: Path = profiles.FIGURES
-) -> ipywidgets.VBox:
+def parameters(notebook: str) -> ipywidgets.VBox:
     """The panel of a notebook; where another kernel shows the same notebook, its runs wait for each other."""
-    return ParameterPanel(notebooks / f"{notebook}.ipynb", figures).box
+    return ParameterPanel(profiles.NOTEBOOKS / f"{notebook}.ipynb", profiles.FIGURES).box

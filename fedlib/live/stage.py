@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -50,11 +49,7 @@ def show(name: str, *what, **controls: ipywidgets.Widget) -> None:
     if (placed := PLACED.get()) is not None:
         placed.append(name)
         return
-    code, text = b64encode(made.picture.value).decode(), made.picture.alt
-    source = f"data:image/png;base64,{code}"
-    html = f'<img src="{source}" alt="{escape(text)}" width="{pages.WIDTH}" style="max-width: 100%">'
-    still = {"text/html": html, "image/png": code, "text/plain": text}
-    metadata = {"image/png": {"width": pages.WIDTH, "alt": text}}
+    still, metadata = pages.as_output(made.picture.value, made.picture.alt, pages.WIDTH)
     pages.display(made.box._repr_mimebundle_() | still, raw=True, metadata=metadata)
 
 

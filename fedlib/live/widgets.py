@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from .redraw import painter
 
+PAUSE = 0.01  # s from a move to its picture
 TIDY = 1.0  # s from the last move until its garbage is collected
 WIDTH = "800px"  # of pictures, and of the two columns of controls above them
 CONTROLS = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
@@ -255,10 +256,10 @@ def in_turn(act: Callable[[], None], pause: float = 0) -> Callable[..., None]:
     return lambda *_: loop.call_soon_threadsafe(loop.call_later, pause, act)
 
 
-def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[..., None]:
+def newest_only(update: Callable[[], None]) -> Callable[..., None]:
     """A request for an update that overtakes the waiting ones: dragging a slider does not queue up pictures.
 
-    In a kernel the update waits ``pause`` seconds, in which the kernel reads the moves that have arrived meanwhile, and
+    In a kernel the update waits for ``PAUSE``, in which the kernel reads the moves that have arrived meanwhile, and
     Python's collector waits: to look through what figures leave behind takes as long as a picture.
     """
     asked, tidying = 0, None
@@ -280,7 +281,7 @@ def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[...
             if collects:
                 gc.enable()
 
-    later = in_turn(run, pause)
+    later = in_turn(run, PAUSE)
 
     def request(_=None):
         nonlocal asked

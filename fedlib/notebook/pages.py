@@ -31,17 +31,21 @@ def png(fig: Figure) -> bytes:
 
 
 def picture(data: bytes, alt: str) -> None:
-    """Show a PNG of double density, at most 800 px wide, with a text for those who cannot see it.
+    """Show a PNG of double density, at most 800 px wide, with a text for those who cannot see it."""
+    if not alt.strip():
+        raise ValueError("a picture needs an alt text: say in one sentence what one sees")
+    output, metadata = as_output(data, alt, width_of(BytesIO(data)))
+    display(output, raw=True, metadata=metadata)
+
+
+def as_output(data: bytes, alt: str, width: int) -> tuple[dict, dict]:
+    """A PNG as an output of a cell, and its metadata.
 
     JupyterLab drops the alt text of an ``image/png`` output, so an ``<img>`` goes with it.
     """
-    if not alt.strip():
-        raise ValueError("a picture needs an alt text: say in one sentence what one sees")
-    width = width_of(BytesIO(data))
     code = b64encode(data).decode()
     html = f'<img src="data:image/png;base64,{code}" alt="{escape(alt)}" width="{width}" style="max-width: 100%">'
-    metadata = {"image/png": {"width": width, "alt": alt}}
-    display({"text/html": html, "image/png": code, "text/plain": alt}, raw=True, metadata=metadata)
+    return {"text/html": html, "image/png": code, "text/plain": alt}, {"image/png": {"width": width, "alt": alt}}
 
 
 def width_of(picture: Path | BytesIO) -> int:

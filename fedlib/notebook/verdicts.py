@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import sub, truediv
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -85,10 +84,10 @@ class Judged(NamedTuple):
 
 
 @cache
-def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str, PaperNumber]:
+def paper_numbers() -> dict[str, PaperNumber]:
     """Every printed number and every effect by id; an effect stands below its two numbers."""
     numbers: dict[str, PaperNumber] = {}
-    for id, fields in yaml.safe_load(path.read_text(encoding="utf-8"))["numbers"].items():
+    for id, fields in yaml.safe_load((ROOT / "data/paper_numbers.yaml").read_text(encoding="utf-8"))["numbers"].items():
         if "parts" in fields:
             fields = effect(fields["kind"], *(numbers[part] for part in fields["parts"])) | fields
         numbers[id] = PaperNumber(id, **fields)

@@ -294,12 +294,12 @@ def steps(settings: Mapping) -> int:
     return settings["resolved"]["rounds"] * settings["resolved"]["local"][0]
 
 
-def call_of(settings: Mapping, levels: Sequence = (), seeds: Sequence[int] = ()) -> Call:
-    """The call whose rows have these settings, without axes: they are among its changes."""
+def call_of(settings: Mapping) -> Call:
+    """The call whose rows have these settings: no rows yet, and without axes, whose values are among its changes."""
     arguments, changes = restored(settings["arguments"]), restored(settings["changes"])
     if "local" in changes:
         changes["local"] = Local(*changes["local"])
-    return Call(restored(settings["experiment"]), arguments, levels, seeds, changes=changes)
+    return Call(restored(settings["experiment"]), arguments, (), (), changes=changes)
 
 
 def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:

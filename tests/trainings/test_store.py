@@ -208,7 +208,7 @@ def test_a_call_is_written_down_and_comes_back():
     settings = made.settings()[()]
     assert settings["arguments"]["boundary"] == 400 and settings["resolved"]["local"][0] == 2
     assert settings["arguments"]["activation"] == "torch.nn.modules.activation.Tanh"
-    again = call_of(settings, [3], [0])
+    again = call_of(settings)._replace(levels=[3], seeds=[0])
     assert again.make is problem.allen_cahn and again.changes["local"] == Local(2)
     assert again.arguments["activation"] is nn.Tanh and not difference(settings, again.settings()[()])
     with pytest.raises(ValueError, match="cannot be written down"):
