@@ -3,46 +3,54 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..trainings.profiles import FIGURES, read_result
-from .claims import all_claims, count, find, titled
+from .claims import Claim, all_claims, count, find, titled
 from .pages import columns
 from .verdicts import CONSISTENT, HIGHER, LOWER, Judged, counted, rows_of, summary, table
 
 
+class Facts(NamedTuple):
+    """What all results of the paper profile say. rows: (notebook, number beside ours). claims: each with its verdict,
+    those that only an extra profile runs (diffusion-reaction) with that one's. notes: a line per result."""
+
+    rows: list[tuple[str, Judged]]
+    claims: list[tuple[Claim, Mapping]]
+    notes: list[str]
+
+
+def facts(figures: Path = FIGURES) -> Facts:
+    """For the report in a terminal, and for the one on the site."""
+    results, extra, complaints = results_of(figures)
+    rows = [(result["notebook"], row) for result in results for row in rows_of(result)]
+    claims = [(find(id), verdict) for id, verdict in sorted(all_claims([*results, *extra]).items())]
+    return Facts(rows, claims, [*complaints, *map(note, results)])
+
+
 def report(figures: Path = FIGURES) -> str:
-    """Numbers (paper | ours | verdict) and claims of all results of the paper profile, a summary, a line per paper.
-
-    Claims that only an extra profile runs (diffusion-reaction) count with that one's result.
-    """
-    results, extra, notes = results_of(figures)
-    notes += [note(r) for r in results]
-    if not results:
+    """Numbers (paper | ours | verdict) and claims of all results of the paper profile, a summary, a line per paper."""
+    rows, claims, notes = facts(figures)
+    if not rows:
         return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
-    rows = [row for result in results for row in rows_of(result)]
-    claims = all_claims([*results, *extra])
-    return "\n".join([columns(table(rows)), listed(claims), summary(rows), *per_paper(rows, claims), "", *notes])
-
-
-def listed(verdicts: Mapping[str, Mapping]) -> str:
-    """Claims as lines (verdict, id, text [place]: numbers), sorted by id; nothing where there are none."""
-    claims = [(find(id), verdict) for id, verdict in sorted(verdicts.items())]
+    rows = [row for _, row in rows]
     lines = [
-        [c.verdict(verdict["holds"]), c.id, titled(c) + (f": {verdict['why']}" if verdict["why"] else "")]
-        for c, verdict in claims
+        [claim.verdict(verdict["holds"]), claim.id, titled(claim) + f": {verdict['why']}" * bool(verdict["why"])]
+        for claim, verdict in claims
     ]
-    return "\n" + columns([["verdict", "id", "claim"], *lines]) + "\n" if lines else ""
+    listed = columns([["verdict", "id", "claim"], *lines])
+    return "\n".join([columns(table(rows)), "", listed, "", summary(rows), *per_paper(rows, claims), "", *notes])
 
 
-def per_paper(rows: Sequence[Judged], verdicts: Mapping[str, Mapping]) -> list[str]:
+def per_paper(rows: Sequence[Judged], claims: Sequence[tuple[Claim, Mapping]]) -> list[str]:
     """A line per paper: how many numbers and effects could be one more run of ours or not, how many claims hold."""
-    claims = [(find(id), verdict["holds"]) for id, verdict in verdicts.items()]
     judged = [(row.number.id.split(".")[0], row.sort) for row in counted(rows)]
     lines = []
-    for paper in dict.fromkeys([paper for paper, _ in judged] + [c.paper for c, _ in claims]):
+    for paper in dict.fromkeys([paper for paper, _ in judged] + [claim.paper for claim, _ in claims]):
         n = Counter(sort for name, sort in judged if name == paper)
         numbers = f"{n[CONSISTENT]} consistent, {n[LOWER]} lower, {n[HIGHER]} higher"
-        lines.append(f"  {paper}: {numbers}; {count([(c, h) for c, h in claims if c.paper == paper])}")
+        mine = [(claim, verdict["holds"]) for claim, verdict in claims if claim.paper == paper]
+        lines.append(f"  {paper}: {numbers}; {count(mine)}")
     return lines
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fedlib.notebook.report import results_of
+from fedlib.notebook.report import facts
 from fedlib.notebook.verdicts import (
     CONSISTENT,
     EFFECTS,
@@ -24,7 +24,6 @@ from fedlib.notebook.verdicts import (
     measured,
     ours,
     paper_numbers,
-    rows_of,
     summary,
     table,
     verdict_in_words,
@@ -40,7 +39,7 @@ def verdict(paper, values, bound=None, **more):
 @pytest.fixture(scope="module")
 def rows():
     """Everything that the papers print and we have measured."""
-    return [row for result in results_of()[0] for row in rows_of(result)]
+    return [row for _, row in facts().rows]
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 20])
