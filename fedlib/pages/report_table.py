@@ -17,8 +17,8 @@ def html() -> str:
     """What `python -m fedlib report` says: the headline, the chart, numbers and claims."""
     rows, claims, _ = facts()
     lines = [
-        [c.verdict(verdict["holds"]), c.id, c.text, "our target" if c.target else "the paper's", c.where, verdict["why"]]
-        for c, verdict in claims
+        [c.verdict(v["holds"]), c.id, c.text, "our target" if c.target else "the paper's", c.where, v["why"]]
+        for c, v in claims
     ]
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
