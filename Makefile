@@ -65,7 +65,7 @@ draw: setup  ## draw the paper's figures from stored trainings, of the notebooks
 	$(PY) -m fedlib run --profile paper --jobs $(JOBS)
 
 replay: setup  ## train the first rounds of every stored training again, and compare
-	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/notebook/test_replay.py
+	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/trainings/test_replay.py
 
 report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report

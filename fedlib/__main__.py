@@ -33,9 +33,12 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("--limit", type=float, metavar="SECONDS", help="the longest that a notebook may take")
-    run.add_argument("-p", action="append", default=[], metavar="name=value", help="change a parameter")
-    run.add_argument("--backend", help="processes (default) or dask; the engine's is -p backend=xla")
-    run.add_argument("--scheduler", metavar="ADDRESS", help="of a dask cluster to run them on (docs/cluster.md)")
+    run.add_argument(
+        "-p", action="append", default=[], metavar="name=value", help="change a parameter, such as backend=xla"
+    )
+    run.add_argument(
+        "--scheduler", default="", metavar="ADDRESS", help="of a dask cluster to run them on (docs/cluster.md)"
+    )
     todo = commands.add_parser("missing", help="what is not trained yet, with core-hours, the cheapest first")
     train = commands.add_parser("train", help="train what is missing of a notebook, and store it")
     for command in (todo, train):
@@ -72,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
             names = [*STUDIES]
         outcomes = batch.run(
             names, args.profile, args.jobs, dict(override(text) for text in args.p), args.source, args.figures,
-            args.limit, scheduler_of(args.backend, args.scheduler),
+            args.limit, args.scheduler,
         )  # fmt: skip
     except KeyboardInterrupt:
         print("\nfedlib: interrupted; what is done is kept, and the same command goes on from there", file=sys.stderr)
@@ -123,20 +126,6 @@ def trainings(args: argparse.Namespace) -> int:
         else:
             print(missing.train(study, args.hours, args.only, device=args.device))
     return 0
-
-
-def scheduler_of(backend: str | None, address: str | None) -> str:
-    """The address of a dask scheduler, or none for processes here; who gives an address means dask."""
-    if backend not in (None, "processes", "dask"):
-        raise ValueError(
-            f"--backend {backend}: expected processes or dask, which run notebooks; for what computes the local steps "
-            f"inside one, give -p backend={backend}"
-        )
-    if backend == "dask" and not address:
-        raise ValueError("--backend dask: expected the address of its scheduler, --scheduler tcp://node1:8786")
-    if backend == "processes" and address:
-        raise ValueError(f"--scheduler {address}: expected --backend dask, or none")
-    return address or ""
 
 
 def override(text: str) -> tuple[str, object]:

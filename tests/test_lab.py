@@ -201,11 +201,19 @@ def test_run_all_says_what_runs_where_its_reader_is_left_and_leads_back(tmp_path
         page.wait_for_function(f"{hands.KERNEL}?.status == 'idle'", timeout=90_000)
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells') && 0")
         page.get_by_text(f"Running: 2 What is slow (cell {len(cells) - 3} of {len(cells)})").wait_for(timeout=30_000)
+        line, cells_shown = page.get_by_text("Running: "), page.locator(".jp-WindowedPanel-outer")
+        foot = cells_shown.bounding_box()
+        assert foot["y"] + foot["height"] <= line.bounding_box()["y"], "it has room of its own"
         top = page.get_by_role("heading", name="Notebook")
         assert not top.is_visible() or top.bounding_box()["y"] < 0, "JupyterLab has gone to the last cell"
         page.get_by_role("button", name="Back to the first page").click()
         page.wait_for_function("document.querySelector('.jp-WindowedPanel-outer').scrollTop === 0")
         page.get_by_text(f"Stopped: 3 What fails (cell {len(cells) - 1} of {len(cells)})").wait_for(timeout=30_000)
+        page.evaluate(f"{PANEL}.content.activeCellIndex = {len(cells) - 4}")
+        page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell') && 0")
+        page.get_by_text("Running: 2 What is slow").wait_for(timeout=30_000)
+        page.get_by_text("Running: 2 What is slow").wait_for(state="hidden", timeout=30_000)
+        assert not page.get_by_text("All cells are done").is_visible(), "one cell: its reader has seen it"
         page.evaluate(f"{PANEL}.content.activeCellIndex = {len(cells) - 1}")
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell') && 0")
         running = page.get_by_text(f"Running: 3 What fails (cell {len(cells)} of {len(cells)})")

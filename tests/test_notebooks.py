@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from fedlib.notebook import pages
 from fedlib.trainings.profiles import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
+from tools.picture_widths import sized
 
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
 
@@ -139,5 +139,5 @@ def test_stored_pictures_are_as_wide_as_those_of_a_run_and_say_what_one_sees(pat
     """`make format` writes the widths."""
     cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"]
     for cell in cells:
-        assert pages.sized(cell.source, path.parent) == cell.source
+        assert sized(cell.source, path.parent) == cell.source
         assert all(len(alt) > 10 for alt in re.findall(r'<img [^>]*alt="(.*?)"', cell.source))

@@ -35,7 +35,7 @@ COMPUTES = (
     "tests/models",
     "tests/machines/test_engines.py",
     "tests/machines/test_adding.py",
-    "tests/notebook/test_replay.py",
+    "tests/trainings/test_replay.py",
     # without those of messages and processes
     *(f"--ignore=tests/federated/test_{name}.py" for name in ("refused", "checkpoints")),
 )

@@ -4,9 +4,11 @@ import ast
 import asyncio
 import shlex
 import time
+import tokenize
 from collections.abc import Mapping
 from contextlib import suppress
 from html import escape
+from io import StringIO
 from pathlib import Path
 
 import ipywidgets
@@ -61,20 +63,17 @@ def refused(notebook: Path, values: Mapping) -> str:
 
 
 def helps_of(notebook: Path) -> dict[str, str]:
-    """name -> the comment behind it in the cell tagged ``parameters``; with words of ``rules.HELP`` where it is but
-    one word, or nothing."""
+    """name -> the comment behind it in the cell tagged ``parameters``."""
     (source,) = (
         "".join(c["source"]) for c in profiles.cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])
     )
-    lines = source.splitlines()
-    trailing = {node.target.id: lines[node.end_lineno - 1][node.end_col_offset :] for node in ast.parse(source).body}
-    comments = {name: rest.split("# fmt:")[0].strip().removeprefix("#").strip() for name, rest in trailing.items()}
-    return {
-        name: comment
-        if len(comment.split()) > 1 or name not in rules.HELP
-        else f"{comment}: {rules.HELP[name]}".removeprefix(": ")
-        for name, comment in comments.items()
-    }
+    helps, name = {}, ""
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        if token.type == tokenize.NAME and token.start[1] == 0:
+            helps[name := token.string] = ""
+        elif token.type == tokenize.COMMENT:
+            helps[name] = token.string.split("# fmt:")[0].strip("# ")
+    return helps
 
 
 def command(notebook: str, profile: str, overrides: Mapping) -> str:
@@ -237,7 +236,9 @@ class ParameterPanel:
         if self.job is None:
             return
         self.progress.value = max(self.progress.value, cells_done(self.job.job))  # a finished one has moved away
-        self.message.value = f"cell {self.progress.value} of {self.progress.max}, {seconds(self.job):.0f} s"
+        self.message.value = (
+            f"cell {self.progress.value} of {self.progress.max}, {time.time() - self.job.started:.0f} s"
+        )
         if self.job.ended():
             self.end()
             return
@@ -281,12 +282,6 @@ class ParameterPanel:
             self.beside[words].layout.display = "flex" if drawn else "none"
 
 
-def seconds(job: Running) -> float:
-    return time.time() - job.started
-
-
-def parameters(
-    notebook: str, notebooks: Path = profiles.NOTEBOOKS, figures: Path = profiles.FIGURES
-) -> ipywidgets.VBox:
+def parameters(notebook: str) -> ipywidgets.VBox:
     """The panel of a notebook; where another kernel shows the same notebook, its runs wait for each other."""
-    return ParameterPanel(notebooks / f"{notebook}.ipynb", figures).box
+    return ParameterPanel(profiles.NOTEBOOKS / f"{notebook}.ipynb", profiles.FIGURES).box

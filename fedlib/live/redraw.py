@@ -14,25 +14,23 @@ from PIL import Image
 
 from ..notebook.pages import WIDTH
 
+DENSITY = 1.5  # pixels of the picture for one of the page; still ones have 2, at the price of twice the bytes
 
-def painter(density: float = 1.5) -> Callable[[Figure], bytes]:
+
+def painter() -> Callable[[Figure], bytes]:
     """A function Figure -> PNG bytes, for pictures that resemble each other as those behind a slider do.
 
     Most of a picture's time goes into its layout and its ticks. Both are kept: the layout of the first figure with as
     many axes, and each axis (ticks and labels) while its limits, scale and label stay as they are. The rest is drawn
     on top: lines, areas, images, texts, legends, titles. So a drawing function stays a pure function, and is the
     faster the less its limits depend on its arguments.
-
-    Args:
-        density: pixels of the picture for one of the page, where it is 800 wide. Still pictures have 2, at the price
-            of a PNG of twice the size.
     """
     layouts: dict[tuple[int, int], tuple] = {}
     papers: dict[tuple, np.ndarray] = {}
     drawn: dict[tuple[int, str], tuple] = {}  # number of the axes, name of the axis -> (state, place, pixels)
 
     def paint(fig: Figure) -> bytes:
-        fig.set_dpi(density * WIDTH / fig.get_figwidth())
+        fig.set_dpi(DENSITY * WIDTH / fig.get_figwidth())
         canvas = FigureCanvasAgg(fig)
         pixels = np.asarray(canvas.get_renderer().buffer_rgba())
         arrangement = len(fig.axes), len(fig.texts)

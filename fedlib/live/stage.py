@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -22,7 +21,7 @@ from .player import PACES, STORY, Player
 from .redraw import painter
 from .views import experiment_panels, experiment_scene, remember, view, words
 from .watched import Moment, Watched, watched_experiment
-from .widgets import Picture, choice, fresh_memory, in_turn, newest_only, prepare, slider
+from .widgets import Picture, choice, discard, fresh_memory, in_turn, newest_only, prepare, slider, values_of
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
 SERVERS = {"mean": None, "momentum": fedavgm(0.8), "FedAdam": fedadam(0.01)}
@@ -50,11 +49,7 @@ def show(name: str, *what, **controls: ipywidgets.Widget) -> None:
     if (placed := PLACED.get()) is not None:
         placed.append(name)
         return
-    code, text = b64encode(made.picture.value).decode(), made.picture.alt
-    source = f"data:image/png;base64,{code}"
-    html = f'<img src="{source}" alt="{escape(text)}" width="{pages.WIDTH}" style="max-width: 100%">'
-    still = {"text/html": html, "image/png": code, "text/plain": text}
-    metadata = {"image/png": {"width": pages.WIDTH, "alt": text}}
+    still, metadata = pages.as_output(made.picture.value, made.picture.alt, pages.WIDTH)
     pages.display(made.box._repr_mimebundle_() | still, raw=True, metadata=metadata)
 
 
@@ -74,15 +69,7 @@ def close(name: str) -> None:
     """Leave nothing of the one that was shown under this name: no thread, no training, no widget."""
     if (old := OPEN.pop(name, None)) is not None:
         old.player.stop()
-        for widget in (old.box, *below(old.box)):
-            widget.close()
-
-
-def below(box: ipywidgets.Box) -> list[ipywidgets.Widget]:
-    widgets = []
-    for child in getattr(box, "children", ()):
-        widgets += [child, *below(child)]
-    return widgets
+        discard(old.box)
 
 
 def check_controls(what: Experiment | Callable, controls: Mapping) -> None:
@@ -186,9 +173,7 @@ def live(
     def reset():
         """From the beginning; it goes on by itself where it was wanted to play."""
         player.stop()
-        values = {name: control.value for name, control in controls.items()}
-        for name, control in controls.items():
-            control.disabled = name in idle(**values)
+        values = values_of(controls, idle)
         before, walk = shown.get("values", values), shown.get("walk")
         try:
             shown["watched"], shown["past"] = setup(**values), {}

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from html import escape
 from pathlib import Path
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from .redraw import painter
 
+PAUSE = 0.01  # s from a move to its picture
 TIDY = 1.0  # s from the last move until its garbage is collected
 WIDTH = "800px"  # of pictures, and of the two columns of controls above them
 CONTROLS = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
@@ -128,6 +129,29 @@ def prepare(controls: dict[str, ipywidgets.Widget]) -> ipywidgets.GridBox:
     return ipywidgets.GridBox([*controls.values()], layout=layout)
 
 
+def values_of(controls: Mapping[str, ipywidgets.Widget], idle: Callable[..., Collection[str]]) -> dict:
+    """What the controls say; those that ``idle`` names for it are disabled."""
+    values = {name: control.value for name, control in controls.items()}
+    for name, control in controls.items():
+        control.disabled = name in idle(**values)
+    return values
+
+
+def within(box: ipywidgets.Widget) -> Iterator[ipywidgets.Widget]:
+    """A box and all that is in it."""
+    yield box
+    for child in getattr(box, "children", ()):
+        yield from within(child)
+
+
+def discard(box: ipywidgets.Widget) -> None:
+    """Close a box, what is in it, and their layouts and styles, which ipywidgets would keep."""
+    for widget in [*within(box)]:
+        for part in (widget.layout, getattr(widget, "style", None), widget):
+            if isinstance(part, ipywidgets.Widget):
+                part.close()
+
+
 class Picture(anywidget.AnyWidget):
     """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text."""
 
@@ -178,11 +202,8 @@ def explore(
     box.children += message, picture
 
     def update():
-        values = {name: control.value for name, control in controls.items()}
-        for name, control in controls.items():
-            control.disabled = name in idle(**values)
         try:
-            fig = draw(**values)
+            fig = draw(**values_of(controls, idle))
             image = paint(fig)
         except ValueError as error:
             message.value, picture.stale = f"<b>{escape(str(error))}</b>", True
@@ -235,10 +256,10 @@ def in_turn(act: Callable[[], None], pause: float = 0) -> Callable[..., None]:
     return lambda *_: loop.call_soon_threadsafe(loop.call_later, pause, act)
 
 
-def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[..., None]:
+def newest_only(update: Callable[[], None]) -> Callable[..., None]:
     """A request for an update that overtakes the waiting ones: dragging a slider does not queue up pictures.
 
-    In a kernel the update waits ``pause`` seconds, in which the kernel reads the moves that have arrived meanwhile, and
+    In a kernel the update waits for ``PAUSE``, in which the kernel reads the moves that have arrived meanwhile, and
     Python's collector waits: to look through what figures leave behind takes as long as a picture.
     """
     asked, tidying = 0, None
@@ -260,7 +281,7 @@ def newest_only(update: Callable[[], None], pause: float = 0.01) -> Callable[...
             if collects:
                 gc.enable()
 
-    later = in_turn(run, pause)
+    later = in_turn(run, PAUSE)
 
     def request(_=None):
         nonlocal asked

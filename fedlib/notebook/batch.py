@@ -173,14 +173,14 @@ def run_one(job: Job, limit: float | None = None, stop: Callable[[], str] = lamb
         job.workshop.mkdir(parents=True, exist_ok=True)
         with (job.workshop / "log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "fedlib.notebook.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=log, env=os.environ | job.environment, start_new_session=True,  # Ctrl-C is for us alone
+                [sys.executable, "-m", "fedlib.notebook.worker", json.dumps(job[:3], default=str)],
+                stdin=subprocess.PIPE,  # open as long as we live
+                stdout=subprocess.PIPE, stderr=log, env=os.environ | job.environment,
+                start_new_session=True,  # Ctrl-C is for us alone
             )  # fmt: skip
     except OSError as error:  # its log cannot be written
         return outcome("failed", words(error, job))
     try:
-        process.stdin.write(json.dumps([str(job.notebook), job.parameters, str(job.target)]).encode() + b"\n")
-        process.stdin.flush()  # and open as long as we live
         while not why and process.poll() is None:
             with suppress(psutil.NoSuchProcess):  # now, for nobody knows whose they were once it is killed
                 below |= {*psutil.Process(process.pid).children(recursive=True)}

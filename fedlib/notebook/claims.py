@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import yaml
@@ -52,9 +51,9 @@ class Claim:
 
 
 @cache
-def known_claims(path: Path = ROOT / "data" / "claims.yaml") -> dict[str, Claim]:
+def known_claims() -> dict[str, Claim]:
     """Every claim by id."""
-    entries = yaml.safe_load(path.read_text(encoding="utf-8"))["claims"]
+    entries = yaml.safe_load((ROOT / "data/claims.yaml").read_text(encoding="utf-8"))["claims"]
     return {id: Claim(id, **fields) for id, fields in entries.items()}
 
 

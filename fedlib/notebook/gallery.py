@@ -1,6 +1,5 @@
 """figures/index.html: each figure at quick scale and at the papers' settings, in words, and the printed numbers."""
 
-import ast
 import re
 from collections.abc import Sequence
 from html import escape
@@ -72,14 +71,8 @@ def cell_of(cells: Sequence[dict], figure: str) -> int | None:
     for index, cell in enumerate(cells):
         code = "".join(cell["source"])
         if cell["cell_type"] == "code" and ".figure(" in code:
-            for node in ast.walk(ast.parse(code)):
-                if isinstance(node, ast.JoinedStr):
-                    pattern = "".join(re.escape(p.value) if isinstance(p, ast.Constant) else ".+" for p in node.values)
-                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    pattern = re.escape(node.value)
-                else:
-                    continue
-                if re.fullmatch(pattern, figure):
+            for text in re.findall(r'"([^"\n]+)"', code):
+                if re.fullmatch(re.sub(r"\\\{.*?\\\}", ".+", re.escape(text)), figure):
                     return index
     return None
 

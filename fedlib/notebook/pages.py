@@ -5,7 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from html import escape, unescape
+from html import escape
 from io import BytesIO
 from pathlib import Path
 
@@ -31,17 +31,21 @@ def png(fig: Figure) -> bytes:
 
 
 def picture(data: bytes, alt: str) -> None:
-    """Show a PNG of double density, at most 800 px wide, with a text for those who cannot see it.
+    """Show a PNG of double density, at most 800 px wide, with a text for those who cannot see it."""
+    if not alt.strip():
+        raise ValueError("a picture needs an alt text: say in one sentence what one sees")
+    output, metadata = as_output(data, alt, width_of(BytesIO(data)))
+    display(output, raw=True, metadata=metadata)
+
+
+def as_output(data: bytes, alt: str, width: int) -> tuple[dict, dict]:
+    """A PNG as an output of a cell, and its metadata.
 
     JupyterLab drops the alt text of an ``image/png`` output, so an ``<img>`` goes with it.
     """
-    if not alt.strip():
-        raise ValueError("a picture needs an alt text: say in one sentence what one sees")
-    width = width_of(BytesIO(data))
     code = b64encode(data).decode()
     html = f'<img src="data:image/png;base64,{code}" alt="{escape(alt)}" width="{width}" style="max-width: 100%">'
-    metadata = {"image/png": {"width": width, "alt": alt}}
-    display({"text/html": html, "image/png": code, "text/plain": alt}, raw=True, metadata=metadata)
+    return {"text/html": html, "image/png": code, "text/plain": alt}, {"image/png": {"width": width, "alt": alt}}
 
 
 def width_of(picture: Path | BytesIO) -> int:
@@ -54,20 +58,6 @@ def still(path: str, alt: str, file: Path) -> str:
     """HTML for a stored picture in Markdown, which knows no width: as wide as those of a run."""
     alt = escape(alt, quote=False).replace('"', "&quot;")
     return f'<img src="{path}" alt="{alt}" width="{width_of(file)}">'
-
-
-STILL = re.compile(r"""!\[(.*?)\]\((\S+?\.png)\)|<img src="(\S+?\.png)" alt="(.*?)"[^>]*>""")
-"""A stored picture in Markdown: (alt, path) as it is written by hand, or (path, alt) of ``sized``."""
-
-
-def sized(words: str, folder: Path) -> str:
-    """Markdown of a notebook in a folder, all its stored pictures as ``still``."""
-
-    def image(match: re.Match) -> str:
-        alt, path = (match[1], match[2]) if match[2] else (unescape(match[4]), match[3])
-        return still(path, alt, folder / path)
-
-    return STILL.sub(image, words)
 
 
 def inline(fig: Figure, alt: str) -> None:

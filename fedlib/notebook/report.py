@@ -1,48 +1,56 @@
 """What the papers' settings gave: printed numbers beside ours, claims, a line per paper and per notebook."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..trainings.profiles import FIGURES, read_result
-from .claims import all_claims, count, find, titled
+from .claims import Claim, all_claims, count, find, titled
 from .pages import columns
 from .verdicts import CONSISTENT, HIGHER, LOWER, Judged, counted, rows_of, summary, table
 
 
+class Facts(NamedTuple):
+    """What all results of the paper profile say. rows: (notebook, number beside ours). claims: each with its verdict,
+    those that only an extra profile runs (diffusion-reaction) with that one's. notes: a line per result."""
+
+    rows: list[tuple[str, Judged]]
+    claims: list[tuple[Claim, Mapping]]
+    notes: list[str]
+
+
+def facts(figures: Path = FIGURES) -> Facts:
+    """For the report in a terminal, and for the one on the site."""
+    results, extra, complaints = results_of(figures)
+    rows = [(result["notebook"], row) for result in results for row in rows_of(result)]
+    claims = [(find(id), verdict) for id, verdict in sorted(all_claims([*results, *extra]).items())]
+    return Facts(rows, claims, [*complaints, *map(note, results)])
+
+
 def report(figures: Path = FIGURES) -> str:
-    """Numbers (paper | ours | verdict) and claims of all results of the paper profile, a summary, a line per paper.
-
-    Claims that only an extra profile runs (diffusion-reaction) count with that one's result.
-    """
-    results, notes = results_of(runs_of("paper", figures))
-    notes += [note(r) for r in results]
-    if not results:
+    """Numbers (paper | ours | verdict) and claims of all results of the paper profile, a summary, a line per paper."""
+    rows, claims, notes = facts(figures)
+    if not rows:
         return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
-    rows = [row for result in results for row in rows_of(result)]
-    claims = all_claims([*results, *extra_results(figures)])
-    return "\n".join([columns(table(rows)), listed(claims), summary(rows), *per_paper(rows, claims), "", *notes])
-
-
-def listed(verdicts: Mapping[str, Mapping]) -> str:
-    """Claims as lines (verdict, id, text [place]: numbers), sorted by id; nothing where there are none."""
-    claims = [(find(id), verdict) for id, verdict in sorted(verdicts.items())]
+    rows = [row for _, row in rows]
     lines = [
-        [c.verdict(verdict["holds"]), c.id, titled(c) + (f": {verdict['why']}" if verdict["why"] else "")]
-        for c, verdict in claims
+        [claim.verdict(verdict["holds"]), claim.id, titled(claim) + f": {verdict['why']}" * bool(verdict["why"])]
+        for claim, verdict in claims
     ]
-    return "\n" + columns([["verdict", "id", "claim"], *lines]) + "\n" if lines else ""
+    listed = columns([["verdict", "id", "claim"], *lines])
+    return "\n".join([columns(table(rows)), "", listed, "", summary(rows), *per_paper(rows, claims), "", *notes])
 
 
-def per_paper(rows: Sequence[Judged], verdicts: Mapping[str, Mapping]) -> list[str]:
+def per_paper(rows: Sequence[Judged], claims: Sequence[tuple[Claim, Mapping]]) -> list[str]:
     """A line per paper: how many numbers and effects could be one more run of ours or not, how many claims hold."""
-    claims = [(find(id), verdict["holds"]) for id, verdict in verdicts.items()]
     judged = [(row.number.id.split(".")[0], row.sort) for row in counted(rows)]
     lines = []
-    for paper in dict.fromkeys([paper for paper, _ in judged] + [c.paper for c, _ in claims]):
+    for paper in dict.fromkeys([paper for paper, _ in judged] + [claim.paper for claim, _ in claims]):
         n = Counter(sort for name, sort in judged if name == paper)
         numbers = f"{n[CONSISTENT]} consistent, {n[LOWER]} lower, {n[HIGHER]} higher"
-        lines.append(f"  {paper}: {numbers}; {count([(c, h) for c, h in claims if c.paper == paper])}")
+        mine = [(claim, verdict["holds"]) for claim, verdict in claims if claim.paper == paper]
+        lines.append(f"  {paper}: {numbers}; {count(mine)}")
     return lines
 
 
@@ -56,34 +64,15 @@ def note(result: Mapping) -> str:
     return f"  {result['notebook']}: {took} on {device}"
 
 
-def runs_of(profile: str, figures: Path) -> list[Path]:
-    """Folders of a profile's runs, one per notebook."""
-    return sorted(figures.glob(f"[!.]*/{profile}"))
-
-
-def profiles_in(figures: Path) -> set[str]:
-    """Names of the profiles that have results."""
-    return {path.parent.name.split("-")[0] for path in figures.glob("[!.]*/[!.]*/result.json")}
-
-
-def paper_results() -> list[dict]:
-    """The committed ones."""
-    return results_of(runs_of("paper", FIGURES))[0]
-
-
-def extra_results(figures: Path) -> list[dict]:
-    """Those of profiles that run what the paper profile leaves out."""
-    names = sorted(profiles_in(figures) - {"paper", "quick", "custom"})
-    return results_of(folder for name in names for folder in runs_of(name, figures))[0]
-
-
-def results_of(folders: Iterable[Path]) -> tuple[list[dict], list[str]]:
-    """(results, complaints about damaged files) of the runs in these folders."""
-    results, complaints = [], []
-    for path in (folder / "result.json" for folder in folders):
+def results_of(figures: Path = FIGURES) -> tuple[list[dict], list[dict], list[str]]:
+    """Results of the paper profile, those of profiles that run what it leaves out, complaints about damaged files."""
+    results, extra, complaints = [], [], []
+    for path in sorted(figures.glob("[!.]*/[!.]*/result.json"), key=lambda path: (path.parent.name, path)):
+        profile = path.parent.name.split("-")[0]
+        if profile in ("quick", "custom"):
+            continue
         try:
-            if path.exists():
-                results.append(read_result(path))
+            (results if profile == "paper" else extra).append(read_result(path))
         except ValueError as error:
             complaints.append(f"  ! {error}")
-    return results, complaints
+    return results, extra, complaints

@@ -56,52 +56,6 @@ USUAL = {
 }  # what these names mean in every notebook
 
 
-HELP = {
-    "E_levels": "levels at which several E are tried",
-    "E_rules": "local steps with which each rule is tried",
-    "alpha": "how unlike the clients' labels are: small is unlike",
-    "atoms": "points of the barycenter",
-    "batch_size": "examples of a local step",
-    "batch_sizes_epochs": "examples of a step, where local work is counted in epochs",
-    "clients": "how many clients there are",
-    "decay": "factor on the rate",
-    "decay_2d": "factor on the rate in each round, in the plane",
-    "decay_passes": "rounds with a falling rate",
-    "decay_steps": "steps after which the rate falls",
-    "decays": "factors on the rate that are tried",
-    "decays_adam": "factors on Adam's rate that are tried",
-    "evaluations": "how often errors are measured",
-    "fall_seeds": "initial weights where the fall of the error is followed",
-    "fraction": "share of the clients in a round",
-    "gap_E": "local steps with which each of these rules is tried",
-    "grid_lr": "rates at the begin that are tried first",
-    "grid_lr_end": "rates at the end that are tried first",
-    "length_scale": "how slowly the random functions vary",
-    "levels": "how the data are split, from most different to alike",
-    "local_updates": "local steps of a client in a round",
-    "local_updates_2d": "local steps of a client in a round, in the plane",
-    "lr_adam": "rate of Adam",
-    "lr_epochs_adam": "rate of Adam, where local work is counted in epochs",
-    "lr_epochs_sgd": "rate of SGD, where local work is counted in epochs",
-    "momentum": "of the local SGD",
-    "n_triplets": "how many triplets (u, y, s) all clients have together",
-    "penalty": "weight of the penalty",
-    "problems": "which parts to run",
-    "rounds": "how often the server averages",
-    "rules": "which rules against drift are tried",
-    "schaffer_rounds": "rounds of the Schaffer function",
-    "schaffer_seeds": "initial weights, of the Schaffer function",
-    "search_decays": "factors on the rate that are tried first",
-    "search_lrs": "rates that are tried first",
-    "search_steps": "steps of each trial",
-    "sensors": "points at which the input u is known",
-    "share_points": "whether every client has the boundary and initial points",
-    "theorem_E": "local steps where the theorem is checked",
-    "theorem_rounds": "rounds where the theorem is checked",
-}
-"""What these parameters mean, where a notebook says only their letter."""
-
-
 def check(parameters: Mapping, **rules: Rule) -> None:
     """Raise ValueError for the first parameter that breaks its rule, or that of ``USUAL``.
 

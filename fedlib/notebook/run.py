@@ -20,7 +20,7 @@ from ..trainings.files import abouts
 from ..trainings.profiles import FIGURES, NOTEBOOKS, committed, defaults_of, named, profile_parameters
 from . import claims, models, pages
 from .rules import check
-from .verdicts import Judged, Measured, PaperNumber, judge, measured, ours, paper_numbers, printed_of, rows_of, table
+from .verdicts import Measured, PaperNumber, compare, judge, measured, ours, paper_numbers, rows_of, table
 
 
 def ran_since(started: float) -> dict:
@@ -110,7 +110,7 @@ class Run:
         return self.label.startswith("custom")
 
     def check(self, **rules) -> None:
-        """Refuse parameters that cannot mean anything, before any work: name -> a rule of ``settings``."""
+        """Refuse parameters that cannot mean anything, before any work: name -> a rule of ``rules``."""
         check(self.parameters, **rules)
 
     def figure(self, fig, name: str, alt: str) -> None:
@@ -154,24 +154,19 @@ class Run:
         """Keep key -> parameters [K, P] beside the result, see ``models``: those that an explorer shows, no others."""
         models.save(self.folder, kept)
 
-    def measure(self, id: str, values: Sequence[float], why: str = "", bound: float | None = None) -> None:
+    def measure(self, id: str, values: Sequence[float], why: str = "") -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there.
 
-        why: a word on it. bound: a value that was not seen came here at the latest; None: it never came. A custom run
-        may measure what the paper does not print.
+        why: a word on it. A custom run may measure what the paper does not print.
         """
         if not self.custom:
             paper_numbers()[id]  # a misspelt id fails here, in its own cell
-        self.measured[id] = measured(values, why, bound)
-
-    def rows(self) -> list[Judged]:
-        """Those of the measured numbers that the paper prints, and the effects between them."""
-        return printed_of(self.measured)
+        self.measured[id] = measured(values, why)
 
     def table(self) -> None:
         """Show paper | ours | verdict, beside the committed result of the paper profile."""
         full = [] if self.label == "paper profile" else rows_of(committed(self.notebook))
-        header, *rows = table(self.rows(), "custom" if self.custom else self.profile, full)
+        header, *rows = table(compare(self.measured, paper_numbers()), "custom" if self.custom else self.profile, full)
         for id, m in self.measured.items():
             if id not in paper_numbers():
                 alone = judge(PaperNumber(id, np.nan, ""), m)

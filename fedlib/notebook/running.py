@@ -13,7 +13,9 @@ from ..trainings.profiles import cells_of
 
 
 class Line(anywidget.AnyWidget):
-    """The line: what runs and for how long, and a way back to the first page. What is done at once is not told.
+    """The line: what runs and for how long, and a way back to the first page. It has room of its own below the cells.
+
+    What is done at once is not told, nor is the end of a single cell, which its reader sees.
 
     now: cell, "5 Levels (cell 12 of 53)"; state: "runs", "done" or "failed".
     """
@@ -22,7 +24,8 @@ class Line(anywidget.AnyWidget):
     export default { render({ model, el }) {
         const line = document.createElement("div"), cell = document.createElement("span");
         const clock = document.createElement("span"), back = document.createElement("button");
-        let first = 0, last = 0, ended = 0, timer = 0;  // when cells began to run, this one did, the last one ended
+        let first = 0, last = 0, ended = 0;  // when cells began to run in a row, this one did, the last one ended
+        let cells = 0, timer = 0, pages = null;
         line.style.cssText = "position: absolute; bottom: 12px; left: 28px; z-index: 10; max-width: 90%; display: none;"
             + "padding: 6px 12px; border: 1px solid #0072B2; border-radius: 4px;"
             + "background: var(--jp-layout-color1, #fff);"
@@ -30,7 +33,7 @@ class Line(anywidget.AnyWidget):
         back.style.cssText = "margin-left: 12px; font: inherit";
         back.textContent = "Back to the first page";
         back.onclick = () => {
-            line.parentElement.querySelector(".jp-WindowedPanel-outer").scrollTop = 0;
+            pages.scrollTop = 0;
             if (model.get("now").state !== "runs") stop();
         };
         cell.setAttribute("role", "status");
@@ -40,24 +43,30 @@ class Line(anywidget.AnyWidget):
             const { cell: name, state } = model.get("now"), time = performance.now();
             const words = { runs: `Running: ${name}`, failed: `Stopped: ${name}`, done: "All cells are done" }[state];
             if (state === "done" && time - ended < 1000) return;  // the next cell begins
-            const long = (state === "runs" ? time : ended) - first > (state === "runs" ? 1000 : 5000);
-            line.style.display = long || state === "failed" ? "" : "none";
+            const several = cells > 1, runs = state === "runs";
+            const long = (runs ? time : ended) - first > (runs && several ? 1000 : 5000);
+            if (!runs && (!several || !(long || state === "failed") || time - ended > 30000)) return stop();
             if (cell.textContent !== words) cell.textContent = words;
-            clock.textContent = state === "runs" ? `, ${seconds(last, time)}` : `, ${seconds(first, ended)} in all`;
-            if (state !== "runs" && (!long || time - ended > 30000)) stop();
+            clock.textContent = runs ? `, ${seconds(last, time)}` : `, ${seconds(first, ended)} in all`;
+            show(long || !runs);
+        }
+        function show(shown) {
+            line.style.display = shown ? "" : "none";
+            if (pages) pages.style.height = shown ? `calc(100% - ${line.offsetHeight + 18}px)` : "";
         }
         function stop() {
             clearInterval(timer);
-            line.style.display = "none";
+            show(false);
             timer = first = 0;
         }
         function follow() {
             const time = performance.now();
-            line.remove();
-            el.closest(".jp-NotebookPanel")?.append(line);
+            const notebook = el.closest(".jp-NotebookPanel");
+            notebook?.append(line);
+            pages = notebook?.querySelector(".jp-WindowedPanel-outer");
             if (model.get("now").state === "runs") {
-                if (!first || time - ended > 1000) first = time;
-                last = time;
+                if (!first || time - ended > 1000) [first, cells] = [time, 0];
+                [last, cells] = [time, cells + 1];
                 timer ||= setInterval(tell, 500);
             } else ended = time;
         }

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import sub, truediv
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -85,10 +84,10 @@ class Judged(NamedTuple):
 
 
 @cache
-def paper_numbers(path: Path = ROOT / "data" / "paper_numbers.yaml") -> dict[str, PaperNumber]:
+def paper_numbers() -> dict[str, PaperNumber]:
     """Every printed number and every effect by id; an effect stands below its two numbers."""
     numbers: dict[str, PaperNumber] = {}
-    for id, fields in yaml.safe_load(path.read_text(encoding="utf-8"))["numbers"].items():
+    for id, fields in yaml.safe_load((ROOT / "data/paper_numbers.yaml").read_text(encoding="utf-8"))["numbers"].items():
         if "parts" in fields:
             fields = effect(fields["kind"], *(numbers[part] for part in fields["parts"])) | fields
         numbers[id] = PaperNumber(id, **fields)
@@ -145,29 +144,19 @@ def paired(kind: str, a: Measured, b: Measured) -> Measured:
 
 
 def compare(ours: Mapping[str, Measured], numbers: Mapping[str, PaperNumber]) -> list[Judged]:
-    """A row for every measured number, and for the effects between them.
-
-    Raises:
-        ValueError: a number is not printed.
-    """
-    if unknown := sorted(set(ours) - set(numbers)):
-        raise ValueError(f"no printed number has the id {unknown[0]!r}; add it to data/paper_numbers.yaml")
+    """A row for every measured number that is printed, and for the effects between them."""
+    ours = {id: values for id, values in ours.items() if id in numbers}
     effects = {
         paper.id: paired(paper.kind, *(ours[part] for part in paper.parts))
         for paper in numbers.values()
         if paper.parts and set(paper.parts) <= set(ours)
     }
-    return [judge(numbers[id], values) for id, values in (dict(ours) | effects).items()]
+    return [judge(numbers[id], values) for id, values in (ours | effects).items()]
 
 
 def rows_of(result: Mapping) -> list[Judged]:
     """The printed numbers that a result has, judged by today's rules."""
-    return printed_of({id: Measured(**kept) for id, kept in result.get("measured", {}).items()})
-
-
-def printed_of(ours: Mapping[str, Measured]) -> list[Judged]:
-    """Those of the measured numbers that the paper prints, and the effects between them."""
-    return compare({id: kept for id, kept in ours.items() if id in paper_numbers()}, paper_numbers())
+    return compare({id: Measured(**kept) for id, kept in result.get("measured", {}).items()}, paper_numbers())
 
 
 def counted(rows: Iterable[Judged]) -> list[Judged]:

@@ -1,6 +1,6 @@
-"""One notebook of a batch in a process of its own: apart from other runs, moved whole, gone with its parent.
+"""One notebook of a batch in a process of its own: apart from other runs, delivered whole, gone with its parent.
 
-``python -m fedlib.notebook.worker`` reads its job from standard input, which its parent keeps open as long as it lives.
+``python -m fedlib.notebook.worker JOB``; its parent keeps the standard input open as long as it lives.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def is_done(job: Job) -> bool:
 
 
 def execute(job: Job) -> None:
-    """Run a notebook in a folder of this process, and rename that to the job's target when it has succeeded.
+    """Run a notebook in a folder of this process, and move what it made into the job's target when it has succeeded.
 
     Raises:
         papermill.exceptions.PapermillExecutionError: a cell failed. ValueError: another run is at work, or no result.
@@ -72,7 +72,6 @@ def execute(job: Job) -> None:
     with alone(job.workshop):
         for orphan in job.workshop.glob("partial-*"):  # of a run that was killed or failed
             shutil.rmtree(orphan, ignore_errors=True)
-        settle(job)
         if job.target.exists() and not job.target.is_dir():
             raise NotADirectoryError(20, "a file is in the way", str(job.target))
         if is_done(job):  # by the run that was waited for
@@ -91,10 +90,7 @@ def execute(job: Job) -> None:
         read_result(partial / "result.json")
         os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
         keep_pictures(job.target, partial)
-        if job.target.exists():
-            os.replace(job.target, job.workshop / "before")
-        os.replace(partial, job.target)
-        settle(job)
+        deliver(partial, job.target)
         (job.workshop / "cells").unlink()
         for kept in job.workshop.glob("checkpoints-*"):
             shutil.rmtree(kept)
@@ -119,14 +115,18 @@ def beyond(picture: np.ndarray, other: np.ndarray) -> int:
     return max(np.max(other - maximum_filter(picture, near)), np.max(minimum_filter(picture, near) - other))
 
 
-def settle(job: Job) -> None:
-    """After a target was replaced, or a run was killed while it did that: stored trainings stay, the rest goes."""
-    before = job.workshop / "before"
-    if before.exists() and not job.target.exists():
-        os.replace(before, job.target)
-    if (before / "trainings").exists() and not (job.target / "trainings").exists():
-        os.replace(before / "trainings", job.target / "trainings")
-    shutil.rmtree(before, ignore_errors=True)
+def deliver(partial: Path, target: Path) -> None:
+    """Files of a run in the place of older ones; stored trainings, a folder in the target, stay where they are.
+
+    The result goes first and comes last: without it the next run begins anew, and nobody reads what a kill has mixed.
+    """
+    target.mkdir(exist_ok=True)
+    for old in sorted(target.iterdir(), key=lambda path: path.name != "result.json"):
+        if not old.is_dir():
+            old.unlink()
+    for new in sorted(partial.iterdir(), key=lambda path: path.name == "result.json"):
+        os.replace(new, target / new.name)
+    partial.rmdir()
 
 
 @contextmanager
@@ -175,14 +175,11 @@ def end_with_parent() -> None:
 
 
 def main() -> None:
-    """Read a job, run it, and say on standard output why it failed, if it did."""
+    """Run a job, and say on standard output why it failed, if it did."""
     answer = os.dup(1)
     os.dup2(2, 1)  # what the kernel prints goes to the log
-    asked = b""
-    while not asked.endswith(b"\n"):  # unbuffered: what comes later is for the watch
-        asked += os.read(0, 1)
     threading.Thread(target=end_with_parent, daemon=True).start()
-    notebook, parameters, target = json.loads(asked)
+    notebook, parameters, target = json.loads(sys.argv[1])
     job = Job(Path(notebook), parameters, Path(target), {})
     try:
         execute(job)

@@ -9,7 +9,6 @@ import traitlets
 from IPython.display import display
 
 from ..live import widgets
-from ..live.stage import below
 from ..notebook import style
 from . import citations
 from .app import PAGES, Piece
@@ -55,7 +54,7 @@ def page(pieces: list[Piece]) -> ipywidgets.VBox:
         gone, stage.children = stage.children, ()
         if gone:
             leave.pop()()
-            discard(*gone)
+            widgets.discard(*gone)
         piece = pieces[choice.index]
         words.value = f"<p>{piece.words}</p>"
         box, close = piece.make()
@@ -75,17 +74,9 @@ def address_of(piece: Piece) -> str:
     return "-".join(re.findall(r"[a-z]+", piece.title.lower()))
 
 
-def discard(box: ipywidgets.Widget) -> None:
-    """Close a box, what is in it, and their layouts and styles, which ipywidgets would keep."""
-    for widget in (box, *below(box)):
-        for part in (widget.layout, getattr(widget, "style", None), widget):
-            if isinstance(part, ipywidgets.Widget):
-                part.close()
-
-
 def enlarge(box: ipywidgets.Box) -> None:
     """Controls with room for large letters, side by side; pictures as wide as the page."""
-    for widget in (box, *below(box)):
+    for widget in widgets.within(box):
         layout = widget.layout  # changed, not replaced: ipywidgets would keep the old one
         if isinstance(widget, ipywidgets.GridBox):
             layout.max_width, layout.width = "100%", "100%"

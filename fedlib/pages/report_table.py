@@ -7,23 +7,18 @@ from html import escape
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..notebook.claims import all_claims, find
 from ..notebook.pages import png
-from ..notebook.report import extra_results, paper_results
+from ..notebook.report import facts
 from ..notebook.style import COLORS, panels
-from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, ours, remark, rows_of, summary, verdict_in_words
-from ..trainings.profiles import FIGURES
+from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, ours, remark, summary, verdict_in_words
 
 
 def html() -> str:
     """What `python -m fedlib report` says: the headline, the chart, numbers and claims."""
-    results = paper_results()
-    rows = [(result["notebook"], row) for result in results for row in rows_of(result)]
-    found = all_claims([*results, *extra_results(FIGURES)], True)
-    claims = [(find(id), said) for id, said in sorted(found.items())]
+    rows, claims, _ = facts()
     lines = [
-        [c.verdict(said["holds"]), c.id, c.text, "our target" if c.target else "the paper's", c.where, said["why"]]
-        for c, said in claims
+        [c.verdict(v["holds"]), c.id, c.text, "our target" if c.target else "the paper's", c.where, v["why"]]
+        for c, v in claims
     ]
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"

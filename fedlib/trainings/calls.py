@@ -142,11 +142,10 @@ class Call(NamedTuple):
             for stack in self.stacks([key for key in keys if key not in trained]):
                 if stack[0] in trained:
                     continue  # a model that all levels share came with another row
-                new, checkpoint = self.trained(stack, path, until, **train_args)
-                trained |= matching(new, settings)
-                old = read(path)
+                new, checkpoint = self.trained(stack, settings, path, until, **train_args)
+                made, old = matching(new, settings), read(path)
+                trained |= made
                 if anew:
-                    made = matching(new, settings)
                     old = [kept for kept in old if not {*kept.history.rows} <= {*made} or not alike(kept, settings)]
                 files.write(path, [*old, *new])
                 checkpoint.path.unlink(missing_ok=True)
@@ -159,11 +158,11 @@ class Call(NamedTuple):
         return [group for group in groups if group]
 
     def trained(
-        self, keys: Sequence[Key], path: Path, until: float, **train_args
+        self, keys: Sequence[Key], settings: Mapping[tuple, dict], path: Path, until: float, **train_args
     ) -> tuple[list[Stored], Checkpoint]:  # fmt: skip
         """Some rows, trained as one stack, a ``Stored`` for each setting; and the checkpoint that has all of it, until
-        they are written."""
-        settings = {labels: self.settings()[labels] for labels in dict.fromkeys(key[3:] for key in keys)}
+        they are written. settings: of all labels."""
+        settings = {labels: settings[labels] for labels in dict.fromkeys(key[3:] for key in keys)}
         digest = sha256(json.dumps([*settings.values(), keys]).encode()).hexdigest()[:16]
         checkpoint = going_on(Checkpoint(path.with_name(f".{path.stem}-{digest}.pt"), digest, until))
         clear_partials(checkpoint.path)
@@ -295,12 +294,12 @@ def steps(settings: Mapping) -> int:
     return settings["resolved"]["rounds"] * settings["resolved"]["local"][0]
 
 
-def call_of(settings: Mapping, levels: Sequence = (), seeds: Sequence[int] = ()) -> Call:
-    """The call whose rows have these settings, without axes: they are among its changes."""
+def call_of(settings: Mapping) -> Call:
+    """The call whose rows have these settings: no rows yet, and without axes, whose values are among its changes."""
     arguments, changes = restored(settings["arguments"]), restored(settings["changes"])
     if "local" in changes:
         changes["local"] = Local(*changes["local"])
-    return Call(restored(settings["experiment"]), arguments, levels, seeds, changes=changes)
+    return Call(restored(settings["experiment"]), arguments, (), (), changes=changes)
 
 
 def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:

@@ -2,7 +2,9 @@
 
 import os
 import platform
+import re
 import subprocess
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,8 +16,9 @@ from ..files import ROOT
 
 def environment() -> dict:
     """Versions and hardware of this process, and the backends that computed its trainings."""
-    names = [line.split(":")[1].strip() for line in _read("/proc/cpuinfo").splitlines() if "model name" in line]
-    cpu = names[0] if names else platform.processor()
+    cpu = platform.processor()
+    with suppress(OSError, IndexError):  # Linux says more there
+        cpu = re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))[0].strip()
     packages = ("fedlib", "torch", "jax", "numpy", "scipy", "POT", "matplotlib", "papermill")
     return {
         "versions": {"python": platform.python_version()} | {p: version(p) for p in packages},
@@ -28,13 +31,6 @@ def environment() -> dict:
         },
         "backends": sorted(RAN),
     }
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError:
-        return ""
 
 
 def commit() -> str:

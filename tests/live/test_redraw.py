@@ -67,4 +67,4 @@ def test_an_axis_is_drawn_once_while_its_limits_stay(monkeypatch):
 
 
 def test_the_picture_is_as_wide_as_the_page():
-    assert pixels(painter(2)(curves(1.0))).shape[1] == 1600
+    assert pixels(painter()(curves(1.0))).shape[1] == 1200

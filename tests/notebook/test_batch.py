@@ -143,19 +143,27 @@ def test_trainings_that_come_during_a_run_stay(project):
 
 
 @pytest.mark.fault("survived")
-@pytest.mark.parametrize("moved", [1, 2])
-def test_a_kill_between_two_renames_loses_nothing(project, moved):
-    """The old folder is moved away, then the new one moved there, then the trainings follow."""
-    write_light(project[0], "sound")
-    target = project[1] / "sound/quick"
-    before = project[1] / "sound/.work/quick/before"
-    (before / "trainings").mkdir(parents=True)
-    (before / "trainings/poisson.nc").write_text("years of work")
-    if moved == 2:
-        target.mkdir()
-        (target / "early.png").write_text("new")
-    assert command(project, "sound") == 0
-    assert (target / "trainings/poisson.nc").read_text() == "years of work" and not before.exists()
+def test_a_kill_while_files_are_moved_leaves_no_result_and_no_old_file(project, tmp_path, monkeypatch):
+    """Stored trainings are not touched; what was moved is replaced by the next run."""
+    write_light(project[0], "sound", last="run.figure('early')\nrun.finish(mean=0)")
+    assert command(project) == 0
+    target, partial = project[1] / "sound/quick", tmp_path / "partial"
+    (target / "trainings").mkdir()
+    (target / "trainings/poisson.nc").write_text("years of work")
+    (target / "gone.png").write_text("old")
+    partial.mkdir()
+    (partial / "late.png").write_text("new")
+    (partial / "result.json").write_text("{}")
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(worker.os, "replace", interrupted)
+        worker.deliver(partial, target)
+    assert [path.name for path in target.iterdir()] == ["trainings"]
+    assert command(project) == 0 and result(project)["metrics"] == {"mean": 0}
+    assert (target / "trainings/poisson.nc").read_text() == "years of work" and (target / "early.png").exists()
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("what", ["notebook", "profile", "training", "library"])

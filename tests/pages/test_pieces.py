@@ -36,7 +36,7 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
         choice.index = i
         (box,) = stage.children
         picture = box.children[-1]
-        for control in (c for c in live.below(box) if isinstance(c, widgets.Control)):
+        for control in (c for c in widgets.within(box) if isinstance(c, widgets.Control)):
             assert control.description and control.tooltip.endswith("."), f"no tooltip: {control.description}"
         assert PAGES[name][i].words in words.value
         assert picture.value.startswith(b"\x89PNG") and len(picture.alt) > 40

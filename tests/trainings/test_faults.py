@@ -29,9 +29,9 @@ from fedlib.trainings import as_json, calls, files, missing, store
 from fedlib.trainings.calls import Call, Computed, read
 from fedlib.trainings.files import SEAL
 from fedlib.trainings.profiles import FIGURES
-from fedlib.trainings.replay import replay
 
 from ..new_problem import oscillator
+from .replaying import replay
 
 EAGER = {"backend": "eager"}
 CALL = Call(oscillator, {}, [2], [0], changes={"rounds": 6, "local": Local(2)})

@@ -12,9 +12,9 @@ from fedlib.federated.experiment import Experiment, rule_changes
 from fedlib.federated.sweep import best, errors, sweep
 from fedlib.trainings import calls, store
 from fedlib.trainings.calls import Call, read
-from fedlib.trainings.replay import replay
 
 from ..new_problem import oscillator
+from .replaying import replay
 
 EAGER = {"backend": "eager"}
 STEPS = {1: {"local": Local(1), "rounds": 8}, 2: {"local": Local(2), "rounds": 4}}

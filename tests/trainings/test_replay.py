@@ -17,7 +17,8 @@ from fedlib.papers import STUDIES
 from fedlib.trainings import store
 from fedlib.trainings.calls import Computed, Tolerance, read
 from fedlib.trainings.files import abouts
-from fedlib.trainings.replay import deviations, replay
+
+from .replaying import deviations, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
 NEAR = 1e-4  # of each loss of the first rounds, in float32

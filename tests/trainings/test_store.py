@@ -29,10 +29,10 @@ from fedlib.trainings import calls, files, missing, store
 from fedlib.trainings.as_json import difference
 from fedlib.trainings.calls import Call, Computed, call_of, differs, read
 from fedlib.trainings.files import abouts
-from fedlib.trainings.replay import replay
 from fedlib.trainings.store import file_of, histories_of, made, stored, stored_sweep
 
 from ..new_problem import oscillator
+from .replaying import replay
 
 CHANGES = {"rounds": 4, "local": Local(2), "evaluations": 2}
 EAGER = {"backend": "eager"}
@@ -208,7 +208,7 @@ def test_a_call_is_written_down_and_comes_back():
     settings = made.settings()[()]
     assert settings["arguments"]["boundary"] == 400 and settings["resolved"]["local"][0] == 2
     assert settings["arguments"]["activation"] == "torch.nn.modules.activation.Tanh"
-    again = call_of(settings, [3], [0])
+    again = call_of(settings)._replace(levels=[3], seeds=[0])
     assert again.make is problem.allen_cahn and again.changes["local"] == Local(2)
     assert again.arguments["activation"] is nn.Tanh and not difference(settings, again.settings()[()])
     with pytest.raises(ValueError, match="cannot be written down"):
@@ -220,7 +220,7 @@ def test_no_stored_row_is_stale(file):
     """What the code makes of a stack's own arguments has the settings under which its rows are stored."""
     with files.reading(file) as tree:
         if not tree.children:
-            return  # computed; tests/notebook/test_replay.py reads those
+            return  # computed; tests/trainings/test_replay.py reads those
     for stack in read(file):
         labels = {"over": stack.settings["over"]} if "over" in stack.settings else {}
         assert not differs(stack, call_of(stack.settings).settings()[()] | labels)

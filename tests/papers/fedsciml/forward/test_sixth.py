@@ -15,8 +15,9 @@ from fedlib.notebook.claims import find
 from fedlib.papers.fedsciml.forward import claims, study
 from fedlib.trainings.calls import read
 from fedlib.trainings.profiles import NOTEBOOKS, defaults_of
-from fedlib.trainings.replay import replay
 from fedlib.trainings.store import histories_of
+
+from ....trainings.replaying import replay
 
 EPS = 0.1
 

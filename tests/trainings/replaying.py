@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray
 
-from ..federated.sweep import Row, sweep
-from .calls import Tolerance, call_of
-from .files import Stored
+from fedlib.federated.sweep import Row, sweep
+from fedlib.trainings.calls import Tolerance, call_of
+from fedlib.trainings.files import Stored
 
 
 def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) -> float:
@@ -15,7 +15,7 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) ->
 
     rows: some of its rows (kind, level, seed); all by default.
     """
-    call = call_of(stack.settings, stack.about["levels"], stack.about["seeds"])
+    call = call_of(stack.settings)._replace(levels=stack.about["levels"], seeds=stack.about["seeds"])
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
     stored = {Row(*key[:3]): key for key in stack.history.rows}  # one setting: the labels of all its rows are the same
     experiment = call.make(**call.arguments)._replace(distance=None)
