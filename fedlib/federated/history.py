@@ -57,13 +57,14 @@ class History:
         arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
         axes |= {f"metric {name}": ("round", "client", *"ijk"[: v.ndim - 2]) for name, v in self.metrics.items()}
         clients = [rows.stop - rows.start for rows in self.rows.values()]
+        described = {"title": self.title, "level": self.level}  # one attribute: HDF5 stores nine of them dearly
+        described |= {"distance": [*self.distance.items()], "diverged": [*self.diverged.items()]}
         return xarray.Dataset(
             {name: (axes[name], values) for name, values in arrays.items()} | {"clients": ("key", clients)},
             {"round": self.rounds, "loss_round": np.arange(1, len(self.losses) + 1)},
             {
                 "keys": json.dumps([*self.rows]), "parts": json.dumps([*self.parts]), "backend": self.backend,
-                "diverged": json.dumps([*self.diverged.items()]), "title": self.title, "level": self.level,
-                "distance": json.dumps([*self.distance.items()]),
+                "described": json.dumps(described),
             },
         )  # fmt: skip
 
@@ -71,7 +72,9 @@ class History:
     def from_dataset(cls, dataset: xarray.Dataset) -> "History":
         """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal. Files of before
         December 2026 know no title, and no distance."""
-        attrs = {"diverged": "[]", "title": "", "level": "level", "distance": "[]"} | dataset.attrs
+        attrs, described = dataset.attrs, json.loads(dataset.attrs.get("described", "{}"))
+        described["distance"] = dict(described.get("distance", ()))
+        described["diverged"] = {key_in(label): words for label, words in described.get("diverged", ())}
         keys = [key_in(label) for label in json.loads(attrs["keys"])]
         ends = np.cumsum([0, *dataset.clients.values]).tolist()
         losses = np.full((int(dataset.loss_round[-1]), ends[-1]), np.nan)
@@ -81,8 +84,7 @@ class History:
             torch.from_numpy(dataset.theta.values), torch.from_numpy(dataset.source.values),
             dataset["round"].values.tolist(),
             {name[7:]: values.values for name, values in dataset.data_vars.items() if name.startswith("metric ")},
-            attrs["backend"], {key_in(label): words for label, words in json.loads(attrs["diverged"])}, attrs["title"],
-            attrs["level"], dict(json.loads(attrs["distance"])),
+            attrs["backend"], **described,
         )  # fmt: skip
 
     def models(self, *key) -> Tensor:
