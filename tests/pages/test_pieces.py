@@ -47,7 +47,7 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
         gc.collect()
         assert counts.setdefault(i, len(_instances)) == len(_instances), "widgets of a piece that was left are there"
     assert threading.active_count() == threads
-    page.discard(stage.children[0])
+    widgets.discard(stage.children[0])
 
 
 def test_a_training_that_plays_ends_when_its_piece_is_left():

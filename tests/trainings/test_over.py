@@ -64,7 +64,7 @@ def test_each_stack_is_kept_when_it_ends_and_an_interrupted_one_goes_on(path, mo
     ends = iter([np.inf, 0.0])
     trained = Call.trained
     monkeypatch.setattr(
-        Call, "trained", lambda self, keys, path, until, **a: trained(self, keys, path, next(ends), **a)
+        Call, "trained", lambda self, keys, p, path, until, **a: trained(self, keys, p, path, next(ends), **a)
     )
     with pytest.raises(OutOfTime, match="the same command goes on from there"):
         steps.fill(path, **EAGER)
