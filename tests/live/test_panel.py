@@ -78,14 +78,7 @@ def test_every_parameter_of_every_notebook_goes_through_its_control(path):
         assert override(said[-1]) == (name, value) or hint == "str"
 
 
-TODO = pytest.mark.xfail(reason="the comments of these two are still to be written", strict=True)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, marks=TODO) if p.stem[:2] in ("04", "05") else p for p in sorted(NOTEBOOKS.glob("*.ipynb"))],
-    ids=lambda p: p.stem,
-)
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
 def test_every_parameter_of_every_notebook_has_a_help(path):
     """Of two words at least, and none of ruff's."""
     assert not [name for name, words in helps_of(path).items() if len(words.split()) < 2 or "fmt:" in words]
