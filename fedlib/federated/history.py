@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -70,11 +70,10 @@ class History:
 
     @classmethod
     def from_dataset(cls, dataset: xarray.Dataset) -> "History":
-        """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal. Files of before
-        December 2026 know no title, and no distance."""
-        attrs, described = dataset.attrs, json.loads(dataset.attrs.get("described", "{}"))
-        described["distance"] = dict(described.get("distance", ()))
-        described["diverged"] = {key_in(label): words for label, words in described.get("diverged", ())}
+        """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal."""
+        attrs, described = dataset.attrs, json.loads(dataset.attrs["described"])
+        described["distance"] = dict(described["distance"])
+        described["diverged"] = {key_in(label): words for label, words in described["diverged"]}
         keys = [key_in(label) for label in json.loads(attrs["keys"])]
         ends = np.cumsum([0, *dataset.clients.values]).tolist()
         losses = np.full((int(dataset.loss_round[-1]), ends[-1]), np.nan)
@@ -123,14 +122,6 @@ class History:
     def last(self, name: str, /, **chosen) -> xarray.DataArray:
         """``metric`` after the last round."""
         return self.metric(name, **chosen).isel(round=-1, drop=True)
-
-
-def shared(history: History, keys: Mapping[Hashable, Sequence[Hashable]]) -> History:
-    """The history where the model of a key stands under each of ``keys[key]``: one model, several rows."""
-    if all([*names] == [key] for key, names in keys.items()):
-        return history
-    rows = {name: history.rows[key] for key, names in keys.items() for name in names}
-    return gathered([replace(history, rows=rows)], [*rows])
 
 
 def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from math import isnan, prod
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,8 @@ MOVED: dict[str, str] = {
 """Old name of a function or class -> what it is called now: rows that were stored before it moved are found."""
 
 
-def made(function: str, **arguments) -> dict:
-    """What ``plain`` makes of an optimiser or a server."""
-    return {"function": f"fedlib.federated.{function}", "arguments": arguments}
-
-
-ADAM = made("optimizers.adam", beta1=0.9, beta2=0.999, eps=1e-8)
-AT_FIRST = {"optimizer": ADAM, "server": None, "init": "fedlib.models.networks.glorot_uniform", "common_init": True}
-"""What no row said at first, and what it was then."""
-
-AT_FIRST_OF = {
-    "by_descent": {"optimizer": made("optimizers.sgd", momentum=0.0)},
-}
-"""The same of an experiment that had others."""
+AT_FIRST: dict[str, Any] = {}
+"""Setting among "resolved" -> its value in rows that were stored before it was written down."""
 
 
 def plain(value: Any) -> Any:
@@ -99,23 +88,10 @@ def difference(one: Mapping, other: Mapping, where: str = "") -> str:
     return ""
 
 
-def completed(settings: Mapping, wanted: Mapping, P: int) -> Mapping:
-    """A row's settings beside those that are wanted: under today's names, and what it lacks as it was at first.
-
-    P: parameters of the stored models, for a row that does not say their shapes; 0 where it has no models.
-    """
+def completed(settings: Mapping) -> Mapping:
+    """A row's settings under today's names, and what it does not say as it was when the row was stored."""
     settings = renamed(settings)
-    if "resolved" not in settings:
-        return settings
-    changes = settings["changes"]
-    resolved = AT_FIRST | AT_FIRST_OF.get(settings["experiment"].rpartition(".")[2], {})
-    resolved |= {name: changes[name] for name in resolved if name in changes}
-    resolved |= settings["resolved"]
-    if "parameters" not in resolved:
-        shapes = wanted["resolved"]["parameters"]
-        fits = P in (0, sum(map(prod, shapes.values())))
-        resolved["parameters"] = shapes if fits else f"{P} numbers"
-    return {**settings, "resolved": resolved}
+    return settings | {"resolved": AT_FIRST | settings["resolved"]} if "resolved" in settings else settings
 
 
 def renamed(value: Any) -> Any:

@@ -21,11 +21,10 @@ import xarray
 
 from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
-from ..federated.experiment import KINDS, NONE, Experiment, data_of
-from ..federated.federation import same_tensors
-from ..federated.history import History, gathered, shared
+from ..federated.experiment import KINDS, NONE, Experiment
+from ..federated.history import History, gathered
 from ..federated.optimizers import adam
-from ..federated.sweep import Key, both_sets, combinations, described, names_of, split, stacks, sweep
+from ..federated.sweep import Key, combinations, names_of, split, stacks, sweep
 from ..files import clear_partials
 from . import files
 from .as_json import completed, difference, plain, renamed, restored
@@ -118,10 +117,6 @@ class Call(NamedTuple):
         if not wanted:
             return Reading(None, keys, len(keys), why_not(stored, settings))
         history = gathered([*{id(trained[key]): trained[key] for key in wanted}.values()], wanted)
-        if not history.title:  # stored before December 2026
-            experiment = self.experiment()
-            data = {level: data_of(experiment, level, wanted[0][2]) for level in history.labels("level")}
-            history = described(history, experiment, data)
         absent = [key for key in keys if key not in trained]
         return Reading(history, absent, len(keys), why_not(stored, settings) if absent else "")
 
@@ -328,36 +323,12 @@ def read(path: Path) -> list[Stored]:
 @lru_cache(16)
 def stacks_of(path: Path, changed: int) -> tuple[Stored, ...]:
     """The stacks of a file that was last changed then: a notebook asks for each name in it, and later again."""
-    return tuple(stack._replace(history=at_levels(stack)) for stack in files.read(path))
-
-
-def at_levels(stack: Stored) -> History:
-    """Its history, where a centralised model that all levels share stands at each of them.
-
-    In files of before November 2026 it has no level, and its errors are on the first level's test set: it stands at
-    those levels that have the same.
-    """
-    if all(level is not None for _, level, *_ in stack.history.rows):
-        return stack.history
-    levels, keys = stack.about["levels"], {}
-    for key in stack.history.rows:
-        kind, level, seed = key
-        keys[key] = [key]
-        if level is None:
-            try:
-                experiment = call_of(stack.settings).experiment()
-                first, *others = same_tensors([both_sets(data_of(experiment, n, seed)) for n in levels])
-            except (ImportError, AttributeError, TypeError, ValueError):
-                continue  # the experiment, or a level, is no longer what it was: nobody asks for its rows
-            same = [levels[0], *(n for n, label in zip(levels[1:], others, strict=True) if label == first)]
-            keys[key] = [(kind, n, seed) for n in same]
-    return shared(stack.history, keys)
+    return tuple(files.read(path))
 
 
 def differs(stack: Stored, settings: Mapping) -> str:
     """The first setting in which a stored stack is another one, with both values; empty where it is the same."""
-    P = 0 if "converted" in stack.about else stack.history.distinct.shape[1]  # what was converted has no models
-    return difference(settings, completed(stack.settings, settings, P))
+    return difference(settings, completed(stack.settings))
 
 
 def alike(stack: Stored, settings: Mapping[tuple, Mapping]) -> bool:

@@ -335,21 +335,17 @@ def test_an_optimiser_comes_back_by_its_function_and_numbers(made):
 )  # fmt: skip
 @pytest.mark.parametrize("old", [False, True])
 def test_numbers_of_other_settings_are_never_served(whole, path, changed, old, monkeypatch):
-    """old: the file is one of before optimisers, servers, starts and shapes were written down."""
-    stacks = [as_at_first(stack) if old else stack for stack in read(whole)]
-    files.write(path, stacks)
+    """old: the file is one of before a setting was written down, of which it is known what it was then."""
+    (stack,) = read(whole)
+    late = ("optimizer", "server", "init", "common_init", "parameters") if old else ()
+    resolved = dict(stack.settings["resolved"])
+    monkeypatch.setattr(as_json, "AT_FIRST", {name: resolved.pop(name) for name in late})
+    files.write(path, [stack._replace(settings=stack.settings | {"resolved": resolved})])
     assert not CALL.read(path).absent, "what is right stays"
     right = Call.experiment
     monkeypatch.setattr(Call, "experiment", lambda self: right(self)._replace(**changed))
     assert len(CALL.read(path).absent) == 3
     assert f"resolved.{'parameters' if 'net' in changed else next(iter(changed))}" in CALL.read(path).why
-
-
-def as_at_first(stack):
-    """A stored stack without what was not written down at first."""
-    late = ("optimizer", "server", "init", "common_init", "parameters")
-    resolved = {name: value for name, value in stack.settings["resolved"].items() if name not in late}
-    return stack._replace(settings=stack.settings | {"resolved": resolved})
 
 
 def test_rows_of_a_function_that_has_moved_are_found_and_made_again(whole, path, monkeypatch):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -99,51 +98,6 @@ def test_what_is_there_is_read_and_what_is_not_is_trained_and_added(path):
     alone = sweep(oscillator(), [2, 6], [0, 1], **CHANGES, **EAGER)
     np.testing.assert_allclose(errors(history), errors(alone), rtol=1e-3)  # other stacks, float32
     assert whole_levels(history) == [2, 6]
-
-
-def scaled(larger: int = 0) -> Experiment:
-    """The oscillator, whose truth at level ``larger`` is twice as large."""
-    made = oscillator()
-
-    def data(level, seed):
-        plain = made.data(level, seed)
-        return plain._replace(test=plain.test | {"u": plain.test["u"] * (1 + (level == larger))})
-
-    return made._replace(data=data)
-
-
-def without_level(path) -> None:
-    """A file as it was before November 2026: the centralised model of all levels has no level, and one test."""
-    (stack,) = read(path)
-    history = stack.history
-    rows = {key: key for key in history.rows if key[0] != "centralised"}
-    rows |= {("centralised", None, seed): ("centralised", 2, seed) for _, _, seed in history.rows}
-    old = gathered([replace(history, rows={new: history.rows[key] for new, key in rows.items()})], [*rows])
-    files.write(path, [stack._replace(history=old)])
-
-
-def test_a_model_without_a_level_serves_those_levels_that_test_it_alike(path, monkeypatch):
-    for larger, missing_rows in ((0, []), (6, [Row("centralised", 6, 0), Row("centralised", 6, 1)])):
-        path.unlink(missing_ok=True)
-        asked = Call(scaled, {"larger": larger}, [2, 6, 10], [0, 1], changes=CHANGES)
-        asked.fill(path, **EAGER)
-        whole = errors(asked.read(path).result)
-        without_level(path)
-        history, absent, _, _ = asked.read(path)
-        assert absent == missing_rows
-        back, served = errors(history), [2, 10] if larger else [2, 6, 10]
-        np.testing.assert_array_equal(*(e.sel(kind="centralised", level=served) for e in (back, whole)))
-        assert whole_levels(history) == served and replay(read(path)[0]) < 1e-4
-        with monkeypatch.context() as gone:
-            gone.delattr(sys.modules[__name__], "scaled")
-            calls.stacks_of.cache_clear()
-            assert ("centralised", None, 0) in read(path)[0].history.rows, (
-                "of what is gone: read, and asked for by nobody"
-            )
-        calls.stacks_of.cache_clear()
-        if larger:
-            asked.fill(path, **EAGER)
-            np.testing.assert_allclose(errors(asked.read(path).result), whole, rtol=1e-3)
 
 
 def test_rows_apart_are_stacks_of_their_own(path):
