@@ -48,7 +48,9 @@ def first_federation(case: dict) -> dict:
     """The case with one federation, and without errors: XLA takes as long as the shapes are many."""
     federations = case["federations"]
     first = federations[:1] if isinstance(federations, list) else dict([*federations.items()][:1])
-    return {name: value for name, value in case.items() if name not in ("evaluate", "test")} | {"federations": first}
+    return {name: value for name, value in case.items() if name not in ("evaluate", "test", "twins")} | {
+        "federations": first
+    }
 
 
 def standing_still(case: dict) -> torch.Tensor:
