@@ -68,7 +68,7 @@ def error_against_level(
             seeds_and_median(ax, last.level, last.sel(kind=kind).values, kind, **style_of(kind))
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
-        against_level(ax, last.level.values, last.distance.values, last.attrs["level"])
+        against_level(ax, last)
         level, words, below = mark.get(name, (None, "", 0))
         if level in last.level.values:
             point = level, last.sel(kind="federated", level=level).median().item()
@@ -88,17 +88,22 @@ def style_of(kind: str) -> dict:
     return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
 
 
-def against_level(ax: Axes, levels: Sequence[int], distances: Sequence[float], name: str) -> None:
-    """A logarithmic axis with a tick at every level, called ``name``, and above it the clients' distance at each."""
-    above = ax.twiny()
-    for axes, labels in ((ax, list(map(str, levels))), (above, [f"{distance:.2g}" for distance in distances])):
+def against_level(ax: Axes, values: xarray.DataArray) -> None:
+    """A logarithmic axis with a tick at every level of values [..., level], called attrs["level"], and above it the
+    clients' distance at each, where it is known."""
+    levels = values.level.values
+    labels = {ax: list(map(str, levels))}
+    if "distance" in values.coords:
+        above = ax.twiny()
+        labels[above] = [f"{distance:.2g}" for distance in values.distance.values]
+        above.tick_params(length=2, pad=1)
+        above.set_xlabel("$W_1$", fontsize=8)
+    for axes, words in labels.items():
         axes.set_xscale("log")
         axes.set_xlim(min(levels) / 1.15, max(levels) * 1.15)
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xticks(levels, thinned(levels, labels, axes.get_xlim()), fontsize=7)
-    above.tick_params(length=2, pad=1)
-    above.set_xlabel("$W_1$", fontsize=8)
-    ax.set_xlabel(name)
+        axes.set_xticks(levels, thinned(levels, words, axes.get_xlim()), fontsize=7)
+    ax.set_xlabel(values.attrs["level"])
 
 
 def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float, float], letter: float = 0.024):
@@ -179,7 +184,7 @@ def divergence_against_level(
             seeds_and_median(ax, values.level, layer.values, f"matrix {layer.matrix.item()}", **style)
         ax.set(ylabel="relative divergence", title=values.name)
         log_axis(ax.yaxis)
-        against_level(ax, values.level.values, values.distance.values, values.attrs["level"])
+        against_level(ax, values)
     legend_above(fig, axes[deepest], 4)
     return fig
 

@@ -11,7 +11,7 @@ import torch
 from fedlib import play, train
 from fedlib.streams import stream
 
-OF_THE_RUN = ("rounds", "evaluate_every", "progress", "checkpoint", "device", "dtype", "backend", "state", "also")
+OF_THE_RUN = ("rounds", "evaluate_every", "progress", "checkpoint", "device", "dtype", "backend", "state", "twins")
 """Arguments of ``train`` and ``play`` that say how, not what; the runner has its own; and further keys of a model."""
 
 
