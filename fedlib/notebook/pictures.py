@@ -334,11 +334,13 @@ def solution(solutions: Solved, level) -> Figure:
     return (curves if len(letters) == 1 else maps)(solutions, level, title)
 
 
-def alone_and_together(solutions: Solved, level, client: str = "client", what: str = "the curve") -> Figure:
-    """What each client finds alone, and what all find together, over the pieces that they own on a line."""
+def alone_and_together(
+    solutions: Solved, level, title: str, client: str = "client", what: str = "the curve"
+) -> Figure:  # fmt: skip
+    """What each client finds alone, and what all find together, over what they own on a line, shaded."""
     fig, ((ax,),) = panels(1, 1, size=(6.2, 3.0))
-    experiment, x, truth, models = solutions.experiment, solutions.x[:, 0], solutions.truth, solutions.models[level]
-    data = data_of(experiment, level)
+    x, truth, models = solutions.x[:, 0], solutions.truth, solutions.models[level]
+    data = data_of(solutions.experiment, level)
     shade(ax, data.pool["x"][:, 0].numpy(), private(data.owners))
     ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label=what)
     alone = [label for label in models if label.startswith("isolated")]
@@ -349,7 +351,7 @@ def alone_and_together(solutions: Solved, level, client: str = "client", what: s
     ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
     low, high = truth.min(), truth.max()
     ax.set(xlabel="x", ylabel="u(x)", xlim=(x[0], x[-1]), ylim=(low - 0.6 * (high - low), high + 0.6 * (high - low)))
-    ax.set_title(f"{level_in_words(experiment.level, level)}, in shades of their owners")
+    ax.set_title(title)
     fig.legend(loc="outside right center")
     return fig
 

@@ -190,9 +190,9 @@ def test_panels_of_variants_are_called_as_their_levels_are():
     assert [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_marker() == "|"] == [1.5, 3]
 
 
-def test_alone_and_together_in_the_words_of_the_experiment():
-    fig = alone_and_together(untrained("poisson"), 8, "laboratory")
-    assert fig.axes[0].get_title() == "8 subdomains, in shades of their owners"
+def test_alone_and_together_in_the_words_of_its_lesson():
+    fig = alone_and_together(untrained("poisson"), 8, "8 pieces", "laboratory")
+    assert fig.axes[0].get_title() == "8 pieces"
     labels = [text.get_text() for text in fig.legends[0].texts]
     assert any(text.startswith("laboratory 2 alone: off by") for text in labels)
 

@@ -15,7 +15,8 @@ from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
 
 def solution_figure(solutions: Solved, level: int) -> Figure:
     """What each laboratory finds alone, and what both find together, over the pieces that they own."""
-    return alone_and_together(solutions, level, "laboratory", "the solution")
+    title = f"{level} pieces, owned in turn (shades)"
+    return alone_and_together(solutions, level, title, "laboratory", "the solution")
 
 
 def solution_slider(solutions: Solved) -> ipywidgets.GridBox:

@@ -21,7 +21,7 @@ from .study import CLIENTS as ALL_K
 
 def solution_figure(solutions: Solved, level: int) -> Figure:
     """What each client finds alone, and what both find together, over the pieces that they own."""
-    return alone_and_together(solutions, level)
+    return alone_and_together(solutions, level, f"{level} pieces, owned in turn (shades)")
 
 
 def solution_slider(solutions: Solved) -> ipywidgets.GridBox:
