@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated import experiment
+from fedlib.federated import sweep as sweeps
 from fedlib.federated.batches import Local
 from fedlib.federated.checkpoints import Checkpoint
 from fedlib.problems import drift
@@ -75,7 +75,7 @@ def test_a_rate_that_diverges_with_a_later_seed_is_out():
 
 
 def test_a_search_that_is_killed_goes_on_to_the_same_result(tmp_path, monkeypatch):
-    rounds, train, how = [], experiment.train, EXACT | {"E": 4, "searched": 2}
+    rounds, train, how = [], sweeps.train, EXACT | {"E": 4, "searched": 2}
 
     def killed(*args, **values):
         if len(rounds) == 2:
@@ -87,12 +87,12 @@ def test_a_search_that_is_killed_goes_on_to_the_same_result(tmp_path, monkeypatc
         return Checkpoint(tmp_path / f"{stack}.pt", stack)
 
     whole = search(*ON_LINE, "FedProx", [1e-3, 1e-2], **how)
-    monkeypatch.setattr(experiment, "train", killed)
+    monkeypatch.setattr(sweeps, "train", killed)
     with pytest.raises(KeyboardInterrupt):
         search(*ON_LINE, "FedProx", [1e-3, 1e-2], kept=kept, **how)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(before) == 2, "a file for each stack"
-    monkeypatch.setattr(experiment, "train", train)
+    monkeypatch.setattr(sweeps, "train", train)
     found = search(*ON_LINE, "FedProx", [1e-3, 1e-2], kept=kept, **how)
     np.testing.assert_array_equal(found.error(), whole.error())
     assert {at: list(e) for at, e in found.grid.items()} == {at: list(e) for at, e in whole.grid.items()}
