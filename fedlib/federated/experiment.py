@@ -186,15 +186,18 @@ def federation(
 ) -> Federation:
     """The clients that own these points, of a kind of KINDS. settings: of ``Federation``, instead of the experiment's.
 
-    Who is alone has no server, and nobody to wait for: server and fraction are those of federations only.
+    Who is alone has no server, talks to nobody, and has nobody to wait for: mixing, server and fraction are those of
+    federations only.
     """
     shared = {name: getattr(experiment, name) for name in ("lr", "decay", "common_init", "name")}
     settings = shared | {"seed": seed} | settings
-    if KINDS[kind] is None:
-        return centralised(owners, **{k: v for k, v in settings.items() if k not in ("server", "fraction", "mixing")})
     if kind == "federated":
-        settings = {"server": experiment.server, "fraction": experiment.fraction} | settings
-    return Federation(owners, **{"mixing": KINDS[kind]} | settings)
+        together = {"mixing": fedavg, "server": experiment.server, "fraction": experiment.fraction}
+        return Federation(owners, **together | settings)
+    settings = {name: value for name, value in settings.items() if name not in ("mixing", "server", "fraction")}
+    return (
+        centralised(owners, **settings) if KINDS[kind] is None else Federation(owners, mixing=KINDS[kind], **settings)
+    )
 
 
 def hint(name: str, names: Collection[str]) -> str:

@@ -136,7 +136,11 @@ def gathered(histories: Sequence[History], keys: Iterable[Hashable]) -> History:
     where = {key: history for history in histories for key in history.rows}
     wanted = [(where[key], where[key].rows[key]) for key in keys]
     several = {id(history): history for history, _ in wanted}.values()
-    for what, each in (("metrics", lambda h: [*h.metrics]), ("sizes of theta", lambda h: h.distinct.shape[1])):
+    for what, each in (
+        ("parts of keys", lambda h: [*h.parts]),
+        ("metrics", lambda h: [*h.metrics]),
+        ("sizes of theta", lambda h: h.distinct.shape[1]),
+    ):
         if any(each(history) != each(wanted[0][0]) for history in several):
             raise ValueError(f"trainings with {what} {[each(h) for h in several]}: expected the same of all")
     first = np.cumsum([0, *(len(history.distinct) for history in several)])

@@ -43,6 +43,9 @@ VARIED = ("lr", "decay", "fraction", "mixing", "server", "common_init")
 SHARED = ("rounds", "local", "optimizer", "reset_moments", "noise", "personal", "init")
 """What they do share: other values are other stacks."""
 
+RESERVED = ("client", "round", "distance", "matrix", "i", "j", "k")
+"""Axes and coordinates that arrays have beside a row's own: no axis of ``over`` is called so."""
+
 
 def sweep(
     experiment: Experiment,
@@ -77,38 +80,48 @@ def sweep(
     """
     fields, train_args = split(changes)
     experiment = experiment._replace(**fields)
-    check_arguments(experiment, levels, seeds, kinds, evaluations)
+    check_labels(levels, seeds, kinds)
+    check_counts(rounds=experiment.rounds, evaluations=evaluations)
     settings = combinations(over)
-    levels, seeds = ([*map(plain, labels)] for labels in (levels, seeds))
+    levels, seeds = ([*map(plain_label, labels)] for labels in (levels, seeds))
     data = {(level, seed): data_of(experiment, level, seed) for seed in seeds for level in levels}
     check_alike(experiment, data)
     pool, owners = one_pool(data)
     tests = {key: both_sets(one) for key, one in data.items()}
     models = by_model(product(seeds, levels, [kind for kind in KINDS if kind in kinds]), owners)
-    parts, histories = (*Row._fields, *names_of(over)), []
+    order = [(*row, *labels) for labels, model in product(settings, models) for row in model]
+    wanted = {*order} if rows is None else {*rows}
+    if not wanted or (unknown := wanted - {*order}):
+        raise ValueError(f"rows has {next(iter(unknown)) if wanted else 'nothing'}; expected some of {order[:3]}, ...")
+    planned = []
     for stack in stacks(settings):
-        trained = experiment._replace(**stack.shared)
-        federations, twins = {}, {}
+        shared, federations, twins = experiment._replace(**stack.shared), {}, {}
         for labels, model in product(stack.varied, models):
             keys = [(*row, *labels) for row in model]
-            if rows is None or {*keys} & {*rows}:
+            if {*keys} & wanted:
                 kind, level, seed = model[0]
                 name = f"{experiment.name}, {experiment.level} {level}"
                 federations[keys[0]] = federation(
-                    trained, owners[level, seed], kind, seed, name=name, **stack.varied[labels]
+                    shared, owners[level, seed], kind, seed, name=name, **stack.varied[labels]
                 )
                 twins |= dict.fromkeys(keys[1:], keys[0])
         if federations:
-            histories.append(
-                train(
-                    **train_arguments(trained), pool=pool, federations=federations, twins=twins, parts=parts,
-                    rounds=trained.rounds, init=trained.init, evaluate=with_validation(trained.evaluate),
-                    test=lambda key: tests[key[1], key[2]], evaluate_every=-(-trained.rounds // evaluations),
-                    may_all_diverge=may_all_diverge or len(settings) > 1, **train_args,
-                )
-            )  # fmt: skip
+            planned.append((shared, federations, twins))
+    if len(planned) > 1 and train_args.get("checkpoint") is not None:
+        raise ValueError(
+            f"over makes {len(planned)} stacks, and a checkpoint is of one; store them, see trainings.Call"
+        )
+    histories = [
+        train(
+            **train_arguments(shared), pool=pool, federations=federations, twins=twins,
+            parts=(*Row._fields, *names_of(over)), rounds=shared.rounds, init=shared.init,
+            evaluate=with_validation(shared.evaluate), test=lambda key: tests[key[1], key[2]],
+            evaluate_every=-(-shared.rounds // evaluations), may_all_diverge=may_all_diverge or len(planned) > 1,
+            **train_args,
+        )
+        for shared, federations, twins in planned
+    ]  # fmt: skip
     trained = {key for history in histories for key in history.rows}
-    order = [(*row, *labels) for labels, model in product(settings, models) for row in model]
     history = gathered(histories, [key for key in order if key in trained])
     if len(history.diverged) == len(history.rows) and not may_all_diverge:
         raise FloatingPointError(next(iter(history.diverged.values())))
@@ -118,7 +131,7 @@ def sweep(
 def described(history: History, experiment: Experiment, data: Mapping[Hashable, Data]) -> History:
     """The history with what pictures need: the experiment's title, what a level is called, and the clients' distance at
     each level; data: of each level, for one seed."""
-    distance = {level: experiment.distance(one) for level, one in data.items()} if experiment.distance else {}
+    distance = {level: float(experiment.distance(one)) for level, one in data.items()} if experiment.distance else {}
     return replace(history, title=experiment.name, level=experiment.level, distance=distance)
 
 
@@ -136,7 +149,9 @@ def combinations(over: Mapping[str | tuple[str, ...], Sequence | Mapping]) -> di
     Raises:
         ValueError: an axis or a label that cannot mean anything, or one setting on two axes.
     """
-    settings = {}
+    names, settings = names_of(over), {}
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ValueError(f"over has an axis {twice[0]!r} twice; expected each once")
     for points in product(*(axis_of(name, values) for name, values in over.items())):
         changes: dict = {}
         for _, some in points:
@@ -150,8 +165,8 @@ def combinations(over: Mapping[str | tuple[str, ...], Sequence | Mapping]) -> di
 def axis_of(name: str | tuple[str, ...], values: Sequence | Mapping) -> list[tuple[tuple, dict]]:
     """(labels, changes) of every point of an axis."""
     names = name if isinstance(name, tuple) else (name,)
-    if taken := {*names} & {*Row._fields, "client", "round"}:
-        raise ValueError(f"over has an axis {taken.pop()!r}, which every sweep has already; rename yours")
+    if taken := sorted({*names} & {*Row._fields, *RESERVED}):
+        raise ValueError(f"over has an axis {taken[0]!r}, which every sweep has already; rename yours")
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not len(values):
         raise ValueError(f"over has {name} = {values!r}; expected a list of values, or {{label: value}}")
     is_setting = name in (*VARIED, *SHARED)
@@ -163,7 +178,10 @@ def axis_of(name: str | tuple[str, ...], values: Sequence | Mapping) -> list[tup
         )
     items = values.items() if isinstance(values, Mapping) else ((value, value) for value in values)
     points = [
-        (label if isinstance(name, tuple) else (plain(label),), {name: value} if is_setting else value)
+        (
+            tuple(map(plain_label, label if isinstance(name, tuple) else (label,))),
+            {name: value} if is_setting else value,
+        )
         for label, value in items
     ]
     for labels, changes in points:
@@ -178,7 +196,7 @@ def axis_of(name: str | tuple[str, ...], values: Sequence | Mapping) -> list[tup
     return points
 
 
-def plain(label):
+def plain_label(label):
     """A label of numpy's as one of Python's, which can be stored."""
     return label.item() if isinstance(label, np.generic) else label
 
@@ -228,7 +246,8 @@ def grid(experiment: Experiment, over: Mapping, level, seeds: Sequence[int], **c
 
 
 def best(history: History, metric: str | None = None, largest: bool = False) -> dict[str, Hashable]:
-    """The settings of a ``grid`` with the smallest mean of a metric after the last round, name -> label.
+    """The settings with the smallest mean of a metric after the last round, over levels and seeds, name -> label; of
+    several kinds for the federated one.
 
     metric: the only one of the validation set by default. largest: the largest mean, for an accuracy. A setting that
     diverges for one seed is not chosen.
@@ -248,6 +267,8 @@ def best(history: History, metric: str | None = None, largest: bool = False) -> 
             + ("" if validation else ": choosing needs Data(..., validation=...), which is no test set")
         )
     error = errors(history, metric).isel(round=-1, drop=True)
+    if "federated" in error.kind.values:
+        error = error.sel(kind="federated", drop=True)
     error = error.mean([axis for axis in error.dims if axis not in names], skipna=False)
     if error.isnull().all():
         raise ValueError(f"{metric!r} is NaN for all settings; lower lr")
@@ -290,14 +311,30 @@ def best_of(values: xarray.DataArray) -> xarray.DataArray:
     return values.isel(client=mean.fillna(np.inf).argmin("client")).drop_vars("client")
 
 
-def divergences(history: History, net: nn.Module, levels: Sequence | None = None) -> xarray.DataArray:
+def divergences(
+    history: History, net: nn.Module, levels: Sequence | None = None, labels: Sequence = ()
+) -> xarray.DataArray:  # fmt: skip
     """Relative divergence of the federated weights from the centralised ones [seed, level, matrix]; with names and
-    distances as of ``errors``. levels: all that have all kinds and seeds by default."""
+    distances as of ``errors``.
+
+    levels: all that have all kinds and seeds by default. labels: one for each axis of ``over``.
+
+    Raises:
+        ValueError: a label is missing, or the clients of a federation have no one model.
+    """
     levels, seeds = whole_levels(history) if levels is None else list(levels), history.labels("seed")
+    if axes := history.parts[3 + len(labels) :]:
+        raise ValueError(f"the history has axes {', '.join(axes)}; expected a label for each, labels=(...)")
+
+    def model(kind: str, level, seed: int) -> dict[str, Tensor]:
+        theta = models_of(history, kind, level, seed, *labels)
+        if len(theta) > 1:
+            raise ValueError(f"{kind}, level {level}: the clients have models of their own; expected one that all hold")
+        return as_dict(net, theta[0])
 
     def by_matrix(level, seed) -> list[float]:
-        pair = (as_dict(net, models_of(history, kind, level, seed)[0]) for kind in ("federated", "centralised"))
-        return [float(value) for value in weight_divergence(*pair).values()]
+        divergence = weight_divergence(*(model(kind, level, seed) for kind in ("federated", "centralised")))
+        return [float(value) for value in divergence.values()]
 
     values = np.array([[by_matrix(level, seed) for level in levels] for seed in seeds])
     coords = {"seed": seeds, "level": levels, "matrix": 1 + np.arange(values.shape[-1])}
@@ -317,7 +354,7 @@ def whole_levels(history: History) -> list:
     others = {(key[0], *key[2:]) for key in history.rows}
     return [
         level
-        for level in sorted(history.labels("level"))
+        for level in sorted(history.labels("level"), key=lambda level: (isinstance(level, str), level))
         if all((kind, level, *rest) in history.rows for kind, *rest in others)
     ]
 
@@ -342,8 +379,8 @@ def split(changes: Mapping) -> tuple[dict, dict]:
     return fields, {name: value for name, value in changes.items() if name not in fields}
 
 
-def check_arguments(experiment: Experiment, levels, seeds, kinds, evaluations) -> None:
-    """ValueError where arguments of a sweep cannot mean anything; what was given, and what was expected."""
+def check_labels(levels, seeds, kinds) -> None:
+    """ValueError where these of a sweep cannot mean anything; what was given, and what was expected."""
     for name, values, example in (
         ("levels", levels, "[2, 4]"),
         ("seeds", seeds, "range(3)"),
@@ -359,7 +396,6 @@ def check_arguments(experiment: Experiment, levels, seeds, kinds, evaluations) -
         raise ValueError(f"seeds has {bad[0]!r}; expected whole numbers >= 0")
     if bad := [kind for kind in kinds if kind not in KINDS]:
         raise ValueError(f"kinds has {bad[0]!r}; expected some of {', '.join(KINDS)}{hint(bad[0], KINDS)}")
-    check_counts(rounds=experiment.rounds, evaluations=evaluations)
 
 
 def check_alike(experiment: Experiment, data: Mapping[tuple, Data]) -> None:

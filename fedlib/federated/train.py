@@ -74,6 +74,8 @@ def train(
             Where only some do, their rows are NaN and named in a warning and in ``History.diverged``.
     """
     federations, twins = checked_keys(federations, parts), twins or {}
+    if unknown := [twin for twin, key in twins.items() if key not in federations or twin in federations]:
+        raise ValueError(f"twins has {unknown[0]!r} -> {twins[unknown[0]]!r}; expected a new key -> one of federations")
     every = federations | {twin: federations[key] for twin, key in twins.items()}
     test = tests_of(test, [*every])
     check_training(

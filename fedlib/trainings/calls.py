@@ -24,7 +24,7 @@ from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
 from ..federated.experiment import KINDS, NONE, Experiment
 from ..federated.history import History, gathered
 from ..federated.optimizers import adam
-from ..federated.sweep import Key, combinations, names_of, split, stacks, sweep
+from ..federated.sweep import Key, check_labels, combinations, names_of, split, stacks, sweep
 from ..files import clear_partials
 from . import files
 from .as_json import completed, difference, plain, renamed, restored
@@ -74,10 +74,10 @@ class Call(NamedTuple):
         """All rows that are wanted; a centralised model stands at each level, even where levels share it.
 
         Raises:
-            ValueError: a level or a seed could not be read again.
+            ValueError: a level, a seed or a kind that cannot mean anything, or stands twice.
         """
-        levels, seeds = map(written, (self.levels, self.seeds))
-        rows = product(combinations(self.over), seeds, levels, self.kinds)
+        check_labels(self.levels, self.seeds, self.kinds)
+        rows = product(combinations(self.over), map(plain_label, self.seeds), map(plain_label, self.levels), self.kinds)
         return [(kind, level, seed, *labels) for labels, seed, level, kind in rows]
 
     def settings(self) -> dict[tuple, dict]:
@@ -163,14 +163,14 @@ class Call(NamedTuple):
         clear_partials(checkpoint.path)
         try:
             history = sweep(
-                self.make(**self.arguments), written(self.levels), written(self.seeds), self.kinds, over=self.over,
+                self.make(**self.arguments), [*map(plain_label, self.levels)], [*map(plain_label, self.seeds)], self.kinds, over=self.over,
                 rows=keys, checkpoint=checkpoint, may_all_diverge=bool(self.over), **self.changes, **train_args,
             )  # fmt: skip
         except OutOfTime as error:
             raise OutOfTime(f"{path.stem}: {error}") from None
         took, stored = spent(checkpoint), []
         about = environment() | {"backend": history.backend, "commit": commit()}
-        about |= {"levels": written(self.levels), "seeds": written(self.seeds)}
+        about |= {"levels": [*map(plain_label, self.levels)], "seeds": [*map(plain_label, self.seeds)]}
         history = history if self.models is None else keeping(history, self.models)
         for labels, one in settings.items():
             rows = [key for key in history.rows if key[3:] == labels]
@@ -188,7 +188,7 @@ class Call(NamedTuple):
         for labels, wanted in settings.items():
             absent = sum(key[3:] == labels and key not in trained for key in self.keys())
             rates: dict[bool, list] = {True: [], False: []}
-            for stack in stored:
+            for stack in [stack for stack in stored if stack.settings["experiment"] == wanted["experiment"]]:
                 per_step = stack.about["cpu_seconds"] / len(stack.history.rows) / steps(stack.settings)
                 rates[not differs(stack, wanted)].append(per_step)
             if not (rate := rates[True] or rates[False]):
@@ -276,14 +276,6 @@ def arguments_of(make: Callable, arguments: Mapping) -> dict:
     return {name: plain(value) for name, value in bound.arguments.items()}
 
 
-def written(labels: Sequence) -> list:
-    """Levels or seeds as a file has them: numbers or texts, numpy's as plain ones; ValueError for any other."""
-    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    if wrong := [label for label in labels if not isinstance(label, (int, float, str)) or label != label]:
-        raise ValueError(f"a level or seed {wrong[0]!r} cannot be stored; expected a number or a text, such as '2 x 3'")
-    return labels
-
-
 def steps(settings: Mapping) -> int:
     """Local steps of a client in all."""
     return settings["resolved"]["rounds"] * settings["resolved"]["local"][0]
@@ -294,11 +286,15 @@ def call_of(settings: Mapping) -> Call:
     arguments, changes = restored(settings["arguments"]), restored(settings["changes"])
     if "local" in changes:
         changes["local"] = Local(*changes["local"])
+    if isinstance(changes.get("fraction"), list):
+        changes["fraction"] = tuple(changes["fraction"])
     return Call(restored(settings["experiment"]), arguments, (), (), changes=changes)
 
 
 def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:
     """The history with NaN for all models but those of some seeds, kind -> seeds: they take no room in a file."""
+    if unknown := sorted({*models} - {*KINDS}):
+        raise ValueError(f"models has {unknown[0]!r}; expected seeds of some of {', '.join(KINDS)}")
     source, D = history.source.clone(), len(history.distinct)
     for key, rows in history.rows.items():
         if key[2] not in models.get(key[0], ()):

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.federated import mixing
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import Data
+from fedlib.federated.checkpoints import Checkpoint, OutOfTime
+from fedlib.federated.experiment import KINDS, Data
 from fedlib.federated.history import History
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import index_rule
-from fedlib.federated.rules import fedprox
-from fedlib.federated.sweep import combinations, errors, models_of, stacks, sweep, whole_levels
+from fedlib.federated.rules import fedadam, fedprox
+from fedlib.federated.sweep import best, combinations, divergences, errors, models_of, stacks, sweep, whole_levels
 from fedlib.federated.train import train
 from tests.federated.test_experiment import EXACT, POOL, N, X, drawn, line
 
@@ -104,8 +106,6 @@ def test_one_model_of_all_levels_is_trained_once_and_tested_on_each_level_s_own_
 
 
 def test_models_that_stand_twice_go_on_from_a_checkpoint(tmp_path):
-    from fedlib.federated.checkpoints import Checkpoint, OutOfTime
-
     how = dict(rounds=4, evaluations=4, **EXACT)
     whole = sweep(line(), [1, 2, 3], [0], **how)
     stopped = Checkpoint(tmp_path / "a.pt", "a", until=0)
@@ -146,3 +146,73 @@ def test_who_is_alone_is_shown_by_mean_each_or_best():
         )
     with pytest.raises(ValueError, match=r"alone = 'bst'.* did you mean 'best'"):
         errors(history, alone="bst")
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"mixing": {"ring": mixing.ring, "mean": mixing.fedavg}},
+        {"server": {"mean": None, "FedAdam": fedadam(0.1)}},
+        {"fraction": [0.5, 1.0]},
+    ],
+    ids=lambda over: next(iter(over)),
+)
+def test_who_is_alone_stays_alone_whatever_varies(over):
+    alone = errors(sweep(line(), [2], [0], ["isolated", "centralised"], **EXACT))
+    (axis,) = over
+    both = errors(sweep(line(), [2], [0], over=over, **EXACT))
+    for label in both[axis].values:
+        for kind in ("isolated", "centralised"):
+            np.testing.assert_array_equal(both.sel({"kind": kind, axis: label}), alone.sel(kind=kind))
+
+
+def test_a_checkpoint_is_of_one_stack(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "c.pt", "k")
+    with pytest.raises(ValueError, match="over makes 2 stacks, and a checkpoint is of one"):
+        sweep(line(), [2], [0], over={"reset_moments": [False, True]}, checkpoint=checkpoint)
+    one = sweep(line(), [2], [0], over={"lr": [0.01, 0.02]}, checkpoint=checkpoint, **EXACT)
+    assert len(one.rows) == 6 and checkpoint.path.exists()
+
+
+def test_the_best_is_that_of_the_federation():
+    over = {"lr": [1e-3, 0.3], "common_init": [True]}
+    whole, federated = (sweep(line(), [2, 3], [0, 1], kinds, over=over) for kinds in (KINDS, ["federated"]))
+    assert best(whole) == best(federated)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [([], "rows has nothing; expected some of"), ([("federatd", 2, 0)], r"rows has \('federatd', 2, 0\)")],
+)
+def test_rows_that_there_are_not_are_refused(rows, message):
+    with pytest.raises(ValueError, match=message):
+        sweep(line(), [2], [0], rows=rows)
+    assert len(sweep(line(), [2, 3], [0], rows=(("isolated", n, 0) for n in (2, 3))).rows) == 2
+
+
+def test_axes_that_stand_twice_or_are_taken_are_refused():
+    for over, message in (
+        ({("a", "lr"): {("x", 1): {}}, "lr": [0.1]}, "over has an axis 'lr' twice"),
+        ({"distance": {1: {}}}, "over has an axis 'distance', which every sweep has already"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sweep(line(), [2], [0], over=over)
+
+
+def named_levels(level, seed) -> Data:
+    return line().data(2 if level == "few" else level, seed)
+
+
+def test_the_weights_of_a_setting_diverge_by_its_labels():
+    over = {("rule", "knob"): {("a", np.float32(0.5)): {}, ("b", 1): {"lr": 0.03}}}
+    history = sweep(line(data=named_levels, distance=lambda data: np.float32(0.5)), ["few", 3], [0], over=over, **EXACT)
+    net = line().net
+    assert whole_levels(history) == [3, "few"]
+    with pytest.raises(ValueError, match="the history has axes rule, knob; expected a label for each"):
+        divergences(history, net)
+    slow, fast = (divergences(history, net, labels=labels) for labels in (("a", 0.5), ("b", 1)))
+    assert slow.sizes == {"seed": 1, "level": 2, "matrix": 2} and not np.allclose(slow, fast)
+    assert History.from_dataset(history.to_dataset()).distance == {"few": 0.5, 3: 0.5}
+    personal = sweep(line(personal=["0.weight"]), [2], [0], **EXACT)
+    with pytest.raises(ValueError, match="the clients have models of their own"):
+        divergences(personal, net)

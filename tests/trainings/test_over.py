@@ -105,3 +105,25 @@ def test_rows_say_their_own_labels_and_no_others(path):
         assert stack.settings["resolved"]["lr"] == lr and stack.settings["resolved"]["local"][0] == E
     assert call({"lr": [1e-3], "E": STEPS}).core_seconds(path) == 0
     assert call({"lr": [1e-3, 2e-2], "E": STEPS}).core_seconds(path) > 0
+
+
+def test_what_a_call_cannot_mean_is_refused_before_it_is_read(path):
+    for wrong, message in (
+        (Call(oscillator, {}, [2, 2], [0]), "levels has 2 twice"),
+        (Call(oscillator, {}, [2], [0], ["federatd"]), "kinds has 'federatd'.* did you mean 'federated'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong.read(path)
+    typo = Call(oscillator, {}, [2], [0], ("federated",), changes={"rounds": 1}, models={"federatd": [0]})
+    with pytest.raises(ValueError, match="models has 'federatd'; expected seeds of some of federated"):
+        typo.fill(path, **EAGER)
+
+
+def test_a_price_is_that_of_the_same_experiment(path):
+    call({"lr": [1e-3]}).fill(path, **EAGER)
+    assert Call(explosive, {}, [2], [0], ("federated",)).core_seconds(path) is None
+
+
+def test_a_share_of_clients_that_varies_by_round_comes_back(path):
+    call({"fraction": {"half or all": (0.5, 1.0)}}).fill(path, **EAGER)
+    assert replay(read(path)[0]) < 1e-5
