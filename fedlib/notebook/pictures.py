@@ -5,8 +5,10 @@ each name.
 """
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
+from numbers import Real
 
 import numpy as np
 import xarray
@@ -59,19 +61,21 @@ def error_against_level(
 
     Lines are medians and every seed is a dot, for results may be bimodal. An array has the clients' "distance" as a
     coordinate along level, its title as its name, and in attrs["level"] what a level is called, see ``sweep.errors``.
+    Levels that are no positive numbers (texts, 0) stand at equal distances.
     mark: name -> (level, words, how many points they stand below the federated error there). size: of a panel.
     """
     fig, axes = panels_of(errors, size)
     for name, ax in axes.items():
         last = errors[name].isel(round=-1).sortby("level").transpose("kind", "seed", "level")
+        levels, places = last.level.values.tolist(), places_of(last.level.values)
         for kind in last.kind.values:
-            seeds_and_median(ax, last.level, last.sel(kind=kind).values, kind, **style_of(kind))
+            seeds_and_median(ax, places, last.sel(kind=kind).values, kind, **style_of(kind))
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
         against_level(ax, last)
         level, words, below = mark.get(name, (None, "", 0))
-        if level in last.level.values:
-            point = level, last.sel(kind="federated", level=level).median().item()
+        if level in levels:
+            point = places[levels.index(level)], last.sel(kind="federated", level=level).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
             ax.annotate(
                 words, point, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center"
@@ -84,14 +88,26 @@ def style_of(kind: str) -> dict:
     """Colour and marker of a kind of model, or of "client 2 alone"."""
     if kind.startswith("client "):
         k = int(kind.split()[1]) - 1
-        return {"color": CLIENTS[k], "marker": MARKERS[k], "ls": DASHES[k], "lw": 1}
+        color, marker, dash = (choices[k % len(choices)] for choices in (CLIENTS, MARKERS, DASHES))
+        return {"color": color, "marker": marker, "ls": dash, "lw": 1}
     return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
 
 
+def has_logarithm(levels: np.ndarray) -> bool:
+    """Whether all levels are positive numbers."""
+    return all(isinstance(level, Real) and level > 0 for level in levels.tolist())
+
+
+def places_of(levels: np.ndarray) -> np.ndarray:
+    """Where levels stand on their axis: at themselves, or at 0, 1, 2, ... where one has no logarithm."""
+    return levels if has_logarithm(levels) else np.arange(len(levels))
+
+
 def against_level(ax: Axes, values: xarray.DataArray) -> None:
-    """A logarithmic axis with a tick at every level of values [..., level], called attrs["level"], and above it the
-    clients' distance at each, where it is known."""
+    """An axis with a tick at every level of values [..., level], called attrs["level"], and above it the clients'
+    distance at each, where it is known; logarithmic, or of equal distances where a level has no logarithm."""
     levels = values.level.values
+    places, logarithmic = places_of(levels), has_logarithm(levels)
     labels = {ax: list(map(str, levels))}
     if "distance" in values.coords:
         above = ax.twiny()
@@ -99,10 +115,13 @@ def against_level(ax: Axes, values: xarray.DataArray) -> None:
         above.tick_params(length=2, pad=1)
         above.set_xlabel("$W_1$", fontsize=8)
     for axes, words in labels.items():
-        axes.set_xscale("log")
-        axes.set_xlim(min(levels) / 1.15, max(levels) * 1.15)
+        axes.set_xscale("log" if logarithmic else "linear")
+        axes.set_xlim(*((min(places) / 1.15, max(places) * 1.15) if logarithmic else (-0.5, len(places) - 0.5)))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xticks(levels, thinned(levels, words, axes.get_xlim()), fontsize=7)
+        limits = axes.get_xlim()
+        # thinned takes logarithms, so exp gives it the places of a linear axis
+        kept = thinned(places, words, limits) if logarithmic else thinned(np.exp(places), words, np.exp(limits))
+        axes.set_xticks(places, kept, fontsize=7)
     ax.set_xlabel(values.attrs["level"])
 
 
@@ -119,9 +138,12 @@ def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float,
 
 
 def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:
-    """A dot for every seed of values [seeds, len(x)] and a line through their medians."""
+    """A dot for every seed of values [seeds, len(x)] and a line through their medians, of those that are no NaN."""
     shape = style.pop("marker", "o")
-    ax.plot(x, np.median(values, 0), marker=shape, ms=4, label=label, **style)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # nothing is drawn there, which is right
+        medians = np.nanmedian(values, 0)
+    ax.plot(x, medians, marker=shape, ms=4, label=label, **style)
     ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
 
 
@@ -164,7 +186,7 @@ def error_on_the_way(errors: Mapping[str, xarray.DataArray]) -> Figure:
         for kind in e.kind.values:
             for i, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
                 style = dict(ls=dash, marker="." if e.sizes["round"] < 10 else None)
-                band(ax, e["round"], e.sel(kind=kind)[i].values, COLORS[kind], f"{kind}, {which}", **style)
+                band(ax, e["round"], e.sel(kind=kind)[i].values, style_of(kind)["color"], f"{kind}, {which}", **style)
         ax.set(xlabel="round", ylabel="error (%)", title=e.name)
         log_axis(ax.yaxis)
     legend_above(fig, ax, 3)
@@ -181,7 +203,7 @@ def divergence_against_level(
     for name, ax in axes.items():
         values = divergences[name].sortby("level").transpose("matrix", "seed", "level")
         for layer, style in zip(values, styles, strict=False):  # a network may have fewer matrices than the deepest
-            seeds_and_median(ax, values.level, layer.values, f"matrix {layer.matrix.item()}", **style)
+            seeds_and_median(ax, places_of(values.level.values), layer.values, f"matrix {layer.matrix.item()}", **style)
         ax.set(ylabel="relative divergence", title=values.name)
         log_axis(ax.yaxis)
         against_level(ax, values)
@@ -346,7 +368,8 @@ def alone_and_together(
     alone = [label for label in models if label.startswith("isolated")]
     for k, label in enumerate(alone):
         words = f"{client} {k + 1} alone: off by {percent(models[label], truth):.3g} %"
-        ax.plot(x, models[label], color=CLIENTS[k], ls=DASHES[k], lw=2, label=words)
+        color, dash = (choices[k % len(choices)] for choices in (CLIENTS, DASHES))
+        ax.plot(x, models[label], color=color, ls=dash, lw=2, label=words)
     words = f"together: off by {percent(models['federated'], truth):.3g} %"
     ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
     low, high = truth.min(), truth.max()

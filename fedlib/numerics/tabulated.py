@@ -11,17 +11,45 @@ def tabulated(f: Callable[..., Mapping], **axes: Sequence) -> xarray.Dataset:
     """f(**labels) -> {name: number, or (dims, array)} for every combination of labels, the last axis fastest.
 
     Returns:
-        a variable for each name [*axes, *dims], and the labels as coordinates of the axes.
+        a variable for each name [*axes, *dims], dims in the order of the first cell, the labels as coordinates of the
+        axes, and the coordinates along dims, where the arrays are labelled.
 
     Raises:
-        ValueError: an axis has no labels, or the arrays of a name have several shapes.
+        ValueError: an axis has no labels, the arrays of a name have several shapes, an array comes without dims, or
+            cells differ in their names, dims or coordinates.
     """
     if empty := [name for name, labels in axes.items() if not len(labels)]:
         raise ValueError(f"axis {empty[0]!r} has no labels; expected at least one")
-    cells = [xarray.Dataset(f(**dict(zip(axes, labels, strict=True)))) for labels in product(*axes.values())]
+    cells: list[xarray.Dataset] = []
+    for combination in product(*axes.values()):
+        labels = dict(zip(axes, combination, strict=True))
+        cell = cell_of(f(**labels), labels)
+        cells.append(cell)
+        if (names := names_and_dims(cell)) != (expected := names_and_dims(cells[0])):
+            raise ValueError(f"cell {labels} has names and dims {names}; expected those of the first cell, {expected}")
+        if not cell.coords.to_dataset().equals(cells[0].coords.to_dataset()):
+            raise ValueError(
+                f"cell {labels}, {[*cell]}: other coordinates than the first cell's;\n{cell.coords}\nexpected "
+                f"{cells[0].coords}\ninterpolate to the same ones, or give (dims, array)"
+            )
     sizes = [len(labels) for labels in axes.values()]
     table = {}
     for name, first in cells[0].items():
-        values = np.reshape([cell[name].values for cell in cells], (*sizes, *first.shape))
-        table[name] = (*axes, *first.dims), values
-    return xarray.Dataset(table, {name: [*labels] for name, labels in axes.items()})
+        arrays = [cell[name].transpose(*first.dims).values for cell in cells]
+        table[name] = (*axes, *first.dims), np.reshape(arrays, (*sizes, *first.shape))
+    return xarray.Dataset(table, {name: [*labels] for name, labels in axes.items()} | dict(cells[0].coords))
+
+
+def cell_of(values: Mapping, labels: Mapping) -> xarray.Dataset:
+    """What one combination of labels gave, with the coordinates along its dims alone."""
+    # xarray takes a vector without dims for a coordinate, which then is missing
+    if bare := [name for name, v in values.items() if not (isinstance(v, tuple) or hasattr(v, "dims")) and np.ndim(v)]:
+        raise ValueError(f"cell {labels}: {bare} are arrays without dims; expected a number, or (dims, array)")
+    cell = xarray.Dataset(values)
+    # a coordinate without dims (of what .sel took) says nothing of where the numbers of an array stand
+    return cell.drop_vars([name for name, c in cell.coords.items() if name in labels or not c.dims])
+
+
+def names_and_dims(cell: xarray.Dataset) -> dict[str, list]:
+    """Its names, and the dims of each in no order of their own."""
+    return {name: sorted(values.dims) for name, values in cell.items()}

@@ -27,6 +27,7 @@ from fedlib.notebook.pictures import (
     seeds_and_median,
     solution,
     solution_alt,
+    style_of,
     thinned,
 )
 from fedlib.notebook.style import COLORS, panels
@@ -112,6 +113,41 @@ def test_errors_stand_over_the_level_and_the_distance_above(errors):
     assert note.xy == (8, errors.isel(round=-1).sel(kind="federated", level=8).median())
 
 
+@pytest.mark.parametrize("levels", [["b", "a", "c"], [1, 0, 2]])
+def test_levels_without_a_logarithm_stand_at_equal_distances(errors, levels):
+    named = errors.assign_coords(level=levels)
+    divergence = named.isel(round=-1).rename(kind="matrix")
+    mark = {"poisson": (levels[0], "look here", 40)}
+    for fig in (error_against_level({"poisson": named}, mark), divergence_against_level({"poisson": divergence})):
+        ax, above = fig.axes
+        for axes, labels in ((ax, map(str, sorted(levels))), (above, ["0.1", "0.9", "0.2"])):
+            assert axes.get_xscale() == "linear" and axes.get_xticks().tolist() == [0, 1, 2]
+            assert [text.get_text() for text in axes.get_xticklabels()] == [*labels]
+        assert all(line.get_xdata().tolist() == [0, 1, 2] for line in ax.lines)
+        first = divergence.transpose("matrix", "level", "seed")[0].median("seed").sortby("level")
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), first, rtol=1e-12)
+        fig.draw_without_rendering()
+    (note,) = error_against_level({"poisson": named}, mark).axes[0].texts
+    assert note.xy == (1, named.isel(round=-1).sel(kind="federated", level=levels[0]).median())
+
+
+def test_a_seed_without_a_number_leaves_the_median_of_the_others():
+    _, ((ax,),) = panels()
+    seeds_and_median(ax, [1, 2], np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]]), "federated", color="k")
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [2, np.nan])
+
+
+def test_a_sixth_client_looks_as_the_first():
+    assert style_of("client 6 alone") == style_of("client 1 alone") != style_of("client 2 alone")
+
+
+def test_the_way_of_clients_alone(errors):
+    kinds = ["client 1 alone", "best client alone", "federated"]
+    (ax,) = error_on_the_way({"poisson": errors.assign_coords(kind=kinds)}).axes
+    for kind in kinds:
+        assert len(lines(ax, style_of(kind)["color"])) == 2
+
+
 def test_labels_that_would_touch_are_left_out():
     assert thinned([20, 21, 25], ["20", "21", "25"], (2, 30)) == ["20", "", "25"]
     assert thinned([2, 8, 32], ["2", "8", "32"], (1.7, 37)) == ["2", "8", "32"]
@@ -195,6 +231,13 @@ def test_alone_and_together_in_the_words_of_its_lesson():
     assert fig.axes[0].get_title() == "8 pieces"
     labels = [text.get_text() for text in fig.legends[0].texts]
     assert any(text.startswith("laboratory 2 alone: off by") for text in labels)
+
+
+def test_six_alone_and_together():
+    of = untrained("poisson")
+    of.models[8].update({f"isolated client {k}": of.models[8]["federated"] for k in range(1, 7)})
+    labels = [text.get_text() for text in alone_and_together(of, 8, "8 pieces").legends[0].texts]
+    assert any(text.startswith("client 6 alone: off by") for text in labels)
 
 
 def test_panels_in_rows_of_three():
