@@ -24,7 +24,7 @@ from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
 from ..federated.experiment import KINDS, NONE, Experiment
 from ..federated.history import History, gathered
 from ..federated.optimizers import adam
-from ..federated.sweep import Key, check_labels, combinations, names_of, split, stacks, sweep
+from ..federated.sweep import Key, check_labels, combinations, names_of, plain_label, split, stacks, sweep
 from ..files import clear_partials
 from . import files
 from .as_json import completed, difference, plain, renamed, restored
@@ -163,8 +163,8 @@ class Call(NamedTuple):
         clear_partials(checkpoint.path)
         try:
             history = sweep(
-                self.make(**self.arguments), [*map(plain_label, self.levels)], [*map(plain_label, self.seeds)], self.kinds, over=self.over,
-                rows=keys, checkpoint=checkpoint, may_all_diverge=bool(self.over), **self.changes, **train_args,
+                self.make(**self.arguments), self.levels, self.seeds, self.kinds, over=self.over, rows=keys,
+                checkpoint=checkpoint, may_all_diverge=bool(self.over), **self.changes, **train_args,
             )  # fmt: skip
         except OutOfTime as error:
             raise OutOfTime(f"{path.stem}: {error}") from None
