@@ -44,7 +44,8 @@ def fetch(
     if not path.exists():
         return download(path, urls, digest)
     if wrong := difference(path, digest):
-        raise ValueError(f"{path} is {wrong}; replace or remove it (what is in {Path(cache).name} is fetched again)")
+        again = "replace it" if folder or not urls else "remove it, and it is fetched again"
+        raise ValueError(f"{path} is {wrong}; {again}")
     return path
 
 
@@ -90,7 +91,10 @@ def download(path: Path, urls: Sequence[str], digest: str) -> Path:
             return Path(pooch.retrieve(url, None, path.name, path.parent, downloader=verified))
         except (RequestException, ValueError, OSError) as error:  # offline, 404, cut off; another file; disk full
             failures.append(f"{url}: {type(error).__name__}: {str(error).splitlines()[0][:200]}")
+    where = f"put the file into a folder and name it ({LOCAL}=folder)"
+    if not urls:
+        raise Unavailable(f"{path.name} has no mirrors to be fetched from; {where}")
     raise Unavailable(
-        f"{path.name} could not be fetched from {len(urls)} mirror{'s' * (len(urls) != 1)}; put the file into a folder "
-        f"and name it ({LOCAL}=folder), or go online\n  " + "\n  ".join(failures)
+        f"{path.name} could not be fetched from {len(urls)} mirror{'s' * (len(urls) != 1)}; {where}, or go online\n  "
+        + "\n  ".join(failures)
     )

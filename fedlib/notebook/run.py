@@ -93,8 +93,11 @@ class Run:
         profile's.
 
         Raises:
-            ValueError: a parameter that cannot mean anything: what it was, and what was expected.
+            ValueError: a parameter that cannot mean anything: what it was, and what was expected; or a study without
+                one of these three.
         """
+        if lacks := [name for name in ("NOTEBOOK", "RULES", "check") if not hasattr(study, name)]:
+            raise ValueError(f"{study.__name__} has no {', '.join(lacks)}; expected NOTEBOOK, RULES, check(parameters)")
         path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
         p = {name: namespace[name] for name in namespace["__annotations__"]}
         profile, defaults = profile_parameters(path, p["profile"]), defaults_of(path)

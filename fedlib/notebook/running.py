@@ -25,7 +25,7 @@ class Line(anywidget.AnyWidget):
         const line = document.createElement("div"), cell = document.createElement("span");
         const clock = document.createElement("span"), back = document.createElement("button");
         let first = 0, last = 0, ended = 0;  // when cells began to run in a row, this one did, the last one ended
-        let cells = 0, timer = 0, pages = null;
+        let cells = 0, failed = false, timer = 0, pages = null;
         line.style.cssText = "position: absolute; bottom: 12px; left: 28px; z-index: 10; max-width: 90%; display: none;"
             + "padding: 6px 12px; border: 1px solid #0072B2; border-radius: 4px;"
             + "background: var(--jp-layout-color1, #fff);"
@@ -65,10 +65,11 @@ class Line(anywidget.AnyWidget):
             notebook?.append(line);
             pages = notebook?.querySelector(".jp-WindowedPanel-outer");
             if (model.get("now").state === "runs") {
-                if (!first || time - ended > 1000) [first, cells] = [time, 0];
+                if (!first || failed || time - ended > 1000) [first, cells] = [time, 0];  // a failure ends a row
                 [last, cells] = [time, cells + 1];
                 timer ||= setInterval(tell, 500);
             } else ended = time;
+            failed = model.get("now").state === "failed";
         }
         model.on("change:now", follow);
         model.on("comm_live_update", stop);  // the kernel is gone, and can say nothing more

@@ -232,8 +232,12 @@ class Computed(NamedTuple):
         return {"function": plain(self.make), "arguments": arguments, "numerics": self.numerics}
 
     def run(self, **train_args) -> xarray.Dataset:
-        """Compute it; nothing is read, and nothing is kept."""
-        return self.make(**self.arguments)
+        """Compute it; nothing is read, and nothing is kept. ValueError: the function gives no labelled arrays."""
+        dataset = self.make(**self.arguments)
+        if not isinstance(dataset, xarray.Dataset):
+            name, kind = f"{self.make.__module__}.{self.make.__qualname__}", type(dataset).__name__
+            raise ValueError(f"{name} gave {kind}; expected labelled arrays, such as xarray.Dataset({{'error': ...}})")
+        return dataset
 
     def read(self, path: Path) -> Reading:
         """What a file has of it. Unreadable: the file is damaged, or in use."""

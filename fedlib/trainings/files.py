@@ -24,7 +24,7 @@ SEAL = b"sha256 "  # and the digest of all bytes before it: the end of a file, w
 
 
 class Stored(NamedTuple):
-    """A stack that was trained. settings: see ``settings_of``. about: seconds, backend, hardware, versions, ..."""
+    """A stack that was trained. settings: see ``Call.settings``. about: seconds, backend, hardware, versions, ..."""
 
     history: History
     settings: dict

@@ -65,8 +65,11 @@ def train(study: ModuleType, hours: float | None = None, only: str = "", **train
     it came.
 
     Raises:
-        ValueError: the disk is full, or the folder cannot be written.
+        ValueError: no name begins so, the disk is full, or the folder cannot be written.
     """
+    names = [in_words(name) for name in calls_of(study)]
+    if only and not any(name.startswith(only) for name in names):
+        raise ValueError(f"nothing of {study.NOTEBOOK} begins with {only!r}; it has: {'; '.join(names)}")
     until = time.monotonic() + 3600 * hours if hours else float("inf")
     todo, count = [lack for lack in missing(study) if in_words(lack.name).startswith(only)], 0
     for lack in todo:

@@ -1,6 +1,7 @@
 """Comparisons with printed numbers, and result files that are whole or refused."""
 
 import json
+from types import ModuleType
 
 import matplotlib.figure
 import numpy as np
@@ -19,6 +20,14 @@ from fedlib.trainings.profiles import NOTEBOOKS, parameters_of, read_result
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "out"))
     return Run("nb", "quick", {"seeds": [0]})
+
+
+@pytest.mark.fault("clear error")
+def test_a_study_that_lacks_something_is_refused():
+    study = ModuleType("room.study")
+    study.NOTEBOOK = "05_pinn_forward"
+    with pytest.raises(ValueError, match=r"room.study has no RULES, check; expected NOTEBOOK, RULES, check\(param"):
+        Run.begin(study, {})
 
 
 def test_the_profile_stands_clear_of_the_labels(run):

@@ -446,6 +446,18 @@ def test_names_and_attributes_that_netcdf_refuses_come_back(path):
         assert "speed, m%2Fs" in file
 
 
+def numbers(n: int) -> dict:
+    """No labelled arrays."""
+    return {"squares": np.arange(n)}
+
+
+@pytest.mark.fault("clear error")
+def test_what_gives_no_labelled_arrays_is_refused_and_nothing_is_kept(path):
+    with pytest.raises(ValueError, match=r"test_faults.numbers gave dict; expected labelled arrays, such as xarray"):
+        Computed(numbers, {"n": 3}).fill(path)
+    assert not path.exists()
+
+
 def in_metres():
     """The oscillator, whose error has a slash in its name."""
     right = oscillator()

@@ -320,6 +320,9 @@ def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, m
     assert "b, short" in text[1] and "core-hours" in text[1] and "nothing of it ever ran" in text[3]
     assert missing.train(room, **EAGER) == "3 trainings are there now" and missing.train(room) == "nothing was missing"
     assert missing.lines(room) == ["05_pinn_forward: all of it is trained"]
+    assert missing.train(room, only="b, sho") == "nothing was missing"
+    with pytest.raises(ValueError, match="nothing of 05_pinn_forward begins with 'b, shro'; it has: b, long; b, sh"):
+        missing.train(room, only="b, shro")
 
 
 SLIGHTLY = {"test": 1.0, "name": "error"}
