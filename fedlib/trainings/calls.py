@@ -188,7 +188,7 @@ class Call(NamedTuple):
         for labels, wanted in settings.items():
             absent = sum(key[3:] == labels and key not in trained for key in self.keys())
             rates: dict[bool, list] = {True: [], False: []}
-            for stack in [stack for stack in stored if stack.settings["experiment"] == wanted["experiment"]]:
+            for stack in [stack for stack in stored if renamed(stack.settings["experiment"]) == wanted["experiment"]]:
                 per_step = stack.about["cpu_seconds"] / len(stack.history.rows) / steps(stack.settings)
                 rates[not differs(stack, wanted)].append(per_step)
             if not (rate := rates[True] or rates[False]):
