@@ -14,7 +14,6 @@ from fedlib.federated.batches import Local
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
-from fedlib.notebook.run import committed
 from fedlib.numerics.metrics import percent
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import problem as one_round
@@ -24,7 +23,7 @@ from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import study as functions_study
-from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
+from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
 from .test_notebooks import LESSONS

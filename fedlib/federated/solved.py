@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .experiment import Experiment, data_of
+from .experiment import Data, Experiment, data_of
 from .history import History
 from .partitions import private
 from .stack import predict
@@ -49,7 +49,7 @@ def solved(
     gaps = [np.abs(u - truth) for named in models.values() for u in named.values()]
     top = max(gap.max() for gap in gaps)
     limits = (max(top / 1e6, min(np.median(gap) for gap in gaps) / 3), top)
-    clouds = {level: clouds_of(experiment, level) for level in rows}
+    clouds = {level: clouds_of(dealt) for level, dealt in data.items()}
     return Solved(experiment, x, truth, limits, clouds, distances, models)
 
 
@@ -66,7 +66,6 @@ def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:
     return alone | {kind: models_of(history, kind, level, seed)[0] for kind in ("federated", "centralised")}
 
 
-def clouds_of(experiment: Experiment, level) -> list[np.ndarray]:
+def clouds_of(data: Data) -> list[np.ndarray]:
     """Each client's own points [n, d], without those that all share."""
-    data = data_of(experiment, level)
     return [data.pool["x"][shard].numpy() for shard in private(data.owners)]

@@ -441,9 +441,9 @@ def with_validation(evaluate: Callable | None) -> Callable | None:
     def both(predict, tensors):
         validation = {k.removeprefix("validation "): v for k, v in tensors.items() if k.startswith("validation ")}
         test = {k: v for k, v in tensors.items() if not k.startswith("validation ")}
-        errors = evaluate(predict, test)
+        measured = evaluate(predict, test)
         if validation:
-            errors = errors | {f"validation {k}": v for k, v in evaluate(predict, test | validation).items()}
-        return errors
+            measured = measured | {f"validation {k}": v for k, v in evaluate(predict, test | validation).items()}
+        return measured
 
     return both

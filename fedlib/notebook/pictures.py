@@ -279,7 +279,7 @@ def points_and_distance(
     fig, axes = panels(2, len(experiments), size=(8.2 / max(3, len(experiments)), 2.0))
     for (upper, lower), (name, experiment) in zip(axes.T, experiments.items(), strict=True):
         coarsest, letters = min(distances[name]), experiment.coordinates
-        clouds = clouds_of(experiment, coarsest)
+        clouds = clouds_of(data_of(experiment, coarsest))
         if len(letters) == 1:
             shards([x[:, 0] for x in clouds], upper, "x", alpha=1)
             upper.set_yticks(range(len(clouds)), [str(k + 1) for k in range(len(clouds))])

@@ -12,14 +12,13 @@ from ..live.widgets import explore, slider
 from ..models.networks import DeepONet
 from ..models.stochastic import SNN
 from ..notebook import models
-from ..notebook.run import committed
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
 from ..plots import operator_fields, pendulum, stochastic
 from ..problems import arms, letters, letters_study
 from ..problems.operators import learn_antiderivative
 from ..streams import stream, torch_stream
-from ..trainings.profiles import folder_of
+from ..trainings.profiles import committed, folder_of
 
 PENDULUM = ROOT / "data/app_pendulum"  # tools/app_pendulum.py makes them
 

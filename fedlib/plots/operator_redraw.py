@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from ..files import write_atomically
 from ..notebook import models, pages, style
-from ..notebook.run import committed, paper_numbers
+from ..notebook.verdicts import paper_numbers
 from ..problems import operator_claims, operator_examples, operator_results
 from ..problems.operators import TITLES, choose
-from ..trainings.profiles import folder_of, read_result
+from ..trainings.profiles import committed, folder_of, read_result
 from . import operator_examples as draw_examples
 from . import operators as draw
 

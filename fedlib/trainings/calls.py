@@ -7,6 +7,7 @@ Rows of the settings and the ``numerics`` that are asked for are read, the other
 import inspect
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -130,7 +131,7 @@ class Call(NamedTuple):
             ValueError: what could not be stored, a file that cannot be read, a folder that cannot be written.
         """
         keys, settings = self.keys(), self.settings()
-        if not anew and not self.read(path).absent:
+        if not anew and {*keys} <= {*matching(read(path), settings)}:
             return
         with alone(path):
             trained = {} if anew else matching(read(path), settings)
@@ -182,18 +183,17 @@ class Call(NamedTuple):
     def core_seconds(self, path: Path) -> float | None:
         """What the rows that a file has not would take: of these settings, from those that ran; else of other settings
         of the same experiment, per local step; None where nothing of it ever ran."""
-        stored, total = read(path), 0.0
-        settings = self.settings()
+        stored, settings, total = read(path), self.settings(), 0.0
         trained = matching(stored, settings)
+        absent = Counter(key[3:] for key in self.keys() if key not in trained)
         for labels, wanted in settings.items():
-            absent = sum(key[3:] == labels and key not in trained for key in self.keys())
             rates: dict[bool, list] = {True: [], False: []}
             for stack in [stack for stack in stored if renamed(stack.settings["experiment"]) == wanted["experiment"]]:
                 per_step = stack.about["cpu_seconds"] / len(stack.history.rows) / steps(stack.settings)
                 rates[not differs(stack, wanted)].append(per_step)
             if not (rate := rates[True] or rates[False]):
                 return None
-            total += absent * steps(wanted) * sum(rate) / len(rate)
+            total += absent[labels] * steps(wanted) * sum(rate) / len(rate)
         return total
 
 

@@ -7,9 +7,9 @@ import pytest
 import xarray
 
 from fedlib.files import ROOT
-from fedlib.notebook.run import committed
 from fedlib.pages import pieces
 from fedlib.problems.drift_search import combined
+from fedlib.trainings.profiles import committed
 
 from .node import evaluate
 

@@ -5,9 +5,8 @@ import shutil
 
 import pytest
 
-from fedlib.notebook.run import committed
 from fedlib.plots import operator_redraw
-from fedlib.trainings.profiles import NOTEBOOKS, folder_of, profiles_of
+from fedlib.trainings.profiles import NOTEBOOKS, committed, folder_of, profiles_of
 
 NAME = operator_redraw.NOTEBOOK
 PROFILES = [p for p in profiles_of(NOTEBOOKS / f"{NAME}.ipynb") if p != "quick" and committed(NAME, p)]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedlib.notebook.run import committed
 from fedlib.problems import drift_levels as dl
+from fedlib.trainings.profiles import committed
 
 
 @pytest.mark.parametrize("name", dl.LADDERS)
