@@ -18,6 +18,7 @@ WHERE = {
     "Experiment": "federated.experiment",
     "Federation": "federated.federation",
     "History": "federated.history",
+    "Lesson": "notebook.lesson",
     "Local": "federated.batches",
     "Run": "notebook.run",
     "best": "federated.sweep",

@@ -19,7 +19,7 @@ WIDTH, DENSITY = 800, 2  # px of the page at most; pixels of a picture for one o
 DPI = 100 * DENSITY
 
 
-FIGURE_CALL = re.compile(r"^( *)(?:run\.figure|pages\.inline|(?:\w+_)?live\.show)\(", re.MULTILINE)
+FIGURE_CALL = re.compile(r"^( *)(?:run\.figure|lesson\.figure|pages\.inline|(?:\w+_)?live\.show)\(", re.MULTILINE)
 """In a cell: it has to show a picture."""
 
 
@@ -28,6 +28,12 @@ def png(fig: Figure) -> bytes:
     out = BytesIO()
     fig.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
     return out.getvalue()
+
+
+def labelled_png(fig: Figure, label: str) -> bytes:
+    """As ``png``, with a label below its corner, clear of all other words."""
+    fig.text(1, 0, label, ha="right", va="top", fontsize=6, color="0.4")
+    return png(fig)
 
 
 def picture(data: bytes, alt: str) -> None:

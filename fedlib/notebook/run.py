@@ -19,6 +19,7 @@ from ..trainings.environment import environment
 from ..trainings.files import abouts
 from ..trainings.profiles import FIGURES, NOTEBOOKS, committed, defaults_of, named, profile_parameters
 from . import claims, models, pages
+from .lesson import Lesson
 from .rules import check
 from .verdicts import Measured, PaperNumber, compare, judge, measured, ours, paper_numbers, rows_of, table
 
@@ -84,9 +85,9 @@ class Run:
         self.figures: dict[str, str] = {}  # name -> what one sees in it
 
     @classmethod
-    def begin(cls, study: ModuleType, namespace: Mapping) -> "Run":
+    def begin(cls, study: ModuleType, namespace: Mapping, lesson: Lesson | None = None) -> "Run":
         """A run of a study's notebook with the parameters of its cell, checked; a profile that was chosen there brings
-        its values.
+        its values. The lesson's pictures, as far as they were drawn, go to the run's folder.
 
         study: has ``NOTEBOOK``, ``RULES``, parameter -> what it may be (see ``rules``), and ``check(parameters)``, for
         what no parameter tells alone. namespace: globals(). A value that was changed by hand counts more than the
@@ -105,6 +106,9 @@ class Run:
         run = cls(study.NOTEBOOK, p["profile"], p)
         run.check(**study.RULES)
         study.check(run.parameters)
+        for name, (image, alt) in lesson.pictures.items() if lesson else ():
+            run.figures[name] = alt
+            write_atomically(run.folder / f"{name}.png", image)
         return run
 
     @property
@@ -122,9 +126,8 @@ class Run:
 
         alt: what one sees in it, in a sentence.
         """
-        fig.text(1, 0, self.label, ha="right", va="top", fontsize=6, color="0.4")
         self.figures[name] = alt
-        image = pages.png(fig)
+        image = pages.labelled_png(fig, self.label)
         write_atomically(self.folder / f"{name}.png", image)
         if os.environ.get("FEDLIB_SVG"):
             fig.set_layout_engine("none")  # made above, and dear

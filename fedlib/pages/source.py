@@ -83,10 +83,14 @@ def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
 
 
 def figures_of(source: str) -> list[tuple[str, str]]:
-    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` of a cell whose name is written out."""
+    """(name, alt text) of each ``run.figure(fig, name, alt=...)``, or ``lesson.figure``, of a cell whose name is written out."""
     found = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.figure" and len(node.args) > 1:
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in ("run.figure", "lesson.figure")
+            and len(node.args) > 1
+        ):
             alt = next((text(k.value) for k in node.keywords if k.arg == "alt"), "")
             if name := text(node.args[1]):
                 found.append((name, " ".join(alt.split()) or name))

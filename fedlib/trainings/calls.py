@@ -110,9 +110,13 @@ class Call(NamedTuple):
         args = dict(over=self.over, may_all_diverge=bool(self.over), **self.changes)
         return sweep(self.make(**self.arguments), self.levels, self.seeds, self.kinds, **args, **train_args)
 
-    def read(self, path: Path) -> Reading:
-        """What a file has of it, as one history. Unreadable: the file is damaged, or in use."""
+    def read(self, path: Path, earlier: bool = False) -> Reading:
+        """What a file has of it, as one history; earlier: rows of another ``numerics`` count where today's are absent.
+        Unreadable: the file is damaged, or in use."""
         keys, settings, stored = self.keys(), self.settings(), read(path)
+        if earlier:  # rows that were added later come later, and count more
+            now = next(iter(settings.values()))["numerics"]
+            stored = [stack._replace(settings=stack.settings | {"numerics": now}) for stack in stored]
         trained = matching(stored, settings)
         wanted = [key for key in keys if key in trained]
         if not wanted:
@@ -239,12 +243,14 @@ class Computed(NamedTuple):
             raise ValueError(f"{name} gave {kind}; expected labelled arrays, such as xarray.Dataset({{'error': ...}})")
         return dataset
 
-    def read(self, path: Path) -> Reading:
-        """What a file has of it. Unreadable: the file is damaged, or in use."""
+    def read(self, path: Path, earlier: bool = False) -> Reading:
+        """What a file has of it; earlier: of another ``numerics``, too. Unreadable: the file is damaged, or in use."""
         if not path.exists():
             return Reading(None, [()], why="never computed")
         with reading(path) as tree:
             stored, settings = loaded(tree), renamed(json.loads(tree.attrs["settings"]))
+        if earlier:
+            settings |= {"numerics": self.numerics}
         if other := difference(self.settings(), settings):
             return Reading(None, [()], why=f"the stored one has {other}")
         return Reading(stored)

@@ -1,0 +1,41 @@
+"""Part A of a notebook, the lesson: pictures of stored trainings, which are the same whatever a reader runs below."""
+
+from collections.abc import Hashable
+from types import ModuleType
+
+import xarray
+from matplotlib.figure import Figure
+
+from ..federated.history import History
+from ..trainings.store import last_stored
+from . import pages
+
+LABEL = "stored"
+
+
+class Lesson:
+    """What a study has stored at the paper's settings, and the pictures of it.
+
+    ``lesson = Lesson(study)``, ``lesson.stored("poisson")``, ``lesson.figure(fig, "answer", alt=...)``. The run of the
+    notebook keeps the pictures in its folder, see ``Run.begin``: they are the first thing that the notebook shows.
+    """
+
+    def __init__(self, study: ModuleType):
+        self.study = study
+        self.pictures: dict[str, tuple[bytes, str]] = {}  # name -> PNG, what one sees in it
+        self.outdated: list[Hashable] = []  # trainings of an earlier numerics
+
+    def stored(self, name: Hashable) -> History | xarray.Dataset:
+        """A training of the study, or what it computed, see ``store.stored``. After its ``numerics`` was raised what was
+        there before, and pictures say so, until it is trained again."""
+        result, outdated = last_stored(self.study, name, earlier=True)
+        if outdated and name not in self.outdated:
+            self.outdated.append(name)
+        return result
+
+    def figure(self, fig: Figure, name: str, alt: str) -> None:
+        """Show a picture of stored trainings, which its corner says. alt: what one sees in it, in a sentence."""
+        label = LABEL + ", by an earlier version" * bool(self.outdated)
+        image = pages.labelled_png(fig, label)
+        self.pictures[name] = image, alt
+        pages.picture(image, alt)

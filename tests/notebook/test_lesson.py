@@ -1,0 +1,70 @@
+"""Pictures of part A: of stored trainings, marked where they are old, kept in the folder of every run."""
+
+from types import ModuleType
+
+import pytest
+from matplotlib.figure import Figure
+
+from fedlib.federated.batches import Local
+from fedlib.notebook import lesson as lessons
+from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.run import Run
+from fedlib.trainings import store
+from fedlib.trainings.calls import Call
+
+from ..new_problem import oscillator
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A room of one training, at two levels."""
+    room = ModuleType("room.study")
+    room.NOTEBOOK, room.RULES, room.check = "05_pinn_forward", {}, lambda p: None
+    changes = {"rounds": 3, "local": Local(2), "evaluations": 1}
+    room.trainings = lambda p: {"oscillator": Call(oscillator, {}, [2, 6], [0], ["federated"], changes=changes)}
+    monkeypatch.setattr(store, "folder_of", lambda notebook: tmp_path)
+    room.file = tmp_path / "oscillator.nc"
+    room.trainings({})["oscillator"].fill(room.file, backend="eager")
+    return room
+
+
+def raised(monkeypatch):
+    """The experiment's numerics becomes 2."""
+    experiment = Call.experiment
+    monkeypatch.setattr(Call, "experiment", lambda call: experiment(call)._replace(numerics=2))
+
+
+def test_after_numerics_was_raised_the_old_row_is_shown_and_marked_until_it_is_trained(study, monkeypatch):
+    assert not store.last_stored(study, "oscillator", earlier=True)[1]
+    raised(monkeypatch)
+    with pytest.raises(ValueError, match="numerics = 1, not 2"):
+        store.stored(study, "oscillator")
+    lesson = Lesson(study)
+    before = lesson.stored("oscillator")
+    assert [*before.rows] == [("federated", 2, 0), ("federated", 6, 0)] and lesson.outdated == ["oscillator"]
+    fig = Figure()
+    lesson.figure(fig, "answer", alt="nothing")
+    assert [text.get_text() for text in fig.texts] == ["stored, by an earlier version"]
+    study.trainings({})["oscillator"]._replace(levels=[2]).fill(study.file, backend="eager")
+    some, outdated = store.last_stored(study, "oscillator", earlier=True)
+    assert outdated and [*some.rows] == [("federated", 2, 0), ("federated", 6, 0)], "one level is still the old one"
+    study.trainings({})["oscillator"].fill(study.file, backend="eager")
+    lesson = Lesson(study)
+    assert len(lesson.stored("oscillator").rows) == 2 and not lesson.outdated
+
+
+def test_other_settings_are_no_earlier_version(study):
+    longer = study.trainings({})["oscillator"]._replace(changes={"rounds": 5})
+    study.trainings = lambda p: {"oscillator": longer}
+    with pytest.raises(ValueError, match="rounds"):
+        Lesson(study).stored("oscillator")
+
+
+def test_every_run_keeps_the_lessons_pictures(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path))
+    lesson, fig = Lesson(study), Figure((1, 1))
+    lesson.figure(fig, "answer", alt="an empty sheet")
+    assert [text.get_text() for text in fig.texts] == [lessons.LABEL]
+    run = Run.begin(study, {"__annotations__": {"profile": str}, "profile": "quick"}, lesson)
+    assert (tmp_path / "answer.png").read_bytes() == lesson.pictures["answer"][0]
+    assert run.figures == {"answer": "an empty sheet"}
