@@ -26,8 +26,8 @@ class Lesson:
         self.outdated: list[Hashable] = []  # trainings of an earlier numerics
 
     def stored(self, name: Hashable) -> History | xarray.Dataset:
-        """A training of the study, or what it computed, see ``store.stored``. After its ``numerics`` was raised what was
-        there before, and pictures say so, until it is trained again."""
+        """A training of the study, or what it computed, see ``store.stored``; after its ``numerics`` was raised what
+        there was before, until it is trained again, and pictures say so."""
         result, outdated = last_stored(self.study, name, earlier=True)
         if outdated and name not in self.outdated:
             self.outdated.append(name)

@@ -83,7 +83,8 @@ def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
 
 
 def figures_of(source: str) -> list[tuple[str, str]]:
-    """(name, alt text) of each ``run.figure(fig, name, alt=...)``, or ``lesson.figure``, of a cell whose name is written out."""
+    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` or ``lesson.figure`` of a cell, whose name is written
+    out."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if (
