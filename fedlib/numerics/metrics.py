@@ -1,6 +1,7 @@
 """How far a prediction is from the truth, and what is said of several runs: every "±" of this project."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 from torch import Tensor
@@ -39,3 +40,14 @@ def plus_minus(values: Sequence, digits: int = 3) -> str:
     """ "mean ± st.dev." of all values (seeds; or clients and seeds) as text; the mean alone where there is one."""
     mean, sd = mean_sd(np.ravel(values))
     return f"{mean:.{digits}f}" + (f" ± {sd:.{digits}f}" if np.size(values) > 1 else "")
+
+
+def in_percent(e: float) -> str:
+    """An error e in % as readers get it: two digits, no exponent ("0.29 %", "34 000 %"); "-" where there is none."""
+    if not isfinite(e):
+        return "-"
+    if e < 1e-4:
+        return "below 0.0001 %"
+    rounded = f"{e:.1e}"
+    decimals = max(0, 1 - int(rounded.partition("e")[2]))
+    return f"{float(rounded):,.{decimals}f} %".replace(",", " ")

@@ -10,7 +10,7 @@ import torch
 import xarray
 
 from fedlib.files import ROOT
-from fedlib.numerics.metrics import mean_sd, percent, plus_minus, relative_l2
+from fedlib.numerics.metrics import in_percent, mean_sd, percent, plus_minus, relative_l2
 from fedlib.streams import stream
 
 
@@ -51,6 +51,18 @@ def test_plus_minus_pools_all_values_and_leaves_out_a_spread_that_is_not_known()
     assert plus_minus([1, 3]) == "2.000 ± 1.414"
     assert plus_minus([[1.0], [3.0]], 1) == "2.0 ± 1.4"
     assert plus_minus([0.25], 2) == plus_minus(0.25, 2) == "0.25"
+
+
+@pytest.mark.parametrize(
+    ("e", "words"),
+    [
+        (3.43e4, "34 000 %"), (1_234_567.0, "1 200 000 %"), (999.9, "1 000 %"), (135, "140 %"), (99.6, "100 %"),
+        (66.1, "66 %"), (9.96, "10 %"), (1, "1.0 %"), (0.2949, "0.29 %"), (0.1, "0.10 %"), (1e-4, "0.00010 %"),
+        (0.99e-4, "below 0.0001 %"), (0, "below 0.0001 %"), (np.nan, "-"), (np.inf, "-"),
+    ],
+)  # fmt: skip
+def test_an_error_is_told_in_two_digits_without_an_exponent(e, words):
+    assert in_percent(e) == in_percent(np.float32(e)) == in_percent(torch.tensor(e)) == words
 
 
 def test_every_spread_over_seeds_comes_from_here():
