@@ -25,11 +25,6 @@ export function antiderivative(c, x) {
     return chebyshev(u, x).map((value) => value / 2);
 }
 
-export function decode(base64) {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
-    return Float64Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
-}
-
 // A fully connected ReLU network: theta from ``at`` on, its inputs x [n * widths[0]] -> [n * last]; ends: ReLU there, too.
 export function relu(theta, at, widths, x, ends) {
     for (let l = 1; l < widths.length; l++) {
@@ -119,7 +114,7 @@ const MORE = `
 
 // weights: {branch, trunk: widths, models: [{level, label, theta: float32 in base64}]}.
 export function answers({ branch, trunk, models }, x) {
-    const nets = models.map(({ level, label, theta }) => ({ level, label, net: deeponet(decode(theta), { branch, trunk }, x) }));
+    const nets = models.map(({ level, label, theta }) => ({ level, label, net: deeponet(Float64Array.from(new Float32Array(bytes(theta))), { branch, trunk }, x) }));
     return (c, n) => {
         const v = chebyshev(c, x), truth = antiderivative(c, x);
         const said = nets.filter(({ level }) => level === n).map(({ label, net }) => {

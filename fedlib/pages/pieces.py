@@ -1,4 +1,4 @@
-"""Pieces that move without a kernel: ES modules in anywidget's form, the same in JupyterLab and in a static page."""
+"""Pieces that move without a kernel, and how they stand in a static page."""
 
 import json
 from base64 import b64encode
@@ -8,7 +8,7 @@ from pathlib import Path
 import anywidget
 import traitlets
 
-from ..live.widgets import CONTROLS
+from ..live.modules import module
 from ..notebook import models
 from ..problems.operators import learn_antiderivative
 from ..trainings.profiles import folder_of
@@ -16,21 +16,16 @@ from ..trainings.profiles import folder_of
 HERE = Path(__file__).parent
 
 
-def module(name: str) -> str:
-    """An ES module: the controls, what all pieces begin with, and the piece."""
-    return CONTROLS + (HERE / "canvas.js").read_text(encoding="utf-8") + (HERE / name).read_text(encoding="utf-8")
-
-
 class Training(anywidget.AnyWidget):
     """A federation that trains in the page itself: FedAvg with Adam on notebook 04's function, without a kernel."""
 
-    _esm = module("training.js")
+    _esm = module(HERE / "training.js")
 
 
 class Operator(anywidget.AnyWidget):
     """Trained DeepONets of the antiderivative to question, without a kernel: ``Operator(weights=weights(folder))``."""
 
-    _esm = module("operator.js")
+    _esm = module(HERE / "operator.js")
     weights = traitlets.Dict().tag(sync=True)
 
 

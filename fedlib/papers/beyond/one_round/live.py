@@ -1,16 +1,20 @@
 """Notebook 13 live: Poisson's equation, solved in one round for any pieces, points and features; ways by level."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import ipywidgets
 import numpy as np
 import torch
+import xarray
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment
+from ....federated.solved import clouds_of
 from ....live import widgets
+from ....live.levels import Explorer, explore, owners
 from ....live.widgets import slider
 from ....notebook.pictures import shade
 from ....notebook.style import CLIENTS, COLORS, panels
@@ -63,14 +67,37 @@ def draw(pieces: int, points: int, features: int, away: bool) -> Figure:
     return fig
 
 
-def explore() -> ipywidgets.VBox:
-    """Sliders; a move is a small solve."""
-    return widgets.explore(
-        draw, ALT,
-        pieces=slider([2, 4, 8, 16, 32], 8, "pieces"), features=slider([5, 10, 20, 40, 60, 120], 60, "sines"),
-        points=slider([32, 64, 128], 32, "points"),
-        away=ipywidgets.Checkbox(False, description="client 2 stays away"),
-    )  # fmt: skip
+PIECES, SINES, SEEDS = (2, 4, 8, 16, 32), (5, 10, 20, 40, 60, 120), range(5)
+
+
+def explorer() -> Explorer:
+    """What each client finds alone, and what one round of sums gives, for any pieces and sines: small solves."""
+    data = {n: dealt(n, 32) for n in PIECES}
+    test = data[2].test
+
+    def curves_of(sines: int, seed: int) -> np.ndarray:
+        """What both clients and their sums say, [pieces, model, x]."""
+        experiment = with_sines("poisson", sines, 6.0, seed)
+        A = sums.rows(experiment, data[2].pool, start(experiment))
+
+        def all_three(shards: Sequence[np.ndarray]) -> list[np.ndarray]:
+            messages = [sums.Sums(torch.linalg.qr(A[k], mode="r").R, float(len(k)), True) for k in shards]
+            steps = [sums.solve(message).step for message in (*messages, sums.added(messages))]
+            return [answers(experiment, step, test) for step in steps]
+
+        return np.array([all_three(data[n].owners) for n in PIECES])
+
+    x, truth = test["x"][:, 0].numpy(), test["u"].double().numpy()
+    coords = {
+        "pieces": [*PIECES], "sines": [*SINES], "model": ["client 1 alone", "client 2 alone", "sums"], "x": x,
+        "color": ("model", ["", "", SUMS]), "truth": ("x", truth),
+        "owner": (("pieces", "x"), [owners(x, clouds_of(data[n])) for n in PIECES]),
+    }  # fmt: skip
+    values = np.array([[curves_of(m, seed) for seed in SEEDS] for m in SINES])
+    curves = xarray.DataArray(values, dims=("sines", "seed", "pieces", "model", "x"), coords=coords)
+    errors = 100 * ((curves - curves.truth) ** 2).sum("x") ** 0.5 / np.linalg.norm(truth)
+    first = curves.isel(seed=0).transpose("pieces", "sines", "model", "x").assign_attrs(xlabel="x", ylabel="u(x)")
+    return explore(first, errors.transpose("pieces", "sines", "model", "seed"), {"pieces": 2, "sines": 60})
 
 
 def stored_ways(name: str) -> dict[str, study.Way]:

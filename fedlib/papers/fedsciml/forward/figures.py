@@ -1,6 +1,5 @@
 """Figures and tables of notebook 05 that no other room has; the others are ``notebook.pictures``."""
 
-import ipywidgets
 import numpy as np
 import xarray
 from matplotlib.figure import Figure
@@ -8,7 +7,6 @@ from matplotlib.figure import Figure
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import private
 from ....federated.solved import Solved
-from ....live.widgets import explore, slider
 from ....notebook.pictures import alone_and_together, shade
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
 
@@ -17,13 +15,6 @@ def solution_figure(solutions: Solved, level: int) -> Figure:
     """What each laboratory finds alone, and what both find together, over the pieces that they own."""
     title = f"{level} pieces, owned in turn (shades)"
     return alone_and_together(solutions, level, title, "laboratory", "the solution")
-
-
-def solution_slider(solutions: Solved) -> ipywidgets.GridBox:
-    """A slider over the number of pieces."""
-    words = "two laboratories' solutions, each right on its own pieces, and the one that they find together"
-    pieces = slider([*solutions.models], min(solutions.models), "pieces")
-    return explore(lambda pieces: solution_figure(solutions, pieces), words, pieces=pieces)
 
 
 def hills_and_valleys(experiment: Experiment, level: int) -> Figure:

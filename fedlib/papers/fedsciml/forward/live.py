@@ -1,7 +1,12 @@
 """Notebook 05 live: Poisson's equation, two clients who each see some pieces of the interval."""
 
 from .... import live
+from ....federated.solved import stored_solutions
+from ....federated.sweep import errors
+from ....live.levels import Explorer, explore, explored
 from ....live.widgets import slider
+from ....trainings.store import stored
+from . import study
 from .problem import poisson
 
 ALT = (
@@ -18,3 +23,9 @@ def show() -> None:
         E=slider([1, 5, 20, 50], 20, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip
+
+
+def explorer() -> Explorer:
+    """What each client finds alone, and what both find together, at every number of pieces, as it is stored."""
+    history = stored(study, "poisson")
+    return explore(*explored(stored_solutions(history, poisson()), errors(history, alone="each")))

@@ -24,13 +24,6 @@ def solution_figure(solutions: Solved, level: int) -> Figure:
     return alone_and_together(solutions, level, f"{level} pieces, owned in turn (shades)")
 
 
-def solution_slider(solutions: Solved) -> ipywidgets.GridBox:
-    """A slider over the number of pieces that was trained."""
-    words = "two clients' fits, each right on its own pieces, and the one that they find together"
-    pieces = slider([*solutions.models], min(solutions.models), "pieces")
-    return explore(lambda pieces: solution_figure(solutions, pieces), words, pieces=pieces)
-
-
 def half_waves(experiment: Experiment, level: int) -> Figure:
     """What is left of the curve without its polynomial, over the pieces of both clients."""
     fig, ((ax,),) = panels(1, 1, size=(5.8, 2.2))

@@ -1,10 +1,15 @@
 """Notebook 04 live: a wiggly function on a line, and clients who own pieces of it."""
 
 from .... import live
+from ....federated.solved import stored_solutions
+from ....federated.sweep import errors
+from ....live.levels import Explorer, explore, explored
 from ....live.stage import MIXING, SERVERS
 from ....live.views import experiment_scene
 from ....live.watched import Watched, watched_experiment
 from ....live.widgets import choice, slider
+from ....trainings.store import stored
+from . import study
 from .problem import gramacy_lee
 
 WIDTH = 48
@@ -35,3 +40,9 @@ def show() -> None:
         mixing=choice(list(MIXING), "FedAvg", "mixing"),
         server=choice(list(SERVERS), "mean", "server"),
     )  # fmt: skip
+
+
+def explorer() -> Explorer:
+    """What each client finds alone, and what both find together, at every number of pieces, as it is stored."""
+    history = stored(study, "line")
+    return explore(*explored(stored_solutions(history, gramacy_lee()), errors(history, alone="each")))

@@ -9,8 +9,6 @@ import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.federated.experiment import data_of
-from fedlib.federated.solved import stored_solutions
-from fedlib.federated.sweep import sweep
 from fedlib.notebook import pictures, style
 from fedlib.papers.fedsciml.functions import figures, problem, study
 from fedlib.trainings import profiles
@@ -77,14 +75,6 @@ def test_a_figure_is_finite_within_its_limits_and_readable(name, stored):
     assert drawn
     for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes if ax.get_legend())]:
         assert len(legend.get_texts()) <= 6
-
-
-def test_an_explorer_offers_only_what_was_trained(stored):
-    line = stored.solutions["line"]
-    assert list(figures.solution_slider(line).children[0].options) == sorted(line.models)
-    few = sweep(problem.gramacy_lee(n=40, width=4), [2, 10], [3], rounds=2)
-    line = stored_solutions(few, problem.gramacy_lee(n=40, width=4))
-    assert list(figures.solution_slider(line).children[0].options) == [2, 10]
 
 
 def test_at_twenty_pieces_a_client_owns_hills_or_valleys():

@@ -1,11 +1,13 @@
-// What every piece without a kernel begins with, behind the controls (../live/controls.js): white paper, axes, lines,
-// a legend.
+// What every piece without a kernel begins with, behind the controls (controls.js): white paper, axes, lines, a legend.
 
 const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/notebook/style.py
 const CLIENTS = ["#882E72", "#663300", "#5522DD"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];
 const INK = "#222222", TRUE = "#808080", FAINT = "#d0d0d0", FONT = "13px system-ui, sans-serif";
 
 export const linspace = (a, b, n) => Float64Array.from({ length: n }, (_, i) => a + ((b - a) * i) / (n - 1));
+
+// The bytes of what Python sent in base64.
+export const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer;
 
 export function relativeError(values, truth) {
     let gap = 0, size = 0;
@@ -16,7 +18,7 @@ export function relativeError(values, truth) {
 // A white sheet as wide as the page allows, as high as it needs: panels side by side (wide) or one above the other.
 function sheet(canvas, high, higher) {
     const width = canvas.clientWidth || 760, wide = width > 560, height = wide ? high : higher;
-    const ratio = globalThis.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    const ratio = (globalThis.devicePixelRatio || 1) * (canvas.currentCSSZoom || 1), pen = canvas.getContext("2d");
     canvas.style.height = `${height}px`;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
         canvas.width = Math.round(width * ratio), canvas.height = Math.round(height * ratio);
@@ -26,9 +28,11 @@ function sheet(canvas, high, higher) {
     return { pen, width, height, wide };
 }
 
-// Axes in a rectangle of the canvas: maps data to pixels, draws ticks and labels.
-function axes(pen, [left, top, width, height], [x0, x1], [y0, y1], { xlabel, ylabel, xticks, yticks, log = false }) {
-    const up = log ? Math.log10 : (y) => y, X = (x) => left + (width * (x - x0)) / (x1 - x0);
+// Axes in a rectangle of the canvas: maps data to pixels, draws ticks and labels. words: of a tick of y.
+function axes(pen, [left, top, width, height], [x0, x1], [y0, y1], labels) {
+    const { xlabel, ylabel, xticks, yticks, log = false, xlog = false, words = String } = labels;
+    const [along, up] = [xlog, log].map((yes) => (yes ? Math.log10 : (v) => v));
+    const X = (x) => left + (width * (along(x) - along(x0))) / (along(x1) - along(x0));
     const Y = (y) => top + height * (1 - (up(y) - up(y0)) / (up(y1) - up(y0)));
     pen.font = FONT;
     pen.lineWidth = 1;
@@ -36,13 +40,16 @@ function axes(pen, [left, top, width, height], [x0, x1], [y0, y1], { xlabel, yla
     for (const y of yticks) {
         pen.strokeStyle = FAINT;
         pen.beginPath(), pen.moveTo(left, Y(y)), pen.lineTo(left + width, Y(y)), pen.stroke();
-        pen.fillStyle = INK, pen.textAlign = "right", pen.textBaseline = "middle", pen.fillText(y, left - 6, Y(y));
+        pen.fillStyle = INK, pen.textAlign = "right", pen.textBaseline = "middle", pen.fillText(words(y), left - 6, Y(y));
     }
     pen.strokeStyle = INK;
     pen.beginPath(), pen.moveTo(left, top), pen.lineTo(left, top + height), pen.lineTo(left + width, top + height);
     pen.stroke();
     pen.textAlign = "center", pen.textBaseline = "top";
-    for (const x of xticks) pen.fillText(x, X(x), top + height + 5);
+    for (let i = 0, end = -Infinity; i < xticks.length; i++) {  // those that do not touch the one before
+        const half = pen.measureText(xticks[i]).width / 2, middle = X(xticks[i]);
+        if (middle - half > end) pen.fillText(xticks[i], middle, top + height + 5), (end = middle + half + 5);
+    }
     pen.fillText(xlabel, left + width / 2, top + height + 22);
     pen.textAlign = "left", pen.textBaseline = "bottom", pen.fillText(ylabel, left - 34, top - 8);
     return { X, Y };
@@ -64,16 +71,32 @@ function inside(pen, [left, top, width, height], draw) {
     pen.restore();
 }
 
+// Rows of entries, the last one at y. thick 0: a ring, and no line.
 function legend(pen, y, width, entries) {
-    let x = 44, row = y - (width > 560 ? 0 : 22);
+    let x = 44, row = 0;
     pen.font = FONT, pen.textAlign = "left", pen.textBaseline = "middle";
-    for (const [color, thick, dash, text] of entries) {
-        const long = 34 + pen.measureText(text).width + 16;
-        if (x + long > width) (x = 44), (row += 20);
-        line(pen, { X: (v) => v, Y: () => row }, [x, x + 28], [0, 0], color, thick, dash);
-        pen.fillStyle = INK, pen.fillText(text, x + 34, row);
+    const placed = entries.map((entry) => {
+        const long = 34 + pen.measureText(entry[3]).width + 16;
+        if (x + long > width) (x = 44), row++;
         x += long;
+        return [x - long, row, ...entry];
+    });
+    for (const [left, down, color, thick, dash, text] of placed) {
+        const middle = y + 20 * (down - row);
+        if (thick) line(pen, { X: (v) => v, Y: () => middle }, [left, left + 28], [0, 0], color, thick, dash);
+        else ring(pen, left + 14, middle, color);
+        pen.fillStyle = INK, pen.fillText(text, left + 34, middle);
     }
+}
+
+function disc(pen, x, y, radius, color) {
+    pen.fillStyle = color;
+    pen.beginPath(), pen.arc(x, y, radius, 0, 2 * Math.PI), pen.fill();
+}
+
+function ring(pen, x, y, color) {
+    pen.strokeStyle = color, pen.lineWidth = 2;
+    pen.beginPath(), pen.arc(x, y, 5, 0, 2 * Math.PI), pen.stroke();
 }
 
 // ---- the box with its controls

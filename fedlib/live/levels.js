@@ -1,0 +1,149 @@
+// A piece to explore: the curves that models give at a level, and beside them the error against the level.
+// Behind canvas.js in one module, for JupyterLab (anywidget) and for a page without a kernel; levels.py packs the data.
+
+// ---- the numbers
+
+// curve(state, m): values of model m [x]; error(state, m): of all seeds (%), NaN where there is none. A state is the
+// number of a combination of the controls' values, the last one counting fastest.
+export function unpacked(data) {
+    const [q, errors, x, truth] = [new Int16Array(bytes(data.curves)), ...["errors", "x", "truth"].map((name) =>
+        Float64Array.from(new Float32Array(bytes(data[name]))))];
+    const shown = data.models.filter(({ curve }) => curve).length, { seeds, models, zero, step } = data;
+    return {
+        ...data, x, truth, errors,
+        curve: (state, m) => Float64Array.from(q.subarray((state * shown + m) * x.length).subarray(0, x.length),
+            (value) => zero + step * value),
+        error: (state, m) => errors.slice((state * models.length + m) * seeds).slice(0, seeds),
+    };
+}
+
+export const stateOf = (controls, chosen) => chosen.reduce((state, at, i) => state * controls[i].options.length + at, 0);
+
+export function median(values) {
+    const sorted = values.filter(Number.isFinite).sort(), n = sorted.length;
+    return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
+}
+
+// About five round numbers between two others.
+export function round(low, high) {
+    const rough = (high - low) / 5, ten = 10 ** Math.floor(Math.log10(rough)), ticks = [];
+    const step = ten * [1, 2, 5, 10].find((digit) => digit * ten >= rough), first = Math.ceil(low / step);
+    for (let i = first; i * step <= high; i++) ticks.push(+(i * step).toPrecision(6));
+    return ticks;
+}
+
+// About five powers of ten between two numbers; with 2 and 5 where these are few.
+export function powers(low, high) {
+    const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))], ticks = [];
+    const every = Math.ceil((last - first) / 6), digits = last - first > 3 ? [1] : [1, 2, 5];
+    for (let e = first; e <= last; e++) if (e % every === 0) ticks.push(...digits.map((d) => +`${d}e${e}`));
+    return ticks.filter((tick) => tick >= low && tick <= high);
+}
+
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const inWords = (tick) => (tick >= 1e-3 && tick < 1e4 ? String(tick)
+    : `10${Math.round(Math.log10(tick)).toString().replace("-", "⁻").replace(/\d/g, (digit) => RAISED[digit])}`);
+
+// ---- the picture
+
+function paint(canvas, data, chosen) {
+    const { x, truth, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
+    const high = Math.max(330, 0.42 * canvas.clientWidth), { pen, width, height, wide } = sheet(canvas, high, 650);
+    const first = wide ? [44, 30, 0.56 * width - 60, height - 110] : [44, 30, width - 56, 220];
+    const second = wide ? [0.56 * width + 48, 30, 0.44 * width - 64, height - 110] : [52, 340, width - 64, 190];
+    const style = models.map(({ color, client }) => [color, 2, client < 0 ? [] : DASHES[client % DASHES.length]]);
+
+    const [x0, x1] = [x[0], x.at(-1)], here = axes(pen, first, [x0, x1], limits, {
+        xlabel: data.xlabel, ylabel: data.ylabel, xticks: round(x0, x1), yticks: round(...limits),
+    });
+    inside(pen, first, () => {
+        pen.globalAlpha = 0.15;
+        const whose = data.owners[chosen[0]], middle = (i) => (x[i - 1] + x[i]) / 2;
+        for (let from = 0, i = 1; i <= x.length; i++) {
+            if (i < x.length && whose[i] === whose[from]) continue;
+            const [a, b] = [from ? middle(from) : x0, i < x.length ? middle(i) : x1].map(here.X);
+            pen.fillStyle = CLIENTS[whose[from] % CLIENTS.length], pen.fillRect(a, first[1], b - a, first[3]);
+            from = i;
+        }
+        pen.globalAlpha = 0.25, line(pen, here, x, truth, "#000000", 5), pen.globalAlpha = 1;
+        models.forEach(({ curve }, m) => curve && line(pen, here, x, data.curve(state, m), ...style[m]));
+    });
+
+    const positive = data.errors.filter((e) => e > 0), span = [Math.min(...positive) / 1.5, Math.max(...positive) * 1.5];
+    const levels = level.options, there = axes(pen, second, [levels[0] / 1.12, levels.at(-1) * 1.12], span, {
+        xlabel: level.name, ylabel: "error (%)", log: true, xlog: true, xticks: levels, yticks: powers(...span), words: inWords,
+    });
+    const column = (i) => stateOf(controls, [i, ...chosen.slice(1)]), mark = there.X(levels[chosen[0]]);
+    inside(pen, second, () => {
+        line(pen, { X: (v) => v, Y: (v) => v }, [mark, mark], [second[1], second[1] + second[3]], INK, 1);
+        models.forEach((model, m) => {
+            const errors = levels.map((_, i) => data.error(column(i), m)), medians = errors.map(median);
+            const dots = levels.filter((_, i) => medians[i] > 0);
+            pen.globalAlpha = 0.35;
+            errors.forEach((seeds, i) => seeds.forEach((e) => e > 0 && disc(pen, there.X(levels[i]), there.Y(e), 2, model.color)));
+            pen.globalAlpha = 1;
+            line(pen, there, dots, medians.filter((e) => e > 0), ...style[m]);
+        });
+        models.forEach(({ curve, color }, m) => curve && ring(pen, mark, there.Y(data.error(state, m)[0]), color));
+    });
+    legend(pen, height - 14, width, [["rgb(0 0 0 / 0.25)", 5, [], "truth"],
+        ...models.map(({ name }, m) => [...style[m], name]), [INK, 0, [], "shown"]]);
+    return { left: second[0], right: second[0] + second[2], top: second[1], bottom: second[1] + second[3], levels, X: there.X };
+}
+
+// ---- sliders in front of it
+
+function render({ model, el }) {
+    const data = unpacked(model.get("data")), canvas = document.createElement("canvas");
+    const row = document.createElement("div"), status = document.createElement("p");
+    const controls = data.controls.map(({ name, options, start }) => slider(name, options, options[start]));
+    let strip, held = false;
+
+    function show() {
+        const chosen = controls.map((control) => control.index);
+        strip = paint(canvas, data, chosen);
+        status.textContent = data.sentences[stateOf(data.controls, chosen)];
+        canvas.setAttribute("aria-label", status.textContent);
+    }
+    function move() {
+        show();
+        const values = new URLSearchParams(controls.map((control, i) => [data.controls[i].name, control.value]));
+        if (model.get("anchor")) history.replaceState(null, "", `#${model.get("anchor")}?${values}`);
+    }
+    function read() {  // "#anchor?pieces=8", as move writes it
+        const [anchor, state] = location.hash.slice(1).split("?"), wanted = new URLSearchParams(state);
+        if (!state || anchor !== model.get("anchor")) return;
+        data.controls.forEach(({ name, options, start }, i) => {
+            const index = options.map(String).indexOf(wanted.get(name));
+            controls[i].put(index < 0 ? start : index);
+        });
+        show();
+        el.scrollIntoView({ block: "nearest" });
+    }
+    function point(event) {
+        const place = canvas.getBoundingClientRect(), shrunk = canvas.clientWidth / place.width;
+        const px = (event.clientX - place.left) * shrunk, py = (event.clientY - place.top) * shrunk;
+        if (event.type === "pointerdown") {
+            held = px > strip.left && px < strip.right && py > strip.top && py < strip.bottom;
+            if (held) canvas.setPointerCapture(event.pointerId);
+        }
+        if (!held) return;
+        const gaps = strip.levels.map((level) => Math.abs(strip.X(level) - px)), nearest = gaps.indexOf(Math.min(...gaps));
+        if (nearest !== controls[0].index) controls[0].put(nearest), move();
+    }
+
+    row.className = "fed-row", status.className = "fed-said", status.setAttribute("aria-live", "polite");
+    canvas.setAttribute("role", "img"), canvas.style.touchAction = "pan-y";
+    row.append(...controls.map(({ label }) => label));
+    for (const { label } of controls) label.addEventListener("input", move);
+    for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, point);
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = false));
+    boxIn(el).append(row, canvas, status);
+    show(), read();
+    addEventListener("hashchange", read);
+    const watcher = new ResizeObserver(show);
+    watcher.observe(canvas);
+    return () => (removeEventListener("hashchange", read), watcher.disconnect());
+}
+
+export default { render };
