@@ -18,10 +18,10 @@ from fedlib.models.scores import local_loss
 from fedlib.models.scores import squared_error as one_path_squared
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics.spaces import TERMS, chebyshev_draws
+from fedlib.papers.fed_deeponet.physics import pendulum_triplets
 from fedlib.papers.fedsciml.forward.problem import helmholtz
 from fedlib.papers.fedsciml.functions.problem import wave
 from fedlib.problems.operators import learn_antiderivative, operator_loss
-from fedlib.problems.pendulum import pendulum_triplets
 from fedlib.streams import stream
 
 

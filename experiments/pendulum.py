@@ -5,7 +5,7 @@ import torch
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Experiment
 from fedlib.models.networks import DeepONet, glorot_normal
-from fedlib.problems.pendulum import loss, pendulum_triplets
+from fedlib.papers.fed_deeponet.physics import loss, pendulum_triplets
 from fedlib.streams import stream
 
 SITES = range(0, 7), range(7, 14), range(14, 20)  # the clients of each

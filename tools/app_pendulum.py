@@ -12,7 +12,7 @@ from fedlib.federated.partitions import deal
 from fedlib.files import ROOT
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.notebook import models
-from fedlib.problems import pendulum
+from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.streams import stream
 
 FOLDER, CLIENTS, SEED = Path(ROOT) / "data/app_pendulum", 20, 0

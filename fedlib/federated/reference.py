@@ -45,35 +45,6 @@ def average(nets, weights):
     return (p[:, None] * rows).sum(0)
 
 
-def algorithm_1(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
-    """Fed-DeepONet, Algorithm 1: every client runs K plain SGD updates, then theta <- sum_c p_c gamma^c."""
-    theta = draw_parameters(net, init, torch_stream(fed.seed, "init"))
-    for r in range(rounds):
-        clients = [load(deepcopy(net), theta) for _ in fed.shards]
-        for c, gamma in enumerate(clients):
-            points = client_batches(pool, fed, c, r, local)
-            local_updates(gamma, torch.optim.SGD(gamma.parameters(), fed.rate(r)), loss, points)
-        theta = average(clients, fed.p)
-    return theta
-
-
-def algorithm_2(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
-    """Fed-DeepONet, Algorithm 2: the available set A_k runs K Adam updates, with moments started anew.
-
-    Eq. 8 is mended: moments run within a round, t counts the steps since the last synchronisation, and the
-    weights are renormalised over A_k.
-    """
-    theta = draw_parameters(net, init, torch_stream(fed.seed, "init"))
-    for r in range(rounds):
-        available = np.flatnonzero(participants(fed.seed, r, len(fed.shards), fed.fraction))
-        clients = [load(deepcopy(net), theta) for _ in available]
-        for c, gamma in zip(available, clients, strict=True):
-            points = client_batches(pool, fed, c, r, local)
-            local_updates(gamma, torch.optim.Adam(gamma.parameters(), fed.rate(r)), loss, points)
-        theta = average(clients, fed.p[available])
-    return theta
-
-
 def fedavg_adam(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
     """FedAvg with an Adam that each client keeps over the rounds (what calling DeepXDE's train again does)."""
     theta = draw_parameters(net, init, torch_stream(fed.seed, "init"))

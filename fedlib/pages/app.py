@@ -47,7 +47,7 @@ PAGES: dict[str, list[Piece]] = {
             "Five clients know different examples of one pendulum. Press <i>Step one round</i>: in their local steps "
             "their networks go apart, and the average snaps them together. Then take the pace <i>fastest</i>, fewer "
             "answers in a round (alpha), or a ring, where nobody has the average.",
-            live("plots.pendulum_live", "01"),
+            live("papers.fed_deeponet.pendulum.live"),
         ),
         Piece(
             "Clients that differ",

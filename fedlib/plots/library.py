@@ -14,7 +14,7 @@ from ..live.widgets import explore, slider, span
 from ..notebook.style import COLORS, around, band, log_axis, panels, shards
 from ..numerics.metrics import mean_sd, percent
 from ..numerics.solutions import pendulum
-from ..problems.pendulum import SUBSTEPS, with_stiffness
+from ..papers.fed_deeponet.physics import SUBSTEPS, with_stiffness
 from .pendulum import INPUT_CONTROLS, idle_inputs, pendulum_input
 
 

@@ -15,7 +15,7 @@ from ..live.widgets import choice, explore, slider, span
 from ..notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, shards
 from ..numerics.metrics import percent
 from ..numerics.spaces import grf
-from ..problems.pendulum import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, times
+from ..papers.fed_deeponet.physics import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, times
 from ..streams import stream
 
 PREDICTED = {"centralised": ":"}

@@ -13,10 +13,11 @@ from ..federated.experiment import Data, Experiment, halved, train_arguments
 from ..federated.federation import Federation
 from ..federated.stack import as_dict, draw_parameters
 from ..models.networks import DeepONet, glorot_uniform
+from ..papers.fed_deeponet import physics as pendulum
 from ..papers.fedsciml.forward import problem as forward
 from ..papers.fedsciml.functions import problem as functions
 from ..streams import stream
-from . import operator_study, pendulum, pendulum_search, skewed_pendulum
+from . import operator_study, skewed_pendulum
 from .operators import learn_antiderivative, operator_error, operator_loss
 
 
@@ -71,7 +72,7 @@ def skewed(kind: str, n: int = 10_000, clients: int = 20, m: int = 100, hidden: 
     @cache
     def data(level: float, seed: int) -> Data:
         of = skewed_pendulum.skewed(n, m, 0.2, [level] if kind == "fields" else [], clients, [seed])
-        random, others = pendulum.random_tests(100, m, 0.2, seed), pendulum_search.validation(100, m, 0.2, seed)
+        random, others = (pendulum.random_tests(100, m, 0.2, seed, use=use) for use in ("test", "validation"))
         test, validation = (pendulum.both_tests(tests, pendulum.unseen_tests(m)) for tests in (random, others))
         owners = of.owned(kind, int(level) if kind == "shards" else level, seed)
         return Data(of.pool, owners, test, validation, partition=False)  # a client takes points of one of two fields

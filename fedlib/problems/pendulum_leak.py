@@ -17,7 +17,7 @@ from ..federated.optimizers import adam, sgd
 from ..federated.rounds import play
 from ..federated.stack import as_dict, predict
 from ..models.networks import fan_in_uniform
-from .pendulum import loss
+from ..papers.fed_deeponet.physics import loss
 
 OPTIMIZERS = {"SGD": (sgd, 1e-2), "Adam": (adam, 1e-3)}
 """name -> optimiser and its rate; the server knows both, for it sent the experiment."""

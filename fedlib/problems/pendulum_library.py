@@ -8,8 +8,7 @@ from torch import Tensor
 
 from ..federated.partitions import deal
 from ..numerics.spaces import grf
-from ..streams import stream
-from .pendulum import (
+from ..papers.fed_deeponet.physics import (
     OUT_OF_DISTRIBUTION,
     both_tests,
     half_steps,
@@ -18,6 +17,7 @@ from .pendulum import (
     unseen_tests,
     with_stiffness,
 )
+from ..streams import stream
 
 
 @dataclass(frozen=True)

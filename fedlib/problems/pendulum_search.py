@@ -15,9 +15,8 @@ from ..federated.partitions import deal
 from ..federated.train import train
 from ..files import ROOT
 from ..models.networks import DeepONet, glorot_uniform
-from ..numerics.spaces import grf
+from ..papers.fed_deeponet import physics as pendulum
 from ..streams import stream
-from . import pendulum
 
 GRID = ROOT / "data" / "pendulum_grid.json"
 """Made by tools/pendulum_grid.py."""
@@ -52,7 +51,7 @@ class Tried:
 
 def validation(n: int, m: int, length_scale: float, seed: int) -> dict[str, Tensor]:
     """n trajectories that are neither those of the training nor those of the test."""
-    return pendulum.pendulum_trajectories(grf(pendulum.half_steps(m), n, length_scale, stream(seed, "validation")))
+    return pendulum.random_tests(n, m, length_scale, seed, use="validation")
 
 
 def search(

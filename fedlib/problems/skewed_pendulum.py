@@ -12,8 +12,8 @@ from ..federated.federation import Federation, join
 from ..federated.partitions import pick_sources, sorted_shards
 from ..numerics.heterogeneity import debiased_w1, mean_pairwise_w1
 from ..numerics.spaces import grf_basis
+from ..papers.fed_deeponet.physics import pendulum_triplets
 from ..streams import stream
-from .pendulum import pendulum_triplets
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics import spaces
+from fedlib.papers.fed_deeponet import live as shared_live
+from fedlib.papers.fed_deeponet import physics as pendulum
+from fedlib.papers.fed_deeponet.pendulum import live as dealt_live
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
@@ -60,7 +63,6 @@ from fedlib.problems import (
     operator_live,
     operator_study,
     operators,
-    pendulum,
     pendulum_leak,
     pendulum_library,
     pendulum_live,
@@ -142,7 +144,7 @@ def tried(optimizer: str, lr: float) -> dict:
 def heterogeneous(settings: dict, make=VARYING, **more) -> dict:
     """Notebook 02: name -> (kind, level, settings)."""
     data = skewed_pendulum.skewed(60, M, SCALE, [1.0], 5, [0])
-    of_fields = pendulum.random_tests(2, M, SCALE + 1, 0), pendulum_search.validation(2, M, SCALE, 0)
+    of_fields = pendulum.random_tests(2, M, SCALE + 1, 0), pendulum.random_tests(2, M, SCALE, 0, use="validation")
     sets = dict(zip(("second", "validation"), of_fields, strict=True))
     test = pendulum.both_tests(pendulum.random_tests(2, M, SCALE, 0), pendulum.unseen_tests(M), **sets)
     federations = data.federations(settings, [0], make)
@@ -178,9 +180,9 @@ PENDULUM = {
     "01 plain loop": small_loop,
     "01 search, Adam": lambda: tried("Adam", 0.006),
     "01 search, SGD": lambda: tried("SGD", 0.03),
-    "01 live": lambda: of_live(pendulum_live.dealt(3, 1.0, 4)),
-    "01 live, ring, some": lambda: of_live(pendulum_live.dealt(4, 0.5, 4, mixing="ring")),
-    "01 live, SGD, nobody": lambda: of_live(pendulum_live.dealt(3, 1.0, 4, optimizer="SGD", mixing="no one")),
+    "01 live": lambda: of_live(dealt_live.dealt(3, 1.0, 4)),
+    "01 live, ring, some": lambda: of_live(dealt_live.dealt(4, 0.5, 4, mixing="ring")),
+    "01 live, SGD, nobody": lambda: of_live(dealt_live.dealt(3, 1.0, 4, optimizer="SGD", mixing="no one")),
     "02 Algorithm 2": lambda: heterogeneous(levels(**ADAM), reset_moments=True),
     "02 equal weights": lambda: heterogeneous({"uneven 1": ("uneven", 1, ADAM | {"mixing": equal})}),
     "02 Algorithm 1": lambda: heterogeneous(levels(lr=0.02), optimizer=sgd()),
@@ -618,7 +620,7 @@ def with_smooth_torques(case):
     1e-9 of the torques, and so of everything that is trained on them.
     """
     with patch.object(spaces, "grf_basis", partial(spaces.grf_basis, cut=1e-6)):
-        drawn = pendulum_live.triplets, pendulum_live.tests
+        drawn = shared_live.triplets, shared_live.tests
         for function in drawn:
             function.cache_clear()
         args = case()

@@ -26,7 +26,7 @@ from fedlib.numerics.heterogeneity import (
     weight_divergence,
 )
 from fedlib.numerics.spaces import grf
-from fedlib.problems.pendulum import half_steps, pendulum_trajectories, with_stiffness
+from fedlib.papers.fed_deeponet.physics import half_steps, pendulum_trajectories, with_stiffness
 from fedlib.streams import stream
 
 

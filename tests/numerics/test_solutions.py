@@ -9,7 +9,7 @@ from fedlib.numerics import solutions, solvers
 from fedlib.numerics.solutions import pendulum
 from fedlib.numerics.solvers import rk4
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series, fourier_series, grf
-from fedlib.problems.pendulum import half_steps
+from fedlib.papers.fed_deeponet.physics import half_steps
 from fedlib.streams import stream
 
 

@@ -19,7 +19,7 @@ from fedlib.models.networks import DeepONet
 from fedlib.numerics.metrics import relative_l2
 from fedlib.pages import page, trained
 from fedlib.pages.app import PAGES
-from fedlib.problems import pendulum
+from fedlib.papers.fed_deeponet import physics as pendulum
 
 from ..conftest import choices
 

@@ -7,8 +7,8 @@ import xarray
 from fedlib.federated.stack import stack
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.numerics.solutions import pendulum
+from fedlib.papers.fed_deeponet.physics import half_steps
 from fedlib.plots import library as draw
-from fedlib.problems.pendulum import half_steps
 
 from ..conftest import assert_redraws_fast, every_move
 

@@ -5,9 +5,9 @@ import pytest
 
 from fedlib.machines.price import expected_bytes
 from fedlib.models.networks import DeepONet
+from fedlib.papers.fed_deeponet.physics import pendulum_triplets
 from fedlib.plots import machines, pendulum_leak
 from fedlib.problems import pendulum_leak as leak
-from fedlib.problems.pendulum import pendulum_triplets
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move

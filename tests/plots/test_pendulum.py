@@ -8,8 +8,8 @@ import xarray
 from fedlib.federated.stack import predict, stack
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.notebook.pages import png
+from fedlib.papers.fed_deeponet.physics import random_tests, times
 from fedlib.plots import pendulum as draw
-from fedlib.problems.pendulum import random_tests, times
 
 from ..conftest import assert_redraws_fast, every_move
 

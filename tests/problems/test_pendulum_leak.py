@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from fedlib.models.networks import DeepONet
+from fedlib.papers.fed_deeponet.physics import pendulum_triplets
 from fedlib.problems import pendulum_leak as leak
-from fedlib.problems.pendulum import pendulum_triplets
 from fedlib.streams import stream
 
 NET = DeepONet((12, 16, 8), (1, 16, 8), domain=(0.0, 1.0))

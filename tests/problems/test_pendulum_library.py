@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.papers.fed_deeponet.physics import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, pendulum_triplets
 from fedlib.problems import pendulum_library
-from fedlib.problems.pendulum import OUT_OF_DISTRIBUTION, half_steps, pendulum_trajectories, pendulum_triplets
 from fedlib.streams import stream
 
 

@@ -14,7 +14,8 @@ from fedlib.federated.partitions import deal
 from fedlib.federated.stack import predict
 from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, glorot_uniform
-from fedlib.problems import pendulum, pendulum_search
+from fedlib.papers.fed_deeponet import physics as pendulum
+from fedlib.problems import pendulum_search
 from fedlib.problems.pendulum_search import Tried
 from fedlib.streams import stream
 

@@ -12,7 +12,7 @@ from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import equal
 from fedlib.numerics.heterogeneity import debiased_w1, mean_pairwise_w1
 from fedlib.numerics.spaces import gaussian_kernel
-from fedlib.problems.pendulum import pendulum_triplets
+from fedlib.papers.fed_deeponet.physics import pendulum_triplets
 from fedlib.problems.skewed_pendulum import distances, levels_of, skewed, torque_distance, torque_distances
 from fedlib.streams import stream
 

@@ -64,7 +64,7 @@ def test_fedavg_trains_such_a_model_too():
 
 def test_data_are_those_of_notebook_01():
     """Its own function draws the same triplets."""
-    theirs = pytest.importorskip("fedlib.problems.pendulum")
+    theirs = pytest.importorskip("fedlib.papers.fed_deeponet.physics")
     ours = pendulum.linear_pendulum(4, 4, 30).data(3, 0).pool
     theirs = theirs.pendulum_triplets(30, 100, 0.2, stream(0, "train"))
     for name in ("u", "y", "s"):

@@ -5,7 +5,7 @@ import torch
 
 from fedlib.numerics.solutions import pendulum
 from fedlib.numerics.spaces import grf
-from fedlib.problems.pendulum import (
+from fedlib.papers.fed_deeponet.physics import (
     OUT_OF_DISTRIBUTION,
     both_tests,
     errors,

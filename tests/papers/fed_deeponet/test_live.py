@@ -8,8 +8,9 @@ import torch
 
 from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
+from fedlib.papers.fed_deeponet import live as shared
+from fedlib.papers.fed_deeponet.pendulum import live as room
 from fedlib.plots import pendulum_live
-from fedlib.problems import pendulum
 from fedlib.problems import pendulum_live as problem
 
 
@@ -18,8 +19,8 @@ def shards(training):
 
 
 def test_every_triplet_is_owned_once():
-    for training in (problem.dealt(clients=3), problem.skewed(shards_each=2), problem.library(clients=2)):
-        assert sorted(np.concatenate(shards(training))) == list(range(problem.N))
+    for training in (room.dealt(clients=3), problem.skewed(shards_each=2), problem.library(clients=2)):
+        assert sorted(np.concatenate(shards(training))) == list(range(shared.N))
 
 
 def test_with_one_sorted_shard_each_no_two_clients_know_the_same_angles():
@@ -34,7 +35,7 @@ def test_the_second_field_is_smoother():
     rough = [training.pool["u"][own].diff(dim=1).abs().mean().item() for own in shards(training)]
     assert max(rough) > 5 * min(rough)
     with_first = problem.skewed(data="two fields", delta=0.0)
-    assert torch.equal(with_first.pool["u"][: problem.N], with_first.pool["u"][problem.N :])
+    assert torch.equal(with_first.pool["u"][: shared.N], with_first.pool["u"][shared.N :])
 
 
 def test_what_a_client_of_the_library_owns_and_is_told():
@@ -56,18 +57,18 @@ RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="rin
 
 @pytest.mark.parametrize(
     ("training", "together"),
-    [(problem.dealt(K=2), True), (problem.dealt(**RING), False), (problem.skewed(K=2), True),
+    [(room.dealt(K=2), True), (room.dealt(**RING), False), (problem.skewed(K=2), True),
      (problem.library(K=2), True)],
     ids=["01", "01 ring", "02", "03"],
 )  # fmt: skip
 def test_the_picture_shows_the_clients_and_what_they_were_given(training, together):
     coming = moments(training.begin(), lambda: PACES[1])
     for moment in (next(coming), next(coming)):
-        angles = views.view(pendulum_live.scene, training, moment, {}, 2).axes[0]
+        angles = views.view(shared.scene, training, moment, {}, 2).axes[0]
         drawn = {line.get_label(): line.get_ydata() for line in angles.get_lines()}
         _, given = training.now(moment)
         torch.nn.utils.vector_to_parameters(given[0], training.net.parameters())
-        expected = training.net(training.more.u[:1, None], pendulum.times(problem.SENSORS))[0]
+        expected = training.net(training.more.u[:1, None], shared.times(shared.SENSORS))[0]
         name = "after the exchange" if moment.averaged else "where the round began"
         np.testing.assert_allclose(drawn[name], expected.detach(), atol=1e-5)
     errors = training.errors(moment)["federated"]
@@ -75,10 +76,10 @@ def test_the_picture_shows_the_clients_and_what_they_were_given(training, togeth
 
 
 def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_are_asked_for():
-    _, walk = next(problem.dealt(**RING).begin())
+    _, walk = next(room.dealt(**RING).begin())
     moved = (walk[:10, -1] != walk[:10, 0]).any(1)
     assert moved.sum() == 4
-    steps = {name: next(problem.dealt(2, K=2, optimizer=name).begin())[1][0].diff(dim=0) for name in ("Adam", "SGD")}
+    steps = {name: next(room.dealt(2, K=2, optimizer=name).begin())[1][0].diff(dim=0) for name in ("Adam", "SGD")}
     ends = {name: step[0].abs() for name, step in steps.items()}
     spread = {name: (end[end > 0].std() / end[end > 0].mean()).item() for name, end in ends.items()}
     assert spread["Adam"] < 0.1 < 1 < spread["SGD"], "Adam's first step is lr in every weight"
@@ -86,6 +87,6 @@ def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_ar
 
 @pytest.mark.parametrize("notebook", ["01", "02", "03"])
 def test_the_controls_begin_as_the_training_does(page, notebook):
-    pendulum_live.show(notebook)
+    room.show() if notebook == "01" else pendulum_live.show(notebook)
     assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
     stage.close(notebook)
