@@ -73,11 +73,11 @@ function inside(pen, [left, top, width, height], draw) {
 
 // Rows of entries, the last one at y. thick 0: a ring, and no line.
 function legend(pen, y, width, entries) {
-    let x = 44, row = 0;
+    let x = 12, row = 0;
     pen.font = FONT, pen.textAlign = "left", pen.textBaseline = "middle";
     const placed = entries.map((entry) => {
         const long = 34 + pen.measureText(entry[3]).width + 16;
-        if (x + long > width) (x = 44), row++;
+        if (x + long > width) (x = 12), row++;
         x += long;
         return [x - long, row, ...entry];
     });

@@ -48,7 +48,8 @@ const inWords = (tick) => (tick >= 1e-3 && tick < 1e4 ? String(tick)
 
 function paint(canvas, data, chosen) {
     const { x, truth, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
-    const high = Math.max(330, 0.42 * canvas.clientWidth), { pen, width, height, wide } = sheet(canvas, high, 650);
+    const seen = innerHeight / (canvas.currentCSSZoom || 1);  // so that slider and sentence are seen with the picture
+    const high = Math.max(330, Math.min(0.42 * canvas.clientWidth, 0.45 * seen)), { pen, width, height, wide } = sheet(canvas, high, 650);
     const first = wide ? [44, 30, 0.56 * width - 60, height - 110] : [44, 30, width - 56, 220];
     const second = wide ? [0.56 * width + 48, 30, 0.44 * width - 64, height - 110] : [52, 340, width - 64, 190];
     const style = models.map(({ color, client }) => [color, 2, client < 0 ? [] : DASHES[client % DASHES.length]]);
@@ -84,8 +85,8 @@ function paint(canvas, data, chosen) {
             pen.globalAlpha = 1;
             line(pen, there, dots, medians.filter((e) => e > 0), ...style[m]);
         });
-        models.forEach(({ curve, color }, m) => curve && ring(pen, mark, there.Y(data.error(state, m)[0]), color));
     });
+    models.forEach(({ curve, color }, m) => curve && ring(pen, mark, there.Y(data.error(state, m)[0]), color));
     legend(pen, height - 14, width, [["rgb(0 0 0 / 0.25)", 5, [], "truth"],
         ...models.map(({ name }, m) => [...style[m], name]), [INK, 0, [], "shown"]]);
     return { left: second[0], right: second[0] + second[2], top: second[1], bottom: second[1] + second[3], levels, X: there.X };

@@ -75,7 +75,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
 
     Models with a curve come first. A curve is zero + step * int16, and cut off where it is far outside of the limits.
     """
-    order = [*curves.model.values, *(model for model in errors.model.values if model not in curves.model)]
+    order = [*dict.fromkeys([*curves.model.values.tolist(), *errors.model.values.tolist()])]
     errors = errors.sel(model=order)
     truth = curves.truth.values
     (low, high), span = limits(curves.values, truth), float(np.ptp(truth))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import ipywidgets
 
-Made = tuple[ipywidgets.VBox, Callable[[], None]]
+Made = tuple[ipywidgets.DOMWidget, Callable[[], None]]
 """The box of a piece, and what has to be done before it goes."""
 
 
@@ -27,6 +27,11 @@ def live(module: str, *args: str) -> Callable[[], Made]:
         return placed(import_module(f"fedlib.{module}").show, *args)
 
     return make
+
+
+def stored(module: str) -> Callable[[], Made]:
+    """The piece to explore of a notebook's first section, of what is stored."""
+    return lambda: (import_module(f"fedlib.{module}").explorer(), lambda: None)
 
 
 def trained(name: str) -> Callable[[], Made]:
@@ -108,6 +113,24 @@ PAGES: dict[str, list[Piece]] = {
             "Beyond the paper: ten pieces each, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
             "choose another rule: which of them follow the green curve?",
             live("plots.drift_live"),
+        ),
+        Piece(
+            "Pieces of a curve",
+            "Two clients know pieces of one curve in turn. Cut it into more pieces: at which number do they help least "
+            "of all, and where does a client alone beat the federation? Each dot on the right is a training.",
+            stored("papers.fedsciml.functions.live"),
+        ),
+        Piece(
+            "Pieces of an equation",
+            "Two clients know an equation on pieces of an interval in turn. Move the slider: at which number of pieces "
+            "does the federation do worst? It is not the smallest one.",
+            stored("papers.fedsciml.forward.live"),
+        ),
+        Piece(
+            "Sums, not averages",
+            "Beyond the paper: the clients add sums, once, and average nothing. Which of the three curves never moves "
+            "when you cut the interval into more pieces? Then take sines away, until it leaves the truth.",
+            stored("papers.beyond.one_round.live"),
         ),
     ],
     "fedstnn": [

@@ -9,22 +9,30 @@ import traitlets
 from IPython.display import display
 
 from ..live import widgets
+from ..live.levels import Explorer
 from ..notebook import style
 from . import citations
 from .app import PAGES, Piece
 
 
 class Address(anywidget.AnyWidget):
-    """The chosen piece in the page's address, for a reload, and to send. names: of the pieces; index: of the chosen."""
+    """The chosen piece in the page's address, for a reload, and to send. names: of the pieces; index: of the chosen.
+
+    Behind the name an ``Explorer`` keeps its own state: "#sums-not-averages?pieces=8&sines=60".
+    """
 
     _esm = """
     export default { render({ model }) {
         const names = model.get("names");
+        const chosen = () => location.hash.slice(1).split("?")[0];
         function read() {
-            const index = names.indexOf(location.hash.slice(1));
+            const index = names.indexOf(chosen());
             if (index >= 0) model.set("index", index), model.save_changes();
         }
-        function write() { history.replaceState(null, "", `#${names[model.get("index")]}`); }
+        function write() {
+            const name = names[model.get("index")];
+            if (name !== chosen()) history.replaceState(null, "", `#${name}`);
+        }
         model.on("change:index", write);
         addEventListener("hashchange", read);
         read();
@@ -51,16 +59,19 @@ def page(pieces: list[Piece]) -> ipywidgets.VBox:
     choice.add_class("app-pieces")
 
     def enter():
-        gone, stage.children = stage.children, ()
+        gone, waiting = stage.children, ipywidgets.HTML("<p>One moment, this piece is being made.</p>")
+        piece = pieces[choice.index]
+        words.value, stage.children = f"<p>{piece.words}</p>", (waiting,)
         if gone:
             leave.pop()()
             widgets.discard(*gone)
-        piece = pieces[choice.index]
-        words.value = f"<p>{piece.words}</p>"
         box, close = piece.make()
         leave.append(close)
+        if isinstance(box, Explorer):
+            box.anchor = address_of(piece)
         enlarge(box)
         stage.children = (box,)
+        widgets.discard(waiting)
 
     address = Address(names=[address_of(piece) for piece in pieces])
     traitlets.link((choice, "index"), (address, "index"))
@@ -80,6 +91,7 @@ def enlarge(box: ipywidgets.Box) -> None:
         layout = widget.layout  # changed, not replaced: ipywidgets would keep the old one
         if isinstance(widget, ipywidgets.GridBox):
             layout.max_width, layout.width = "100%", "100%"
+            layout.grid_template_columns = "repeat(auto-fit, minmax(min(100%, 350px), 1fr))"
         elif isinstance(widget, ipywidgets.Box):
             layout.display, layout.flex_flow, layout.width = "flex", "row wrap", "100%"
         elif isinstance(widget, widgets.Picture | ipywidgets.HTML):

@@ -8,8 +8,12 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from ..live.levels import Explorer
 from ..live.modules import module
 from ..notebook import models
+from ..papers.beyond.one_round import live as one_round
+from ..papers.fedsciml.forward import live as forward
+from ..papers.fedsciml.functions import live as functions
 from ..problems.operators import learn_antiderivative
 from ..trainings.profiles import folder_of
 
@@ -71,3 +75,13 @@ def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None 
     code = b64encode(widget._esm.encode()).decode()
     text = json.dumps(values or {}).replace("</", "<\\/")  # a script ends at the first </script>
     return FRAGMENT.format(id=id, code=code, values=text)
+
+
+EXPLORERS = {"04_function_approximation": functions, "05_pinn_forward": forward, "13_one_round": one_round}
+"""Notebook -> the room that has what stands in its first section, the same on the notebook's page."""
+
+
+def explorer(notebook: str) -> str:
+    """HTML of a notebook's first section; its state is in the page's address: "#explorer?pieces=8"."""
+    data = EXPLORERS[notebook].explorer().data
+    return fragment("explorer", Explorer, {"data": data, "anchor": "explorer"})

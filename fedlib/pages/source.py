@@ -10,17 +10,21 @@ from nbformat.v4 import new_markdown_cell
 
 from ..notebook import pages
 from ..trainings.profiles import FIGURES, folder_of
+from .pieces import EXPLORERS
 
 MOVES = re.compile(r"live\.show\(|explorer\(|panel\.parameters\(")
 """What cells call that only a kernel can move."""
 
-PIECES = {
-    "04_function_approximation": (r"live\.show\(", "training"),
-    "07_operator_learning": (r"explorer\(", "operator"),
-}
-"""Notebook -> the cell that becomes a piece which moves without one, and its name."""
-
 HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
+KEPT = "*The address of this page keeps what you choose: send it, and others see the same.*"
+
+PIECES = [
+    ("04_function_approximation", r"live\.show\(", "training", HERE),
+    ("07_operator_learning", r"explorer\(", "operator", HERE),
+    *((name, r"live\.explorer\(", f"explorer_{name}", KEPT) for name in EXPLORERS),
+]
+"""A notebook, the cell that becomes a piece which moves without a kernel, the piece's name, and a line above it."""
+
 IN_LAB = "*Here JupyterLab has something to move: `make lab`.*"
 
 
@@ -30,14 +34,14 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
     Args:
         name: "04_function_approximation". figures: its committed figures are in figures/name/paper/*.png.
     """
-    made, pattern = deepcopy(notebook), PIECES.get(name)
+    made = deepcopy(notebook)
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     made.cells = []
     for cell in deepcopy(notebook.cells):
         if cell.cell_type != "code":
             made.cells.append(cell)
-        elif pattern and re.search(pattern[0], cell.source):
-            made.cells.append(new_markdown_cell(f"{HERE}\n\n{piece(pattern[1], '../')}"))
+        elif markdown := moving(name, cell.source):
+            made.cells.append(new_markdown_cell(markdown))
         elif MOVES.search(cell.source) and not figures_of(cell.source):
             made.cells.append(new_markdown_cell(IN_LAB))
         else:
@@ -48,6 +52,14 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
             cell.source = re.sub(r"\]\(#[\w-]+\)", lambda link: link[0].lower(), cell.source)
     made.metadata.pop("widgets", None)
     return made
+
+
+def moving(notebook: str, source: str) -> str:
+    """Markdown of the piece that stands where a notebook has this cell; nothing where there is none."""
+    for name, pattern, shown, line in PIECES:
+        if name == notebook and re.search(pattern, source):
+            return f"{line}\n\n{piece(shown, '../')}"
+    return ""
 
 
 def piece(name: str, to_root: str = "") -> str:

@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from fedlib.files import ROOT
+from fedlib.live.levels import Explorer
 from fedlib.pages import pieces
 from fedlib.pages.app import PAGES
+from fedlib.papers.fedsciml.functions import live as functions
 from fedlib.trainings.environment import environment
 
 from .browser import App, chromium, lab
@@ -41,12 +43,15 @@ def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
         run(page, IMPORTS)
         for name, of in PAGES.items():
             for i, piece in enumerate(of):
-                first = run(page, f'box, leave = PAGES["{name}"][{i}].make()\nbox', "img[src^=blob]")
+                first = run(
+                    page, f'box, leave = PAGES["{name}"][{i}].make()\nbox', "img[src^=blob], canvas[aria-label]"
+                )
                 live = page.get_by_role("button", name="Play").count() > 0
                 rate = f"{1000 / rounds_a_second(page):.0f}" if live else ""
                 if live and not left:
                     left = starts_and_cancels(page)
-                moves = pressed(page)
+                if not (moves := pressed(page)):  # drawn by the browser: see ``of_site``
+                    continue
                 slowest = max(moves, key=moves.get)
                 rows.append(
                     [name, piece.title, f"{first / 1000:.1f}", f"{median(moves.values()):.0f}",
@@ -114,6 +119,7 @@ def of_site(page, own: Path) -> list[list[str]]:
     kinds = {
         "training": (pieces.Training, None, ".fed-row:not(:first-child) input"),
         "operator": (pieces.Operator, {"weights": pieces.weights()}, ".fed-many input"),
+        "explorer": (Explorer, {"data": functions.explorer().data, "anchor": "t"}, ".fed-row input"),
     }
     for name, (widget, values, inputs) in kinds.items():
         html = pieces.fragment("t", widget, values)

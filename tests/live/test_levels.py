@@ -1,0 +1,171 @@
+"""The piece to explore: what the browser unpacks is what was stored, and its sentences are true."""
+
+import re
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.federated.experiment import data_of
+from fedlib.federated.solved import stored_solutions
+from fedlib.federated.sweep import errors
+from fedlib.live.levels import Explorer, explore, explored
+from fedlib.notebook.style import CLIENTS, COLORS
+from fedlib.numerics.metrics import in_percent
+from fedlib.papers.fedsciml.forward import live as forward
+from fedlib.papers.fedsciml.forward import problem as equations
+from fedlib.papers.fedsciml.forward import study as forward_study
+from fedlib.papers.fedsciml.functions import live as functions
+from fedlib.papers.fedsciml.functions import problem as lines
+from fedlib.papers.fedsciml.functions import study as functions_study
+from fedlib.trainings.store import stored
+
+from ..pages.node import evaluate
+
+ROOMS = {
+    "04": (functions, functions_study, "line", lines.gramacy_lee),
+    "05": (forward, forward_study, "poisson", equations.poisson),
+}
+UNPACK = """
+    const data = M.unpacked(given), states = [...given.sentences.keys()];
+    const of = (read, models) => states.map((state) => models.map((_, m) => read(state, m)));
+    return { x: data.x, truth: data.truth, curves: of(data.curve, given.models.filter((m) => m.curve)),
+        errors: of(data.error, given.models).map((all) => all.map((seeds) => Array.from(seeds))) };
+"""
+
+
+@pytest.fixture(scope="module", params=ROOMS)
+def room(request):
+    """(what the room's explorer holds, curves, errors) of a notebook's stored trainings."""
+    live, study, name, make = ROOMS[request.param]
+    history = stored(study, name)
+    return live.explorer().data, *explored(stored_solutions(history, make()), errors(history, alone="each"))
+
+
+@pytest.fixture
+def made():
+    """Curves and errors of two sliders, a model of another colour, one without a curve, and a seed that is missing."""
+    x, pieces, sines = np.linspace(0, 1, 5), [2, 4, 8], [10, 20]
+    rng = np.random.default_rng(0)
+    curves = xarray.DataArray(
+        rng.uniform(-1, 1, (3, 2, 2, 5)),
+        {
+            "pieces": pieces, "sines": sines, "model": ["client 1 alone", "sums"], "color": ("model", ["", "#123456"]),
+            "x": x, "truth": ("x", x), "owner": (("pieces", "x"), np.arange(15).reshape(3, 5) % 2),
+        },
+        ("pieces", "sines", "model", "x"), attrs={"xlabel": "x", "ylabel": "u(x)"},
+    )  # fmt: skip
+    off = xarray.DataArray(
+        10 ** rng.uniform(-5, 4, (3, 2, 3, 4)),
+        {"pieces": pieces, "sines": sines, "model": ["alone", "client 1 alone", "sums"], "seed": range(4)},
+        ("pieces", "sines", "model", "seed"),
+    )
+    off[0, 1, 2, 3] = np.nan
+    return curves, off
+
+
+def test_the_browser_unpacks_what_was_stored(room, tmp_path):
+    data, curves, errors = room
+    seen = evaluate(Explorer._esm, UNPACK, data, tmp_path)
+    assert len(seen["x"]) <= 200 and seen["x"][-1] == pytest.approx(curves.x.values[-1])
+    np.testing.assert_allclose(seen["truth"], curves.truth, atol=1e-6)
+    (low, high), span = data["limits"], np.ptp(curves.truth.values)
+    assert data["step"] < 1e-4 * span
+    wanted = np.clip(curves.values, low - span, high + span)
+    np.testing.assert_allclose(seen["curves"], wanted, rtol=0, atol=0.51 * data["step"])
+    assert np.abs(np.array(seen["curves"]) - curves.truth.values).max() > 0.1 * span  # they are no truth
+    np.testing.assert_allclose(seen["errors"], errors.values, rtol=1e-6)
+    assert low < curves.truth.min() and curves.truth.max() < high
+
+
+def test_states_of_two_sliders_are_told_apart(made, tmp_path):
+    curves, off = made
+    data = explore(curves, off, {"sines": 20}).data
+    assert [model["name"] for model in data["models"]] == ["client 1 alone", "sums", "alone"]
+    assert [model["color"] for model in data["models"]] == [CLIENTS[0], "#123456", COLORS["isolated"]]
+    assert [control["start"] for control in data["controls"]] == [0, 1]
+    seen = evaluate(Explorer._esm, UNPACK, data, tmp_path)
+    step = 0.51 * data["step"]
+    np.testing.assert_allclose(np.reshape(seen["curves"], curves.shape), curves.values, rtol=0, atol=step)
+    wanted = off.sel(model=["client 1 alone", "sums", "alone"]).values
+    np.testing.assert_allclose(np.reshape(np.array(seen["errors"], float), wanted.shape), wanted, rtol=1e-6)
+    body = "return [[0, 0], [0, 1], [2, 1]].map((chosen) => M.stateOf(given.controls, chosen))"
+    states = evaluate(Explorer._esm, body, data, tmp_path)
+    assert [data["sentences"][state].split(":")[0] for state in states] == [
+        "2 pieces, 10 sines", "2 pieces, 20 sines", "8 pieces, 20 sines",
+    ]  # fmt: skip
+
+
+def test_every_sentence_has_the_numbers_of_the_shown_training(room):
+    data, _, errors = room
+    first = errors.isel(seed=0)
+    for n, words in zip(errors.pieces.values, data["sentences"], strict=True):
+        e = {model: in_percent(first.sel(pieces=n, model=model).item()) for model in first.model.values}
+        assert words.startswith(
+            f"{n} pieces: client 1 alone is off by {e['client 1 alone']}, client 2 alone by {e['client 2 alone']}, "
+            f"federated by {e['federated']}."
+        )
+        better = [
+            k for k in (1, 2) if first.sel(pieces=n, model=f"client {k} alone") < first.sel(pieces=n, model="federated")
+        ]
+        assert re.findall(r"(?:Here|and) client (\d) alone", words) == [str(k) for k in better]
+
+
+def test_04_says_where_a_client_alone_beats_the_federation():
+    data = functions.explorer().data
+    words = dict(zip(data["controls"][0]["options"], data["sentences"], strict=True))
+    assert words[24] == (
+        "24 pieces: client 1 alone is off by 2.0 %, client 2 alone by 17 %, federated by 17 %. "
+        "Here client 1 alone beats the federation."
+    )
+    assert all("Here client 1 alone" in words[n] for n in (18, 24, 50, 66))
+    assert words[66].endswith("Here client 1 alone and client 2 alone beat the federation.")
+    assert "Here" not in words[20] and "Here" not in words[100]
+
+
+def test_places_are_those_of_who_has_the_nearest_point(room):
+    data, curves, _ = room
+    make = lines.gramacy_lee if len(data["owners"]) > 10 else equations.poisson
+    for n, row in zip(curves.pieces.values, data["owners"], strict=True):
+        dealt = data_of(make(), int(n))
+        whose = np.argmax([np.isin(np.arange(len(dealt.pool["x"])), shard) for shard in dealt.owners], 0)
+        nearest = np.abs(curves.x.values - dealt.pool["x"].numpy()).argmin(0)
+        assert row == "".join(map(str, whose[nearest])), n
+        assert len(set(row)) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c, e: (c.transpose("sines", "model", "x", "pieces"), e), r"expected \(level, \*others, 'model', 'x'\)"),
+        (lambda c, e: (c, e.isel(seed=0)), "transpose them"),
+        (lambda c, e: (c, e.sel(pieces=[2, 4])), r"pieces: curves have \[2 4 8\], errors \[2 4\]; select the same"),
+        (lambda c, e: (c, e.sel(model=["sums"])), "errors lack the models client 1 alone"),
+        (lambda c, e: (c.where(c.pieces > 2), e), "at which a model diverged"),
+        (lambda c, e: (c.assign_coords(pieces=[0, 4, 8]), e.assign_coords(pieces=[0, 4, 8])), "expected positive"),
+    ],
+)  # fmt: skip
+def test_what_cannot_stand_side_by_side_is_refused(made, change, words):
+    with pytest.raises(ValueError, match=words):
+        explore(*change(*made))
+
+
+def test_an_unknown_start_is_refused(made):
+    with pytest.raises(ValueError, match=r"start = \{'pieces': 3\}: pieces is one of \[2, 4, 8\]"):
+        explore(*made, {"pieces": 3})
+
+
+def test_what_has_no_number_is_not_said(made):
+    curves, off = made
+    off[2, 0, 1, 0] = np.nan  # client 1 alone, the shown seed
+    words = explore(curves, off).data["sentences"][4]
+    assert re.fullmatch(r"8 pieces, 10 sines: sums is off by [\d. ]+ %\.", words)
+
+
+def test_ticks_are_round_few_and_inside(tmp_path):
+    body = "return [M.round(-2.7, 5.4), M.round(0, Math.PI), M.powers(0.2, 300), M.powers(3e-6, 5e4), M.powers(3, 40)]"
+    lines_, angles, two, many, few = evaluate(Explorer._esm, body, None, tmp_path)
+    assert lines_ == [-2, 0, 2, 4] and angles == [0, 1, 2, 3]
+    assert two == [1, 10, 100] and many == [1e-4, 1e-2, 1, 100, 1e4] and few == [5, 10, 20]
+    body = "return [[3, NaN, 1, 20], [4], [NaN]].map((values) => M.median(Float64Array.from(values)))"
+    assert evaluate(Explorer._esm, body, None, tmp_path) == [3, 4, None]
