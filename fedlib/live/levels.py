@@ -45,7 +45,7 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
     Raises:
         ValueError: the two do not fit each other, a curve has a gap, a level is not positive, there is no such start.
     """
-    *names, _, _ = curves.dims
+    names = list(curves.dims[:-2])
     check(curves, errors, names)
     return Explorer(data=packed(curves, errors, names, start or {}))
 

@@ -117,6 +117,23 @@ def test_a_piece_has_an_address_and_no_picture_is_cut(users):
     assert picture.bounding_box()["y"] < button.bounding_box()["y"] < 844
 
 
+def test_an_explorers_state_stands_behind_its_name_in_the_address(users):
+    page, _ = users("fedsciml")
+    page.evaluate("location.hash = '#sums-not-averages?pieces=8&sines=20'")
+    said = "document.querySelector('.fed-said')?.textContent"
+    page.wait_for_function(f"{said}?.startsWith('8 pieces, 20 sines')", timeout=60_000)
+    page.locator(".app-stage input[type=range]").nth(0).focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("location.hash === '#sums-not-averages?pieces=16&sines=20'")
+    page.reload()
+    page.wait_for_function(f"{said}?.startsWith('16 pieces, 20 sines')", timeout=60_000)
+    page.get_by_role("button", name="Pieces of an equation").click()
+    page.wait_for_function(f"{said}?.startsWith('2 pieces: ')", timeout=60_000)
+    assert page.evaluate("location.hash") == "#pieces-of-an-equation"
+    canvas = page.locator(".app-stage canvas").bounding_box()
+    assert canvas["width"] > 0.9 * page.evaluate("document.querySelector('.app-stage').clientWidth")
+
+
 def test_the_first_page_shows_the_papers(users, server):
     page, _ = users("feddro")
     page.goto(server.url())

@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 
 from fedlib.files import ROOT
+from fedlib.pages.pieces import EXPLORERS
 from fedlib.trainings.profiles import NOTEBOOKS
 
 from .. import chromium
@@ -71,6 +72,13 @@ def test_pages_open_in_silence_and_move(served, browser):
         page.get_by_label("T3").focus()
         page.keyboard.press("ArrowRight")
         assert said.inner_text() != before
+        for name in EXPLORERS:
+            page.goto(f"{root}notebooks/{name}.html#explorer?pieces=8")
+            said = page.locator("#explorer .fed-said")
+            assert said.inner_text().startswith("8 pieces")
+            page.locator("#explorer input").first.focus()
+            page.keyboard.press("ArrowLeft")
+            assert not said.inner_text().startswith("8 pieces") and "#explorer?pieces=" in page.url
         page.goto(root + "verdicts.html")
         verdict = page.locator(".sorted").first.get_by_role("button", name="verdict")
         verdict.click()

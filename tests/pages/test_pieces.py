@@ -5,6 +5,7 @@ import json
 import re
 import threading
 
+import ipywidgets
 import numpy as np
 import pytest
 import torch
@@ -15,9 +16,10 @@ from fedlib.federated.stack import predict
 from fedlib.files import ROOT
 from fedlib.live import stage as live
 from fedlib.live import widgets
+from fedlib.live.levels import Explorer
 from fedlib.models.networks import DeepONet
 from fedlib.numerics.metrics import relative_l2
-from fedlib.pages import page, trained
+from fedlib.pages import app, page, trained
 from fedlib.pages.app import PAGES
 from fedlib.papers.fed_deeponet import physics as pendulum
 
@@ -35,6 +37,9 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
     for i in [*range(1, len(PAGES[name])), 0]:
         choice.index = i
         (box,) = stage.children
+        if isinstance(box, Explorer):  # drawn by the browser
+            assert box.anchor == page.address_of(PAGES[name][i]) and box.data["sentences"]
+            continue
         picture = box.children[-1]
         for control in (c for c in widgets.within(box) if isinstance(c, widgets.Control)):
             assert control.description and control.tooltip.endswith("."), f"no tooltip: {control.description}"
@@ -48,6 +53,25 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
         assert counts.setdefault(i, len(_instances)) == len(_instances), "widgets of a piece that was left are there"
     assert threading.active_count() == threads
     widgets.discard(stage.children[0])
+
+
+def test_a_piece_that_is_being_made_says_so():
+    seen = []
+
+    def make():
+        seen.append((words.value, stage.children[0].value))
+        return ipywidgets.VBox(), lambda: None
+
+    made = page.page(
+        [
+            app.Piece("one", "The first.", lambda: (ipywidgets.VBox(), lambda: None)),
+            app.Piece("two", "The second.", make),
+        ]
+    )
+    choice, _, words, stage = made.children
+    choice.index = 1
+    assert seen == [("<p>The second.</p>", "<p>One moment, this piece is being made.</p>")]
+    assert isinstance(stage.children[0], ipywidgets.VBox) and len(stage.children) == 1
 
 
 def test_a_training_that_plays_ends_when_its_piece_is_left():

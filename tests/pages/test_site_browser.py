@@ -20,9 +20,9 @@ def opened(browser, tmp_path):
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
 
-    def open_page(html):
+    def open_page(html, state=""):
         (tmp_path / "page.html").write_text(f'<!doctype html><meta charset="utf-8"><title>piece</title>{html}')
-        page.goto((tmp_path / "page.html").as_uri())
+        page.goto((tmp_path / "page.html").as_uri() + state)
         page.wait_for_selector("canvas[aria-label]")
         return page
 
@@ -87,3 +87,82 @@ def test_a_bar_is_dragged_and_a_slider_moved(opened):
     page.keyboard.press("ArrowRight")
     assert page.evaluate(PICTURE) != moved
     assert_moves_fast(page, ".fed-many input")
+
+
+@pytest.fixture(scope="module")
+def explorers():
+    return {name: pieces.explorer(name) for name in ("05_pinn_forward", "13_one_round")}
+
+
+def test_the_piece_to_explore_needs_the_keyboard_only_and_says_what_it_shows(opened, explorers):
+    page = opened(explorers["13_one_round"])
+    said, canvas = page.locator(".fed-said"), page.locator("canvas[role=img]")
+    before, words = page.evaluate(PICTURE), said.inner_text()
+    stops = []
+    for key, value in (("ArrowRight", "4"), ("ArrowLeft", "40")):  # of pieces, of sines: one stop of the Tab key each
+        page.keyboard.press("Tab")
+        page.keyboard.press(key)
+        stops.append(page.evaluate("[document.activeElement.ariaLabel, document.activeElement.ariaValueText]"))
+        assert stops[-1][1] == value
+    assert [name for name, _ in stops] == ["pieces", "sines"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement === document.body"), "there is a third stop"
+    assert said.inner_text().startswith("4 pieces, 40 sines: client 1 alone is off by ") and said.inner_text() != words
+    assert canvas.get_attribute("aria-label") == said.inner_text() and page.evaluate(PICTURE) != before
+    assert said.get_attribute("aria-live") == "polite"
+
+
+def test_the_state_of_the_piece_is_in_the_address(opened, explorers):
+    html = explorers["13_one_round"]
+    page = opened(html, "#explorer?pieces=8&sines=20")
+    said = page.locator(".fed-said")
+    assert said.inner_text().startswith("8 pieces, 20 sines:")
+    page.get_by_label("pieces", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert page.url.endswith("#explorer?pieces=16&sines=20")
+    page.reload()
+    assert said.inner_text().startswith("16 pieces, 20 sines:")
+    page.evaluate("location.hash = '#explorer?pieces=7&sines=5'")  # there are no seven pieces
+    page.wait_for_function("document.querySelector('.fed-said').textContent.startsWith('2 pieces, 5 sines:')")
+    page.evaluate("location.hash = '#another?pieces=8&sines=5'")
+    page.wait_for_timeout(100)
+    assert said.inner_text().startswith("2 pieces, 5 sines:")
+    page.get_by_label("pieces", exact=True).focus()
+    page.keyboard.press("End")
+    assert page.url.endswith("#explorer?pieces=32&sines=5")
+
+
+def test_in_a_notebook_the_address_stays_as_it_is(opened, explorers):
+    page = opened(explorers["05_pinn_forward"].replace('"anchor": "explorer"', '"anchor": ""'), "#there")
+    page.get_by_label("pieces", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".fed-said").inner_text().startswith("4 pieces:") and page.url.endswith("#there")
+
+
+def test_the_mark_of_the_piece_is_dragged_along_the_strip(opened, explorers):
+    page = opened(explorers["05_pinn_forward"])
+    box, said = page.locator("canvas").bounding_box(), page.locator(".fed-said")
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100)  # over the curves nothing moves
+    page.mouse.down()
+    page.mouse.up()
+    assert said.inner_text().startswith("2 pieces:")
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.96 * box["width"], box["y"] + 120, steps=5)
+    page.mouse.up()
+    assert said.inner_text().startswith("32 pieces:")
+    assert page.get_by_label("pieces", exact=True).get_attribute("aria-valuetext") == "32"
+
+
+def test_the_piece_to_explore_answers_at_once(opened, explorers):
+    assert_moves_fast(opened(explorers["13_one_round"]), ".fed-row input")
+
+
+def test_on_a_phone_its_panels_stand_one_above_the_other(opened, explorers):
+    page = opened(explorers["05_pinn_forward"])
+    wide = page.locator("canvas").bounding_box()
+    assert wide["height"] < 0.6 * wide["width"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("document.querySelector('canvas').clientHeight > 600")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".fed-live").bounding_box()["height"] < 844

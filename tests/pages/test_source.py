@@ -9,6 +9,7 @@ from PIL import Image
 
 from fedlib.notebook.claims import known_claims
 from fedlib.pages import build, report_table, source
+from fedlib.pages.pieces import EXPLORERS, explorer
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -62,6 +63,15 @@ def test_what_needs_a_kernel_is_named_and_gone(figures, call):
     assert cell.cell_type == "markdown" and cell.source == source.IN_LAB
 
 
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_the_first_section_of_a_lesson_moves_on_its_page(name, figures):
+    cells = made(figures, new_markdown_cell("Move the slider."), new_code_cell("live.explorer()"), name=name)
+    assert [cell.cell_type for cell in cells] == ["markdown", "markdown"]
+    assert cells[1].source.endswith(f":file: ../_pieces/explorer_{name}.html\n```")
+    (other,) = made(figures, new_code_cell("live.explorer()"))
+    assert other.source == source.IN_LAB
+
+
 def test_stored_outputs_stay_and_the_notebook_is_not_touched(figures):
     output = new_output("stream", text="fact: True\n")
     notebook = new_notebook(cells=[new_code_cell("show(f)", outputs=[output]), new_code_cell("x = 1")])
@@ -84,9 +94,15 @@ def test_every_notebook_becomes_a_page(path):
     assert sum(len(c.get("outputs", [])) for c in cells) == sum(len(c.get("outputs", [])) for c in notebook.cells)
     assert any('"../figures/' in word for word in words)
     pieces = [word for word in words if "{raw} html" in word]
-    assert len(pieces) == (path.stem in source.PIECES)
+    assert len(pieces) == len([piece for piece in source.PIECES if piece[0] == path.stem])
     live = [c for c in notebook.cells if c.cell_type == "code" and source.MOVES.search(c.source)]
     assert words.count(source.IN_LAB) + len(pieces) == len([c for c in live if not source.figures_of(c.source)])
+
+
+def test_a_lessons_page_carries_its_piece_in_some_tens_of_kilobytes():
+    sizes = {name: len(explorer(name)) for name in EXPLORERS}
+    assert {*sizes} == {"04_function_approximation", "05_pinn_forward", "13_one_round"}
+    assert max(sizes.values()) < 80_000, sizes
 
 
 def test_the_report_has_every_claim_and_escapes_words():
