@@ -191,7 +191,14 @@ def error_on_the_way(errors: Mapping[str, xarray.DataArray]) -> Figure:
         for kind in e.kind.values:
             for i, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
                 style = dict(ls=dash, marker="." if e.sizes["round"] < 10 else None)
-                band(ax, e["round"], e.sel(kind=kind)[i].values, style_of(kind)["color"], f"{in_legend(kind)}, {which}", **style)
+                band(
+                    ax,
+                    e["round"],
+                    e.sel(kind=kind)[i].values,
+                    style_of(kind)["color"],
+                    f"{in_legend(kind)}, {which}",
+                    **style,
+                )
         ax.set(xlabel="round", ylabel="error (%)", title=e.name)
         log_axis(ax.yaxis)
     legend_above(fig, ax, 3)
