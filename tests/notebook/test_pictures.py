@@ -274,8 +274,9 @@ def test_the_view_names_every_model_and_changes_nothing(name):
     before = [np.copy(a) for a in (of.x, of.truth, *of.models[level].values())]
     text = texts(solution(of, level))
     for label, u in of.models[level].items():
-        e = 100 * np.linalg.norm(u - of.truth) / np.linalg.norm(of.truth)
-        assert any(t.startswith(label) and t.endswith(f"e = {e:.3g} %") for t in text)
+        e = in_percent(100 * np.linalg.norm(u - of.truth) / np.linalg.norm(of.truth))
+        words = f"client {label[-1]} alone" if label.startswith("isolated") else label
+        assert any(t.startswith(words) and t.endswith(f"e = {e}") for t in text)
     for a, b in zip(before, (of.x, of.truth, *of.models[level].values()), strict=True):
         np.testing.assert_array_equal(a, b)
 

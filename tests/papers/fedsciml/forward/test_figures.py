@@ -8,8 +8,6 @@ import torch
 import xarray
 
 from fedlib.federated.experiment import KINDS, data_of
-from fedlib.federated.solved import stored_solutions
-from fedlib.federated.sweep import sweep
 from fedlib.notebook import pictures
 from fedlib.notebook.run import _plain
 from fedlib.papers.fedsciml.forward import figures, problem
