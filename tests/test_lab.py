@@ -84,7 +84,7 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
         hands.run(page, PIECES, "canvas[aria-label]")
         page.locator("canvas[aria-label]").nth(1).wait_for()
         before = page.evaluate(CANVAS)
-        for name in ("pieces each", "T1"):
+        for name in ("pieces", "T1"):
             page.get_by_label(name).focus()
             page.keyboard.press("ArrowRight")
         after = page.evaluate(CANVAS)
@@ -101,7 +101,7 @@ from fedlib import live
 from fedlib.live.widgets import choice, slider
 from fedlib.papers.fedsciml.forward.problem import poisson
 made = live.live(
-    poisson(), level=slider([2, 4, 8, 16, 32], 2, "subdomains n"), E=slider([5, 20], 5, "local steps E"),
+    poisson(), level=slider([2, 4, 8, 16, 32], 2, "pieces"), E=slider([5, 20], 5, "local steps E"),
     mixing=choice([("FedAvg", fedavg), ("no one", isolated)], fedavg, "mixing"),
 )
 made.box
@@ -124,13 +124,13 @@ def test_a_live_piece_by_keyboard_alone_and_two_steps_at_once_while_it_plays(tmp
         for _ in range(6):
             page.keyboard.press("Tab")
             stops.append(page.evaluate(STOP))
-        assert stops == ["Play", "Step one round", "Reset", "pace", "subdomains n", "local steps E", "mixing"]
+        assert stops == ["Play", "Step one round", "Reset", "pace", "pieces", "local steps E", "mixing"]
         before = page.evaluate(SAID)
         page.get_by_role("button", name="Play").focus()
         page.keyboard.press("Enter")
         page.wait_for_function(f"before => {SAID} !== before", arg=before)
         page.wait_for_timeout(3000)
-        page.get_by_label("subdomains n").focus()
+        page.get_by_label("pieces").focus()
         for _ in range(2):
             page.keyboard.press("ArrowRight")
         page.wait_for_timeout(4000)

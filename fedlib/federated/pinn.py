@@ -35,7 +35,7 @@ class Equation(NamedTuple):
 def pinn(
     name: str, equation: Equation, widths: Sequence[int], coordinates: str, points: Callable, test: np.ndarray, *,
     validation: np.ndarray | None = None, rounds: int = 100, shared: np.ndarray | None = None,
-    activation: Callable[[], nn.Module] = nn.Tanh, cut: int = 1, level: str = "subdomains n",
+    activation: Callable[[], nn.Module] = nn.Tanh, cut: int = 1, level: str = "pieces",
     ends: np.ndarray | None = None, end_terms: Callable[[Jet], Tensor] | None = None,
 ) -> Experiment:  # fmt: skip
     """A physics-informed network for an ``Equation``: its residuals are A[g + b N] - f at the clients' points.

@@ -22,7 +22,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from ..federated.experiment import Experiment, data_of
 from ..federated.partitions import private
 from ..federated.solved import Solved, clouds_of
-from ..numerics.metrics import percent, plus_minus
+from ..numerics.metrics import in_percent, percent, plus_minus
 from ..trainings.store import Name, in_words
 from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
 
@@ -69,7 +69,7 @@ def error_against_level(
         last = errors[name].isel(round=-1).sortby("level").transpose("kind", "seed", "level")
         levels, places = last.level.values.tolist(), places_of(last.level.values)
         for kind in last.kind.values:
-            seeds_and_median(ax, places, last.sel(kind=kind).values, kind, **style_of(kind))
+            seeds_and_median(ax, places, last.sel(kind=kind).values, in_legend(kind), **style_of(kind))
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
         against_level(ax, last)
@@ -91,6 +91,11 @@ def style_of(kind: str) -> dict:
         color, marker, dash = (choices[k % len(choices)] for choices in (CLIENTS, MARKERS, DASHES))
         return {"color": color, "marker": marker, "ls": dash, "lw": 1}
     return {"color": COLORS["isolated" if kind == "best client alone" else kind], "marker": SHAPES[kind]}
+
+
+def in_legend(kind: str) -> str:
+    """A kind of model as a reader says it: "alone" of "isolated", "client 2 alone" of "isolated client 2"."""
+    return re.sub("^isolated ?(.*)", lambda match: f"{match[1]} alone".strip(), kind)
 
 
 def has_logarithm(levels: np.ndarray) -> bool:
@@ -186,7 +191,14 @@ def error_on_the_way(errors: Mapping[str, xarray.DataArray]) -> Figure:
         for kind in e.kind.values:
             for i, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
                 style = dict(ls=dash, marker="." if e.sizes["round"] < 10 else None)
-                band(ax, e["round"], e.sel(kind=kind)[i].values, style_of(kind)["color"], f"{kind}, {which}", **style)
+                band(
+                    ax,
+                    e["round"],
+                    e.sel(kind=kind)[i].values,
+                    style_of(kind)["color"],
+                    f"{in_legend(kind)}, {which}",
+                    **style,
+                )
         ax.set(xlabel="round", ylabel="error (%)", title=e.name)
         log_axis(ax.yaxis)
     legend_above(fig, ax, 3)
@@ -329,8 +341,8 @@ def dot(clouds: Sequence[np.ndarray]) -> float:
 
 
 def level_in_words(name: str, level) -> str:
-    """A level, by what levels are called: "8 subdomains" of "subdomains n", "4 x 4 blocks" of "blocks per axis", and
-    "noise 0.1" of "noise", which is no plural, and counts nothing."""
+    """A level, by what levels are called: "8 pieces" of "pieces", "4 x 4 blocks" of "blocks per axis", and "noise 0.1"
+    of "noise", which is no plural, and counts nothing."""
     things, per_axis, _ = re.sub(r" \w$", "", name).partition(" per axis")
     if not things.endswith("s"):
         return f"{things} {level}"
@@ -341,8 +353,8 @@ def solution_alt(solutions: Solved, level) -> str:
     """What ``solution`` shows, for those who cannot see it."""
     experiment = solutions.experiment
     return (
-        f"{experiment.name}, {level_in_words(experiment.level, level)}: who owns which points, the exact solution, and "
-        "where the isolated clients, the federation and the centralised model err"
+        f"{experiment.name}, {level_in_words(experiment.level, level)}: who owns which points, the truth, and where "
+        "each client alone, the federation and the centralised model err"
     )
 
 
@@ -356,25 +368,23 @@ def solution(solutions: Solved, level) -> Figure:
     return (curves if len(letters) == 1 else maps)(solutions, level, title)
 
 
-def alone_and_together(
-    solutions: Solved, level, title: str, client: str = "client", what: str = "the curve"
-) -> Figure:  # fmt: skip
+def alone_and_together(solutions: Solved, level) -> Figure:
     """What each client finds alone, and what all find together, over what they own on a line, shaded."""
     fig, ((ax,),) = panels(1, 1, size=(6.2, 3.0))
     x, truth, models = solutions.x[:, 0], solutions.truth, solutions.models[level]
     data = data_of(solutions.experiment, level)
     shade(ax, data.pool["x"][:, 0].numpy(), private(data.owners))
-    ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label=what)
+    ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
     alone = [label for label in models if label.startswith("isolated")]
     for k, label in enumerate(alone):
-        words = f"{client} {k + 1} alone: off by {percent(models[label], truth):.3g} %"
+        words = f"{in_legend(label)}: off by {in_percent(percent(models[label], truth))}"
         color, dash = (choices[k % len(choices)] for choices in (CLIENTS, DASHES))
         ax.plot(x, models[label], color=color, ls=dash, lw=2, label=words)
-    words = f"together: off by {percent(models['federated'], truth):.3g} %"
+    words = f"federated: off by {in_percent(percent(models['federated'], truth))}"
     ax.plot(x, models["federated"], color=COLORS["federated"], label=words)
     low, high = truth.min(), truth.max()
     ax.set(xlabel="x", ylabel="u(x)", xlim=(x[0], x[-1]), ylim=(low - 0.6 * (high - low), high + 0.6 * (high - low)))
-    ax.set_title(title)
+    ax.set_title(f"{level_in_words(solutions.experiment.level, level)}, owned in turn (shades)")
     fig.legend(loc="outside right center")
     return fig
 
@@ -395,16 +405,17 @@ def curves(solutions: Solved, level, title: str) -> Figure:
     alone = 0
     for label, u in models.items():
         kind = label.split()[0]
-        dash = ("--", ":", "-.")[alone % 3] if kind == "isolated" else "-"
-        alone += kind == "isolated"
-        style = dict(color=COLORS[kind], ls=dash, lw=1.5)
+        style = dict(color=COLORS[kind], ls="-", lw=1.5)
+        if kind == "isolated":
+            style |= dict(color=CLIENTS[alone % len(CLIENTS)], ls=DASHES[alone % len(DASHES)])
+            alone += 1
         if left:
             left.plot(x, u, **style)
-        right.plot(x, np.abs(u - truth), label=f"{label}: e = {percent(u, truth):.3g} %", **style)
-    right.set(xlabel=letter, ylabel="|u - exact|", yscale="log", ylim=(least / 3, 2 * most))
+        right.plot(x, np.abs(u - truth), label=f"{in_legend(label)}: e = {in_percent(percent(u, truth))}", **style)
+    right.set(xlabel=letter, ylabel="|u - truth|", yscale="log", ylim=(least / 3, 2 * most))
     if left:
         low, high = truth.min(), truth.max()
-        left.plot(x, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact", zorder=1)
+        left.plot(x, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="truth", zorder=1)
         left.set(xlabel=letter, ylabel="u", ylim=(low - 0.5 * (high - low), high + 0.5 * (high - low)))
     own_points(left or right, clouds, letter)
     for ax, side, columns in ((left, 0, 1 + len(clouds)), (right, 1, 2)):
@@ -418,7 +429,7 @@ TILE = np.array([0.92, 0.76])  # width and height of a map; the rest of its unit
 
 
 def maps(solutions: Solved, level, title: str) -> Figure:
-    """In the plane: above points and isolated clients, below exact solution, federated and centralised.
+    """In the plane: above points and each client alone, below the truth, federated and centralised.
 
     All maps are tiles of ONE axes, for making an axes takes longer than drawing a map.
     """
@@ -441,12 +452,12 @@ def maps(solutions: Solved, level, title: str) -> Figure:
 
     ax.text(TILE[0] / 2, 1.02 + TILE[1], "who owns which points", ha="center", va="bottom")
     owners([(cloud - low) / size * TILE + (0, 1) for cloud in clouds], ax, ms=dot(clouds))
-    low_high = f"exact u: {truth.min():.2g} (dark)\nto {truth.max():.2g} (bright)"
+    low_high = f"truth: {truth.min():.2g} (dark)\nto {truth.max():.2g} (bright)"
     tile(0, 0, truth, low_high, cmap="cividis")
     for row, labels in enumerate(rows):
         for k, label in enumerate(labels):
             gap, e = np.clip(np.abs(models[label] - truth), *limits), percent(models[label], truth)
-            tile(1 + k, row, errors.to_rgba(gap, bytes=True), f"{label}\ne = {e:.3g} %")
+            tile(1 + k, row, errors.to_rgba(gap, bytes=True), f"{in_legend(label)}\ne = {in_percent(e)}")
     for i, (axis, count) in enumerate(((ax.xaxis, columns), (ax.yaxis, 2))):
         ticks = [v for v in MaxNLocator(4).tick_values(low[i], low[i] + size[i]) if 0.1 < (v - low[i]) / size[i] < 0.9]
         places = [n + (v - low[i]) / size[i] * TILE[i] for n in range(count) for v in ticks]
@@ -455,5 +466,5 @@ def maps(solutions: Solved, level, title: str) -> Figure:
     ax.yaxis.labelpad = 0
     ax.spines[:].set_visible(False)
     ax.set(xlim=(-0.02, columns), ylim=(-0.02, 2), title=title)
-    fig.colorbar(errors, cax=fig.add_axes((0.905, 0.1, 0.02, 0.73)), label="|u - exact|")
+    fig.colorbar(errors, cax=fig.add_axes((0.905, 0.1, 0.02, 0.73)), label="|u - truth|")
     return fig

@@ -78,14 +78,14 @@ PAGES: dict[str, list[Piece]] = {
         Piece(
             "One curve, two halves",
             "Each client knows one half of a curve. Press <i>Step one round</i>: their fits go apart, each to "
-            "its own half, and the average lies between. Then take five pieces each, and the pace <i>fastest</i>: "
+            "its own half, and the average lies between. Then take ten pieces, and the pace <i>fastest</i>: "
             "does the blue error come down to the green one, of a model that sees everything?",
             live("papers.fedsciml.functions.live"),
         ),
         Piece(
             "An equation in pieces",
             "Poisson's equation: each client has points in its own pieces only. Below is the residual, which is small "
-            "where a client has points, and free elsewhere. Play with 2 subdomains, then with 16.",
+            "where a client has points, and free elsewhere. Play with 2 pieces, then with 16.",
             live("papers.fedsciml.forward.live"),
         ),
         Piece(
@@ -110,7 +110,7 @@ PAGES: dict[str, list[Piece]] = {
         ),
         Piece(
             "Rules against drift",
-            "Beyond the paper: ten pieces each, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
+            "Beyond the paper: 20 pieces, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
             "choose another rule: which of them follow the green curve?",
             live("plots.drift_live"),
         ),

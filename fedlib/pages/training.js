@@ -228,9 +228,10 @@ const ALT = "Left the function, the points of every client as a strip below it, 
 
 function render({ el }) {
     const canvas = document.createElement("canvas"), status = document.createElement("p");
+    const K = slider("clients K", [2, 3], 2, String, "How many clients learn together.");
     const controls = {
-        K: slider("clients K", [2, 3], 2, String, "How many clients learn together."),
-        pieces: slider("pieces each", [1, 2, 3, 5, 10, 25], 1, String, "Into how many pieces each client's part is cut; more pieces, more alike."),
+        K, pieces: slider("pieces", [1, 2, 3, 5, 10, 25], 1, (each) => `${K.value * each}`,
+            "Into how many pieces the line is cut, which the clients own in turn; more pieces, more alike."),
         E: slider("local steps E", [1, 2, 5, 10, 20, 50], 20, String, "Steps that each client takes at home before the next average."),
         rate: slider("rate", [0.001, 0.003, 0.01, 0.03], 0.01, String, "How far a local step goes."),
         averaging: pick("buttons", "server", [true, false], true, (yes) => (yes ? "averages" : "does nothing"),
@@ -292,6 +293,7 @@ function render({ el }) {
         if (playing) toggle();
     }
 
+    K.label.addEventListener("input", () => controls.pieces.put(controls.pieces.index));  // as many for each client
     canvas.setAttribute("role", "img");
     buttons.className = sliders.className = "fed-row", status.className = "fed-said";
     for (const [name, press] of Object.entries(presses)) named[name] = button(name, press);

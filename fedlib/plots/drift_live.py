@@ -21,7 +21,7 @@ def show() -> None:
     live.show(
         "11", training, experiment_scene, ALT,
         rule=choice(OFFERED),
-        pieces=slider([1, 5, 10, 25], 10, "pieces each"),
+        pieces=slider([(f"{2 * each}", each) for each in (1, 5, 10, 25)], 10, "pieces"),
         E=slider([1, 2, 5, 10, 20, 50], 5, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.001, "rate"),
     )  # fmt: skip

@@ -60,7 +60,7 @@ def test_the_loss_is_that_of_the_equation_by_nested_differentiation():
     ],
 )
 def test_a_function_of_another_shape_is_refused_by_its_name(slip, message):
-    with pytest.raises(ValueError, match="Poisson, subdomains n 2, seed 0: " + message):
+    with pytest.raises(ValueError, match="Poisson, pieces 2, seed 0: " + message):
         sweep(poisson(**slip), [2], [0], ["federated"])
 
 

@@ -31,6 +31,7 @@ from fedlib.notebook.pictures import (
     thinned,
 )
 from fedlib.notebook.style import COLORS, panels
+from fedlib.numerics.metrics import in_percent, percent
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.streams import stream, torch_stream
 
@@ -88,7 +89,7 @@ def test_levels_that_nearly_coincide_share_a_tick():
 def errors():
     values = stream(0, "errors").uniform(1, 2, (12, 3, 3, 2))
     coords = W1 | {"round": ROUNDS, "kind": sorted(KINDS), "seed": [0, 1]}
-    return xarray.DataArray(values, coords, ["round", "kind", "level", "seed"], "Poisson", {"level": "subdomains n"})
+    return xarray.DataArray(values, coords, ["round", "kind", "level", "seed"], "Poisson", {"level": "pieces"})
 
 
 def lines(ax, color):
@@ -226,17 +227,21 @@ def test_panels_of_variants_are_called_as_their_levels_are():
     assert [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_marker() == "|"] == [1.5, 3]
 
 
-def test_alone_and_together_in_the_words_of_its_lesson():
-    fig = alone_and_together(untrained("poisson"), 8, "8 pieces", "laboratory")
-    assert fig.axes[0].get_title() == "8 pieces"
-    labels = [text.get_text() for text in fig.legends[0].texts]
-    assert any(text.startswith("laboratory 2 alone: off by") for text in labels)
+def test_alone_and_together_over_who_owns_what():
+    of = untrained("poisson")
+    fig = alone_and_together(of, 8)
+    assert fig.axes[0].get_title() == "8 pieces, owned in turn (shades)"
+    lines = {line.get_label().split(":")[0]: line for line in fig.axes[0].lines}
+    assert [*lines] == ["truth", "client 1 alone", "client 2 alone", "federated"]
+    np.testing.assert_array_equal(lines["federated"].get_ydata(), of.models[8]["federated"])
+    off = in_percent(percent(of.models[8]["federated"], of.truth))
+    assert lines["federated"].get_label() == f"federated: off by {off}"
 
 
 def test_six_alone_and_together():
     of = untrained("poisson")
     of.models[8].update({f"isolated client {k}": of.models[8]["federated"] for k in range(1, 7)})
-    labels = [text.get_text() for text in alone_and_together(of, 8, "8 pieces").legends[0].texts]
+    labels = [text.get_text() for text in alone_and_together(of, 8).legends[0].texts]
     assert any(text.startswith("client 6 alone: off by") for text in labels)
 
 
@@ -269,8 +274,9 @@ def test_the_view_names_every_model_and_changes_nothing(name):
     before = [np.copy(a) for a in (of.x, of.truth, *of.models[level].values())]
     text = texts(solution(of, level))
     for label, u in of.models[level].items():
-        e = 100 * np.linalg.norm(u - of.truth) / np.linalg.norm(of.truth)
-        assert any(t.startswith(label) and t.endswith(f"e = {e:.3g} %") for t in text)
+        e = in_percent(100 * np.linalg.norm(u - of.truth) / np.linalg.norm(of.truth))
+        words = f"client {label[-1]} alone" if label.startswith("isolated") else label
+        assert any(t.startswith(words) and t.endswith(f"e = {e}") for t in text)
     for a, b in zip(before, (of.x, of.truth, *of.models[level].values()), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -298,7 +304,7 @@ def test_the_explorer_keeps_equation_and_level_together():
     for name in ("helmholtz", "allen_cahn_3", "poisson"):
         equation.value = name
         assert list(n.options) == list(solutions[name].models)
-        assert n.description == ("blocks per axis" if name == "helmholtz" else "subdomains n")
+        assert n.description == ("blocks per axis" if name == "helmholtz" else "pieces")
         assert message.value == ""
         assert shown.value == solution_explorer({name: solutions[name]}).children[-1].value, (
             "the picture before left its layout"
@@ -307,10 +313,10 @@ def test_the_explorer_keeps_equation_and_level_together():
 
 def test_a_level_in_words():
     assert level_in_words(QUICK["helmholtz"][0].level, 4) == "4 x 4 blocks"
-    assert level_in_words(QUICK["poisson"][0].level, 4) == "4 subdomains"
+    assert level_in_words(QUICK["poisson"][0].level, 4) == "4 pieces"
     names = ("slabs n", "blocks per axis s", "clients", "level n", "noise")
     assert [level_in_words(name, 3) for name in names] == ["3 slabs", "3 x 3 blocks", "3 clients", "level 3", "noise 3"]
-    assert "3 subdomains" in solution_alt(untrained("allen_cahn_3"), 3)
+    assert "3 pieces" in solution_alt(untrained("allen_cahn_3"), 3)
 
 
 def test_three_coordinates_have_no_picture():

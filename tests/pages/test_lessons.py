@@ -34,7 +34,7 @@ def test_lesson_04_says_what_the_page_shows(tmp_path):
     table = rows("04.md", 8)
     assert len(table) == 9
     controls = [
-        {"K": int(K), "pieces": int(p), "E": int(E), "averaging": server == "averages", "rounds": int(r)}
+        {"K": int(K), "pieces": int(p) // int(K), "E": int(E), "averaging": server == "averages", "rounds": int(r)}
         for K, p, E, server, r, *_ in table
     ]
     seen = evaluate(pieces.Training._esm, RUN, controls, tmp_path)

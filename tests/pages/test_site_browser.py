@@ -49,10 +49,13 @@ def test_a_training_plays_pauses_steps_and_starts_again(opened):
     page.get_by_role("button", name="Step one round").focus()
     page.keyboard.press("Space")
     assert said.inner_text().startswith("after 1 rounds")
-    pieces_each = page.get_by_label("pieces each")
-    pieces_each.focus()
+    all_pieces = page.get_by_label("pieces", exact=True)
+    all_pieces.focus()
     page.keyboard.press("ArrowRight")
-    assert pieces_each.get_attribute("aria-valuetext") == "2"
+    assert all_pieces.get_attribute("aria-valuetext") == "4"
+    page.get_by_label("clients K").focus()
+    page.keyboard.press("ArrowRight")
+    assert all_pieces.get_attribute("aria-valuetext") == "6", "two for each of three clients"
     page.get_by_role("button", name="Reset").click()
     assert said.inner_text() == words
     assert words in page.locator("canvas").get_attribute("aria-label")

@@ -6,15 +6,8 @@ from matplotlib.figure import Figure
 
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import private
-from ....federated.solved import Solved
-from ....notebook.pictures import alone_and_together, shade
+from ....notebook.pictures import shade
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
-
-
-def solution_figure(solutions: Solved, level: int) -> Figure:
-    """What each laboratory finds alone, and what both find together, over the pieces that they own."""
-    title = f"{level} pieces, owned in turn (shades)"
-    return alone_and_together(solutions, level, title, "laboratory", "the solution")
 
 
 def hills_and_valleys(experiment: Experiment, level: int) -> Figure:

@@ -4,7 +4,7 @@ from .... import live
 from ....federated.solved import stored_solutions
 from ....federated.sweep import errors
 from ....live.levels import Explorer, explore, explored
-from ....live.widgets import slider
+from ....live.widgets import HELP, slider
 from ....trainings.store import stored
 from . import study
 from .problem import poisson
@@ -19,7 +19,7 @@ def show() -> None:
     """Curves u above, and below the residual -u'' - f: small where a client has points, free elsewhere."""
     live.show(
         "05", poisson(), None, ALT,
-        level=slider([2, 4, 8, 16, 32], 2, "subdomains n", "Pieces of the interval, which the clients own in turn."),
+        level=slider([2, 4, 8, 16, 32], 2, "pieces", HELP["pieces"]),
         E=slider([1, 5, 20, 50], 20, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip

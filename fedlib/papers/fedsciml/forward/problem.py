@@ -22,19 +22,24 @@ def tensor_grid(*axes: np.ndarray) -> np.ndarray:
     return np.stack([c.ravel() for c in np.meshgrid(*axes, indexing="ij")], 1)
 
 
-def poisson(n: int = 32) -> Experiment:
-    """-u'' = sum_{i <= 4} i sin(i x) + 8 sin(8 x) on [0, pi], u(0) = 0, u(pi) = pi (FedSciML, Section 5.2)."""
-    x = as_points(np.linspace(0, np.pi, n)[:, None], "x")
-    equation = Equation(
+def poisson_equation() -> Equation:
+    """-u'' = sum i sin(i x), i = 1, 2, 3, 4, 8, on [0, pi]; u(0) = 0, u(pi) = pi (FedSciML, Section 5.2)."""
+    waves = (1, 2, 3, 4, 8)
+    return Equation(
         operator=lambda u: -u["xx"],
-        f=lambda x: sum(i * (i * x[:, 0]).sin() for i in (1, 2, 3, 4, 8)),
+        f=lambda x: sum(i * (i * x[:, 0]).sin() for i in waves),
         g=lambda x: x[:, 0],
         b=lambda x: x[:, 0].tanh() * (torch.pi - x[:, 0]).tanh(),
-        solution=lambda x: x[:, 0] + sum((i * x[:, 0]).sin() / i for i in (1, 2, 3, 4, 8)),
+        solution=lambda x: x[:, 0] + sum((i * x[:, 0]).sin() / i for i in waves),
         derivatives=["xx"],
     )
+
+
+def poisson(n: int = 32) -> Experiment:
+    """``poisson_equation`` at n equispaced points, in pieces that two clients own in turn."""
+    x = as_points(np.linspace(0, np.pi, n)[:, None], "x")
     return pinn(
-        "Poisson", equation, (1, 20, 20, 20, 1), "x",
+        "Poisson", poisson_equation(), (1, 20, 20, 20, 1), "x",
         points=lambda level: (x, index_rule(n, 2, per_client(level, 2))),
         test=np.linspace(0, np.pi, 100)[:, None], rounds=1000,
     )  # fmt: skip

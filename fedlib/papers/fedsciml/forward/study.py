@@ -167,10 +167,15 @@ def results(p: Mapping, histories: Mapping[str, History]) -> Results:
     for name, experiment in experiments(p).items():
         whole = sweep.whole_levels(histories[name]) if name in histories else []
         if {min(levels(p, name)), max(levels(p, name))} <= {*whole}:
-            errors[name] = sweep.errors(histories[name]).sel(level=whole)
+            errors |= errors_of({name: histories[name]})
             divergences[name] = sweep.divergences(histories[name], experiment.net, whole)
             solutions[name] = stored_solutions(histories[name], experiment)
     return Results(errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset())
+
+
+def errors_of(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
+    """Errors (%) [round, kind, level, seed] at the levels that have all rows."""
+    return {name: sweep.errors(h).sel(level=sweep.whole_levels(h)) for name, h in histories.items()}
 
 
 def gap(p: Mapping, history: History) -> xarray.Dataset:

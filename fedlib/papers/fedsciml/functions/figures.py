@@ -9,19 +9,13 @@ from matplotlib.figure import Figure
 
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import checkerboard, hammersley, slices
-from ....federated.solved import Solved
 from ....live.widgets import choice, explore, slider
-from ....notebook.pictures import alone_and_together, legend_above, seeds_and_median, shade
+from ....notebook.pictures import legend_above, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, MARKERS, around, log_axis, ordered, owners, panels
 from ....numerics.heterogeneity import mean_pairwise_w1
 from ....numerics.metrics import plus_minus
 from ....streams import stream
 from .study import CLIENTS as ALL_K
-
-
-def solution_figure(solutions: Solved, level: int) -> Figure:
-    """What each client finds alone, and what both find together, over the pieces that they own."""
-    return alone_and_together(solutions, level, f"{level} pieces, owned in turn (shades)")
 
 
 def half_waves(experiment: Experiment, level: int) -> Figure:
@@ -149,7 +143,7 @@ def w1_curves(w1: xarray.Dataset) -> Figure:
     That is h (K + 1) / 3 for slabs of width h, on a line of length 2 or in x, and h / 3 for blocks of side h and two
     clients.
     """
-    ways = {"line [-1, 1]": ("line", "subdomains n", 2), "square, x method": ("slabs", "slabs n", 1)}
+    ways = {"line [-1, 1]": ("line", "pieces", 2), "square, x method": ("slabs", "slabs n", 1)}
     ways["square, xy method"] = ("blocks", "blocks per axis s", None)
     w1 = w1.sel(pieces_each=[1, 2, 3, 5, 10, 20], blocks_per_axis=slice(3, None))  # more would hide each other
     fig, axes = panels(1, len(ways), size=(2.6, 2.6))
@@ -199,7 +193,7 @@ def bound(theorem: xarray.Dataset) -> Figure:
             ax.plot(drawn["rounds"], drawn.distance.sel(E=E, level=level), ms=4, label=f"E = {E}", **style)
             ax.plot(drawn["rounds"], drawn.bound.sel(E=E), ":", **style, ms=3)
         log_axis(ax.xaxis)
-        ax.set(xlabel="rounds l", yscale="log", title=f"{level} subdomains")
+        ax.set(xlabel="rounds l", yscale="log", title=f"{level} pieces")
     axes[0, 0].set_ylabel(r"$\|\theta_{fed} - \theta_{central}\|$")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", title="dotted: bound")
     return fig
@@ -240,13 +234,13 @@ def paths(walks: xarray.Dataset) -> Figure:
     first, last = walks.sel(level=levels[0]), axes[0, -1]
     arrays = (first[name].values for name in ("first_steps", "first_server", "first_share", "first_central"))
     near(axes[0, 0], *arrays)
-    axes[0, 0].set_title(f"the first rounds, {levels[0]} subdomains")
+    axes[0, 0].set_title(f"the first rounds, {levels[0]} pieces")
     for ax, level, ls, marker in zip(axes[0, 1:-1], levels, ("-", "--"), "os", strict=False):
         walk = walks.sel(level=level)
         far(ax, walk)
-        ax.set_title(f"{walk['round'].values[-1]} rounds, {level} subdomains")
+        ax.set_title(f"{walk['round'].values[-1]} rounds, {level} pieces")
         last.plot(walk["round"], walk.distance, ls=ls, marker=marker, ms=3, color=COLORS["federated"],
-                  label=f"{level} subdomains")  # fmt: skip
+                  label=f"{level} pieces")  # fmt: skip
     last.set(xlabel="round $l$", ylabel=r"$|\theta_{fed} - \theta_{central}|$", title="how far apart")
     log_axis(last.xaxis)
     last.legend(loc="upper left")
@@ -255,9 +249,9 @@ def paths(walks: xarray.Dataset) -> Figure:
     return fig
 
 
-def one_round(walks: xarray.Dataset, subdomains: int, round: int) -> Figure:
+def one_round(walks: xarray.Dataset, pieces: int, round: int) -> Figure:
     """One step of the slider: left the training so far, right this round magnified."""
-    walk = walks.sel(level=subdomains)
+    walk = walks.sel(level=pieces)
     i = int(np.searchsorted(walk["round"].values, round))
     fig, ((left, right),) = panels(1, 2, size=(3.7, 3.1))
     far(left, walk, i + 1)
@@ -275,8 +269,8 @@ def paths_explorer(walks: xarray.Dataset) -> ipywidgets.GridBox:
     """Fig. 3 with a slider for the round."""
     rounds, levels = walks["round"].values.tolist(), walks.level.values.tolist()
     return explore(
-        lambda subdomains, round: one_round(walks, subdomains, round),
+        lambda pieces, round: one_round(walks, pieces, round),
         "left the paths of server and centralised model up to a round, right the clients' local steps in it",
-        subdomains=slider(levels, levels[0]),
+        pieces=slider(levels, levels[0]),
         round=slider(rounds, rounds[len(rounds) // 2]),
     )

@@ -29,12 +29,18 @@ def training(
     return watched_experiment(line, clients * pieces, E, lr=lr, mixing=MIXING[mixing], server=SERVERS[server])
 
 
+def all_pieces(clients: int) -> list[tuple[str, int]]:
+    """(pieces in all, in words; pieces of each client): what a slider offers."""
+    return [(f"{clients * each}", each) for each in (1, 2, 5, 10, 20)]
+
+
 def show() -> None:
     """The function, who owns what, the clients' fits where they are now, and the server's."""
+    clients, pieces = slider([2, 3, 4, 5], 2, "clients K"), slider(all_pieces(2), 1, "pieces")
+    clients.observe(lambda change: pieces.set_trait("options", all_pieces(change.new)), "value")
     live.show(
         "04", training, experiment_scene, ALT,
-        clients=slider([2, 3, 4, 5], 2, "clients K"),
-        pieces=slider([1, 2, 5, 10, 20], 1, "pieces each"),
+        clients=clients, pieces=pieces,
         E=slider([1, 2, 5, 20, 50], 20, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
         mixing=choice(list(MIXING), "FedAvg", "mixing"),

@@ -23,7 +23,7 @@ from ....numerics.tabulated import tabulated
 
 def approximation(
     name: str, net: nn.Module, f: Callable[[Tensor], Tensor], points: np.ndarray, test: np.ndarray,
-    owners: Callable[[int], Sequence[np.ndarray]], coordinates: str, level: str = "subdomains n",
+    owners: Callable[[int], Sequence[np.ndarray]], coordinates: str, level: str = "pieces",
 ) -> Experiment:  # fmt: skip
     """A network N that learns f from its values: a client's loss is (1/n) sum_i (N(x_i) - f(x_i))^2 over its points.
 

@@ -8,11 +8,8 @@ import torch
 import xarray
 
 from fedlib.federated.experiment import KINDS, data_of
-from fedlib.federated.solved import stored_solutions
-from fedlib.federated.sweep import sweep
 from fedlib.notebook import pictures
 from fedlib.notebook.run import _plain
-from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.forward import figures, problem
 
 AT = {"level": [2, 8, 32], "distance": ("level", [0.9, 0.4, 0.1])}
@@ -43,23 +40,6 @@ def test_errors_have_a_row_per_level(metrics):
     assert {len(row) for row in rows} == {len(pictures.HEADER)}
     assert rows[0] == ["poisson", "2", "24.0 ± 17.0", "40.0 ± 28.3", "8.0 ± 5.7", "3.0"]
     assert [row[1] for row in rows] == ["2", "8", "32"]
-
-
-@pytest.fixture(scope="module")
-def solved():
-    experiment = problem.poisson()
-    return stored_solutions(sweep(experiment, [2, 8], [3], rounds=2), experiment)
-
-
-def test_the_solution_figure_shows_both_laboratories_alone_and_together(solved):
-    fig = figures.solution_figure(solved, 8)
-    labels = {line.get_label(): line for line in fig.axes[0].lines}
-    assert [label.split(":")[0] for label in labels] == [
-        "the solution", "laboratory 1 alone", "laboratory 2 alone", "together",
-    ]  # fmt: skip
-    together = next(line for label, line in labels.items() if label.startswith("together"))
-    np.testing.assert_array_equal(together.get_ydata(), solved.models[8]["federated"])
-    assert f"off by {percent(solved.models[8]['federated'], solved.truth):.3g} %" in together.get_label()
 
 
 def test_at_eight_pieces_a_client_owns_hills_or_valleys():

@@ -215,7 +215,7 @@ def test_two_clients_of_allen_cahn_share_the_sides_at_rising_times_and_the_initi
     [
         (
             lambda: data_of(ALL["poisson"], 3),
-            "Poisson, subdomains n 3, seed 0: 3 subdomains cannot be dealt evenly",
+            "Poisson, pieces 3, seed 0: 3 subdomains cannot be dealt evenly",
         ),
         (lambda: data_of(ALL["allen_cahn_3"], 2), "use a multiple of 3"),
         (lambda: problem.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),

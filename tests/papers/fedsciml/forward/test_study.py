@@ -79,8 +79,8 @@ def test_what_the_parameters_do_not_mention_comes_from_the_table(p):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"levels": {"poisson": [2, 3]}}, "Poisson, subdomains n 3.* 3 subdomains cannot be dealt"),
-        ({"gap_level": 7}, "Poisson, subdomains n 7"),
+        ({"levels": {"poisson": [2, 3]}}, "Poisson, pieces 3.* 3 subdomains cannot be dealt"),
+        ({"gap_level": 7}, "Poisson, pieces 7"),
         ({"rounds": {"poison": 3}}, "'poison' is none of poisson"),
         ({"problems": ["allen_cahn_3"], "levels": {"allen_cahn_3": [4]}}, "use a multiple of 3"),
     ],

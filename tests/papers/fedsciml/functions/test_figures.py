@@ -33,7 +33,7 @@ def on_blocks(results):
 MARK = {"line": (20, "20 pieces:\nhalf a wave each", 64)}
 DRAW = {
     "error_level": lambda r: pictures.error_against_level({"line": r.errors["line"]}, MARK, (5.6, 3.2)),
-    "answer": lambda r: figures.solution_figure(r.solutions["line"], 2),
+    "answer": lambda r: pictures.alone_and_together(r.solutions["line"], 2),
     "half_waves": lambda r: figures.half_waves(problem.gramacy_lee(), 20),
     "divergence": lambda r: pictures.divergence_against_level(r.divergences, (3.9, 2.7)),
     "partitions": lambda r: figures.partitions(),
