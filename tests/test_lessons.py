@@ -18,9 +18,11 @@ from fedlib.federated.experiment import train_arguments
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
+from fedlib.notebook.lesson import Lesson
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.one_round import live as one_round_live
+from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.fedsciml.forward import problem
@@ -36,7 +38,7 @@ from .test_notebooks import LESSONS
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b")
 BOLD_QUESTION = re.compile(r"\*\*[^*]+\?\*\*")
 
-ANSWERS = {"04_function_approximation": "20", "05_pinn_forward": "eight", "13_one_round": "the sums"}
+ANSWERS = {"04_function_approximation": "20", "05_pinn_forward": "eight", "13_one_round": "five sines"}
 """A lesson -> words of its answer."""
 
 
@@ -382,8 +384,6 @@ def test_13_the_text_says_what_is_stored():
     assert best.rounds == 47 and "and 47 for Allen-Cahn" in text
     best = one_round_study.chosen(results["pendulum"])
     assert (best.inputs.item() + 1) * best.degree.item() == 130 and "a linear map: 130 numbers" in text
-    printed = errors(stored(forward, "poisson"))[-1].sel(kind="federated", level=8).median().item()
-    assert f"FedAvg is off by {printed:.0f} %" in text
     before, after = (results["heads_poisson"][what] for what in ("before", "after"))
     assert (after.median("seed") < before.median("seed")).all()
     assert 45 < (before.median("seed") / after.median("seed")).max() < 60 and "by up to fifty times" in report
@@ -391,25 +391,93 @@ def test_13_the_text_says_what_is_stored():
     assert "at 8 pieces one of five doubles its error" in report
 
 
-def test_13_the_sliders_show_what_the_text_promises():
-    """Section 1: the sums' curve stays, with sixty sines; with five it is off. Section 3: stars stay, others move."""
+@pytest.fixture(scope="module")
+def explored():
+    """Errors (%) of the explorer, [pieces, sines, points, model, seed]."""
+    return one_round_pieces.curves_and_errors(
+        one_round_live.PIECES, one_round_live.SINES, one_round_live.POINTS, range(5)
+    ).error
+
+
+def test_13_the_first_picture_is_as_its_caption_says(explored):
     text = text_of(parts("13_one_round")[0])
-    said_of = lambda *of: one_round_live.draw(*of).axes[0].get_legend().get_texts()  # noqa: E731
-    off = {of: [float(line.get_text().split()[-2]) for line in said_of(*of, False)[1:]]
-           for of in ((2, 32, 60), (8, 32, 60), (8, 32, 5))}  # fmt: skip
-    moved = np.abs(np.subtract(off[2, 32, 60], off[8, 32, 60]))
-    assert (moved[:2] > 1).all() and moved[2] < 1e-6 and "which of the three estimates never moves?" in text
-    assert off[8, 32, 60][2] < 1e-5 and off[8, 32, 5][2] > 20 and "Take sines away, until it leaves" in text
-    assert "which mark stays where it is?" in text
+    one, two, added, network = (
+        explored.sel(pieces=8, sines=60, points=32, seed=0, model=model).item()
+        for model in ("client 1 alone", "client 2 alone", "sums", "federated")
+    )
+    assert f"Alone they are off by {one:.0f} and {two:.0f} %" in text and added < 1e-5
+    assert f"a network that they averaged a thousand times by {network:.0f} %" in text
+
+
+def test_13_the_explorer_shows_what_the_text_promises(explored):
+    """Clients alone go astray, the sums stay; from how few sines on one would rather have the network."""
+    text, line = text_of(parts("13_one_round")[0]), explored.sel(points=32)
+    added = line.sel(model="sums").dropna("seed")
+    assert added.sizes["seed"] == 5 and "the clients alone go astray, the sums stay where they are" in text
+    assert (added.max("pieces") < 1.02 * added.min("pieces")).all()
+    alone = line.sel(sines=60, seed=0, model=["client 1 alone", "client 2 alone"])
+    assert (alone > 4).all() and (alone.max("pieces") > 1.5 * alone.min("pieces")).all()
+    ten, five = ([f"{e:.2g}" for e in (added.sel(sines=m).min(), added.sel(sines=m).max())] for m in (10, 5))
+    assert (added.sel(sines=20) < 1e-3).all() and "With twenty, every draw of the sums is below 0.001 %" in text
+    assert f"With ten they are off by {ten[0]} to {ten[1]} %, with five by {five[0]} to {five[1]} %" in text
+    network = line.sel(model="federated", sines=60).median("seed")
+    assert network.idxmax("pieces") == 8 and network.max() < added.sel(sines=5).min()
+    assert f"The network's median is {network.max():.1f} % where it is worst, at eight pieces" in text
+
+
+def test_13_where_each_client_alone_is_right(explored):
+    """And what neither can see at home: it meets the equation at its own points, right or wrong."""
+    text = text_of(parts("13_one_round")[0])
+    alone = explored.sel(points=64, sines=60, model=["client 1 alone", "client 2 alone"]).dropna("seed")
+    assert (alone.sel(pieces=[10, 16, 32]) < 1e-4).all() and (alone.sel(pieces=8) > 1e-4).any()
+    assert "From ten pieces on each client alone is below 0.0001 %, in every draw" in text
+    first, second = alone.sel(pieces=2, seed=0).values
+    assert f"off by {first:.1f} or {second:.0f} %" in text
+    _, A = one_round_pieces.rows(60, 64, 0)
+    left = {}
+    for n in (2, 32):
+        solution = one_round_pieces.solutions(n, 60, 64, 0)[0].step
+        for whose, shard in enumerate(one_round_pieces.dealt(n, 64).owners):
+            J, r = A[shard, :-1], A[shard, -1]
+            left[n, whose] = float((r + J @ solution).norm() / r.norm())
+    assert left[2, 0] < 1e-11 and left[32, 0] < 1e-11 and "at its own points to rounding, too" in text
+    assert left[2, 1] > 0.1 and left[32, 1] < 1e-6, "what the other's sums tell"
+
+
+def test_13_the_pictures_show_what_the_text_promises():
+    """Section 3: the sums' error is the same at all levels, that of others is not."""
+    text = text_of(parts("13_one_round")[0])
+    results = one_round_study.stored_results(Lesson(one_round_study))
     for name, levels in (("poisson", [2, 8]), ("helmholtz", [4, 24])):
-        ways = one_round_live.stored_ways(name)
-        last = {label: way.error.isel(round=-1).median("seed") for label, way in ways.items()}
+        last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways[name].items()}
         change = {label: float(e.sel(level=levels).max() / e.sel(level=levels).min()) for label, e in last.items()
                   if {*levels} <= {*e.level.values}}  # fmt: skip
         assert change["one round of sums"] < 1.01 and change["FedAvg, as printed"] > 20
+    assert "FedAvg's error depends on how the pieces are cut" in text
     newton = [stored(one_round_study, f"newton_{name}").error.median("seed") for name in ("poisson", "helmholtz")]
     assert (newton[0].sel(round=100) < 0.01).all() and (newton[0].sel(round=60) > 0.5).all()
     assert (newton[1] > 99).all() and "does not get anywhere with Helmholtz'" in text
+
+
+def test_13_fold_out_answers():
+    """Numbers of the exercises at eight pieces: one draw of sines, one start of the network."""
+    text = text_of(parts("13_one_round")[0])
+    equation = one_round.with_sines("poisson", 60, 6.0, 0)
+    data, zero = equation.data(8, 0), one_round.start(equation)
+    off = lambda c: in_percent(one_round.error(equation, c, data.test))  # noqa: E731
+    alone = [sums.solve(sums.statistics(equation, points, zero)).step for points in sums.parts(data)]
+    first, second = (off(c).removesuffix(" %") for c in alone)
+    assert f"The error is {off(sum(alone) / 2)}, each alone has {first} and {second} %" in text
+    messages = [sums.statistics(equation, points, zero, root=False) for points in sums.parts(data)]
+    left = sums.solve(sums.without(sums.added(messages), messages[1])).step
+    assert f"at eight pieces its solution is off by {off(left)}" in text
+    network, owners = one_round.EQUATIONS["poisson"](), {"eight": data.owners}
+    owners["single"] = [np.delete(np.arange(32), 13), np.array([13])]
+    dealt = network._replace(data=lambda level, seed: network.data(2, 0)._replace(owners=owners[level]))
+    last = errors(sweep(dealt, [*owners], [0], ["federated"], rounds=300, lr=3e-3))[-1]
+    single, eight = (in_percent(last.sel(level=level).item()) for level in ("single", "eight"))
+    assert f"Eight pieces do: after 300 rounds FedAvg is off by {eight}" in text
+    assert f"A client with a single point does not, {single}" in text
 
 
 def test_13_messages_are_those_that_were_counted():
@@ -450,18 +518,16 @@ def test_13_conjugate_gradients_send_more():
 def test_13_what_sums_tell():
     """Section 6 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
     leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[0])
-    plan, teaching = ((ROOT / name).read_text() for name in ("docs/site/lessons/13.md", "docs/teaching.md"))
+    plan = (ROOT / "docs/site/lessons/13.md").read_text()
     client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
     assert leak.points.tolist() == [16, 32, 32]
     assert (client.sel(m=slice(6, None)) < 1e-10).all() and (client.sel(m=slice(4)) > 0.05).all()
     assert (leak.error.sel(m=6) > 10).all() and "and their solution is off by 10 % and more" in text
     assert "Six sines are enough for all 16 points of client 1, to ten digits" in text
     assert "finds all of them from six sines on. With six the solution is off by a tenth" in plan
-    assert "All of its 16 points, from six sines on (with six the solution is off by 10 %" in teaching
     assert (leak.products.sel(m=6) == 28).all() and "seven functions, but 28 independent products" in text
     assert (total.sel(m=slice(10, None)) < 1e-5).all() and (total.sel(m=slice(6)) > 0.01).all()
     assert "from ten sines on all 32 are found" in text and "all 32 points, from ten sines on" in plan
-    assert "from ten on all 32 of the total" in teaching
     assert (leak["middle"].sel(sums="total, random", m=slice(10, None)) < 0.01).all() and random.max() > 0.01
     assert "Of random points, half are found to better than 0.01 from ten sines on" in text  # where: test_attack.py
     assert (leak.products.sel(m=[3, 4]) < 16).all() and (leak.products.sel(m=slice(6, None)) > 16).all()

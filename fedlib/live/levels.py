@@ -146,7 +146,8 @@ def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:
 def better_alone(error: Mapping[str, float]) -> str:
     """A sentence on clients who alone are nearer than all together, who come last; nothing where there are none."""
     *alone, together = error
-    better = [model for model in alone if error[model] < error[together]]
+    differ = [model for model in alone if in_percent(error[model]) != in_percent(error[together])]  # for a reader
+    better = [model for model in differ if error[model] < error[together]]
     whole = "federation" if together == "federated" else together
     return f" Here {' and '.join(better)} {'beat' if better[1:] else 'beats'} the {whole}." if better else ""
 

@@ -40,11 +40,15 @@ def in_words(name: Name) -> str:
     return name if isinstance(name, str) else ", ".join(map(str, name))
 
 
+def parameters_of(notebook: str) -> dict:
+    """Those of a notebook's paper profile."""
+    path = profiles.NOTEBOOKS / f"{notebook}.ipynb"
+    return profiles.defaults_of(path) | profiles.profile_parameters(path, "paper")
+
+
 def calls_of(study: ModuleType) -> dict[Name, Task]:
     """What the paper profile of a study's notebook trains."""
-    notebook = profiles.NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    parameters = profiles.defaults_of(notebook) | profiles.profile_parameters(notebook, "paper")
-    return study.trainings(parameters)
+    return study.trainings(parameters_of(study.NOTEBOOK))
 
 
 def stored(study: ModuleType, name: Name) -> History | xarray.Dataset:

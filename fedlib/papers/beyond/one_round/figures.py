@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from ....notebook.pictures import seeds_and_median
-from ....notebook.style import CLIENTS, COLORS, panels
+from ....notebook.pictures import seeds_and_median, shade
+from ....notebook.style import CLIENTS, COLORS, DASHES, panels
+from ....numerics.metrics import in_percent
 from .study import IN_WORDS, SHOWN, TITLES, Place, Way, chosen
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
@@ -26,31 +29,53 @@ LOOKS = {
 """How a way is drawn."""
 
 
-def race(equations: Mapping[str, Mapping[str, Way]], levels: Mapping[str, int] = SHOWN) -> Figure:
-    """Error against rounds, and against what a client sends, of each equation at a level (its first one, where it has
-    not that one); medians over seeds."""
+def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int = 32) -> Figure:
+    """What each client finds alone, what notebook 05's federated network says and what the sums give, over the pieces;
+    table: of ``pieces.curves_and_errors``."""
+    fig, ((ax,),) = panels(1, 1, size=(6.6, 3.0))
+    shown = table.sel(pieces=pieces, sines=sines, points=points)
+    shade(ax, shown.x.values, [np.flatnonzero(shown.owner == k) for k in (0, 1)])
+    ax.plot(shown.x, shown.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
+    looks = {
+        "client 1 alone": {"color": CLIENTS[0], "ls": DASHES[0]},
+        "client 2 alone": {"color": CLIENTS[1], "ls": DASHES[1]},
+        "federated": {"color": COLORS["federated"], "ls": "-."},
+        "sums": {"color": SUMS},
+    }
+    rounds = {"federated": ", 1000 rounds", "sums": ", 1 round"}
+    for model, look in looks.items():
+        off = in_percent(shown.error.sel(model=model)[0].item())
+        ax.plot(shown.x, shown.u.sel(model=model), lw=2, label=f"{model}{rounds.get(model, '')}: {off}", **look)
+    ax.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-1, 5), title=f"{pieces} pieces, and how far each is off")
+    ax.legend(loc="upper left", ncols=2)
+    return fig
+
+
+def plain(axis: Axis) -> None:
+    """A logarithmic axis with numbers as one says them: 0.0001, 100."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.9f}".rstrip("0").rstrip(".")))
+
+
+def race(equations: Mapping[str, Mapping[str, Way]]) -> Figure:
+    """Error against rounds, and against what a client sends, of each equation at the level of SHOWN; medians over
+    seeds."""
     fig, axes = panels(len(equations), 2, size=(3.6, 2.4))
     for (left, right), (name, ways) in zip(axes, equations.items(), strict=True):
-        everywhere = ways["one round of sums"].error.level.values.tolist()
-        level = levels[name] if levels[name] in everywhere else everywhere[0]
-        absent = [label for label, way in ways.items() if level not in way.error.level]
         for label, way in ways.items():
-            if label not in absent:
-                error = way.error.sel(level=level).median("seed")
-                left.plot(error["round"], error, label=label, **LOOKS[label])
-                right.plot(way.bytes.sel(level=level) / 1e6, error, **LOOKS[label])
+            error = way.error.sel(level=SHOWN[name]).median("seed")
+            left.plot(error["round"], error, label=label, **LOOKS[label])
+            right.plot(way.bytes.sel(level=SHOWN[name]) / 1e6, error, **LOOKS[label])
         left.set(xlabel="round", ylabel="error (%)", ylim=(SINGLE[name] / 3, 300))
         right.set(xlabel="MB sent by a client", ylim=left.get_ylim())
         for ax in (left, right):
             ax.set(xscale="log", yscale="log")
             ax.axhline(SINGLE[name], color="0.6", lw=1, ls=":")
+            plain(ax.xaxis)
+            plain(ax.yaxis)
         left.set_xlim(0.8, 3e3)
         right.set_xlim(1e-3, 300)
         left.text(2.5e3, 1.6 * SINGLE[name], "all digits that the test has", fontsize=7, color="0.4", ha="right")
-        if absent:
-            words = "\n".join(["not trained here:", *absent])
-            left.text(0.03, 0.5, words, fontsize=7, color="0.4", va="center", transform=left.transAxes)
-        left.set_title(f"{TITLES[name]}, {IN_WORDS[name].format(level)}")
+        left.set_title(f"{TITLES[name]}, {IN_WORDS[name].format(SHOWN[name])}")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     return fig
 
@@ -74,6 +99,7 @@ def level_axis(ax: Axes, name: str, levels: np.ndarray) -> None:
     """Logarithmic axes, a tick at each level of an equation."""
     ax.set(xscale="log", yscale="log", xlabel=AXES[name], ylabel="error (%)", title=TITLES[name])
     ax.set_xticks(levels, levels)
+    plain(ax.yaxis)
     ax.minorticks_off()
 
 
@@ -94,7 +120,7 @@ def tried_rows(tried: Mapping[str, xarray.Dataset]) -> list[list[str]]:
 def four_problems(places: Sequence[Place]) -> Figure:
     """A row for each problem: the error of every way, seeds small, medians large."""
     problems = [*dict.fromkeys(place.problem for place in places)]
-    fig, ((ax,),) = panels(1, 1, size=(8.0, 0.75 * len(problems) + 1))
+    fig, ((ax,),) = panels(1, 1, size=(8.0, 0.6 * len(problems) + 1))
     colors = {label: look["color"] for label, look in LOOKS.items()} | {"all data in one place": "0.4"}
     shapes = {"FedAvg, as printed": "v", "FedAvg, best rate": "o", "best rule": "s", "Gauss-Newton": "D",
               "all data in one place": "d"}  # fmt: skip
@@ -113,18 +139,28 @@ def four_problems(places: Sequence[Place]) -> Figure:
     fig.legend(handles.values(), handles, loc="outside upper center", ncols=6, columnspacing=1)
     ax.set_yticks([-i for i in range(len(problems))], problems)
     ax.set(xscale="log", xlabel="error (%)", ylim=(-len(problems) + 0.4, 0.6))
+    plain(ax.xaxis)
     return fig
 
 
-PLACES = ("problem", "how", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends", "CPU s")
+PLACES = (
+    "problem", "how", "run", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends",
+    "CPU s",
+)  # fmt: skip
+
+
+def two_digits(e: float) -> str:
+    """An error (%) for those who check: as ``in_percent`` says it, and of the smallest, too, how small."""
+    return in_percent(e).removesuffix(" %") if e >= 1e-4 else f"{e:.1e}"
 
 
 def place_rows(places: Sequence[Place]) -> list[list[str]]:
-    """Rows of PLACES."""
+    """Rows of PLACES; run: of this notebook, or what another one has stored at the paper's settings."""
     return [
         [
-            place.problem, place.way, f"{np.median(place.error):.2g}",
-            f"{place.error.min():.2g} to {place.error.max():.2g}", str(len(place.error)), str(place.rounds or "-"),
+            place.problem, place.way, f"stored, {place.notebook}" if place.notebook else "this",
+            two_digits(np.median(place.error)), f"{two_digits(place.error.min())} to {two_digits(place.error.max())}",
+            str(len(place.error)), str(place.rounds or "-"),
             f"{place.bytes / 1e6:.3g}" if place.bytes else "-", f"{place.seconds:.2g}" if place.seconds else "-",
         ]
         for place in places
@@ -140,13 +176,13 @@ def newton_rows(newton: Mapping[str, xarray.Dataset]) -> list[list[str]]:
     for name, table in newton.items():
         for level in table.level.values:
             last = table.sel(level=level).isel(round=-1)
-            numbers = [f"{float(v):.2g}" for v in (last.error.median(), last.error.min(), last.error.max())]
+            numbers = [two_digits(float(v)) for v in (last.error.median(), last.error.min(), last.error.max())]
             sent = float(last.bytes.mean()) / 1e6
             rows.append([name, str(level), str(table.sizes["round"]), *numbers, f"{sent:.3g}"])
     return rows
 
 
-MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error (%)")
+MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error")
 
 
 def message_rows(messages: Mapping[str, Mapping]) -> list[list[str]]:
@@ -154,7 +190,7 @@ def message_rows(messages: Mapping[str, Mapping]) -> list[list[str]]:
     return [
         [
             way, f"{counts['rounds']:,}", f"{counts['messages']:,}", f"{counts['down'] / 1000:,.1f}",
-            f"{counts['up'] / 1000:,.1f}", f"{counts['error']:.1g}",
+            f"{counts['up'] / 1000:,.1f}", in_percent(counts["error"]),
         ]
         for way, counts in messages.items()
     ]  # fmt: skip
@@ -224,5 +260,6 @@ def leak(table: xarray.Dataset) -> Figure:
         ax.set(xscale="log", yscale="log", xlabel="sines")
         ax.set_xticks(table.m.values, table.m.values, fontsize=8)
         ax.minorticks_off()
+    plain(left.yaxis)
     right.set_yticks([1e-15, 1e-10, 1e-5, 1])
     return fig

@@ -12,9 +12,10 @@ from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
 from ....federated.sweep import errors
 from ....notebook import rules
+from ....notebook.lesson import Lesson
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
-from ....trainings.store import stored
+from ....trainings.store import parameters_of, stored
 from ...fedsciml.forward import study as forward
 from .attack import points_of_sums
 from .curve import error_bars
@@ -99,8 +100,9 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
 
 
 class Way(NamedTuple):
-    """A way to learn together. error (%) [round, level, seed]; bytes [round, level] that a client has sent by then, of
-    one round also for the features that cross-validation did not choose."""
+    """A way to learn together. error (%) [round, level, seed], with the coordinate notebook [level]: the other one that
+    has trained it, "" for this one; bytes [round, level] that a client has sent by then, of one round also for the
+    features that cross-validation did not choose."""
 
     error: xarray.DataArray
     bytes: xarray.DataArray
@@ -115,6 +117,7 @@ class Place(NamedTuple):
     rounds: int
     bytes: float  # that a client sends up, in all; of sums also for the features that were not chosen
     seconds: float | None = None
+    notebook: str = ""  # the other one that has trained it
 
 
 class Results(NamedTuple):
@@ -156,28 +159,50 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     )  # fmt: skip
 
 
+def stored_results(lesson: Lesson) -> Results:
+    """Of what is stored at the paper's settings."""
+    parameters = parameters_of(NOTEBOOK)
+    return results(parameters, {name: lesson.stored(name) for name in trainings(parameters)})
+
+
+def trained_by(notebook: str, error: xarray.DataArray) -> xarray.DataArray:
+    """An error [..., level, ...] with the notebook that has trained it."""
+    return error.assign_coords(notebook=("level", [notebook] * error.sizes["level"]))
+
+
+def of_this_run(equations: Mapping[str, Mapping[str, Way]]) -> dict[str, dict[str, Way]]:
+    """Without what other notebooks have trained."""
+
+    def kept(way: Way) -> Way:
+        return way._replace(error=way.error.sel(level=way.error.notebook == ""))
+
+    tables = {name: {label: kept(way) for label, way in table.items()} for name, table in equations.items()}
+    return {name: {label: way for label, way in table.items() if way.error.size} for name, table in tables.items()}
+
+
 def ways(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[str, Way]:
     """Label -> what there is of an equation: FedAvg as notebook 05 has it; FedAvg and notebook 11's best rule, each
     at every level's best rate; Gauss-Newton on the same network; one round."""
     printed = stored(forward, name)
     P = printed.distinct.shape[1]
-    table = {"FedAvg, as printed": network_way(errors(printed).sel(kind="federated"), P)}
+    error = errors(printed).sel(kind="federated").reset_coords(drop=True)
+    table = {"FedAvg, as printed": network_way(trained_by("05", error), P)}
     for label, rule in (("FedAvg, best rate", "FedAvg"), ("best rule", BEST[name])):
         error = at_best_rates(name, rule, histories.get(f"rules_{name}"))
         if error is not None:
             table[label] = network_way(error, P * AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent)
     if f"newton_{name}" in histories:
         newton = histories[f"newton_{name}"]
-        table["Gauss-Newton"] = Way(newton.error, newton.bytes.isel(seed=0, drop=True))
+        table["Gauss-Newton"] = Way(trained_by("", newton.error), newton.bytes.isel(seed=0, drop=True))
     once = histories[f"one_round_{name}"]
     size = xarray.DataArray([bytes_of_all(name, level, once) for level in once.level.values], {"level": once.level})
-    first = (values.expand_dims("round").assign_coords(round=[1]) for values in (once.error, size))
+    first = (values.expand_dims("round").assign_coords(round=[1]) for values in (trained_by("", once.error), size))
     return table | {"one round of sums": Way(*first)}
 
 
 def network_way(error: xarray.DataArray, sent: int) -> Way:
     """Of a training in which a client sends so many numbers in a round."""
-    error = error.reset_coords(drop=True).transpose("round", "level", "seed")
+    error = error.transpose("round", "level", "seed")
     return Way(error, FLOAT32 * sent * error["round"] * xarray.ones_like(error.isel(round=0, seed=0, drop=True)))
 
 
@@ -192,11 +217,12 @@ def at_best_rates(name: str, rule: str, history: History | None) -> xarray.DataA
         )
         score = score.isel(round=-1, drop=True).median("seed").fillna(np.inf)
         whole = np.isfinite(score).all("lr")
-        parts.append(error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True))
+        best = error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True)
+        parts.append(trained_by("", best))
     if name == "helmholtz" and not (parts and 4 in parts[0].level):
         values = committed("11_client_drift", "blocks")["metrics"]["error_percent"]["Helmholtz, 4 x 4 blocks"][rule]
         coords = {"round": [2000], "level": [4], "seed": np.arange(len(values))}
-        parts.append(xarray.DataArray(np.array(values)[None, None], coords, [*coords]))
+        parts.append(trained_by("11", xarray.DataArray(np.array(values)[None, None], coords, [*coords])))
     return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
 
 
@@ -213,19 +239,21 @@ def places(
                 sums = label == "one round of sums"
                 seconds = float(histories[f"one_round_{name}"].seconds.sel(level=level).mean()) if sums else None
                 title, rounds = f"{TITLES[name]}, {IN_WORDS[name].format(level)}", int(way.error["round"][-1])
-                rows.append(Place(title, label, last.values.ravel(), rounds, float(sent), seconds))
+                notebook = last.notebook.item()
+                rows.append(Place(title, label, last.values.ravel(), rounds, float(sent), seconds, notebook))
     title, printed = "Allen-Cahn, 2 pieces", stored(forward, "allen_cahn_2")
     last = errors(printed).isel(round=-1).sel(kind="federated", level=2)
     rounds, size = int(last["round"]), FLOAT32 * printed.distinct.shape[1]
-    rows.append(Place(title, "FedAvg, as printed", last.values, rounds, rounds * size))
+    rows.append(Place(title, "FedAvg, as printed", last.values, rounds, rounds * size, notebook="05"))
     if "allen_cahn" in histories:
         best, sent = chosen(histories["allen_cahn"]), float(histories["allen_cahn"].bytes.sum())
         error, rounds, seconds = best.error.values.ravel(), int(best.rounds), float(best.seconds)
         rows.append(Place(title, "sums, in windows of time", error, rounds, sent, seconds))
     title, size = "pendulum's operator, 20 clients", FLOAT32 * PENDULUM_NETWORK
     network = committed("01_pendulum")["metrics"]["mean_error_percent"]
-    rows.append(Place(title, "FedAvg, best rate", np.array(network["alpha=1.0"]), 20, 20 * size))
-    rows.append(Place(title, "all data in one place", np.array(network["centralised, same passes"]), 0, 0.0))
+    averaged, central = (np.array(network[key]) for key in ("alpha=1.0", "centralised, same passes"))
+    rows.append(Place(title, "FedAvg, best rate", averaged, 20, 20 * size, notebook="01"))
+    rows.append(Place(title, "all data in one place", central, 0, 0.0, notebook="01"))
     if "pendulum" in histories:
         best, sent = chosen(histories["pendulum"]), float(histories["pendulum"].bytes.mean("seed").sum())
         rows.append(Place(title, "one round of sums", best.error.values.ravel(), 1, sent, float(best.seconds.mean())))

@@ -2,13 +2,10 @@
 
 import pytest
 
+from fedlib.notebook.lesson import Lesson
 from fedlib.papers.beyond.one_round import study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
-from fedlib.trainings.store import calls_of, stored
 
 
 @pytest.fixture(scope="session")
 def results() -> study.Results:
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    parameters = defaults_of(path) | profile_parameters(path, "paper")
-    return study.results(parameters, {name: stored(study, name) for name in calls_of(study)})
+    return study.stored_results(Lesson(study))

@@ -6,32 +6,56 @@ import numpy as np
 import pytest
 import xarray
 
-from fedlib.federated.sweep import sweep
-from fedlib.papers.beyond.one_round import figures, live, study
+from fedlib.federated import sums
+from fedlib.federated.sweep import errors, sweep
+from fedlib.papers.beyond.one_round import figures, live, pieces, problem, study
 from fedlib.papers.beyond.one_round.problem import bytes_of_all, equation_in_halves
-
-from ....conftest import assert_starts_at_and_follows
+from fedlib.papers.fedsciml.forward import study as forward
+from fedlib.trainings.store import stored
 
 
 def test_every_way_is_drawn_at_its_level(results):
     labels = ["FedAvg, as printed", "FedAvg, best rate", "best rule", "Gauss-Newton", "one round of sums"]
     assert [*results.ways["poisson"]] == [*results.ways["helmholtz"]] == labels == [*figures.LOOKS]
-    fig = figures.race(results.ways, {"poisson": 8, "helmholtz": 6})
-    left, right = fig.axes[:2]
-    assert len(left.lines) == len(right.lines) == len(labels) + 1
-    (star,) = [line for line in left.lines if line.get_marker() == "*"]
+    fig = figures.race(results.ways)
+    assert [ax.get_title() for ax in fig.axes[::2]] == ["Poisson, 8 pieces", "Helmholtz, 4 x 4 blocks"]
+    assert all(len(ax.lines) == len(labels) + 1 for ax in fig.axes)
+    (star,) = [line for line in fig.axes[0].lines if line.get_marker() == "*"]
     assert star.get_xdata() == [1] and star.get_ydata()[0] < 1e-5
-    assert len(fig.axes[2].lines) == 3, "at 6 x 6 blocks there are FedAvg as printed and the sums"
     assert len(figures.against_level(results.ways).axes) == 2
 
 
-def test_an_equation_without_the_level_is_drawn_at_its_first_one(results):
-    fig = figures.race(results.ways, {"poisson": 7, "helmholtz": 4})
-    assert [ax.get_title() for ax in fig.axes[::2]] == ["Poisson, 2 pieces", "Helmholtz, 4 x 4 blocks"]
+def test_what_other_notebooks_have_trained_is_marked_and_is_not_of_this_run(results):
+    levels = {
+        name: {label: way.error.level.values.tolist() for label, way in table.items()}
+        for name, table in study.of_this_run(results.ways).items()
+    }
+    for table, all_levels in zip(levels.values(), ([2, 4, 6, 8, 10, 16, 32], [2, 4, 6, 10, 12, 24]), strict=True):
+        assert "FedAvg, as printed" not in table, "notebook 05's"
+        assert table["one round of sums"] == all_levels
+    assert levels["helmholtz"]["best rule"] == [2], "at 4 x 4 blocks it is notebook 11's"
+    rows = {row[0].split(",")[0] + ", " + row[1]: row[2] for row in figures.place_rows(results.places)}
+    assert rows["Poisson, FedAvg, as printed"] == "stored, 05" and rows["Poisson, best rule"] == "this"
+    assert rows["Helmholtz, best rule"] == "stored, 11" and rows["Helmholtz, Gauss-Newton"] == "this"
+    assert rows["pendulum's operator, all data in one place"] == "stored, 01"
+    assert rows["pendulum's operator, one round of sums"] == "this"
 
 
-def test_the_slider_over_levels_follows():
-    assert_starts_at_and_follows(live.race_slider(), "blocks of Helmholtz 4")
+def test_numbers_on_axes_are_plain(results):
+    drawn = figures.race(results.ways), figures.against_level(results.ways), figures.four_problems(results.places)
+    for fig in drawn:
+        fig.draw_without_rendering()
+        for ax in fig.axes:
+            labels = [text.get_text() for axis in (ax.xaxis, ax.yaxis) for text in axis.get_ticklabels()]
+            assert labels and not [words for words in labels if "10^" in words or "e-" in words]
+    assert "0.00001" in [text.get_text() for text in drawn[2].axes[0].get_xticklabels()]
+
+
+@pytest.mark.parametrize(
+    ("e", "words"), [(100, "100"), (8.03, "8.0"), (0.00123, "0.0012"), (1e-4, "0.00010"), (2.3e-5, "2.3e-05")]
+)
+def test_two_digits(e, words):
+    assert figures.two_digits(e) == words
 
 
 def test_the_best_rate_is_chosen_on_validation_points(results):
@@ -110,20 +134,44 @@ def test_bytes_count_what_was_not_chosen(results):
     assert sent["Allen-Cahn, 2 pieces"] == 106_477_056
 
 
-def test_live_the_sums_do_not_move_and_a_client_may_stay_away():
-    words = lambda *of: [text.get_text() for text in live.draw(*of).axes[0].get_legend().get_texts()]  # noqa: E731
-    assert words(2, 32, 60, False)[-1] == words(32, 32, 60, False)[-1] == "the sums: off by 3e-06 %"
-    alone, away = words(8, 32, 60, True)[1], words(8, 32, 60, True)[-1]
-    alone, away = (float(text.split()[-2]) for text in (alone, away))
-    assert away > 10 and away == pytest.approx(alone, rel=0.01)
+def test_the_first_picture_says_who_is_how_far_off():
+    table = pieces.curves_and_errors([8], [60], [32], [0])
+    (ax,) = figures.alone_and_added(table, 8, 60).axes
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == [
+        "truth", "client 1 alone: 42 %", "client 2 alone: 34 %", "federated, 1000 rounds: 7.4 %",
+        "sums, 1 round: below 0.0001 %",
+    ]  # fmt: skip
+    u = table.u.squeeze(drop=True).sel(model="sums")
+    assert np.abs(u - table.truth).max() < 1e-6 and len(ax.patches) == 8, "a shade for each piece"
+
+
+def test_the_arrays_of_the_explorer_are_solves_of_the_library():
+    """Roots of rows computed once for all are those that each client would send; 05's network knows 32 points only."""
+    table = pieces.curves_and_errors([4, 8], [10, 20], [32, 64], [0, 1])
+    for n, m, seed in ((4, 10, 0), (8, 20, 1)):
+        equation = problem.with_sines("poisson", m, pieces.SCALE, seed)
+        step = sums.one_round(equation, equation.data(n, 0), problem.start(equation)).step
+        error = problem.error(equation, step, equation.data(n, 0).test)
+        cell = table.error.sel(pieces=n, sines=m, points=32, seed=seed)
+        assert cell.sel(model="sums").item() == pytest.approx(error, rel=0.05)
+    network = errors(stored(forward, "poisson"))[-1].sel(kind="federated", level=[4, 8])
+    mine = table.error.sel(model="federated", sines=10, points=32)
+    assert np.array_equal(mine.transpose("pieces", "seed"), network.transpose("level", "seed"))
+    assert table.error.sel(model="federated", points=64).isnull().all()
+    percent = 100 * ((table.u - table.truth) ** 2).sum("x") ** 0.5 / np.linalg.norm(table.truth)
+    first = table.error.isel(seed=0)
+    assert np.allclose(percent.where(first.notnull()), first, rtol=1e-5, equal_nan=True)
 
 
 def test_the_piece_to_explore_says_the_same_at_every_number_of_pieces_of_sums_only():
     data = live.explorer().data
     states = dict(zip(product(*(one["options"] for one in data["controls"])), data["sentences"], strict=True))
-    many = [states[pieces, 60] for pieces in live.PIECES]
+    many = [states[n, 60, 32] for n in live.PIECES]
     assert all(words.endswith("sums by less than 0.0001 %.") for words in many)
-    assert len({words.split("client 1")[1] for words in many}) == len(many), "clients alone differ"
-    assert states[8, 60] == (
-        "8 pieces, 60 sines: client 1 alone is off by 42 %, client 2 alone by 34 %, sums by less than 0.0001 %."
-    )
+    assert len({words.split("client 1")[1] for words in many}) > 4, "clients alone differ"
+    assert [model["name"] for model in data["models"]][-1] == "federated" and not data["models"][-1]["curve"]
+    assert states[8, 60, 32].startswith("8 pieces, 60 sines, 32 points: client 1 alone is off by 42 %, client 2 alone")
+    assert "client 2 alone beats the sums" in states[6, 5, 64]
+    for same in ((6, 5, 32), (32, 60, 64)):
+        assert "beat" not in states[same], "what reads alike is no victory"
