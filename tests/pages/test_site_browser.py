@@ -48,11 +48,11 @@ def test_a_training_plays_pauses_steps_and_starts_again(opened):
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Step one round").focus()
     page.keyboard.press("Space")
-    assert said.inner_text().startswith("after 1 rounds")
-    pieces_each = page.get_by_label("pieces each")
-    pieces_each.focus()
+    assert said.inner_text().startswith("after 1 round:")
+    cut = page.get_by_label("pieces", exact=True)
+    cut.focus()
     page.keyboard.press("ArrowRight")
-    assert pieces_each.get_attribute("aria-valuetext") == "2"
+    assert cut.get_attribute("aria-valuetext") == "4"
     page.get_by_role("button", name="Reset").click()
     assert said.inner_text() == words
     assert words in page.locator("canvas").get_attribute("aria-label")

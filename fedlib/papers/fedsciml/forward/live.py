@@ -10,7 +10,7 @@ from . import study
 from .problem import poisson
 
 ALT = (
-    "left the exact solution and those of the clients and the server, below their residuals, with the owners of the "
+    "left the truth, the clients' solutions and the federated one, below their residuals, with the owners of the "
     "pieces as shades; right the clients' steps in the plane of weights, and the errors over the rounds"
 )
 
@@ -19,7 +19,7 @@ def show() -> None:
     """Curves u above, and below the residual -u'' - f: small where a client has points, free elsewhere."""
     live.show(
         "05", poisson(), None, ALT,
-        level=slider([2, 4, 8, 16, 32], 2, "subdomains n", "Pieces of the interval, which the clients own in turn."),
+        level=slider([2, 4, 8, 16, 32], 2, "pieces", "Pieces of the interval, which the clients own in turn."),
         E=slider([1, 5, 20, 50], 20, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
     )  # fmt: skip

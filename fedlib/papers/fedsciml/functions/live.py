@@ -15,26 +15,28 @@ from .problem import gramacy_lee
 WIDTH = 48
 
 ALT = (
-    "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "
+    "left the function with the owners of its points as shades, the clients' fits and the federated one; right the "
     "clients' steps in the plane of weights, and the errors over the rounds"
 )
 
 
 def training(
-    clients: int = 2, pieces: int = 1, E: int = 20, lr: float = 0.003, mixing: str = "FedAvg", server: str = "mean",
+    clients: int = 2, pieces: int = 2, E: int = 20, lr: float = 0.003, mixing: str = "FedAvg", server: str = "mean",
     width: int = WIDTH,
 ) -> Watched:  # fmt: skip
-    """K clients, p pieces each, E local Adam steps; a centralised model goes along."""
+    """K clients, who own pieces in turn, all of them as many; E local Adam steps; a centralised model goes along."""
     line = gramacy_lee(clients, width=width)
-    return watched_experiment(line, clients * pieces, E, lr=lr, mixing=MIXING[mixing], server=SERVERS[server])
+    return watched_experiment(
+        line, clients * max(1, pieces // clients), E, lr=lr, mixing=MIXING[mixing], server=SERVERS[server]
+    )
 
 
 def show() -> None:
-    """The function, who owns what, the clients' fits where they are now, and the server's."""
+    """The function, who owns what, the clients' fits where they are now, and the federated one."""
     live.show(
         "04", training, experiment_scene, ALT,
         clients=slider([2, 3, 4, 5], 2, "clients K"),
-        pieces=slider([1, 2, 5, 10, 20], 1, "pieces each"),
+        pieces=slider([2, 4, 10, 20, 40], 2, "pieces"),
         E=slider([1, 2, 5, 20, 50], 20, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.003, "rate"),
         mixing=choice(list(MIXING), "FedAvg", "mixing"),
