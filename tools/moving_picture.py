@@ -45,10 +45,11 @@ def frames() -> list[Image.Image]:
 def main() -> None:
     use()
     pictures = frames()
-    both = Image.new("RGB", (2 * pictures[0].width, pictures[0].height))  # one palette for all: less to store
-    for i, picture in enumerate((pictures[0], pictures[-1])):
-        both.paste(picture, (i * picture.width, 0))
-    palette = both.quantize(COLOURS)
+    some = pictures[0], pictures[20], pictures[-1]  # start, clients apart, end
+    together = Image.new("RGB", (sum(p.width for p in some), some[0].height))  # one palette for all: less to store
+    for i, picture in enumerate(some):
+        together.paste(picture, (i * picture.width, 0))
+    palette = together.quantize(COLOURS)
     first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     durations = [SHOW_MS] * len(others) + [END_MS]
     with replacing(ROOT / "docs/training.gif") as partial:

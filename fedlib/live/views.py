@@ -42,10 +42,9 @@ def view(scene: Callable, watched: Watched, moment: Moment, past: Mapping[str, l
         axes = fig.subplot_mosaic([["weights", "errors"]])
         axes["errors"].set_title(words(moment))
     draw_weights(axes["weights"], watched, moment)
-    draw_errors(axes["errors"], past)
-    if past:
-        shown = axes["errors"].get_legend_handles_labels()
-        fig.legend(*shown, loc="outside lower right", ncols=len(shown[0]), columnspacing=1.2)
+    draw_errors(axes["errors"], {name: [] for name in ("clients", *watched.where())} | past)
+    shown = axes["errors"].get_legend_handles_labels()
+    fig.legend(*shown, loc="outside lower right", ncols=len(shown[0]), columnspacing=1.2)
     return fig
 
 
@@ -84,7 +83,7 @@ def experiment_scene(axes, watched: Watched, moment: Moment) -> None:
             low, high = float(truth[:, j].min()), float(truth[:, j].max())
             ax.plot(x, truth[:, j], color=COLORS["truth"], lw=2.5, alpha=0.5, label="truth")
             number = "" if truth.shape[1] == 1 else f" {j + 1}"
-            ax.set(ylabel=f"u{number}({letters})", ylim=(low - 0.3 * (high - low), high + 0.15 * (high - low)))
+            ax.set(ylabel=f"u{number}({letters})", ylim=(low - 0.3 * (high - low), high + 0.25 * (high - low)))
         else:
             what = lambda predict: experiment.residuals(predict, test)[:, 0]  # noqa: E731
             ax.axhline(0, color="0.5", lw=0.8)
@@ -144,18 +143,19 @@ def remember(past: dict[str, list], watched: Watched, moment: Moment) -> dict[st
 
 
 def draw_errors(ax, past: Mapping[str, list]) -> None:
-    """Errors (%) over the rounds, both logarithmic."""
+    """Errors (%) over the rounds, both logarithmic; what has none yet stands in the legend."""
     for name, values in past.items():
+        values = np.reshape(values, (-1, 2)).T
         if name == "clients":
-            ax.plot(*np.transpose(values), ".", ms=4, color="0.45", label="clients apart")
+            ax.plot(*values, ".", ms=4, color="0.45", label="clients apart")
         else:
             color, ls = LINES.get(name, (COLORS["federated"], "-"))
-            ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
+            ax.plot(*values, ls=ls, marker=".", ms=3, color=color, label=name)
     smallest = min((e for values in past.values() for _, e in values if e > 0), default=1)
     least = next((least for least in ERRORS if least <= smallest), min(ERRORS))
     ax.set(yscale="log", ylim=(least, 500), title="error (%)")
     set_ticks(ax.yaxis, ERRORS[least], [f"{tick:.4f}".rstrip("0").rstrip(".") for tick in ERRORS[least]])
-    rounds_axis(ax, max((values[-1][0] for values in past.values()), default=1))
+    rounds_axis(ax, max((values[-1][0] for values in past.values() if values), default=1))
 
 
 def rounds_axis(ax, last: int) -> None:

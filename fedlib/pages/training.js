@@ -138,6 +138,7 @@ const WIDTHS = [1, 20, 20, 1], POINTS = 100, GRID = linspace(-1, 1, 201), TRUTH 
 const PACES = ["slow, then fast", "each step", "each round", "fastest"], BEAT = 120, HOLD = 500;  // ms
 
 const nameOf = (k, { averaging }) => `client ${k + 1}${averaging ? "" : " alone"}`;
+const serverOf = ({ averaging }) => (averaging ? "federated" : "their average");
 
 // Left the function, whose points are whose, and all fits; right the errors over the rounds. wide: side by side.
 function paint(canvas, run) {
@@ -173,7 +174,7 @@ function paint(canvas, run) {
     });
     legend(pen, height - 12, width, [
         [TRUE, 4, [], "truth"], ...fits.map((_, k) => [CLIENTS[k], 2, DASHES[k], nameOf(k, fed)]),
-        [COLORS.federated, 2.5, [], "federated"], [COLORS.centralised, 2, [12, 3], "centralised"],
+        [COLORS.federated, 2.5, [], serverOf(fed)], [COLORS.centralised, 2, [12, 3], "centralised"],
     ]);
 }
 
@@ -250,7 +251,7 @@ function render({ el }) {
         const own = run.off.map((e, k) => `${nameOf(k, run.fed)} ${inPercent(e)}`).join(", ");
         const where = run.apart ? `round ${round + 1}, local step ${run.step} of ${run.E}` : `after ${round} round${round === 1 ? "" : "s"}`;
         status.textContent = `${where}: error of ${own}${run.fed.averaging ? " (before the average)" : ""}, ` +
-            `federated ${inPercent(server)}, centralised ${inPercent(centralised)}`;
+            `${serverOf(run.fed)} ${inPercent(server)}, centralised ${inPercent(centralised)}`;
         canvas.setAttribute("aria-label", `${ALT} Now: ${status.textContent}.`);
     }
     function finish() {
