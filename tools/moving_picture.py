@@ -1,4 +1,4 @@
-"""Draws docs/training.gif, the README's moving picture: notebook 05's live piece, two laboratories and one equation.
+"""Draws docs/training.gif, the README's moving picture: notebook 05's live piece, two clients and one equation.
 
 python tools/moving_picture.py
 """
@@ -10,6 +10,7 @@ from PIL import Image
 
 from fedlib.files import ROOT, replacing
 from fedlib.live.player import PACES, moments
+from fedlib.live.redraw import painter
 from fedlib.live.views import experiment_panels, experiment_scene, remember, view
 from fedlib.live.watched import watched_experiment
 from fedlib.notebook.style import use
@@ -23,6 +24,7 @@ SHOW_MS, END_MS = 180, 2500
 def frames() -> list[Image.Image]:
     """All local steps of the first rounds, then clients apart and their average in rounds that lie further and further
     apart."""
+    paint = painter()  # keeps the layout, so that nothing jumps
     training = watched_experiment(poisson(), 2, E=20, lr=3e-3)
     past, pictures, due = {}, [], 0
     for moment in takewhile(lambda m: m.done.number < LAST, moments(training.begin(), lambda: PACES[0])):
@@ -35,8 +37,7 @@ def frames() -> list[Image.Image]:
         if moment.averaged:
             due = max(r + 1, round(1.4 * r))
         fig = view(experiment_scene, training, moment, past, experiment_panels(training))
-        fig.savefig(file := BytesIO(), format="png", dpi=110)
-        picture = Image.open(file).convert("RGB")
+        picture = Image.open(BytesIO(paint(fig)))
         pictures.append(picture.resize((WIDTH, round(WIDTH * picture.height / picture.width)), Image.LANCZOS))
     return pictures
 
@@ -44,10 +45,11 @@ def frames() -> list[Image.Image]:
 def main() -> None:
     use()
     pictures = frames()
-    both = Image.new("RGB", (2 * pictures[0].width, pictures[0].height))  # one palette for all: less to store
-    for i, picture in enumerate((pictures[0], pictures[-1])):
-        both.paste(picture, (i * picture.width, 0))
-    palette = both.quantize(COLOURS)
+    some = pictures[0], pictures[20], pictures[-1]  # start, clients apart, end
+    together = Image.new("RGB", (sum(p.width for p in some), some[0].height))  # one palette for all: less to store
+    for i, picture in enumerate(some):
+        together.paste(picture, (i * picture.width, 0))
+    palette = together.quantize(COLOURS)
     first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     durations = [SHOW_MS] * len(others) + [END_MS]
     with replacing(ROOT / "docs/training.gif") as partial:

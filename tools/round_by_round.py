@@ -14,7 +14,7 @@ from fedlib.federated.stack import draw_parameters, load
 from fedlib.files import ROOT, replacing
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook import pages
-from fedlib.notebook.style import CLIENTS, COLORS, panels, use
+from fedlib.notebook.style import CLIENTS, COLORS, DASHES, panels, use
 from fedlib.streams import torch_stream
 
 SHOWN = (1, 4, 12, 300)  # rounds
@@ -63,9 +63,9 @@ def main():
         ax.plot(z, f(z), color=COLORS["truth"], lw=3, alpha=0.25, label="truth")
         for c, curve in enumerate(alone):
             half = slice(0, 100) if c == 0 else slice(100, 200)
-            ax.plot(z, curve, ":", color=CLIENTS[c], lw=1.5, label=f"client {c + 1}, before averaging")
+            ax.plot(z, curve, ls=DASHES[c], color=CLIENTS[c], lw=1.5, label=f"client {c + 1}, before the average")
             ax.plot(z[half], np.full(100, -1.75), color=CLIENTS[c], lw=4)
-        ax.plot(z, together, color=COLORS["federated"], lw=2, label="federation")
+        ax.plot(z, together, color=COLORS["federated"], lw=2, label="federated")
         ax.set(title=f"round {r}", ylim=(-1.85, 1.85), xticks=[0, 0.5, 1], xlabel="x")
     axes[0, 0].text(0.25, -1.5, "client 1 knows this", ha="center", fontsize=7)
     axes[0, 0].text(0.75, -1.5, "client 2 this", ha="center", fontsize=7)

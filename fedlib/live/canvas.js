@@ -15,6 +15,15 @@ export function relativeError(values, truth) {
     return Math.sqrt(gap / size);
 }
 
+// As in_percent of fedlib/numerics/metrics.py.
+export function inPercent(e) {
+    if (!Number.isFinite(e)) return "-";
+    if (e < 1e-4) return "below 0.0001 %";
+    const [digits, power] = e.toExponential(1).split("e");
+    const [whole, ...rest] = Number(`${digits}e${power}`).toFixed(Math.max(0, 1 - power)).split(".");
+    return `${[whole.replace(/\B(?=(\d{3})+$)/g, " "), ...rest].join(".")} %`;
+}
+
 // A white sheet as wide as the page allows, as high as it needs: panels side by side (wide) or one above the other.
 function sheet(canvas, high, higher) {
     const width = canvas.clientWidth || 760, wide = width > 560, height = wide ? high : higher;

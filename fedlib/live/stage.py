@@ -17,6 +17,7 @@ from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
 from ..notebook import pages
+from ..numerics.metrics import in_percent
 from .player import PACES, STORY, Player
 from .redraw import painter
 from .views import experiment_panels, experiment_scene, remember, view, words
@@ -114,7 +115,7 @@ def live(
     setup = partial(watched_experiment, what) if isinstance(what, Experiment) else what
     if isinstance(what, Experiment):
         panels = experiment_panels(setup(**{name: control.value for name, control in controls.items()}))
-        curves = "left what the clients and the server say and the truth"
+        curves = "left the truth, the clients and the federation"
         steps = "left the clients' steps in the plane of weights, right the errors over the rounds"
         scene, alt = experiment_scene, alt or f"{what.name}: {curves if panels else steps}"
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
@@ -128,7 +129,7 @@ def live(
     def update(moment: Moment, words_below: str = ""):
         watched, past = shown["watched"], shown["past"]
         errors = remember(past, watched, moment)
-        numbers = ", ".join(f"{name} {value:.3g} %" for name, value in errors.items())
+        numbers = ", ".join(f"{name} {in_percent(value)}" for name, value in errors.items())
         image = paint(view(scene, watched, moment, past, panels))
         picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers})"
         picture.value, message.value = image, words_below

@@ -15,26 +15,36 @@ from .watched import Moment, Watched
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
 LINES |= {"FedAvg on what they see": (COLORS["other"], "--")}
+GREY = "0.65"  # clients beyond those that have a colour
 ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds to which the axis goes
+ERRORS = {0.5: (1, 3, 10, 30, 100), 0.005: (0.01, 0.1, 1, 10, 100), 0.00005: (0.0001, 0.01, 1, 100)}
+"""The least error (%) on the axis, and its ticks; like ENDS it changes now and then only, for that is slow."""
 
 
 def view(scene: Callable, watched: Watched, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
     """Left the problem's own scene(axes, watched, moment), right the weights in this round, and the errors so far.
 
+    The legends stand above the scene and below the errors, where no curve is; a scene that draws its own has no other.
+
     past: name -> list of (rounds, error in %), see ``remember``. panels: how many axes the scene has; without any
     there are weights and errors alone.
     """
-    fig = Figure((8.2 * growth(), 4.3 * growth()), layout="constrained")
+    fig = Figure((8.2 * growth(), 4.6 * growth()), layout="constrained")
+    fig.get_layout_engine().set(rect=(0, 0, 0.98, 1), wspace=0.07)  # room for ticks that come later, in the same layout
     if panels:
         rows = [[str(i // 2), "weights" if i < panels else "errors"] for i in range(2 * panels)]
         axes = fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
         scene([axes[str(i)] for i in range(panels)], watched, moment)
         axes["0"].set_title(words(moment))
+        if axes["0"].get_legend() is None and (shown := axes["0"].get_legend_handles_labels())[0]:
+            fig.legend(*shown, loc="outside upper left", ncols=len(shown[0]), columnspacing=1.2)
     else:
         axes = fig.subplot_mosaic([["weights", "errors"]])
         axes["errors"].set_title(words(moment))
     draw_weights(axes["weights"], watched, moment)
-    draw_errors(axes["errors"], past)
+    draw_errors(axes["errors"], {name: [] for name in ("clients", *watched.where())} | past)
+    shown = axes["errors"].get_legend_handles_labels()
+    fig.legend(*shown, loc="outside lower right", ncols=len(shown[0]), columnspacing=1.2)
     return fig
 
 
@@ -71,16 +81,15 @@ def experiment_scene(axes, watched: Watched, moment: Moment) -> None:
         if j < truth.shape[1]:
             what = lambda predict, j=j: as_fields(experiment.answer(predict, test))[:, j]  # noqa: E731
             low, high = float(truth[:, j].min()), float(truth[:, j].max())
-            ax.plot(x, truth[:, j], color=COLORS["truth"], lw=2.5, alpha=0.5, label="exact")
+            ax.plot(x, truth[:, j], color=COLORS["truth"], lw=2.5, alpha=0.5, label="truth")
             number = "" if truth.shape[1] == 1 else f" {j + 1}"
-            ax.set(ylabel=f"u{number}({letters})", ylim=(low - (high - low) / 3, high + 1.2 * (high - low)))
+            ax.set(ylabel=f"u{number}({letters})", ylim=(low - 0.3 * (high - low), high + 0.25 * (high - low)))
         else:
             what = lambda predict: experiment.residuals(predict, test)[:, 0]  # noqa: E731
             ax.axhline(0, color="0.5", lw=0.8)
             ax.set(ylabel="residual", ylim=(-reach, reach))
         draw_models(ax, x, *(watched.values(models, what).numpy() for models in watched.now(moment)), moment)
         ax.set(xlabel=letters, xlim=(x[0], x[-1]))
-    axes[0].legend(loc="upper left", ncols=2)
 
 
 def as_fields(u: Tensor) -> Tensor:
@@ -95,14 +104,27 @@ def words(moment: Moment) -> str:
     return f"round {moment.done.number + 1}, {now}"
 
 
-def draw_models(ax, x: np.ndarray, clients: np.ndarray, starts: np.ndarray, moment: Moment, label: bool = True) -> None:
-    """Curves on x [n]: of the clients [K, n], each in its colour, and of what they began with or got [D, n]."""
+def color_of(k: int, coloured: int = len(CLIENTS)) -> str:
+    """A client's colour; grey for all but the first ones, or nobody could tell them apart."""
+    return CLIENTS[k] if k < coloured else GREY
+
+
+def draw_models(
+    ax, x: np.ndarray, clients: np.ndarray, starts: np.ndarray, moment: Moment, label: bool = True,
+    coloured: int = len(CLIENTS),
+) -> None:  # fmt: skip
+    """Curves on x [n]: of the clients [K, n], the first ones in their colours, and of what they began with or got
+    [D, n]."""
     for k, fit in enumerate(clients):
-        faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2)
-        name = f"client {k + 1}" if label and k < len(CLIENTS) else f"_client {k + 1}"
-        ax.plot(x, fit, ls=DASHES[k % len(DASHES)], color=CLIENTS[k % len(CLIENTS)], label=name, **faint)
+        faint = dict(alpha=0.4, lw=1) if moment.averaged else dict(lw=2 if k < coloured else 1)
+        name = f"client {k + 1}" if k < coloured else "other clients" if coloured else "clients"
+        name = name if label and k <= coloured else f"_client {k + 1}"
+        style = dict(
+            ls=DASHES[k] if k < coloured else "-", color=color_of(k, coloured), zorder=2 if k < coloured else 1.5
+        )
+        ax.plot(x, fit, label=name, **style, **faint)
     for i, fit in enumerate(starts):
-        name = ("_" if i or not label else "") + ("after the exchange" if moment.averaged else "where the round began")
+        name = ("_" if i or not label else "") + ("federated" if moment.averaged else "where the round began")
         ax.plot(x, fit, "-" if moment.averaged else "--", color=COLORS["federated"], label=name)
 
 
@@ -121,18 +143,19 @@ def remember(past: dict[str, list], watched: Watched, moment: Moment) -> dict[st
 
 
 def draw_errors(ax, past: Mapping[str, list]) -> None:
-    """Errors (%) over the rounds, both logarithmic."""
+    """Errors (%) over the rounds, both logarithmic; what has none yet stands in the legend."""
     for name, values in past.items():
+        values = np.reshape(values, (-1, 2)).T
         if name == "clients":
-            ax.plot(*np.transpose(values), ".", ms=4, color="0.45", label="clients apart")
+            ax.plot(*values, ".", ms=4, color="0.45", label="clients apart")
         else:
             color, ls = LINES.get(name, (COLORS["federated"], "-"))
-            ax.plot(*np.transpose(values), ls=ls, marker=".", ms=3, color=color, label=name)
-    ax.set(yscale="log", ylim=(0.5, 500), ylabel="error (%)")
-    set_ticks(ax.yaxis, [1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
-    rounds_axis(ax, max((values[-1][0] for values in past.values()), default=1))
-    if past:
-        ax.legend(loc="lower left")
+            ax.plot(*values, ls=ls, marker=".", ms=3, color=color, label=name)
+    smallest = min((e for values in past.values() for _, e in values if e > 0), default=1)
+    least = next((least for least in ERRORS if least <= smallest), min(ERRORS))
+    ax.set(yscale="log", ylim=(least, 500), title="error (%)")
+    set_ticks(ax.yaxis, ERRORS[least], [f"{tick:.4f}".rstrip("0").rstrip(".") for tick in ERRORS[least]])
+    rounds_axis(ax, max((values[-1][0] for values in past.values() if values), default=1))
 
 
 def rounds_axis(ax, last: int) -> None:
@@ -171,7 +194,7 @@ def draw_weights(ax, watched: Watched, moment: Moment) -> None:
     way, axes, lengths = (part.numpy() for part in plane(walk))
     unit = max(np.abs(way).max(), 1e-30)
     for k, path in zip(at_work, way / unit, strict=True):
-        color = CLIENTS[k % len(CLIENTS)]
+        color = color_of(k)
         ax.plot(*path[: moment.step + 1].T, "-", lw=1.5, marker=".", ms=4, color=color)
         marker = MARKERS[k % len(MARKERS)]
         ax.plot(*path[moment.step], marker, ms=7, color=color, alpha=0.35 if moment.averaged else 1)
@@ -181,6 +204,6 @@ def draw_weights(ax, watched: Watched, moment: Moment) -> None:
             ax.plot(*after, "o", ms=8, color=COLORS["federated"])
     ax.plot(0, 0, "s", ms=6, color="black" if moment.averaged else COLORS["federated"])
     ax.set(xlim=(-0.35, 1.15), ylim=(-1.15, 1.15), xticks=(), yticks=())
-    ax.set_xlabel("along the average's way")
-    ax.set_ylabel("across")
+    ax.set_xlabel("where the average goes")
+    ax.set_ylabel("where clients differ")
     ax.set_title(f"weights: clients moved by {lengths.mean():.2g}")

@@ -302,7 +302,7 @@ HELP = {
     "server": "What the server does with the mean of the clients. It acts at the next average.",
     "rule": "What clients and server exchange, and how they step.",
     "level": "How alike the clients are.",
-    "pieces": "Into how many pieces the line is cut, which the clients own in turn; more pieces, more alike.",
+    "pieces": "Into how many pieces the domain is cut, which the clients own in turn; more pieces, more alike.",
     "loss": "What a client makes small.",
     "sigma": "Standard deviation of the noise in the data.",
     "paths": "How often a stochastic network is asked at each point.",

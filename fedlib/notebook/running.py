@@ -15,9 +15,10 @@ from ..trainings.profiles import cells_of
 class Line(anywidget.AnyWidget):
     """The line: what runs and for how long, and a way back to the first page. It has room of its own below the cells.
 
-    What is done at once is not told, nor is the end of a single cell, which its reader sees.
+    What is done at once is not told, nor is the end of cells that a reader ran one by one or up to some place, whose
+    end is seen: only that of all, when the notebook's last cell is done, and it leaves again.
 
-    now: cell, "5 Levels (cell 12 of 53)"; state: "runs", "done" or "failed".
+    now: cell, "5 Levels (cell 12 of 53)"; last: whether no code follows; state: "runs", "done" or "failed".
     """
 
     _esm = """
@@ -40,12 +41,13 @@ class Line(anywidget.AnyWidget):
         line.append(cell, clock, back);
         const seconds = (from, to) => `${Math.round((to - from) / 1000)} s`;
         function tell() {
-            const { cell: name, state } = model.get("now"), time = performance.now();
+            const { cell: name, last: end, state } = model.get("now"), time = performance.now();
             const words = { runs: `Running: ${name}`, failed: `Stopped: ${name}`, done: "All cells are done" }[state];
             if (state === "done" && time - ended < 1000) return;  // the next cell begins
             const several = cells > 1, runs = state === "runs";
             const long = (runs ? time : ended) - first > (runs && several ? 1000 : 5000);
-            if (!runs && (!several || !(long || state === "failed") || time - ended > 30000)) return stop();
+            const told = several && (state === "failed" || (long && end));
+            if (!runs && (!told || time - ended > 8000)) return stop();
             if (cell.textContent !== words) cell.textContent = words;
             clock.textContent = runs ? `, ${seconds(last, time)}` : `, ${seconds(first, ended)} in all`;
             show(long || !runs);
@@ -76,7 +78,7 @@ class Line(anywidget.AnyWidget):
         return () => (stop(), line.remove());
     } };
     """
-    now = traitlets.Dict({"cell": "", "state": "done"}).tag(sync=True)
+    now = traitlets.Dict({"cell": "", "last": False, "state": "done"}).tag(sync=True)
 
 
 def show() -> None:
@@ -86,7 +88,7 @@ def show() -> None:
     line = Line()
 
     def before(info: ExecutionInfo):
-        line.now = {"cell": place(info), "state": "runs"}
+        line.now = {**place(info), "state": "runs"}
 
     def after(result: ExecutionResult):
         line.now = line.now | {"state": "done" if result.success else "failed"}
@@ -98,8 +100,9 @@ def show() -> None:
     display(line._repr_mimebundle_()[0] | {"text/plain": ""}, raw=True)
 
 
-def place(info: ExecutionInfo) -> str:
-    """Where a cell stands in the notebook as it was saved: its section and number; of another one the first line."""
+def place(info: ExecutionInfo) -> dict:
+    """Where a cell stands in the notebook as it was saved: its section and number, and whether it is the last one with
+    code; of a cell typed since, its first line."""
     path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # Jupyter tells its kernels which notebook they are of
     cells = cells_of(path) if path.suffix == ".ipynb" and path.exists() else []
     section = ""
@@ -108,5 +111,6 @@ def place(info: ExecutionInfo) -> str:
             headings = [line.lstrip("# ") for line in "".join(cell["source"]).splitlines() if line.startswith("#")]
             section = [section, *headings][-1]
         elif cell.get("id") == info.cell_id:
-            return f"{section} (cell {number} of {len(cells)})"
-    return info.raw_cell.strip().partition("\n")[0]
+            last = all(later["cell_type"] == "markdown" for later in cells[number:])
+            return {"cell": f"{section} (cell {number} of {len(cells)})", "last": last}
+    return {"cell": info.raw_cell.strip().partition("\n")[0], "last": False}

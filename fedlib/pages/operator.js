@@ -96,8 +96,8 @@ function picture(canvas, { x, c, n, v, truth, said }) {
         line(pen, second, x, truth, TRUE, 5);
         for (const { label, u } of said) line(pen, second, x, u, ...STYLES[label]);
     });
-    legend(pen, height - 46, width, [[TRUE, 5, [], "exact"], ...said.map(({ label, e }) =>
-        [...STYLES[label], `${NAMES[label]}: ${Number.isFinite(e) ? `${e.toPrecision(2)} %` : "no error exists"}`])]);
+    legend(pen, height - 46, width, [[TRUE, 5, [], "truth"], ...said.map(({ label, e }) =>
+        [...STYLES[label], `${NAMES[label]}: ${Number.isFinite(e) ? inPercent(e) : "no error exists"}`])]);
     return { frame: middle, bars };
 }
 
@@ -142,7 +142,7 @@ function render({ model, el }) {
         const answer = ask(sliders.map((control) => control.value), level.value);
         drawn = picture(canvas, answer);
         status.textContent = `Level n = ${answer.n}. Relative errors: ` + answer.said.map(({ label, e }) =>
-            `${NAMES[label]} ${Number.isFinite(e) ? `${e.toPrecision(2)} %` : "none"}`).join(", ") + ".";
+            `${NAMES[label]} ${Number.isFinite(e) ? inPercent(e) : "none"}`).join(", ") + ".";
         canvas.setAttribute("aria-label", `${SEEN} ${status.textContent}`);
     }
     function put(control, value) {

@@ -1,6 +1,7 @@
 // Federated training in the page itself: FedAvg with Adam on a small tanh network, notebook 04's function on a line.
+    K.label.addEventListener("input", () => controls.pieces.put(controls.pieces.index));  // as many for each client
 // Behind canvas.js in one module, for JupyterLab (anywidget) and for a page without a kernel; nothing is loaded.
-// The letters are the papers': K clients, p pieces each, E local steps, theta = (W, b) of every layer, in torch's order.
+// The letters are the papers': K clients, p pieces for each, E local steps, theta = (W, b) of every layer, in torch's order.
 
 // ---- the numbers: pure functions, which tests hold against fedlib.train
 
@@ -137,6 +138,9 @@ export function exchange(fed) {
 const WIDTHS = [1, 20, 20, 1], POINTS = 100, GRID = linspace(-1, 1, 201), TRUTH = GRID.map(gramacyLee);
 const PACES = ["slow, then fast", "each step", "each round", "fastest"], BEAT = 120, HOLD = 500;  // ms
 
+const nameOf = (k, { averaging }) => `client ${k + 1}${averaging ? "" : " alone"}`;
+const serverOf = ({ averaging }) => (averaging ? "federated" : "their average");
+
 // Left the function, whose points are whose, and all fits; right the errors over the rounds. wide: side by side.
 function paint(canvas, run) {
     const { pen, width, height, wide } = sheet(canvas, 340, 630);
@@ -170,13 +174,14 @@ function paint(canvas, run) {
         line(pen, there, rounds, run.history.map((h) => h.server), COLORS.federated, 2.5);
     });
     legend(pen, height - 12, width, [
-        [TRUE, 4, [], "f"], ...fits.map((_, k) => [CLIENTS[k], 2, DASHES[k], `client ${k + 1}`]),
-        [COLORS.federated, 2.5, [], "server's average"], [COLORS.centralised, 2, [12, 3], "sees all points"],
+        [TRUE, 4, [], "truth"], ...fits.map((_, k) => [CLIENTS[k], 2, DASHES[k], nameOf(k, fed)]),
+        [COLORS.federated, 2.5, [], serverOf(fed)], [COLORS.centralised, 2, [12, 3], "centralised"],
     ]);
 }
 
 // ---- the training that is looked at
 
+// pieces: of each client; they own the line's pieces in turn.
 export function begin({ K, pieces, E, rate, averaging, seed = 1 }) {
     const x = linspace(-1, 1, POINTS), f = x.map(gramacyLee), all = Array.from(x, (_, i) => i);
     const made = (shards) => federation({ x, f, shards, widths: WIDTHS, theta: steep(WIDTHS, seed), rate, averaging });
@@ -223,8 +228,8 @@ export function oneRound(run) {
 
 // ---- buttons and sliders in front of it
 
-const ALT = "Left the function, the points of every client as a strip below it, the fits of the clients and the " +
-    "server's average. Right the errors over the rounds.";
+const ALT = "Left the function, the points of every client as a strip below it, the clients' fits and the " +
+    "federated one. Right the errors over the rounds, beside a centralised model's, which sees all points.";
 
 function render({ el }) {
     const canvas = document.createElement("canvas"), status = document.createElement("p");
@@ -244,10 +249,11 @@ function render({ el }) {
 
     function show() {
         paint(canvas, run);
-        const { round, server, centralised } = run.errors, own = run.off.map((e) => e.toFixed(0)).join(" and ");
-        const where = run.apart ? `round ${round + 1}, local step ${run.step} of ${run.E}` : `after ${round} rounds`;
-        status.textContent = `${where}: error ${server.toFixed(1)} % (server), ${own} % (clients before the average), ` +
-            `${centralised.toFixed(1)} % (a model that sees all points)`;
+        const { round, server, centralised } = run.errors;
+        const own = run.off.map((e, k) => `${nameOf(k, run.fed)} ${inPercent(e)}`).join(", ");
+        const where = run.apart ? `round ${round + 1}, local step ${run.step} of ${run.E}` : `after ${round} round${round === 1 ? "" : "s"}`;
+        status.textContent = `${where}: error of ${own}${run.fed.averaging ? " (before the average)" : ""}, ` +
+            `${serverOf(run.fed)} ${inPercent(server)}, centralised ${inPercent(centralised)}`;
         canvas.setAttribute("aria-label", `${ALT} Now: ${status.textContent}.`);
     }
     function finish() {
@@ -293,7 +299,6 @@ function render({ el }) {
         if (playing) toggle();
     }
 
-    K.label.addEventListener("input", () => controls.pieces.put(controls.pieces.index));  // as many for each client
     canvas.setAttribute("role", "img");
     buttons.className = sliders.className = "fed-row", status.className = "fed-said";
     for (const [name, press] of Object.entries(presses)) named[name] = button(name, press);

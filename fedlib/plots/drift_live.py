@@ -11,9 +11,9 @@ OFFERED = ("FedAvg", "SCAFFOLD", "averaged moments", "fresh correction", "fresh 
 """Rules that change nothing for a single client, so that the centralised model beside them is what it should be."""
 
 
-def training(rule: str = "FedAvg", pieces: int = 10, E: int = 5, lr: float = 0.003, width: int = WIDTH) -> Watched:
-    """Two clients with p pieces each, E local steps in a round; the rule around Adam."""
-    return watched_experiment(gramacy_lee(width=width), 2 * pieces, E, rule=rule, lr=lr)
+def training(rule: str = "FedAvg", pieces: int = 20, E: int = 5, lr: float = 0.003, width: int = WIDTH) -> Watched:
+    """Two clients who own pieces in turn, E local steps in a round; the rule around Adam."""
+    return watched_experiment(gramacy_lee(width=width), pieces, E, rule=rule, lr=lr)
 
 
 def show() -> None:
@@ -21,7 +21,7 @@ def show() -> None:
     live.show(
         "11", training, experiment_scene, ALT,
         rule=choice(OFFERED),
-        pieces=slider([(f"{2 * each}", each) for each in (1, 5, 10, 25)], 10, "pieces"),
+        pieces=slider([2, 10, 20, 50], 20, "pieces"),
         E=slider([1, 2, 5, 10, 20, 50], 5, "local steps E"),
         lr=slider([0.0003, 0.001, 0.003, 0.01], 0.001, "rate"),
     )  # fmt: skip

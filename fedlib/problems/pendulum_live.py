@@ -6,7 +6,7 @@ import torch
 from ..federated.partitions import pick_sources, sorted_shards
 from ..live.watched import Watched
 from ..papers.fed_deeponet import physics as pendulum
-from ..papers.fed_deeponet.live import SCALE, Angles, N, learning, tests, triplets
+from ..papers.fed_deeponet.live import SCALE, Angles, N, learning, tests, triplets, widest
 from ..streams import stream
 
 
@@ -20,7 +20,7 @@ def skewed(data: str = "sorted shards", shards_each: int = 1, delta: float = 0.0
         shards, _ = pick_sources(N, clients, stream(0, "sources"))
     else:
         shards = sorted_shards(pool["s"].numpy(), shards_each * clients, clients, stream(0, "shards"))
-    shown = Angles(u[:3], x1[:3], "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
+    shown = Angles(*widest(u, x1), "targets s that a client owns (rad)", [pool["s"][own].numpy() for own in shards])
     return learning(pool, shards, u, x1, shown, K, lr, optimizer)
 
 

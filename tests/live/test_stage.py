@@ -215,7 +215,7 @@ def test_the_scene_shows_clients_at_their_step_and_the_server():
     test = training.more.data.test
     for name, row in {
         "client 1": apart.walk[0, -1], "client 2": apart.walk[1, -1],
-        "where the round began": apart.walk[0, 0], "after the exchange": apart.walk[:2, -1].mean(0),
+        "where the round began": apart.walk[0, 0], "federated": apart.walk[:2, -1].mean(0),
     }.items():  # fmt: skip
         torch.nn.utils.vector_to_parameters(row, training.net.parameters())
         np.testing.assert_allclose(lines[name], training.net(test["x"])[:, 0].detach(), atol=1e-5)

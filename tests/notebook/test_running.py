@@ -8,18 +8,24 @@ from fedlib.notebook import running
 
 def test_a_cell_is_named_by_its_section_and_number_or_by_its_first_line(tmp_path, monkeypatch):
     new = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
-    cells = [new[1]("# Title"), new[0]("a = 1"), new[1]("words\n\n## 2 Data\n\nmore"), new[0]("b = 2\nc = 3")]
+    cells = [
+        new[1]("# Title"),
+        new[0]("a = 1"),
+        new[1]("words\n\n## 2 Data\n\nmore"),
+        new[0]("b = 2\nc = 3"),
+        new[1]("the end"),
+    ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "n.ipynb"))
 
     def place(of, id):
         return running.place(ExecutionInfo(of.source, True, False, True, id))
 
-    assert place(cells[1], cells[1].id) == "Title (cell 2 of 4)"
-    assert place(cells[3], cells[3].id) == "2 Data (cell 4 of 4)"
-    assert place(cells[3], "typed since") == "b = 2"
+    assert place(cells[1], cells[1].id) == {"cell": "Title (cell 2 of 5)", "last": False}
+    assert place(cells[3], cells[3].id) == {"cell": "2 Data (cell 4 of 5)", "last": True}
+    assert place(cells[3], "typed since") == {"cell": "b = 2", "last": False}
     monkeypatch.delenv("JPY_SESSION_NAME")
-    assert place(cells[3], cells[3].id) == "b = 2"
+    assert place(cells[3], cells[3].id) == {"cell": "b = 2", "last": False}
 
 
 def test_the_line_follows_the_cells_and_a_second_one_takes_its_place(monkeypatch):
@@ -38,7 +44,7 @@ def test_the_line_follows_the_cells_and_a_second_one_takes_its_place(monkeypatch
     first, second = (line.seen for line in made)
     assert first == [] and [now["state"] for now in second] == ["runs", "failed"]
     shell.run_cell("x = 1")
-    assert second[2:] == [{"cell": "x = 1", "state": "runs"}, {"cell": "x = 1", "state": "done"}]
+    assert second[2:] == [{"cell": "x = 1", "last": False, "state": state} for state in ("runs", "done")]
 
 
 class Line(running.Line):

@@ -48,7 +48,7 @@ def test_a_training_plays_pauses_steps_and_starts_again(opened):
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Step one round").focus()
     page.keyboard.press("Space")
-    assert said.inner_text().startswith("after 1 rounds")
+    assert said.inner_text().startswith("after 1 round:")
     all_pieces = page.get_by_label("pieces", exact=True)
     all_pieces.focus()
     page.keyboard.press("ArrowRight")

@@ -15,7 +15,7 @@ from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.style import CLIENTS, COLORS
-from fedlib.numerics.metrics import relative_l2
+from fedlib.numerics.metrics import in_percent, relative_l2
 from fedlib.pages import pieces
 from fedlib.papers.fedsciml.functions import problem
 
@@ -79,9 +79,16 @@ def test_function_points_and_error_are_notebook_04s(tmp_path):
     np.testing.assert_allclose(ours["e"], want, rtol=1e-12)
 
 
+def test_errors_are_told_as_in_the_notebooks(tmp_path):
+    errors = [3.43e4, 1_234_567.0, 999.9, 99.6, 66.1, 9.96, 1, 0.2949, 0.1, 1e-4, 0.99e-4, 0]
+    told = evaluate(MODULE, "return given.map(M.inPercent)", errors, tmp_path)
+    assert told == [in_percent(e) for e in errors]
+    assert evaluate(MODULE, "return M.inPercent(NaN)", None, tmp_path) == in_percent(float("nan"))
+
+
 def test_the_clients_of_the_page_part_and_meet_again(tmp_path):
     body = """
-        const run = M.begin({ K: 2, pieces: 1, E: 5, rate: 0.01, averaging: true }), [a, b] = run.fed.clients;
+        const run = M.begin({ K: 2, pieces: 2, E: 5, rate: 0.01, averaging: true }), [a, b] = run.fed.clients;
         const gap = () => Math.max(...a.theta.map((value, i) => Math.abs(value - b.theta[i])));
         const gaps = [gap()];
         while (!M.advance(run));

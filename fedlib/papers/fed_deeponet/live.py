@@ -12,7 +12,7 @@ from ... import live
 from ...federated.batches import Local
 from ...federated.federation import Federation, centralised
 from ...live.stage import MIXING, OPTIMIZERS
-from ...live.views import draw_models
+from ...live.views import color_of, draw_models
 from ...live.watched import Moment, Watched
 from ...live.widgets import Control, choice, slider
 from ...models.networks import DeepONet, glorot_uniform
@@ -27,7 +27,7 @@ N, SENSORS, WIDTH, SCALE = 1000, 50, 40, 0.2
 
 
 class Angles(NamedTuple):
-    """Three test inputs u [3, m] and their angles x1 [3, m]; what each client owns, in words and numbers."""
+    """Test inputs u [n, m] that are shown and their angles x1 [n, m]; what each client owns, in words and numbers."""
 
     u: Tensor
     x1: Tensor
@@ -53,6 +53,12 @@ def tests(n: int = 30, low: float = 1.0, high: float = 1.0) -> tuple[Tensor, Ten
     return data["u"].float(), data["x1"].float(), k
 
 
+def widest(u: Tensor, x1: Tensor) -> tuple[Tensor, Tensor]:
+    """The torque that swings the pendulum furthest, and its angle: [1, m] each."""
+    most = x1.abs().amax(1).argmax()
+    return u[most, None], x1[most, None]
+
+
 def learning(pool, shards, u: Tensor, x1: Tensor, shown: Angles, K: int, lr: float, optimizer: str = "Adam",
              mixing: str = "FedAvg", fraction: float = 1.0) -> Watched:  # fmt: skip
     """A small DeepONet on a pool and its shards. u [n, branch], x1 [n, m]: what errors are measured on."""
@@ -73,29 +79,29 @@ def learning(pool, shards, u: Tensor, x1: Tensor, shown: Angles, K: int, lr: flo
 # what one sees
 
 ALT = (
-    "left three true angles over time with the predictions of the clients' networks and the server's, below what each "
+    "left true angles over time with the predictions of the clients' networks and the federated one, below what each "
     "client owns; right the clients' steps in the plane of weights, and the errors over the rounds"
 )
 LIMITS = {"targets s that a client owns (rad)": (-0.8, 0.8), "stiffness k that a client owns": (0.0, 2.0)}
 
 
 def scene(axes, watched: Watched, moment: Moment) -> None:
-    """Above the three test angles, true and predicted; below the owners."""
+    """Above the test angles, true and predicted: of several, all clients are grey; below the owners."""
     angles, owners = axes
     shown, t = watched.more, times(SENSORS)
     clients, began = (
         watched.values(rows, lambda predict: predict(shown.u[:, None], t)).numpy() for rows in watched.now(moment)
     )
+    coloured = len(CLIENTS) if len(shown.x1) == 1 else 0
     for i, truth in enumerate(shown.x1.numpy()):
-        angles.plot(t, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="_true" if i else "true")
-        draw_models(angles, t[:, 0].numpy(), clients[:, i], began[:, i], moment, label=not i)
+        angles.plot(t, truth, color=COLORS["truth"], lw=2.5, alpha=0.5, label="_truth" if i else "truth")
+        draw_models(angles, t[:, 0].numpy(), clients[:, i], began[:, i], moment, not i, coloured)
     largest = shown.x1.abs().max().item()
-    angles.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", xlim=(0, 1), ylim=(-1.2 * largest, 2.3 * largest))
-    angles.legend(loc="upper left", ncols=3, frameon=True, framealpha=0.8, edgecolor="none")
+    angles.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", xlim=(0, 1), ylim=(-1.2 * largest, 1.2 * largest))
     at_work = set(moment.done.clients.tolist())
     style.shards(shown.owned, owners, shown.label, ms=90 / (len(shown.owned) + 4), alpha=1)
     for k, line in enumerate(owners.get_lines()):
-        line.set(color=CLIENTS[k % len(CLIENTS)], alpha=0.6 if k in at_work else 0.08)
+        line.set(color=color_of(k), alpha=0.6 if k in at_work else 0.08)
     owners.set(xlim=LIMITS[shown.label], ylim=(len(shown.owned) - 0.4, -0.6), yticks=(), ylabel="client, one a row")
 
 

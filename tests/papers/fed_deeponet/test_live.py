@@ -8,6 +8,7 @@ import torch
 
 from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
+from fedlib.notebook.style import CLIENTS
 from fedlib.papers.fed_deeponet import live as shared
 from fedlib.papers.fed_deeponet.pendulum import live as room
 from fedlib.plots import pendulum_live
@@ -69,7 +70,9 @@ def test_the_picture_shows_the_clients_and_what_they_were_given(training, togeth
         _, given = training.now(moment)
         torch.nn.utils.vector_to_parameters(given[0], training.net.parameters())
         expected = training.net(training.more.u[:1, None], shared.times(shared.SENSORS))[0]
-        name = "after the exchange" if moment.averaged else "where the round began"
+        coloured = sum(line.get_color() in CLIENTS for line in angles.get_lines())
+        assert coloured == (0 if len(training.more.x1) > 1 else 5), "no more can be told apart"
+        name = "federated" if moment.averaged else "where the round began"
         np.testing.assert_allclose(drawn[name], expected.detach(), atol=1e-5)
     errors = training.errors(moment)["federated"]
     assert (errors == errors[0]).all() == together

@@ -17,7 +17,7 @@ def dealt(
     (pool, _), (u, x1, _) = live.triplets(), live.tests()
     shards = deal(N, clients, stream(0, "deal"))
     targets = [pool["s"][shard].numpy() for shard in shards]
-    shown = Angles(u[:3], x1[:3], "targets s that a client owns (rad)", targets)
+    shown = Angles(*live.widest(u, x1), "targets s that a client owns (rad)", targets)
     return live.learning(pool, shards, u, x1, shown, K, lr, optimizer, mixing, fraction)
 
 

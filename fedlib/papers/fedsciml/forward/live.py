@@ -10,7 +10,7 @@ from . import study
 from .problem import poisson
 
 ALT = (
-    "left the exact solution and those of the clients and the server, below their residuals, with the owners of the "
+    "left the truth, the clients' solutions and the federated one, below their residuals, with the owners of the "
     "pieces as shades; right the clients' steps in the plane of weights, and the errors over the rounds"
 )
 

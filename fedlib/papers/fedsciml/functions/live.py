@@ -15,7 +15,7 @@ from .problem import gramacy_lee
 WIDTH = 48
 
 ALT = (
-    "left the function with the owners of its points as shades, the fits of the clients and the server's; right the "
+    "left the function with the owners of its points as shades, the clients' fits and the federated one; right the "
     "clients' steps in the plane of weights, and the errors over the rounds"
 )
 
@@ -35,7 +35,7 @@ def all_pieces(clients: int) -> list[tuple[str, int]]:
 
 
 def show() -> None:
-    """The function, who owns what, the clients' fits where they are now, and the server's."""
+    """The function, who owns what, the clients' fits where they are now, and the federated one."""
     clients, pieces = slider([2, 3, 4, 5], 2, "clients K"), slider(all_pieces(2), 1, "pieces")
     clients.observe(lambda change: pieces.set_trait("options", all_pieces(change.new)), "value")
     live.show(
