@@ -136,7 +136,7 @@ def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
 
 
 LESSONS = ROOT / "docs/site/lessons"
-SECTION = re.compile(r"[Ss]ections? ((?:B?\d+)(?:(?:, | and | to )B?\d+)*)")
+SECTION = re.compile(r"[Ss]ection B?\d+|[Ss]ections B?\d+(?:(?:, | and | to )B?\d+)*")
 
 
 def sections_named(text):

@@ -48,11 +48,11 @@ def test_lesson_04_says_what_the_page_shows(tmp_path):
         for K, p, E, server, r, *_ in table
     ]
     seen = evaluate(pieces.Training._esm, RUN, controls, tmp_path)
-    for row, of in zip(table, seen, strict=True):
+    for row, run in zip(table, seen, strict=True):
         said = [float(number) for number in re.findall(r"\d+", " ".join(row[5:]))]
-        values = [of["server"], *of["clients"], of["centralised"]]
+        values = [run["server"], *run["clients"], run["centralised"]]
         np.testing.assert_allclose(said, values, rtol=0, atol=0.6, err_msg=str(row))
-    blue = [of["server"] for of in seen]
+    blue = [run["server"] for run in seen]
     assert blue[1] < blue[2] < blue[3] < blue[4]  # talking less often costs
     assert blue[6] < blue[5]  # mixed data help
     assert min(seen[7]["clients"]) > 100  # alone
