@@ -221,7 +221,7 @@ def verdict_in_words(row: Judged) -> str:
 
 def remark(number: PaperNumber) -> str:
     """What must be known to read a row."""
-    same = number.same_as and f"not counted: as {number.same_as}"
+    same = number.same_as and f"not counted: as {paper_numbers()[number.same_as].words}"
     return "; ".join(filter(None, [number.undefined, number.differs, same])) or "-"
 
 
