@@ -96,6 +96,6 @@ def as_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]])
     )
     return (
         f'<div class="sorted"><label>Only rows with <input type="search"></label>\n<div class="wide" tabindex="0">'
-        f"<table><caption>{escape(caption)}; press a column's name to sort by it</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody></table></div></div>\n"
+        f"<table><caption>{escape(caption)}; press a column's name to sort by it</caption>\n"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></div>\n"
     )

@@ -139,7 +139,5 @@ def test_links_of_a_page_lead_to_its_place_on_the_site():
     lesson = build.relinked(ROOT / "docs/site/lessons/05.md")
     assert "](../notebooks/05_pinn_forward.ipynb)" in lesson and '<img src="../figures/05_pinn_forward/' in lesson
     data = build.relinked(ROOT / "docs/own_data.md")
-    assert (
-        "[machines.md](machines.md)" in data and "](../" not in data
+    assert "[machines.md](machines.md)" in data and "](../" not in data
     assert "tests/new_problem.py is a whole one" in data, "no link, for the file is not on the site"
-    )
