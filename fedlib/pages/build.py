@@ -51,9 +51,9 @@ def written() -> dict[str, str]:
 
 def published() -> list[Path]:
     """The notebooks and solutions that git tracks, so that nobody's draft is published; all without a repository."""
-    there = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
+    paths = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
     listed = subprocess.run(["git", "ls-files", "notebooks"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-    return [path for path in there if path.relative_to(ROOT).as_posix() in listed] or there
+    return [path for path in paths if path.relative_to(ROOT).as_posix() in listed] or paths
 
 
 def place(path: Path) -> Path | None:
@@ -70,8 +70,8 @@ def relinked(path: Path) -> str:
     """A page of the repository for its place on the site: its links lead there; of others only the words stay."""
 
     def moved(link: str) -> str | None:
-        there, here = place(path.parent / link), place(path).parent
-        return there and Path(os.path.relpath(there, here)).as_posix()
+        target = place(path.parent / link)
+        return target and Path(os.path.relpath(target, place(path).parent)).as_posix()
 
     def words(match: re.Match) -> str:
         return f"[{match[1]}]({link}{match[3] or ''})" if (link := moved(match[2])) else match[1]
