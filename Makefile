@@ -90,8 +90,9 @@ mutants: setup  ## break the library on purpose, some two thousand times, and li
 draws: setup  ## every notebook with all draws of parameters in tests/draws (make test runs one of each)
 	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py
 
-lab: setup  ## open JupyterLab on the notebooks
-	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/START.md
+# JupyterLab does not start for root, whom one is in a container, unless it is told to.
+lab: setup  ## open JupyterLab on the notebooks (FLAGS="--no-browser --port 9000")
+	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/START.md $(if $(filter 0,$(shell id -u)),--allow-root) $(FLAGS)
 
 app: .venv/app/ready  ## a page per paper for a projector: live trainings, trained networks (Voila; IP=0.0.0.0 lets others in)
 	.venv/app/bin/python -m fedlib.pages.serve --port $(PORT) --ip $(IP)

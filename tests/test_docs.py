@@ -5,15 +5,26 @@ import shlex
 import shutil
 import sys
 
+import nbformat
 import numpy as np
 import pytest
 
 from fedlib.__main__ import main
+from fedlib.federated.sweep import errors
 from fedlib.files import ROOT
+from fedlib.notebook import verdicts
+from fedlib.notebook.claims import summary as summary_of_claims
 from fedlib.notebook.report import facts
-from fedlib.notebook.verdicts import summary
+from fedlib.papers.fedsciml.forward import study as forward
+from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
+from fedlib.trainings.store import stored
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "figures/README.md",
+]
 
 
 def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monkeypatch, capsys):
@@ -58,6 +69,94 @@ def test_pictures_have_alt_texts():
         assert "![](" not in page.read_text(), page.name
 
 
+README = (ROOT / "README.md").read_text()
+START = (NOTEBOOKS / "START.md").read_text()
+
+
 def test_the_readme_says_what_the_report_says():
-    rows = [row for _, row in facts().rows]
-    assert summary(rows) in (ROOT / "README.md").read_text()
+    rows, claims, _ = facts()
+    assert verdicts.summary(row for _, row in rows) in README
+    assert summary_of_claims((claim, verdict["holds"]) for claim, verdict in claims) in README
+
+
+def test_what_the_readme_trusts_most_is_so():
+    most = README.split("Trust these three most:")[1].split("And these three least:")[0]
+    poisson = errors(stored(forward, "poisson"))[-1].sel(kind="federated")
+    two, eight = poisson.sel(level=2), poisson.sel(level=8)
+    assert poisson.sizes["seed"] == 20 and f"larger in {(eight > two).sum().item()} of the 20" in most
+    assert f"{two.median():.2f} % with two pieces and {eight.median():.1f} % with eight" in most
+    assert "at most 2e-11" in most
+    assert committed("13_one_round")["claims"]["fedsciml.target.sums.equal"] == {
+        "holds": True, "why": "largest difference 2e-11 in 200 partitions of each problem",
+    }  # fmt: skip
+    spread = committed("08_stochastic_regression")["metrics"]["learnt_std"]["squared error"]["0.4"]
+    assert len(spread) == 5 and {f"{std:.2f}" for std in spread} == {"0.01"} and "a spread of 0.01" in most
+
+
+def test_what_the_readme_trusts_least_is_so():
+    least = README.split("And these three least:")[1].split("\n## ")[0]
+    rows = {row.number.id: row for _, row in facts().rows}
+    kinds = {(id.split(".table")[0], row.sort, len(row.measured.values)) for id, row in rows.items() if ".table" in id}
+    assert {kind for kind in kinds if kind[0] == "feddro"} == {("feddro", "undefined", 3)}
+    assert "chosen after the table was seen, with three seeds" in least
+    assert {kind for kind in kinds if kind[0] == "fedsciml"} == {("fedsciml", "not judged", 1)}
+    assert "One run of ours, on a flow of our own" in least
+    unseen = rows["fed-deeponet.exp4.unseen"]
+    assert unseen.verdict == "consistent" and len(unseen.measured.values) == 3
+    assert f"{unseen.number.printed} agrees" in least and f"from {unseen.low:.3g} to {unseen.high:.3g} %" in least
+
+
+def test_one_sentence_says_how_to_begin():
+    """In two places, and in four cells of the notebook it is so."""
+    assert README.count(words := "press Shift+Enter four times, and move the slider") == 2 and words in START
+    first = nbformat.read(NOTEBOOKS / "05_pinn_forward.ipynb", 4).cells[:4]
+    assert [cell.cell_type for cell in first] == ["markdown", "code", "markdown", "code"]
+    assert "## 1 Try it" in first[2].source
+
+
+@pytest.mark.parametrize("text", [README, START], ids=["README", "START"])
+def test_every_notebook_is_named(text):
+    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} <= set(
+        re.findall(r"\((?:notebooks/)?(\w+)\.ipynb\)", text)
+    )
+
+
+PICTURE = re.compile(r'\n\n<img src="(\w+)/paper/(\w+\.png)" alt="[^"]{20,}" width="\d+">\n\n(.+)\n')
+
+
+def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
+    """The title is the notebook's own."""
+    sections = (ROOT / "figures/README.md").read_text().split("\n## [")[1:]
+    for path, section in zip(sorted(NOTEBOOKS.glob("*.ipynb")), sections, strict=True):
+        title, link = re.match(r"(.+)\]\((.+)\)", section).groups()
+        folder, picture, words = PICTURE.search(section).groups()
+        assert f"# {title}" == nbformat.read(path, 4).cells[0].source.splitlines()[0]
+        assert (link, folder) == (f"../notebooks/{path.name}", path.stem)
+        assert (FIGURES / folder / "paper" / picture).exists() and 5 < len(words.split()) < 40
+
+
+LESSONS = ROOT / "docs/site/lessons"
+SECTION = re.compile(r"[Ss]ection B?\d+|[Ss]ections B?\d+(?:(?:, | and | to )B?\d+)*")
+
+
+def sections_named(text):
+    return {number for numbers in SECTION.findall(text) for number in re.findall(r"B?\d+", numbers)}
+
+
+def sections_of(notebook):
+    cells = nbformat.read(notebook, 4).cells
+    return set(re.findall(r"^##+ (B?\d+) ", "\n".join(c.source for c in cells if c.cell_type == "markdown"), re.M))
+
+
+@pytest.mark.parametrize("path", sorted(LESSONS.glob("*.md")), ids=lambda p: p.stem)
+def test_every_section_that_a_lesson_names_is_there(path):
+    (notebook,) = NOTEBOOKS.glob(f"{path.stem}_*.ipynb")
+    assert sections_named(path.read_text()) and sections_named(path.read_text()) <= sections_of(notebook)
+
+
+@pytest.mark.parametrize("path", [*PAGES, NOTEBOOKS / "START.md"], ids=lambda p: p.name)
+def test_every_section_that_a_page_names_is_in_the_notebook_that_it_names_beside_it(path):
+    for line in path.read_text().splitlines():
+        if sections := sections_named(line):
+            named = [next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in re.findall(r"\b(\d\db?)\b", line)]
+            assert any(sections <= sections_of(notebook) for notebook in named), line

@@ -1,8 +1,10 @@
 """`make lab` as its reader meets it: JupyterLab in a real browser, at the notebooks, with their pictures."""
 
+import os
 import platform
 import re
 import shlex
+import subprocess
 
 import nbformat
 import pytest
@@ -18,7 +20,19 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 pytestmark = chromium.needed
 
 
-OPTIONS = shlex.split(re.search(r"bin/jupyter lab (.*)", (ROOT / "Makefile").read_text())[1], comments=True)
+def options(*assignments, **environment):
+    """What `make lab` tells JupyterLab."""
+    command = ["make", "-n", "lab", *assignments]
+    said = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True)
+    return shlex.split(re.search(r"bin/jupyter lab (.*)", said.stdout)[1])
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_lab_takes_flags_and_root(user, tmp_path):
+    (tmp_path / "id").write_text(f"#!/bin/sh\necho {user}\n")
+    (tmp_path / "id").chmod(0o755)
+    flags = options("FLAGS=--no-browser --port 9000", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert flags[-3:] == ["--no-browser", "--port", "9000"] and ("--allow-root" in flags) == (user == 0)
 
 
 @pytest.fixture
@@ -33,7 +47,7 @@ def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp
     path = min(NOTEBOOKS.glob("*.ipynb"))
     notebook = nbformat.read(path, 4)
     static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "../figures/" in c.source)
-    with lab(tmp_path, ROOT, OPTIONS) as address:
+    with lab(tmp_path, ROOT, options()) as address:
         page.goto(f"{address}/?token=see")
         page.locator(".jp-MarkdownViewer h1").get_by_text("Start here").wait_for(timeout=60_000)
         page.wait_for_timeout(3000)

@@ -297,10 +297,16 @@ def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):
     assert shown[32] < shown[2] and medians[32] < medians[2], "as good as at two pieces, or better"
 
 
-def test_05_the_readme_promises_the_same():
+def test_05_the_readme_promises_the_same(poisson):
     door = (ROOT / "README.md").read_text().split("**Student, ten minutes.**")[1].split("\n")[0]
-    for words in ("off by a half alone", "right to 0.3 % together", "more than twenty times as far off"):
-        assert words in door, "what test_05_what_the_slider_shows... has checked"
+    _, solved = poisson
+    alone = [percent(solved.models[2][f"isolated client {k}"], solved.truth) for k in (1, 2)]
+    for words in (
+        "off by {:.0f} and {:.0f} % alone".format(*alone),
+        "right to 0.3 % together",
+        "more than twenty times",
+    ):
+        assert words in door, "of the last two see test_05_what_the_slider_shows..."
 
 
 def test_05_alone_the_bends_are_right_and_the_curve_is_not(poisson):

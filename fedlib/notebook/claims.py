@@ -101,10 +101,10 @@ def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict
     return verdicts | {id: {"holds": None, "why": ""} for id in missing}
 
 
-def count(judged: Iterable[tuple[Claim, bool | None]]) -> str:
-    """How many claims hold and how many targets are met, in a line."""
-    n = Counter((claim.target, holds) for claim, holds in judged if not claim.trivial)
-    line = f"claims: {n[False, True]} hold, {n[False, False]} do not, {n[False, None]} not run"
-    if any(target for target, _ in n):
-        line += f"; targets of ours: {n[True, True]} met, {n[True, False]} missed, {n[True, None]} not run"
-    return line
+def summary(judged: Iterable[tuple[Claim, bool | None]]) -> str:
+    """How many of the papers' claims in words hold, for a newcomer; targets of ours are not among them."""
+    n = Counter(claim.verdict(holds) for claim, holds in judged if not (claim.target or claim.trivial))
+    return (
+        f"Of {n.total()} claims that the papers make in words, {n[WORDS[True]]} hold in our runs, {n[WORDS[False]]} do "
+        f"not, and {n[WORDS[None]]} were not run."
+    )

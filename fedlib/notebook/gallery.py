@@ -24,7 +24,7 @@ img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-si
 def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
     """Write the gallery of all notebooks that have figures: a static page, which names files and fetches nothing."""
     drawn = [path for path in sorted(notebooks.glob("*.ipynb")) if names_of(path.stem, figures)]
-    links = " ".join(f'<a href="#{path.stem}">{escape(path.stem)}</a>' for path in drawn)
+    links = " ".join(f'<a href="#{path.stem}">{escape(title_of(cells_of(path)))}</a>' for path in drawn)
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Figures</title>\n'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>\n<h1>Figures</h1>\n'
@@ -40,19 +40,23 @@ def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
 def section(notebook: Path, figures: Path) -> str:
     """A notebook's figures and printed numbers."""
     name, cells = notebook.stem, cells_of(notebook)
-    title = "".join(cells[0]["source"]).splitlines()[0].lstrip("# ")
     quick, paper = (result_of(folder_of(name, profile, figures)) for profile in ("quick", "paper"))
     captions = quick.get("figures", {}) | paper.get("figures", {})
     numbers = [row for row in rows_of(paper) if row.verdict != PART]
     rows = "\n".join(
         f"<tr>{picture(name, 'quick', figure, captions, figures)}{picture(name, 'paper', figure, captions, figures)}"
-        f'<td class="words"><b>{escape(figure)}</b><br>{escape(captions.get(figure, ""))}<br>'
+        f'<td class="words"><b>{escape(captions.get(figure) or figure)}</b><br>'
         f"{printed([row for row in numbers if stands_in(row, figure)])}{link(notebook, cells, figure)}</td></tr>"
         for figure in names_of(name, figures)
     )
     head = "<tr><th>ours, quick</th><th>ours, the papers' settings</th><th>what one sees</th></tr>"
     others = printed([row for row in numbers if not any(stands_in(row, figure) for figure in names_of(name, figures))])
-    return f'<h2 id="{name}">{escape(title)}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
+    return f'<h2 id="{name}">{escape(title_of(cells))}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
+
+
+def title_of(cells: Sequence[dict]) -> str:
+    """The first line of a notebook."""
+    return "".join(cells[0]["source"]).splitlines()[0].lstrip("# ")
 
 
 def link(notebook: Path, cells: Sequence[dict], figure: str) -> str:

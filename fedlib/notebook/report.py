@@ -1,14 +1,52 @@
 """What the papers' settings gave: printed numbers beside ours, claims, a line per paper and per notebook."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from ..trainings.profiles import FIGURES, read_result
-from .claims import Claim, all_claims, count, find, titled
+from .claims import TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
+from .claims import summary as summary_of_claims
 from .pages import columns
-from .verdicts import CONSISTENT, HIGHER, LOWER, Judged, counted, rows_of, summary, table
+from .verdicts import (
+    CONSISTENT,
+    HIGHER,
+    LOWER,
+    PAPERS,
+    PART,
+    UNDEFINED,
+    Judged,
+    counted,
+    ours,
+    rows_of,
+    summary,
+    verdict_in_words,
+)
+
+WIDTH = 120  # characters of a line
+
+NUMBERS = {
+    "Printed numbers and effects that could not be one more run of ours": (LOWER, HIGHER),
+    "That could": (CONSISTENT,),
+    "Beside fewer than five seeds": ("few seeds",),
+    "Beside a single run": ("not judged",),
+    "Not defined well enough to compare": (UNDEFINED,),
+    "Judged by the effect that they are a part of": (PART,),
+}
+"""Title -> what is counted as; what differs is the first."""
+
+CLAIMS = {
+    WORDS[False]: "Claims of the papers that do not hold",
+    TARGET_WORDS[False]: "Targets of ours that are missed",
+    WORDS[True]: "Claims of the papers that hold",
+    TARGET_WORDS[True]: "Targets of ours that are met",
+    WORDS[None]: "Claims that were not run",
+    TRIVIAL: "Claims that cannot fail",
+}
+"""Verdict -> title; what differs comes first."""
 
 
 class Facts(NamedTuple):
@@ -29,29 +67,54 @@ def facts(figures: Path = FIGURES) -> Facts:
 
 
 def report(figures: Path = FIGURES) -> str:
-    """Numbers (paper | ours | verdict) and claims of all results of the paper profile, a summary, a line per paper."""
+    """A page for a terminal: a summary, a line per paper, what differs from the papers, all else, what it took."""
     rows, claims, notes = facts(figures)
     if not rows:
         return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
     rows = [row for _, row in rows]
-    lines = [
-        [claim.verdict(verdict["holds"]), claim.id, titled(claim) + f": {verdict['why']}" * bool(verdict["why"])]
-        for claim, verdict in claims
-    ]
-    listed = columns([["verdict", "id", "claim"], *lines])
-    return "\n".join([columns(table(rows)), "", listed, "", summary(rows), *per_paper(rows, claims), "", *notes])
+    counts = summary_of_claims((claim, verdict["holds"]) for claim, verdict in claims)
+    head = ["\n".join(textwrap.wrap(text, WIDTH)) for text in [*summary(rows).split("\n\n"), counts]]
+    differ, *alike = [numbers(title, [row for row in rows if row.sort in sorts]) for title, sorts in NUMBERS.items()]
+    fail, missed, *hold = [in_words(title, word, claims) for word, title in CLAIMS.items()]
+    parts = [*head, per_paper(rows, claims), differ, fail, missed, *alike, *hold]
+    return "\n\n".join([*parts, "\n".join(["What it took", *notes])])
 
 
-def per_paper(rows: Sequence[Judged], claims: Sequence[tuple[Claim, Mapping]]) -> list[str]:
-    """A line per paper: how many numbers and effects could be one more run of ours or not, how many claims hold."""
-    judged = [(row.number.id.split(".")[0], row.sort) for row in counted(rows)]
-    lines = []
-    for paper in dict.fromkeys([paper for paper, _ in judged] + [claim.paper for claim, _ in claims]):
-        n = Counter(sort for name, sort in judged if name == paper)
-        numbers = f"{n[CONSISTENT]} consistent, {n[LOWER]} lower, {n[HIGHER]} higher"
-        mine = [(claim, verdict["holds"]) for claim, verdict in claims if claim.paper == paper]
-        lines.append(f"  {paper}: {numbers}; {count(mine)}")
-    return lines
+def numbers(title: str, rows: Sequence[Judged]) -> str:
+    """Printed numbers beside ours; below each group what must be known to read it."""
+    lines = [f"{title}: {len(rows)}"]
+    for note, group in groupby(rows, key=lambda row: row.number.undefined or row.number.differs):
+        for row in group:
+            number, same = row.number, f"; not counted: as {row.number.same_as}" * bool(row.number.same_as)
+            verdict = f"{ours(row)}: {verdict_in_words(row)}{same}"
+            lines += aligned([f"{number.words} ({number.id})", number.printed, verdict], [49, 13, 52])
+        lines += textwrap.wrap(note, WIDTH, initial_indent="    Of these: ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+def in_words(title: str, word: str, claims: Sequence[tuple[Claim, Mapping]]) -> str:
+    """Claims, or targets of ours, of one verdict, each with the numbers that say so."""
+    chosen = [(claim, judged["why"]) for claim, judged in claims if claim.verdict(judged["holds"]) == word]
+    lines = [line for claim, why in chosen for line in aligned([f"{titled(claim)} ({claim.id})", why], [76, 40])]
+    return "\n".join([f"{title}: {len(chosen)}", *lines])
+
+
+def aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Lines of a row whose cells take as many of them as they need."""
+    wrapped = [textwrap.wrap(cell, width, break_on_hyphens=False) for cell, width in zip(cells, widths, strict=True)]
+    lines = zip_longest(*wrapped, fillvalue="")
+    return ["  " + "  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+
+
+def per_paper(rows: Sequence[Judged], claims: Sequence[tuple[Claim, Mapping]]) -> str:
+    """A line per paper: how many numbers and effects are what, how many claims hold, how many targets are met."""
+    words = [CONSISTENT, LOWER, HIGHER, *CLAIMS]
+    lines = [["", *words]]
+    for paper, title in PAPERS.items():
+        n = Counter(row.sort for row in counted(rows) if row.number.paper == paper)
+        n += Counter(claim.verdict(verdict["holds"]) for claim, verdict in claims if claim.paper == paper)
+        lines.append([title, *(str(n[word]) for word in words)])
+    return columns(lines)
 
 
 def note(result: Mapping) -> str:
@@ -60,7 +123,7 @@ def note(result: Mapping) -> str:
     device = hardware["accelerator"] or f"{hardware['threads']} threads of {hardware['cpu']}"
     took = f"{result['wall_s']:.0f} s"
     if "core_s" in result:
-        took = f"drawn from stored trainings, {result['core_s'] / 3600:.1f} core-hours"
+        took = f"stored trainings, {result['core_s'] / 3600:.1f} core-hours"
     return f"  {result['notebook']}: {took} on {device}"
 
 

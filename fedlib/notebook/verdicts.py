@@ -30,8 +30,8 @@ class PaperNumber:
     errors, or "linear". kind: "level"; "ratio" or "difference" of the two numbers in ``parts``, an effect; "part" of an
     effect, where the paper's statement is the effect and the number alone gets no verdict. at_least: the paper says
     "below" of what an effect is divided by. same_as: the number that is the same run or event, or of which this is a
-    mean; it is not counted again. differs: a setting of ours that is not the paper's. undefined: what the paper does
-    not say.
+    mean; it is not counted again. what: of which row or column it is, where ``where`` leaves that open. differs: a
+    setting of ours that is not the paper's. undefined: what the paper does not say.
     """
 
     id: str
@@ -44,6 +44,7 @@ class PaperNumber:
     parts: tuple[str, str] = ()
     at_least: bool = False
     same_as: str = ""
+    what: str = ""
     differs: str = ""
     undefined: str = ""
 
@@ -52,6 +53,15 @@ class PaperNumber:
         """The value with its unit, as text."""
         value = f"{self.value:.3g}" if self.kind in EFFECTS else f"{self.value:g}"
         return "never" if self.value == np.inf else f"{'at least ' * self.at_least}{value} {self.unit}".strip()
+
+    @property
+    def paper(self) -> str:
+        return self.id.split(".")[0]
+
+    @property
+    def words(self) -> str:
+        """What it is: "Fed-DeepONet, Table 1, 10 clients"."""
+        return ", ".join(filter(None, [PAPERS[self.paper], self.where, self.what]))
 
 
 class Measured(NamedTuple):
@@ -211,7 +221,7 @@ def verdict_in_words(row: Judged) -> str:
 
 def remark(number: PaperNumber) -> str:
     """What must be known to read a row."""
-    same = number.same_as and f"not counted: as {number.same_as}"
+    same = number.same_as and f"not counted: as {paper_numbers()[number.same_as].words}"
     return "; ".join(filter(None, [number.undefined, number.differs, same])) or "-"
 
 
@@ -245,4 +255,4 @@ def summary(rows: Iterable[Judged]) -> str:
 def place(number: PaperNumber) -> str:
     """Table, figure or section, and paper; of an effect what it is, too."""
     where, _, what = number.where.partition(", ")
-    return f"{where} of {PAPERS[number.id.split('.')[0]]}" + f", {what}" * (number.kind in EFFECTS)
+    return f"{where} of {PAPERS[number.paper]}" + f", {what}" * (number.kind in EFFECTS)

@@ -1,5 +1,6 @@
 """Builds the site without the internet and without a kernel: `python -m fedlib.pages.build _site` (make site)."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import nbformat
 
 from ..files import ROOT
+from ..trainings.profiles import NOTEBOOKS
 from . import pieces, report_table, source, thumbnails
 
 NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
@@ -19,16 +21,12 @@ NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
 def lay_out(folder: Path) -> None:
     """Everything that Sphinx reads: the site's own pages, docs, notebooks as pages, figures, pieces, MathJax."""
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
-    for name in ("cluster.md", "latency.md", "notation.md", "own_data.md", "teaching.md"):
-        words = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("](../notebooks/", "](notebooks/")
-        words = re.sub(r"\[([^]]+)\]\((\.\./(tests|experiments)/[^)]+|machines\.md)\)", r"`\1`", words)
-        words = words.replace("](notebooks/solutions)", "](notebooks/solutions/01_pendulum.ipynb)")
-        (folder / name).write_text(words, encoding="utf-8")
-    for path in sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks/solutions").glob("*.ipynb")]):
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/site").rglob("*.md")]:
+        (folder / place(path)).write_text(relinked(path), encoding="utf-8")
+    for path in published():
         made = source.page(nbformat.read(path, 4), path.stem if path.parent.name == "notebooks" else "")
-        there = folder / path.relative_to(ROOT)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(made, there)
+        (folder / place(path)).parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(made, folder / place(path))
     copy_pictures(folder)
     for path in (ROOT / "figures").glob("*/paper/result.json"):
         (there := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
@@ -51,10 +49,41 @@ def written() -> dict[str, str]:
     }
 
 
+def published() -> list[Path]:
+    """The notebooks and solutions that git tracks, so that nobody's draft is published; all without a repository."""
+    paths = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
+    listed = subprocess.run(["git", "ls-files", "notebooks"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    return [path for path in paths if path.relative_to(ROOT).as_posix() in listed] or paths
+
+
+def place(path: Path) -> Path | None:
+    """Where a file or folder of the repository stands on the site, if it does."""
+    name = path.resolve().relative_to(ROOT).as_posix()
+    if name in ("docs/site/lessons", "notebooks/solutions"):
+        return Path(f"{path.name}.md")
+    if re.fullmatch(r"docs/.*\.md", name):
+        return Path(name.removeprefix("docs/").removeprefix("site/"))
+    return Path(name) if re.fullmatch(r"notebooks/.*\.ipynb|figures/.*\.png", name) else None
+
+
+def relinked(path: Path) -> str:
+    """A page of the repository for its place on the site: its links lead there; of others only the words stay."""
+
+    def moved(link: str) -> str | None:
+        target = place(path.parent / link)
+        return target and Path(os.path.relpath(target, place(path).parent)).as_posix()
+
+    def words(match: re.Match) -> str:
+        return f"[{match[1]}]({link}{match[3] or ''})" if (link := moved(match[2])) else match[1]
+
+    text = re.sub(r"\[([^]]*)\]\(([^)#:]+)(#[^)]*)?\)", words, path.read_text(encoding="utf-8"))
+    return re.sub(r'(?<=<img src=")[^":]+', lambda match: moved(match[0]), text)
+
+
 def copy_pictures(folder: Path) -> None:
     """The committed pictures that notebooks and pages show."""
-    for path in [*folder.rglob("*.ipynb"), *folder.glob("*.md")]:
-        for name in re.findall(r"\.\./(figures/[\w/-]+\.png)", path.read_text(encoding="utf-8")):
+    for path in [*folder.rglob("*.ipynb"), *folder.rglob("*.md")]:
+        for name in re.findall(r"(?<![\w-])(figures/[\w/-]+\.png)", path.read_text(encoding="utf-8")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
 

@@ -3,50 +3,63 @@
 import base64
 from collections.abc import Iterable, Sequence
 from html import escape
+from textwrap import shorten
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..notebook.claims import summary as summary_of_claims
 from ..notebook.pages import png
 from ..notebook.report import facts
 from ..notebook.style import COLORS, panels
-from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, ours, remark, summary, verdict_in_words
+from ..notebook.verdicts import CONSISTENT, ENOUGH, PAPERS, Judged, counted, ours, remark, summary, verdict_in_words
+
+SHORT = 40  # characters of a cell before the rest folds out
 
 
 def html() -> str:
     """What `python -m fedlib report` says: the headline, the chart, numbers and claims."""
     rows, claims, _ = facts()
+    words = [*summary(row for _, row in rows).split("\n\n"), summary_of_claims((c, v["holds"]) for c, v in claims)]
     lines = [
-        [c.verdict(v["holds"]), c.id, c.text, "our target" if c.target else "the paper's", c.where, v["why"]]
+        [c.verdict(v["holds"]), c.text, "our target" if c.target else PAPERS[c.paper], c.where, folded(v["why"])]
         for c, v in claims
     ]
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
+    stored = " ".join(f'<a href="figures/{name}/paper/result.json">{name.split("_")[0]}</a>' for name in dict(rows))
     return (
-        "".join(f"<p>{escape(text)}</p>\n" for text in summary(row for _, row in rows).split("\n\n"))
+        "".join(f"<p>{escape(text)}</p>\n" for text in words)
         + f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'
-        + as_table("Printed numbers", ["number", "paper", "ours", "verdict", "remark", "from"], map(line, rows))
+        + as_table("Printed numbers", ["number", "paper", "ours", "verdict", "remark", "notebook"], map(line, rows))
+        + f"<p>What is stored of the runs, as JSON, by notebook: {stored}</p>\n"
         + "<h2>Claims, and our targets</h2>\n"
-        + as_table("Claims", ["verdict", "id", "claim", "whose", "where", "numbers"], lines)
+        + as_table("Claims", ["verdict", "claim", "whose", "where", "numbers"], lines)
     )
 
 
 def line(pair: tuple[str, Judged]) -> list[str]:
-    """A row of the table of numbers; the last cell leads to the notebook and to what is stored."""
+    """A row of the table of numbers; the last cell leads to the notebook."""
     notebook, row = pair
+    link = f'<a href="notebooks/{notebook}.html">{notebook.split("_")[0]}</a>'
     n = row.number
-    links = (
-        f'<a href="notebooks/{notebook}.html">notebook, figures</a> '
-        f'<a href="figures/{notebook}/paper/result.json">stored numbers</a>'
-    )
-    return [f"{n.id} [{n.where}]", n.printed, ours(row), verdict_in_words(row), remark(n), links]
+    return [n.words, n.printed, ours(row), verdict_in_words(row), folded(remark(n)), link]
+
+
+def folded(text: str) -> str:
+    """A cell's text; a long one folds out below its first words."""
+    if len(text) <= SHORT:
+        return text
+    first = shorten(text, SHORT, placeholder="")
+    rest = text[len(first) :]
+    return f"<details><summary>{escape(first)} …</summary>{escape(rest)}</details>"
 
 
 def chart(rows: Iterable[Judged]) -> Figure:
     """Each value and ratio as printed over ours (dot), and where one more run of ours lies (bar); one seed: a ring."""
     rows = [row for row in counted(rows) if row.number.scale == "log" and not row.number.undefined]
     rows = [row for row in rows if None not in row.measured.values and np.isfinite(row.number.value)][::-1]
-    fig, axes = panels(1, 1, (6.5, 0.19 * len(rows) + 1))
+    fig, axes = panels(1, 1, (5.5, 0.19 * len(rows) + 1))
     ax = axes.item()
     for y, row in enumerate(rows):
         middle = np.exp(np.mean(np.log(row.measured.values)))
@@ -59,29 +72,30 @@ def chart(rows: Iterable[Judged]) -> Figure:
     ax.axvline(1, color="0.7", lw=0.8, zorder=0)
     ax.set(
         xscale="log", xlim=(0.1, 12), yticks=range(len(rows)), ylim=(-1, len(rows)),
-        yticklabels=[row.number.id for row in rows],
-        xlabel="printed / ours (dot); where one more run of ours lies (bar; faint: few seeds); ring: one seed",
+        yticklabels=[row.number.words for row in rows],
+        xlabel="printed / ours (dot; ring: one seed)\nwhere one more run of ours lies (bar; faint: few seeds)",
     )  # fmt: skip
     ax.set_xticks([0.1, 0.2, 0.5, 1, 2, 5, 10], ["0.1", "0.2", "0.5", "1", "2", "5", "10"])
-    ax.tick_params(axis="y", labelsize=6)
+    ax.tick_params(axis="y", labelsize=7)
     return fig
 
 
 def as_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table with a button at the head of each column, which sort.js listens to, and a field that filters rows; a
-    cell that is a link stays one. On a narrow screen every row is a card, whose lines have their column's name."""
+    cell that is a link or folds out stays so. On a narrow screen a row is a card, whose lines have their column's name.
+    """
     head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in header)
     body = "\n".join(
         "<tr>"
         + "".join(
-            f'<td data-name="{escape(name)}">{cell if cell.startswith("<a ") else escape(cell)}</td>'
+            f'<td data-name="{escape(name)}">{cell if cell.startswith(("<a ", "<details>")) else escape(cell)}</td>'
             for name, cell in zip(header, row, strict=True)
         )
         + "</tr>"
         for row in rows
     )
     return (
-        f'<div class="sorted"><label>Only rows with <input type="search"></label>\n<div class="wide"><table>'
-        f"<caption>{escape(caption)}; press a column's name to sort by it</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody></table></div></div>\n"
+        f'<div class="sorted"><label>Only rows with <input type="search"></label>\n<div class="wide" tabindex="0">'
+        f"<table><caption>{escape(caption)}; press a column's name to sort by it</caption>\n"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></div>\n"
     )

@@ -9,14 +9,17 @@ from pathlib import Path
 from PIL import Image
 
 from ..files import ROOT
-from ..trainings.profiles import NOTEBOOKS, cells_of
 
-SIZE = 320, 200  # px at most
+SIZE = 480, 300  # px at most
 PAPERS = {
     "fed-deeponet": "01_pendulum/paper/fig3", "fedsciml": "04_function_approximation/paper/answer",
     "fedstnn": "09_stochastic_image/paper/letters", "feddro": "10_feddro_mnist/paper/plane",
 }  # fmt: skip
 """Page of the app -> the figure that stands for it."""
+
+PAGE = ROOT / "figures/README.md"
+ENTRY = re.compile(r'^## \[(.+)\]\(\.\./notebooks/(\w+)\.ipynb\)\n\n<img src="([^"]+)".*>\n\n(.+)$', re.M)
+"""Of that page: title, notebook, picture and sentence."""
 
 STATIC = Path(__file__).parent / "voila/share/voila/templates/fedlib/static"
 
@@ -32,18 +35,16 @@ def thumbnail(picture: Path) -> bytes:
 
 
 def gallery() -> str:
-    """HTML: each notebook by its first stored picture and its title, as links."""
-    return f'<div class="gallery">{"".join(map(card, sorted(NOTEBOOKS.glob("*.ipynb"))))}</div>'
+    """HTML: each notebook by its picture, title and sentence of figures/README.md, as links."""
+    return f'<div class="gallery">{"".join(map(card, ENTRY.findall(PAGE.read_text(encoding="utf-8"))))}</div>'
 
 
-def card(notebook: Path) -> str:
-    words = "\n".join("".join(cell["source"]) for cell in cells_of(notebook) if cell["cell_type"] == "markdown")
-    title = words.splitlines()[0].lstrip("# ")
-    picture = thumbnail(NOTEBOOKS / re.search(r'<img src="([^"]+)"', words)[1])
-    code = b64encode(picture).decode()
+def card(entry: tuple[str, str, str, str]) -> str:
+    title, notebook, picture, words = entry
+    code = b64encode(thumbnail(PAGE.parent / picture)).decode()
     return (
-        f'<a href="notebooks/{notebook.stem}.html"><img alt="" src="data:image/png;base64,{code}">'
-        f"<span>{escape(title)}</span></a>"
+        f'<a href="notebooks/{notebook}.html"><img alt="" src="data:image/png;base64,{code}">'
+        f"<span>{escape(title)}<small>{escape(words)}</small></span></a>"
     )
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from fedlib.files import ROOT
 from fedlib.notebook import claims
-from fedlib.notebook.claims import Claim, all_claims, count, find, known_claims
-from fedlib.notebook.report import report
+from fedlib.notebook.claims import Claim, all_claims, find, known_claims, summary
+from fedlib.notebook.report import facts, report
 from fedlib.notebook.run import Run
-from fedlib.notebook.verdicts import paper_numbers
+from fedlib.notebook.verdicts import PAPERS, counted, paper_numbers
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_parameters, read_result
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-2].split("-")[0] not in ("quick", "custom"))
@@ -125,26 +125,49 @@ def test_the_first_run_of_a_claim_counts_and_none_is_lost():
     assert all_claims([], whole=False) == {}
 
 
-def test_targets_are_counted_apart():
-    claim, target = Claim("p.a", "a", "1"), Claim("p.b", "b", "1", target=True)
-    said = [(claim, True), (claim, None), (target, True), (target, False), (target, False)]
-    assert count(said) == "claims: 1 hold, 0 do not, 1 not run; targets of ours: 1 met, 2 missed, 0 not run"
-    assert count(said[:2]) == "claims: 1 hold, 0 do not, 1 not run"
+def test_targets_are_not_counted_as_claims():
+    claim, target, sure = (
+        Claim("p.a", "a", "1"),
+        Claim("p.b", "b", "1", target=True),
+        Claim("p.c", "c", "1", trivial=True),
+    )
+    said = [(claim, True), (claim, None), (target, True), (target, False), (sure, True)]
+    assert (
+        summary(said) == "Of 2 claims that the papers make in words, 1 hold in our runs, 0 do not, and 1 were not run."
+    )
     assert target.verdict(False) == claims.TARGET_WORDS[False] != claim.verdict(False)
 
 
-def test_the_report_has_numbers_claims_and_a_line_per_paper():
-    text = report()
-    for claim in known_claims().values():
-        assert f" {claim.id}" in text
-    for paper in ("fed-deeponet", "fedsciml", "fedstnn", "feddro"):
-        (line,) = re.findall(rf"^  {paper}: .*", text, re.M)
+def test_the_report_has_a_line_per_paper_every_number_and_every_claim_once():
+    text, (rows, judged, _) = report(), facts()
+    assert {id for id in known_claims()} <= {claim.id.split("/")[0] for claim, _ in judged}
+    for id in [row.number.id for _, row in rows] + [claim.id for claim, _ in judged]:
+        assert text.count(f"({id})") == 1, id
+    for paper, title in PAPERS.items():
+        (line,) = re.findall(rf"^{title}  .*", text, re.M)
         counts = [int(n) for n in re.findall(r"\d+", line)]
-        mine = [c for c in known_claims().values() if c.paper == paper and not (c.target or c.trivial)]
-        assert sum(counts[3:6]) == len(mine), "every claim is counted once"
-        assert all(f"{word}" in line for word in ("consistent", "lower", "higher", "hold"))
+        assert sum(counts[3:]) == len([claim for claim, _ in judged if claim.paper == paper])
+        sorts = [row.sort for row in counted(row for _, row in rows) if row.number.paper == paper]
+        assert counts[:3] == [sorts.count(sort) for sort in ("consistent", "lower", "higher")]
     for name in (p.stem for p in NOTEBOOKS.glob("*.ipynb")):
-        assert re.search(rf"^  {name}: (\d+ s|drawn from stored trainings, [\d.]+ core-hours) on .*$", text, re.M)
+        assert re.search(rf"^  {name}: (\d+ s|stored trainings, [\d.]+ core-hours) on .*$", text, re.M)
+
+
+def test_the_report_begins_with_its_summary_and_what_differs_on_lines_of_a_terminal():
+    text = report()
+    assert max(map(len, text.splitlines())) <= 120
+    heads = [
+        "Of 75",
+        "Of 126 claims",
+        "could not be one more",
+        "do not hold",
+        "are missed",
+        "That could",
+        "that hold",
+        "took",
+    ]
+    places = [text.index(head) for head in heads]
+    assert places == sorted(places) and places[2] < 2000
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=NAMES)

@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 
 from fedlib.files import ROOT
+from fedlib.pages import build
 from fedlib.pages.pieces import EXPLORERS
 from fedlib.trainings.profiles import NOTEBOOKS
 
@@ -24,9 +25,10 @@ def pages():
 
 
 def test_no_page_names_an_address_outside_but_for_readers_to_follow():
-    """Links to papers and to what notebooks cite; they stand at the foot of each page."""
+    """Links to papers and to what notebooks cite; they stand at the foot of each page. Code may name one."""
     for page in pages():
         text, links = re.subn(r'<a [^>]*href="https://[^"]+"[^>]*>', "", page.read_text())
+        text = re.sub(r"<code.*?</code>", "", text, flags=re.DOTALL)
         assert not re.findall(r"(?:https?:)?//[\w-]+(?:\.[\w-]+)+[^\s\"'<]*", text), page
         assert links >= 5, page
 
@@ -39,14 +41,22 @@ def test_links_and_pictures_lead_somewhere():
 
 
 def test_every_notebook_is_there_without_dead_widgets_and_with_alt_texts():
-    there = [*NOTEBOOKS.glob("[0-9]*.ipynb"), *NOTEBOOKS.glob("solutions/[0-9]*.ipynb")]
-    names = {path.relative_to(NOTEBOOKS).with_suffix(".html").as_posix() for path in there}
+    names = {path.relative_to(build.NOTEBOOKS).with_suffix(".html").as_posix() for path in build.published()}
     assert len(names) >= 24
     for name in names:
         text = (SITE / "notebooks" / name).read_text()
         assert "widget-view" not in text and "Traceback" not in text, name
         assert not re.findall(r'<img(?![^>]*alt="[^"]+")[^>]*>', text), name
         assert "<table" in text or "/" in name, name  # the stored tables of the notebooks
+
+
+def test_the_sidebar_is_short_and_the_first_page_says_how_to_run_the_notebooks():
+    text = (SITE / "index.html").read_text()
+    assert len(re.findall(r'<li class="toctree-l1', text)) <= 6
+    assert "press Shift+Enter four times, and move the slider" in text and 'href="running.html"' in text
+    reference = (SITE / "reference.html").read_text()
+    for name in ("judging", "running", "machines", "speed", "own_data", "notation"):
+        assert f'href="{name}.html"' in reference
 
 
 @chromium.needed
@@ -84,6 +94,7 @@ def test_pages_open_in_silence_and_move(served, browser):
         verdict.click()
         cells = page.locator(".sorted").first.locator("tbody tr td[data-name=verdict]").all_inner_texts()
         assert cells == sorted(cells) and len(set(cells)) > 3
+        assert page.evaluate("document.documentElement.scrollHeight") < 6000
         if served:  # from the disk the results come without their first lines, and the browser says so
             page.goto(root + "search.html?q=barycenter")
             page.wait_for_selector("#search-results li a")

@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 import xarray
 
+from fedlib.federated import sums
+from fedlib.federated.solved import stored_solutions
+from fedlib.federated.sweep import errors
 from fedlib.files import ROOT
+from fedlib.numerics.metrics import percent
 from fedlib.pages import pieces
+from fedlib.papers.beyond.one_round import problem as one_round
+from fedlib.papers.fedsciml.forward import problem as forward
+from fedlib.papers.fedsciml.forward import study as forward_study
+from fedlib.papers.fedsciml.functions import problem as functions_problem
+from fedlib.papers.fedsciml.functions import study as functions
 from fedlib.problems.drift_search import combined
 from fedlib.trainings.profiles import committed
+from fedlib.trainings.store import stored
 
 from .node import evaluate
 
@@ -38,11 +48,11 @@ def test_lesson_04_says_what_the_page_shows(tmp_path):
         for K, p, E, server, r, *_ in table
     ]
     seen = evaluate(pieces.Training._esm, RUN, controls, tmp_path)
-    for row, errors in zip(table, seen, strict=True):
+    for row, run in zip(table, seen, strict=True):
         said = [float(number) for number in re.findall(r"\d+", " ".join(row[5:]))]
-        shown = [errors["server"], *errors["clients"], errors["centralised"]]
-        np.testing.assert_allclose(said, shown, rtol=0, atol=0.6, err_msg=str(row))
-    blue = [errors["server"] for errors in seen]
+        values = [run["server"], *run["clients"], run["centralised"]]
+        np.testing.assert_allclose(said, values, rtol=0, atol=0.6, err_msg=str(row))
+    blue = [run["server"] for run in seen]
     assert blue[1] < blue[2] < blue[3] < blue[4]  # talking less often costs
     assert blue[6] < blue[5]  # mixed data help
     assert min(seen[7]["clients"]) > 100  # alone
@@ -76,8 +86,34 @@ def told_03(metrics):
     return cases | unseen | {"the floor": [metrics["floor_percent"]]}
 
 
+def shown(study, name, experiment):
+    """The errors (%) of the start that a slider shows, by level and model."""
+    solved = stored_solutions(stored(study, name), experiment)
+    return {n: {label: percent(u, solved.truth) for label, u in models.items()} for n, models in solved.models.items()}
+
+
+def assert_rounded(said, values, row):
+    for number, value in zip(said, values, strict=True):
+        decimals = len(number.partition(".")[2])
+        assert abs(float(number) - value) <= 0.5001 * 10**-decimals, (row, number, value)
+
+
+def test_lesson_04_says_what_the_slider_of_the_notebook_shows():
+    levels = shown(functions, "line", functions_problem.gramacy_lee())
+    table = rows("04.md", 5)
+    assert [row[0] for row in table] == ["2", "20", "24", "100"]
+    for n, *said in table:
+        kinds = ("isolated client 1", "isolated client 2", "federated", "centralised")
+        assert_rounded(said, [levels[int(n)][kind] for kind in kinds], n)
+    ((_, *said),) = rows("04.md", 3)
+    medians = errors(stored(functions, "line"))[-1].sel(level=24).median("seed")
+    assert_rounded(said, [medians.sel(kind=kind).item() for kind in ("isolated", "federated")], "medians")
+
+
 def told_05(metrics):
-    rows = {}
+    levels = shown(forward_study, "poisson", forward.poisson())
+    kinds = ("isolated client 1", "isolated client 2", "federated")
+    rows = {f"the slider, {n}": [levels[n][kind] for kind in kinds] for n in (2, 8, 32)}
     for problem, levels in metrics["levels"].items():
         errors = metrics["error_percent"][problem]
         for column, level in enumerate(levels):
@@ -158,14 +194,24 @@ def told_12(metrics):
     return apart | {str(n): [up / 1e6, data / 1e6] for n, up, data in sizes}
 
 
+def alone_13(pieces, points):
+    """The error (%) of each client's own sums."""
+    equation, data = one_round.with_sines("poisson", 60, 6.0, 0), forward.poisson(points).data(pieces, 0)
+    messages = [sums.statistics(equation, client, one_round.start(equation)) for client in sums.parts(data)]
+    return [one_round.error(equation, sums.solve(message).step, data.test) for message in messages]
+
+
 def told_13(metrics):
-    return {f"{of['problem']}, {of['way']}": [np.median(of["error"])] for of in metrics["places"]}
+    rows = {f"{of['problem']}, {of['way']}": [np.median(of["error"])] for of in metrics["places"]}
+    assert max(alone_13(8, 64)) < 1e-4, "each alone is right, to a ten-thousandth of a per cent"
+    cases = [(2, 32), (8, 32), (32, 32), (2, 64)]
+    return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
 
 
 TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
     "03": ("03_pendulum_library", told_03, 11),
-    "05": ("05_pinn_forward", told_05, 9),
+    "05": ("05_pinn_forward", told_05, 12),
     "06": ("06_pinn_inverse", told_06, 7),
     "07": ("07_operator_learning", told_07, 10),
     "08": ("08_stochastic_regression", told_08, 9),
@@ -174,7 +220,7 @@ TOLD = {
     "10": ("10_feddro_mnist", told_10, 3),
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 4),
-    "13": ("13_one_round", told_13, 9),
+    "13": ("13_one_round", told_13, 13),
 }
 
 
@@ -188,12 +234,9 @@ def test_a_lesson_says_what_the_committed_run_says(lesson):
     table = [line[2:-2].split(" | ") for rows in tables for line in rows.splitlines()]
     assert len(table) == count
     for run, *said in table:
-        for number, values in zip(said, means[run], strict=True):
-            if number == "-":
-                assert values is None, run
-            else:
-                decimals = len(number.partition(".")[2])
-                assert abs(float(number) - np.mean(values)) <= 0.5001 * 10**-decimals, (run, number, np.mean(values))
+        assert [number == "-" for number in said] == [values is None for values in means[run]], run
+        numbers = [number for number in said if number != "-"]
+        assert_rounded(numbers, [np.mean(values) for values in means[run] if values is not None], run)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
@@ -212,3 +255,8 @@ def test_exercises_have_solutions(path):
     text = (ROOT / "notebooks/solutions" / f"{notebook}.ipynb").read_text()
     for number in re.findall(r"(\d) \(", path.read_text().split("## Questions")[0]):
         assert f'"## {number} ' in text, number
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_a_lesson_shows_a_picture(path):
+    assert len(re.findall(r'<img src="../../../figures/[^"]+" alt="[^"]{20,}" width="\d+">', path.read_text())) == 1

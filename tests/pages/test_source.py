@@ -1,13 +1,16 @@
 """Notebooks as pages: nothing is lost, nothing is dead, figures are the committed ones."""
 
 import re
+from html import escape
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image
 
+from fedlib.files import ROOT
 from fedlib.notebook.claims import known_claims
+from fedlib.notebook.report import facts
 from fedlib.pages import build, report_table, source
 from fedlib.pages.pieces import EXPLORERS, explorer
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
@@ -105,10 +108,20 @@ def test_a_lessons_page_carries_its_piece_in_some_tens_of_kilobytes():
     assert max(sizes.values()) < 80_000, sizes
 
 
-def test_the_report_has_every_claim_and_escapes_words():
-    html = report_table.html()
-    assert all(f">{id}<" in html or f">{id}/" in html for id in known_claims())
-    assert html.count("<table>") == 2 and "|s| < 1" not in html
+def test_the_report_has_every_claim_and_number_in_words_and_escapes_them():
+    html, (rows, claims, _) = report_table.html(), facts()
+    words = [row.number.words for _, row in rows] + [claim.text for claim, _ in claims]
+    assert {claim.id.split("/")[0] for claim, _ in claims} >= known_claims().keys()
+    assert not [text for text in words if f">{escape(text)}</td>" not in html]
+    assert html.count("<table>") == 2 and "|s| < 1" not in html and "fedsciml." not in html
+
+
+def test_a_long_cell_folds_out_and_loses_nothing():
+    text = "the paper prints no rate, batch, sensors, start; ours: a < b"
+    assert report_table.folded("short") == "short"
+    html = report_table.folded(text)
+    assert re.fullmatch(r"<details><summary>.{20,40} …</summary>.*</details>", html)
+    assert re.sub("<[^>]+>", "", html.replace(" …", "")) == escape(text)
     table = report_table.as_table("c", ["a < b"], [["<b>"]])
     assert "a &lt; b" in table and "&lt;b&gt;" in table
 
@@ -125,3 +138,22 @@ def test_without_its_tools_the_site_says_what_is_missing(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match=r"^no_such_tool not installed here; `make site`"):
         build.main(tmp_path / "site")
     assert not (tmp_path / "site").exists()
+
+
+def test_only_notebooks_that_git_tracks_are_published(monkeypatch, tmp_path):
+    draft = NOTEBOOKS / "99_draft.ipynb"
+    draft.touch()
+    try:
+        assert draft not in (there := build.published()) and len(there) >= 2 * len(ALL) - 1
+    finally:
+        draft.unlink()
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))
+    assert {*ALL} <= {*build.published()}, "all of them, where there is no repository"
+
+
+def test_links_of_a_page_lead_to_its_place_on_the_site():
+    lesson = build.relinked(ROOT / "docs/site/lessons/05.md")
+    assert "](../notebooks/05_pinn_forward.ipynb)" in lesson and '<img src="../figures/05_pinn_forward/' in lesson
+    data = build.relinked(ROOT / "docs/own_data.md")
+    assert "[machines.md](machines.md)" in data and "](../" not in data
+    assert "tests/new_problem.py is a whole one" in data, "no link, for the file is not on the site"
