@@ -12,7 +12,6 @@ import pytest
 from fedlib.files import ROOT
 from fedlib.pages import build
 from fedlib.pages.pieces import EXPLORERS
-from fedlib.trainings.profiles import NOTEBOOKS
 
 from .. import chromium
 
