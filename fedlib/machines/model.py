@@ -60,7 +60,7 @@ class Model(NamedTuple):
         mean, spread = self.scale[:, far.argmax()]
         return "" if not far.any() else (
             f"{far.max()} of {len(x)} rows have {column!r} more than {UNUSUAL:g} st.dev. from what the model was "
-            f"trained on ({mean:.3g} +- {spread:.2g} {self.takes[column]}); is it in another unit?"
+            f"trained on ({mean:.3g} ± {spread:.2g} {self.takes[column]}); is it in another unit?"
         )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def standardised(tensors: Mapping[str, Tensor], scale: Mapping[str, np.ndarray])
 def far(sites: Mapping[str, Moments], columns: Sequence[str]) -> list[str]:
     """A sentence on each site and column whose values are far from those of all others, as another unit makes them.
 
-    Its values are mean +- 2 st.dev. They are far where they begin more than GAP widths of the others' beyond them, or
+    Its values are mean ± 2 st.dev. They are far where they begin more than GAP widths of the others' beyond them, or
     are WIDTHS times as wide, or narrow, as those of the others (the median of such ratios).
     """
     if len(sites) < 2:
@@ -77,7 +77,7 @@ def far(sites: Mapping[str, Moments], columns: Sequence[str]) -> list[str]:
         beyond = (gap > GAP * (top - bottom)) & (top > bottom)
         for c in np.flatnonzero(beyond | (np.isfinite(ratios) & (ratios > np.log(WIDTHS)))):
             sentences.append(
-                f"{site} has {columns[c]} at {mean[i, c]:.3g} +- {spread[i, c]:.2g}, the other sites from "
+                f"{site} has {columns[c]} at {mean[i, c]:.3g} ± {spread[i, c]:.2g}, the other sites from "
                 f"{bottom[c]:.3g} to {top[c]:.3g}; is it in another unit?"
             )
     return sentences
