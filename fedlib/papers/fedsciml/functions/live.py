@@ -24,7 +24,7 @@ def training(
     clients: int = 2, pieces: int = 1, E: int = 20, lr: float = 0.003, mixing: str = "FedAvg", server: str = "mean",
     width: int = WIDTH,
 ) -> Watched:  # fmt: skip
-    """K clients, p pieces each, E local Adam steps; a centralised model goes along."""
+    """K clients, with ``pieces`` each, E local Adam steps; a centralised model goes along."""
     line = gramacy_lee(clients, width=width)
     return watched_experiment(line, clients * pieces, E, lr=lr, mixing=MIXING[mixing], server=SERVERS[server])
 
