@@ -453,7 +453,7 @@ def test_13_where_each_client_alone_is_right(explored):
 def test_13_the_pictures_show_what_the_text_promises():
     """Section 3: the sums' error is the same at all levels, that of others is not."""
     text = text_of(parts("13_one_round")[0])
-    results = one_round_study.stored_results(Lesson(one_round_study))
+    results = Lesson(one_round_study).results()
     for name, levels in (("poisson", [2, 8]), ("helmholtz", [4, 24])):
         last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways[name].items()}
         change = {label: float(e.sel(level=levels).max() / e.sel(level=levels).min()) for label, e in last.items()

@@ -130,7 +130,7 @@ def test_papermill_reads_every_parameter(path):
 def test_static_figures_exist(path):
     """A link to a committed figure is a promise."""
     links = re.findall(r"""(?:\]\(|src=\\?")(\.\./figures/[^)"\\]+)""", path.read_text())
-    assert len(links) >= 5
+    assert links
     for link in links:
         assert (path.parent / link).exists(), link
 

@@ -7,7 +7,7 @@ import xarray
 from matplotlib.figure import Figure
 
 from ..federated.history import History
-from ..trainings.store import last_stored
+from ..trainings.store import last_stored, parameters_of
 from . import pages
 
 LABEL = "stored"
@@ -32,6 +32,11 @@ class Lesson:
         if outdated and name not in self.outdated:
             self.outdated.append(name)
         return result
+
+    def results(self) -> object:
+        """The study's ``results`` of all that is stored."""
+        parameters = parameters_of(self.study.NOTEBOOK)
+        return self.study.results(parameters, {name: self.stored(name) for name in self.study.trainings(parameters)})
 
     def figure(self, fig: Figure, name: str, alt: str) -> None:
         """Show a picture of stored trainings, which its corner says. alt: what one sees in it, in a sentence."""

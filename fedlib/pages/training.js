@@ -1,5 +1,4 @@
 // Federated training in the page itself: FedAvg with Adam on a small tanh network, notebook 04's function on a line.
-    K.label.addEventListener("input", () => controls.pieces.put(controls.pieces.index));  // as many for each client
 // Behind canvas.js in one module, for JupyterLab (anywidget) and for a page without a kernel; nothing is loaded.
 // The letters are the papers': K clients, p pieces for each, E local steps, theta = (W, b) of every layer, in torch's order.
 
@@ -299,6 +298,7 @@ function render({ el }) {
         if (playing) toggle();
     }
 
+    K.label.addEventListener("input", () => controls.pieces.put(controls.pieces.index));  // as many for each client
     canvas.setAttribute("role", "img");
     buttons.className = sliders.className = "fed-row", status.className = "fed-said";
     for (const [name, press] of Object.entries(presses)) named[name] = button(name, press);

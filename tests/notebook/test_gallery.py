@@ -51,7 +51,7 @@ def test_a_link_leads_to_the_cell_that_draws_a_figure():
     for name in ("error_level", "poisson_fine"):  # by its name, and by an f-string
         index = gallery.cell_of(cells, name)
         source = "".join(cells[index]["source"])
-        assert "run.figure(" in source and (name in source or "{name}_{which}" in source)
+        assert ".figure(" in source and (name in source or "{name}_{which}" in source)
         (number,) = re.findall(
             r'href="\.\./notebooks/05_pinn_forward\.ipynb#\S+">.*cell (\d+): ', gallery.link(path, cells, name)
         )

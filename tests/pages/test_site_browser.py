@@ -56,6 +56,7 @@ def test_a_training_plays_pauses_steps_and_starts_again(opened):
     page.get_by_label("clients K").focus()
     page.keyboard.press("ArrowRight")
     assert all_pieces.get_attribute("aria-valuetext") == "6", "two for each of three clients"
+    page.keyboard.press("ArrowLeft")
     page.get_by_role("button", name="Reset").click()
     assert said.inner_text() == words
     assert words in page.locator("canvas").get_attribute("aria-label")
@@ -102,15 +103,18 @@ def test_the_piece_to_explore_needs_the_keyboard_only_and_says_what_it_shows(ope
     said, canvas = page.locator(".fed-said"), page.locator("canvas[role=img]")
     before, words = page.evaluate(PICTURE), said.inner_text()
     stops = []
-    for key, value in (("ArrowRight", "4"), ("ArrowLeft", "40")):  # of pieces, of sines: one stop of the Tab key each
+    for key, value in (("ArrowRight", "10"), ("ArrowLeft", "20"), ("ArrowRight", "64")):  # one stop of the Tab key each
         page.keyboard.press("Tab")
         page.keyboard.press(key)
         stops.append(page.evaluate("[document.activeElement.ariaLabel, document.activeElement.ariaValueText]"))
         assert stops[-1][1] == value
-    assert [name for name, _ in stops] == ["pieces", "sines"]
+    assert [name for name, _ in stops] == ["pieces", "sines", "points"]
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement === document.body"), "there is a third stop"
-    assert said.inner_text().startswith("4 pieces, 40 sines: client 1 alone is off by ") and said.inner_text() != words
+    assert page.evaluate("document.activeElement === document.body"), "there is a fourth stop"
+    assert (
+        said.inner_text().startswith("10 pieces, 20 sines, 64 points: client 1 alone is off by ")
+        and said.inner_text() != words
+    )
     assert canvas.get_attribute("aria-label") == said.inner_text() and page.evaluate(PICTURE) != before
     assert said.get_attribute("aria-live") == "polite"
 
@@ -119,20 +123,22 @@ def test_the_state_of_the_piece_is_in_the_address(opened, explorers):
     html = explorers["13_one_round"]
     page = opened(html, "#explorer?pieces=8&sines=20")
     said = page.locator(".fed-said")
-    assert said.inner_text().startswith("8 pieces, 20 sines:")
+    assert said.inner_text().startswith("8 pieces, 20 sines, 32 points:")
     page.get_by_label("pieces", exact=True).focus()
     page.keyboard.press("ArrowRight")
-    assert page.url.endswith("#explorer?pieces=16&sines=20")
+    assert page.url.endswith("#explorer?pieces=10&sines=20&points=32")
     page.reload()
-    assert said.inner_text().startswith("16 pieces, 20 sines:")
+    assert said.inner_text().startswith("10 pieces, 20 sines, 32 points:")
     page.evaluate("location.hash = '#explorer?pieces=7&sines=5'")  # there are no seven pieces
-    page.wait_for_function("document.querySelector('.fed-said').textContent.startsWith('2 pieces, 5 sines:')")
+    page.wait_for_function(
+        "document.querySelector('.fed-said').textContent.startsWith('8 pieces, 5 sines, 32 points:')"
+    )
     page.evaluate("location.hash = '#another?pieces=8&sines=5'")
     page.wait_for_timeout(100)
-    assert said.inner_text().startswith("2 pieces, 5 sines:")
+    assert said.inner_text().startswith("8 pieces, 5 sines, 32 points:")
     page.get_by_label("pieces", exact=True).focus()
     page.keyboard.press("End")
-    assert page.url.endswith("#explorer?pieces=32&sines=5")
+    assert page.url.endswith("#explorer?pieces=32&sines=5&points=32")
 
 
 def test_in_a_notebook_the_address_stays_as_it_is(opened, explorers):

@@ -12,10 +12,9 @@ from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
 from ....federated.sweep import errors
 from ....notebook import rules
-from ....notebook.lesson import Lesson
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
-from ....trainings.store import parameters_of, stored
+from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from .attack import points_of_sums
 from .curve import error_bars
@@ -157,12 +156,6 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
         equations, places(equations, histories), tried, once, newton, heads,
         *(histories.get(name) for name in ("error_bars", "leak", "partitions")), float(np.mean(coverage)), messages,
     )  # fmt: skip
-
-
-def stored_results(lesson: Lesson) -> Results:
-    """Of what is stored at the paper's settings."""
-    parameters = parameters_of(NOTEBOOK)
-    return results(parameters, {name: lesson.stored(name) for name in trainings(parameters)})
 
 
 def trained_by(notebook: str, error: xarray.DataArray) -> xarray.DataArray:

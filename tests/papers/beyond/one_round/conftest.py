@@ -8,4 +8,4 @@ from fedlib.papers.beyond.one_round import study
 
 @pytest.fixture(scope="session")
 def results() -> study.Results:
-    return study.stored_results(Lesson(study))
+    return Lesson(study).results()

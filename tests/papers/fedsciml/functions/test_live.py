@@ -10,12 +10,12 @@ from fedlib.live.stage import OPEN, close
 from fedlib.papers.fedsciml.functions import live
 
 
-@pytest.mark.parametrize(("clients", "pieces"), [(2, 2), (2, 10), (4, 20), (4, 10), (5, 2)])
-def test_clients_own_pieces_in_turn_all_of_them_as_many_and_all_points_once(clients, pieces):
+@pytest.mark.parametrize(("clients", "pieces"), [(2, 1), (2, 5), (4, 5)])
+def test_clients_own_so_many_pieces_and_all_points_once(clients, pieces):
     shards = live.training(clients, pieces).federations["federated"].shards
     assert sorted(np.concatenate(shards)) == list(range(200))
     for own in shards:
-        assert 1 + (np.diff(np.sort(own)) > 1).sum() == max(1, pieces // clients)
+        assert 1 + (np.diff(np.sort(own)) > 1).sum() == pieces
 
 
 def test_the_slider_says_how_many_pieces_all_have(page):
