@@ -121,7 +121,8 @@ class Call(NamedTuple):
         wanted = [key for key in keys if key in trained]
         if not wanted:
             return Reading(None, keys, len(keys), why_not(stored, settings))
-        history = gathered([*{id(trained[key]): trained[key] for key in wanted}.values()], wanted)
+        used = {id(trained[key]) for key in wanted}
+        history = gathered([stack.history for stack in stored if id(stack.history) in used], wanted)
         absent = [key for key in keys if key not in trained]
         return Reading(history, absent, len(keys), why_not(stored, settings) if absent else "")
 

@@ -1,7 +1,9 @@
 """Pictures of part A: of stored trainings, marked where they are old, kept in the folder of every run."""
 
+from dataclasses import replace
 from types import ModuleType
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -9,7 +11,7 @@ from fedlib.federated.batches import Local
 from fedlib.notebook import lesson as lessons
 from fedlib.notebook.lesson import Lesson
 from fedlib.notebook.run import Run
-from fedlib.trainings import store
+from fedlib.trainings import files, store
 from fedlib.trainings.calls import Call
 
 from ..new_problem import oscillator
@@ -26,6 +28,12 @@ def study(tmp_path, monkeypatch):
     room.file = tmp_path / "oscillator.nc"
     room.trainings({})["oscillator"].fill(room.file, backend="eager")
     return room
+
+
+def with_errors(stack, error):
+    """The stored stack with other metrics."""
+    metrics = {name: np.full_like(values, error) for name, values in stack.history.metrics.items()}
+    return stack._replace(history=replace(stack.history, metrics=metrics))
 
 
 def raised(monkeypatch):
@@ -45,9 +53,11 @@ def test_after_numerics_was_raised_the_old_row_is_shown_and_marked_until_it_is_t
     fig = Figure()
     lesson.figure(fig, "answer", alt="nothing")
     assert [text.get_text() for text in fig.texts] == ["stored, by an earlier version"]
+    files.write(study.file, [with_errors(stack, 50.0) for stack in files.read(study.file)])
     study.trainings({})["oscillator"]._replace(levels=[2]).fill(study.file, backend="eager")
     some, outdated = store.last_stored(study, "oscillator", earlier=True)
-    assert outdated and [*some.rows] == [("federated", 2, 0), ("federated", 6, 0)], "one level is still the old one"
+    new, old = some.metric("error")[-1]
+    assert outdated and old == 50 and new != 50, "of each level what is the latest"
     study.trainings({})["oscillator"].fill(study.file, backend="eager")
     lesson = Lesson(study)
     assert len(lesson.stored("oscillator").rows) == 2 and not lesson.outdated
