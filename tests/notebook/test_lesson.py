@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fedlib.federated.batches import Local
+from fedlib.federated.sweep import errors
 from fedlib.notebook import lesson as lessons
 from fedlib.notebook.lesson import Lesson
 from fedlib.notebook.run import Run
@@ -56,7 +57,7 @@ def test_after_numerics_was_raised_the_old_row_is_shown_and_marked_until_it_is_t
     files.write(study.file, [with_errors(stack, 50.0) for stack in files.read(study.file)])
     study.trainings({})["oscillator"]._replace(levels=[2]).fill(study.file, backend="eager")
     some, outdated = store.last_stored(study, "oscillator", earlier=True)
-    new, old = some.metric("error")[-1]
+    new, old = errors(some)[-1].values.ravel()
     assert outdated and old == 50 and new != 50, "of each level what is the latest"
     study.trainings({})["oscillator"].fill(study.file, backend="eager")
     lesson = Lesson(study)
