@@ -109,6 +109,37 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
             assert f"after {rounds} rounds" in page.locator("canvas[aria-label]").first.get_attribute("aria-label")
 
 
+@pytest.mark.parametrize("key", ["Shift+Enter", "Escape"])
+def test_after_four_keys_the_slider_is_in_sight_and_after_it_the_keys_go_on(key, tmp_path, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    with lab(tmp_path, ROOT, options()) as address:
+        page.goto(f"{address}/lab/tree/notebooks/05_pinn_forward.ipynb?token=see&reset")
+        page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
+        page.evaluate(f"{PANEL}.content.activeCellIndex = 0")
+        page.locator(".jp-Notebook .jp-Cell").first.focus()
+        for _ in range(4):
+            page.keyboard.press("Shift+Enter")
+        slider = page.locator(".fed-live").get_by_label("pieces", exact=True)
+        slider.wait_for(timeout=60_000)
+        page.wait_for_timeout(1000)  # until JupyterLab has scrolled
+        slider_box, notebook = slider.bounding_box(), page.locator(".jp-NotebookPanel-notebook").bounding_box()
+        foot = slider_box["y"] + slider_box["height"]
+        assert notebook["y"] < slider_box["y"] and foot < notebook["y"] + notebook["height"]
+        slider.click()
+        page.keyboard.press("d")
+        page.keyboard.press("d")
+        assert page.evaluate(f"{PANEL}.content.activeCellIndex") == 3 and slider.count() == 1, (
+            "letters stay in the slider"
+        )
+        page.keyboard.press(key)
+        assert page.evaluate(
+            "document.activeElement.closest('.jp-Cell') !== null && document.activeElement.tagName != 'INPUT'"
+        )
+        if key == "Escape":
+            page.keyboard.press("Shift+Enter")
+        page.wait_for_function(f"{PANEL}.content.activeCellIndex == 4")
+
+
 LIVE = """
 from fedlib.federated.mixing import fedavg, isolated
 from fedlib import live

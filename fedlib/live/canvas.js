@@ -1,7 +1,7 @@
 // What every piece without a kernel begins with, behind the controls (controls.js): white paper, axes, lines, a legend.
 
 const COLORS = { federated: "#0072B2", centralised: "#009E73" };  // as fedlib/notebook/style.py
-const CLIENTS = ["#882E72", "#663300", "#5522DD"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];
+const CLIENTS = ["#882E72", "#663300", "#5522DD", "#224422", "#CC00FF"], DASHES = [[7, 4], [2, 3], [9, 3, 2, 3]];
 const INK = "#222222", TRUE = "#808080", FAINT = "#d0d0d0", FONT = "13px system-ui, sans-serif";
 
 export const linspace = (a, b, n) => Float64Array.from({ length: n }, (_, i) => a + ((b - a) * i) / (n - 1));
@@ -17,7 +17,7 @@ export function relativeError(values, truth) {
 
 // As in_percent of fedlib/numerics/metrics.py.
 export function inPercent(e) {
-    if (!Number.isFinite(e)) return "-";
+    if (!(e >= 0 && e < Infinity)) return "-";
     if (e < 1e-4) return "below 0.0001 %";
     const [digits, power] = e.toExponential(1).split("e");
     const [whole, ...rest] = Number(`${digits}e${power}`).toFixed(Math.max(0, 1 - power)).split(".");
@@ -114,7 +114,7 @@ const STYLE = `
 .fed-live { background: #ffffff; color: #222222; border: 1px solid #767676; border-radius: 6px; padding: 12px;
     max-width: 800px; margin-bottom: 16px; font: 14px/1.4 system-ui, sans-serif; }
 .fed-live canvas { display: block; width: 100%; }
-.fed-live .fed-row { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-bottom: 8px; align-items: center; }
+.fed-live .fed-row { display: flex; flex-wrap: wrap; gap: 6px 20px; margin: 8px 0; align-items: center; }
 .fed-live .fed-row > .fed-control { flex: 1 1 20em; max-width: 26em; }
 .fed-live button { font: inherit; color: #ffffff; background: #005a8c; border: 0; border-radius: 4px; padding: 5px 14px; }
 .fed-live button:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }

@@ -15,10 +15,16 @@ const CONTROLS = `
 .fed-control :focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
 `;
 
-// An element whose keys JupyterLab leaves alone: they would choose another cell.
+// An element whose keys JupyterLab leaves alone, for they would choose another cell; but Shift+Enter and Escape go back to
+// the cell, so that a reader who has moved a slider can go on.
 function control(kind, properties) {
     const made = Object.assign(document.createElement(kind), properties);
-    made.dataset.lmSuppressShortcuts = "true";
+    made.addEventListener("focus", () => (made.dataset.lmSuppressShortcuts = "true"));
+    made.addEventListener("keydown", ({ key, shiftKey }) => {
+        if (key !== "Escape" && !(key === "Enter" && shiftKey)) return;
+        delete made.dataset.lmSuppressShortcuts;
+        made.closest(".jp-Cell")?.focus();
+    });
     return made;
 }
 

@@ -32,24 +32,29 @@ export function round(low, high) {
     return ticks;
 }
 
-// About five powers of ten between two numbers; with 2 and 5 where these are few.
+// About five powers of ten between two numbers; with 2 and 5 where these are few, and round numbers between neighbours.
 export function powers(low, high) {
+    if (!(low > 0 && high < Infinity)) return [];
     const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))], ticks = [];
     const every = Math.ceil((last - first) / 6), digits = last - first > 3 ? [1] : [1, 2, 5];
     for (let e = first; e <= last; e++) if (e % every === 0) ticks.push(...digits.map((d) => +`${d}e${e}`));
-    return ticks.filter((tick) => tick >= low && tick <= high);
+    const inner = ticks.filter((tick) => tick >= low && tick <= high);
+    return inner.length > 1 ? inner : round(low, high);
 }
 
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-const inWords = (tick) => (tick >= 1e-3 && tick < 1e4 ? String(tick)
-    : `10${Math.round(Math.log10(tick)).toString().replace("-", "⁻").replace(/\d/g, (digit) => RAISED[digit])}`);
+export function inWords(tick) {
+    if (tick >= 1e-3 && tick < 1e4) return String(tick);
+    const [digits, power] = tick.toExponential().replace("e+", "e").replace("-", "⁻").split("e");
+    return `${digits === "1" ? "" : `${digits}·`}10${power.replace(/\d/g, (digit) => RAISED[digit])}`;
+}
 
 // ---- the picture
 
 function paint(canvas, data, chosen) {
     const { x, truth, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
     const seen = innerHeight / (canvas.currentCSSZoom || 1);  // so that slider and sentence are seen with the picture
-    const high = Math.max(330, Math.min(0.42 * canvas.clientWidth, 0.45 * seen)), { pen, width, height, wide } = sheet(canvas, high, 650);
+    const high = Math.max(300, Math.min(0.42 * canvas.clientWidth, 0.33 * seen)), { pen, width, height, wide } = sheet(canvas, high, 650);
     const first = wide ? [44, 30, 0.56 * width - 60, height - 110] : [44, 30, width - 56, 220];
     const second = wide ? [0.56 * width + 48, 30, 0.44 * width - 64, height - 110] : [52, 340, width - 64, 190];
     const style = models.map(({ color, client }) => [color, 2, client < 0 ? [] : DASHES[client % DASHES.length]]);
@@ -60,14 +65,14 @@ function paint(canvas, data, chosen) {
     inside(pen, first, () => {
         pen.globalAlpha = 0.15;
         const whose = data.owners[chosen[0]], middle = (i) => (x[i - 1] + x[i]) / 2;
-        for (let from = 0, i = 1; i <= x.length; i++) {
+        for (let from = 0, i = 1; whose && i <= x.length; i++) {
             if (i < x.length && whose[i] === whose[from]) continue;
             const [a, b] = [from ? middle(from) : x0, i < x.length ? middle(i) : x1].map(here.X);
             pen.fillStyle = CLIENTS[whose[from] % CLIENTS.length], pen.fillRect(a, first[1], b - a, first[3]);
             from = i;
         }
         pen.globalAlpha = 0.25, line(pen, here, x, truth, "#000000", 5), pen.globalAlpha = 1;
-        models.forEach(({ curve }, m) => curve && line(pen, here, x, data.curve(state, m), ...style[m]));
+        models.forEach(({ curve }, m) => curve && data.error(state, m)[0] >= 0 && line(pen, here, x, data.curve(state, m), ...style[m]));
     });
 
     const positive = data.errors.filter((e) => e > 0), span = [Math.min(...positive) / 1.5, Math.max(...positive) * 1.5];
@@ -92,7 +97,7 @@ function paint(canvas, data, chosen) {
     return { left: second[0], right: second[0] + second[2], top: second[1], bottom: second[1] + second[3], levels, X: there.X };
 }
 
-// ---- sliders in front of it
+// ---- sliders below it: JupyterLab scrolls a piece's foot into sight, not its head
 
 function render({ model, el }) {
     const data = unpacked(model.get("data")), canvas = document.createElement("canvas");
@@ -113,12 +118,12 @@ function render({ model, el }) {
     }
     function read() {  // "#anchor?pieces=8", as move writes it
         const [anchor, state] = location.hash.slice(1).split("?"), wanted = new URLSearchParams(state);
-        if (!state || anchor !== model.get("anchor")) return;
+        if (!anchor || !state || anchor !== model.get("anchor")) return;
         data.controls.forEach(({ name, options, start }, i) => {
             const index = options.map(String).indexOf(wanted.get(name));
             controls[i].put(index < 0 ? start : index);
         });
-        show();
+        move();  // the address of what is shown, where it names what there is not
         el.scrollIntoView({ block: "nearest" });
     }
     function point(event) {
@@ -139,7 +144,7 @@ function render({ model, el }) {
     for (const { label } of controls) label.addEventListener("input", move);
     for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, point);
     for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = false));
-    boxIn(el).append(row, canvas, status);
+    boxIn(el).append(canvas, row, status);
     show(), read();
     addEventListener("hashchange", read);
     const watcher = new ResizeObserver(show);

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -36,38 +36,61 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
     """A slider for each leading dimension of curves, the level first; curves at it, and errors against the level.
 
     Args:
-        curves: [level, *others, model, x], finite. Coordinates beside these: truth [x]; owner [level, x], the number
-            of the client, from 0, who owns a place; color [model], for what ``style`` has none. attrs: xlabel, ylabel.
+        curves: [level, *others, model, x]. Coordinates beside these: truth [x]; owner [level, x], the number of the
+            client, from 0, who owns a place, if x is one; color [model], for what ``style`` has none. attrs: xlabel,
+            ylabel; limits of what is drawn, if they do not follow from the truth.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
-            whose curves are shown. NaN: not trained.
+            whose curves are shown. NaN: not trained, and no curve.
         start: name of a slider -> where it begins; the first value where it is not named.
 
     Raises:
-        ValueError: the two do not fit each other, a curve has a gap, a level is not positive, there is no such start.
+        ValueError: what ``complaints`` finds.
     """
-    names = list(curves.dims[:-2])
-    check(curves, errors, names)
-    return Explorer(data=packed(curves, errors, names, start or {}))
+    names, start = list(curves.dims[:-2]), start or {}
+    for words in complaints(curves, errors, names, start):
+        raise ValueError(words)
+    return Explorer(data=packed(curves, errors, names, start))
 
 
-def check(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str]) -> None:
-    """ValueError where curves and errors cannot stand side by side."""
+def complaints(
+    curves: xarray.DataArray, errors: xarray.DataArray, names: list[str], start: Mapping[str, float]
+) -> Iterator[str]:  # fmt: skip
+    """Why these cannot be explored, and what to do; the first one counts, for later ones build on it."""
     if curves.dims[-2:] != ("model", "x") or not names or errors.dims != (*names, "model", "seed"):
-        raise ValueError(
+        yield (
             f"curves {curves.dims}, errors {errors.dims}: expected (level, *others, 'model', 'x') and "
             "(level, *others, 'model', 'seed'); transpose them"
         )
+    if empty := [name for name, size in {**curves.sizes, **errors.sizes}.items() if not size]:
+        yield f"nothing along {', '.join(empty)}: expected at least one value (is a selection empty?)"
     for name in names:
         if not np.array_equal(curves[name], errors[name]):
-            raise ValueError(
-                f"{name}: curves have {curves[name].values}, errors {errors[name].values}; select the same"
-            )
+            yield f"{name}: curves have {curves[name].values}, errors {errors[name].values}; select the same"
+    for array, name in product((curves, errors), (*names, "model")):
+        if len({*array[name].values}) < array.sizes[name]:
+            yield f"{name} = {array[name].values}: expected each once; leave out what is there twice"
     if missing := {*curves.model.values} - {*errors.model.values}:
-        raise ValueError(f"errors lack the models {', '.join(sorted(missing))}, which have a curve")
-    if not np.isfinite(curves).all():
-        raise ValueError("curves have gaps (NaN); leave out the levels at which a model diverged")
-    if not (curves[names[0]] > 0).all():
-        raise ValueError(f"{names[0]} = {curves[names[0]].values}: expected positive numbers, for a logarithmic axis")
+        yield f"errors lack the models {', '.join(sorted(missing))}, which have a curve"
+    level = curves[names[0]].values
+    if level.dtype.kind not in "iuf" or not (level > 0).all() or (np.diff(level) < 0).any():
+        yield f"{names[0]} = {level}: expected positive numbers, for a logarithmic axis, in order; sortby({names[0]!r})"
+    if not ((errors >= 0) & (errors < np.inf) | errors.isnull()).all() or not (errors > 0).any():
+        yield "errors: expected numbers in % from 0 up, one of them above 0; NaN, not infinity, where one diverged"
+    if (~np.isfinite(curves) & errors.isel(seed=0, drop=True).notnull()).any():
+        yield "curves have gaps (NaN) where errors have numbers; make both NaN, or leave out the levels that diverged"
+    if "truth" not in curves.coords or curves.truth.dims != ("x",) or not np.isfinite(curves.truth).all():
+        yield "curves: expected a coordinate truth [x] without gaps; assign_coords(truth=('x', u))"
+    if "owner" in curves.coords and curves.owner.dims != (names[0], "x"):
+        yield f"owner {curves.owner.dims}: expected {(names[0], 'x')}; transpose it"
+    if not {"xlabel", "ylabel"} <= {*curves.attrs}:
+        yield f"attrs of curves are {[*curves.attrs]}: expected xlabel and ylabel; assign_attrs(xlabel='x', ...)"
+    for model in errors.model.values.tolist():
+        if not color(model, curves):
+            yield f"model {model!r} has no colour: expected 'client 1 alone', one of {[*COLORS]}, or a coordinate color"
+    for name, value in start.items():
+        if name not in names or value not in curves[name].values:
+            options = curves[name].values.tolist() if name in names else names
+            yield f"start = {dict(start)}: expected {name} to be one of {options}"
 
 
 def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str], start: Mapping[str, float]) -> dict:
@@ -78,21 +101,21 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
     order = [*dict.fromkeys([*curves.model.values.tolist(), *errors.model.values.tolist()])]
     errors = errors.sel(model=order)
     truth = curves.truth.values
-    (low, high), span = limits(curves.values, truth), float(np.ptp(truth))
+    (low, high), span = curves.attrs.get("limits") or limits(curves.values, truth), float(np.ptp(truth))
     step = (high - low + 2 * span) / 65534
     cut = np.clip(curves.values, low - span, high + span)
     zero = float(low + high) / 2
     return {
         "controls": [control(curves[name].values.tolist(), name, start) for name in names],
         "models": [appearance(model, curves) for model in order],
-        "curves": in_base64(np.rint((cut - zero) / step), "<i2"),
+        "curves": in_base64(np.nan_to_num(np.rint((cut - zero) / step)), "<i2"),
         "zero": zero,
         "step": step,
         "errors": in_base64(errors.values, "<f4"),
         "seeds": errors.sizes["seed"],
         "x": in_base64(curves.x.values, "<f4"),
         "truth": in_base64(truth, "<f4"),
-        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()],
+        "owners": curves.owner.values.tolist() if "owner" in curves.coords else [],
         "limits": [low, high],
         "xlabel": curves.attrs["xlabel"],
         "ylabel": curves.attrs["ylabel"],
@@ -103,28 +126,39 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
 def limits(curves: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     """Of what is drawn, the same for all levels: all curves, but not what is far from the truth."""
     span = np.ptp(truth)
-    low = max(curves.min(), truth.min() - LEAVE * span)
-    high = min(curves.max(), truth.max() + LEAVE * span)
+    low = max(np.nanmin(curves), truth.min() - LEAVE * span)
+    high = min(np.nanmax(curves), truth.max() + LEAVE * span)
     return float(min(low, truth.min()) - 0.04 * span), float(max(high, truth.max()) + 0.04 * span)
 
 
 def control(options: list, name: str, start: Mapping[str, float]) -> dict:
     """A slider's name, its values, and the number of the first one."""
-    value = start.get(name, options[0])
-    if value not in options:
-        raise ValueError(f"start = {dict(start)}: {name} is one of {options}")
-    return {"name": name, "options": options, "start": options.index(value)}
+    return {"name": name, "options": options, "start": options.index(start.get(name, options[0]))}
 
 
 def appearance(model: str, curves: xarray.DataArray) -> dict:
     """How a model is drawn; client: the number of one that is alone, from 0, or -1."""
-    client = int(model.split()[1]) - 1 if model.startswith("client ") else -1
-    curve = model in curves.model
-    if curve and "color" in curves.coords and curves.color.sel(model=model).item():
-        color = curves.color.sel(model=model).item()
-    else:
-        color = CLIENTS[client] if client >= 0 else COLORS["isolated" if model == "alone" else model]
-    return {"name": model, "color": color, "client": client, "curve": curve}
+    return {
+        "name": model,
+        "color": color(model, curves),
+        "client": client(model),
+        "curve": model in curves.model,
+    }
+
+
+def client(model: str) -> int:
+    """The number of a client who is alone, from 0; -1 for others."""
+    match = re.fullmatch(r"client ([1-9]\d*) alone", model)
+    return int(match[1]) - 1 if match else -1
+
+
+def color(model: str, curves: xarray.DataArray) -> str | None:
+    """That of the coordinate, or of the style; None where neither has one."""
+    if "color" in curves.coords and model in curves.model and curves.color.sel(model=model):
+        return curves.color.sel(model=model).item()
+    if client(model) >= 0:
+        return CLIENTS[client(model) % len(CLIENTS)]
+    return COLORS.get("isolated" if model == "alone" else model)
 
 
 def in_base64(values: np.ndarray, dtype: str) -> str:
@@ -136,20 +170,26 @@ def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:
     """What is seen at each combination of the sliders' values; errors (%) [*names, model] of models with a curve."""
     texts = []
     for values in product(*(errors[name].values.tolist() for name in names)):
-        error = errors.sel(dict(zip(names, values, strict=True))).to_series().dropna().to_dict()
+        every = errors.sel(dict(zip(names, values, strict=True))).to_series()
+        error = every.dropna().to_dict()
         state = ", ".join(f"{value} {name}" for name, value in zip(names, values, strict=True))
         off = ", ".join(f"{model} by {in_percent(e)}" for model, e in error.items()).replace("by below", "by less than")
-        texts.append(f"{state}: {off.replace(' by', ' is off by', 1)}.{better_alone(error)}")
+        text = f"{state}: {off.replace(' by', ' is off by', 1)}.{better_alone(error)}" if error else f"{state}."
+        untrained = ", ".join(every.index[every.isna()])
+        texts.append(text + (f" Not trained: {untrained}." if untrained else ""))
     return texts
 
 
 def better_alone(error: Mapping[str, float]) -> str:
-    """A sentence on clients who alone are nearer than all together, who come last; nothing where there are none."""
-    *alone, together = error
-    differ = [model for model in alone if in_percent(error[model]) != in_percent(error[together])]  # for a reader
-    better = [model for model in differ if error[model] < error[together]]
-    whole = "federation" if together == "federated" else together
-    return f" Here {' and '.join(better)} {'beat' if better[1:] else 'beats'} the {whole}." if better else ""
+    """A sentence on clients who alone are nearer than what several found together; nothing where there are none."""
+    alone = [model for model in error if model.endswith("alone")]
+    text = ""
+    for together in [model for model in error if model not in alone]:
+        differ = [model for model in alone if in_percent(error[model]) != in_percent(error[together])]  # for a reader
+        better = [model for model in differ if error[model] < error[together]]
+        whole = "federation" if together == "federated" else together
+        text += f" Here {' and '.join(better)} {'beat' if better[1:] else 'beats'} the {whole}." if better else ""
+    return text
 
 
 def explored(solutions: Solved, errors: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataArray]:

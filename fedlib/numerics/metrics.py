@@ -1,7 +1,7 @@
 """How far a prediction is from the truth, and what is said of several runs: every "±" of this project."""
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf
 
 import numpy as np
 from torch import Tensor
@@ -44,7 +44,7 @@ def plus_minus(values: Sequence, digits: int = 3) -> str:
 
 def in_percent(e: float) -> str:
     """An error e in % as readers get it: two digits, no exponent ("0.29 %", "34 000 %"); "-" where there is none."""
-    if not isfinite(e):
+    if not 0 <= e < inf:
         return "-"
     if e < 1e-4:
         return "below 0.0001 %"

@@ -130,8 +130,16 @@ def test_places_are_those_of_who_has_the_nearest_point(room):
         dealt = data_of(make(), int(n))
         whose = np.argmax([np.isin(np.arange(len(dealt.pool["x"])), shard) for shard in dealt.owners], 0)
         nearest = np.abs(curves.x.values - dealt.pool["x"].numpy()).argmin(0)
-        assert row == "".join(map(str, whose[nearest])), n
+        assert row == whose[nearest].tolist(), n
         assert len(set(row)) == 2
+
+
+def levels(array, pieces):
+    return array.assign_coords(pieces=pieces)
+
+
+def named(errors, model):
+    return errors.assign_coords(model=[model, "client 1 alone", "sums"])
 
 
 @pytest.mark.parametrize(
@@ -141,8 +149,23 @@ def test_places_are_those_of_who_has_the_nearest_point(room):
         (lambda c, e: (c, e.isel(seed=0)), "transpose them"),
         (lambda c, e: (c, e.sel(pieces=[2, 4])), r"pieces: curves have \[2 4 8\], errors \[2 4\]; select the same"),
         (lambda c, e: (c, e.sel(model=["sums"])), "errors lack the models client 1 alone"),
-        (lambda c, e: (c.where(c.pieces > 2), e), "at which a model diverged"),
-        (lambda c, e: (c.assign_coords(pieces=[0, 4, 8]), e.assign_coords(pieces=[0, 4, 8])), "expected positive"),
+        (lambda c, e: (c.where(c.pieces > 2), e), "curves have gaps"),
+        (lambda c, e: (levels(c, [0, 4, 8]), levels(e, [0, 4, 8])), "expected positive"),
+        (lambda c, e: (levels(c, [*"abc"]), levels(e, [*"abc"])), r"\['a' 'b' 'c'\]: expected positive numbers"),
+        (lambda c, e: (levels(c, [4, 2, 8]), levels(e, [4, 2, 8])), r"in order; sortby\('pieces'\)"),
+        (lambda c, e: (levels(c, [2, 2, 8]), levels(e, [2, 2, 8])), "leave out what is there twice"),
+        (lambda c, e: (c[:0], e[:0]), "nothing along pieces: expected at least one value"),
+        (lambda c, e: (c, e[..., :0]), "nothing along seed"),
+        (lambda c, e: (c, e.where(e.pieces > 2, np.inf)), "NaN, not infinity, where one diverged"),
+        (lambda c, e: (c, -e), "expected numbers in % from 0 up"),
+        (lambda c, e: (c, 0 * e), "one of them above 0"),
+        (lambda c, e: (c * np.nan, e * np.nan), "one of them above 0"),
+        (lambda c, e: (c.drop_vars("truth"), e), r"expected a coordinate truth \[x\]"),
+        (lambda c, e: (c.assign_coords(truth=c.truth.where(c.x > 0)), e), "without gaps"),
+        (lambda c, e: (c.assign_coords(owner=c.owner.T), e), r"expected \('pieces', 'x'\); transpose it"),
+        (lambda c, e: (c.drop_attrs(), e), "expected xlabel and ylabel"),
+        (lambda c, e: (c, named(e, "averaged")), "model 'averaged' has no colour"),
+        (lambda c, e: (c, named(e, "client x")), "model 'client x' has no colour: expected 'client 1 alone'"),
     ],
 )  # fmt: skip
 def test_what_cannot_stand_side_by_side_is_refused(made, change, words):
@@ -150,16 +173,44 @@ def test_what_cannot_stand_side_by_side_is_refused(made, change, words):
         explore(*change(*made))
 
 
-def test_an_unknown_start_is_refused(made):
-    with pytest.raises(ValueError, match=r"start = \{'pieces': 3\}: pieces is one of \[2, 4, 8\]"):
-        explore(*made, {"pieces": 3})
+@pytest.mark.parametrize(
+    ("start", "words"), [({"pieces": 3}, "pieces to be one"), ({"piecs": 4}, "piecs to be one of")]
+)
+def test_an_unknown_start_is_refused(made, start, words):
+    with pytest.raises(ValueError, match=words):
+        explore(*made, start)
 
 
-def test_what_has_no_number_is_not_said(made):
+def test_what_was_not_trained_has_no_curve_and_no_number(made):
     curves, off = made
-    off[2, 0, 1, 0] = np.nan  # client 1 alone, the shown seed
-    words = explore(curves, off).data["sentences"][4]
-    assert re.fullmatch(r"8 pieces, 10 sines: sums is off by [\d. ]+ %\.", words)
+    off[2, 0, 1, 0] = curves[2, 0, 0] = np.nan  # client 1 alone, the shown seed
+    off[2, 1, :, 0] = curves[2, 1] = np.nan
+    data = explore(curves, off).data
+    words = r"8 pieces, 10 sines: sums is off by [\d. ]+ %\. Not trained: client 1 alone\."
+    assert re.fullmatch(words, data["sentences"][4])
+    assert data["sentences"][5] == "8 pieces, 20 sines. Not trained: client 1 alone, sums."
+    assert np.isfinite(data["limits"]).all()
+
+
+def test_a_client_beats_what_several_found_whatever_stands_first_and_not_what_was_not_trained(made):
+    curves, off = (array.sel(sines=10, drop=True) for array in made)
+    curves = curves.sel(model=["sums", "client 1 alone"])
+    off.loc[{"model": "sums"}], off.loc[{"model": "client 1 alone"}] = 3.0, 1.0
+    off.loc[{"model": "sums", "pieces": 4}] = np.nan
+    two, four, _ = explore(curves.where((curves.pieces != 4) | (curves.model != "sums")), off).data["sentences"]
+    assert two == "2 pieces: sums is off by 3.0 %, client 1 alone by 1.0 %. Here client 1 alone beats the sums."
+    assert four == "4 pieces: client 1 alone is off by 1.0 %. Not trained: sums."
+
+
+def test_twelve_clients_have_places_and_colours_and_no_owner_has_none(made):
+    curves, off = (array.sel(sines=10, drop=True) for array in made)
+    twelve = [f"client {k} alone" for k in range(1, 13)]
+    curves, off = curves[:, [0] * 12].assign_coords(model=twelve), off[:, [0] * 12].assign_coords(model=twelve)
+    data = explore(curves.assign_coords(owner=curves.owner + 10), off).data
+    assert data["owners"][0] == [10, 11, 10, 11, 10]
+    assert [model["color"] for model in data["models"]] == (3 * CLIENTS)[:12]
+    assert explore(curves.drop_vars("owner"), off).data["owners"] == []
+    assert explore(curves.assign_attrs(limits=(-3.0, 4.0)), off).data["limits"] == [-3, 4]
 
 
 def test_ticks_are_round_few_and_inside(tmp_path):
@@ -167,5 +218,10 @@ def test_ticks_are_round_few_and_inside(tmp_path):
     lines_, angles, two, many, few = evaluate(Explorer._esm, body, None, tmp_path)
     assert lines_ == [-2, 0, 2, 4] and angles == [0, 1, 2, 3]
     assert two == [1, 10, 100] and many == [1e-4, 1e-2, 1, 100, 1e4] and few == [5, 10, 20]
+    body = "return [M.powers(21, 49), M.powers(0.034, 0.047), M.powers(0.1, Infinity), M.powers(Infinity, -Infinity)]"
+    assert evaluate(Explorer._esm, body, None, tmp_path) == [[30, 40], [0.035, 0.04, 0.045], [], []]
+    assert evaluate(Explorer._esm, "return [0.05, 2e-5, 1e-5, 1e4].map(M.inWords)", None, tmp_path) == [
+        "0.05", "2·10⁻⁵", "10⁻⁵", "10⁴",
+    ]  # fmt: skip
     body = "return [[3, NaN, 1, 20], [4], [NaN]].map((values) => M.median(Float64Array.from(values)))"
     assert evaluate(Explorer._esm, body, None, tmp_path) == [3, 4, None]

@@ -58,7 +58,7 @@ def test_plus_minus_pools_all_values_and_leaves_out_a_spread_that_is_not_known()
     [
         (3.43e4, "34 000 %"), (1_234_567.0, "1 200 000 %"), (999.9, "1 000 %"), (135, "140 %"), (99.6, "100 %"),
         (66.1, "66 %"), (9.96, "10 %"), (1, "1.0 %"), (0.2949, "0.29 %"), (0.1, "0.10 %"), (1e-4, "0.00010 %"),
-        (0.99e-4, "below 0.0001 %"), (0, "below 0.0001 %"), (np.nan, "-"), (np.inf, "-"),
+        (0.99e-4, "below 0.0001 %"), (0, "below 0.0001 %"), (np.nan, "-"), (np.inf, "-"), (-3.2, "-"),
     ],
 )  # fmt: skip
 def test_an_error_is_told_in_two_digits_without_an_exponent(e, words):

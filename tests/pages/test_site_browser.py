@@ -117,6 +117,7 @@ def test_the_piece_to_explore_needs_the_keyboard_only_and_says_what_it_shows(ope
     )
     assert canvas.get_attribute("aria-label") == said.inner_text() and page.evaluate(PICTURE) != before
     assert said.get_attribute("aria-live") == "polite"
+    assert "sums by" in words and "federated by" in words and said.inner_text().endswith("Not trained: federated.")
 
 
 def test_the_state_of_the_piece_is_in_the_address(opened, explorers):
@@ -133,6 +134,7 @@ def test_the_state_of_the_piece_is_in_the_address(opened, explorers):
     page.wait_for_function(
         "document.querySelector('.fed-said').textContent.startsWith('8 pieces, 5 sines, 32 points:')"
     )
+    assert page.url.endswith("#explorer?pieces=8&sines=5&points=32"), "the address is of what is shown"
     page.evaluate("location.hash = '#another?pieces=8&sines=5'")
     page.wait_for_timeout(100)
     assert said.inner_text().startswith("8 pieces, 5 sines, 32 points:")
@@ -142,10 +144,11 @@ def test_the_state_of_the_piece_is_in_the_address(opened, explorers):
 
 
 def test_in_a_notebook_the_address_stays_as_it_is(opened, explorers):
-    page = opened(explorers["05_pinn_forward"].replace('"anchor": "explorer"', '"anchor": ""'), "#there")
+    page = opened(explorers["05_pinn_forward"].replace('"anchor": "explorer"', '"anchor": ""'), "#?pieces=8")
+    assert page.locator(".fed-said").inner_text().startswith("2 pieces:")
     page.get_by_label("pieces", exact=True).focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator(".fed-said").inner_text().startswith("4 pieces:") and page.url.endswith("#there")
+    assert page.locator(".fed-said").inner_text().startswith("4 pieces:") and page.url.endswith("#?pieces=8")
 
 
 def test_the_mark_of_the_piece_is_dragged_along_the_strip(opened, explorers):

@@ -2,7 +2,7 @@
 
 from ....live import levels
 from .figures import SUMS
-from .pieces import MODELS, curves_and_errors
+from .pieces import curves_and_errors
 
 PIECES, SINES, POINTS = (2, 4, 6, 8, 10, 16, 32), (5, 10, 20, 60), (32, 64)
 
@@ -10,6 +10,6 @@ PIECES, SINES, POINTS = (2, 4, 6, 8, 10, 16, 32), (5, 10, 20, 60), (32, 64)
 def explorer() -> levels.Explorer:
     """Sliders over pieces, sines and points: curves, and errors of five draws of sines beside notebook 05's network."""
     table = curves_and_errors(PIECES, SINES, POINTS, range(5))
-    curves = table.u.sel(model=MODELS).assign_attrs(xlabel="x", ylabel="u(x)")
-    curves = curves.assign_coords(color=("model", ["", "", SUMS]))
+    curves = table.u.assign_attrs(xlabel="x", ylabel="u(x)")
+    curves = curves.assign_coords(color=("model", [SUMS if model == "sums" else "" for model in table.model.values]))
     return levels.explore(curves, table.error, {"pieces": 8, "sines": 60})
