@@ -106,7 +106,7 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
         for rounds, key in enumerate(("Enter", "Space"), 1):
             page.get_by_role("button", name="Step one round").focus()
             page.keyboard.press(key)
-            assert f"after {rounds} rounds" in page.locator("canvas[aria-label]").first.get_attribute("aria-label")
+            assert f"after {rounds} round" in page.locator("canvas[aria-label]").first.get_attribute("aria-label")
 
 
 @pytest.mark.parametrize("key", ["Shift+Enter", "Escape"])
@@ -114,6 +114,7 @@ def test_after_four_keys_the_slider_is_in_sight_and_after_it_the_keys_go_on(key,
     page.set_viewport_size({"width": 1280, "height": 900})
     with lab(tmp_path, ROOT, options()) as address:
         page.goto(f"{address}/lab/tree/notebooks/05_pinn_forward.ipynb?token=see&reset")
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
         page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
         page.evaluate(f"{PANEL}.content.activeCellIndex = 0")
         page.locator(".jp-Notebook .jp-Cell").first.focus()

@@ -126,9 +126,10 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
 def limits(curves: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     """Of what is drawn, the same for all levels: all curves, but not what is far from the truth."""
     span = np.ptp(truth)
-    low = max(np.nanmin(curves), truth.min() - LEAVE * span)
-    high = min(np.nanmax(curves), truth.max() + LEAVE * span)
-    return float(min(low, truth.min()) - 0.04 * span), float(max(high, truth.max()) + 0.04 * span)
+    every = np.append(curves, truth)
+    low = max(np.nanmin(every), truth.min() - LEAVE * span)
+    high = min(np.nanmax(every), truth.max() + LEAVE * span)
+    return float(low - 0.04 * span), float(high + 0.04 * span)
 
 
 def control(options: list, name: str, start: Mapping[str, float]) -> dict:
