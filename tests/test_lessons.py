@@ -128,6 +128,8 @@ def test_a_lesson_speaks_plainly(name):
     sentences = re.split(r"[.?!:]\s", re.sub(r"\$[^$]*\$|\]\([^)]*\)", "x", text_of(cells)))
     long = [s for s in sentences if len(s.split()) > 40]
     assert not long, long
+    wide = [line for line in text_of(cells, "code").splitlines() if len(line) > 90]
+    assert not wide, f"wider than the page beside the table of contents: {wide}"
     assert "What we learnt" in text_of(cells)
     assert "run.claim(" not in text_of(report, "code"), "run.judge takes all verdicts"
 
@@ -286,8 +288,8 @@ def test_04_what_the_blank_prints_for_the_first_exercise():
     names, text = by_hand("04_function_approximation", functions)
     mixes = [lambda w, q=q: q * w[0] + (1 - q) * w[1] for q in (0.9, 0.1)]
     first, second = (names["by_hand"](mix)[-1] for mix in mixes)
-    assert f"{first:.1f} %, for client 1's steps undo" in text
-    assert f"Nine tenths for client 2: {second:.1f} %" in text
+    assert f"{in_percent(first)}, for client 1's steps undo" in text
+    assert f"Nine tenths for client 2: {in_percent(second)}" in text
     assert names["by_hand"](names["average"])[-1] < second < first and "The plain mean is better than both" in text
 
 
@@ -395,7 +397,7 @@ def test_05_fold_out_answers():
     names, text = by_hand("05_pinn_forward", problem)
     mixes = [lambda w, q=q: q * w[0] + (1 - q) * w[1] for q in (1, 0.75, 0.25)]
     first, *quarters = (names["by_hand"](mix)[-1] for mix in mixes)
-    assert f"what laboratory 1 finds alone: {first:.1f} %" in text
+    assert f"what laboratory 1 finds alone: {in_percent(first)}" in text
     assert "With quarters it is {:.1f} or {:.1f} %".format(*quarters) in text
     data, lr = problem.poisson().data(2, 0), 0.007
     forgetful = train(

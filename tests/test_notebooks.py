@@ -47,7 +47,8 @@ def test_hygiene(path):
         assert text.strip(), f"nbval compares nothing: store the output (make facts): {cell.source[:60]}"
         assert cell.execution_count is not None, "nbval passes vacuously on a cell without execution count"
         if not cell.source.startswith("show("):
-            assert not re.search(r"\d\.\d{3,}", text), "raw floats differ between machines: print verdicts"
+            plain = text.replace("below 0.0001 %", "")  # which is no measured value
+            assert not re.search(r"\d\.\d{3,}", plain), "raw floats differ between machines: print verdicts"
     for cell in code:
         if "parameters" not in tags(cell):  # there papermill wants a line for each
             assert max(map(len, cell.source.splitlines())) <= 110, f"a long line: {cell.source[:60]}"

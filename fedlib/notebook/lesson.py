@@ -5,6 +5,7 @@ from types import ModuleType
 
 import xarray
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from ..federated.history import History
 from ..trainings.store import last_stored, parameters_of
@@ -44,3 +45,18 @@ class Lesson:
         image = pages.labelled_png(fig, label)
         self.pictures[name] = image, alt
         pages.picture(image, alt)
+
+
+def filled(answer: object, example: Tensor) -> bool:
+    """Whether the blank of an exercise returns something; ValueError: no finite numbers of the shape of ``example``."""
+    if answer is None:
+        return False
+    size = list(example.shape)
+    words = f"return a tensor {size}, as each of those that the blank gets, for instance 0.5 * the first one"
+    if not isinstance(answer, Tensor):
+        raise ValueError(f"the blank returns a {type(answer).__name__}; {words}")
+    if answer.shape != example.shape:
+        raise ValueError(f"the blank returns a tensor {list(answer.shape)}; {words}")
+    if not answer.isfinite().all():
+        raise ValueError("the blank returns numbers that are not finite: is something divided by zero?")
+    return True

@@ -72,8 +72,8 @@ def error_against_level(
             seeds_and_median(ax, places, last.sel(kind=kind).values, in_legend(kind), **style_of(kind))
         ax.set(ylabel="error (%)", title=last.name)
         log_axis(ax.yaxis)
-        against_level(ax, last)
         level, words, below = mark.get(name, (None, "", 0))
+        against_level(ax, last, level)
         if level in levels:
             point = places[levels.index(level)], last.sel(kind="federated", level=level).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
@@ -108,9 +108,10 @@ def places_of(levels: np.ndarray) -> np.ndarray:
     return levels if has_logarithm(levels) else np.arange(len(levels))
 
 
-def against_level(ax: Axes, values: xarray.DataArray) -> None:
+def against_level(ax: Axes, values: xarray.DataArray, mark: object = None) -> None:
     """An axis with a tick at every level of values [..., level], called attrs["level"], and above it the clients'
-    distance at each, where it is known; logarithmic, or of equal distances where a level has no logarithm."""
+    distance at each, where it is known; logarithmic, or of equal distances where a level has no logarithm. The level
+    ``mark`` has its labels in any case."""
     levels = values.level.values
     places, logarithmic = places_of(levels), has_logarithm(levels)
     labels = {ax: list(map(str, levels))}
@@ -119,27 +120,34 @@ def against_level(ax: Axes, values: xarray.DataArray) -> None:
         labels[above] = [f"{distance:.2g}" for distance in values.distance.values]
         above.tick_params(length=2, pad=1)
         above.set_xlabel("$W_1$", fontsize=8)
+    letter = 0.065 * ax.get_subplotspec().get_gridspec().ncols / ax.figure.get_figwidth()  # a panel's share of inches
     for axes, words in labels.items():
         axes.set_xscale("log" if logarithmic else "linear")
         axes.set_xlim(*((min(places) / 1.15, max(places) * 1.15) if logarithmic else (-0.5, len(places) - 0.5)))
         axes.xaxis.set_minor_locator(NullLocator())
-        limits = axes.get_xlim()
-        # thinned takes logarithms, so exp gives it the places of a linear axis
-        kept = thinned(places, words, limits) if logarithmic else thinned(np.exp(places), words, np.exp(limits))
-        axes.set_xticks(places, kept, fontsize=7)
+        shares = axes.transScale.transform([(place, 1) for place in (*axes.get_xlim(), *places)])[:, 0]
+        middles = (shares[2:] - shares[0]) / (shares[1] - shares[0])
+        lines = lines_of(middles, words, letter, [level == mark for level in levels])
+        form = ("{}", "\n{}", "") if axes is ax else ("{}", "{}\n", "")  # the second line is farther from the axis
+        axes.set_xticks(places, [form[line].format(word) for line, word in zip(lines, words, strict=True)], fontsize=7)
     ax.set_xlabel(values.attrs["level"])
 
 
-def thinned(places: Sequence[float], labels: Sequence[str], limits: tuple[float, float], letter: float = 0.024):
-    """The labels at places on a logarithmic axis, those empty that would touch the one before; ``letter``: the share
-    of the axis that a letter takes."""
-    kept, end = [], -0.05  # the first may stand out a little
-    for place, label in zip(places, labels, strict=True):
-        middle = np.log(place / limits[0]) / np.log(limits[1] / limits[0])
-        room = middle - letter * len(label) / 2 >= end
-        kept.append(label if room else "")
-        end = middle + letter * (len(label) / 2 + 1) if room else end
-    return kept
+def lines_of(middles: Sequence[float], labels: Sequence[str], letter: float, first: Sequence[bool]) -> list[int]:
+    """The line on which each label stands, so that none touches another one: 0, 1, or 2 where neither has room.
+
+    middles: of the labels, as shares of the axis; letter: the share that a letter takes. Those that are ``first`` are
+    placed before the others.
+    """
+    lines = [2] * len(labels)
+    for i in sorted(range(len(labels)), key=lambda i: not first[i]):
+        for line in (0, 1):
+            others = [j for j in range(len(labels)) if lines[j] == line]
+            widths = [letter * (1 + (len(labels[i]) + len(labels[j])) / 2) for j in others]
+            if all(abs(middles[i] - middles[j]) >= width for j, width in zip(others, widths, strict=True)):
+                lines[i] = line
+                break
+    return lines
 
 
 def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:

@@ -5,12 +5,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.figure import Figure
 
 from fedlib.federated.batches import Local
 from fedlib.federated.sweep import errors
 from fedlib.notebook import lesson as lessons
-from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.lesson import Lesson, filled
 from fedlib.notebook.run import Run
 from fedlib.trainings import files, store
 from fedlib.trainings.calls import Call
@@ -79,3 +80,14 @@ def test_every_run_keeps_the_lessons_pictures(study, tmp_path, monkeypatch):
     run = Run.begin(study, {"__annotations__": {"profile": str}, "profile": "quick"}, lesson)
     assert (tmp_path / "answer.png").read_bytes() == lesson.pictures["answer"][0]
     assert run.figures == {"answer": "an empty sheet"}
+
+
+def test_a_blank_is_empty_or_filled_or_says_what_it_should_return():
+    example = torch.ones(3)
+    assert not filled(None, example) and filled(0.5 * example, example)
+    for answer, words in (
+        (0.0, "returns a float; return a tensor \\[3\\]"), ((example, example), "returns a tuple"),
+        (torch.ones(2), "returns a tensor \\[2\\]"), (example / 0, "not finite"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            filled(answer, example)

@@ -22,13 +22,13 @@ from fedlib.notebook.pictures import (
     error_against_level,
     error_on_the_way,
     level_in_words,
+    lines_of,
     panels_of,
     points_and_distance,
     seeds_and_median,
     solution,
     solution_alt,
     style_of,
-    thinned,
 )
 from fedlib.notebook.style import COLORS, panels
 from fedlib.numerics.metrics import in_percent, percent
@@ -149,9 +149,23 @@ def test_the_way_of_clients_alone(errors):
         assert len(lines(ax, style_of(kind)["color"])) == 2
 
 
-def test_labels_that_would_touch_are_left_out():
-    assert thinned([20, 21, 25], ["20", "21", "25"], (2, 30)) == ["20", "", "25"]
-    assert thinned([2, 8, 32], ["2", "8", "32"], (1.7, 37)) == ["2", "8", "32"]
+def test_labels_that_would_touch_stand_on_a_second_line_or_nowhere():
+    labels, places = ["20", "21", "22", "25"], [0, 0.05, 0.1, 0.2]
+    assert lines_of(places, labels, 0.02, [False] * 4) == [0, 1, 0, 0]
+    assert lines_of(places, labels, 0.04, [False] * 4) == [0, 1, 2, 0]
+    assert lines_of(places, labels, 0.04, [False, False, True, False]) == [1, 2, 0, 1], "the marked one stays"
+
+
+def test_the_marked_level_has_its_labels():
+    """At the levels of notebook 04, where there is no room for all distances."""
+    levels = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32]
+    values = stream(0, "errors").uniform(1, 2, (1, 1, len(levels), 1))
+    coords = {"round": [1], "kind": ["federated"], "level": levels, "seed": [0]}
+    coords["distance"] = "level", np.linspace(0.111, 0.222, len(levels))
+    line = xarray.DataArray(values, coords, ["round", "kind", "level", "seed"], "line", {"level": "pieces"})
+    for axes in error_against_level({"line": line}, {"line": (20, "half a wave each", 40)}).axes:
+        labels = [text.get_text() for text in axes.get_xticklabels()]
+        assert "" in labels and labels[levels.index(20)].strip()
 
 
 def test_the_way_of_the_coarsest_and_the_finest_partition(errors):

@@ -126,18 +126,25 @@ def four_problems(places: Sequence[Place]) -> Figure:
               "all data in one place": "d"}  # fmt: skip
     for place in places:
         y, median = -problems.index(place.problem), np.median(place.error)
-        row = sorted(np.median(other.error) for other in places if other.problem == place.problem)
         color, marker = colors.get(place.way, SUMS), shapes.get(place.way, "*")
         ax.plot(place.error, np.full(len(place.error), y), "|", ms=7, color=color, alpha=0.5)
         ax.plot(median, y, marker, ms=13 if marker == "*" else 7, color=color)
-        words = f"{place.rounds} round{'s' * (place.rounds != 1)}" if place.rounds else "one network"
-        above = -15 if row.index(median) % 2 else 9  # in turn, for neighbours are near
-        ax.annotate(words, (median, y), (0, above), textcoords="offset points", ha="center", fontsize=7)
         label = place.way if place.way in shapes else "sums"
         ax.plot([], [], marker, color=color, label=label)
+    for row, problem in enumerate(problems):
+        medians = {}  # rounds -> medians of all ways that take so many, for they are said once
+        for place in places:
+            if place.problem == problem:
+                medians.setdefault(place.rounds, []).append(np.median(place.error))
+        for n, rounds in enumerate(sorted(medians, key=lambda rounds: min(medians[rounds]))):
+            words = f"{rounds} round{'s' * (rounds != 1)}" if rounds else "one network"
+            words += " each" * (len(medians[rounds]) > 1)
+            middle = np.prod(medians[rounds]) ** (1 / len(medians[rounds]))
+            above = -15 if n % 2 else 9  # in turn, for neighbours are near
+            ax.annotate(words, (middle, -row), (0, above), textcoords="offset points", ha="center", fontsize=7)
     handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     fig.legend(handles.values(), handles, loc="outside upper center", ncols=6, columnspacing=1)
-    ax.set_yticks([-i for i in range(len(problems))], problems)
+    ax.set_yticks([-i for i in range(len(problems))], [problem.replace(", ", ",\n") for problem in problems])
     ax.set(xscale="log", xlabel="error (%)", ylim=(-len(problems) + 0.4, 0.6))
     plain(ax.xaxis)
     return fig

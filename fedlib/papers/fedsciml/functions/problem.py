@@ -52,7 +52,7 @@ def approximation(
 
 
 def wave(x: Tensor) -> Tensor:
-    """Gramacy & Lee's function, shifted by 3/2: (x + 1/2)^4 - sin(10 pi x) / (2 x + 3), x [n, 1] -> [n], no unit."""
+    """Gramacy & Lee's function, shifted by 3/2: (x + 1/2)^4 - sin(10 pi x) / (2 x + 3), at places x [n, 1]."""
     x = x[:, 0]
     return (x + 0.5) ** 4 - (10 * torch.pi * x).sin() / (2 * x + 3)
 

@@ -30,7 +30,7 @@ def on_blocks(results):
     return {name: values for name, values in results.blocks.items() if name[-1] > 2}
 
 
-MARK = {"line": (20, "20 pieces:\nhalf a wave each", 64)}
+MARK = {"line": (20, "half a wave each", 55)}
 DRAW = {
     "error_level": lambda r: pictures.error_against_level({"line": r.errors["line"]}, MARK, (5.6, 3.2)),
     "answer": lambda r: pictures.alone_and_together(r.solutions["line"], 2),
