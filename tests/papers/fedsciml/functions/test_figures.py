@@ -69,9 +69,11 @@ def test_a_figure_is_finite_within_its_limits_and_readable(name, stored):
             if line.get_transform() == ax.transData and len(x) > 1:
                 assert inside.all(), f"{line.get_label()} leaves the picture"
         for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
-            boxes = [t.get_window_extent(renderer) for t in labels if t.get_text() and t.get_visible()]
-            touching = [a for a, b in pairwise(boxes) if a.overlaps(b)]
-            assert not touching, f"{name}: tick labels overlap"
+            seen = [label for label in labels if label.get_text() and label.get_visible()]
+            for second_line in (False, True):
+                line = [t.get_window_extent(renderer) for t in seen if ("\n" in t.get_text()) == second_line]
+                touching = [a for a, b in pairwise(line) if a.overlaps(b)]
+                assert not touching, f"{name}: tick labels overlap"
     assert drawn
     for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes if ax.get_legend())]:
         assert len(legend.get_texts()) <= 6
