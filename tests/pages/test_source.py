@@ -102,10 +102,10 @@ def test_every_notebook_becomes_a_page(path):
     assert words.count(source.IN_LAB) + len(pieces) == len([c for c in live if not source.figures_of(c.source)])
 
 
-def test_a_lessons_page_carries_its_piece_in_some_tens_of_kilobytes():
+def test_a_lessons_page_carries_its_piece_in_little_more_than_a_hundred_kilobytes():
     sizes = {name: len(explorer(name)) for name in EXPLORERS}
     assert {*sizes} == {"04_function_approximation", "05_pinn_forward", "13_one_round"}
-    assert max(sizes.values()) < 120_000, sizes
+    assert max(sizes.values()) < 130_000, sizes
 
 
 def test_the_report_has_every_claim_and_number_in_words_and_escapes_them():
