@@ -27,7 +27,7 @@ NOTEBOOK = "06b_reaction"
 RULES = {
     "k_version": rules.one_of("paper", "code"),
     **dict.fromkeys(("levels", "many_levels", "observations"), rules.whole(2)),
-    **dict.fromkeys(("inside", "with_ends", "dense"), rules.whole()),
+    **dict.fromkeys(("inside", "with_ends"), rules.whole()),
     "many_seeds": rules.whole(0),
 }
 """Parameter -> what it may be."""
@@ -40,7 +40,7 @@ class Points(NamedTuple):
     ends: bool
 
     def __str__(self) -> str:
-        return f"{self.inside} inside" + ", 2 ends" * self.ends
+        return f"{self.inside} inner" + " and 2 end" * self.ends
 
     @property
     def file(self) -> str:
@@ -70,8 +70,7 @@ def experiment(p: Mapping, points: Points) -> Experiment:
 
 
 def trainings(p: Mapping) -> dict[tuple[str, str], Call]:
-    """Of each choice of points all levels, and some levels with many seeds, for there the seeds fall into two groups;
-    and models with all observations, and more points beside the ends."""
+    """Of each choice of points all levels, and those with many seeds at which the seeds fall into two groups."""
     levels, seeds, many_levels, many_seeds = (
         [*dict.fromkeys(p[name])] for name in ("levels", "seeds", "many_levels", "many_seeds")
     )
@@ -84,9 +83,6 @@ def trainings(p: Mapping) -> dict[tuple[str, str], Call]:
         call = partial(Call, reaction, arguments(p, points), changes=changes)
         calls[points.file, "levels"] = call(levels=levels, seeds=seeds, models=kept)
         calls[points.file, "many seeds"] = call(levels=many_levels, seeds=many_seeds, kinds=["federated"], models={})
-    for points in (Points(n, True) for n in p["dense"]):
-        alone = Call(reaction, arguments(p, points), levels[-1:], seeds, ["centralised"], changes=changes, models={})
-        calls.setdefault((points.file, "levels"), alone)
     return calls
 
 
@@ -95,25 +91,30 @@ MODELS = ("client 1 alone", "client 2 alone", "federated", "centralised")
 
 
 class Results(NamedTuple):
-    """What figures and claims take, by choice of points as a text, "10 inside", the judged one first.
+    """What figures and claims take, by choice of points as a text, "10 inner". judged: the one that verdicts rest on.
 
     errors: (%) [field, round, kind, level, seed], fields "u" and "k". divergences: of the weights of the networks for
     u and for k [field, seed, level, matrix]. answers: see ``answers``. squares: of the residual of the centralised
     models [seed, x] at the points of the equation. many: errors (%) of federations after training [field, level, seed],
-    with many seeds. dense: error of k (%) of centralised models [seed], with more points beside the ends.
+    with many seeds.
     """
 
+    judged: str
     errors: dict[str, xarray.DataArray]
     divergences: dict[str, xarray.DataArray]
     answers: dict[str, xarray.DataArray]
     squares: dict[str, xarray.DataArray]
     many: dict[str, xarray.DataArray]
-    dense: dict[str, xarray.DataArray]
+
+    @property
+    def last(self) -> dict[str, xarray.DataArray]:
+        """Errors (%) after training [field, kind, level, seed]."""
+        return {choice: errors.isel(round=-1) for choice, errors in self.errors.items()}
 
 
 def results(p: Mapping, histories: Mapping[tuple[str, str], History]) -> Results:
     """The labelled arrays of what is trained: of a choice of points all levels, or nothing can be said of it yet."""
-    found = Results({}, {}, {}, {}, {}, {})
+    found = Results(str(choices(p)[0]), {}, {}, {}, {}, {})
     for points in choices(p):
         history, name, ours = histories.get((points.file, "levels")), str(points), experiment(p, points)
         if history and {*p["levels"]} <= {*sweep.whole_levels(history)}:
@@ -124,10 +125,6 @@ def results(p: Mapping, histories: Mapping[tuple[str, str], History]) -> Results
         if (points.file, "many seeds") in histories:
             last = by_field(histories[points.file, "many seeds"]).isel(round=-1)
             found.many[name] = last.sel(kind="federated", drop=True)
-    for points in (Points(n, True) for n in p["dense"]):
-        if history := histories.get((points.file, "levels")):
-            last = by_field(history).isel(round=-1).sel(field="k", kind="centralised")
-            found.dense[str(points)] = last.sel(level=max(p["levels"]), drop=True)
     return found
 
 
