@@ -134,3 +134,26 @@ def residual_figure(squares: xarray.DataArray, answers: xarray.DataArray) -> Fig
     right.set(xlabel="x", ylabel="$N_u$")
     legend_above(fig, right, 2)
     return fig
+
+
+def median_rows(last: Mapping[str, xarray.DataArray], field: str = "k") -> list[list[str]]:
+    """A row for each choice of points and kind: the median error of a field at every level; last: of ``Results``."""
+    return [
+        [f"{choice}, {kind}", *map(in_percent, errors.sel(field=field, kind=kind).median("seed").values)]
+        for choice, errors in last.items()
+        for kind in errors.kind.values
+    ]
+
+
+FOUND = ("points of the equation", "pieces", "found", "error of k where found, median", "where lost")
+
+
+def found_rows(many: Mapping[str, xarray.DataArray]) -> list[list[str]]:
+    """Rows of FOUND: how many seeds have an error of u below half; many: of ``Results``."""
+    rows = []
+    for choice, errors in many.items():
+        for level, (u, k) in zip(errors.level.values, errors.transpose("level", "field", "seed").values, strict=True):
+            found = u < 50
+            medians = [in_percent(np.median(k[some])) if some.any() else "-" for some in (found, ~found)]
+            rows.append([choice, str(level), f"{found.sum()} of {len(found)}", *medians])
+    return rows
