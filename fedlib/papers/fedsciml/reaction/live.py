@@ -47,7 +47,7 @@ def pieces(points: Points) -> tuple[xarray.DataArray, xarray.DataArray]:
     """Curves of k [pieces, model, x] of the first seed, and the errors of all seeds [pieces, model, seed]."""
     history, experiment = stored(study, (points.file, "levels")), reaction(**points._asdict())
     k = study.answers(history, experiment).isel(seed=0).sel(field="k", model=[*study.MODELS[:3]])
-    k = k.isel(x=np.linspace(0, k.sizes["x"] - 1, POINTS).round().astype(int)).reset_coords(["distance", "field"], True)
+    k = k.isel(x=np.linspace(0, k.sizes["x"] - 1, POINTS).round().astype(int)).drop_vars(["distance", "field", "seed"])
     owner = [owners(k.x.values, clouds_of(data_of(experiment, level))) for level in k.level.values.tolist()]
     curves = k.rename(level="pieces").assign_coords(owner=(("pieces", "x"), owner))
     last = errors(history, "error_k", "each").isel(round=-1, drop=True).sel(level=k.level).reset_coords(drop=True)
