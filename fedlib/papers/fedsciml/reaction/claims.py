@@ -53,7 +53,7 @@ def no_trend(divergences: xarray.DataArray) -> Verdict:
     return Verdict(None if None in each else not any(each), yardsticks.grows(median).why)
 
 
-def found(kind: str) -> Callable[[xarray.DataArray], Verdict]:
+def below_five(kind: str) -> Callable[[xarray.DataArray], Verdict]:
     """Target: at the finest level the median error of k is below 5 %; errors [kind, level, seed]."""
 
     def yardstick(errors: xarray.DataArray) -> Verdict:
@@ -68,7 +68,7 @@ def by_strength(answers: xarray.DataArray) -> dict[str, np.ndarray]:
     k, u = (answers.sel(model="centralised", field=field).isel(level=0) for field in "ku")
     places = {"strong": ~weak(u.truth.values), "weak": weak(u.truth.values)}
     return {
-        name: np.array([percent(one[here], k.truth.values[here]) for one in k.values]) for name, here in places.items()
+        name: np.array([percent(one[mask], k.truth.values[mask]) for one in k.values]) for name, mask in places.items()
     }
 
 
@@ -96,10 +96,10 @@ CLAIMS: dict[str, Claim] = {
     "fedsciml.q9.error.k": on("last", None, grows, field="k"),
     "fedsciml.q9.between.k": on("last", None, between, field="k"),
     "fedsciml.q9.divergence.k": on("divergences", None, no_trend, field="k"),
-    "fedsciml.target.k.finest": on("last", None, found("federated"), field="k"),
-    "fedsciml.target.k.points/10": on("last", str(Points(10, False)), found("centralised"), field="k"),
-    "fedsciml.target.k.points/38": on("last", str(Points(38, False)), found("centralised"), field="k"),
-    "fedsciml.target.k.central": on("last", CODE, found("centralised"), field="k"),
+    "fedsciml.target.k.finest": on("last", None, below_five("federated"), field="k"),
+    "fedsciml.target.k.points/10": on("last", str(Points(10, False)), below_five("centralised"), field="k"),
+    "fedsciml.target.k.points/38": on("last", str(Points(38, False)), below_five("centralised"), field="k"),
+    "fedsciml.target.k.central": on("last", CODE, below_five("centralised"), field="k"),
     "fedsciml.target.k.identifiable": on("answers", None, identifiable),
     "fedsciml.target.k.as-coded": on("answers", CODE, identifiable),
     "fedsciml.target.k.ends": on("squares", CODE, at_the_ends),

@@ -153,7 +153,7 @@ def found_rows(many: Mapping[str, xarray.DataArray]) -> list[list[str]]:
     rows = []
     for choice, errors in many.items():
         for level, (u, k) in zip(errors.level.values, errors.transpose("level", "field", "seed").values, strict=True):
-            found = u < 50
-            medians = [in_percent(np.median(k[some])) if some.any() else "-" for some in (found, ~found)]
-            rows.append([choice, str(level), f"{found.sum()} of {len(found)}", *medians])
+            near = u < 50
+            medians = [in_percent(np.median(k[some])) if some.any() else "-" for some in (near, ~near)]
+            rows.append([choice, str(level), f"{near.sum()} of {len(near)}", *medians])
     return rows

@@ -76,8 +76,8 @@ def answer(predict: Callable, test: Mapping[str, Tensor]) -> Tensor:
 
 def evaluate(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Relative L2 errors (%) of ONE model, relative to the truth: of u, of k."""
-    found = answer(predict, test)
-    return {f"error_{name}": 100 * relative_l2(found[:, i], test["u"][:, i]) for i, name in enumerate("uk")}
+    fields = answer(predict, test)
+    return {f"error_{name}": 100 * relative_l2(fields[:, i], test["u"][:, i]) for i, name in enumerate("uk")}
 
 
 def weak(u: np.ndarray) -> np.ndarray:

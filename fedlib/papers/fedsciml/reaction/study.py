@@ -114,18 +114,18 @@ class Results(NamedTuple):
 
 def results(p: Mapping, histories: Mapping[tuple[str, str], History]) -> Results:
     """The labelled arrays of what is trained: of a choice of points all levels, or nothing can be said of it yet."""
-    found = Results(str(choices(p)[0]), {}, {}, {}, {}, {})
+    arrays = Results(str(choices(p)[0]), {}, {}, {}, {}, {})
     for points in choices(p):
         history, name, ours = histories.get((points.file, "levels")), str(points), experiment(p, points)
         if history and {*p["levels"]} <= {*sweep.whole_levels(history)}:
-            found.errors[name] = by_field(history)
-            found.divergences[name] = divergence_by_field(history, ours)
-            found.answers[name] = answers(history, ours)
-            found.squares[name] = squares(history, ours)
+            arrays.errors[name] = by_field(history)
+            arrays.divergences[name] = divergence_by_field(history, ours)
+            arrays.answers[name] = answers(history, ours)
+            arrays.squares[name] = squares(history, ours)
         if (points.file, "many seeds") in histories:
             last = by_field(histories[points.file, "many seeds"]).isel(round=-1)
-            found.many[name] = last.sel(kind="federated", drop=True)
-    return found
+            arrays.many[name] = last.sel(kind="federated", drop=True)
+    return arrays
 
 
 def by_field(history: History) -> xarray.DataArray:

@@ -56,9 +56,9 @@ def test_trends_of_the_weights(rows, all_grow, none_grows):
 
 
 def test_k_is_found_below_five_per_cent_at_the_finest_level():
-    assert claims.found("federated")(errors(FALLING)) == (True, "2.0 %")
-    assert not claims.found("federated")(errors(FALLING + 4)).holds
-    assert not claims.found("isolated")(errors(FALLING)).holds
+    assert claims.below_five("federated")(errors(FALLING)) == (True, "2.0 %")
+    assert not claims.below_five("federated")(errors(FALLING + 4)).holds
+    assert not claims.below_five("isolated")(errors(FALLING)).holds
 
 
 def answers(off_strong, off_weak):
