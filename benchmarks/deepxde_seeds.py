@@ -21,12 +21,12 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.sweep import errors, sweep
 from fedlib.federated.train import train
 from fedlib.files import write_atomically
-from fedlib.models.networks import glorot_normal, glorot_uniform
+from fedlib.models.networks import glorot_normal
 from fedlib.notebook.run import environment
 from fedlib.numerics.spaces import TERMS, chebyshev_draws
 from fedlib.papers.fedsciml.deepxde import FILE
 from fedlib.papers.fedsciml.forward.problem import poisson
-from fedlib.problems import reaction as rates
+from fedlib.papers.fedsciml.reaction.problem import reaction
 from fedlib.problems.operators import learn_antiderivative, operator_error, operator_loss
 from fedlib.streams import stream
 
@@ -62,12 +62,8 @@ def _poisson(n, R, seeds):
 
 
 def _reaction(n, R, seeds):
-    pool, shards = rates.reaction_data((n,))
-    cases = {("federated", n, s): Federation(shards[n], seed=s, common_init=False) for s in seeds}
-    history = train(
-        **rates.experiment(pool, cases, 8), rounds=R, local=Local(E), evaluate_every=R, init=glorot_uniform,
-    )  # fmt: skip
-    last = {e: history.last(f"error_{e}", kind="federated", n=n, client=0) for e in "uk"}
+    history = sweep(reaction(8, True), [n], seeds, ["federated"], rounds=R, local=Local(E), lr=1e-3, common_init=False)
+    last = {e: errors(history, f"error_{e}")[-1].squeeze(("kind", "level")) for e in "uk"}
     return [{e: float(last[e].sel(seed=s)) for e in "uk"} for s in seeds]
 
 

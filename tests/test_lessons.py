@@ -31,6 +31,10 @@ from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import study as functions_study
+from fedlib.papers.fedsciml.reaction import claims as reaction_claims
+from fedlib.papers.fedsciml.reaction import live as reaction_live
+from fedlib.papers.fedsciml.reaction import problem as reaction
+from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -41,7 +45,7 @@ BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 ANSWERS = {"04_function_approximation": r"\b(20|twenty)\b", "05_pinn_forward": r"\b(8|eight)\b",
-           "13_one_round": r"\b(5|five) sines\b"}  # fmt: skip
+           "06b_reaction": r"\bthe ends\b", "13_one_round": r"\b(5|five) sines\b"}  # fmt: skip
 """A lesson -> its answer, as one may write it."""
 
 MEANS = {"04_function_approximation": "weights", "05_pinn_forward": "weights", "13_one_round": "solutions"}
@@ -192,6 +196,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
 SMALL = {
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
+    "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
@@ -408,6 +413,74 @@ def test_05_fold_out_answers():
     assert f"{forgetful[-1]:.1f} %, and above 15 % for longer" in text and forgetful[7] > 15
     kept = names["by_hand"](names["average"])
     assert f"what becomes of {kept[-1]:.1f} %" in text and kept[7] < 15
+
+
+# notebook 06b
+
+
+@pytest.fixture(scope="module")
+def rates():
+    """Choice of points -> errors of k (%) after training [kind, level, seed], and the first seed's answers."""
+    trained = {str(points): stored(reaction_study, (points.file, "levels")) for points in reaction_live.CHOICES}
+    choices = {str(points): points for points in reaction_live.CHOICES}
+    return (
+        {name: errors(history, "error_k")[-1] for name, history in trained.items()},
+        {name: reaction_study.answers(trained[name], reaction.reaction(*choices[name])) for name in trained},
+    )
+
+
+def test_06b_what_the_sliders_show_is_what_the_text_promises(rates):
+    last, _ = rates
+    text = text_of(parts("06b_reaction")[0])
+    code, inner = ({kind: e.sel(kind=kind, level=24) for kind in e.kind.values} for e in last.values())
+    for kind in ("federated", "centralised"):
+        assert 14 < code[kind].median() < 20 and inner[kind].median().round() == 3
+        assert 14 < code[kind].sel(seed=0) < 20, "what the slider begins with"
+    assert code["centralised"].median().round() == 17 and "one that has all measurements" in text
+    assert "they are off by about 17 %" in text and "3 % are left" in text
+    for e in last.values():
+        federated = e.sel(kind="federated")
+        assert (federated.sel(level=2) > 100).mean() > 0.5 and "most starts of the weights (dots) lose $u$" in text
+        assert federated.sel(level=2).median() > federated.sel(level=24).median()
+
+
+def test_06b_it_is_not_lack_of_data(rates):
+    """Where u is weak k is known hardly less well; with the ends the error is larger where u is strong."""
+    _, answers = rates
+    code, inner = (reaction_claims.by_strength(one) for one in answers.values())
+    assert np.median(code["weak"]) < np.median(code["strong"])
+    assert np.median(inner["weak"]) < 1.5 * np.median(inner["strong"])
+    assert "It does not." in text_of(parts("06b_reaction")[0])
+
+
+def test_06b_the_residual_is_at_the_ends_and_the_network_is_flat_there(rates):
+    _, answers = rates
+    code = reaction_live.CHOICES[0]
+    experiment = reaction.reaction(*code)
+    squares = reaction_study.squares(stored(reaction_study, (code.file, "levels")), experiment)
+    assert (reaction_claims.share_of_ends(squares) > 0.99).all()
+    assert "nearly all that is left of the residual sits at the two ends" in text_of(parts("06b_reaction")[0])
+    u = answers[str(code)].isel(level=0).sel(model="centralised", field="u")
+    x = u.x.values
+    b = np.tanh(x) * np.tanh(1 - x)
+    start, later = (np.abs(x - place).argmin() for place in (0.005, 0.02))
+    exact = u.truth.values / b
+    assert exact[later] < exact[start], "the exact one falls before it rises"
+    rise = np.abs(np.diff((u.values / b)[:, [start, later]])[:, 0])
+    assert (rise < 0.5 * (exact[start] - exact[later])).all(), "ours is flat"
+
+
+def test_06b_what_the_blank_says():
+    """Both numbers are what the round by hand gives."""
+    cells = parts("06b_reaction")[0]
+    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
+    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": reaction}
+    exec(cell.source, names)
+    off = [names["by_hand"](reaction.equation_points(*points))[-1] for points in ((10, False), (8, True))]
+    assert [f"{e:.0f}" for e in off] == ["16", "35"]
+    text = text_of(cells)
+    assert "ten inner points have 16 %, and with two of ten at the ends it is 35 %" in text
+    assert "two of ten at the ends 35 %" in text_of(cells, "code")
 
 
 # notebook 13

@@ -5,6 +5,7 @@ from types import ModuleType
 from .beyond.one_round import study as one_round
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
+from .fedsciml.reaction import study as reaction
 
-STUDIES: dict[str, ModuleType] = {study.NOTEBOOK: study for study in (functions, forward, one_round)}
+STUDIES: dict[str, ModuleType] = {study.NOTEBOOK: study for study in (functions, forward, reaction, one_round)}
 """Notebook -> the module that says what it trains."""

@@ -38,6 +38,7 @@ from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
+from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.plots import drift_live
 from fedlib.problems import (
     arms,
@@ -67,7 +68,6 @@ from fedlib.problems import (
     pendulum_library,
     pendulum_live,
     pendulum_search,
-    reaction,
     readings,
     skewed_pendulum,
 )
@@ -303,10 +303,15 @@ def wake(n: int, *chosen, kind="centralised", fields=True) -> dict:
 
 
 def rate(chosen, inside: int, ends: bool, alone=False, version="paper") -> dict:
-    """Notebook 06: the unknown reaction rate."""
-    pool, shards = reaction.reaction_data(chosen, 24, version)
-    made = reaction.federations(shards, 24, (0, 1), alone, lr=0.002)
-    return reaction.experiment(pool, made, inside, version, ends) | {"local": Local(5), "init": glorot_uniform}
+    """Notebook 06b: the unknown reaction rate; u and k themselves stand beside their errors."""
+    problem = reaction.reaction(inside, ends, version)
+
+    def evaluate(predict, test):
+        u, k = problem.answer(predict, test).unbind(1)
+        return {"u": u, "k": k} | problem.evaluate(predict, test)
+
+    kinds = ["isolated", "federated", "centralised"] if alone else ["federated", "centralised"]
+    return captured(lambda: sweep(problem._replace(evaluate=evaluate), chosen, (0, 1), kinds, lr=0.002))
 
 
 def gap() -> dict:
@@ -325,9 +330,9 @@ EQUATIONS = {
     "05 live": lambda: of_live(watched_experiment(forward.poisson(), 4, 4, lr=0.003)),
     "06 flow": lambda: wake(40, [2, 6], [2]),
     "06 flow, many": lambda: wake(60, kind="many", fields=False),
-    "06 reaction": lambda: rate([2, 8], 10, False, True),
-    "06 reaction, with ends": lambda: rate([2], 8, True),
-    "06 reaction, as coded": lambda: rate([2], 8, True, version="code"),
+    "06b reaction": lambda: rate([2, 8], 10, False, True),
+    "06b reaction, with ends": lambda: rate([2], 8, True),
+    "06b reaction, as coded": lambda: rate([2], 8, True, version="code"),
     "06 live": lambda: of_live(flow_live.training(2, 2)),
     "06 live, aliased": lambda: of_live(flow_live.training(2, 2, aliased=True)),
 }
@@ -640,7 +645,7 @@ XLA = (
     "04 square, slabs, ReLU",
     "05 Poisson",
     "06 flow",
-    "06 reaction",
+    "06b reaction",
     "07 Burgers, two clients",
     "08 all data, energy score",
     "08 all data, likelihood",

@@ -1,0 +1,147 @@
+"""Pictures of notebook 06b show the numbers of their arrays: of the stored trainings, and of a small study."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from fedlib.federated.experiment import data_of
+from fedlib.notebook.style import CLIENTS, COLORS
+from fedlib.numerics.metrics import in_percent, percent
+from fedlib.numerics.solutions import reaction_rate
+from fedlib.papers.fedsciml.reaction import figures, live, problem, study
+from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
+from fedlib.trainings.store import calls_of, file_of, folder_of
+
+
+def drawn(fig):
+    """Label -> lines of all panels."""
+    lines = {}
+    for line in (line for ax in fig.axes for line in ax.get_lines()):
+        lines.setdefault(line.get_label(), []).append(line)
+    return lines
+
+
+def pictures(results, data):
+    """Name -> figure."""
+    inner, ends = (results.answers[name] for name in results.answers)
+    finest = {name: a.sel(field="k").isel(seed=0, level=-1) for name, a in results.answers.items()}
+    places = dict.fromkeys(finest, np.linspace(0, 1, 5))
+    squares = results.squares[[*results.squares][1]]
+    return {
+        "data": figures.data_figure(data, "code"),
+        "answer": figures.answer_figure(finest, places),
+        "coarse": figures.models_figure(inner.isel(seed=0, level=0), data),
+        "seeds": figures.seeds_figure(inner),
+        "points": figures.points_figure({name: e.sel(field="k") for name, e in results.errors.items()}),
+        "residual": figures.residual_figure(squares, ends.isel(level=0).sel(model="centralised", field="u")),
+    }
+
+
+@pytest.fixture(scope="module")
+def figs(results):
+    return pictures(results, data_of(problem.reaction(), 2))
+
+
+@pytest.fixture(scope="module")
+def from_files():
+    """The same of what is stored at the paper's settings; of the two choices of points that the lesson shows."""
+    calls, folder = calls_of(study), folder_of(study.NOTEBOOK)
+    names = [(points.file, what) for points in live.CHOICES[::-1] for what in ("levels", "many seeds")]
+    readings = {name: calls[name].read(file_of(folder, name)).result for name in names}
+    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
+    p = defaults_of(path) | profile_parameters(path, "paper")
+    results = study.results(p, {name: history for name, history in readings.items() if history is not None})
+    if len(results.errors) < 2:
+        pytest.skip("not trained yet: python -m fedlib train 06b_reaction")
+    return pictures(results, data_of(problem.reaction(), 2))
+
+
+@pytest.mark.parametrize("which", ["figs", "from_files"])
+@pytest.mark.parametrize("name", ["data", "answer", "coarse", "seeds", "points", "residual"])
+def test_every_picture_is_finite_and_nothing_lies_on_top_of_anything(request, which, name):
+    fig = request.getfixturevalue(which)[name]
+    canvas = FigureCanvasAgg(fig)
+    canvas.draw()
+    legends = [*fig.legends, *(ax.get_legend() for ax in fig.axes if ax.get_legend())]
+    assert legends and all(len(legend.get_texts()) <= 6 for legend in legends)
+    for ax in fig.axes:
+        (low, high), lines = ax.get_ylim(), [np.asarray(line.get_ydata(), float) for line in ax.get_lines()]
+        assert all(np.isfinite(y).all() for y in lines)
+        if lines:  # a model that has lost k may lie outside, but not most of them
+            assert np.mean([((y >= low) & (y <= high)).any() for y in lines]) > 0.5, ax.get_title()
+    texts = [ax.title for ax in fig.axes if ax.get_title()] + [t for legend in legends for t in legend.get_texts()]
+    boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
+    for i, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[i + 1 :]), texts[i].get_text()
+    width = fig.get_size_inches()[0]
+    assert 7 * 1280 / (width * 72) > 10, "the smallest letters have ten pixels at a width of 1280"
+
+
+def test_the_data_figure_shows_who_observes_u_and_both_k(figs):
+    lines, data = drawn(figs["data"]), data_of(problem.reaction(), 2)
+    for c, shard in enumerate(data.owners):
+        (line,) = lines[f"client {c + 1} observes"]
+        np.testing.assert_array_equal(line.get_ydata(), data.pool["u"][shard])
+        assert line.get_color() == CLIENTS[c]
+    np.testing.assert_allclose(
+        lines["k of the code"][0].get_ydata(), reaction_rate(data.test["x"][:, 0].numpy(), "code")
+    )
+
+
+def test_models_have_their_errors_in_the_legend_and_their_colours(figs, results):
+    answers = results.answers["4 inner"].isel(seed=0, level=0)
+    lines = drawn(figs["coarse"])
+    for f in "uk":
+        for model in answers.model.values:
+            values = answers.sel(model=model, field=f)
+            (line,) = lines[f"{model}: {in_percent(percent(values.values, values.truth.values))}"]
+            np.testing.assert_array_equal(line.get_ydata(), values)
+            expected = CLIENTS[int(model[7]) - 1] if model.startswith("client") else COLORS[model]
+            assert line.get_color() == expected
+
+
+def test_titles_of_the_answer_say_the_federated_error(figs, results):
+    for ax, (name, answers) in zip(figs["answer"].axes, results.answers.items(), strict=True):
+        k = answers.isel(seed=0, level=-1).sel(field="k", model="federated")
+        assert ax.get_title() == f"{name} points: off by {in_percent(percent(k.values, k.truth.values))}"
+
+
+def test_all_seeds_are_drawn_at_the_coarsest_and_the_finest_level(figs, results):
+    fig = figs["seeds"]
+    assert [ax.get_title() for ax in fig.axes] == ["2 pieces", "8 pieces", "", ""]
+    colours = [line.get_color() for line in fig.axes[0].get_lines()]
+    assert colours.count(COLORS["federated"]) == colours.count(COLORS["centralised"]) == 2
+    assert [colours.count(CLIENTS[k]) for k in (0, 1)] == [1, 1]
+
+
+def test_choices_of_points_share_a_scale(figs, results):
+    first, second = figs["points"].axes[:2]
+    assert first.get_ylim() == second.get_ylim()
+    assert (first.get_title(), second.get_title()) == ("4 inner points", "3 inner and 2 end points")
+    expected = results.last["4 inner"].sel(field="k", kind="federated").median("seed").sortby("level")
+    line = next(line for line in first.get_lines() if line.get_label() == "federated")
+    np.testing.assert_array_equal(line.get_ydata(), expected)
+
+
+def test_the_residual_picture_shows_shares_and_the_first_network(figs, results):
+    left, right = figs["residual"].axes
+    shares = np.array([line.get_ydata() for line in left.get_lines()])
+    np.testing.assert_allclose(shares.sum(1), 100)
+    exact, *ours = right.get_lines()
+    x = exact.get_xdata()
+    assert 0 < x.min() < 0.01 and x.max() == pytest.approx(0.2) and len(ours) == 2
+    u = results.answers["3 inner and 2 end"].sel(model="centralised", field="u", level=2, seed=3).interp(x=x)
+    np.testing.assert_allclose(ours[0].get_ydata() * np.tanh(x) * np.tanh(1 - x), u, atol=1e-6)
+
+
+def test_rows_of_medians_and_of_how_often_k_is_found(results):
+    rows = figures.median_rows(results.last)
+    assert len(rows) == 6 and rows[0][0] == "4 inner, federated" and len(rows[0]) == 3
+    median = results.last["4 inner"].sel(field="k", kind="federated", level=2).median().item()
+    assert in_percent(median) in rows[0]
+    many = results.many["4 inner"].copy()
+    many.loc[{"field": "u"}] = [[10, 49, 51]]
+    many.loc[{"field": "k"}] = [[3, 5, 700]]
+    assert figures.found_rows({"4 inner": many}) == [["4 inner", "2", "2 of 3", "4.0 %", "700 %"]]
+    many.loc[{"field": "u"}] = 60
+    assert figures.found_rows({"4 inner": many})[0][2:] == ["0 of 3", "-", "5.0 %"]

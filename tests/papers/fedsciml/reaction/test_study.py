@@ -1,0 +1,86 @@
+"""What notebook 06b trains, and the labelled arrays that it makes of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.stack import as_dict, load
+from fedlib.federated.sweep import errors
+from fedlib.papers.fedsciml.reaction import claims, problem, study
+
+
+def test_each_choice_of_points_has_a_file_with_all_levels_and_with_many_seeds(p):
+    calls = study.trainings(p | {"inside": [4, 6, 4]})
+    names = [(file, what) for file in ("inside_4", "inside_6", "ends_3") for what in ("levels", "many seeds")]
+    assert [*calls] == names
+    inner, ends = (calls[file, "levels"] for file in ("inside_4", "ends_3"))
+    assert len(inner.keys()) == 2 * 2 * 3 and (inner.levels, inner.seeds) == ([8, 2], [3, 1])
+    for call, points in ((inner, problem.equation_points(4, False)), (ends, problem.equation_points(3, True))):
+        experiment = call.experiment()
+        np.testing.assert_array_equal(experiment.constants["points"], points)
+        assert (experiment.rounds, experiment.local.updates, experiment.lr) == (3, 2, 0.01)
+    assert inner.models["isolated"] == [3]
+    many = calls["inside_4", "many seeds"]
+    assert many.kinds == ["federated"] and many.settings() == inner.settings()
+
+
+def test_a_level_that_two_clients_cannot_share_is_refused(p):
+    study.check(p)
+    with pytest.raises(ValueError, match="pieces 5"):
+        study.check(p | {"many_levels": [5]})
+
+
+def test_errors_have_a_field(results, histories):
+    assert results.judged == "4 inner" and [*results.errors] == ["4 inner", "3 inner and 2 end"]
+    array = results.errors["4 inner"]
+    assert array.dims == ("field", "round", "kind", "level", "seed") and array["round"].values.tolist() == [2, 3]
+    for f in "uk":
+        expected = errors(histories["inside_4", "levels"], f"error_{f}")
+        np.testing.assert_array_equal(array.sel(field=f), expected)
+    assert results.last["4 inner"].dims == ("field", "kind", "level", "seed")
+    many = results.many["3 inner and 2 end"]
+    assert many.dims == ("field", "level", "seed") and many.seed.values.tolist() == [1, 0, 5]
+
+
+def test_models_answer_at_the_test_points(results, histories):
+    """Their errors are those that were measured."""
+    for name, answers in results.answers.items():
+        last = results.last[name]
+        for f in "uk":
+            one = answers.sel(field=f, level=8, seed=1)
+            off = 100 * np.linalg.norm(one - one.truth, axis=1) / np.linalg.norm(one.truth)
+            expected = [last.sel(field=f, level=8, seed=1, kind=kind).item() for kind in ("federated", "centralised")]
+            np.testing.assert_allclose(off[2:], expected, rtol=1e-4)
+            alone = last.sel(field=f, level=8, seed=1, kind="isolated").item()
+            assert off[:2].mean() == pytest.approx(alone, rel=1e-4) and off[0] != off[1]
+    assert (results.answers["4 inner"].sel(field="u", x=[0, 1]) == 0).all()
+
+
+def test_divergences_of_both_networks(results, histories):
+    history = histories["inside_4", "levels"]
+    apart = results.divergences["4 inner"]
+    assert apart.dims == ("field", "seed", "level", "matrix") and apart.matrix.values.tolist() == [1, 2, 3, 4]
+    both = [as_dict(problem.Pair(), history.model(kind, 8, 1)) for kind in ("federated", "centralised")]
+    for f in "uk":
+        second = [name for name in both[0] if name.startswith(f"{f}.") and name.endswith("weight")][1]
+        expected = (both[0][second] - both[1][second]).norm() / both[1][second].norm()
+        assert apart.sel(field=f, seed=1, level=8, matrix=2).item() == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_squared_residual_is_a_part_of_the_loss(results, histories, p):
+    history, points = histories["ends_3", "levels"], study.Points(3, True)
+    squares = results.squares[str(points)]
+    net = load(problem.Pair().double(), history.model("centralised", 2, 1).double())
+    expected = problem.residual(net, study.experiment(p, points).constants).detach() ** 2
+    np.testing.assert_allclose(squares.sel(seed=1), expected, rtol=1e-3)
+    assert squares.x.values[[0, -1]].tolist() == [0, 1]
+    share = claims.share_of_ends(squares).sel(seed=1).item()
+    assert share == pytest.approx((expected[[0, -1]].sum() / expected.sum()).item(), rel=1e-3)
+
+
+def test_of_a_choice_that_is_not_whole_nothing_is_said(p, histories):
+    some = {name: history for name, history in histories.items() if name[0] == "ends_3"}
+    results = study.results(p, some)
+    assert results.judged == "4 inner" and [*results.errors] == ["3 inner and 2 end"]
+    assert all(claim(results) is None for id, claim in claims.CLAIMS.items())
+    assert torch.is_tensor(study.experiment(p, study.Points(3, True)).constants["f"])
