@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.io import loadmat
 
-from ..downloads import fetch
-from ..files import ROOT
+from ....downloads import fetch
+from ....files import ROOT
 
 EMBEDDED = ROOT / "data/cylinder_wake.npz"
 
