@@ -37,7 +37,8 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
 
     Args:
         curves: [level, *others, model, x], finite. Coordinates beside these: truth [x]; owner [level, x], the number
-            of the client, from 0, who owns a place; color [model], for what ``style`` has none. attrs: xlabel, ylabel.
+            of the client, from 0, who owns a place, if x is one; color [model], for what ``style`` has none. attrs:
+            xlabel, ylabel; limits of what is drawn, if they do not follow from the truth.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
             whose curves are shown. NaN: not trained.
         start: name of a slider -> where it begins; the first value where it is not named.
@@ -78,7 +79,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
     order = [*curves.model.values, *(model for model in errors.model.values if model not in curves.model)]
     errors = errors.sel(model=order)
     truth = curves.truth.values
-    (low, high), span = limits(curves.values, truth), float(np.ptp(truth))
+    (low, high), span = curves.attrs.get("limits") or limits(curves.values, truth), float(np.ptp(truth))
     step = (high - low + 2 * span) / 65534
     cut = np.clip(curves.values, low - span, high + span)
     zero = float(low + high) / 2
@@ -92,7 +93,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
         "seeds": errors.sizes["seed"],
         "x": in_base64(curves.x.values, "<f4"),
         "truth": in_base64(truth, "<f4"),
-        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()],
+        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()] if "owner" in curves.coords else [],
         "limits": [low, high],
         "xlabel": curves.attrs["xlabel"],
         "ylabel": curves.attrs["ylabel"],
@@ -145,8 +146,8 @@ def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:
 
 def better_alone(error: Mapping[str, float]) -> str:
     """A sentence on clients who alone are nearer than all together, who come last; nothing where there are none."""
-    *alone, together = error
-    better = [model for model in alone if error[model] < error[together]]
+    together = [*error][-1]
+    better = [model for model in error if model.startswith("client ") and error[model] < error[together]]
     whole = "federation" if together == "federated" else together
     return f" Here {' and '.join(better)} {'beat' if better[1:] else 'beats'} the {whole}." if better else ""
 
