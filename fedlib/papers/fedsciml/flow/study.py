@@ -204,10 +204,10 @@ def reached(C: xarray.DataArray, whole: int) -> xarray.DataArray:
 
 def settled(C: xarray.DataArray) -> xarray.DataArray:
     """First round from which on C stays within each tolerance to the end of its training, or infinite."""
-    outside = ~inside(C) & C.notnull().all("coefficient")
-    last = outside.sizes["round"] - 1 - outside.isel(round=slice(None, None, -1)).argmax("round")
-    after = xarray.where(outside.any("round"), C["round"][last].drop_vars("round") + 1.0, C["round"][0].item())
-    return after.where(after <= trained(C), np.inf).transpose(..., "within")
+    outside, R = ~inside(C) & C.notnull().all("coefficient"), C.sizes["round"]
+    last = R - 1 - outside.isel(round=slice(None, None, -1)).argmax("round")  # where it was outside last
+    after = C["round"][xarray.where(outside.any("round"), last + 1, 0).clip(max=R - 1)].drop_vars("round")
+    return after.where((after <= trained(C)) & ~outside.isel(round=-1), np.inf).transpose(..., "within")
 
 
 def trained(C: xarray.DataArray) -> xarray.DataArray:
