@@ -19,6 +19,7 @@ from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
@@ -32,7 +33,12 @@ from .test_notebooks import LESSONS
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b")
 BOLD_QUESTION = re.compile(r"\*\*[^*]+\?\*\*")
 
-ANSWERS = {"04_function_approximation": "20", "05_pinn_forward": "eight", "13_one_round": "the sums"}
+ANSWERS = {
+    "04_function_approximation": "20",
+    "05_pinn_forward": "eight",
+    "06_flow": "leaves",
+    "13_one_round": "the sums",
+}
 """A lesson -> words of its answer."""
 
 
@@ -154,6 +160,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
 SMALL = {
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
+    "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
@@ -326,6 +333,39 @@ def test_05_fold_out_answers():
     listen = {"first": lambda p, online: np.array([[1.0, 0.0], [1.0, 0.0]])}
     run = sweep(problem.poisson(), [2], [0], ["federated"], rounds=300, lr=3e-3, over={"mixing": listen})
     assert errors(run)[-1].item() > 50 and "above 50 %" in text
+
+
+# notebook 06
+
+
+@pytest.fixture(scope="module")
+def flow():
+    """Results of the stored trainings that part A shows."""
+    return flow_study.results(flow_study.paper(), {n: stored(flow_study, n) for n in ("flow", "many", "aliased")})
+
+
+def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
+    """C2 is right first, within a thousand rounds, runs on to 140 %, and comes back late; C1 needs twice as long."""
+    C = flow.C.sel(model="n = 2", seed=0)
+    first = flow_study.reached(C, flow.whole).sel(within=10)
+    assert first.sel(coefficient="C2") < 1000 and first.sel(coefficient="C1") > 2 * first.sel(coefficient="C2")
+    after = C.sel(coefficient="C2", round=slice(int(first.sel(coefficient="C2")), None)).dropna("round")
+    assert 0.0135 < after.max() < 0.0145
+    settled = flow_study.settled(C).sel(within=10)
+    assert settled.sel(coefficient="C2") > 2 * settled.sel(coefficient="C1")
+
+
+def test_06_the_sum_of_the_steps_hardly_helps(flow):
+    first, summed = (
+        flow_study.reached(flow.C.sel(model=model, coefficient=["C1"]), flow.whole).sel(within=10).mean()
+        for model in ("n = 2", "aliased, n = 2")
+    )
+    assert 0.8 < summed / first < 1.1
+
+
+def test_06_the_pressure_is_better_the_more_pieces(flow):
+    errors = flow.errors.sel(model=["n = 2", "n = 6", "n = 10"], quantity="pressure").mean("seed")
+    assert (errors.diff("model") < 0).all()
 
 
 # notebook 13

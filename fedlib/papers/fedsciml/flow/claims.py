@@ -154,6 +154,7 @@ CLAIMS: dict[str, Claim] = {
     "fedsciml.q8.printed.C2": first_of_few,
     "fedsciml.q8.together.C2": together,
     "fedsciml.q8.accuracy": accuracy,
+    "fedsciml.q8.similar": lambda results: Verdict(results.apart == 0, f"clients differ by {results.apart:g}"),
     **{f"fedsciml.q8.error.{name}": worst(name) for name in TRUTH},
     **{f"fedsciml.q8.spread.{name}": widest(name) for name in TRUTH},
     "fedsciml.q8.converge": at_the_end(within(C1=10, C2=10)),
@@ -166,7 +167,7 @@ CLAIMS: dict[str, Claim] = {
 PANELS = (
     Panel("Fig. 10A-C", "B2, fig10", "2, 6, 10 pieces, five seeds, the first 10 000 of T = 40 000 rounds",
           ("fedsciml.q8.error.C1", "fedsciml.q8.error.C2", "fedsciml.q8.spread.C1", "fedsciml.q8.spread.C2",
-           "fedsciml.q8.converge")),
+           "fedsciml.q8.converge", "fedsciml.q8.similar")),
     Panel("Table 2", "B3, table2", "the same, C in every round; the centralised model has 7000 observations",
           ("fedsciml.q8.sooner.C1", "fedsciml.q8.sooner.C2", "fedsciml.q8.printed.C2", "fedsciml.q8.together.C2",
            "fedsciml.q8.accuracy")),

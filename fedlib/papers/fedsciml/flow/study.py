@@ -138,6 +138,7 @@ class Results(NamedTuple):
     C: [model, seed, coefficient, round], in every round, NaN where it is not trained. whole: after how many rounds a
     training is at its end. fields: u, v, p at the middle time after the longest training of federations and
     centralised models [model, seed, place, field]; truth [place, field]. errors: of these (%) [model, seed, quantity].
+    apart: the largest difference between clients' coefficients after any round of a federation.
     """
 
     C: xarray.DataArray
@@ -145,18 +146,22 @@ class Results(NamedTuple):
     fields: xarray.DataArray
     truth: np.ndarray
     errors: xarray.DataArray
+    apart: float
 
 
 def results(p: Mapping, histories: Mapping) -> Results:
     """The labelled arrays of what is trained; of two trainings of a model and a seed the longer one counts."""
     experiment = trainings(p)["flow"].experiment()
     test, models = data_of(experiment, p["levels"][0], p["seeds"][0]).test, federated(p) | centralised(p)
-    C, fields, errors = {}, {}, {}
+    C, fields, errors, apart = {}, {}, {}, 0.0
     for label, (names, kind, level, client) in (models | others(p)).items():
         for history in [histories[name] for name in names if name in histories]:
             for seed in [seed for seed in history.labels("seed") if (kind, level, seed) in history.rows]:
                 row = dict(kind=kind, level=level, seed=seed, client=client)
                 C[label, seed] = xarray.concat([history.metric(name, **row) for name in TRUTH], "coefficient")
+                if label in federated(p):
+                    held = [history.metric(name, kind=kind, level=level, seed=seed).values for name in TRUTH]
+                    apart = max(apart, *(float(np.ptp(values, -1).max()) for values in held))
                 if label in models:
                     fields[label, seed] = answer(experiment, history.model(kind, level, seed), test)
     truth = test["u"].numpy()
@@ -170,6 +175,7 @@ def results(p: Mapping, histories: Mapping) -> Results:
         by_model({key: xarray.DataArray(v, dims=("place", "field")) for key, v in fields.items()}),
         truth,
         by_model({key: xarray.DataArray(v, {"quantity": quantities}) for key, v in errors.items()}),
+        apart,
     )
 
 

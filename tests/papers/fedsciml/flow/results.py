@@ -35,4 +35,4 @@ def made(C1=(60, 50, 40, 30, 25, 50), C2=(20, 25, 30, 15, 12, 20), ends1=(1.05, 
     fields = scale * xarray.DataArray(truth, dims=("place", "field"))
     last = 100 * abs(C.sel(model=models).isel(round=-1, drop=True) / [1, 0.01] - 1).rename(coefficient="quantity")
     both = xarray.concat([last, (10 * scale - 10).expand_dims(quantity=["velocity", "pressure"])], "quantity")
-    return Results(C, whole, fields, truth, both.transpose("model", "seed", "quantity"))
+    return Results(C, whole, fields, truth, both.transpose("model", "seed", "quantity"), 0.0)

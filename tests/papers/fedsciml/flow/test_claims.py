@@ -12,6 +12,7 @@ CASES = {
     "q8.sooner.C1": (made(), made(C1=(40, 50, 60, 30, 25, 50))),
     "q8.sooner.C2": (made(C2=(30, 25, 20, 15, 12, 20)), made()),
     "q8.printed.C2": (made(), made(C2=(30, 25, 20, 15, 12, 20))),
+    "q8.similar": (made(), made()._replace(apart=0.1)),
     "q8.error.C1": (made(), made(ends1=(1.01, 1.02, 1.05, 1, 1, 1))),
     "q8.error.C2": (made(), made(ends2=(1.1, 1.2, 1.4, 1, 1, 1))),
     "q8.spread.C1": (made(), made(spread=(1, 2, 3, 1, 1, 1))),

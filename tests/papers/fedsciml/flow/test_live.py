@@ -1,14 +1,18 @@
 """Notebook 06 live: the picture shows the coefficients that are trained; the switch sums the clients' steps of C."""
 
+from base64 import b64decode
 from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 
+from fedlib.federated.sweep import sweep
 from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
+from fedlib.numerics.metrics import in_percent
 from fedlib.papers.fedsciml.flow import live as flow_live
+from fedlib.papers.fedsciml.flow import problem
 
 
 def played(training, rounds):
@@ -83,3 +87,19 @@ def test_it_shows(page):
     flow_live.show()
     assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
     stage.close("06")
+
+
+def test_the_explorer_shows_both_coefficients_in_percent_of_the_truth(monkeypatch):
+    small = problem.flow(40, (7, 4, 3), (3, 8, 8, 3), stride=10)
+    history = sweep(small, [2, 6], [3, 1], ["federated", "centralised"], rounds=5, evaluations=5, lr=0.01)
+    monkeypatch.setattr(flow_live, "stored", lambda study, name: history)
+    data = flow_live.explorer().data
+    assert data["controls"] == [{"name": "pieces", "options": [2, 6], "start": 0}]
+    assert [model["name"] for model in data["models"]] == ["C₁", "C₂"] and data["limits"] == [-50, 200]
+    assert data["owners"] == [], "rounds belong to nobody"
+    C = [history.last(name, kind="federated", level=2, seed=3, client=0).item() for name in ("C1", "C2")]
+    off = [100 * abs(c / truth - 1) for c, truth in zip(C, (1, 0.01), strict=True)]
+    said = f"2 pieces: C₁ is off by {in_percent(off[0])}, C₂ by {in_percent(off[1])}."
+    assert data["sentences"][0] == said, "and no word on who beats whom"
+    errors = np.frombuffer(b64decode(data["errors"]), "<f4").reshape(2, 2, 2)
+    np.testing.assert_allclose(errors[0, :, 0], off, rtol=1e-4)

@@ -262,8 +262,8 @@ def test_an_aliased_experiment_answers_the_gained_coefficients():
     net.c.data[:] = torch.tensor([0.4, 0.003])
     plain, aliased = flow.flow(40, **SMALL), flow.flow(40, aliased=True, **SMALL)
     test = {name: value.float() for name, value in plain.data(2, 0).test.items()}
-    assert [float(c) for c in plain.evaluate(net, test).values()] == pytest.approx([0.4, 0.003])
-    assert [float(c) for c in aliased.evaluate(net, test).values()] == pytest.approx([0.8, 0.006])
+    assert [c.item() for c in plain.evaluate(net, test).values()] == pytest.approx([0.4, 0.003])
+    assert [c.item() for c in aliased.evaluate(net, test).values()] == pytest.approx([0.8, 0.006])
 
 
 def test_observations_up_to_all_of_them():

@@ -89,6 +89,7 @@ def test_errors_are_those_of_the_last_round(p, histories):
     np.testing.assert_allclose(errors[:2], 100 * np.abs(C / [*TRUTH.values()] - 1), rtol=1e-5)
     gap = results.fields.sel(model="n = 4", seed=3).values - results.truth
     off = 100 * np.linalg.norm(gap[:, 2]) / np.linalg.norm(results.truth[:, 2])
+    assert results.apart == 0
     assert errors.sel(quantity="pressure").item() == pytest.approx(off, rel=1e-4)
 
 
