@@ -3,7 +3,8 @@
 u_t + (u . grad) u = -grad p + nu laplace u, div u = 0, diameter 1, inflow 1, nu = 0.01. Taylor-Hood elements P5/P4
 on a curved mesh, third-order semi-implicit time steps (SBDF3): the Stokes part is implicit and factored once, the
 convection is extrapolated. About five minutes on one core. The file has u, v, p on 100 x 50 points of [1, 8] x [-2, 2]
-at t = 0, 0.1, ..., 1 from the next upward zero of the lift on, in the layout that ``fedlib.problems.wake`` reads.
+at t = 0, 0.1, ..., 1 from the next upward zero of the lift on, in the layout that
+``fedlib.papers.fedsciml.flow.wake`` reads.
 
     python tools/make_cylinder_wake.py [output.npz]
 """
@@ -29,7 +30,7 @@ from ngsolve import (
 )
 
 from fedlib.files import replacing
-from fedlib.problems.wake import GRID, T, cylinder_wake, fit_coefficients
+from fedlib.papers.fedsciml.flow.wake import GRID, T, cylinder_wake, fit_coefficients
 
 NU = 0.01
 BOX = (-20, 28, -20, 20)

@@ -93,7 +93,7 @@ PAGES: dict[str, list[Piece]] = {
             "Two clients watch a flow past a cylinder, each in its own slabs, and look for its two coefficients (the "
             "star). Play with 2 subdomains, where the server is late, and with 20, where it keeps up with a model "
             "that sees all.",
-            live("plots.flow_live"),
+            live("papers.fedsciml.flow.live"),
         ),
         Piece(
             "Operators",

@@ -3,9 +3,10 @@
 from types import ModuleType
 
 from .beyond.one_round import study as one_round
+from .fedsciml.flow import study as flow
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
 from .fedsciml.reaction import study as reaction
 
-STUDIES: dict[str, ModuleType] = {study.NOTEBOOK: study for study in (functions, forward, reaction, one_round)}
+STUDIES: dict[str, ModuleType] = {study.NOTEBOOK: study for study in (functions, forward, flow, reaction, one_round)}
 """Notebook -> the module that says what it trains."""

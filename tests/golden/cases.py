@@ -34,6 +34,8 @@ from fedlib.numerics import spaces
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.pendulum import live as dealt_live
+from fedlib.papers.fedsciml.flow import live as flow_live
+from fedlib.papers.fedsciml.flow import problem as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
@@ -51,9 +53,6 @@ from fedlib.problems import (
     dro_controls,
     feddro_live,
     fedstnn,
-    flow,
-    flow_live,
-    flow_study,
     letters,
     letters_live,
     letters_study,
@@ -71,7 +70,6 @@ from fedlib.problems import (
     readings,
     skewed_pendulum,
 )
-from fedlib.problems.wake import cylinder_wake
 from fedlib.streams import stream
 
 from .capture import captured, of_live, with_paths
@@ -288,18 +286,18 @@ def allen_cahn(clients: int, chosen, activation=nn.Tanh, share=True, **more) -> 
     return equation(problem._replace(data=data), chosen, **more)
 
 
-@cache
-def observed(n: int) -> dict:
-    """Velocities of the wake."""
-    return flow.observations(cylinder_wake(), n, stream(0, "observations"))
-
-
-def wake(n: int, *chosen, kind="centralised", fields=True) -> dict:
+def wake(n: int, levels, kinds=("federated", "centralised"), fields=True, **more) -> dict:
     """Notebook 06: the flow; its rate drops in round 1."""
-    drops = dict(lr=0.015, decay=Drop(1, 0.1))
-    made = flow_study.federations({0: observed(60)}, n, *chosen, kind=kind, **drops)
-    args = flow_study.experiment(cylinder_wake(), (3, 10, 10, 3), (12, 6, 4), *made, stride=10, fields=fields)
-    return args | {"local": Local(2), "init": glorot_uniform}
+    experiment = flow.flow(n, (12, 6, 4), (3, 10, 10, 3), stride=10, **more)
+    coefficients = experiment.evaluate
+
+    def evaluate(predict, test):
+        answer = flow.velocity_and_pressure(predict, test)
+        return coefficients(predict, test) | flow.field_errors(answer, test["u"]) | {"p": answer[:, 2]}
+
+    experiment = experiment._replace(evaluate=evaluate) if fields else experiment
+    drops = dict(lr=0.015, decay=Drop(1, 0.1), local=Local(2))
+    return captured(lambda: sweep(experiment, levels, [0], kinds, **drops))
 
 
 def rate(chosen, inside: int, ends: bool, alone=False, version="paper") -> dict:
@@ -328,8 +326,9 @@ EQUATIONS = {
     "05 beam": lambda: equation(forward.euler_beam(10), [2, 10]),
     "05 averaged moments": gap,
     "05 live": lambda: of_live(watched_experiment(forward.poisson(), 4, 4, lr=0.003)),
-    "06 flow": lambda: wake(40, [2, 6], [2]),
-    "06 flow, many": lambda: wake(60, kind="many", fields=False),
+    "06 flow": lambda: wake(40, [2, 6]),
+    "06 flow, aliased": lambda: wake(40, [2], ["federated"], aliased=True),
+    "06 flow, many": lambda: wake(60, [2], ["centralised"], fields=False),
     "06b reaction": lambda: rate([2, 8], 10, False, True),
     "06b reaction, with ends": lambda: rate([2], 8, True),
     "06b reaction, as coded": lambda: rate([2], 8, True, version="code"),

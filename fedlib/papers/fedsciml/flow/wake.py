@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.io import loadmat
 
-from ..downloads import fetch
-from ..files import ROOT
+from ....downloads import fetch
+from ....files import ROOT
 
 EMBEDDED = ROOT / "data/cylinder_wake.npz"
 
@@ -66,8 +66,8 @@ def cylinder_wake(source: str | Path = "embedded", t_end: float = 1.0) -> Wake:
         path = fetch(RAISSI, BLOB, MIRRORS)
     else:
         path = Path(source)
-        here = [path / name for name in (RAISSI, EMBEDDED.name)] if path.is_dir() else [path]
-        path = next((p for p in here if p.is_file()), None)
+        candidates = [path / name for name in (RAISSI, EMBEDDED.name)] if path.is_dir() else [path]
+        path = next((p for p in candidates if p.is_file()), None)
         if path is None:
             raise FileNotFoundError(
                 f"source = {str(source)!r}: no such file, or a folder without {RAISSI} or {EMBEDDED.name}; "
@@ -103,10 +103,10 @@ def checked(stored: dict[str, np.ndarray], path: Path, t_end: float) -> Wake:
     shapes = {"x": (x.shape, (N, 2)), "u": (u.shape, (N, 2, S)), "p": (p.shape, (N, S))}
     if "x" in stored:  # the embedded file has the components last
         shapes["u"] = (u.shape, (N, S, 2))
-    for name, (found, expected) in shapes.items():
-        if found != expected:
+    for name, (shape, expected) in shapes.items():
+        if shape != expected:
             raise ValueError(
-                f"{path}: {keys[name]} has shape {found}, expected {expected} for {N} points and {S} times"
+                f"{path}: {keys[name]} has shape {shape}, expected {expected} for {N} points and {S} times"
             )
     if "x" in stored:
         u = u.swapaxes(1, 2)

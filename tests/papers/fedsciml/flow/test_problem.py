@@ -13,9 +13,9 @@ from fedlib.federated.stack import as_dict, draw_parameters, load, stack
 from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
-from fedlib.problems import flow
-from fedlib.problems.flow_study import with_gain
-from fedlib.problems.wake import cylinder_wake
+from fedlib.papers.fedsciml.flow import problem as flow
+from fedlib.papers.fedsciml.flow.problem import with_gain
+from fedlib.papers.fedsciml.flow.wake import cylinder_wake
 from fedlib.streams import stream, torch_stream
 
 WAKE = cylinder_wake()
@@ -23,7 +23,7 @@ WIDTHS = (3, 8, 8, 3)
 
 
 def pool_of(n=40):
-    return flow.observations(WAKE, n, stream(0, "observations"))
+    return flow.observed(WAKE, n, stream(0, "observations"))
 
 
 def small(rounds=6, gain=1.0, feds=None, **settings):
@@ -181,19 +181,6 @@ def test_assigning_data_shares_the_storage():
     assert clients[1].item() == 1 and server.item() == 1
 
 
-def test_wake_errors_of_the_truth_are_zero():
-    test = {k: v[0] for k, v in flow.wake_test(WAKE, 1, 5).items()}
-    value = torch.cat([test["u"], test["p"][:, None] + 3.0], 1)  # the pressure's constant does not count
-    found = flow.wake_errors(lambda x, value_only: (value, torch.tensor([1.0, 0.01])), test)
-    assert found["error_u"] < 1e-10 and found["error_p"] < 1e-10
-    assert found["C"].tolist() == pytest.approx([1.0, 0.01])
-    shown = flow.true_pressure(WAKE, 5)
-    assert shown.shape == (10, 20)
-    np.testing.assert_array_equal(shown.ravel(), test["p"])
-    whole = WAKE.p[:, 5].reshape(50, 100)
-    np.testing.assert_allclose(shown - shown[0, 0], whole[::5, ::5] - whole[0, 0], atol=1e-12)
-
-
 def test_the_loss_of_a_client_by_hand():
     """A network with known values: r = (1, 2, 3) and (3, 0, 1) at two residual points, u off by (1, 0) and (0, -2)."""
     zeros = torch.zeros(2, 3, dtype=torch.float64)
@@ -215,28 +202,77 @@ def test_the_loss_of_a_client_by_hand():
     assert float(flow.navier_stokes_loss(predict, batch)) == pytest.approx(expected)
 
 
-def test_errors_of_a_model_by_hand():
+def test_the_loss_with_residual_points_of_ones_own_by_hand():
+    """Two observations, off by (1, 0) and (0, -2), and one residual point with r = (1, 2, 3); weights 1/3 each."""
+    zeros = torch.zeros(3, 3, dtype=torch.float64)
+    jet = {name: zeros.clone() for name in ("", "x", "y", "t", "xx+yy")}
+    jet[""][:2, :2] = torch.tensor([[5.0, 6.0], [7.0, 8.0]])
+    jet["t"][2, :2], jet["x"][2, 0] = torch.tensor([1.0, 2.0], dtype=torch.float64), 3.0
+    u = torch.tensor([[4.0, 6.0], [7.0, 10.0], [0.0, 0.0]], dtype=torch.float64)
+    batch = {"x": zeros, "u": u, "w": torch.full((3,), 1 / 3).double(), "seen": torch.tensor([1.0, 1.0, 0.0]).double()}
+    loss = flow.divided_loss(lambda x: (jet, torch.tensor([1.0, 0.01], dtype=torch.float64)), batch)
+    assert float(loss) == pytest.approx((1 + 4) / 2 + 1 + 4 + 9)
+
+
+def test_field_errors_by_hand():
     """Velocity and pressure 10 % too large, and the pressure moved by 7, which no one can know."""
-    test = {k: v[0] for k, v in flow.wake_test(WAKE, 1, 4).items()}
+    test = flow.middle(WAKE, 4)
 
     def predict(x, *value_only):
         assert x is test["x"] and len(value_only) == 1  # no derivatives: they would cost five times as much
-        return torch.cat([1.1 * test["u"], 1.1 * test["p"][:, None] + 7], 1), torch.tensor([0.9, 0.02])
+        return torch.cat([1.1 * test["u"][:, :2], 1.1 * test["u"][:, 2:] + 7], 1), None
 
-    found = flow.wake_errors(predict, test)
-    assert float(found["error_u"]) == pytest.approx(10, rel=1e-6)
-    assert float(found["error_p"]) == pytest.approx(10, rel=1e-6)
-    torch.testing.assert_close(found["p"], 1.1 * test["p"])
-    torch.testing.assert_close(found["C"], torch.tensor([0.9, 0.02]))
+    fields = flow.velocity_and_pressure(predict, test)
+    torch.testing.assert_close(fields, 1.1 * test["u"])
+    errors = flow.field_errors(fields, test["u"])
+    assert {name: float(e) for name, e in errors.items()} == pytest.approx({"velocity": 10, "pressure": 10})
+
+
+def test_the_middle_of_the_flow_is_the_field_there():
+    test = flow.middle(WAKE, 5)
+    assert (test["x"][:, 2] == 0.5).all() and len(test["x"]) == 10 * 20
+    whole = WAKE.p[:, 5].reshape(50, 100)[::5, ::5].ravel()
+    np.testing.assert_allclose(test["u"][:, 2], whole - whole.mean(), atol=1e-12)
+    np.testing.assert_array_equal(test["u"][:, :2], WAKE.u[:, :, 5].reshape(50, 100, 2)[::5, ::5].reshape(-1, 2))
+
+
+SMALL = {"residual": (14, 8, 6), "widths": WIDTHS, "stride": 10}
+
+
+def test_an_experiment_deals_the_same_observations_at_every_level():
+    experiment = flow.flow(40, **SMALL)
+    two, six = (experiment.data(level, 3) for level in (2, 6))
+    assert two.pool is six.pool and [len(np.concatenate(d.owners)) for d in (two, six)] == [40, 40]
+    torch.testing.assert_close(two.pool["x"], flow.observed(WAKE, 40, stream(3, "observations"))["x"])
+    assert experiment.distance(two) > 1.5 * experiment.distance(six) > 0
+    assert experiment.constants["points"].shape == (28, 3)
+
+
+def test_divided_residual_points_lie_in_the_slabs_of_their_client():
+    experiment = flow.flow(40, divided=True, **SMALL)
+    data = experiment.data(2, 0)
+    assert not experiment.constants and len(data.pool["x"]) == 68 and float(data.pool["seen"].sum()) == 40
+    for shard, half in zip(data.owners, ((1, 4.5), (4.5, 8)), strict=True):
+        x = data.pool["x"][shard, 0]
+        assert half[0] <= float(x.min()) and float(x.max()) <= half[1]
+
+
+def test_an_aliased_experiment_answers_the_gained_coefficients():
+    net = flow.navier_stokes_net(WIDTHS)
+    net.c.data[:] = torch.tensor([0.4, 0.003])
+    plain, aliased = flow.flow(40, **SMALL), flow.flow(40, aliased=True, **SMALL)
+    test = {name: value.float() for name, value in plain.data(2, 0).test.items()}
+    assert [c.item() for c in plain.evaluate(net, test).values()] == pytest.approx([0.4, 0.003])
+    assert [c.item() for c in aliased.evaluate(net, test).values()] == pytest.approx([0.8, 0.006])
 
 
 def test_observations_up_to_all_of_them():
     N = WAKE.p.size
-    assert len(flow.observations(WAKE, 1, stream(0, "o"))["x"]) == 1
-    everything = flow.observations(WAKE, N, stream(0, "o"))["x"]
+    assert len(flow.observed(WAKE, 1, stream(0, "o"))["x"]) == 1
+    everything = flow.observed(WAKE, N, stream(0, "o"))["x"]
     assert len(everything) == len(everything.unique(dim=0)) == N
     with pytest.raises(ValueError, match=f"ask for 1 to {N}"):
-        flow.observations(WAKE, N + 1, stream(0, "o"))
+        flow.observed(WAKE, N + 1, stream(0, "o"))
 
 
 def test_residual_points_lie_evenly_on_all_four_sides():

@@ -9,8 +9,8 @@ from scipy.io import savemat
 
 from fedlib import downloads
 from fedlib.downloads import fetch
-from fedlib.problems import wake
-from fedlib.problems.wake import GRID, NX, NY, Wake, cylinder_wake, fit_coefficients
+from fedlib.papers.fedsciml.flow import wake
+from fedlib.papers.fedsciml.flow.wake import GRID, NX, NY, Wake, cylinder_wake, fit_coefficients
 
 
 def taylor_green(nu, C1=1.0, steps=11):

@@ -1,0 +1,84 @@
+"""Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
+
+import numpy as np
+import pytest
+
+from fedlib.notebook.claims import find
+from fedlib.papers.fedsciml.flow import claims
+
+from .results import made
+
+CASES = {
+    "q8.sooner.C1": (made(), made(C1=(40, 50, 60, 30, 25, 50))),
+    "q8.sooner.C2": (made(C2=(30, 25, 20, 15, 12, 20)), made()),
+    "q8.printed.C2": (made(), made(C2=(30, 25, 20, 15, 12, 20))),
+    "q8.similar": (made(), made()._replace(apart=0.1)),
+    "q8.error.C1": (made(), made(ends1=(1.01, 1.02, 1.05, 1, 1, 1))),
+    "q8.error.C2": (made(), made(ends2=(1.1, 1.2, 1.4, 1, 1, 1))),
+    "q8.spread.C1": (made(), made(spread=(1, 2, 3, 1, 1, 1))),
+    "q8.spread.C2": (made(), made(spread=(1, 2, 3, 1, 1, 1))),
+    "q8.converge": (made(ends2=(1.05,) * 6), made()),
+    "target.stays.C1": (made(), made(C1=(40, 50, 60, 30, 25, 50))),
+    "target.stays.C2": (made(C2=(30, 25, 20, 15, 12, 20), ends2=(1.05,) * 6), made(ends2=(1.05,) * 6)),
+    "target.flow.central/700": (made(), made(ends1=(1, 1, 1, 1.02, 1, 1))),
+    "target.flow.central/7000": (made(), made(ends2=(1, 1, 1, 1, 1.06, 1))),
+    "target.flow.aliasing/2": (made(), made(C1=(60, 50, 40, 30, 25, 70))),
+}
+"""Id -> results on which the claim holds, and on which it does not."""
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_a_claim_holds_and_fails(id):
+    holds, fails = (claims.CLAIMS[f"fedsciml.{id}"](results) for results in CASES[id])
+    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+
+
+def test_c2_comes_to_five_percent_soon_after_ten():
+    """On a straight way 5 % is 1.056 times as late as 10 %; on one that rests at 93 % it is later."""
+    resting = made()
+    C = resting.C.copy()
+    C.loc[{"coefficient": "C2"}] = 0.0093
+    C.loc[{"coefficient": "C2", "round": slice(90, None)}] = 0.01
+    together = claims.CLAIMS["fedsciml.q8.together.C2"]
+    assert together(made()).holds is True and together(resting._replace(C=C)).holds is False
+
+
+def test_every_claim_is_known_and_has_both_outcomes_here():
+    assert all(find(id) for id in claims.CLAIMS)
+    assert {id.removeprefix("fedsciml.") for id in claims.CLAIMS} - {"q8.accuracy", "q8.together.C2"} == {*CASES}
+
+
+def test_accuracy_cannot_fail():
+    assert claims.accuracy(made()) == (True, "6 of 6 coefficients within 10 %")
+
+
+def test_of_what_is_not_seen_in_few_rounds_nothing_is_told():
+    """Half of the rounds tell where a training ends; a time that has not come is later, not never."""
+    early = made(C1=(60, 50, 120, 30, 25, 50), whole=1000)
+    assert claims.CLAIMS["fedsciml.q8.sooner.C1"](early) == (None, "0.054k, 0.045k, later")
+    assert claims.CLAIMS["fedsciml.q8.sooner.C1"](early._replace(whole=100)).why == "0.054k, 0.045k, never"
+    ends = claims.CLAIMS["fedsciml.q8.error.C2"]
+    assert ends(made(whole=201)) == (None, "n = 2, after 100 of 201 rounds")
+    assert ends(made(whole=200)) == (True, "n = 2, after 100 of 200 rounds")
+
+
+def test_one_level_and_one_seed_say_nothing_of_an_order():
+    one = made()
+    one = one._replace(C=one.C.sel(model=["n = 6"]))
+    silent = ("sooner.C1", "printed.C2", "error.C1", "spread.C1")
+    assert [claims.CLAIMS[f"fedsciml.q8.{name}"](one) for name in silent] == [None] * 4
+    assert claims.CLAIMS["fedsciml.q8.spread.C1"](made(seeds=1)) is None
+    assert claims.CLAIMS["fedsciml.target.flow.central/700"](one) is None
+
+
+def test_only_seeds_that_all_federations_have_are_compared():
+    part = made()
+    C = part.C.copy()
+    C.loc[{"model": "n = 10", "seed": 1}] = np.nan
+    assert claims.of_all(part._replace(C=C)).seed.values.tolist() == [0]
+    assert claims.CLAIMS["fedsciml.q8.sooner.C1"](part._replace(C=C)).holds
+
+
+@pytest.mark.parametrize("panel", claims.PANELS, ids=lambda panel: panel.paper)
+def test_panels_name_claims_of_this_room(panel):
+    assert set(panel.claims) <= set(claims.CLAIMS)

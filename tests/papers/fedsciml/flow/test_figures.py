@@ -1,0 +1,141 @@
+"""Every figure of notebook 06 is finite, within its limits and readable, and says its numbers."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from fedlib.notebook import style
+from fedlib.notebook.verdicts import paper_numbers
+from fedlib.papers.fedsciml.flow import figures, problem, study
+from fedlib.trainings.store import file_of, folder_of, histories_of
+
+from .results import R, made
+
+MANY = 7000
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """Results of what the paper profile has so far; made up where it has nothing."""
+    p, folder = study.paper(), folder_of(study.NOTEBOOK)
+    if not file_of(folder, "flow").exists():
+        return made()
+    return study.results(p, histories_of(study.trainings(p), folder, "never"))
+
+
+def columns():
+    panels = {f"{n} pieces": [f"n = {n}"] for n in (2, 6, 10)}
+    return panels | {"centralised": ["centralised, 700", "centralised, 7000"]}
+
+
+def slabs():
+    field = problem.cylinder_wake()
+    x = problem.observed(field, 100, problem.stream(0, "first look"))["x"].numpy()
+    return figures.slabs_figure(field, x, {n: problem.slabs(x, n) for n in (2, 6, 10)})
+
+
+DRAW = {
+    "slabs": lambda r: slabs(),
+    "fig10": lambda r: figures.training_view(r.C, columns()),
+    "answer": lambda r: figures.training_view(r.C, {"2 pieces": ["n = 2"], "10 pieces": ["n = 10"]}),
+    "aliasing": lambda r: figures.aliasing_view(r.C, 2),
+    "error_maps": figures.error_maps,
+    "table2": lambda r: figures.passages(r, MANY),
+    "never": lambda r: figures.passages(made(C1=(1000,) * 6), MANY),
+    "not yet": lambda r: figures.passages(made(C1=(1000,) * 6, whole=1000), MANY),
+}
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_a_figure_is_finite_within_its_limits_and_readable(name, stored):
+    style.use()
+    fig = DRAW[name](stored)
+    canvas = FigureCanvasAgg(fig)
+    canvas.draw()
+    renderer, drawn = canvas.get_renderer(), 0
+    for ax in fig.axes:
+        for line in ax.lines:
+            x, y = (np.asarray(v, float) for v in line.get_data())
+            finite = np.isfinite(y)
+            drawn += finite.sum()
+            inside = (x[finite] >= min(ax.get_xlim()) - 1e-9) & (x[finite] <= max(ax.get_xlim()) + 1e-9)
+            if line.get_transform() == ax.transData and len(x) > 1:
+                assert inside.all(), f"{line.get_label()} leaves the picture"
+        drawn += len(ax.images)
+        for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
+            boxes = [t.get_window_extent(renderer) for t in labels if t.get_text() and t.get_visible()]
+            assert not [a for a, b in pairwise(boxes) if a.overlaps(b)], f"{name}: tick labels overlap"
+    titles = [ax.title.get_window_extent(renderer) for ax in fig.axes if ax.get_title()]
+    assert not [a for a, b in pairwise(titles) if a.overlaps(b)], f"{name}: titles overlap"
+    assert drawn and all(len(legend.get_texts()) <= 6 for legend in fig.legends)
+
+
+def test_a_panel_per_number_of_pieces_with_bands_and_shades_of_one_colour():
+    fig = figures.training_view(made().C, columns())
+    above = fig.axes[:4]
+    assert [ax.get_title() for ax in above] == [*columns()]
+    assert [len(ax.collections) for ax in above] == [1, 1, 1, 2], "a band of one st.dev. each"
+    federated = [ax.lines[0].get_color() for ax in above[:3]]
+    assert federated == figures.blues(3) and len({*federated}) == 3
+    assert above[3].lines[0].get_color() == style.COLORS["centralised"]
+    mean = made().C.sel(model="n = 6", coefficient="C1").mean("seed")
+    np.testing.assert_allclose(above[1].lines[0].get_ydata(), mean, rtol=1e-6)
+
+
+def test_a_model_that_is_not_trained_is_drawn_as_absent():
+    fig = figures.training_view(made().C, {"4 pieces": ["n = 4"], "2 pieces": ["n = 2"]})
+    assert [line.get_label() for line in fig.axes[0].lines] == ["truth"]
+
+
+def test_printed_times_are_those_of_the_paper():
+    ids = {label: figures.ids(label, MANY) for label in made().C.model.values}
+    assert not ids["centralised, 700"] and not ids["aliased, n = 2"] and not figures.ids("n = 4", MANY)
+    printed = [[paper_numbers()[ids["n = 2"][name, t]].value for t in study.TOLERANCES] for name in ("C1", "C2")]
+    assert printed == [[18, 28, np.inf, np.inf], [3.4, 3.5, np.inf, np.inf]]
+    central = [paper_numbers()[ids["centralised, 7000"]["C2", t]].value for t in study.TOLERANCES]
+    assert central == [1, 2.3, 2.4, 2.4]
+    every = {id for numbers in ids.values() for id in numbers.values()}
+    assert every == {id for id in paper_numbers() if id.startswith("fedsciml.table2.")}
+
+
+def test_what_few_rounds_cannot_tell_from_a_blank_is_not_measured():
+    late = dict(C1=(1000, 50, 40, 30, 25, 50))
+    whole, part = figures.measured(made(**late), MANY), figures.measured(made(**late, whole=1000), MANY)
+    assert len(whole) == 32 and np.isinf(whole["fedsciml.table2.n2.C1.1"]).all()
+    assert {*whole} - {*part} == {"fedsciml.table2.n2.C1.1", "fedsciml.table2.n2.C1.0.5"}
+    assert np.isnan(part["fedsciml.table2.n2.C1.10"]).all()
+    assert whole["fedsciml.table2.n6.C1.10"].tolist() == [0.045, 0.045]
+
+
+def test_table_2_shows_every_seed_the_printed_time_and_what_never_comes():
+    fig = figures.passages(made(C1=(1000, 50, 40, 30, 25, 50)), MANY)
+    assert [ax.get_title() for ax in fig.axes[:4]] == ["n = 2", "n = 6", "n = 10", "centralised, 7000"]
+    printed = fig.axes[1].lines[0].get_ydata()
+    never = 1.6 * R / 1000
+    np.testing.assert_allclose(printed, np.minimum([6.8, 10.2, 23.6, 25.9], never))
+    seeds = [line.get_ydata() for line in fig.axes[0].lines if line.get_label() == "_seeds"]
+    np.testing.assert_allclose(seeds, never)
+    triangles = [
+        line
+        for line in figures.passages(made(C1=(1000,) * 6, whole=999), MANY).axes[0].lines
+        if line.get_marker() == "^"
+    ]
+    assert {y for line in triangles for y in line.get_ydata()} == {R / 1000}
+
+
+def test_error_maps_are_named_with_their_error():
+    results = made()
+    fig = figures.error_maps(results)
+    titles = [ax.get_title() for ax in fig.axes if ax.get_title()]
+    assert titles[0].startswith("true p") and titles[1] == "n = 2: off by 1.0 %" and len(titles) == 6
+    gap = np.abs(results.fields.sel(model="n = 6", seed=0)[:, 2].values - results.truth[:, 2])
+    top = np.abs(results.truth[:, 2]).max()
+    np.testing.assert_allclose(fig.axes[2].images[0].get_array(), gap.clip(top / 1000, top).reshape(10, 20))
+
+
+def test_the_table_of_ends_has_a_row_for_each_model():
+    header, rows = figures.ends_table(made())
+    assert {len(row) for row in rows} == {len(header)} and rows[0][:3] == ["n = 2", "2", "100"]
+    assert rows[0][3].startswith("5.") and rows[3][0] == "centralised, 700"
