@@ -26,6 +26,7 @@ from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
@@ -46,6 +47,7 @@ BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 ANSWERS = {
+    "01_pendulum": r"Both grow",
     "04_function_approximation": r"\b(20|twenty)\b",
     "05_pinn_forward": r"\b(8|eight)\b",
     "06_flow": r"\bleaves\b",
@@ -55,6 +57,7 @@ ANSWERS = {
 """A lesson -> its answer, as one may write it."""
 
 FILLINGS = {
+    "01_pendulum": "sum(weights) / len(weights)",
     "04_function_approximation": "sum(weights) / len(weights)",
     "05_pinn_forward": "sum(weights) / len(weights)",
     "06_flow": "sum(after) / len(after)",
@@ -206,6 +209,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
 
 
 SMALL = {
+    "01_pendulum": "n_triplets, n_common, clients, rounds, tried = 300, 20, [2, 20], 3, [[0.006, 0.7]]",
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
@@ -240,6 +244,33 @@ def test_a_flipped_sign_in_the_mixing_turns_facts_red(name):
 
 def said(cell):
     return "".join(output.get("text", "") for output in cell.outputs).splitlines()
+
+
+# notebook 01
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    """Name -> error (%) of all seeds, on random torques and on the slider's."""
+    names = ("clients", "alone", "centralised")
+    results = pendulum_study.results_of({name: stored(pendulum_study, name) for name in names})
+    return pendulum_study.by_name(results), pendulum_study.by_name(results, "unseen")
+
+
+def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
+    error, unseen = pendulum
+    text = text_of(parts("01_pendulum")[0])
+    price = {name: values.median().item() for name, values in error.items()}
+    for name in ("C=1", "C=20", "alone, C=20", "centralised, same passes"):
+        assert in_percent(price[name]) in text, name
+    assert price["C=20"] < 1.2 * price["C=1"] and "as good as having everybody's examples" in text
+    assert price["centralised, same passes"] < price["C=20"] / 3 < price["alone, C=20"] / 6
+    hard = {name: values.isel(i=2).median().item() for name, values in unseen.items()}
+    for name in ("C=2", "C=50", "alone, C=2", "alone, C=50"):
+        assert in_percent(hard[name]) in text, name
+    assert hard["C=50"] > hard["C=2"] and hard["alone, C=50"] > hard["alone, C=2"], "both grow"
+    for C in (2, 5, 10, 20, 40, 50):
+        assert hard[f"C={C}"] < hard[f"alone, C={C}"] and price[f"C={C}"] < price[f"alone, C={C}"]
 
 
 # notebook 04

@@ -7,20 +7,17 @@ import torch
 from torch import Tensor
 
 from ..federated.stack import predict
-from ..files import ROOT
 from ..live.widgets import explore, slider
-from ..models.networks import DeepONet
 from ..models.stochastic import SNN
 from ..notebook import models
+from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
-from ..plots import operator_fields, pendulum, stochastic
+from ..plots import operator_fields, stochastic
 from ..problems import arms, letters, letters_study
 from ..problems.operators import learn_antiderivative
 from ..streams import stream, torch_stream
 from ..trainings.profiles import committed, folder_of
-
-PENDULUM = ROOT / "data/app_pendulum"  # tools/app_pendulum.py makes them
 
 
 def rows(folder: Path) -> dict:
@@ -36,8 +33,7 @@ def rows(folder: Path) -> dict:
 
 def of_pendulum() -> ipywidgets.GridBox:
     """A torque of one's own, the true angle, and what the federation of 20 and one of its clients say."""
-    net = DeepONet((100, 50, 50), (1, 50, 50), domain=(0.0, 1.0))
-    return pendulum.pendulum_explorer(net, {name: row[0] for name, row in rows(PENDULUM).items()})
+    return pendulum.asked()
 
 
 def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywidgets.GridBox:

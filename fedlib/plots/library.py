@@ -14,8 +14,8 @@ from ..live.widgets import explore, slider, span
 from ..notebook.style import COLORS, around, band, log_axis, panels, shards
 from ..numerics.metrics import mean_sd, percent
 from ..numerics.solutions import pendulum
+from ..papers.fed_deeponet.figures import INPUT_CONTROLS, idle_inputs, pendulum_input
 from ..papers.fed_deeponet.physics import SUBSTEPS, with_stiffness
-from .pendulum import INPUT_CONTROLS, idle_inputs, pendulum_input
 
 
 def draw_family(u: np.ndarray, ks: Sequence[float], lw: float) -> Figure:

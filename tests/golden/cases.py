@@ -66,7 +66,6 @@ from fedlib.problems import (
     pendulum_leak,
     pendulum_library,
     pendulum_live,
-    pendulum_search,
     readings,
     skewed_pendulum,
 )
@@ -132,11 +131,17 @@ def small_loop() -> dict:
     }  # fmt: skip
 
 
-def tried(optimizer: str, lr: float) -> dict:
+def tried(optimizer, lr: float) -> dict:
     """Notebook 01: a setting on validation data."""
-    setting = pendulum_search.Tried(optimizer, 8, True, lr, 0.85, 4, [1, 4], [100])
-    small = dict(n=40, m=M, widths=(14, 14), n_test=2)
-    return captured(lambda: pendulum_search.search([setting], **small))
+    federations = {
+        (0, C, 100): Federation(deal(40, C, stream(100, "deal", C)), fraction=0.75, lr=lr, decay=0.85, seed=100)
+        for C in (1, 4)
+    }
+    test = pendulum.both_tests(pendulum.random_tests(2, M, SCALE, 100, use="validation"), pendulum.unseen_tests(M))
+    return on_pendulum(
+        pendulum.pendulum_triplets(40, M, SCALE, stream(100, "train")), federations, ("setting", "C", "seed"),
+        lambda key: test, evaluate=pendulum.mean_errors, optimizer=optimizer(), reset_moments=True,
+    )  # fmt: skip
 
 
 def heterogeneous(settings: dict, make=VARYING, **more) -> dict:
@@ -176,8 +181,8 @@ PENDULUM = {
     "01 moments kept": lambda: dealt_out(by_clients(**ADAM)),
     "01 centralised": lambda: dealt_out({"centralised": (7, ADAM)}, make=centralised, local=STEPS._replace(updates=9)),
     "01 plain loop": small_loop,
-    "01 search, Adam": lambda: tried("Adam", 0.006),
-    "01 search, SGD": lambda: tried("SGD", 0.03),
+    "01 search, Adam": lambda: tried(adam, 0.006),
+    "01 search, SGD": lambda: tried(sgd, 0.03),
     "01 live": lambda: of_live(dealt_live.dealt(3, 1.0, 4)),
     "01 live, ring, some": lambda: of_live(dealt_live.dealt(4, 0.5, 4, mixing="ring")),
     "01 live, SGD, nobody": lambda: of_live(dealt_live.dealt(3, 1.0, 4, optimizer="SGD", mixing="no one")),

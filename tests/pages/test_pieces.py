@@ -17,11 +17,12 @@ from fedlib.files import ROOT
 from fedlib.live import stage as live
 from fedlib.live import widgets
 from fedlib.live.levels import Explorer
-from fedlib.models.networks import DeepONet
 from fedlib.numerics.metrics import relative_l2
 from fedlib.pages import app, page, trained
 from fedlib.pages.app import PAGES
 from fedlib.papers.fed_deeponet import physics as pendulum
+from fedlib.papers.fed_deeponet.pendulum import problem, study
+from fedlib.trainings.store import stored
 
 from ..conftest import choices
 
@@ -112,12 +113,11 @@ def test_titles_and_words_fit_a_projector():
 
 
 def test_the_trained_pendulum_is_good_and_better_than_the_client_alone():
-    kept = trained.rows(trained.PENDULUM)
-    net, tests = DeepONet((100, 50, 50), (1, 50, 50), domain=(0.0, 1.0)), pendulum.random_tests(50, 100, 0.2, 77)
-    errors = {}
-    for name, row in kept.items():
-        guess = predict(net, row[0], tests["u"].float()[:, None], pendulum.times(100))
-        errors[name] = float(100 * relative_l2(guess, tests["x1"].float()).mean())
+    tests, errors = pendulum.random_tests(50, 100, 0.2, 77), {}
+    for name, kind in (("clients", "federated"), ("alone", "isolated")):
+        row = stored(study, name).model(kind, study.TWENTY, 0)
+        guess = predict(problem.dealt().net, row, tests["u"].float()[:, None], pendulum.times(100))
+        errors[kind] = float(100 * relative_l2(guess, tests["x1"].float()).mean())
     assert errors["federated"] < 2 < errors["isolated"] < 10, errors
 
 
@@ -134,4 +134,4 @@ def test_trained_letters_are_those_of_the_committed_result(monkeypatch):
 def test_missing_networks_are_an_error_that_names_them(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"models\.npz"):
         trained.rows(tmp_path)
-    assert torch.is_tensor(trained.rows(trained.PENDULUM)["federated"])
+    assert torch.is_tensor(next(iter(trained.rows(trained.folder_of("09_stochastic_image", "paper")).values())))

@@ -58,9 +58,7 @@ def test_code_between_which_nothing_is_seen_stands_behind_one_fold(figures):
     assert words.source == "Words." and last.source == "c = 3"
 
 
-@pytest.mark.parametrize(
-    "call", ["pendulum_live.show('01')", "display(draw.fit_explorer(x))", "panel.parameters('99')"]
-)
+@pytest.mark.parametrize("call", ["live.show()", "display(draw.fit_explorer(x))", "panel.parameters('99')"])
 def test_what_needs_a_kernel_is_named_and_gone(figures, call):
     (cell,) = made(figures, new_code_cell(call))
     assert cell.cell_type == "markdown" and cell.source == source.IN_LAB

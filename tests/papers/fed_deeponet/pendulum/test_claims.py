@@ -1,0 +1,69 @@
+"""Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.notebook.claims import find
+from fedlib.papers.fed_deeponet.pendulum import claims
+from fedlib.papers.fed_deeponet.pendulum.study import VARIES, Results
+
+SEEDS = np.array([0.99, 1.01])
+
+
+def data(error, **axes) -> xarray.Dataset:
+    """Means over axes -> what ``study.measured`` says, of two seeds and two rounds."""
+    error = np.asarray(error, float)
+    values = np.multiply.outer(np.stack([9 * error, error]), SEEDS)
+    dims = ("round", *axes, "seed")
+    coords = {"round": [1, 2], **axes, "seed": [0, 1]}
+    array = xarray.DataArray(values, coords, dims)
+    loss = array.rename(round="loss_round")
+    unseen = array.expand_dims(i=3)
+    return xarray.Dataset({"error": array, "unseen": unseen, "loss": loss})
+
+
+def results(clients=(1.0, 1.1, 1.2, 1.3), shares=(1.2, 1.2), plain=(9.0, 5.0), central=(1.0, 1.0)) -> Results:
+    nothing = xarray.Dataset()
+    labels = np.array([0.5, VARIES], object)
+    return Results(
+        data([1.7, *clients], level=[2, 10, 20, 40, 50]), nothing,
+        data([shares], level=[20], share=labels), data([plain], level=[20], lr=[0.01, 0.03]),
+        data([central], level=[20], work=["same steps", "same passes"]), nothing, nothing, {},
+    )  # fmt: skip
+
+
+CASES = {
+    "adam": (results(), results(plain=(9.0, 3.2))),
+    "centralised.steps": (results(central=(0.9, 9)), results(central=(0.8, 9))),
+    "centralised.passes": (results(central=(9, 0.9)), results(central=(9, 0.8))),
+    "centralised.unseen": (results(central=(9, 0.9)), results(central=(9, 0.8))),
+    "robust": (results(), results(shares=(3.1, 1.0))),
+    "varying.share": (results(shares=(9.0, 1.3)), results(shares=(1.0, 1.4))),
+    "target.clients.rising": (results(), results((1.0, 1.3, 1.2, 1.4))),
+}
+"""Id -> results on which the claim holds, and on which it does not."""
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_a_claim_holds_and_fails(id):
+    holds, fails = (claims.CLAIMS[f"fed-deeponet.{id}"](made) for made in CASES[id])
+    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+    assert claims.CLAIMS[f"fed-deeponet.{id}"](Results(*[xarray.Dataset()] * 7, {})) is None
+
+
+def test_every_claim_is_known_and_has_both_outcomes_above():
+    assert {f"fed-deeponet.{id}" for id in CASES} == {*claims.CLAIMS}
+    assert all(find(id) for id in claims.CLAIMS)
+    assert {id for panel in claims.PANELS for id in panel.claims} == {*claims.CLAIMS}
+
+
+def test_what_the_paper_has_not_counts_for_nothing():
+    """Two clients are ours: at 1.7 % they are no step of Table 1, nor its largest error."""
+    assert claims.grows_with_clients(results()) == (True, "1.3 x")
+    assert claims.is_robust(results()) == (True, "at most 1.30 %, C=50")
+    one = results()._replace(clients=data([1.0], level=[10]))
+    alone = results(central=(9, 9))._replace(clients=data([0.8, 1.1], level=[1, 20]))
+    verdict = claims.CLAIMS["fed-deeponet.centralised.steps"](alone)
+    assert verdict == (False, "1.38 x"), "one client with all triplets is a centralised model, too"
+    assert claims.grows_with_clients(one) == (None, "one number of clients")

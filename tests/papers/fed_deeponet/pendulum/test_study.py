@@ -1,0 +1,134 @@
+"""What notebook 01 trains follows from its parameters; its results are labelled arrays of what is trained."""
+
+import numpy as np
+import pytest
+import torch
+import xarray
+
+from fedlib.federated.batches import participants
+from fedlib.federated.experiment import data_of
+from fedlib.federated.solved import answer
+from fedlib.notebook import rules
+from fedlib.notebook.verdicts import paper_numbers
+from fedlib.papers.fed_deeponet import physics
+from fedlib.papers.fed_deeponet.pendulum import figures, live, problem, study
+from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
+from fedlib.trainings.store import made
+
+SMALL = {
+    "n_triplets": 60, "n_test": 3, "n_common": 4, "sensors": 6, "rounds": 2, "local_updates": 2, "clients": [2, 20],
+    "fractions": [0.25, 0.75, 1.0], "seeds": [0, 1], "passes": 1, "evaluations": 2,
+}  # fmt: skip
+
+
+def parameters(**changes) -> dict:
+    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | SMALL | changes
+
+
+@pytest.fixture(scope="module")
+def trained():
+    p = parameters()
+    return p, made(study.trainings(p), backend="eager")
+
+
+def test_the_papers_settings_are_those_of_the_paper():
+    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
+    p = defaults_of(path) | profile_parameters(path, "paper")
+    rules.check(p, **study.RULES)
+    study.check(p)
+    calls = study.trainings(p)
+    assert {*study.PRINTED} <= {*calls["clients"].levels} and len(calls["clients"].seeds) == 20
+    resolved = calls["clients"].settings()[()]["resolved"]
+    assert resolved["rounds"] == 20 and resolved["local"] == [200, "steps", 64, False, False]
+    assert resolved["fraction"] == 0.75 and resolved["reset_moments"]
+    varies = calls["shares"].settings()[study.VARIES,]["resolved"]["fraction"]
+    assert varies == [0.1, 1.0]
+    pairs = {tuple(pair) for pair in p["tried"]}
+    assert len(pairs) == 9 and (p["lr"], p["decay"]) in pairs
+    assert not {*p["validation_seeds"], min(p["validation_seeds"]) - 1} & {*p["seeds"]}
+    assert not calls["centralised"].settings()["same steps",]["resolved"]["reset_moments"], "nothing is synchronised"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"clients": [61]}, "clients = 61: expected at most n_triplets = 60"), ({"tried": [[0.1]]}, r"tried has \[0.1\]")],
+)
+def test_what_no_parameter_tells_alone_is_refused(wrong, message):
+    study.check(parameters())
+    with pytest.raises(ValueError, match=message):
+        study.check(parameters(**wrong))
+
+
+def test_every_training_is_in_the_results(trained):
+    p, histories = trained
+    results = study.results(p, histories)
+    assert results.clients.error.sizes == {"round": 2, "level": 2, "seed": 2} and results.clients.unseen.sizes["i"] == 3
+    assert results.shares.share.values.tolist() == [0.25, 0.75, 1.0, study.VARIES]
+    fixed = results.shares.isel(share=1).squeeze("level")
+    np.testing.assert_array_equal(fixed.error, results.clients.error.sel(level=20))
+    assert results.conventions.time.values.tolist() == [*study.TIMES] and [*results.grid] == ["near"]
+    names = study.by_name(results)
+    assert {*study.printed_names(p).values()} <= {*names} and all(values.dims == ("seed",) for values in names.values())
+    assert {*study.printed_names(p)} <= {*paper_numbers()}
+    ours = results.conventions.error.sel(time="[-1, 1]", init="Glorot").isel(round=-1).squeeze()
+    np.testing.assert_allclose(ours, names["alpha=1.0"], rtol=1e-5, err_msg="our conventions are those of Table 2")
+
+
+def test_nothing_trained_is_nothing_said(trained):
+    p, histories = trained
+    results = study.results(p, {"clients": histories["clients"]})
+    assert results.clients and not results.shares and not results.conventions and not results.grid
+    assert [*study.by_name(results)] == ["C=2", "C=20"]
+
+
+def test_who_is_alone_is_client_1_of_the_federation(trained):
+    sizes = {name: problem_of(60, 3, 4, 6) for name, problem_of in (("all", problem.dealt), ("one", problem.one_alone))}
+    data = {name: data_of(experiment, 20, 1) for name, experiment in sizes.items()}
+    (one,) = data["one"].owners
+    np.testing.assert_array_equal(one, data["all"].owners[0])
+    assert sorted(np.concatenate(data["all"].owners)) == [*range(60)] and len(data["all"].owners) == 20
+
+
+def test_what_is_chosen_by_is_neither_trained_on_nor_tested_on():
+    data = data_of(problem.chosen_by(30, 4, 6), 2, 0)
+    chosen = data.validation["GRF u"]
+    for others in (data.test["GRF u"], data.pool["u"]):
+        assert (chosen[:, None] - others[None]).abs().amax(-1).min() > 1e-3
+
+
+def test_the_slider_shows_the_first_seeds_models_and_all_seeds_errors(trained):
+    _, histories = trained
+    curves, errors = live.explored(*(histories[name] for name in ("clients", "alone", "centralised")), 6)
+    assert curves.clients.values.tolist() == [2, 20] and errors.dims == ("clients", "model", "seed")
+    u = torch.tensor(curves.x.values)  # t sin(2 pi t) at the sensors
+    torque = (u * torch.sin(2 * torch.pi * u))[None]
+    theta = histories["clients"].model("federated", 20, 0)
+    points = {"GRF u": torque, "times": physics.times(6)}
+    said = answer(problem.dealt(sensors=6), theta, points)[0]
+    np.testing.assert_allclose(curves.sel(clients=20, model="federated"), said, atol=1e-6)
+    for model in curves.model.values:
+        for C in (2, 20):
+            angle = curves.sel(model=model, clients=C)
+            off = 100 * np.linalg.norm(angle - curves.truth) / np.linalg.norm(curves.truth)
+            assert errors.sel(model=model, clients=C, seed=0).item() == pytest.approx(off, rel=1e-3)
+
+
+def test_a_cost_counts_whoever_took_part(trained):
+    p, histories = trained
+    results = study.results(p, histories)
+    federated, central, data = figures.cost_paths(p, results)
+    assert [*federated] == ["C = 2", "C = 20"] and data == pytest.approx(60 * 8 * 4e-6)
+    parameters = histories["clients"].distinct.shape[1]
+    active = np.mean([participants(seed, r, 20, 0.75).sum() for seed in (0, 1) for r in (0, 1)])
+    assert federated["C = 20"].megabytes == pytest.approx(active * 2 * 4 * parameters / 1e6)
+    assert [path.steps for path in central.values()] == [2, 30]
+
+
+def test_a_growth_is_that_of_each_seed():
+    values = np.array([[1.0, 2.0], [1.5, 3.0], [2.0, 2.0], [3.0, 5.0]])
+    error = xarray.DataArray(values[None], {"level": [10, 20, 40, 50]}, ("round", "level", "seed"))
+    nothing = xarray.Dataset()
+    clients = xarray.Dataset({"error": error, "common": error})
+    rows = figures.effect_rows(study.Results(clients, *[nothing] * 6, {}))
+    assert [row[0] for row in rows] == [*figures.EFFECTS]
+    assert rows[-1][1:3] == ["2.64", "2.75 ± 0.35"], "3 and 2.5"
