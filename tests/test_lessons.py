@@ -38,7 +38,12 @@ from .test_notebooks import LESSONS
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b")
 BOLD_QUESTION = re.compile(r"\*\*[^*]+\?\*\*")
 
-ANSWERS = {"04_function_approximation": "20", "05_pinn_forward": "eight", "13_one_round": "five sines"}
+ANSWERS = {
+    "02_heterogeneity": "second shard",
+    "04_function_approximation": "20",
+    "05_pinn_forward": "eight",
+    "13_one_round": "five sines",
+}
 """A lesson -> words of its answer."""
 
 
@@ -160,6 +165,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
 
 
 SMALL = {
+    "02_heterogeneity": "n_triplets, w1_points, shards, passes, local_updates = 420, 8, [1, 20], 1, 10",
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "13_one_round": "problems = ['poisson']",

@@ -59,8 +59,8 @@ function paint(canvas, data, chosen) {
     });
     inside(pen, first, () => {
         pen.globalAlpha = 0.15;
-        const whose = data.owners[chosen[0]], middle = (i) => (x[i - 1] + x[i]) / 2;
-        for (let from = 0, i = 1; i <= x.length; i++) {
+        const whose = data.owners[chosen[0]] ?? "", middle = (i) => (x[i - 1] + x[i]) / 2;
+        for (let from = 0, i = 1; whose && i <= x.length; i++) {
             if (i < x.length && whose[i] === whose[from]) continue;
             const [a, b] = [from ? middle(from) : x0, i < x.length ? middle(i) : x1].map(here.X);
             pen.fillStyle = CLIENTS[whose[from] % CLIENTS.length], pen.fillRect(a, first[1], b - a, first[3]);

@@ -37,7 +37,8 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
 
     Args:
         curves: [level, *others, model, x], finite. Coordinates beside these: truth [x]; owner [level, x], the number
-            of the client, from 0, who owns a place; color [model], for what ``style`` has none. attrs: xlabel, ylabel.
+            of the client, from 0, who owns a place, if one does; color [model], for what ``style`` has none. attrs:
+            xlabel, ylabel.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
             whose curves are shown. NaN: not trained.
         start: name of a slider -> where it begins; the first value where it is not named.
@@ -92,7 +93,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
         "seeds": errors.sizes["seed"],
         "x": in_base64(curves.x.values, "<f4"),
         "truth": in_base64(truth, "<f4"),
-        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()],
+        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()] if "owner" in curves.coords else [],
         "limits": [low, high],
         "xlabel": curves.attrs["xlabel"],
         "ylabel": curves.attrs["ylabel"],
