@@ -47,6 +47,7 @@ BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 ANSWERS = {
+    "02_heterogeneity": r"second shard",
     "01_pendulum": r"Both grow",
     "04_function_approximation": r"\b(20|twenty)\b",
     "05_pinn_forward": r"\b(8|eight)\b",
@@ -57,6 +58,7 @@ ANSWERS = {
 """A lesson -> its answer, as one may write it."""
 
 FILLINGS = {
+    "02_heterogeneity": "0.003 / (1 + r)",
     "01_pendulum": "sum(weights) / len(weights)",
     "04_function_approximation": "sum(weights) / len(weights)",
     "05_pinn_forward": "sum(weights) / len(weights)",
@@ -209,6 +211,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
 
 
 SMALL = {
+    "02_heterogeneity": "n_triplets, w1_points, shards, passes, local_updates = 420, 8, [1, 20], 1, 10",
     "01_pendulum": "n_triplets, n_common, clients, rounds, tried = 300, 20, [2, 20], 3, [[0.006, 0.7]]",
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",

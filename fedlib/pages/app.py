@@ -58,13 +58,13 @@ PAGES: dict[str, list[Piece]] = {
             "Clients that differ",
             "Sorted shards give each client targets of its own size. Play, then deal 20 shards to each: what happens "
             "to the blue error, and to the way that the clients go apart?",
-            live("plots.pendulum_live", "02"),
+            live("papers.fed_deeponet.shards.live"),
         ),
         Piece(
             "A stiffness of one's own",
             "Each client owns pendulums of one range of stiffness. Widen the range and play; then hide the stiffness: "
             "now a network has one answer for three pendulums, whoever trained it.",
-            live("plots.pendulum_live", "03"),
+            live("plots.pendulum_live"),
         ),
         Piece(
             "Ask a trained network",

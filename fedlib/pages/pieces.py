@@ -13,6 +13,7 @@ from ..live.modules import module
 from ..notebook import models
 from ..papers.beyond.one_round import live as one_round
 from ..papers.fed_deeponet.pendulum import live as pendulum
+from ..papers.fed_deeponet.shards import live as shards
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..problems.operators import learn_antiderivative
@@ -80,6 +81,7 @@ def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None 
 
 EXPLORERS = {
     "01_pendulum": pendulum,
+    "02_heterogeneity": shards,
     "04_function_approximation": functions,
     "05_pinn_forward": forward,
     "13_one_round": one_round,

@@ -14,10 +14,11 @@ from ..federated.federation import Federation
 from ..federated.stack import as_dict, draw_parameters
 from ..models.networks import DeepONet, glorot_uniform
 from ..papers.fed_deeponet import physics as pendulum
+from ..papers.fed_deeponet.shards import problem as shards
 from ..papers.fedsciml.forward import problem as forward
 from ..papers.fedsciml.functions import problem as functions
 from ..streams import stream
-from . import operator_study, skewed_pendulum
+from . import operator_study
 from .operators import learn_antiderivative, operator_error, operator_loss
 
 
@@ -69,13 +70,13 @@ def antiderivative(functions_each: int = 100, tests: int = 200) -> Experiment:
 def skewed(kind: str, n: int = 10_000, clients: int = 20, m: int = 100, hidden: int = 50) -> Experiment:
     """The pendulum with label-sorted "shards" per client, or two "fields" that differ by level (notebook 02)."""
 
+    sizes = {"triplets": n, "clients": clients, "sensors": m}
+
     @cache
     def data(level: float, seed: int) -> Data:
-        of = skewed_pendulum.skewed(n, m, 0.2, [level] if kind == "fields" else [], clients, [seed])
-        random, others = (pendulum.random_tests(100, m, 0.2, seed, use=use) for use in ("test", "validation"))
-        test, validation = (pendulum.both_tests(tests, pendulum.unseen_tests(m)) for tests in (random, others))
-        owners = of.owned(kind, int(level) if kind == "shards" else level, seed)
-        return Data(of.pool, owners, test, validation, partition=False)  # a client takes points of one of two fields
+        if kind == "shards":
+            return shards.label_sorted(**sizes).data(int(level), seed)
+        return shards.two_fields(**sizes, deltas=[level]).data(level, seed)
 
     net = DeepONet((m, hidden, hidden), (1, hidden, hidden), domain=(0.0, 1.0))
     return Experiment(

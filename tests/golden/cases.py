@@ -34,8 +34,6 @@ from fedlib.numerics import spaces
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.pendulum import live as dealt_live
-from fedlib.papers.fedsciml.flow import live as flow_live
-from fedlib.papers.fedsciml.flow import problem as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
@@ -67,7 +65,6 @@ from fedlib.problems import (
     pendulum_library,
     pendulum_live,
     readings,
-    skewed_pendulum,
 )
 from fedlib.streams import stream
 
@@ -146,13 +143,21 @@ def tried(optimizer, lr: float) -> dict:
 
 def heterogeneous(settings: dict, make=VARYING, **more) -> dict:
     """Notebook 02: name -> (kind, level, settings)."""
-    data = skewed_pendulum.skewed(60, M, SCALE, [1.0], 5, [0])
+    sizes = {"triplets": 60, "clients": 5, "tests": 2, "sensors": M}
+    kinds = {
+        "shards": shards.label_sorted(**sizes), "uneven": shards.label_sorted(**sizes, uneven=True),
+        "fields": shards.two_fields(**sizes, deltas=[1.0]),
+    }  # fmt: skip
+    data = {name: kinds[kind].data(level, 0) for name, (kind, level, _) in settings.items()}
+    pool, at = join({name: one.pool for name, one in data.items()})
+    federations = {
+        (name, 0): make(at(name, data[name].owners), seed=0, name=name, **of) for name, (_, _, of) in settings.items()
+    }
     of_fields = pendulum.random_tests(2, M, SCALE + 1, 0), pendulum.random_tests(2, M, SCALE, 0, use="validation")
     sets = dict(zip(("second", "validation"), of_fields, strict=True))
     test = pendulum.both_tests(pendulum.random_tests(2, M, SCALE, 0), pendulum.unseen_tests(M), **sets)
-    federations = data.federations(settings, [0], make)
     more = {"evaluate": pendulum.mean_errors} | more
-    return on_pendulum(data.pool, federations, ("case", "seed"), lambda key: test, **more)
+    return on_pendulum(pool, federations, ("case", "seed"), lambda key: test, **more)
 
 
 def levels(**of) -> dict:
@@ -193,8 +198,8 @@ PENDULUM = {
     "02 Algorithm 2, passes": lambda: heterogeneous(levels(lr=0.001), local=PASSES, reset_moments=True),
     "02 Algorithm 1, passes": lambda: heterogeneous(levels(lr=0.01), local=PASSES, optimizer=sgd()),
     "02 centralised": lambda: heterogeneous(levels(**ADAM), centralised),
-    "02 live, sorted": lambda: of_live(pendulum_live.skewed(shards_each=2, K=4)),
-    "02 live, two fields": lambda: of_live(pendulum_live.skewed("two fields", delta=1.0, K=4)),
+    "02 live, sorted": lambda: of_live(skewed_live.skewed(shards_each=2, K=4)),
+    "02 live, two fields": lambda: of_live(skewed_live.skewed("two fields", delta=1.0, K=4)),
     "03 library": lambda: library(reset_moments=True),
     "03 library, passes": lambda: library(PASSES, reset_moments=True),
     "03 validation": lambda: library(name="validation", reset_moments=True),

@@ -11,6 +11,7 @@ from fedlib.live.player import PACES, moments
 from fedlib.notebook.style import CLIENTS
 from fedlib.papers.fed_deeponet import live as shared
 from fedlib.papers.fed_deeponet.pendulum import live as room
+from fedlib.papers.fed_deeponet.shards import live as skewed
 from fedlib.plots import pendulum_live
 from fedlib.problems import pendulum_live as problem
 
@@ -20,22 +21,22 @@ def shards(training):
 
 
 def test_every_triplet_is_owned_once():
-    for training in (room.dealt(clients=3), problem.skewed(shards_each=2), problem.library(clients=2)):
+    for training in (room.dealt(clients=3), skewed.skewed(shards_each=2), problem.library(clients=2)):
         assert sorted(np.concatenate(shards(training))) == list(range(shared.N))
 
 
 def test_with_one_sorted_shard_each_no_two_clients_know_the_same_angles():
-    ranges = sorted((own.min(), own.max()) for own in problem.skewed(shards_each=1).more.owned)
+    ranges = sorted((own.min(), own.max()) for own in skewed.skewed(shards_each=1).more.owned)
     assert all(a[1] <= b[0] for a, b in pairwise(ranges))
-    mixed = problem.skewed(shards_each=20).more.owned
+    mixed = skewed.skewed(shards_each=20).more.owned
     assert max(own.min() for own in mixed) < min(own.max() for own in mixed)
 
 
 def test_the_second_field_is_smoother():
-    training = problem.skewed(data="two fields", delta=4.0)
+    training = skewed.skewed(data="two fields", delta=4.0)
     rough = [training.pool["u"][own].diff(dim=1).abs().mean().item() for own in shards(training)]
     assert max(rough) > 5 * min(rough)
-    with_first = problem.skewed(data="two fields", delta=0.0)
+    with_first = skewed.skewed(data="two fields", delta=0.0)
     assert torch.equal(with_first.pool["u"][: shared.N], with_first.pool["u"][shared.N :])
 
 
@@ -58,7 +59,7 @@ RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="rin
 
 @pytest.mark.parametrize(
     ("training", "together"),
-    [(room.dealt(K=2), True), (room.dealt(**RING), False), (problem.skewed(K=2), True),
+    [(room.dealt(K=2), True), (room.dealt(**RING), False), (skewed.skewed(K=2), True),
      (problem.library(K=2), True)],
     ids=["01", "01 ring", "02", "03"],
 )  # fmt: skip
@@ -90,6 +91,6 @@ def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_ar
 
 @pytest.mark.parametrize("notebook", ["01", "02", "03"])
 def test_the_controls_begin_as_the_training_does(page, notebook):
-    room.show() if notebook == "01" else pendulum_live.show(notebook)
+    {"01": room, "02": skewed, "03": pendulum_live}[notebook].show()
     assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
     stage.close(notebook)

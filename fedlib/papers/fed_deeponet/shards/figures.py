@@ -1,0 +1,224 @@
+"""Figures and tables of notebook 02, functions of the arrays of ``study.Results``."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....notebook.pictures import thinned
+from ....notebook.style import CLIENTS, COLORS, band, log_axis, panels, set_ticks, shards
+from ....numerics.metrics import mean_sd
+from ..physics import OUT_OF_DISTRIBUTION
+from .study import ADAM, CURVES, SGD, Results
+
+FALLING, CONSTANT = CURVES[:2]
+
+STYLES = {
+    FALLING: {"color": COLORS["federated"]},
+    CONSTANT: {"color": COLORS["light"], "ls": "--", "marker": "s"},
+    SGD: {"color": COLORS["other"], "marker": "^"},
+    CURVES[3]: {"color": COLORS["centralised"], "ls": "--", "marker": ""},
+    CURVES[4]: {"color": COLORS["centralised"], "marker": ""},
+}
+"""Of each curve; the two of one model in one place are level in the shards."""
+
+
+def number_of(level: int, word: str = "shard") -> str:
+    """ "1 shard each", "2 shards each"."""
+    return f"{level} {word}{'s' if level > 1 else ''} each"
+
+
+def owned(targets: Mapping[str, Sequence[np.ndarray]], height: float = 2.4, **style) -> Figure:
+    """Who owns which targets s (rad): title -> values of each client's points, a panel each."""
+    fig, (axes,) = panels(1, len(targets), size=(2.7, height), sharey=True)
+    for ax, (title, values) in zip(axes, targets.items(), strict=True):
+        strips(ax, values, title, **style)
+    axes[0].set_ylabel("client, one a row")
+    return fig
+
+
+def strips(ax: Axes, values: Sequence[np.ndarray], title: str, **style) -> None:
+    """A row for each client, all in one grey: there are more clients than colours that can be told apart."""
+    shards(values, ax, "angle of an example (rad)", **{"color": "0.35", "ms": 90 / (len(values) + 4)} | style)
+    ax.set(title=title, yticks=(), ylabel="")
+
+
+def answer(targets: Mapping[int, Sequence[np.ndarray]], errors: xarray.DataArray) -> Figure:
+    """Left who owns which targets (rad) at some numbers of shards; right the error (%) [model, shards, seed] of client
+    1 alone and of the federation at all of them."""
+    fig, (axes,) = panels(1, len(targets) + 1, size=(2.8, 2.7))
+    for ax, (level, values) in zip(axes, targets.items(), strict=False):
+        strips(ax, values, number_of(level))
+    axes[0].set_ylabel("client, one a row")
+    for model in errors.model.values:
+        color = COLORS["federated"] if model == "federated" else CLIENTS[0]
+        error = errors.sel(model=model).transpose("seed", "shards")
+        axes[-1].plot(error.shards, error.values.T, ".", ms=3, alpha=0.5, color=color, label="_seeds")
+        axes[-1].plot(error.shards, error.mean("seed"), "--" if model != "federated" else "-", color=color, label=model)
+    axes[-1].set(title="mean error (%)", xscale="log", xlabel="shards each")
+    levels_as_ticks(axes[-1], errors.shards.values)
+    log_axis(axes[-1].yaxis)
+    fig.legend(*axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
+
+
+def levels_as_ticks(ax: Axes, levels: Sequence[float]) -> None:
+    """A tick where a level is; on a logarithmic axis the names of those that have room, the first one always."""
+    names = [f"{level:g}" for level in levels]
+    ax.minorticks_off()
+    set_ticks(ax.xaxis, levels, thinned(levels, names, ax.get_xlim()) if ax.get_xscale() == "log" else names)
+
+
+def torques(draws: Mapping[float, np.ndarray]) -> Figure:
+    """Torques over [0, 1] s: length scale (s) -> draws [n, m] (rad/s^2), a panel each."""
+    fig, (axes,) = panels(1, len(draws), size=(1.9, 1.9), sharey=True)
+    for ax, (scale, u) in zip(axes, draws.items(), strict=True):
+        ax.plot(np.linspace(0, 1, u.shape[1]), u.T, color="0.35", lw=1.2)
+        ax.set(title=f"l = {scale:.1f} s", xticks=[0, 0.5, 1], xlabel="t (s)")
+    axes[0].set_ylabel("torque (rad/s$^2$)")
+    return fig
+
+
+UNSEEN = "unseen: " + ", ".join(OUT_OF_DISTRIBUTION)
+TITLES = {"GRF": "like the first field", "unseen": UNSEEN, "second": "like the second field", "mixture": "half of each"}
+
+
+def error_figure(
+    errors: xarray.DataArray, tests: Sequence[str], xlabel: str, size: tuple[float, float], titles: Mapping = TITLES,
+    xscale: str = "linear",
+) -> Figure:  # fmt: skip
+    """Error (%) [test, curve, level, seed] of each curve against the level, a panel for each test set."""
+    fig, (axes,) = panels(1, len(tests), size=size, sharey=True)
+    for ax, test in zip(axes, tests, strict=True):
+        for curve in [curve for curve in CURVES if curve in errors.curve]:
+            line = errors.sel(test=test, curve=curve).dropna("level", how="all").transpose("seed", "level")
+            line = line.dropna("seed", how="all")
+            band(ax, line.level, line.values, **{"label": curve, "ms": 4} | STYLES[curve])
+        ax.set(title=titles[test], xlabel=xlabel, xscale=xscale)
+        levels_as_ticks(ax, errors.level.values)
+        log_axis(ax.yaxis)
+    axes[0].set_ylabel("mean error (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return fig
+
+
+def fig5(results: Results) -> Figure:
+    """Error (%) against the shards of each client: Adam at the paper's kind of rate and at ours, SGD, one place."""
+    titles = {"GRF": "torques like those of the examples", "unseen": UNSEEN}
+    return error_figure(results.shards, ("GRF", "unseen"), "shards each", (4.2, 3.0), titles, "log")
+
+
+DELTA = r"difference $\Delta$ of the length scales (s)"
+
+
+def fig6(results: Results) -> Figure:
+    """Error (%) against the difference of the two fields, the paper's pair."""
+    return error_figure(results.fields, ("GRF", "unseen"), DELTA, (4.2, 3.0))
+
+
+def other_fields(results: Results) -> Figure:
+    """The same models tested on the second field, and on half of each."""
+    return error_figure(results.fields, ("second", "mixture"), DELTA, (3.2, 2.4))
+
+
+def rates(results: Results) -> Figure:
+    """Error (%) against the rate in the first round, a panel for each number of shards."""
+    errors = results.rates.sel(test="GRF")
+    fig, (axes,) = panels(1, errors.sizes["level"], size=(3.4, 2.8), sharey=True)
+    for ax, level in zip(axes, errors.level.values, strict=True):
+        for algorithm, decay in ((ADAM, "falls"), (ADAM, "stays"), (SGD, "stays")):
+            values = errors.sel(level=level, algorithm=algorithm)
+            values = values.sel(decay=values.decay < 1 if decay == "falls" else values.decay == 1)
+            if not values.sizes["decay"]:
+                continue
+            line = values.isel(decay=0).dropna("lr", how="all").sortby("lr").transpose("seed", "lr")
+            style = STYLES[{"falls": FALLING, "stays": CONSTANT}[decay] if algorithm == ADAM else SGD]
+            band(ax, line.lr, line.values, **{"label": f"{algorithm}, its rate {decay}", "ms": 4} | style)
+        ax.set(title=number_of(level), xlabel="rate in the first round", xscale="log")
+        log_axis(ax.yaxis)
+    axes[0].set_ylabel("mean error (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return fig
+
+
+def apart(distances: xarray.Dataset) -> Figure:
+    """Distance of two clients against the level; ``problem.distances``."""
+    fig, (axes,) = panels(1, 2)
+    for ax, name, level, xlabel in zip(
+        axes, ("by_shards", "by_delta"), ("shards", "Delta"), ("shards each", DELTA), strict=True
+    ):
+        for what, color in (("s", "federated"), ("(u, y, s)", "other")):
+            values = distances[name].sel(what=what).transpose("seed", level)
+            band(ax, values[level], values.values, COLORS[color], f"$W_1$ of {what}", ms=4, lw=2)
+        ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+        ax.set(xlabel=xlabel, ylabel="distance of two clients", xscale="log" if level == "shards" else "linear")
+        levels_as_ticks(ax, distances[level].values)
+    exact = distances.torques.transpose("seed", "Delta")
+    band(axes[1], exact.Delta, exact.values, COLORS["truth"], "$W_2$ of u, exact", ls="--", marker="", lw=1.5)
+    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return fig
+
+
+def against_distance(results: Results) -> Figure:
+    """Error (%) of Adam and SGD against the distance of two clients: of targets for shards, of samples for fields."""
+    fig, (axes,) = panels(1, 2)
+    for ax, errors, name, what, title in (
+        (axes[0], results.shards, "by_shards", "s", "sorted shards"),
+        (axes[1], results.fields, "by_delta", "(u, y, s)", "two fields"),
+    ):
+        distance = results.distances[name].sel(what=what).mean("seed")
+        for curve in (FALLING, SGD):
+            error = errors.sel(test="GRF", curve=curve).transpose("level", "seed").values
+            order = np.argsort(distance.values)
+            style = {"label": curve, "ms": 4} | STYLES[curve]
+            band(ax, distance.values[order], error[order].T, **style)
+        ax.set(xlabel=f"mean $W_1$ of {what}", title=title)
+        log_axis(ax.yaxis)
+    axes[0].set_ylabel("mean error (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return fig
+
+
+def cell(values: xarray.DataArray) -> str:
+    """Mean ± st.dev. over seeds (%)."""
+    values = values.dropna("seed").values
+    if not len(values):
+        return "-"
+    return "{:.1f} ± {:.1f}".format(*mean_sd(values)) if len(values) > 1 else f"{values[0]:.1f}"
+
+
+def error_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]:
+    """Rows (level, *curves) of a figure's errors [test, curve, level, seed]."""
+    table = errors.sel(test=test)
+    return [[f"{level:g}", *map(cell, table.sel(level=level))] for level in table.level.values]
+
+
+def settings_of(errors: xarray.DataArray) -> list[str]:
+    """Columns of ``setting_rows``: the labels of the one axis beside test, level and seed."""
+    axis = [name for name in errors.dims if name not in ("test", "level", "seed")]
+    return [str(label) for name in axis for label in errors[name].values] or ["error (%)"]
+
+
+def setting_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]:
+    """Rows (level, *settings) of errors [test, level, seed, setting], or without settings."""
+    table = errors.sel(test=test)
+    axis = [name for name in table.dims if name not in ("level", "seed")]
+    return [
+        [f"{level:g}", *map(cell, row.transpose(*axis, "seed") if axis else [row])]
+        for level, row in zip(table.level.values, table.transpose("level", ...), strict=True)
+    ]
+
+
+RATES_HEADER = ("shards each", "local steps by", "first rate", "its factor", "validation (%)", "test (%)")
+
+
+def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
+    """Rows of RATES_HEADER, of each number of shards by rising validation error, without what diverged."""
+    rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate", how="all")
+    rows = rows.sortby(rows.sel(test="validation").mean("seed")).sortby("level")
+    return [
+        [str(level), algorithm, f"{lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
+        for (level, algorithm, lr, decay), row in zip(rows.rate.values, rows.transpose("rate", ...), strict=True)
+    ]

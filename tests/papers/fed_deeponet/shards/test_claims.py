@@ -1,0 +1,87 @@
+"""Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.notebook.claims import find
+from fedlib.papers.fed_deeponet.shards import claims
+from fedlib.papers.fed_deeponet.shards.study import ADAM, CURVES, SGD, Results
+
+SEEDS = np.array([0.99, 1.01])
+FALLING, CONSTANT = CURVES[:2]
+
+
+def errors(tests, levels, curves) -> xarray.DataArray:
+    """The same means (%) on all tests: curve -> values at levels; two seeds."""
+    values = np.multiply.outer(np.array([*curves.values()], float), SEEDS)
+    array = xarray.DataArray(values, {"curve": [*curves], "level": levels, "seed": [0, 1]}, ("curve", "level", "seed"))
+    return array.expand_dims(test=tests)
+
+
+def results(
+    adam=(9, 1.4, 1.2), constant=50, plain=30, fields=(1, 2, 2.2), poor=(20, 21, 22), rates=(3, 9), near=(2, 1)
+):
+    shards = {FALLING: adam, CONSTANT: [constant] * 3, SGD: [plain] * 3}
+    arrays = errors(["GRF", "unseen"], [1, 2, 20], shards)
+    deltas = errors(["GRF", "unseen", "second", "mixture"], [0.0, 0.5, 4.0], {FALLING: fields, SGD: poor})
+    (adam_lr, sgd_lr) = rates
+    tried = np.full((2, 1, 2, 2, 1), 99.0)  # test, level, algorithm, lr, decay
+    tried[:, 0, 0, 0], tried[:, 0, 1, 1] = adam_lr, sgd_lr
+    tried = np.multiply.outer(tried, SEEDS)
+    coords = {"test": ["GRF", "validation"], "level": [1], "algorithm": [ADAM, SGD], "lr": [0.1, 0.2], "decay": [1.0]}
+    rate = xarray.DataArray(tried, coords | {"seed": [0, 1]}, (*coords, "seed"))
+    distance = xarray.DataArray(
+        np.multiply.outer([near], [1.0, 1.0]),
+        {"what": ["s"], "shards": [1, 2], "seed": [0, 1]},
+        ("what", "shards", "seed"),
+    )
+    return Results(arrays, deltas, rate, None, None, None, None, xarray.Dataset({"by_shards": distance}))
+
+
+CASES = {
+    "shards.iid": (results(), results(near=(1, 2))),
+    "shards.extreme": (results(), results(constant=30)),
+    "shards.extreme.unseen": (results(), results(constant=30)),
+    "target.shards.rates": (results(rates=(9, 3)), results()),
+    "shards.two": (results(), results(adam=(9, 1.6, 1.2))),
+    "shards.most": (results(), results(adam=(9, 1.4, 1.6))),
+    "shards.most.unseen": (results(), results(adam=(9, 1.4, 1.6))),
+    **dict.fromkeys(
+        ("fields.adam", "fields.adam.second", "fields.adam.mixture", "fields.adam.unseen"),
+        (results(), results(fields=(1, 2, 2.6))),
+    ),
+    "fields.sgd": (results(), results(poor=(20, 21, 31))),
+    "fields.sgd.unseen": (results(), results(poor=(5, 5, 5))),
+}
+"""Id -> results on which the claim holds, and on which it does not."""
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_a_claim_holds_and_fails(id):
+    holds, fails = (claims.CLAIMS[f"fed-deeponet.{id}"](made) for made in CASES[id])
+    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+    assert claims.CLAIMS[f"fed-deeponet.{id}"](Results(*[None] * 8)) is None
+
+
+def test_every_claim_is_known_and_has_both_outcomes_above():
+    assert {f"fed-deeponet.{id}" for id in CASES} == {*claims.CLAIMS}
+    assert all(find(id) for id in claims.CLAIMS)
+    assert {id for panel in claims.PANELS for id in panel.claims} == {*claims.CLAIMS}
+
+
+def test_the_judged_rate_is_the_constant_one_and_the_other_is_said():
+    verdict = claims.CLAIMS["fed-deeponet.shards.extreme"](results())
+    assert verdict.why == "30.0 % against 50.0 %; with a rate of Adam that falls 9.0 %"
+    assert claims.CLAIMS["fed-deeponet.shards.extreme"](results(constant=30.3)).holds is False, (
+        "within the seeds' st.dev."
+    )
+
+
+def test_levels_that_were_not_trained_say_nothing():
+    made = results()
+    some = made._replace(shards=made.shards.sel(level=[2, 20]), fields=made.fields.sel(level=[0.5, 4.0]))
+    for id in ("shards.extreme", "shards.most", "shards.two"):
+        assert claims.CLAIMS[f"fed-deeponet.{id}"](some) is None
+    one = made._replace(fields=made.fields.sel(level=[0.0, 4.0]))
+    assert claims.CLAIMS["fed-deeponet.fields.adam"](one) == (None, "fewer than two differences")

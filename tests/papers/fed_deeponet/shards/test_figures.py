@@ -1,0 +1,96 @@
+"""Every figure of notebook 02 from what is stored: finite, legible, and of the numbers that the text gives."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from fedlib.notebook import style
+from fedlib.papers.fed_deeponet.shards import figures, live, problem, study
+from fedlib.trainings.store import calls_of, last_stored
+
+
+@pytest.fixture(scope="module")
+def histories():
+    return {name: last_stored(study, name, earlier=True)[0] for name in calls_of(study)}
+
+
+@pytest.fixture(scope="module")
+def results(histories):
+    return study.results(histories)
+
+
+def owned() -> dict:
+    paper = problem.label_sorted()
+    return {n: problem.targets(paper.data(n, 0)) for n in (1, 20)}
+
+
+def answer(histories, results):
+    return figures.answer(owned(), live.reached(histories["shards"], histories["alone"]).sel(rate=study.FALLING))
+
+
+def torques(histories, results):
+    draws = problem.two_fields(200, 2, 2, 20)
+    return figures.torques({0.2 + d: draws.data(d, 0).pool["u"][-5:].numpy() for d in (0.0, 4.0)})
+
+
+FIGURES = {
+    "answer": answer,
+    "shards": lambda *_: figures.owned({figures.number_of(n): values for n, values in owned().items()}),
+    "torques": torques,
+    "w1": lambda histories, results: figures.apart(results.distances),
+    **{
+        draw.__name__: lambda histories, results, draw=draw: draw(results)
+        for draw in (figures.fig5, figures.fig6, figures.other_fields, figures.rates, figures.against_distance)
+    },
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_finite_within_its_limits_and_legible(histories, results, name):
+    style.use()
+    fig = FIGURES[name](histories, results)
+    FigureCanvasAgg(fig).draw()
+    for ax in fig.axes:
+        for line in ax.get_lines():
+            data = np.array(line.get_xydata(), float)
+            drawn = data[np.isfinite(data).all(1)]
+            assert len(drawn), f"{name}: a line without a point"
+            if line.get_transform() == ax.transData:
+                for values, (low, high) in zip(drawn.T, (sorted(ax.get_xlim()), sorted(ax.get_ylim())), strict=True):
+                    assert (values >= low).all() and (values <= high).all(), f"{name}: outside of its axes"
+        assert ax.get_xlabel() and (ax.get_title() or ax.get_ylabel())
+    legends = [legend for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)] if legend]
+    assert all(len(legend.get_texts()) <= 6 for legend in legends)
+    texts = [text for legend in legends for text in legend.get_texts()]
+    for ax in fig.axes:
+        texts += [ax.title, ax.xaxis.label, ax.yaxis.label]
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            texts += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    boxes = [text.get_window_extent() for text in texts if text.get_text().strip() and text.get_visible()]
+    boxes = [box for box in boxes if box.width > 1]  # of axes that share their labels some are hidden
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.padded(-1).overlaps(b.padded(-1))], name
+
+
+def test_the_judged_curve_is_drawn_and_lies_above_sgds_at_one_shard(results):
+    for ax, test in zip(figures.fig5(results).axes, ("GRF", "unseen"), strict=True):
+        lines = {line.get_label(): dict(zip(*line.get_data(), strict=True)) for line in ax.get_lines()}
+        for curve in study.CURVES[:3]:
+            expected = results.shards.sel(curve=curve, test=test, level=1).mean("seed")
+            assert lines[curve][1] == pytest.approx(expected.item())
+        falling, constant, plain = (lines[curve] for curve in study.CURVES[:3])
+        assert constant[1] > plain[1], "as the verdict says"
+        assert test == "unseen" or all(falling[level] < plain[level] for level in falling), "as the text says"
+        assert ax.get_xticklabels()[0].get_text() == "1", "the level of the claim has a tick"
+
+
+def test_rows_say_means_and_what_diverged_is_left_out(results):
+    rows = figures.error_rows(results.shards)
+    adam = results.shards.sel(curve=study.CURVES[0], test="GRF", level=1)
+    assert rows[0][:2] == ["1", f"{adam.mean():.1f} ± {adam.std(ddof=1):.1f}"]
+    table = figures.rate_rows(results.rates)
+    assert not [row for row in table if row[1] == study.SGD and float(row[2]) >= 0.03], "SGD diverges there"
+    first = table[0]
+    assert (first[0], first[1], first[2]) == ("1", study.ADAM, "0.003"), "half of the rate that notebook 01 chose"
+    assert figures.setting_rows(results.moments)[0][0] == "1" and len(figures.setting_rows(results.weights)[0]) == 3
+    assert figures.settings_of(results.passes_shards) == [study.ADAM, study.SGD]
