@@ -4,13 +4,14 @@
 // ---- the numbers
 
 // curve(state, m): values of model m [x]; error(state, m): of all seeds (%), NaN where there is none. A state is the
-// number of a combination of the controls' values, the last one counting fastest.
+// number of a combination of the controls' values, the last one counting fastest. truth(state): of all, or its own.
 export function unpacked(data) {
     const [q, errors, x, truth] = [new Int16Array(bytes(data.curves)), ...["errors", "x", "truth"].map((name) =>
         Float64Array.from(new Float32Array(bytes(data[name]))))];
     const shown = data.models.filter(({ curve }) => curve).length, { seeds, models, zero, step } = data;
     return {
-        ...data, x, truth, errors,
+        ...data, x, errors,
+        truth: (state) => (truth.length > x.length ? truth.subarray(state * x.length, (state + 1) * x.length) : truth),
         curve: (state, m) => Float64Array.from(q.subarray((state * shown + m) * x.length).subarray(0, x.length),
             (value) => zero + step * value),
         error: (state, m) => errors.slice((state * models.length + m) * seeds).slice(0, seeds),
@@ -47,7 +48,7 @@ const inWords = (tick) => (tick >= 1e-3 && tick < 1e4 ? String(tick)
 // ---- the picture
 
 function paint(canvas, data, chosen) {
-    const { x, truth, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
+    const { x, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
     const seen = innerHeight / (canvas.currentCSSZoom || 1);  // so that slider and sentence are seen with the picture
     const high = Math.max(330, Math.min(0.42 * canvas.clientWidth, 0.45 * seen)), { pen, width, height, wide } = sheet(canvas, high, 650);
     const first = wide ? [44, 30, 0.56 * width - 60, height - 110] : [44, 30, width - 56, 220];
@@ -59,14 +60,14 @@ function paint(canvas, data, chosen) {
     });
     inside(pen, first, () => {
         pen.globalAlpha = 0.15;
-        const whose = data.owners[chosen[0]], middle = (i) => (x[i - 1] + x[i]) / 2;
-        for (let from = 0, i = 1; i <= x.length; i++) {
+        const whose = data.owners[chosen[0]] ?? "", middle = (i) => (x[i - 1] + x[i]) / 2;
+        for (let from = 0, i = 1; whose && i <= x.length; i++) {
             if (i < x.length && whose[i] === whose[from]) continue;
             const [a, b] = [from ? middle(from) : x0, i < x.length ? middle(i) : x1].map(here.X);
             pen.fillStyle = CLIENTS[whose[from] % CLIENTS.length], pen.fillRect(a, first[1], b - a, first[3]);
             from = i;
         }
-        pen.globalAlpha = 0.25, line(pen, here, x, truth, "#000000", 5), pen.globalAlpha = 1;
+        pen.globalAlpha = 0.25, line(pen, here, x, data.truth(state), "#000000", 5), pen.globalAlpha = 1;
         models.forEach(({ curve }, m) => curve && line(pen, here, x, data.curve(state, m), ...style[m]));
     });
 

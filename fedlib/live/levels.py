@@ -36,8 +36,9 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
     """A slider for each leading dimension of curves, the level first; curves at it, and errors against the level.
 
     Args:
-        curves: [level, *others, model, x], finite. Coordinates beside these: truth [x]; owner [level, x], the number
-            of the client, from 0, who owns a place; color [model], for what ``style`` has none. attrs: xlabel, ylabel.
+        curves: [level, *others, model, x], finite. Coordinates beside these: truth [x], or [level, *others, x] where
+            each state has its own; owner [level, x], the number of the client, from 0, who owns a place, if one does;
+            color [model], for what ``style`` has none. attrs: xlabel, ylabel.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
             whose curves are shown. NaN: not trained.
         start: name of a slider -> where it begins; the first value where it is not named.
@@ -77,7 +78,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
     """
     order = [*dict.fromkeys([*curves.model.values.tolist(), *errors.model.values.tolist()])]
     errors = errors.sel(model=order)
-    truth = curves.truth.values
+    truth = curves.truth.transpose(..., "x").values
     (low, high), span = limits(curves.values, truth), float(np.ptp(truth))
     step = (high - low + 2 * span) / 65534
     cut = np.clip(curves.values, low - span, high + span)
@@ -92,7 +93,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
         "seeds": errors.sizes["seed"],
         "x": in_base64(curves.x.values, "<f4"),
         "truth": in_base64(truth, "<f4"),
-        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()],
+        "owners": ["".join(map(str, row)) for row in curves.owner.values.tolist()] if "owner" in curves.coords else [],
         "limits": [low, high],
         "xlabel": curves.attrs["xlabel"],
         "ylabel": curves.attrs["ylabel"],

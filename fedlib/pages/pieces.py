@@ -12,6 +12,7 @@ from ..live.levels import Explorer
 from ..live.modules import module
 from ..notebook import models
 from ..papers.beyond.one_round import live as one_round
+from ..papers.fed_deeponet.library import live as library
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..problems.operators import learn_antiderivative
@@ -77,7 +78,12 @@ def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None 
     return FRAGMENT.format(id=id, code=code, values=text)
 
 
-EXPLORERS = {"04_function_approximation": functions, "05_pinn_forward": forward, "13_one_round": one_round}
+EXPLORERS = {
+    "03_pendulum_library": library,
+    "04_function_approximation": functions,
+    "05_pinn_forward": forward,
+    "13_one_round": one_round,
+}
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""
 
 

@@ -1,4 +1,4 @@
-"""Notebooks 02 and 03 live."""
+"""Notebook 02 live."""
 
 from ..live.widgets import choice, slider
 from ..papers.fed_deeponet import live
@@ -6,7 +6,7 @@ from ..problems import pendulum_live as problem
 
 
 def show(notebook: str) -> None:
-    """The live training of "02" or "03"."""
+    """The live training of "02"."""
     setup, controls = KINDS[notebook]
     live.show(notebook, setup, idle, **controls())
 
@@ -27,19 +27,6 @@ KINDS = {
             delta=slider([0.0, 1.0, 4.0], 4.0, "Delta", "By how much the length scales of the two fields differ."),
             **live.steps_and_rate(),
             optimizer=live.optimizer(),
-        ),
-    ),
-    "03": (
-        problem.library,
-        lambda: dict(
-            spread=slider(
-                [0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 ±", "How far the stiffnesses of the clients' pendulums lie apart."
-            ),
-            told=choice(
-                ["told", "hidden"], "told", "stiffness is", "Whether the network is told the stiffness of the pendulum."
-            ),
-            clients=live.clients(),
-            **live.steps_and_rate(),
         ),
     ),
 }
