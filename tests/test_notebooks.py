@@ -14,7 +14,7 @@ from tools.picture_widths import sized
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
 
 
-LESSONS = ["04_function_approximation", "05_pinn_forward", "13_one_round"]
+LESSONS = ["03_pendulum_library", "04_function_approximation", "05_pinn_forward", "13_one_round"]
 """Notebooks that are a lesson first, a report second (tests/test_lessons.py). The list may only grow."""
 
 REPORTS = [path for path in PATHS if path.stem not in LESSONS]

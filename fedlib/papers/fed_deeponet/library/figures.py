@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ....federated.stack import predict
 from ....notebook.style import COLORS, around, log_axis, panels, set_ticks, shards
 from ....notebook.verdicts import interval, paper_numbers
-from ....numerics.metrics import in_percent, percent
+from ....numerics.metrics import in_percent, percent, plus_minus
 from ..physics import times
 from .study import CASES, PAPER, Results, last, of_torques
 
@@ -125,10 +125,9 @@ TRIED_HEADER = ("rate", "its factor from round to round", "validation error (%)"
 def tried_rows(tried: xarray.DataArray) -> list[list[str]]:
     """Rows of TRIED_HEADER, the best first: mean and st.dev. over seeds."""
     error = tried.squeeze("level", drop=True).stack(pair=("lr", "decay")).dropna("pair", how="all")
-    mean, sd = error.mean("seed"), error.std("seed", ddof=1)
-    cells = zip(error.pair.values, mean.values, sd.values, strict=True)
-    rows = sorted(((m, [f"{lr:g}", f"{decay:g}", f"{m:.2f} ± {s:.2f}"]) for (lr, decay), m, s in cells))
-    return [row for _, row in rows]
+    order = error.mean("seed").argsort().values
+    best_first = zip(error.pair.values[order], error.transpose("pair", "seed").values[order], strict=True)
+    return [[f"{lr:g}", f"{decay:g}", plus_minus(values, 2)] for (lr, decay), values in best_first]
 
 
 def angle_figure(t, u, truth, guesses: Mapping[str, np.ndarray], k: float) -> Figure:

@@ -119,7 +119,7 @@ def results_of(histories: Mapping[Name, History]) -> Results:
     names = ("library", "all seeds"), "alone", "centralised"
     tried = sweep.errors(histories["tried"]).isel(round=-1, kind=0, drop=True) if "tried" in histories else None
     return Results(
-        xarray.concat(cases, "case") if cases else xarray.Dataset(),
+        xarray.concat(cases, "case", join="outer") if cases else xarray.Dataset(),
         *(arrays.get(name, xarray.Dataset()) for name in names),
         xarray.DataArray() if tried is None else tried,
         xarray.DataArray(),
