@@ -205,7 +205,7 @@ PENDULUM = {
     "03 validation": lambda: library(use="validation", reset_moments=True),
     "03 centralised": lambda: library(make=centralised),
     "03 live, told": lambda: of_live(library_live.library(K=4)),
-    "03 live, hidden": lambda: of_live(library_live.library(told="hidden", K=4)),
+    "03 live, hidden": lambda: of_live(library_live.library(stiffness="hidden", K=4)),
 }
 
 

@@ -47,7 +47,7 @@ def test_what_a_client_of_the_library_owns_and_is_told():
         torch.testing.assert_close(told, torch.as_tensor(2 * (k - 1), dtype=torch.float32))
     edges = [k.min() for k in training.more.owned]
     assert edges[0] == 0.5 and (np.diff(edges) > 0.2).all()
-    hidden = library.library(told="hidden")
+    hidden = library.library(stiffness="hidden")
     assert (hidden.pool["u"][:, -1] == 0).all() and (hidden.more.u[:, -1] == 0).all()
     u = hidden.more.u[:, :-1]
     assert torch.equal(u[0], u[2]), "one torque, three pendulums"

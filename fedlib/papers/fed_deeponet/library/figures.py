@@ -89,9 +89,9 @@ def told_rows(results: Results, dealt: str = "mixed") -> list[list[str]]:
     """Rows of TOLD_HEADER: median errors (%), and the effect of hiding k, seed by seed: median and its range."""
     errors, rows = last(results.cases), []
     for T in errors.level.values:
-        told, hidden = (errors.sel(case=f"{dealt}, {what}", level=T).dropna("seed") for what in ("told", "hidden"))
-        ratio = (hidden / told).dropna("seed")
-        cells = (f"{values.median().item():.2f}" for values in (told, hidden))
+        with_k, without = (errors.sel(case=f"{dealt}, {what}", level=T).dropna("seed") for what in ("told", "hidden"))
+        ratio = (without / with_k).dropna("seed")
+        cells = (f"{values.median().item():.2f}" for values in (with_k, without))
         worse = f"{ratio.median().item():.2f} ({ratio.min().item():.2f} to {ratio.max().item():.2f})"
         rows.append([f"{T:g}", *cells, worse, f"{results.floor.sel(level=T).item():.2f}"])
     return rows
@@ -161,5 +161,5 @@ def mean_errors(results: Results) -> dict[str, xarray.DataArray]:
 
 def titles(net: nn.Module, theta: Tensor, u: Tensor, x1: Tensor, k: np.ndarray) -> list[str]:
     """Of panels: the stiffness and how far the network with parameters theta [P] is off; u [n, ...], x1 [n, m]."""
-    said = predict(net, theta, u[:, None].float(), times(x1.shape[1])).numpy()
-    return [f"k = {k:.2f}, e = {percent(x, truth):.2f} %" for x, truth, k in zip(said, x1.numpy(), k, strict=True)]
+    guess = predict(net, theta, u[:, None].float(), times(x1.shape[1])).numpy()
+    return [f"k = {k:.2f}, e = {percent(x, truth):.2f} %" for x, truth, k in zip(guess, x1.numpy(), k, strict=True)]

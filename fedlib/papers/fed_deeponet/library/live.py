@@ -24,10 +24,10 @@ from .problem import HIGH, LOW, family
 from .problem import library as learning
 
 
-def library(spread: float = 0.5, told: str = "told", clients: int = 5, K: int = 20, lr: float = 0.003) -> Watched:
+def library(spread: float = 0.5, stiffness: str = "told", clients: int = 5, K: int = 20, lr: float = 0.003) -> Watched:
     """Every client has pendulums of its own, of stiffnesses in [1 - spread, 1 + spread] in turn."""
     (pool, k), (u, x1, k_test) = live.triplets(SCALE, 1 - spread, 1 + spread), live.tests(30, 1 - spread, 1 + spread)
-    hidden = told == "hidden"
+    hidden = stiffness == "hidden"
     pool = pool | {"u": with_stiffness(pool["u"], k, hidden)}
     u = with_stiffness(u, k_test, hidden)
     shards, most = np.array_split(np.arange(N), clients), int(x1[:3].abs().amax(1).argmax())
@@ -39,8 +39,10 @@ def library(spread: float = 0.5, told: str = "told", clients: int = 5, K: int = 
 def show() -> None:
     """Clients with pendulums of their own; a network that is not told k has one answer for all."""
     spread = slider([0.0, 0.25, 0.5, 1.0], 0.5, "k = 1 ±", "How far the clients' stiffnesses lie apart.")
-    told = choice(["told", "hidden"], "told", "stiffness is", "Whether the network is told the pendulum's stiffness.")
-    live.show("03", library, spread=spread, told=told, clients=live.clients(), **live.steps_and_rate())
+    stiffness = choice(
+        ["told", "hidden"], "told", "stiffness is", "Whether the network is told it."
+    )
+    live.show("03", library, spread=spread, stiffness=stiffness, clients=live.clients(), **live.steps_and_rate())
 
 
 # in closed form
@@ -98,7 +100,7 @@ def explorer() -> levels.Explorer:
 # stored models
 
 
-def guesses(told: History, hidden: History, T: float, k: float, sensors: int = 100, **torque) -> tuple:
+def guesses(informed: History, uninformed: History, T: float, k: float, sensors: int = 100, **torque) -> tuple:
     """(t, u, truth, "told" or "hidden" -> angle), each [m], of a torque as ``pendulum_input`` takes it; of a
     formula t is the share of the time, t / T."""
     scale = torque.pop("length_scale", SCALE) / T
@@ -110,23 +112,26 @@ def guesses(told: History, hidden: History, T: float, k: float, sensors: int = 1
         theta = history.model("federated", T, history.labels("seed")[0])
         return answer(learning(sensors=sensors), theta, points)[0]
 
-    said = {"told": says(told, False), "hidden": says(hidden, True)}
-    return np.linspace(0, T, sensors), exact["u"][0].numpy(), exact["x1"][0].numpy(), said
+    both = {"told": says(informed, False), "hidden": says(uninformed, True)}
+    return np.linspace(0, T, sensors), exact["u"][0].numpy(), exact["x1"][0].numpy(), both
 
 
-def asked_figure(told: History, hidden: History, T: float = 3.0, k: float = HIGH, **torque) -> Figure:
+def asked_figure(informed: History, uninformed: History, T: float = 3.0, k: float = HIGH, **torque) -> Figure:
     """A pendulum of stiffness k, and what the federations say who are told k and who are not."""
-    *curves, said = guesses(told, hidden, T, k, **torque)
-    return angle_figure(*curves, said, k)
+    *curves, angles = guesses(informed, uninformed, T, k, **torque)
+    return angle_figure(*curves, angles, k)
 
 
 def asked() -> ipywidgets.GridBox:
     """A stiffness and a torque of one's own, the true angle, and what both federations say."""
-    told, hidden = (stored(study, ("library", f"mixed, {what}")) for what in ("told", "hidden"))
+    informed, uninformed = (stored(study, ("library", f"mixed, {what}")) for what in ("told", "hidden"))
     alt = "left a torque over time, right the pendulum's angle, and what networks say who are told k and who are not"
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
-    seconds, stiffness = slider(told.labels("level"), max(told.labels("level")), "seconds"), span(LOW, HIGH, 0.05)
+    seconds, stiffness = (
+        slider(informed.labels("level"), max(informed.labels("level")), "seconds"),
+        span(LOW, HIGH, 0.05),
+    )
     return explore(
-        lambda **values: asked_figure(told, hidden, **values), alt, idle_inputs,
-        T=seconds, k=slider(stiffness, stiffness[-1], "stiffness k"), **controls,
+        lambda **values: asked_figure(informed, uninformed, **values), alt, idle_inputs,
+        T=slider(seconds, max(seconds), "seconds"), k=slider(stiffness, stiffness[-1], "stiffness k"), **controls,
     )  # fmt: skip

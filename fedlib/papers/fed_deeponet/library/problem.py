@@ -60,8 +60,8 @@ def trajectories(
 
 def with_k(sets: dict[str, tuple[dict[str, Tensor], np.ndarray]], hidden: bool) -> dict[str, Tensor]:
     """``both_tests`` of several trajectories, their stiffness behind the sensors, or hidden."""
-    told = {name: {**data, "u": with_stiffness(data["u"], k, hidden)} for name, (data, k) in sets.items()}
-    return both_tests(told.pop("GRF"), told.pop("unseen"), **told)
+    tests = {name: {**data, "u": with_stiffness(data["u"], k, hidden)} for name, (data, k) in sets.items()}
+    return both_tests(tests.pop("GRF"), tests.pop("unseen"), **tests)
 
 
 def library(

@@ -143,3 +143,9 @@ def of_torques(data: xarray.Dataset) -> xarray.DataArray:
     torques = [*OUT_OF_DISTRIBUTION]
     values = unseen.values.reshape(len(torques), -1, unseen.sizes["seed"])
     return xarray.DataArray(values, {"torque": torques, "seed": unseen.seed.values}, ("torque", "draw", "seed"))
+
+
+def by_torque(data: xarray.Dataset) -> dict[str, list[float]]:
+    """Unseen torque -> mean error (%) over all k drawn, of each seed."""
+    mean = of_torques(data).mean("draw")
+    return {str(torque): mean.sel(torque=torque).values.tolist() for torque in mean.torque.values}
