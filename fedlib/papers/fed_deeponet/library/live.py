@@ -127,10 +127,7 @@ def asked() -> ipywidgets.GridBox:
     informed, uninformed = (stored(study, ("library", f"mixed, {what}")) for what in ("told", "hidden"))
     alt = "left a torque over time, right the pendulum's angle, and what networks say who are told k and who are not"
     controls = {name: make() for name, make in INPUT_CONTROLS.items()}
-    seconds, stiffness = (
-        slider(informed.labels("level"), max(informed.labels("level")), "seconds"),
-        span(LOW, HIGH, 0.05),
-    )
+    seconds, stiffness = informed.labels("level"), span(LOW, HIGH, 0.05)
     return explore(
         lambda **values: asked_figure(informed, uninformed, **values), alt, idle_inputs,
         T=slider(seconds, max(seconds), "seconds"), k=slider(stiffness, stiffness[-1], "stiffness k"), **controls,
