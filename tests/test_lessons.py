@@ -26,6 +26,8 @@ from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.fed_deeponet.library import live as library_live
+from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
@@ -47,6 +49,7 @@ BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 ANSWERS = {
+    "03_pendulum_library": r"In three seconds",
     "02_heterogeneity": r"second shard",
     "01_pendulum": r"Both grow",
     "04_function_approximation": r"\b(20|twenty)\b",
@@ -58,6 +61,7 @@ ANSWERS = {
 """A lesson -> its answer, as one may write it."""
 
 FILLINGS = {
+    "03_pendulum_library": "(soft + stiff) / 2",
     "02_heterogeneity": "0.003 / (1 + r)",
     "01_pendulum": "sum(weights) / len(weights)",
     "04_function_approximation": "sum(weights) / len(weights)",
@@ -211,6 +215,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
 
 
 SMALL = {
+    "03_pendulum_library": "n_triplets, n_common, clients, rounds = 400, 20, 4, 4",
     "02_heterogeneity": "n_triplets, w1_points, shards, passes, local_updates = 420, 8, [1, 20], 1, 10",
     "01_pendulum": "n_triplets, n_common, clients, rounds, tried = 300, 20, [2, 20], 3, [[0.006, 0.7]]",
     "04_function_approximation": "subdomains, rounds, schaffer_rounds, lrs_sgd, lrs_fall = [2, 20, 200], 30, 2, [], []",
@@ -274,6 +279,46 @@ def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
     assert hard["C=50"] > hard["C=2"] and hard["alone, C=50"] > hard["alone, C=2"], "both grow"
     for C in (2, 5, 10, 20, 40, 50):
         assert hard[f"C={C}"] < hard[f"alone, C={C}"] and price[f"C={C}"] < price[f"alone, C={C}"]
+
+
+# notebook 03
+
+
+def test_03_what_the_sliders_show_is_what_the_text_promises():
+    hidden = library.measured(stored(library, ("library", "mixed, hidden")))
+    _, errors = library_live.explored(library.last(hidden))
+    medians, text = errors.median("seed"), text_of(parts("03_pendulum_library")[0])
+
+    def off(T, spread, model="one curve for all"):
+        return medians.sel({"seconds": T, "± of k": spread, "model": model}).item()
+
+    assert f"off by about {off(1.0, 0.5):.0f} %, less than the networks" in text
+    assert off(1.0, 0.5) < off(1.0, 0.5, "federated")
+    assert f"the one curve is off by about {off(3.0, 0.5):.0f} %" in text
+    assert f"and the networks by {off(3.0, 0.5, 'federated'):.0f} %" in text
+    assert f"At ± 0.1 it is off by {off(5.0, 0.1):.0f} % even after five" in text
+
+
+def test_03_what_hiding_costs_is_told_as_it_is():
+    names = [("library", case) for case in library.CASES] + ["alone", "centralised"]
+    parameters = {"seconds": [1.0, 3.0], "sensors": 100, "length_scale": 0.2}
+    results = library.results(parameters, {name: stored(library, name) for name in names})
+    text, medians = text_of(parts("03_pendulum_library")[0]), library.last(results.cases).median("seed")
+    at_first, later = (medians.sel(level=T) for T in (1.0, 3.0))
+    assert at_first.max() < 4.5 and at_first.min() > 2 * results.floor[0]
+    assert "err by about 3 to 4 %, twice the floor or more" in text
+    worse = [(at.sel(case="mixed, hidden") / at.sel(case="mixed, told")).item() for at in (at_first, later)]
+    assert worse[0] < 4 / 3 + 0.02 and "Hiding costs a third at most" in text
+    assert 1.8 < worse[1] < 2.3 and "hiding doubles the error where stiffnesses are mixed" in text
+    told, hidden = (later.sel(case=f"mixed, {what}").item() for what in ("told", "hidden"))
+    assert f"{told:.0f} % told and {hidden:.0f} % hidden" in text
+    for at in (at_first, later):
+        assert at.sel(case="own, told") > 0.9 * at.sel(case="own, hidden")
+    assert "Where every client owns one pendulum (squares), being told is worth nothing" in text
+    alone = library.last(results.alone).median("seed")
+    assert (alone > 1.5 * medians.max("case")).all() and "One client alone (vermilion) is far behind everybody" in text
+    central = library.last(results.centralised).sel(work="same passes", level=1.0).median()
+    assert central < at_first.min() / 4 and "(green, one second), far ahead" in text
 
 
 # notebook 04

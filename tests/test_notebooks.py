@@ -17,6 +17,7 @@ PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "soluti
 LESSONS = [
     "01_pendulum",
     "02_heterogeneity",
+    "03_pendulum_library",
     "04_function_approximation",
     "05_pinn_forward",
     "06_flow",

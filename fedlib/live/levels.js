@@ -4,13 +4,14 @@
 // ---- the numbers
 
 // curve(state, m): values of model m [x]; error(state, m): of all seeds (%), NaN where there is none. A state is the
-// number of a combination of the controls' values, the last one counting fastest.
+// number of a combination of the controls' values, the last one counting fastest. truth(state): of all, or its own.
 export function unpacked(data) {
     const [q, errors, x, truth] = [new Int16Array(bytes(data.curves)), ...["errors", "x", "truth"].map((name) =>
         Float64Array.from(new Float32Array(bytes(data[name]))))];
     const shown = data.models.filter(({ curve }) => curve).length, { seeds, models, zero, step } = data;
     return {
-        ...data, x, truth, errors,
+        ...data, x, errors,
+        truth: (state) => (truth.length > x.length ? truth.subarray(state * x.length, (state + 1) * x.length) : truth),
         curve: (state, m) => Float64Array.from(q.subarray((state * shown + m) * x.length).subarray(0, x.length),
             (value) => zero + step * value),
         error: (state, m) => errors.slice((state * models.length + m) * seeds).slice(0, seeds),
@@ -52,7 +53,7 @@ export function inWords(tick) {
 // ---- the picture
 
 function paint(canvas, data, chosen) {
-    const { x, truth, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
+    const { x, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
     const seen = innerHeight / (canvas.currentCSSZoom || 1);  // so that slider and sentence are seen with the picture
     const high = Math.max(300, Math.min(0.42 * canvas.clientWidth, 0.33 * seen)), { pen, width, height, wide } = sheet(canvas, high, 650);
     const first = wide ? [44, 30, 0.56 * width - 60, height - 110] : [44, 30, width - 56, 220];

@@ -64,7 +64,7 @@ PAGES: dict[str, list[Piece]] = {
             "A stiffness of one's own",
             "Each client owns pendulums of one range of stiffness. Widen the range and play; then hide the stiffness: "
             "now a network has one answer for three pendulums, whoever trained it.",
-            live("plots.pendulum_live"),
+            live("papers.fed_deeponet.library.live"),
         ),
         Piece(
             "Ask a trained network",

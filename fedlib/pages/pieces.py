@@ -12,6 +12,7 @@ from ..live.levels import Explorer
 from ..live.modules import module
 from ..notebook import models
 from ..papers.beyond.one_round import live as one_round
+from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
 from ..papers.fedsciml.forward import live as forward
@@ -82,6 +83,7 @@ def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None 
 EXPLORERS = {
     "01_pendulum": pendulum,
     "02_heterogeneity": shards,
+    "03_pendulum_library": library,
     "04_function_approximation": functions,
     "05_pinn_forward": forward,
     "13_one_round": one_round,

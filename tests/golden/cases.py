@@ -33,7 +33,14 @@ from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics import spaces
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
+from fedlib.papers.fed_deeponet.library import live as library_live
+from fedlib.papers.fed_deeponet.library import problem as pendulums
+from fedlib.papers.fed_deeponet.library import study as library_study
 from fedlib.papers.fed_deeponet.pendulum import live as dealt_live
+from fedlib.papers.fed_deeponet.shards import live as skewed_live
+from fedlib.papers.fed_deeponet.shards import problem as shards
+from fedlib.papers.fedsciml.flow import live as flow_live
+from fedlib.papers.fedsciml.flow import problem as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
@@ -62,8 +69,6 @@ from fedlib.problems import (
     operator_study,
     operators,
     pendulum_leak,
-    pendulum_library,
-    pendulum_live,
     readings,
 )
 from fedlib.streams import stream
@@ -166,15 +171,21 @@ def levels(**of) -> dict:
     return {f"{kind} {level}": (kind, level, of) for kind, level in chosen}
 
 
-def library(local=STEPS, make=HALF, name="test", **more) -> dict:
+def library(local=STEPS, make=HALF, use="test", **more) -> dict:
     """Notebook 03: stiffnesses mixed or a client's own, told or hidden."""
-    data = pendulum_library.triplets(60, M, SCALE, (0.5, 1.5), 6, 0)
-    tests = pendulum_library.tests(2, M, SCALE, (0.5, 1.5), 0, 2, name)
-    pool, at = join({(0, case): of for case, of in data.sets.items()})
-    federations = {(case, 0): make(at((0, case), data.shards), seed=0, **ADAM) for case in data.sets}
-    one = at((0, ("own", "told")), data.shards[:1])
+    sizes = {"clients": 6, "triplets": 60, "sensors": M, "length_scale": SCALE, "tests": 2, "draws": 2, "common": 2}
+    cases = {tuple(case.split(", ")): arguments for case, arguments in library_study.CASES.items()}
+    data = {case: pendulums.library(**arguments, **sizes, use=use).data(1.0, 0) for case, arguments in cases.items()}
+    pool, at = join({(0, case): own.pool for case, own in data.items()})
+    federations = {(case, 0): make(at((0, case), own.owners), seed=0, **ADAM) for case, own in data.items()}
+    one = at((0, ("own", "told")), data["own", "told"].owners[:1])
     federations["isolated", 0] = Federation(one, mixing=isolated, seed=0, **ADAM)
-    test = lambda key: tests.told("hidden" in key[0])  # noqa: E731
+    of_seeds = ("GRF u", "GRF x1", "unseen u", "unseen x1")
+
+    def test(key):
+        whole = data["own", "told"] if key[0] == "isolated" else data[key[0]]
+        return {name: whole.test[name] for name in of_seeds}
+
     return on_pendulum(pool, federations, ("case", "seed"), test, local, m=M + 1, **more)
 
 
@@ -202,10 +213,10 @@ PENDULUM = {
     "02 live, two fields": lambda: of_live(skewed_live.skewed("two fields", delta=1.0, K=4)),
     "03 library": lambda: library(reset_moments=True),
     "03 library, passes": lambda: library(PASSES, reset_moments=True),
-    "03 validation": lambda: library(name="validation", reset_moments=True),
+    "03 validation": lambda: library(use="validation", reset_moments=True),
     "03 centralised": lambda: library(make=centralised),
-    "03 live, told": lambda: of_live(pendulum_live.library(K=4)),
-    "03 live, hidden": lambda: of_live(pendulum_live.library(told="hidden", K=4)),
+    "03 live, told": lambda: of_live(library_live.library(K=4)),
+    "03 live, hidden": lambda: of_live(library_live.library(stiffness="hidden", K=4)),
 }
 
 

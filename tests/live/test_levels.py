@@ -29,7 +29,8 @@ ROOMS = {
 UNPACK = """
     const data = M.unpacked(given), states = [...given.sentences.keys()];
     const of = (read, models) => states.map((state) => models.map((_, m) => read(state, m)));
-    return { x: data.x, truth: data.truth, curves: of(data.curve, given.models.filter((m) => m.curve)),
+    return { x: data.x, truth: states.map((state) => Array.from(data.truth(state))),
+        curves: of(data.curve, given.models.filter((m) => m.curve)),
         errors: of(data.error, given.models).map((all) => all.map((seeds) => Array.from(seeds))) };
 """
 
@@ -68,7 +69,7 @@ def test_the_browser_unpacks_what_was_stored(room, tmp_path):
     data, curves, errors = room
     seen = evaluate(Explorer._esm, UNPACK, data, tmp_path)
     assert len(seen["x"]) <= 200 and seen["x"][-1] == pytest.approx(curves.x.values[-1])
-    np.testing.assert_allclose(seen["truth"], curves.truth, atol=1e-6)
+    np.testing.assert_allclose(seen["truth"], np.broadcast_to(curves.truth, np.shape(seen["truth"])), atol=1e-6)
     (low, high), span = data["limits"], np.ptp(curves.truth.values)
     assert data["step"] < 1e-4 * span
     wanted = np.clip(curves.values, low - span, high + span)
@@ -76,6 +77,14 @@ def test_the_browser_unpacks_what_was_stored(room, tmp_path):
     assert np.abs(np.array(seen["curves"]) - curves.truth.values).max() > 0.1 * span  # they are no truth
     np.testing.assert_allclose(seen["errors"], errors.values, rtol=1e-6)
     assert low < curves.truth.min() and curves.truth.max() < high
+
+
+def test_each_state_may_have_a_truth_of_its_own(made, tmp_path):
+    curves, off = made
+    truth = np.random.default_rng(1).uniform(-1, 1, (3, 2, 5))
+    curves = curves.assign_coords(truth=(("pieces", "sines", "x"), truth))
+    seen = evaluate(Explorer._esm, UNPACK, explore(curves, off).data, tmp_path)
+    np.testing.assert_allclose(np.reshape(seen["truth"], truth.shape), truth, atol=1e-6)
 
 
 def test_states_of_two_sliders_are_told_apart(made, tmp_path):

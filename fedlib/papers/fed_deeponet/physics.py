@@ -28,24 +28,24 @@ def half_steps(m: int) -> np.ndarray:
     return np.linspace(0, 1, 2 * SUBSTEPS * (m - 1) + 1)
 
 
-def pendulum_trajectories(u: np.ndarray, k: float | np.ndarray = 1.0) -> dict[str, Tensor]:
-    """Inputs on the half-step grid [n, ...] -> u [n, m] and the angle x1 [n, m], both at the m sensors."""
-    x = pendulum(u, k)
+def pendulum_trajectories(u: np.ndarray, k: float | np.ndarray = 1.0, T: float = 1.0) -> dict[str, Tensor]:
+    """Inputs on the half-step grid [n, ...] -> u [n, m] and the angle x1 [n, m], both at the m sensors; in T s."""
+    x = pendulum(u, k, T)
     return {"u": torch.as_tensor(u[:, :: 2 * SUBSTEPS]), "x1": torch.as_tensor(x[:, ::SUBSTEPS, 0].copy())}
 
 
 def pendulum_triplets(
-    n: int, m: int, length_scale: float, rng: np.random.Generator, k: float | np.ndarray = 1.0
-) -> dict[str, Tensor]:
-    """n training triplets (u, y, G(u)(y)): a fresh GRF input each, and one time y ~ U[0, 1] for it.
+    n: int, m: int, length_scale: float, rng: np.random.Generator, k: float | np.ndarray = 1.0, T: float = 1.0
+) -> dict[str, Tensor]:  # fmt: skip
+    """n training triplets (u, y, G(u)(y)): a fresh GRF input each, and one time y ~ U[0, 1] for it, in units of T s.
 
     Returns:
-        u [n, m] (sensors), y [n, 1] (s), s [n] = x1(y) (rad), float64. Fed-DeepONet, Section 4.
+        u [n, m] (sensors), y [n, 1], s [n] = x1(T y) (rad), float64. Fed-DeepONet, Section 4, has T = 1.
     """
     t = half_steps(m)
-    u, y = grf(t, n, length_scale, rng), rng.uniform(size=n)
-    x = pendulum(u, k)
-    s = hermite(t[::2], x[..., 0], x[..., 1], y)
+    u, y = grf(t, n, length_scale / T, rng), rng.uniform(size=n)
+    x = pendulum(u, k, T)
+    s = hermite(t[::2], x[..., 0], T * x[..., 1], y)
     triplets = {"u": u[:, :: 2 * SUBSTEPS].copy(), "y": y[:, None], "s": s}
     return {name: torch.as_tensor(value) for name, value in triplets.items()}
 
@@ -71,11 +71,13 @@ def random_tests(
     return pendulum_trajectories(grf(half_steps(m), n, length_scale, stream(seed, use)), k)
 
 
-def unseen_tests(m: int, stiffness: Sequence[float] | np.ndarray = (1.0,)) -> dict[str, Tensor]:
+def unseen_tests(
+    m: int, stiffness: Sequence[float] | np.ndarray = (1.0,), T: float = 1.0
+) -> dict[str, Tensor]:  # fmt: skip
     """Trajectories of the 3 inputs outside the training distribution, with n stiffnesses [n] or own ones [3, n]."""
-    u = np.stack([f(half_steps(m)) for f in OUT_OF_DISTRIBUTION.values()])
+    u = np.stack([f(T * half_steps(m)) for f in OUT_OF_DISTRIBUTION.values()])
     k = np.broadcast_to(stiffness, (len(u), np.shape(stiffness)[-1]))
-    return pendulum_trajectories(np.repeat(u, k.shape[1], axis=0), k.ravel())
+    return pendulum_trajectories(np.repeat(u, k.shape[1], axis=0), k.ravel(), T)
 
 
 def both_tests(

@@ -10,10 +10,9 @@ from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.notebook.style import CLIENTS
 from fedlib.papers.fed_deeponet import live as shared
+from fedlib.papers.fed_deeponet.library import live as library
 from fedlib.papers.fed_deeponet.pendulum import live as room
 from fedlib.papers.fed_deeponet.shards import live as skewed
-from fedlib.plots import pendulum_live
-from fedlib.problems import pendulum_live as problem
 
 
 def shards(training):
@@ -21,7 +20,7 @@ def shards(training):
 
 
 def test_every_triplet_is_owned_once():
-    for training in (room.dealt(clients=3), skewed.skewed(shards_each=2), problem.library(clients=2)):
+    for training in (room.dealt(clients=3), skewed.skewed(shards_each=2), library.library(clients=2)):
         assert sorted(np.concatenate(shards(training))) == list(range(shared.N))
 
 
@@ -41,13 +40,13 @@ def test_the_second_field_is_smoother():
 
 
 def test_what_a_client_of_the_library_owns_and_is_told():
-    training = problem.library(spread=0.5, clients=4)
+    training = library.library(spread=0.5, clients=4)
     for own, k in zip(shards(training), training.more.owned, strict=True):
         told = training.pool["u"][own][:, -1]
         torch.testing.assert_close(told, torch.as_tensor(2 * (k - 1), dtype=torch.float32))
     edges = [k.min() for k in training.more.owned]
     assert edges[0] == 0.5 and (np.diff(edges) > 0.2).all()
-    hidden = problem.library(told="hidden")
+    hidden = library.library(stiffness="hidden")
     assert (hidden.pool["u"][:, -1] == 0).all() and (hidden.more.u[:, -1] == 0).all()
     u = hidden.more.u[:, :-1]
     assert torch.equal(u[0], u[2]), "one torque, three pendulums"
@@ -60,7 +59,7 @@ RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="rin
 @pytest.mark.parametrize(
     ("training", "together"),
     [(room.dealt(K=2), True), (room.dealt(**RING), False), (skewed.skewed(K=2), True),
-     (problem.library(K=2), True)],
+     (library.library(K=2), True)],
     ids=["01", "01 ring", "02", "03"],
 )  # fmt: skip
 def test_the_picture_shows_the_clients_and_what_they_were_given(training, together):
@@ -91,6 +90,6 @@ def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_ar
 
 @pytest.mark.parametrize("notebook", ["01", "02", "03"])
 def test_the_controls_begin_as_the_training_does(page, notebook):
-    {"01": room, "02": skewed, "03": pendulum_live}[notebook].show()
+    {"01": room, "02": skewed, "03": library}[notebook].show()
     assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
     stage.close(notebook)

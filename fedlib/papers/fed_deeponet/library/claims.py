@@ -1,0 +1,59 @@
+"""What Fed-DeepONet says in words of Experiment 4, and what we add, as pure functions of ``Results``."""
+
+from ....notebook.claims import Verdict
+from ....notebook.maps import Panel
+from .study import PAPER, Results, last, of_torques
+
+
+def predicts(results: Results) -> Verdict | None:
+    """One federation predicts the library's response: a mean error below 3 %."""
+    if not results.paper:
+        return None
+    error = last(results.paper).mean().item()
+    return Verdict(error < 3, f"{error:.2f} %")
+
+
+def generalises(results: Results) -> Verdict | None:
+    """And that to the unseen torques, with k at random: below 5 %."""
+    if not results.paper:
+        return None
+    error = of_torques(results.paper).mean().item()
+    return Verdict(error < 5, f"{error:.2f} %")
+
+
+def ratios(results: Results, T: float) -> list[float] | None:
+    """By how many times hiding k raises the error where it is mixed, seed by seed; None where it is not trained."""
+    cases, hidden = results.cases, "mixed, hidden"
+    if not cases or not {PAPER, hidden} <= {*cases.case.values} or T not in cases.level.values:
+        return None
+    errors = last(cases).sel(level=T)
+    return (errors.sel(case=hidden) / errors.sel(case=PAPER)).dropna("seed").values.tolist()
+
+
+def hiding_hurts_later(results: Results) -> Verdict | None:
+    """Hidden k costs more after the longest time than after the shortest, for every seed."""
+    if not results.cases or results.cases.sizes["level"] < 2:
+        return None
+    first, final = (ratios(results, T) for T in (min(results.cases.level.values), max(results.cases.level.values)))
+    if not first or not final:
+        return None
+    words = f"at least {min(final):.2f} times, before at most {max(first):.2f}"
+    return Verdict(min(final) > max(first), words)
+
+
+CLAIMS = {
+    "fed-deeponet.library.predicts": predicts,
+    "fed-deeponet.library.generalises": generalises,
+    "fed-deeponet.target.library.hidden": hiding_hurts_later,
+}
+"""Id of data/claims.yaml -> claim."""
+
+FULL = "N, R, K, C, alpha as printed, twenty seeds"
+
+PANELS = (
+    Panel("Fig. 7", "B3, fig7", f"{FULL}; which three trajectories is not said", ("fed-deeponet.library.predicts",)),
+    Panel("Fig. 8", "B4, fig8", f"{FULL}; 200 draws of k", ("fed-deeponet.library.generalises",)),
+    Panel("not in the paper", "section 4, told", "k hidden, one pendulum a client, 3 s; three seeds",
+          ("fed-deeponet.target.library.hidden",)),
+)  # fmt: skip
+"""Where Figs. 7 and 8 are in notebook 03."""

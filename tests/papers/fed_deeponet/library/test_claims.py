@@ -1,0 +1,53 @@
+"""Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.notebook.claims import find
+from fedlib.papers.fed_deeponet.library import claims
+from fedlib.papers.fed_deeponet.library.study import Results
+
+NOTHING = xarray.Dataset()
+
+
+def results(error=2.5, unseen=4.0, told=((3.0, 10.0), (3.2, 9.0)), hidden=((3.3, 20.0), (3.1, 21.0))) -> Results:
+    """told, hidden: errors of two seeds after one second and after three."""
+    axes = {"level": [1.0], "seed": [0, 1]}
+    values = np.array([9.0, 1.0])[:, None, None] * np.array([[error, error]])
+    paper = {"error": (("round", *axes), values), "unseen": (("round", "i", *axes), np.full((2, 6, 1, 2), unseen))}
+    cases = np.stack([told, hidden])[None]
+    coords = {"case": ["mixed, told", "mixed, hidden"], "seed": [0, 1], "level": [1.0, 3.0]}
+    both = xarray.Dataset({"error": (("round", *coords), cases)}, coords)
+    return Results(both, xarray.Dataset(paper, axes), NOTHING, NOTHING, xarray.DataArray(), xarray.DataArray())
+
+
+CASES = {
+    "library.predicts": (results(), results(error=3.1)),
+    "library.generalises": (results(), results(unseen=5.1)),
+    "target.library.hidden": (results(), results(hidden=((3.3, 20.0), (9.1, 21.0)))),
+}
+"""Id -> results on which the claim holds, and on which it does not."""
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_a_claim_holds_and_fails(id):
+    holds, fails = (claims.CLAIMS[f"fed-deeponet.{id}"](made) for made in CASES[id])
+    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+    nothing = results()._replace(cases=NOTHING, paper=NOTHING)
+    assert claims.CLAIMS[f"fed-deeponet.{id}"](nothing) is None
+
+
+def test_every_claim_is_known_and_has_both_outcomes_above():
+    assert {f"fed-deeponet.{id}" for id in CASES} == {*claims.CLAIMS}
+    assert all(find(id) for id in claims.CLAIMS)
+    assert {id for panel in claims.PANELS for id in panel.claims} == {*claims.CLAIMS}
+
+
+def test_a_seed_that_lacks_a_case_is_no_ratio():
+    made = results()
+    made.cases["error"][-1, 1, 1, 0] = np.nan
+    assert claims.ratios(made, 1.0) == [pytest.approx(1.1)]
+    assert claims.ratios(made, 2.0) is None
+    one = made._replace(cases=made.cases.sel(level=[1.0]))
+    assert claims.hiding_hurts_later(one) is None
