@@ -18,7 +18,6 @@ WHERE = {
     "Experiment": "federated.experiment",
     "Federation": "federated.federation",
     "History": "federated.history",
-    "Lesson": "notebook.lesson",
     "Local": "federated.batches",
     "Run": "notebook.run",
     "best": "federated.sweep",

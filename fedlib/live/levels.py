@@ -11,7 +11,11 @@ import numpy as np
 import traitlets
 import xarray
 
-from ..federated.solved import Solved
+from ..federated import sweep
+from ..federated.experiment import Experiment
+from ..federated.history import History
+from ..federated.solved import stored_solutions
+from ..notebook.pictures import in_legend
 from ..notebook.style import CLIENTS, COLORS
 from ..numerics.metrics import in_percent
 from .modules import module
@@ -193,12 +197,10 @@ def better_alone(error: Mapping[str, float]) -> str:
     return text
 
 
-def explored(solutions: Solved, errors: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataArray]:
-    """(curves, errors) as ``explore`` takes them, of a federation on a line at its numbers of pieces.
-
-    Args:
-        solutions: of the first seed. errors: (%) [round, kind, level, seed], with each client who is alone.
-    """
+def explored(history: History, experiment: Experiment) -> tuple[xarray.DataArray, xarray.DataArray]:
+    """(curves, errors) as ``explore`` takes them, of a federation on a line at its numbers of pieces: curves of the
+    first seed, errors of all, with each client who is alone."""
+    solutions = stored_solutions(history, experiment)
     x, pieces = solutions.x[:, 0], [*solutions.models]
     kept = np.unique(np.linspace(0, len(x) - 1, min(POINTS, len(x))).round().astype(int))
     labels = [label for label in solutions.models[pieces[0]] if label != "centralised"]
@@ -208,7 +210,7 @@ def explored(solutions: Solved, errors: xarray.DataArray) -> tuple[xarray.DataAr
         values,
         {
             "pieces": pieces,
-            "model": [re.sub("isolated (.*)", r"\1 alone", label) for label in labels],
+            "model": [in_legend(label) for label in labels],
             "x": x[kept],
             "truth": ("x", solutions.truth[kept]),
             "owner": (("pieces", "x"), owner),
@@ -216,7 +218,7 @@ def explored(solutions: Solved, errors: xarray.DataArray) -> tuple[xarray.DataAr
         ("pieces", "model", "x"),
         attrs={"xlabel": "x", "ylabel": "u(x)"},
     )
-    last = errors.isel(round=-1, drop=True).sel(level=pieces).reset_coords(drop=True)
+    last = sweep.errors(history, alone="each").isel(round=-1, drop=True).sel(level=pieces).reset_coords(drop=True)
     return curves, last.rename(level="pieces", kind="model").transpose("pieces", "model", "seed")
 
 

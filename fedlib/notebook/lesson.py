@@ -22,22 +22,22 @@ class Lesson:
     """
 
     def __init__(self, study: ModuleType):
-        self.study = study
+        self.study, self.parameters = study, parameters_of(study.NOTEBOOK)
+        self.calls = study.trainings(self.parameters)
         self.pictures: dict[str, tuple[bytes, str]] = {}  # name -> PNG, what one sees in it
         self.outdated: list[Hashable] = []  # trainings of an earlier numerics
 
     def stored(self, name: Hashable) -> History | xarray.Dataset:
         """A training of the study, or what it computed, see ``store.stored``; after its ``numerics`` was raised what
         there was before, until it is trained again, and pictures say so."""
-        result, outdated = last_stored(self.study, name, earlier=True)
+        result, outdated = last_stored(self.study.NOTEBOOK, self.calls, name, earlier=True)
         if outdated and name not in self.outdated:
             self.outdated.append(name)
         return result
 
     def results(self) -> object:
         """The study's ``results`` of all that is stored."""
-        parameters = parameters_of(self.study.NOTEBOOK)
-        return self.study.results(parameters, {name: self.stored(name) for name in self.study.trainings(parameters)})
+        return self.study.results(self.parameters, {name: self.stored(name) for name in self.calls})
 
     def figure(self, fig: Figure, name: str, alt: str) -> None:
         """Show a picture of stored trainings, which its corner says. alt: what one sees in it, in a sentence."""

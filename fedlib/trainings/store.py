@@ -59,21 +59,22 @@ def stored(study: ModuleType, name: Name) -> History | xarray.Dataset:
     Raises:
         ValueError: there is no such training, or its file has none of its rows.
     """
-    return last_stored(study, name)[0]
+    return last_stored(study.NOTEBOOK, calls_of(study), name)[0]
 
 
-def last_stored(study: ModuleType, name: Name, earlier: bool = False) -> tuple[History | xarray.Dataset, bool]:
+def last_stored(
+    notebook: str, calls: Mapping[Name, Task], name: Name, earlier: bool = False
+) -> tuple[History | xarray.Dataset, bool]:  # fmt: skip
     """As ``stored``, and whether some of it is of an earlier ``numerics``; earlier: such rows count, too, until today's
     are there."""
-    calls = calls_of(study)
     if name not in calls:
-        raise ValueError(f"{study.NOTEBOOK} has no training {name!r}; expected one of {', '.join(map(repr, calls))}")
-    path = file_of(folder_of(study.NOTEBOOK), name)
+        raise ValueError(f"{notebook} has no training {name!r}; expected one of {', '.join(map(repr, calls))}")
+    path = file_of(folder_of(notebook), name)
     reading = calls[name].read(path)
     before = calls[name].read(path, earlier=True) if earlier and reading.absent else reading
     result = before.result
     if result is None:
-        why = f"{reading.why}; python -m fedlib train {study.NOTEBOOK}"
+        why = f"{reading.why}; python -m fedlib train {notebook}"
         raise ValueError(f"{path} has nothing of {in_words(name)}: {why}")
     return result, len(before.absent) < len(reading.absent)
 

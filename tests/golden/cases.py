@@ -597,7 +597,7 @@ def some_of_five(rule: str) -> dict:
 
 def live_rule(rule: str) -> dict:
     """Notebook 11 live."""
-    return in_float32(of_live(drift_live.training(rule, 5, 4, width=16)))
+    return in_float32(of_live(drift_live.training(rule, 10, 4, width=16)))
 
 
 RULED = (*RULES, drift_study.CENTRAL)

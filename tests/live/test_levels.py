@@ -7,8 +7,6 @@ import pytest
 import xarray
 
 from fedlib.federated.experiment import data_of
-from fedlib.federated.solved import stored_solutions
-from fedlib.federated.sweep import errors
 from fedlib.live.levels import Explorer, explore, explored
 from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.numerics.metrics import in_percent
@@ -40,7 +38,7 @@ def room(request):
     """(what the room's explorer holds, curves, errors) of a notebook's stored trainings."""
     live, study, name, make = ROOMS[request.param]
     history = stored(study, name)
-    return live.explorer().data, *explored(stored_solutions(history, make()), errors(history, alone="each"))
+    return live.explorer().data, *explored(history, make())
 
 
 @pytest.fixture

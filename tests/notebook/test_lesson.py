@@ -45,7 +45,7 @@ def raised(monkeypatch):
 
 
 def test_after_numerics_was_raised_the_old_row_is_shown_and_marked_until_it_is_trained(study, monkeypatch):
-    assert not store.last_stored(study, "oscillator", earlier=True)[1]
+    assert not store.last_stored(study.NOTEBOOK, store.calls_of(study), "oscillator", earlier=True)[1]
     raised(monkeypatch)
     with pytest.raises(ValueError, match="numerics = 1, not 2"):
         store.stored(study, "oscillator")
@@ -57,7 +57,7 @@ def test_after_numerics_was_raised_the_old_row_is_shown_and_marked_until_it_is_t
     assert [text.get_text() for text in fig.texts] == ["stored, by an earlier version"]
     files.write(study.file, [with_errors(stack, 50.0) for stack in files.read(study.file)])
     study.trainings({})["oscillator"]._replace(levels=[2]).fill(study.file, backend="eager")
-    some, outdated = store.last_stored(study, "oscillator", earlier=True)
+    some, outdated = store.last_stored(study.NOTEBOOK, store.calls_of(study), "oscillator", earlier=True)
     new, old = errors(some)[-1].values.ravel()
     assert outdated and old == 50 and new != 50, "of each level what is the latest"
     study.trainings({})["oscillator"].fill(study.file, backend="eager")

@@ -124,9 +124,9 @@ def test_an_explorers_state_stands_behind_its_name_in_the_address(users):
     page.wait_for_function(f"{said}?.startsWith('8 pieces, 20 sines')", timeout=60_000)
     page.locator(".app-stage input[type=range]").nth(0).focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("location.hash === '#sums-not-averages?pieces=16&sines=20'")
+    page.wait_for_function("location.hash === '#sums-not-averages?pieces=10&sines=20&points=32'")
     page.reload()
-    page.wait_for_function(f"{said}?.startsWith('16 pieces, 20 sines')", timeout=60_000)
+    page.wait_for_function(f"{said}?.startsWith('10 pieces, 20 sines')", timeout=60_000)
     page.get_by_role("button", name="Pieces of an equation").click()
     page.wait_for_function(f"{said}?.startsWith('2 pieces: ')", timeout=60_000)
     assert page.evaluate("location.hash") == "#pieces-of-an-equation"

@@ -53,20 +53,6 @@ def test_common_trajectories_are_in_no_other_set():
         assert (common[:, None] - others[None]).abs().amax(-1).min() > 1e-3
 
 
-def test_a_hundred_at_a_time_are_all_of_them():
-    tests = physics.both_tests(physics.random_tests(250, M, 0.3, 0), physics.unseen_tests(M))
-    tests["times"] = physics.times(M)
-
-    def half(u, t):
-        assert len(u) <= 100
-        return 0.5 * truth[: len(u)] if len(u) == 3 else torch.zeros(len(u), M)
-
-    truth = tests["unseen x1"]
-    each = physics.relative(half, tests)
-    torch.testing.assert_close(each["GRF"], torch.ones(250, dtype=torch.float64))
-    torch.testing.assert_close(each["unseen"], torch.full((3,), 0.5, dtype=torch.float64))
-
-
 def test_the_settings_are_the_papers_where_it_has_any():
     paper = experiment.learning("pendulum", data)
     assert paper.rounds == 20 and paper.local.updates == 200 and paper.local.unit == "steps" and paper.reset_moments

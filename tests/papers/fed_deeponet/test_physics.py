@@ -15,6 +15,7 @@ from fedlib.papers.fed_deeponet.physics import (
     pendulum_trajectories,
     pendulum_triplets,
     random_tests,
+    relative,
     times,
     unseen_tests,
     with_stiffness,
@@ -81,3 +82,17 @@ def test_errors_are_relative_and_in_percent():
     more = mean_errors(lambda u, y: u[:, 0], test | {"times": None, "second u": x, "second x1": 2 * x})
     assert list(more) == ["GRF", "unseen", "second"]
     np.testing.assert_allclose(more["second"], 50, rtol=1e-5)
+
+
+def test_a_hundred_at_a_time_are_all_of_them():
+    tests = both_tests(random_tests(250, 8, 0.3, 0), unseen_tests(8))
+    tests["times"] = times(8)
+
+    def half(u, t):
+        assert len(u) <= 100
+        return 0.5 * truth[: len(u)] if len(u) == 3 else torch.zeros(len(u), 8)
+
+    truth = tests["unseen x1"]
+    each = relative(half, tests)
+    torch.testing.assert_close(each["GRF"], torch.ones(250, dtype=torch.float64))
+    torch.testing.assert_close(each["unseen"], torch.full((3,), 0.5, dtype=torch.float64))

@@ -1,8 +1,6 @@
 """Notebook 05 live: Poisson's equation, two clients who each see some pieces of the interval."""
 
 from .... import live
-from ....federated.solved import stored_solutions
-from ....federated.sweep import errors
 from ....live.levels import Explorer, explore, explored
 from ....live.widgets import HELP, slider
 from ....trainings.store import stored
@@ -27,5 +25,4 @@ def show() -> None:
 
 def explorer() -> Explorer:
     """What each client finds alone, and what both find together, at every number of pieces, as it is stored."""
-    history = stored(study, "poisson")
-    return explore(*explored(stored_solutions(history, poisson()), errors(history, alone="each")))
+    return explore(*explored(stored(study, "poisson"), poisson()))

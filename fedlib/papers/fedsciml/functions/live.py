@@ -1,8 +1,6 @@
 """Notebook 04 live: a wiggly function on a line, and clients who own pieces of it."""
 
 from .... import live
-from ....federated.solved import stored_solutions
-from ....federated.sweep import errors
 from ....live.levels import Explorer, explore, explored
 from ....live.stage import MIXING, SERVERS
 from ....live.views import experiment_scene
@@ -50,5 +48,4 @@ def show() -> None:
 
 def explorer() -> Explorer:
     """What each client finds alone, and what both find together, at every number of pieces, as it is stored."""
-    history = stored(study, "line")
-    return explore(*explored(stored_solutions(history, gramacy_lee()), errors(history, alone="each")))
+    return explore(*explored(stored(study, "line"), gramacy_lee()))
