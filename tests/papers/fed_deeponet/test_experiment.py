@@ -1,7 +1,6 @@
 """An experiment on triplets: what it measures, what it answers, and that it is one like any other."""
 
 import numpy as np
-import torch
 
 from fedlib.federated.experiment import Data
 from fedlib.federated.partitions import deal
