@@ -5,18 +5,18 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook import style
+from fedlib.notebook.lesson import Lesson
 from fedlib.papers.fed_deeponet.shards import figures, live, problem, study
-from fedlib.trainings.store import calls_of, last_stored
 
 
 @pytest.fixture(scope="module")
-def histories():
-    return {name: last_stored(study, name, earlier=True)[0] for name in calls_of(study)}
+def lesson():
+    return Lesson(study)
 
 
 @pytest.fixture(scope="module")
-def results(histories):
-    return study.results(histories)
+def results(lesson):
+    return lesson.results()
 
 
 def owned() -> dict:
@@ -24,11 +24,11 @@ def owned() -> dict:
     return {n: problem.targets(paper.data(n, 0)) for n in (1, 20)}
 
 
-def answer(histories, results):
-    return figures.answer(owned(), live.reached(histories["shards"], histories["alone"]).sel(rate=study.FALLING))
+def answer(lesson, results):
+    return figures.answer(owned(), live.reached(*map(lesson.stored, ("shards", "alone"))).sel(rate=study.FALLING))
 
 
-def torques(histories, results):
+def torques(lesson, results):
     draws = problem.two_fields(200, 2, 2, 20)
     return figures.torques({0.2 + d: draws.data(d, 0).pool["u"][-5:].numpy() for d in (0.0, 4.0)})
 
@@ -37,18 +37,18 @@ FIGURES = {
     "answer": answer,
     "shards": lambda *_: figures.owned({figures.number_of(n): values for n, values in owned().items()}),
     "torques": torques,
-    "w1": lambda histories, results: figures.apart(results.distances),
+    "w1": lambda lesson, results: figures.apart(results.distances),
     **{
-        draw.__name__: lambda histories, results, draw=draw: draw(results)
+        draw.__name__: lambda lesson, results, draw=draw: draw(results)
         for draw in (figures.fig5, figures.fig6, figures.other_fields, figures.rates, figures.against_distance)
     },
 }
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_finite_within_its_limits_and_legible(histories, results, name):
+def test_a_figure_is_finite_within_its_limits_and_legible(lesson, results, name):
     style.use()
-    fig = FIGURES[name](histories, results)
+    fig = FIGURES[name](lesson, results)
     FigureCanvasAgg(fig).draw()
     for ax in fig.axes:
         for line in ax.get_lines():
