@@ -1,12 +1,16 @@
 """Every figure of notebook 02 from what is stored: finite, legible, and of the numbers that the text gives."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook import style
 from fedlib.notebook.lesson import Lesson
-from fedlib.papers.fed_deeponet.shards import figures, live, problem, study
+from fedlib.papers.fed_deeponet import physics
+from fedlib.papers.fed_deeponet.shards import claims, figures, live, problem, study
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +98,18 @@ def test_rows_say_means_and_what_diverged_is_left_out(results):
     assert (first[0], first[1], first[2]) == ("1", study.ADAM, "0.003"), "half of the rate that notebook 01 chose"
     assert figures.setting_rows(results.moments)[0][0] == "1" and len(figures.setting_rows(results.weights)[0]) == 3
     assert figures.settings_of(results.passes_shards) == [study.ADAM, study.SGD]
+
+
+def test_the_papers_readme_says_what_is_stored(results):
+    text = Path(physics.__file__).with_name("README.md").read_text()
+    falling, constant, plain = study.CURVES[:3]
+    at_one = [(curve, test, 1) for curve in (falling, constant, plain) for test in ("GRF", "unseen")]
+    cells = [*at_one, (falling, "GRF", 2), (falling, "GRF", 20), (falling, "unseen", 20)]
+    for curve, test, level in cells:
+        assert figures.cell(results.shards.sel(curve=curve, test=test, level=level)) in text, (curve, test, level)
+    best = claims.CLAIMS["fed-deeponet.target.shards.rates"](results).why
+    assert "the best rate of each: {} and {}".format(*re.findall(r"[\d.]+(?= %)", best)) in text
+    adam = results.fields.sel(curve=falling).mean("seed").sel(level=slice(0.5, None))
+    like, unseen = (adam.sel(test=test) for test in ("GRF", "unseen"))
+    assert f"{like[0]:.1f} to {like[-1]:.1f} on the first field" in text
+    assert f"from {unseen[0]:.1f} to {unseen[-1]:.1f}, at worst {unseen.max():.1f}" in text
