@@ -135,7 +135,7 @@ def rates(results: Results) -> Figure:
             values = values.sel(decay=values.decay < 1 if decay == "falls" else values.decay == 1)
             if not values.sizes["decay"]:
                 continue
-            line = values.isel(decay=0).dropna("lr", how="all").sortby("lr").transpose("seed", "lr")
+            line = values.isel(decay=0).dropna("lr").sortby("lr").transpose("seed", "lr")
             style = STYLES[{"falls": FALLING, "stays": CONSTANT}[decay] if algorithm == ADAM else SGD]
             band(ax, line.lr, line.values, **{"label": f"{algorithm}, its rate {decay}", "ms": 4} | style)
         ax.set(title=number_of(level), xlabel="rate in the first round", xscale="log")
@@ -216,8 +216,8 @@ RATES_HEADER = ("shards each", "local steps by", "first rate", "its factor", "va
 
 
 def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
-    """Rows of RATES_HEADER, of each number of shards by rising validation error, without what diverged."""
-    rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate", how="all")
+    """Rows of RATES_HEADER, of each number of shards by rising validation error, without those that diverged for a seed."""
+    rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate")
     rows = rows.sortby(rows.sel(test="validation").mean("seed")).sortby("level")
     return [
         [str(level), algorithm, f"{lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
