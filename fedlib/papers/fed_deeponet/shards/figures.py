@@ -216,7 +216,7 @@ RATES_HEADER = ("shards each", "local steps by", "first rate", "its factor", "va
 
 
 def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
-    """Rows of RATES_HEADER, of each number of shards by rising validation error, without those that diverged for a seed."""
+    """Rows of RATES_HEADER, of each number of shards by rising validation error; those diverged for a seed are out."""
     rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate")
     rows = rows.sortby(rows.sel(test="validation").mean("seed")).sortby("level")
     return [
