@@ -76,6 +76,8 @@ def told_02(metrics):
     return rows | {
         "fields 4.0, on the other kind": [other[way]["fields 4.0"] for way in ways],
         "at half the rate": [adam["rate 1 0.003 0.85"], adam["rate 2 0.003 0.85"], None],
+        "the rate 0.001 stays": [adam["rate 1 0.001 1.0"], adam["rate 2 0.001 1.0"], None],
+        "the rate 0.0003 stays": [adam["rate 1 0.0003 1.0"], adam["rate 2 0.0003 1.0"], None],
         "moments kept": [kept["shards 1"], None, kept["shards 5"]],
     }
 
@@ -210,7 +212,7 @@ def told_13(metrics):
 
 
 TOLD = {
-    "02": ("02_heterogeneity", told_02, 9),
+    "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
     "05": ("05_pinn_forward", told_05, 12),
     "06": ("06_pinn_inverse", told_06, 7),

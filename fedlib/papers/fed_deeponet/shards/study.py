@@ -148,8 +148,8 @@ CURVES = (f"{ADAM}, {FALLING} rate", f"{ADAM}, {CONSTANT} rate", SGD, *WORK.valu
 """Of the figures: the federation by its local optimiser, and one model with all triplets by what is kept equal."""
 
 
-def results(histories: Mapping[Name, History | xarray.Dataset]) -> Results:
-    """The labelled arrays."""
+def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
+    """The labelled arrays; they say themselves what was trained, p is what every study's ``results`` gets."""
     errors = {name: tested(history) for name, history in histories.items() if name != "distances"}
     shards = curves(errors, "shards", "rate", {FALLING: CURVES[0], CONSTANT: CURVES[1]})
     if "SGD" in errors:
