@@ -123,7 +123,7 @@ def round_schematic() -> Figure:
 def error_against_clients(results: Results) -> Figure:
     """Error (%) of all seeds and its median against C: client 1 alone, the federation, printed values; a line: one
     model with all triplets and everybody's work. At C = 1 one client has all triplets."""
-    fig, ((ax,),) = panels(1, 1, size=(5.2, 3.0))
+    fig, ((ax,),) = panels(1, 1, size=(6.0, 3.0))
     rows = {"alone": ("isolated", results.alone, "s"), "federated": ("federated", results.clients, "o")}
     for label, (color, data, marker) in rows.items():
         error = data.error.isel(round=-1).transpose("seed", "level")
@@ -137,7 +137,7 @@ def error_against_clients(results: Results) -> Figure:
     log_axis(ax.yaxis)
     ax.set_ylabel("error (%)")
     against_level(ax, results.clients.error.assign_attrs(level="clients C, who share the same 10 000 examples"))
-    fig.legend(loc="outside right center")
+    fig.legend(loc="outside upper center", ncols=4)
     return fig
 
 
@@ -183,7 +183,7 @@ def tables(results: Results, passes: int) -> Figure:
         paper_and_ours(ax, x, printed_of(ids), values.transpose("seed", ...).values, "ours, steps")
     if results.passes:
         error = last(results.passes.error)
-        label = f"ours, {passes} passes"
+        label = f"ours, {passes} passes, one seed"
         axes[0].errorbar(error.level, *mean_sd(error, "seed"), fmt="D--", ms=4, color=COLORS["other"], label=label)
     for ax in axes:
         for (label, work), dash in zip(WORK.items(), ("--", "-"), strict=True):
@@ -288,14 +288,14 @@ def tried(grid: Mapping[str, xarray.DataArray]) -> Figure:
     for ax, (name, error) in zip(axes, grid.items(), strict=True):
         if name == "wide":
             error = error.sel(batch=64, moments="anew")
-        mean = error.mean(["level", "seed"], skipna=False)
+        mean = error.mean(["level", "seed"], skipna=False).dropna("lr", how="all")
         for decay in sorted(mean.decay.values.tolist(), reverse=True):
             line = mean.sel(decay=decay).dropna("lr").sortby("lr")
             (handles[decay],) = ax.plot(
                 1000 * line.lr, line, "o-", ms=4, color=str(shades[decay]), label=f"x {decay:g} a round"
             )
         ax.set_title(TRIED[name])
-        rates = mean.assign_coords(lr=1000 * mean.lr).rename(lr="level").sortby("level")
+        rates = mean.assign_coords(lr=(1000 * mean.lr).round().astype(int)).rename(lr="level").sortby("level")
         against_level(ax, rates.assign_attrs(level="rate in the first round, in thousandths"))
         log_axis(ax.yaxis)
     axes[0].set_ylabel("validation error (%)")
@@ -363,5 +363,6 @@ def costs(federated: Mapping[str, Path], centralised: Mapping[str, Path], data: 
     axes[1].set(xlabel="steps of one model", xscale="log")
     axes[2].set(xlabel="MB sent, all clients", xscale="log")
     log_axis(axes[0].yaxis)
+    log_axis(axes[2].xaxis)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
