@@ -17,6 +17,10 @@ from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.forward import study as forward_study
 from fedlib.papers.fedsciml.functions import problem as functions_problem
 from fedlib.papers.fedsciml.functions import study as functions
+from fedlib.papers.fedsciml.reaction import claims as reaction_claims
+from fedlib.papers.fedsciml.reaction import live as reaction_live
+from fedlib.papers.fedsciml.reaction import problem as reaction
+from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.problems.drift_search import combined
 from fedlib.trainings.profiles import committed
 from fedlib.trainings.store import stored
@@ -128,10 +132,22 @@ def told_05(metrics):
     }
 
 
-def told_06(metrics):
-    errors, points = metrics["error_percent"], committed("06_pinn_inverse", "points")["metrics"]
-    flow = {run: [*np.array(C).T, errors[run]["p"]] for run, C in metrics["coefficients"].items()}
-    return flow | {inside: [k] for inside, k in points["k_error_percent_central"].items()}
+def told_06b(metrics):
+    rows, code = {}, "8 inner and 2 end"
+    for points in reaction_live.CHOICES:
+        errors = {kind: np.median(e, 0) for kind, e in metrics["error_percent"][f"k, {points}"].items()}
+        for i, n in ((0, 2), (-1, 24)):
+            rows[f"{points}, {n}"] = [errors[kind][i] for kind in ("isolated", "federated", "centralised")]
+        history = stored(reaction_study, (points.file, "levels"))
+        by_strength = reaction_claims.by_strength(reaction_study.answers(history, reaction.reaction(*points)))
+        rows[f"{points}, centralised"] = [np.median(by_strength[where]) for where in ("strong", "weak")]
+    two, four = (np.array(metrics["many_percent"][code][0]) > 50).sum(1)  # seeds whose error of u is that large
+    share = 100 * np.mean(metrics["share_of_ends"][code])
+    return rows | {
+        "share of the ends (%)": [share],
+        "starts of 20 that lose u with 2 pieces": [two],
+        "with 4 pieces": [four],
+    }
 
 
 def told_07(metrics):
@@ -213,7 +229,7 @@ TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
     "03": ("03_pendulum_library", told_03, 12),
     "05": ("05_pinn_forward", told_05, 12),
-    "06": ("06_pinn_inverse", told_06, 7),
+    "06b": ("06b_reaction", told_06b, 9),
     "07": ("07_operator_learning", told_07, 10),
     "08": ("08_stochastic_regression", told_08, 9),
     "08b": ("08b_as_coded", told_08b, 8),
