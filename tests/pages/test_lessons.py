@@ -13,6 +13,7 @@ from fedlib.files import ROOT
 from fedlib.numerics.metrics import percent
 from fedlib.pages import pieces
 from fedlib.papers.beyond.one_round import problem as one_round
+from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.forward import study as forward_study
 from fedlib.papers.fedsciml.functions import problem as functions_problem
@@ -132,6 +133,17 @@ def told_05(metrics):
     }
 
 
+def told_06(metrics):
+    errors = metrics["errors_percent_C1_C2_velocity_pressure"]
+    rows = {model: [np.array(e)[:, i] for i in (0, 1, 3)] for model, e in errors.items()}
+    results = flow.results(flow.paper(), {name: stored(flow, name) for name in ("flow", "aliased")})
+    passages = flow.reached(results.C, results.whole).sel(within=10) / 1000
+    models = {f"n = {n}, first": f"n = {n}" for n in (2, 6, 10)} | {"n = 2, the sum of the steps": "aliased, n = 2"}
+    return rows | {
+        name: [passages.sel(model=model, coefficient=C) for C in ("C1", "C2")] for name, model in models.items()
+    }
+
+
 def told_06b(metrics):
     rows, code = {}, "8 inner and 2 end"
     for points in reaction_live.CHOICES:
@@ -229,6 +241,7 @@ TOLD = {
     "02": ("02_heterogeneity", told_02, 9),
     "03": ("03_pendulum_library", told_03, 12),
     "05": ("05_pinn_forward", told_05, 12),
+    "06": ("06_flow", told_06, 8),
     "06b": ("06b_reaction", told_06b, 9),
     "07": ("07_operator_learning", told_07, 10),
     "08": ("08_stochastic_regression", told_08, 9),

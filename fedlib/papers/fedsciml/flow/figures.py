@@ -184,7 +184,7 @@ def measured(results: Results, many: int) -> dict[str, dict]:
         for (name, t), id in ids(label, many).items():
             values = times.sel(model=label, coefficient=name, within=t).values[rounds > 0]
             late = np.isnan(values)
-            rows[id] = {"values": values, "bound": rounds[rounds > 0][late].min() if late.any() else None}
+            rows[id] = {"values": values, "bound": rounds[rounds > 0][late].min().item() if late.any() else None}
     return rows
 
 
