@@ -105,7 +105,7 @@ def aliasing_view(C: xarray.DataArray, n: int) -> Figure:
     fig, axes = panels(1, 2, size=(3.6, 2.3))
     for ax, name in zip(axes[0], TRUTH, strict=True):
         way(ax, C, f"n = {n}", name, COLORS["federated"], "mean of the steps")
-        way(ax, C, f"aliased, n = {n}", name, COLORS["other"], "sum of the steps (aliased)", lw=2.5)
+        way(ax, C, f"aliased, n = {n}", name, COLORS["other"], "sum of the steps (aliased)", lw=2.5, zorder=1.9)
         axis_of(ax, name)
         ax.set_xlabel("round")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
