@@ -12,6 +12,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor
 
 from ....federated.batches import participants
+from ....federated.experiment import Data
 from ....notebook.pictures import against_level
 from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
 from ....notebook.verdicts import interval, paper_numbers
@@ -24,10 +25,12 @@ from .study import PRINTED, VARIES, Results, same_passes, twenty
 # the problem
 
 
-def torques_and_angles(t, u: np.ndarray, x: np.ndarray, targets: Sequence[np.ndarray]) -> Figure:
-    """What an operator does: torques u [n, m] (rad/s^2) and the angles x [n, m] (rad) over t [m] (s), each pair in one
-    colour; right the targets s (rad) that each client owns."""
+def torques_and_angles(data: Data) -> Figure:
+    """What an operator does: torques (rad/s^2) of the tests and their angles (rad) over t (s), each pair in one colour;
+    right the targets s (rad) that each client owns."""
     fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.4))
+    u, x = data.test["GRF u"].numpy(), data.test["GRF x1"].numpy()
+    t, targets = np.linspace(0, 1, u.shape[1]), [data.pool["s"][owner].numpy() for owner in data.owners]
     for torque, angle, color in zip(u, x, cycle(CLIENTS)):
         left.plot(t, torque, color=color)
         middle.plot(t, angle, color=color)

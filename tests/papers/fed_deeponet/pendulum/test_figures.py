@@ -36,12 +36,6 @@ def results(p, histories):
     return study.results(p, histories)
 
 
-def data_figure(p, histories, results):
-    tests, t = physics.random_tests(5, 100, 0.2, 0), np.linspace(0, 1, 100)
-    targets = [np.linspace(-0.5, 0.5, 9)] * 20
-    return figures.torques_and_angles(t, tests["u"].numpy(), tests["x1"].numpy(), targets)
-
-
 def fig_4(p, histories, results):
     unseen, theta = physics.unseen_tests(100), histories["shares"].model("federated", 20, 0, 1.0)
     return figures.predicted(theta, unseen["u"], unseen["x1"], [*physics.OUT_OF_DISTRIBUTION])
@@ -49,7 +43,7 @@ def fig_4(p, histories, results):
 
 FIGURES = {
     "answer": lambda p, histories, results: live.answer(histories["clients"], histories["alone"]),
-    "data": data_figure,
+    "data": lambda *_: figures.torques_and_angles(problem.dealt(tests=5, common=2).data(20, 0)),
     "deeponet": lambda *_: figures.deeponet_schematic(),
     "round": lambda *_: figures.round_schematic(),
     "clients": lambda p, histories, results: figures.error_against_clients(results),
