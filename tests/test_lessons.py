@@ -54,7 +54,7 @@ FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 ANSWERS = {
     "03_pendulum_library": r"In three seconds",
     "02_heterogeneity": r"second shard",
-    "01_pendulum": r"Both grow",
+    "01_pendulum": r"hardly changes",
     "04_function_approximation": r"\b(20|twenty)\b",
     "05_pinn_forward": r"\b(8|eight)\b",
     "06_flow": r"\bleaves\b",
@@ -272,14 +272,17 @@ def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
     error, unseen = pendulum
     text = text_of(parts("01_pendulum")[0])
     price = {name: values.median().item() for name, values in error.items()}
-    for name in ("C=1", "C=20", "alone, C=20", "centralised, same passes"):
+    for name in ("C=1", "C=20", "C=50", "alone, C=20", "alone, C=50", "centralised, same passes"):
         assert in_percent(price[name]) in text, name
     assert price["C=20"] < 1.2 * price["C=1"] and "as good as having everybody's examples" in text
-    assert price["centralised, same passes"] < price["C=20"] / 3 < price["alone, C=20"] / 6
+    assert price["centralised, same passes"] < price["C=20"] / 4 < price["alone, C=20"] / 8
     hard = {name: values.isel(i=2).median().item() for name, values in unseen.items()}
-    for name in ("C=2", "C=50", "alone, C=2", "alone, C=50"):
+    for name in ("C=20", "C=50", "alone, C=2", "alone, C=20", "alone, C=50"):
         assert in_percent(hard[name]) in text, name
-    assert hard["C=50"] > hard["C=2"] and hard["alone, C=50"] > hard["alone, C=2"], "both grow"
+    assert "hardly changes up to twenty clients" in text and in_percent(hard["centralised, same passes"]) in text
+    assert all(hard[f"C={C}"] < 1.2 * hard["C=2"] for C in (2, 5, 10, 20)) and hard["C=50"] > 1.5 * hard["C=2"]
+    grows = [hard[f"alone, C={C}"] for C in (2, 5, 10, 20, 40, 50)]
+    assert grows == sorted(grows), "with every step of the slider"
     for C in (2, 5, 10, 20, 40, 50):
         assert hard[f"C={C}"] < hard[f"alone, C={C}"] and price[f"C={C}"] < price[f"alone, C={C}"]
 
@@ -643,7 +646,7 @@ def test_06b_the_residual_is_at_the_ends_and_the_network_is_flat_there(rates):
     squares = reaction_study.squares(stored(reaction_study, (code.file, "levels")), experiment)
     assert (reaction_claims.share_of_ends(squares) > 0.99).all()
     assert "nearly all that is left of the residual sits at the two ends" in text_of(parts("06b_reaction")[0])
-    u = answers[str(code)].isel(level=0).sel(model="centralised", field="u")
+    u = answers[str(code)].isel(level=0, x=slice(1, -1)).sel(model="centralised", field="u")
     x = u.x.values
     b = np.tanh(x) * np.tanh(1 - x)
     start, later = (np.abs(x - place).argmin() for place in (0.005, 0.02))
@@ -671,32 +674,55 @@ def test_06b_what_the_blank_says():
 
 @pytest.fixture(scope="module")
 def flow():
-    """Results of the stored trainings that part A shows."""
-    return flow_study.results(flow_study.paper(), {n: stored(flow_study, n) for n in ("flow", "many", "aliased")})
+    """Results of the stored trainings that part A shows; what it says."""
+    parts_of_a = {n: stored(flow_study, n) for n in ("flow", "many", "aliased")}
+    return flow_study.results(flow_study.paper(), parts_of_a), text_of(parts("06_flow")[0])
 
 
 def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
-    """C2 is right first, within a thousand rounds, runs on to 140 %, and comes back late; C1 needs twice as long."""
-    C = flow.C.sel(model="n = 2", seed=0)
-    first = flow_study.reached(C, flow.whole).sel(within=10)
-    assert first.sel(coefficient="C2") < 1000 and first.sel(coefficient="C1") > 2 * first.sel(coefficient="C2")
-    after = C.sel(coefficient="C2", round=slice(int(first.sel(coefficient="C2")), None)).dropna("round")
-    assert 0.0135 < after.max() < 0.0145
-    settled = flow_study.settled(C).sel(within=10)
-    assert settled.sel(coefficient="C2") > 2 * settled.sel(coefficient="C1")
+    """Of the first start, which it shows."""
+    results, text = flow
+    C = results.C.sel(seed=0)
+    first = {n: flow_study.reached(C.sel(model=f"n = {n}"), results.whole).sel(within=10) for n in (2, 6, 10)}
+    two = C.sel(model="n = 2")
+    assert first[2].sel(coefficient="C2") < 1000 and "within the first thousand of ten thousand rounds" in text
+    assert first[2].sel(coefficient="C1") > 2 * first[2].sel(coefficient="C2")
+    assert "$C_1$ needs more than twice as long, but where it arrives, it stays" in text
+    assert flow_study.settled(two).sel(within=10, coefficient="C1") == first[2].sel(coefficient="C1")
+    after = two.sel(coefficient="C2", round=slice(int(first[2].sel(coefficient="C2")), None))
+    assert after.max() > 0.014 and after.isel(round=-1) > 0.014 and two.sizes["round"] == 10_000
+    assert "runs on to more than 140 %, and is still there at the end" in text
+    assert two.sel(coefficient="C2").min() < -0.005 and "begins with a dive below the picture" in text
+    ends = {n: abs(C.sel(model=f"n = {n}", coefficient="C2").isel(round=-1) - 0.01) for n in (2, 6, 10)}
+    for n in (6, 10):
+        assert first[n].sel(coefficient="C2") > first[2].sel(coefficient="C2") and ends[n] < ends[2]
+    assert "With more pieces $C_2$ crosses later, and ends nearer" in text
 
 
 def test_06_the_sum_of_the_steps_hardly_helps(flow):
+    results, text = flow
     first, summed = (
-        flow_study.reached(flow.C.sel(model=model, coefficient=["C1"]), flow.whole).sel(within=10).mean()
+        flow_study.reached(results.C.sel(model=model, coefficient=["C1"]), results.whole).sel(within=10).mean()
         for model in ("n = 2", "aliased, n = 2")
     )
-    assert 0.8 < summed / first < 1.1
+    assert 0.8 < summed / first < 1.2 and "arrives about when the mean does" in text
 
 
-def test_06_the_pressure_is_better_the_more_pieces(flow):
-    errors = flow.errors.sel(model=["n = 2", "n = 6", "n = 10"], quantity="pressure").mean("seed")
-    assert (errors.diff("model") < 0).all()
+def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
+    """Means over five starts."""
+    results, text = flow
+    assert (results.errors.sel(model=["n = 2", "n = 10"]).notnull().sum("seed") == 5).all()
+
+    def off(model, quantity):
+        return in_percent(results.errors.sel(model=model, quantity=quantity).mean("seed").item())
+
+    two, ten = ([off(f"n = {n}", name) for name in ("C1", "C2")] for n in (2, 10))
+    assert "two pieces are off by {} of $C_1$ and {} of $C_2$, ten by {} and {}".format(*two, *ten) in text
+    p = [off(model, "pressure") for model in ("n = 2", "n = 10", "centralised, 700")]
+    assert "off by {} with two pieces, by {} with ten, and by {} with all".format(*p) in text
+    passages = flow_study.reached(results.C.sel(coefficient="C2"), results.whole).sel(within=10).mean("seed")
+    assert passages.sel(model="n = 2") < min(passages.sel(model=f"n = {n}") for n in (6, 10))
+    assert "hears an early time, and a better one for the worse federation" in text
 
 
 # notebook 13

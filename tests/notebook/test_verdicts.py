@@ -119,9 +119,15 @@ def test_what_cannot_be_judged_is_not():
     assert verdict(1.0, [1.0, np.inf]).verdict == NOT_SEEN
     row = verdict(1.0, FIVE, undefined="no unit")
     assert row.verdict == UNDEFINED and "one more: 0.8" in ours(row), "our reading stands beside it"
-    late = judge(PaperNumber("a", 5.0, "T", "k epochs"), measured([np.nan], "in 3000 epochs", 4.4))
-    assert ours(late) == "not seen in 3000 epochs; at 4.4 k epochs at the latest"
-    assert verdict_in_words(late) == "not judged (one seed), but earlier than printed"
+
+
+def test_what_was_not_waited_for_is_not_judged_but_may_be_later_than_printed():
+    late = judge(PaperNumber("a", 5.3, "T", "k epochs"), measured([np.nan] * 5, bound=10))
+    assert ours(late) == "0 of 5 seeds came in 10 k epochs"
+    assert (late.verdict, verdict_in_words(late)) == (NOT_SEEN, f"{NOT_SEEN}, but later than printed")
+    some = judge(PaperNumber("a", 5.3, "T", "k epochs"), measured([np.nan, 4.0], bound=10))
+    assert ours(some) == "1 of 2 seeds came in 10 k epochs" and verdict_in_words(some) == NOT_SEEN
+    assert verdict_in_words(verdict(18.0, [np.nan] * 5, bound=10)) == NOT_SEEN
 
 
 def test_a_blank_is_an_event_that_never_came():
@@ -129,11 +135,11 @@ def test_a_blank_is_an_event_that_never_came():
     assert PaperNumber("a", np.inf, "T", "k epochs").printed == "never"
     assert verdict_in_words(verdict(np.inf, [np.nan])) == "not judged (one seed), but never, as printed"
     assert verdict_in_words(verdict(np.inf, [0.9])) == "not judged (one seed), but ours came"
-    assert verdict_in_words(verdict(np.inf, [np.nan], bound=33.0)) == "not judged (one seed), but ours came"
+    assert verdict_in_words(verdict(np.inf, [np.nan], bound=10)) == "not judged (one seed)", "it may come later"
     assert verdict(np.inf, [np.nan] * 5).verdict == CONSISTENT
     assert verdict(np.inf, [np.nan, *FIVE]).verdict == CONSISTENT, "one more run of ours may come or not"
     assert verdict(np.inf, FIVE, better="equal").verdict == LOWER
-    assert verdict(np.inf, [np.nan] * 5, bound=33.0).verdict == NOT_SEEN
+    assert verdict(np.inf, [np.nan] * 5, bound=10).verdict == NOT_SEEN
 
 
 @pytest.mark.parametrize(("kind", "value"), [("ratio", (20, 15)), ("difference", (1.9, 2.8))])

@@ -12,7 +12,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor
 
 from ....federated.batches import participants
-from ....notebook.pictures import thinned
+from ....federated.experiment import Data
+from ....notebook.pictures import against_level
 from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
 from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent, mean_sd, percent
@@ -24,10 +25,12 @@ from .study import PRINTED, VARIES, Results, same_passes, twenty
 # the problem
 
 
-def torques_and_angles(t, u: np.ndarray, x: np.ndarray, targets: Sequence[np.ndarray]) -> Figure:
-    """What an operator does: torques u [n, m] (rad/s^2) and the angles x [n, m] (rad) over t [m] (s), each pair in one
-    colour; right the targets s (rad) that each client owns."""
+def torques_and_angles(data: Data) -> Figure:
+    """What an operator does: torques (rad/s^2) of the tests and their angles (rad) over t (s), each pair in one colour;
+    right the targets s (rad) that each client owns."""
     fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.4))
+    u, x = data.test["GRF u"].numpy(), data.test["GRF x1"].numpy()
+    t, targets = np.linspace(0, 1, u.shape[1]), [data.pool["s"][owner].numpy() for owner in data.owners]
     for torque, angle, color in zip(u, x, cycle(CLIENTS)):
         left.plot(t, torque, color=color)
         middle.plot(t, angle, color=color)
@@ -123,7 +126,7 @@ def round_schematic() -> Figure:
 def error_against_clients(results: Results) -> Figure:
     """Error (%) of all seeds and its median against C: client 1 alone, the federation, printed values; a line: one
     model with all triplets and everybody's work. At C = 1 one client has all triplets."""
-    fig, ((ax,),) = panels(1, 1, size=(5.2, 3.0))
+    fig, ((ax,),) = panels(1, 1, size=(6.0, 3.0))
     rows = {"alone": ("isolated", results.alone, "s"), "federated": ("federated", results.clients, "o")}
     for label, (color, data, marker) in rows.items():
         error = data.error.isel(round=-1).transpose("seed", "level")
@@ -135,11 +138,9 @@ def error_against_clients(results: Results) -> Figure:
     error = last(results.centralised.error).sel(work="same passes").median()
     ax.axhline(error, color=COLORS["centralised"], label="one place, everybody's work")
     log_axis(ax.yaxis)
-    ax.set(xlabel="clients C, who share the same 10 000 examples", ylabel="error (%)", xscale="log")
-    ax.minorticks_off()
-    C = results.clients.level.values
-    set_ticks(ax.xaxis, C, thinned(C, [*map(str, C)], ax.get_xlim()))
-    fig.legend(loc="outside right center")
+    ax.set_ylabel("error (%)")
+    against_level(ax, results.clients.error.assign_attrs(level="clients C, who share the same 10 000 examples"))
+    fig.legend(loc="outside upper center", ncols=4)
     return fig
 
 
@@ -147,11 +148,12 @@ WORK = {"a client's steps": "same steps", "everybody's work": "same passes"}
 """What is kept equal of one model that has all triplets."""
 
 
-def training(curves: Mapping[str, xarray.Dataset]) -> Figure:
-    """Left the training loss (rad^2), right the test error (%), both over the rounds (Fig. 2).
-
-    curves: label -> data [seed, ...]; the last one is the federation that is compared with the others.
-    """
+def training(results: Results) -> Figure:
+    """Left the training loss (rad^2), right the test error (%), both over the rounds (Fig. 2): Algorithm 1 at each of
+    its rates, and Algorithm 2."""
+    plain = results.algorithm_1.squeeze("level")
+    curves = {f"Algorithm 1, SGD, rate {lr:g}": plain.sel(lr=lr) for lr in plain.lr.values}
+    curves |= {"Algorithm 2, Adam": results.clients.sel(level=results.algorithm_1.level.item())}
     fig, ((left, right),) = panels(1, 2)
     *others, ours = curves
     colors = dict(zip(others, cycle(("other", "isolated", "light", "paper")))) | {ours: "federated"}
@@ -184,7 +186,7 @@ def tables(results: Results, passes: int) -> Figure:
         paper_and_ours(ax, x, printed_of(ids), values.transpose("seed", ...).values, "ours, steps")
     if results.passes:
         error = last(results.passes.error)
-        label = f"ours, {passes} passes"
+        label = f"ours, {passes} passes, one seed"
         axes[0].errorbar(error.level, *mean_sd(error, "seed"), fmt="D--", ms=4, color=COLORS["other"], label=label)
     for ax in axes:
         for (label, work), dash in zip(WORK.items(), ("--", "-"), strict=True):
@@ -289,16 +291,15 @@ def tried(grid: Mapping[str, xarray.DataArray]) -> Figure:
     for ax, (name, error) in zip(axes, grid.items(), strict=True):
         if name == "wide":
             error = error.sel(batch=64, moments="anew")
-        mean = error.mean(["level", "seed"], skipna=False)
+        mean = error.mean(["level", "seed"], skipna=False).dropna("lr", how="all")
         for decay in sorted(mean.decay.values.tolist(), reverse=True):
             line = mean.sel(decay=decay).dropna("lr").sortby("lr")
             (handles[decay],) = ax.plot(
-                line.lr, line, "o-", ms=4, color=str(shades[decay]), label=f"x {decay:g} a round"
+                1000 * line.lr, line, "o-", ms=4, color=str(shades[decay]), label=f"x {decay:g} a round"
             )
-        ax.set(xlabel="rate in the first round, in thousandths", title=TRIED[name], xscale="log")
-        ax.minorticks_off()
-        rates = np.sort(mean.lr.values)
-        set_ticks(ax.xaxis, rates, thinned(rates, [f"{1000 * rate:g}" for rate in rates], ax.get_xlim()))
+        ax.set_title(TRIED[name])
+        rates = mean.assign_coords(lr=(1000 * mean.lr).round().astype(int)).rename(lr="level").sortby("level")
+        against_level(ax, rates.assign_attrs(level="rate in the first round, in thousandths"))
         log_axis(ax.yaxis)
     axes[0].set_ylabel("validation error (%)")
     fig.legend(
@@ -330,7 +331,8 @@ def sent(active: float, parameters: int) -> float:
 def cost_paths(p: Mapping, results: Results) -> tuple[dict[str, Path], dict[str, Path], float]:
     """What ``costs`` takes: some federations, one model with all triplets, and the MB of these."""
     parameters = sum(weights.numel() for weights in dealt(sensors=p["sensors"]).net.parameters())
-    clients = sorted({min(p["clients"]), twenty(p), max(p["clients"])})
+    printed = [C for C in p["clients"] if C in PRINTED] or p["clients"]
+    clients = sorted({min(printed), twenty(p), max(printed)})
     federated, centralised = {}, {}
     for C in clients:
         error = results.clients.error.sel(level=C).transpose("seed", "round")
@@ -364,5 +366,6 @@ def costs(federated: Mapping[str, Path], centralised: Mapping[str, Path], data: 
     axes[1].set(xlabel="steps of one model", xscale="log")
     axes[2].set(xlabel="MB sent, all clients", xscale="log")
     log_axis(axes[0].yaxis)
+    log_axis(axes[2].xaxis)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig

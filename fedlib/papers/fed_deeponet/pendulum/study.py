@@ -198,11 +198,17 @@ def validation(history: History) -> xarray.DataArray:
     return sweep.errors(history, "validation error").isel(round=-1, kind=0, drop=True)
 
 
-def printed_names(p: Mapping) -> dict[str, str]:
-    """Id of data/paper_numbers.yaml -> name of ``by_name``."""
-    clients = {f"fed-deeponet.table1.C{C}": f"C={C}" for C in p["clients"] if C in PRINTED}
-    shares = {f"fed-deeponet.table2.a{100 * a:g}": f"alpha={a}" for a in p["fractions"]}
-    return clients | shares | {"fed-deeponet.varying": "varying"}
+def comparable(p: Mapping, results: Results) -> dict[str, xarray.DataArray]:
+    """Id of data/paper_numbers.yaml -> our values [seed] (%). Figs. 3 and 4 are those of the largest share."""
+    errors, spreads, unseen = (by_name(results, metric) for metric in ("error", "spread", "unseen"))
+    names = {f"table1.C{C}": f"C={C}" for C in p["clients"] if C in PRINTED}
+    names |= {f"table2.a{100 * a:g}": f"alpha={a}" for a in p["fractions"]} | {"varying": "varying"}
+    largest = f"alpha={max(p['fractions'])}"
+    values = {id: errors[name] for id, name in names.items()}
+    values |= {f"{id}.sd": spreads[name] for id, name in names.items()}
+    values |= {id: errors[largest] for id in ("exp2.mean", "fig3.1", "fig3.2", "fig3.3")}
+    values |= {f"fig4.{name}": unseen[largest].isel(i=i) for i, name in enumerate(("t", "sin", "tsin"))}
+    return {f"fed-deeponet.{id}": of_seeds for id, of_seeds in values.items()}
 
 
 def by_name(results: Results, metric: str = "error") -> dict[str, xarray.DataArray]:
