@@ -212,7 +212,7 @@ def setting_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]
     ]
 
 
-RATES_HEADER = ("shards each", "local steps by", "first rate", "its factor", "validation (%)", "test (%)")
+RATES_HEADER = ("shards each", "local steps by", "first rate x 1000", "its factor", "validation (%)", "test (%)")
 
 
 def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
@@ -220,6 +220,6 @@ def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
     rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate")
     rows = rows.sortby(rows.sel(test="validation").mean("seed")).sortby("level")
     return [
-        [str(level), algorithm, f"{lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
+        [str(level), algorithm, f"{1000 * lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
         for (level, algorithm, lr, decay), row in zip(rows.rate.values, rows.transpose("rate", ...), strict=True)
     ]
