@@ -19,8 +19,9 @@ from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent, mean_sd, percent
 from ..figures import trajectories
 from ..physics import OUT_OF_DISTRIBUTION
+from ..trainings import last, one_place
 from .problem import angles, dealt
-from .study import PRINTED, VARIES, Results, same_passes, twenty
+from .study import PRINTED, VARIES, Results, twenty
 
 # the problem
 
@@ -135,7 +136,7 @@ def error_against_clients(results: Results) -> Figure:
     printed = [C for C in results.clients.level.values if C in PRINTED]
     values = [paper_numbers()[f"fed-deeponet.table1.C{C}"].value for C in printed]
     ax.plot(printed, values, "s", mfc="none", ms=8, color=COLORS["paper"], label="printed")
-    error = last(results.centralised.error).sel(work="same passes").median()
+    error = last(results.centralised).sel(work="same passes").median()
     ax.axhline(error, color=COLORS["centralised"], label="one place, everybody's work")
     log_axis(ax.yaxis)
     ax.set_ylabel("error (%)")
@@ -171,9 +172,9 @@ def training(results: Results) -> Figure:
 def tables(results: Results, passes: int) -> Figure:
     """Tables 1 and 2: printed values beside ours, mean and st.dev. over seeds; lines: one model with all triplets."""
     fig, (axes,) = panels(1, 2, sharey=True)
-    steps = last(results.clients.error)
+    steps = last(results.clients)
     steps = steps.sel(level=[C for C in steps.level.values if C in PRINTED] or steps.level.values)
-    by_share = last(results.shares.error).drop_sel(share=VARIES).squeeze("level")
+    by_share = last(results.shares).drop_sel(share=VARIES).squeeze("level")
     for ax, x, values, ids in (
         (axes[0], steps.level.values, steps, [f"table1.C{C}" for C in steps.level.values]),
         (
@@ -185,12 +186,12 @@ def tables(results: Results, passes: int) -> Figure:
     ):
         paper_and_ours(ax, x, printed_of(ids), values.transpose("seed", ...).values, "ours, steps")
     if results.passes:
-        error = last(results.passes.error)
+        error = last(results.passes)
         label = f"ours, {passes} passes, one seed"
         axes[0].errorbar(error.level, *mean_sd(error, "seed"), fmt="D--", ms=4, color=COLORS["other"], label=label)
     for ax in axes:
         for (label, work), dash in zip(WORK.items(), ("--", "-"), strict=True):
-            error = last(results.centralised.error).sel(work=work).mean()
+            error = last(results.centralised).sel(work=work).mean()
             ax.axhline(error, color=COLORS["centralised"], ls=dash, lw=1, label=f"one place, {label}")
         ax.set_ylim(bottom=0)
     axes[0].set(xlabel="clients C", ylabel="mean error e (%)", title=r"Table 1, $\alpha$ = 0.75")
@@ -199,11 +200,6 @@ def tables(results: Results, passes: int) -> Figure:
     set_ticks(axes[1].xaxis, by_share.share.values.astype(float), [f"{a:g}" for a in by_share.share.values])
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
-
-
-def last(values: xarray.DataArray) -> xarray.DataArray:
-    """After the last round."""
-    return values.isel(round=-1, drop=True)
 
 
 def printed_of(ids: Sequence[str]) -> list[float]:
@@ -225,7 +221,7 @@ def effect_rows(results: Results) -> list[list[str]]:
     for label, (id, C, base) in EFFECTS.items():
         cells = []
         for metric in ("error", "common"):
-            error = last(results.clients[metric])
+            error = last(results.clients, metric)
             if not {C, base} - {None} <= {*error.level.values.tolist()}:
                 break
             values = (error.sel(level=C) / (1 if base is None else error.sel(level=base).drop_vars("level"))).values
@@ -241,7 +237,7 @@ CONVENTIONS_HEADER = ("times seen", "start", "u = t", "sin(pi t)", "t sin(2 pi t
 def convention_rows(results: Results) -> list[list[str]]:
     """Rows of CONVENTIONS_HEADER: errors (%) of the unseen torques, and whether one more run reaches the print."""
     rows = [["printed", "", *(f"{value:.2f}" for value in printed_of(FIG_4))]]
-    unseen = last(results.conventions.unseen).squeeze("level", drop=True)
+    unseen = last(results.conventions, "unseen").squeeze("level", drop=True)
     for time in unseen.time.values:
         for start in unseen.init.values:
             values = unseen.sel(time=time, init=start).transpose("i", "seed").values
@@ -264,7 +260,7 @@ def with_verdict(values: np.ndarray, printed: float) -> str:
 def conventions(results: Results) -> Figure:
     """Error (%) of each unseen torque under each convention: all seeds, their median, the printed value as a line."""
     fig, (axes,) = panels(1, 3, size=(2.6, 2.6))
-    unseen = last(results.conventions.unseen).squeeze("level", drop=True)
+    unseen = last(results.conventions, "unseen").squeeze("level", drop=True)
     columns = [(time, start) for time in unseen.time.values for start in unseen.init.values]
     for i, (ax, torque, printed) in enumerate(zip(axes, OUT_OF_DISTRIBUTION, printed_of(FIG_4), strict=True)):
         for x, (time, start) in enumerate(columns):
@@ -339,7 +335,8 @@ def cost_paths(p: Mapping, results: Results) -> tuple[dict[str, Path], dict[str,
         rounds = product(p["seeds"], range(p["rounds"]))
         active = np.mean([participants(seed, r, C, p["fraction"]).sum() for seed, r in rounds])
         federated[f"C = {C}"] = Path(error.values, error["round"].values, p["local_updates"], sent(active, parameters))
-    for (label, work), steps in zip(WORK.items(), (p["local_updates"], same_passes(p).updates), strict=True):
+    every = one_place(p, twenty(p), p["fraction"])["same passes"]["local"].updates
+    for (label, work), steps in zip(WORK.items(), (p["local_updates"], every), strict=True):
         error = results.centralised.error.squeeze("level").sel(work=work).transpose("seed", "round")
         centralised[f"one place, {label}"] = Path(error.values, error["round"].values, steps)
     return federated, centralised, p["n_triplets"] * (p["sensors"] + 2) * 4e-6
