@@ -57,7 +57,7 @@ ANSWERS = {
     "01_pendulum": r"hardly changes",
     "04_function_approximation": r"\b(20|twenty)\b",
     "05_pinn_forward": r"\b(8|eight)\b",
-    "06_flow": r"\bleaves\b",
+    "06_flow": r"\bleaves again\b",
     "06b_reaction": r"\bthe ends\b",
     "13_one_round": r"\b(5|five) sines\b",
 }
@@ -700,11 +700,10 @@ def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
 
 
 def test_06_the_sum_of_the_steps_hardly_helps(flow):
+    """Medians over five starts, of which one does not come with the sum."""
     results, text = flow
-    first, summed = (
-        flow_study.reached(results.C.sel(model=model, coefficient=["C1"]), results.whole).sel(within=10).mean()
-        for model in ("n = 2", "aliased, n = 2")
-    )
+    times = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C1")
+    first, summed = (times.sel(model=model).fillna(np.inf).median() for model in ("n = 2", "aliased, n = 2"))
     assert 0.8 < summed / first < 1.2 and "arrives about when the mean does" in text
 
 
@@ -720,7 +719,7 @@ def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
     assert "two pieces are off by {} of $C_1$ and {} of $C_2$, ten by {} and {}".format(*two, *ten) in text
     p = [off(model, "pressure") for model in ("n = 2", "n = 10", "centralised, 700")]
     assert "off by {} with two pieces, by {} with ten, and by {} with all".format(*p) in text
-    passages = flow_study.reached(results.C.sel(coefficient="C2"), results.whole).sel(within=10).mean("seed")
+    passages = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C2").mean("seed")
     assert passages.sel(model="n = 2") < min(passages.sel(model=f"n = {n}") for n in (6, 10))
     assert "hears an early time, and a better one for the worse federation" in text
 

@@ -243,8 +243,8 @@ def summary(rows: Iterable[Judged]) -> str:
         f"Of {len(levels)} numbers that the papers print, {len(levels) - len(numbers)} repeat another one. "
         f"Of the other {len(numbers)}, {n[CONSISTENT]} could be one more run of ours and {n[LOWER] + n[HIGHER]} could "
         f"not ({outside}); of {n['few seeds']} we have fewer than five seeds, which do not count; {n['not judged']} "
-        f"are not judged, for ours is a single run (all of them: {single}); {n[UNDEFINED]} are not defined well enough "
-        f"to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
+        f"are not judged, for ours is a single run or ended before (all of them: {single}); {n[UNDEFINED]} are not "
+        f"defined well enough to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
         f"{of_effects[CONSISTENT]} could be one more run of ours, {len(apart)} could not, and "
         f"{len(effects) - of_effects[CONSISTENT] - len(apart)} are undefined, not judged or of few seeds."
         + (f" Those that could not: {'; '.join(apart)}." if apart else "")

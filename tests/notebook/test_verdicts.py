@@ -188,7 +188,8 @@ def test_the_headline_counts_nothing_twice():
     assert text == (
         "Of 6 numbers that the papers print, 1 repeat another one. Of the other 5, 1 could be one more run of ours and "
         "1 could not (T of FedSciML); of 1 we have fewer than five seeds, which do not count; 1 are not judged, for "
-        "ours is a single run (all of them: T 2 of FedSciML); 1 are not defined well enough to compare.\n\n"
+        "ours is a single run or ended before (all of them: T 2 of FedSciML); 1 are not defined well enough to "
+        "compare.\n\n"
         "Of 2 effects (a growth, a fall, a gain, taken seed by seed), 1 could be one more run of ours, 1 could "
         "not, and 0 are undefined, not judged or of few seeds. "
         "Those that could not: T of FedSciML, c over a: printed 3, ours 1."
