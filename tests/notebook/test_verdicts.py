@@ -240,9 +240,9 @@ def test_what_was_counted_wrongly_is_not(rows):
     """Each of these was a flaw of the list."""
     by_id = {row.number.id: row for row in rows}
     assert not {"fedsciml.table2.gain.C1.10", "fed-deeponet.fig8.mean"} & by_id.keys(), "printed nowhere"
-    assert verdict_in_words(by_id["fedsciml.table2.n2.C1.0.5"]).endswith("as printed")
+    assert verdict_in_words(by_id["fedsciml.table2.n2.C1.0.5"]) == "not seen", "it may come after the rounds of ours"
     for blank in ("C2.1", "C2.0.5"):
-        assert verdict_in_words(by_id[f"fedsciml.table2.n2.{blank}"]).endswith("but ours came")
+        assert by_id[f"fedsciml.table2.n2.{blank}"].sort == LOWER, "all of ours came"
     not_twice = {row.number.id for row in counted(rows)}
     assert {f"fedsciml.table2.n2.{c}" for c in ("C2.1", "C2.0.5", "C1.0.5")} <= not_twice
     assert "fedsciml.table2.central.C2.5" in not_twice
@@ -255,4 +255,4 @@ def test_the_growth_of_table_1_differs_though_both_its_ends_do_not(rows):
     assert by_id["fed-deeponet.table1.C10"].sort == by_id["fed-deeponet.table1.C50"].sort == CONSISTENT
     growth = by_id["fed-deeponet.table1.growth"]
     assert growth.sort == LOWER and growth.number.value == pytest.approx(2.642, abs=1e-3)
-    np.testing.assert_allclose([growth.low, growth.high], [0.84, 2.53], atol=0.005)
+    np.testing.assert_allclose([growth.low, growth.high], [1.09, 2.19], atol=0.005)
