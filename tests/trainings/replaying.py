@@ -11,7 +11,6 @@ from fedlib.federated.sweep import Row, sweep
 from fedlib.trainings.calls import Tolerance, call_of
 from fedlib.trainings.files import Stored
 
-
 NEAR = 1e-4  # of each loss, in float32
 ROUNDING = 10  # so many times what a start moves that differs by rounding
 
