@@ -1,6 +1,7 @@
 """What was stored, made again: the first rounds of a training, or all of what was computed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,13 +14,15 @@ from fedlib.trainings.files import Stored
 
 NEAR = 1e-4  # of each loss, in float32
 ROUNDING = 10  # so many times what a start moves that differs by rounding
+EPS = torch.finfo(torch.float32).eps
 
 
 def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) -> float:
     """Train the first rounds of a stored stack again: the largest relative difference of any loss, in NEAR.
 
-    Where it is beyond that, in NEAR and ROUNDING times what a start does that differs by rounding: hundreds of steps of
-    an Adam that begins anew in each round let rounding grow, on one machine too (other rows, other order of sums).
+    Where it is beyond that, in NEAR and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
+    an Adam that begins anew in each round let rounding grow, on one machine too (other rows, other order of sums). What
+    has grown in a round may stay so in the next ones.
 
     rows: some of its rows (kind, level, seed); all by default.
     """
@@ -43,18 +46,20 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) ->
     moved = {row: largest(losses, old[row]) for row, losses in new.items()}
     if max(map(np.max, moved.values())) < NEAR:
         return float(max(map(np.max, moved.values())) / NEAR)
-    init = changes.get("init", experiment.init)
-    twin = first_rounds(init=lambda layer, generator: by_rounding(init, layer, generator))
-    limits = {row: NEAR + ROUNDING * largest(twin[row], losses) for row, losses in new.items()}
-    return float(max(np.max(moved[row] / limits[row]) for row in moved))
+    init, twins = changes.get("init", experiment.init), []
+    for factor in (1 + EPS, 1 - EPS):
+        twin = first_rounds(init=partial(scaled, init, factor))
+        twins.append({row: largest(twin[row], losses) for row, losses in new.items()})
+    grown = {row: np.maximum.accumulate(np.maximum(*(twin[row] for twin in twins))) for row in new}
+    return float(max(np.max(moved[row] / (NEAR + ROUNDING * grown[row])) for row in moved))
 
 
-def by_rounding(init: Callable, layer: nn.Module, generator: torch.Generator) -> None:
-    """The start of a layer, each number larger by half of a unit in its last place, or by one."""
+def scaled(init: Callable, factor: float, layer: nn.Module, generator: torch.Generator) -> None:
+    """The start of a layer, times a factor."""
     init(layer, generator)
     with torch.no_grad():
         for parameter in layer.parameters(recurse=False):
-            parameter.mul_(1 + torch.finfo(torch.float32).eps)
+            parameter.mul_(factor)
 
 
 def deviations(
