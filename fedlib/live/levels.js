@@ -5,15 +5,19 @@
 
 // curve(state, m): values of model m [x]; error(state, m): of all seeds (%), NaN where there is none. A state is the
 // number of a combination of the controls' values, the last one counting fastest. truth(state): of all, or its own.
+// half(state, m), truthHalf(state): half the width of a band around the curve, around the truth, if there are any.
 export function unpacked(data) {
     const [q, errors, x, truth] = [new Int16Array(bytes(data.curves)), ...["errors", "x", "truth"].map((name) =>
         Float64Array.from(new Float32Array(bytes(data[name]))))];
+    const [half, truthHalf] = ["half", "truth_half"].map((name) => data[name] && new Float32Array(bytes(data[name])));
     const shown = data.models.filter(({ curve }) => curve).length, { seeds, models, zero, step } = data;
     return {
         ...data, x, errors,
         truth: (state) => (truth.length > x.length ? truth.subarray(state * x.length, (state + 1) * x.length) : truth),
         curve: (state, m) => Float64Array.from(q.subarray((state * shown + m) * x.length).subarray(0, x.length),
             (value) => zero + step * value),
+        half: half && ((state, m) => half.subarray((state * shown + m) * x.length).subarray(0, x.length)),
+        truthHalf: truthHalf && ((state) => truthHalf.subarray(state * x.length).subarray(0, x.length)),
         error: (state, m) => errors.slice((state * models.length + m) * seeds).slice(0, seeds),
     };
 }
@@ -52,6 +56,13 @@ export function inWords(tick) {
 
 // ---- the picture
 
+function fill(pen, { X, Y }, xs, lows, highs) {
+    pen.beginPath();
+    xs.forEach((value, i) => pen.lineTo(X(value), Y(highs[i])));
+    for (let i = xs.length - 1; i >= 0; i--) pen.lineTo(X(xs[i]), Y(lows[i]));
+    pen.fill();
+}
+
 function paint(canvas, data, chosen) {
     const { x, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
     const seen = innerHeight / (canvas.currentCSSZoom || 1);  // so that slider and sentence are seen with the picture
@@ -73,6 +84,16 @@ function paint(canvas, data, chosen) {
             from = i;
         }
         pen.globalAlpha = 0.25, line(pen, here, x, data.truth(state), "#000000", 5), pen.globalAlpha = 1;
+        const edge = (values, half, side) => values.map((value, i) => value + side * half[i]);
+        models.forEach(({ curve, color }, m) => {
+            if (!data.half || !curve || !(data.error(state, m)[0] >= 0)) return;
+            const [values, half] = [data.curve(state, m), data.half(state, m)];
+            pen.globalAlpha = 0.3, pen.fillStyle = color;
+            fill(pen, here, x, edge(values, half, -1), edge(values, half, 1)), pen.globalAlpha = 1;
+        });
+        for (const side of data.truthHalf ? [-1, 1] : []) {
+            line(pen, here, x, edge(data.truth(state), data.truthHalf(state), side), INK, 1.5, [5, 4]);
+        }
         models.forEach(({ curve }, m) => curve && data.error(state, m)[0] >= 0 && line(pen, here, x, data.curve(state, m), ...style[m]));
     });
 

@@ -139,7 +139,7 @@ PAGES: dict[str, list[Piece]] = {
             "Each client owns noisy points of a sine. Play: the federation's blue band should become the dashed one, "
             "of two sigma, and its spread the dashed line below. Then take the squared error: what becomes of the "
             "band?",
-            live("plots.noisy_live"),
+            live("papers.fedstnn.curve.live"),
         ),
         Piece(
             "Three letters",
@@ -149,10 +149,10 @@ PAGES: dict[str, list[Piece]] = {
             live("plots.letters_live"),
         ),
         Piece(
-            "Ask trained bands",
-            "Twelve trained networks. Move sigma from .05 to .4: with the energy score the learnt spread follows the "
-            "noise. And with the squared error?",
-            trained("of_noise"),
+            "Which band is true?",
+            "Twelve trained networks, four noises, three losses. Dashed is the true band. Move the loss: which draws "
+            "no band at all, however loud the noise?",
+            stored("papers.fedstnn.curve.live"),
         ),
         Piece(
             "As printed, as coded",

@@ -19,6 +19,7 @@ from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..papers.fedsciml.reaction import live as reaction
+from ..papers.fedstnn.curve import live as noise
 from ..problems.operators import learn_antiderivative
 from ..trainings.profiles import folder_of
 
@@ -90,6 +91,7 @@ EXPLORERS = {
     "05_pinn_forward": forward,
     "06_flow": flow,
     "06b_reaction": reaction,
+    "08_stochastic_regression": noise,
     "13_one_round": one_round,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from ..federated.stack import predict
 from ..live.widgets import explore, slider
-from ..models.stochastic import SNN
 from ..notebook import models
 from ..papers.fed_deeponet.pendulum import live as pendulum
+from ..papers.fedstnn.network import SNN
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
-from ..plots import operator_fields, stochastic
+from ..plots import operator_fields
 from ..problems import arms, letters, letters_study
 from ..problems.operators import learn_antiderivative
 from ..streams import stream, torch_stream
@@ -43,12 +43,6 @@ def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywi
         if kind == "antiderivative":
             levels.setdefault(n, {})[label] = row[0]
     return operator_fields.antiderivative_explorer(learn_antiderivative().net(), levels, start, min(levels))
-
-
-def of_noise() -> ipywidgets.GridBox:
-    """Bands of three losses at four noise levels."""
-    kept = rows(folder_of("08_stochastic_regression", "paper"))
-    return stochastic.band_explorer(SNN(1, 8, 16), {key: row[0] for key, row in kept.items()})
 
 
 def of_arms() -> ipywidgets.GridBox:

@@ -10,8 +10,10 @@ from .fedsciml.flow import study as flow
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
 from .fedsciml.reaction import study as reaction
+from .fedstnn import regression
 
 STUDIES: dict[str, ModuleType] = {
-    study.NOTEBOOK: study for study in (pendulum, shards, library, functions, forward, flow, reaction, one_round)
+    study.NOTEBOOK: study
+    for study in (pendulum, shards, library, functions, forward, flow, reaction, regression, one_round)
 }
 """Notebook -> the module that says what it trains."""

@@ -11,15 +11,18 @@ from torch import Tensor, nn
 from ..federated.stack import predict
 from ..live.widgets import choice, explore, slider
 from ..notebook.style import COLORS, band, log_axis, panels
-from ..problems.arms_study import POINTS
-from ..problems.fedstnn import Learnt, curve, surface_grid
-from ..problems.noisy_curve import Data, grid, inputs
+from ..papers.fedstnn.curve.problem import TESTED, curve, curve_grid, inputs
+from ..papers.fedstnn.experiment import Answers
+from ..papers.fedstnn.figures import band_and_spread, uncertainty
+from ..papers.fedstnn.surface.problem import surface_grid
+from ..problems.arms_study import POINTS, Data
 from ..streams import torch_stream
-from .stochastic import band_and_spread, uncertainty
 
 ARMS = {"as printed": ("other", "s"), "as coded": ("isolated", "^"), "as it should be": ("centralised", "o")}
 """Colour and marker of each."""
 
+
+GRID = curve_grid(TESTED)
 
 PATHS = {"frozen paths": ("isolated", "^"), "fresh paths": ("other", "s")}
 
@@ -31,7 +34,7 @@ def client_view(data: Data, sigma: float, client: int) -> Figure:
     x = np.pi * (data.pool["x"][own, 0].numpy() + 1)
     fig, ((ax,),) = panels(1, 1, size=(5.2, 2.4))
     ax.plot(x, data.pool["y"][own].numpy(), ".", ms=5, color=COLORS["isolated"], label=f"client {client}")
-    ax.plot(grid(), curve(grid()), color=COLORS["truth"], lw=1, label="f")
+    ax.plot(GRID, curve(GRID), color=COLORS["truth"], lw=1, label="f")
     ax.set(xlabel="x", ylabel="y")
     ax.legend(loc="upper right")
     return fig
@@ -58,18 +61,18 @@ def sigma_view(spreads: Mapping[str, Mapping[float, np.ndarray]], title: str) ->
     return fig
 
 
-def arms_view(shown: Mapping[str, Learnt], sigma: float) -> Figure:
+def arms_view(shown: Mapping[str, Answers], sigma: float) -> Figure:
     """The curve as each arm knows it in the first seed, with its band and the true one."""
     fig, axes = panels(1, len(shown), size=(2.75, 2.6), sharey=True)
     for ax, (name, found) in zip(axes[0], shown.items(), strict=True):
-        uncertainty(ax, grid(), curve(grid()), sigma, found.mean[0], found.std[0], found.path[0], ARMS[name][0])
+        uncertainty(ax, GRID, curve(GRID), sigma, found.mean[0], found.std[0], found.path[0], ARMS[name][0])
         ax.set(title=name, xlabel="x")
     axes[0, 0].set_ylabel("y")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     return fig
 
 
-def surface_view(shown: Mapping[str, Learnt], truth: np.ndarray, sigma: float) -> Figure:
+def surface_view(shown: Mapping[str, Answers], truth: np.ndarray, sigma: float) -> Figure:
     """Above the error of each arm's mean on the surface, below its spread, in units of sigma, in the first seed."""
     fig, axes = panels(2, len(shown), size=(2.75, 2.4), sharex=True, sharey=True)
     n = round(len(surface_grid()) ** 0.5)
@@ -98,7 +101,7 @@ def draw_arm(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], arm: 
     w = torch.randn(100, *net.noise(paths), generator=torch_stream(0, "widget"))
     out = predict(net, row, inputs(x).float(), w)
     title, most = f"{arm}, {paths} paths", max(s for _, s in models)
-    return band_and_spread(x, out, sigma, most, title, ARMS[arm][0], out[:, 0])
+    return band_and_spread(x, curve(x), out, sigma, most, title, ARMS[arm][0], out[:, 0])
 
 
 def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.GridBox:

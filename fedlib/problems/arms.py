@@ -16,9 +16,9 @@ from ..federated.optimizers import Optimizer, adam, sgd
 from ..federated.train import train
 from ..models.coded import MOMENTUM, Coded, coded_error, is_statistic
 from ..models.networks import fan_in_uniform
-from ..models.scores import energy_score, local_loss, squared_error
-from ..models.stochastic import SNN, init_snn
-from .fedstnn import evaluate
+from ..papers.fedstnn.experiment import evaluate
+from ..papers.fedstnn.network import SNN, init_snn
+from ..papers.fedstnn.scores import energy_score, local_loss, squared_error
 
 
 class Arm(NamedTuple):
@@ -84,7 +84,7 @@ def fit(
 ) -> tuple[History, float]:
     """Train federations (name, seed) -> Federation of one arm as one stack.
 
-    known: ``fedstnn.test_points``. Returns its history, with ``fedstnn.evaluate`` after the last round, and seconds.
+    known: of ``experiment.test_points``. Returns its history, with ``experiment.evaluate`` at the end, and seconds.
     """
     start = time.perf_counter()
     history = train(

@@ -1,7 +1,8 @@
 """What three ways to train FedStNN are compared on: data, federations, gradients, normalisation, quality."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,12 +15,24 @@ from ..federated.mixing import isolated
 from ..federated.stack import as_dict, predict, stack
 from ..models.coded import Coded, is_statistic
 from ..numerics.metrics import relative_l2
+from ..papers.fedstnn.curve.problem import curve, curve_grid, inputs, owners
+from ..papers.fedstnn.experiment import Answers, asked, quality
+from ..papers.fedstnn.surface import problem as surface
 from ..streams import stream, torch_stream
 from .arms import Arm
-from .fedstnn import Learnt, curve, curve_grid, evaluate, quality
-from .noisy_curve import Data, inputs, partitions
 
 POINTS = "non-IID 60"  # the authors' saved notebook has 50 + 10 points per client
+
+
+class Data(NamedTuple):
+    """Data of several seeds in one pool.
+
+    shards: seed -> who owns what. at: ``at(key, shards)`` are these shards of the data set ``key``, see ``join``.
+    """
+
+    shards: Mapping
+    pool: Mapping[str, Tensor]
+    at: Callable
 
 
 def observe(clients: int, sigmas: Sequence[float], seeds: Sequence[int]) -> Data:
@@ -29,8 +42,7 @@ def observe(clients: int, sigmas: Sequence[float], seeds: Sequence[int]) -> Data
     """
     pools, shards = {}, {}
     for seed in seeds:
-        own = partitions(clients, seed)
-        parts = [*own[POINTS], own["IID 110"][0]]
+        parts = [*owners(POINTS, clients, seed), owners("IID 110", clients, seed)[0]]
         ends = np.cumsum([0, *map(len, parts)])
         places = [np.arange(a, b) for a, b in pairwise(ends)]
         shards[seed] = {POINTS: places[:-1], "one": places[-1:]}
@@ -71,28 +83,45 @@ def alone(arm: Arm, data: Data, sigmas: Sequence[float]) -> dict[tuple, Federati
     }
 
 
+def observe_surface(clients: int, sigma: float, seeds: Sequence[int], outside: int = 10) -> Data:
+    """Noisy observations of the surface, see ``surface.owners``; keys of the pool are the seeds."""
+    points = torch.as_tensor(surface.surface_grid())
+    pools = {seed: {"x": points, "y": torch.as_tensor(surface.observations(seed, sigma))} for seed in seeds}
+    return Data({seed: surface.owners(clients, outside, seed) for seed in seeds}, *join(pools))
+
+
 def on_surface(arm: Arm, data: Data, fraction: float) -> dict[tuple, Federation]:
-    """("federated", seed) -> Federation of the clients of ``noisy_surface.observe``."""
+    """("federated", seed) -> Federation of the clients of ``observe_surface``."""
     return {
         ("federated", seed): Federation(data.at(seed, shards), fraction=fraction, seed=seed, **arm.common)
         for seed, shards in data.shards.items()
     }
 
 
-def answered(net: nn.Module, row: Tensor, known: Mapping[str, Tensor]) -> Learnt:
-    """What one model [P] answers to ``fedstnn.test_points``, as if it were one seed."""
-    test = {name: value.float() if torch.is_tensor(value) else value for name, value in known.items()}
-    found = evaluate(lambda *x: predict(net, row, *x), test)
-    return Learnt(*(found[name].numpy()[None] for name in Learnt._fields))
+def answered(net: nn.Module, row: Tensor, constants: Mapping[str, Tensor]) -> Answers:
+    """What one model [P] answers to ``experiment.test_points``, as if it were one seed."""
+    answers = asked(net, row, constants)
+    return Answers(*(answers[name][None] for name in Answers._fields))
 
 
-def judged(found: Learnt, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
+def learnt(history: History, name, client: int | None = 0) -> Answers:
+    """A client's model of a federation after the last round, over seeds: [S, n] and [S]; None: all, [S, K, n]."""
+    chosen = {"name": name} | ({} if client is None else {"client": client})
+    return Answers(*(history.last(metric, **chosen).values for metric in Answers._fields))
+
+
+def hundredths(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, np.ndarray]]:
+    """Row -> quantity -> values over seeds, times 100: so a share is in percent."""
+    return {name: {quantity: 100 * np.array(v) for quantity, v in row.items()} for name, row in rows.items()}
+
+
+def judged(found: Answers, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
     """``quality``, the share of paths in f +- 2 sigma, and the mean square of a path against f: name -> [S]."""
     row = quality(found.mean, found.std, f, sigma)
     return row | {"in band": found.inside, "a path against f": row["RMSE"] ** 2 + row["std"] ** 2}
 
 
-def own_error(found: Learnt, f: np.ndarray, sigma: float) -> np.ndarray:
+def own_error(found: Answers, f: np.ndarray, sigma: float) -> np.ndarray:
     """Mean square of a path against new observations [S]: the squared error on validation data."""
     return judged(found, f, sigma)["a path against f"] + sigma**2
 

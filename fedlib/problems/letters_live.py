@@ -9,8 +9,8 @@ import torch
 from ..federated.batches import Local
 from ..federated.federation import Federation, centralised
 from ..live.watched import Watched
-from ..models.scores import local_loss, squared_error
-from ..models.stochastic import SNN, init_snn
+from ..papers.fedstnn.network import SNN, init_snn
+from ..papers.fedstnn.scores import local_loss, squared_error
 from ..streams import torch_stream
 from .letters import Picture, letters, pixels, psi
 from .letters_study import shards_of

@@ -5,10 +5,11 @@ import pytest
 
 from fedlib.models.coded import Coded
 from fedlib.models.networks import fan_in_uniform
-from fedlib.models.stochastic import SNN, init_snn
+from fedlib.papers.fedstnn.experiment import Answers as Learnt
+from fedlib.papers.fedstnn.network import SNN, init_snn
+from fedlib.papers.fedstnn.surface import problem as plane
 from fedlib.plots import arms as draw
-from fedlib.problems import arms_study, fedstnn
-from fedlib.problems.fedstnn import Learnt
+from fedlib.problems import arms_study
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move
@@ -31,8 +32,8 @@ def test_arms_side_by_side():
     assert [ax.get_title() for ax in fig.axes] == list(draw.ARMS)
     lines = {line.get_label(): line.get_ydata() for line in fig.axes[1].get_lines()}
     np.testing.assert_array_equal(lines["learnt mean"], shown["as coded"].mean[0])
-    points = fedstnn.surface_grid()
-    truth = fedstnn.surface(*points.T)
+    points = plane.surface_grid()
+    truth = plane.surface(*points.T)
     flat = {name: Learnt(truth[None] + 0.2, 0 * truth[None] + 0.1, truth[None], np.ones(1)) for name in draw.ARMS}
     images = [ax.images[0].get_array() for ax in draw.surface_view(flat, truth, 0.1).axes if ax.images]
     np.testing.assert_allclose([images[0].mean(), images[3].mean()], [2, 1])

@@ -16,7 +16,9 @@ from fedlib.federated.train import train
 from fedlib.models import coded
 from fedlib.models.coded import Coded
 from fedlib.models.networks import fan_in_uniform
-from fedlib.problems import arms, arms_claims, arms_study, fedstnn, noisy_curve
+from fedlib.papers.fedstnn import experiment
+from fedlib.papers.fedstnn.curve.problem import tested
+from fedlib.problems import arms, arms_claims, arms_study
 from fedlib.streams import stream, torch_stream
 
 
@@ -102,7 +104,7 @@ def test_federations_of_the_arms(data):
 
 def test_a_path_against_f():
     """A mean that is 0.3 too high and a spread of 0.4: a path is 0.5 away, root mean square."""
-    found = fedstnn.Learnt(np.full((1, 9), 0.3), np.full((1, 9), 0.4), np.zeros((1, 9)), np.ones(1))
+    found = experiment.Answers(np.full((1, 9), 0.3), np.full((1, 9), 0.4), np.zeros((1, 9)), np.ones(1))
     row = arms_study.judged(found, np.zeros(9), 0.1)
     assert row["a path against f"] == pytest.approx(0.25)
     assert arms_study.own_error(found, np.zeros(9), 0.1) == pytest.approx(0.26)
@@ -131,7 +133,7 @@ def test_gradient_errors_are_relative_and_by_part():
 
 def test_normalisations_and_costs(data):
     """Averaged statistics differ from own ones; only who has worked is judged by them; steps are counted."""
-    arm, known = arms.coded(1, 4, 6, 3, 4, "coded 1D"), noisy_curve.known(Coded(1, 4, 6), 0.1, 5)
+    arm, known = arms.coded(1, 4, 6, 3, 4, "coded 1D"), tested(Coded(1, 4, 6), 0.1, 5)
     feds = {(0.1, 3): arms_study.federations(arm, data, [0.1], 0.1)[0.1, 3]}
     averaged, seconds = arms.fit(arm, data.pool, feds, 2, known)
     personal, _ = arms.fit(arm, data.pool, feds, 2, known, personal=coded.statistics(arm.net))
@@ -142,9 +144,9 @@ def test_normalisations_and_costs(data):
     cost = arms_study.cost(averaged, arm, 0.5)
     assert cost == {"local steps": 12, "seconds": 0.5, "microseconds per step": pytest.approx(0.5e6 / 12)}
     assert seconds > 0
-    by_points = fedstnn.quality(*arms_study.answered(arm.net, averaged.model(0.1, 3), known)[:2], 0, 0.1)
-    direct = fedstnn.learnt(averaged, 0.1)
-    np.testing.assert_allclose(by_points["std"], fedstnn.rms(direct.std), rtol=1e-4)
+    by_points = experiment.quality(*arms_study.answered(arm.net, averaged.model(0.1, 3), known)[:2], 0, 0.1)
+    direct = arms_study.learnt(averaged, 0.1)
+    np.testing.assert_allclose(by_points["std"], experiment.rms(direct.std), rtol=1e-4)
 
 
 def metrics(spread):
@@ -166,3 +168,7 @@ def test_claims_and_facts():
     facts = arms_claims.facts(metrics(spread), 0.1)
     assert list(facts.values())[:3] == [True, True, "as it should be"]
     assert facts["the arm with the best coverage"] != "as printed"
+
+
+def test_hundredths():
+    np.testing.assert_allclose(arms_study.hundredths({"a": {"std": [0.1, 0.25]}})["a"]["std"], [10, 25])

@@ -7,21 +7,21 @@ from torch import Tensor
 from torch.func import functional_call, grad
 from torch.nn.functional import softplus
 
-from ..federated.batches import Local
-from ..federated.federation import Federation
-from ..federated.partitions import deal
-from ..federated.reference import algorithm_4
-from ..federated.stack import as_dict, stack
-from ..federated.train import train
-from ..models.scores import energy_score, local_loss, squared_error
-from ..models.stochastic import SNN, init_snn, mlp
-from ..streams import stream, torch_stream
+from ...federated.batches import Local
+from ...federated.federation import Federation
+from ...federated.partitions import deal
+from ...federated.stack import as_dict, stack
+from ...federated.train import train
+from ...streams import stream, torch_stream
+from .algorithms import algorithm_4
+from .network import SNN, init_snn, mlp
+from .scores import energy_score, local_loss, squared_error
 
 
 def gradients(reading: str, N: int = 4, T: float = 1.0, B: int = 64) -> dict[str, Tensor]:
     """Gradient of the squared error at random parameters, B points and two paths, in float64: parameter -> tensor.
 
-    reading: one of ``stochastic.READINGS``. N: blocks of the network. T: its horizon.
+    reading: one of ``network.READINGS``. N: blocks of the network. T: its horizon.
     """
     net = SNN(1, 8, 16, N=N, T=T, gradient=reading).double()
     params = as_dict(net, stack(net, [(0,)], init_snn)[0].double())
@@ -48,12 +48,12 @@ def spread(net: SNN, params: Mapping[str, Tensor], diffusion: Tensor, x: Tensor,
     return float((X @ params["read.weight"].T).std(1).square().mean() ** 0.5)
 
 
-def flipped(net: SNN, row: Tensor, known: Mapping[str, Tensor], clients: int = 10) -> tuple[list[float], float]:
+def flipped(net: SNN, row: Tensor, constants: Mapping[str, Tensor], clients: int = 10) -> tuple[list[float], float]:
     """Spreads of models [P] whose diffusion has random signs, which do not change their law, and of their average.
 
-    known: ``fedstnn.test_points``.
+    constants: of ``experiment.test_points``.
     """
-    x, w = (known[name].float() for name in ("x_test", "w_test"))
+    x, w = (constants[name].float() for name in ("x_test", "w_test"))
     params = as_dict(net, row)
     g = softplus(params["s"])
     signs = torch.as_tensor(stream(0, "signs").choice([-1.0, 1.0], (clients, *g.shape))).to(g.dtype)
@@ -65,7 +65,7 @@ def loop_against_stack() -> float:
     net, x = SNN(1, 3, 5).double(), torch.as_tensor(stream(0, "small").uniform(-1, 1, (23, 1)))
     pool = {"x": x, "y": torch.sin(3 * x[:, 0])}
     fed = Federation(deal(23, 4, stream(0, "deal")), fraction=0.75, lr=0.01, decay=0.75)
-    how = dict(rounds=3, local=Local(3, "steps", 4))
-    loop = algorithm_4(net, energy_score, pool, fed, paths=2, **how)
-    how |= dict(noise=net.noise(2), reset_moments=True, init=init_snn, dtype=torch.float64)
-    return float((train(net, local_loss(energy_score), pool, [fed], **how).model(0) - loop).abs().max())
+    args = dict(rounds=3, local=Local(3, "steps", 4))
+    loop = algorithm_4(net, energy_score, pool, fed, paths=2, **args)
+    args |= dict(noise=net.noise(2), reset_moments=True, init=init_snn, dtype=torch.float64)
+    return float((train(net, local_loss(energy_score), pool, [fed], **args).model(0) - loop).abs().max())

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from fedlib.models.scores import energy_score, gaussian_nll
+from fedlib.papers.fedstnn.scores import energy_score, gaussian_nll
 from fedlib.streams import torch_stream
 
 

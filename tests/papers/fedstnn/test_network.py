@@ -16,8 +16,9 @@ from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.stack import as_dict, load, predict, stack
 from fedlib.federated.train import train
-from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
-from fedlib.models.stochastic import SNN, euler_maruyama, init_snn, sample_wise
+from fedlib.papers.fedstnn import algorithms
+from fedlib.papers.fedstnn.network import SNN, euler_maruyama, init_snn, sample_wise
+from fedlib.papers.fedstnn.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.streams import stream, torch_stream
 
 PATHS = {squared_error: 1, energy_score: 2, gaussian_nll: 8}
@@ -189,12 +190,27 @@ def test_engine_equals_algorithms_3_and_4(regression, reading, batch_size, score
     fed = Federation([np.arange(3), np.arange(3, 10), np.arange(10, 20)], fraction=0.67, lr=0.01, decay=0.7)
     local, paths = Local(3, "steps", batch_size), PATHS[score]
     pool = {k: pool[k] for k in ("x", "y")}
-    loop = reference.algorithm_4(net, score, pool, fed, rounds=3, local=local, paths=paths)
+    loop = algorithms.algorithm_4(net, score, pool, fed, rounds=3, local=local, paths=paths)
     fast = train(
         net, local_loss(score), pool, [fed], rounds=3, local=Local(3, "steps", batch_size), noise=net.noise(paths),
         optimizer=adam(), reset_moments=True, init=init_snn, dtype=torch.float64,
     )  # fmt: skip
     torch.testing.assert_close(fast.model(0), loop, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("local", [Local(2, "epochs", 4), Local(3)])
+def test_engine_equals_algorithms_1_and_2(regression, local):
+    """Ragged clients, partial participation, passes over the data as printed, and full batches."""
+    _, pool, _ = regression
+    net, pool = torch.nn.Linear(1, 1).double(), {k: pool[k] for k in ("x", "y")}
+
+    def loss(predict, batch):
+        return (batch["w"] * (predict(batch["x"])[:, 0] - batch["y"]) ** 2).sum()
+
+    fed = Federation([np.arange(3), np.arange(3, 10), np.arange(10, 20)], fraction=0.67, lr=0.05, decay=0.7)
+    plain = algorithms.algorithm_1(net, loss, pool, fed, rounds=3, local=local)
+    fast = train(net, loss, pool, [fed], rounds=3, local=local, optimizer=sgd(), dtype=torch.float64)
+    torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-12)
 
 
 def test_a_client_in_the_stack_is_the_client_alone(regression):
