@@ -14,8 +14,8 @@ from ..federated.batches import Local
 from ..federated.history import History
 from ..federated.optimizers import Optimizer, adam, sgd
 from ..federated.train import train
-from ..models.coded import MOMENTUM, Coded, coded_error, is_statistic
 from ..models.networks import fan_in_uniform
+from ..papers.fedstnn.as_coded.coded import MOMENTUM, Coded, coded_error, is_statistic
 from ..papers.fedstnn.experiment import evaluate
 from ..papers.fedstnn.network import SNN, init_snn
 from ..papers.fedstnn.scores import energy_score, local_loss, squared_error

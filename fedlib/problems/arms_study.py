@@ -13,8 +13,8 @@ from ..federated.federation import Federation, join
 from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.stack import as_dict, predict, stack
-from ..models.coded import Coded, is_statistic
 from ..numerics.metrics import relative_l2
+from ..papers.fedstnn.as_coded.coded import Coded, is_statistic
 from ..papers.fedstnn.curve.problem import curve, curve_grid, inputs, owners
 from ..papers.fedstnn.experiment import Answers, asked, quality
 from ..papers.fedstnn.surface import problem as surface

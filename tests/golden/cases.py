@@ -25,7 +25,6 @@ from fedlib.files import ROOT
 from fedlib.live.watched import watched_experiment
 from fedlib.machines.local import in_one_process
 from fedlib.machines.variant import numbered, variant
-from fedlib.models.coded import statistics
 from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
 from fedlib.numerics import spaces
@@ -45,6 +44,7 @@ from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedstnn import diffusion
+from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
 from fedlib.papers.fedstnn.experiment import evaluate as answers

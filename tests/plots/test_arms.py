@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedlib.models.coded import Coded
 from fedlib.models.networks import fan_in_uniform
+from fedlib.papers.fedstnn.as_coded.coded import Coded
 from fedlib.papers.fedstnn.experiment import Answers as Learnt
 from fedlib.papers.fedstnn.network import SNN, init_snn
 from fedlib.papers.fedstnn.surface import problem as plane

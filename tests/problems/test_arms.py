@@ -13,10 +13,10 @@ from fedlib.federated.batches import participants
 from fedlib.federated.federation import Federation
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
-from fedlib.models import coded
-from fedlib.models.coded import Coded
 from fedlib.models.networks import fan_in_uniform
 from fedlib.papers.fedstnn import experiment
+from fedlib.papers.fedstnn.as_coded import coded
+from fedlib.papers.fedstnn.as_coded.coded import Coded
 from fedlib.papers.fedstnn.curve.problem import tested
 from fedlib.problems import arms, arms_claims, arms_study
 from fedlib.streams import stream, torch_stream

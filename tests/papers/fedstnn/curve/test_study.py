@@ -38,8 +38,10 @@ def results():
     varied = xarray.concat(
         [answers(std=growing(X) + off) for off in (0.02, 0.0)], xarray.Variable("diffusion", ["vector", "net"])
     )
+    squared = answers(0.01, 0.01)
+    squared["inside"] = squared["inside"] + 0.1
     return study.Results(
-        shared, alone, noises, answers(0.01, 0.01), answers(0.021), answers(0.06), one_place, varied, None,
+        shared, alone, noises, squared, answers(0.021), answers(0.06), one_place, varied, None,
         study.coverage(shared, K, SIGMA), study.coverage_alone(alone, K, SIGMA),
         study.coverage_of_noises(noises, SIGMA), {}, 16, SIGMA, K,
     )  # fmt: skip
@@ -70,8 +72,8 @@ def test_errors_at_home_elsewhere_and_on_the_whole(results):
     rmse = study.own_and_elsewhere(results.alone, K).isel(seed=0)
     np.testing.assert_allclose(rmse["own"], 0.01)
     np.testing.assert_allclose(rmse["elsewhere"], 0.4)
-    np.testing.assert_allclose(rmse["whole"], (0.1 * 0.01**2 + 0.9 * 0.4**2) ** 0.5)
-    assert (results.coverage_alone > 0.9).all()
+    np.testing.assert_allclose(rmse["whole"], (0.1 * 0.01**2 + 0.9 * 0.4**2) ** 0.5, rtol=0.01)
+    assert ((0.8 < results.coverage_alone) & (results.coverage_alone < 0.9)).all(), "ten points lie elsewhere"
 
 
 def test_claims_hold_where_they_should_and_are_known(results):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import grad
 from torch.nn.functional import linear
 
-from .stochastic import weights
+from ..network import weights
 
 EPS, MOMENTUM = 1e-6, 0.99
 """Of the batch normalisation. A momentum of .99 makes the "running" statistics those of the last batch."""

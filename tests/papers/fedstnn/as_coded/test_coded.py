@@ -7,9 +7,9 @@ from torch import nn
 from torch.func import functional_call, grad, vmap
 
 from fedlib.federated.stack import as_dict, stack
-from fedlib.models import authors, coded
-from fedlib.models.coded import PAIRINGS, Coded, Norm
 from fedlib.models.networks import fan_in_uniform
+from fedlib.papers.fedstnn.as_coded import authors, coded
+from fedlib.papers.fedstnn.as_coded.coded import PAIRINGS, Coded, Norm
 from fedlib.streams import torch_stream
 
 

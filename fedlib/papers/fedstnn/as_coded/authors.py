@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..downloads import CACHE, Unavailable, fetch
+from ....downloads import CACHE, Unavailable, fetch
 from .coded import Coded
 
 
