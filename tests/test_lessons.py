@@ -59,6 +59,7 @@ ANSWERS = {
     "05_pinn_forward": r"\b(8|eight)\b",
     "06_flow": r"\bleaves again\b",
     "06b_reaction": r"\bthe ends\b",
+    "08_stochastic_regression": r"likelihood and the energy score",
     "13_one_round": r"\b(5|five) sines\b",
 }
 """A lesson -> its answer, as one may write it."""
@@ -71,6 +72,7 @@ FILLINGS = {
     "05_pinn_forward": "sum(weights) / len(weights)",
     "06_flow": "sum(after) / len(after)",
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
+    "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
 """A lesson -> what fills its blank."""
@@ -225,6 +227,7 @@ SMALL = {
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
+    "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates, local_updates_2d = 10, 4, 3, 2, 9, 3",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""

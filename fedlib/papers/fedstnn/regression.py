@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from torch import nn
 
 from ...federated.history import History
 from ...notebook import rules
@@ -14,9 +15,11 @@ from ...numerics.metrics import mean_sd
 from ...trainings.calls import Call
 from .curve import claims, figures
 from .curve import study as curve
-from .curve.problem import SHARINGS, growing
+from .curve.problem import SHARINGS, curve_grid, growing
+from .curve.problem import curve as sin
 from .experiment import rms, seeds_of
 from .surface import study as surface
+from .surface.problem import on_grid
 
 NOTEBOOK = "08_stochastic_regression"
 
@@ -96,6 +99,20 @@ def tried_rows(results: Results) -> list[list[str]]:
 
     ranked = sorted(tried(results).items(), key=lambda row: (row[0][:3], np.mean(row[1]["energy score"])))
     return [[name, *map(words, row.values())] for name, row in ranked]
+
+
+def residuals(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Section -> (one path - f, observations - f) of the federation's models [seed, point]."""
+    sine, plane = results
+    path, y = sine.samples["110"]
+    pairs = {"5.1": (path - sin(curve_grid()), y - sin(curve_grid()))}
+    predicted, f = plane.answers["path"].sel(model="federated").values, on_grid()
+    return pairs | {"5.2": (predicted - f, plane.observed.values - f)}
+
+
+def parameters(net: nn.Module) -> int:
+    """How many a network has."""
+    return sum(values.numel() for values in net.parameters())
 
 
 def metrics(results: Results) -> dict:

@@ -111,7 +111,7 @@ def models(results: Results) -> dict[str, xarray.Dataset]:
 
 
 def bands(results: Results) -> Figure:
-    """The federations of ``models``, in the first seed: mean, band, one path at each point, beside the truth."""
+    """Learnt sines of the first seed and their bands beside the true band of two sigma."""
     rows = {name: answers for name, answers in models(results).items() if not name.startswith("all")}
     fig, axes = panels(len(rows) // 2, 2, size=(3.8, 2.4), sharex=True, sharey=True)
     for ax, (title, answers) in zip(axes.flat, rows.items(), strict=True):
@@ -126,7 +126,7 @@ def bands(results: Results) -> Figure:
 
 
 def alone(results: Results) -> Figure:
-    """What clients alone learn of the curve in the first seed, and which region each of them knows (grey)."""
+    """What clients learn alone; the tenth of the interval that each of them knows is grey."""
     some_of = results.alone.isel(seed=0)
     fig, (axes,) = panels(1, some_of.sizes["client"], size=(1.75, 2.4), sharey=True)
     x = some_of.x.values
@@ -181,11 +181,8 @@ def shares(results: Results) -> list[str]:
 
 
 def coverage(results: Results) -> Figure:
-    """What the one band of the federation covers of new observations of each client: left against how many of its
-    points lie outside of its own tenth, right against how much the clients' noises differ.
-
-    Left a dot for a client and seed; right one for a kind of client and seed.
-    """
+    """What the one band of the federation covers of new observations of each client, against how much clients differ,
+    left in where they observe, right in how well."""
     fig, ((left, right),) = panels(1, 2, size=(3.8, 3.0), sharey=True)
     levels, random = shares(results), stream(0, "scatter of dots")
     for i, level in enumerate(levels):

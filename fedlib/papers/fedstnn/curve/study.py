@@ -42,7 +42,7 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
     steps = Local(p["local_updates"], "steps", p["batch_size"])
     common = {"rounds": p["rounds"], "lr": p["lr"], "decay": p["decay"]}
     changes = common | {"local": steps, "fraction": p["fraction"]}
-    central = common | {"local": steps._replace(size=p["batch_central"])}
+    central = common | {"local": steps._replace(batch_size=p["batch_central"])}
 
     def together(make, levels: Sequence, more: Mapping = {}, **changed) -> Call:
         return Call(make, sizes | tests | more, levels, seeds, ["federated"], changes=changes | changed)

@@ -11,8 +11,7 @@ from .study import Results
 
 
 def maps(results: Results) -> Figure:
-    """The true surface, what the federation and what client 1 alone learn of it in the first seed, and the federation's
-    spread."""
+    """The true surface, what the federation and what client 1 alone learn of it, and the federation's spread."""
     federated, alone = (results.answers.sel(model=name).isel(seed=0) for name in ("federated", "client 1 alone"))
     fig, axes = panels(2, 2, size=(3.8, 2.8), sharex=True, sharey=True)
     fields = {"true f": on_grid(), "federated mean": federated["mean"].values}
@@ -30,7 +29,7 @@ def maps(results: Results) -> Figure:
 
 
 def clouds(results: Results) -> Figure:
-    """Figs. 8 and 9 in the first seed: all noisy observations, and 50 of them with one prediction each."""
+    """Figs. 8 and 9: all noisy observations of the surface, and fifty of them, each joined to a prediction."""
     z = results.observed.isel(seed=0).values
     predicted, chosen = results.answers["path"].sel(model="federated").isel(seed=0).values, some(len(z))[0]
     fig, ((left, right),) = panels(1, 2, size=(3.8, 3.4), subplot_kw=dict(projection="3d"))
@@ -52,10 +51,7 @@ def clouds(results: Results) -> Figure:
 
 
 def slices(results: Results) -> Figure:
-    """Figs. 10 and 11 in the first seed: f and its band of 2 sigma, observations and predictions on the two slices.
-
-    The paper draws f green, observations red and predictions black; here all have the colours that they have elsewhere.
-    """
+    """Figs. 10 and 11: two slices of the surface with its band of two sigma, observations and predictions."""
     z, predicted = (
         results.observed.isel(seed=0).values,
         results.answers["path"].sel(model="federated").isel(seed=0).values,
