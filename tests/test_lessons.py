@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from scipy.sparse.linalg import cg
 
 from fedlib import Federation, train
-from fedlib.federated import stack, sums
+from fedlib.federated import reference, stack, sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import train_arguments
 from fedlib.federated.solved import stored_solutions
@@ -42,6 +42,12 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
+from fedlib.papers.fedstnn import network, regression, scores
+from fedlib.papers.fedstnn.curve import claims as noise_claims
+from fedlib.papers.fedstnn.curve import figures as noise_figures
+from fedlib.papers.fedstnn.curve import live as noise_live
+from fedlib.papers.fedstnn.curve import problem as noise_problem
+from fedlib.papers.fedstnn.curve import study as noise_study
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -685,6 +691,66 @@ def test_06b_what_the_blank_says():
     text = text_of(cells)
     assert "ten inner points have 16 %, and with two of ten at the ends it is 35 %" in text
     assert "two of ten at the ends 35 %" in text_of(cells, "code")
+
+
+# notebook 08
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Results of the stored trainings; what both parts say."""
+    return Lesson(regression).results(), *map(text_of, parts("08_stochastic_regression"))
+
+
+def test_08_what_the_sliders_show_is_what_the_text_promises(noise):
+    (sine, _), text, _ = noise
+    _, errors = noise_live.explored()
+    proper, squared = errors.sel(loss=["likelihood", "energy score"]), errors.sel(loss="squared error")
+    assert proper.max() < 8 and "within a few per cent of σ everywhere" in text
+    assert squared.min() > 90 and "The squared error draws hardly any band" in text
+    spreads = noise_claims.spreads(sine, "squared error")
+    assert f"At σ = 0.4 its spread is {spreads[0.4]:.3f}, and its mean is perfect" in text
+    off = noise_claims.quality(sine, sine.one_place.sel(score="squared error", level=0.4))["RMSE"]
+    assert off.max() < 0.05, "of a curve between -1 and 1"
+    low, high = min(spreads.values()), max(spreads.values())
+    assert f"The squared error stays between {low:.3f} and {high:.3f}" in text
+
+
+def test_08_what_the_federation_knows(noise):
+    (sine, _), text, _ = noise
+    energy = noise_claims.shared(sine).mean()
+    squared = noise_claims.quality(sine, sine.squared).mean()
+    assert f"it is off by {energy['RMSE'].item():.3f} on average, and its spread is {energy['std'].item():.3f}" in text
+    covered = [100 * one["coverage"].item() for one in (energy, squared)]
+    assert "That of the energy score covers {:.0f} %, that of the squared error {:.0f} %".format(*covered) in text
+    assert squared["in band"] > 0.999 and "By that count the squared error is perfect" in text
+    rmse = noise_study.own_and_elsewhere(sine.alone, sine.clients).sel(client=76)
+    assert rmse["own"].max() < 0.1 < rmse["elsewhere"].mean(), "right where it has measured, wrong elsewhere"
+    std = sine.alone["std"].sel(client=76)
+    assert std.max("x").mean() < 0.4 and "sure of itself elsewhere" in text
+
+
+def test_08_one_band_for_all(noise):
+    (sine, _), _, report = noise
+    for row in noise_figures.coverage_rows(sine):
+        assert row[1] in report or row[0] != "non-IID 110", row
+    loud = sine.coverage_noises.sel(kind="loud").mean("seed")
+    quiet = sine.coverage_noises.sel(kind="quiet").mean("seed")
+    assert (loud.sel(level=[0.05, 0.02]) < 0.9).all() and (quiet.sel(level=[0.05, 0.02]) > 0.98).all()
+    said = [f"{100 * loud.sel(level=level).item():.0f}" for level in (0.05, 0.02)]
+    assert "{} and {} %".format(*said) in report
+
+
+def test_08_what_the_blank_says():
+    """Spreads of the round by hand."""
+    cells = parts("08_stochastic_regression")[0]
+    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
+    names = {"deepcopy": deepcopy, "torch": torch, "np": np, "stack": stack, "Federation": Federation, "Local": Local}
+    names |= {"network": network, "scores": scores, "problem": noise_problem, "reference": reference}
+    exec(cell.source, names)
+    mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
+    assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)
+    assert names["spreads"]["squared_error"] < mean < 0.2 < names["spreads"]["energy_score"]
 
 
 # notebook 06
