@@ -233,7 +233,7 @@ SMALL = {
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
-    "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates, local_updates_2d = 10, 4, 3, 2, 9, 3",
+    "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""

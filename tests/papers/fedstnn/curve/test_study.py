@@ -73,7 +73,7 @@ def test_errors_at_home_elsewhere_and_on_the_whole(results):
     np.testing.assert_allclose(rmse["own"], 0.01)
     np.testing.assert_allclose(rmse["elsewhere"], 0.4)
     np.testing.assert_allclose(rmse["whole"], (0.1 * 0.01**2 + 0.9 * 0.4**2) ** 0.5, rtol=0.01)
-    assert ((0.8 < results.coverage_alone) & (results.coverage_alone < 0.9)).all(), "ten points lie elsewhere"
+    assert ((results.coverage_alone > 0.8) & (results.coverage_alone < 0.9)).all(), "ten points lie elsewhere"
 
 
 def test_claims_hold_where_they_should_and_are_known(results):
