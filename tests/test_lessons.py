@@ -750,7 +750,7 @@ def test_08_what_the_blank_says():
     exec(cell.source, names)
     mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
     assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)
-    assert names["spreads"]["squared_error"] < mean < 0.2 < names["spreads"]["energy_score"]
+    assert names["spreads"]["squared error"] < mean < 0.2 < names["spreads"]["energy score"]
 
 
 # notebook 06

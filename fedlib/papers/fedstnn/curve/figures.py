@@ -198,8 +198,9 @@ def coverage(results: Results) -> Figure:
     for kind, color, marker in (("quiet", CLIENTS[0], "o"), ("loud", CLIENTS[1], "s")):
         values = noises.sel(kind=kind).transpose("level", "seed")
         places = np.arange(values.sizes["level"])
-        right.plot(places, values.mean("seed"), color=color, lw=1.2, label=f"the {kind} half of the clients")
-        right.plot(places, values, marker, ms=4, mew=0, alpha=0.6, color=color)
+        words = f"the {kind} half of the clients"
+        right.plot(places, values.mean("seed"), marker, ls="-", ms=4, mew=0, color=color, lw=1.2, label=words)
+        right.plot(places, values, marker, ms=4, mew=0, alpha=0.4, color=color)
     loud = [f"{q:g}, {2 * results.sigma - q:g}" for q in noises.level.values]
     set_ticks(right.xaxis, range(len(loud)), loud)
     right.set(xlabel=r"$\sigma$ of even and of odd clients", title="other noises")
