@@ -42,11 +42,10 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.papers.fedstnn import network, regression, scores
+from fedlib.papers.fedstnn import network, regression, scores, sine
 from fedlib.papers.fedstnn.curve import claims as noise_claims
 from fedlib.papers.fedstnn.curve import figures as noise_figures
 from fedlib.papers.fedstnn.curve import live as noise_live
-from fedlib.papers.fedstnn.curve import problem as noise_problem
 from fedlib.papers.fedstnn.curve import study as noise_study
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
@@ -746,7 +745,7 @@ def test_08_what_the_blank_says():
     cells = parts("08_stochastic_regression")[0]
     cell = next(cell for cell in cells if "def by_hand(" in cell.source)
     names = {"deepcopy": deepcopy, "torch": torch, "np": np, "stack": stack, "Federation": Federation, "Local": Local}
-    names |= {"network": network, "scores": scores, "problem": noise_problem, "reference": reference}
+    names |= {"network": network, "scores": scores, "sine": sine, "reference": reference}
     exec(cell.source, names)
     mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
     assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)

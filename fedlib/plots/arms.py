@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from ..federated.stack import predict
 from ..live.widgets import choice, explore, slider
 from ..notebook.style import COLORS, band, log_axis, panels
-from ..papers.fedstnn.curve.problem import TESTED, curve, curve_grid, inputs
 from ..papers.fedstnn.experiment import Answers
 from ..papers.fedstnn.figures import band_and_spread, uncertainty
-from ..papers.fedstnn.surface.problem import surface_grid
+from ..papers.fedstnn.plane import surface_grid
+from ..papers.fedstnn.sine import TESTED, curve, curve_grid, inputs
 from ..problems.arms_study import POINTS, Data
 from ..streams import torch_stream
 

@@ -14,10 +14,10 @@ from ..federated.history import History
 from ..federated.mixing import isolated
 from ..federated.stack import as_dict, predict, stack
 from ..numerics.metrics import relative_l2
+from ..papers.fedstnn import plane
 from ..papers.fedstnn.as_coded.coded import Coded, is_statistic
-from ..papers.fedstnn.curve.problem import curve, curve_grid, inputs, owners
 from ..papers.fedstnn.experiment import Answers, asked, quality
-from ..papers.fedstnn.surface import problem as surface
+from ..papers.fedstnn.sine import curve, curve_grid, inputs, owners
 from ..streams import stream, torch_stream
 from .arms import Arm
 
@@ -84,10 +84,10 @@ def alone(arm: Arm, data: Data, sigmas: Sequence[float]) -> dict[tuple, Federati
 
 
 def observe_surface(clients: int, sigma: float, seeds: Sequence[int], outside: int = 10) -> Data:
-    """Noisy observations of the surface, see ``surface.owners``; keys of the pool are the seeds."""
-    points = torch.as_tensor(surface.surface_grid())
-    pools = {seed: {"x": points, "y": torch.as_tensor(surface.observations(seed, sigma))} for seed in seeds}
-    return Data({seed: surface.owners(clients, outside, seed) for seed in seeds}, *join(pools))
+    """Noisy observations of the surface, see ``plane.owners``; keys of the pool are the seeds."""
+    points = torch.as_tensor(plane.surface_grid())
+    pools = {seed: {"x": points, "y": torch.as_tensor(plane.observations(seed, sigma))} for seed in seeds}
+    return Data({seed: plane.owners(clients, outside, seed) for seed in seeds}, *join(pools))
 
 
 def on_surface(arm: Arm, data: Data, fraction: float) -> dict[tuple, Federation]:

@@ -43,7 +43,7 @@ from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
 from fedlib.papers.fedsciml.reaction import problem as reaction
-from fedlib.papers.fedstnn import diffusion
+from fedlib.papers.fedstnn import diffusion, plane, sine
 from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
@@ -429,7 +429,7 @@ def on_surface() -> dict:
         ("alone", 0): (alone, 10, "isolated", {"lr": 0.02, "decay": 0.8}),
         ("central", 0): (shared, 10, "centralised", {"lr": 0.02, "decay": 0.8}),
     }
-    return stochastic(rows, constants=noisy_surface.tested(shared.net, 0.1, 3))
+    return stochastic(rows, constants=plane.tested(shared.net, 0.1, 3))
 
 
 def searched() -> dict:
@@ -456,13 +456,13 @@ def of_arm(arm, alone=False, personal=()) -> dict:
     """Notebook 08b, 5.1."""
     data = arms_study.observe(10, [0.1, 0.4], [0])
     made = arms_study.alone(arm, data, [0.1, 0.4]) if alone else arms_study.federations(arm, data, [0.1, 0.4], 0.3)
-    return armed(arm, made, data, noisy_curve.tested(arm.net, 0.1, 8), personal=personal)
+    return armed(arm, made, data, sine.tested(arm.net, 0.1, 8), personal=personal)
 
 
 def of_arm_2d(arm, other=10) -> dict:
     """Notebook 08b, 5.2."""
     data = arms_study.observe_surface(8, 0.1, [0], other)
-    return armed(arm, arms_study.on_surface(arm, data, 0.3), data, noisy_surface.tested(arm.net, 0.1, 3))
+    return armed(arm, arms_study.on_surface(arm, data, 0.3), data, plane.tested(arm.net, 0.1, 3))
 
 
 CODED = arms.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))

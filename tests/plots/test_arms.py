@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fedlib.models.networks import fan_in_uniform
+from fedlib.papers.fedstnn import plane
 from fedlib.papers.fedstnn.as_coded.coded import Coded
 from fedlib.papers.fedstnn.experiment import Answers as Learnt
 from fedlib.papers.fedstnn.network import SNN, init_snn
-from fedlib.papers.fedstnn.surface import problem as plane
 from fedlib.plots import arms as draw
 from fedlib.problems import arms_study
 from fedlib.streams import stream

@@ -17,7 +17,7 @@ from fedlib.models.networks import fan_in_uniform
 from fedlib.papers.fedstnn import experiment
 from fedlib.papers.fedstnn.as_coded import coded
 from fedlib.papers.fedstnn.as_coded.coded import Coded
-from fedlib.papers.fedstnn.curve.problem import tested
+from fedlib.papers.fedstnn.sine import tested
 from fedlib.problems import arms, arms_claims, arms_study
 from fedlib.streams import stream, torch_stream
 

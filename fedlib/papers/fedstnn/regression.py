@@ -15,11 +15,11 @@ from ...numerics.metrics import mean_sd
 from ...trainings.calls import Call
 from .curve import claims, figures
 from .curve import study as curve
-from .curve.problem import SHARINGS, curve_grid, growing
-from .curve.problem import curve as sin
 from .experiment import rms, seeds_of
+from .plane import on_grid
+from .sine import SHARINGS, curve_grid, growing
+from .sine import curve as sin
 from .surface import study as surface
-from .surface.problem import on_grid
 
 NOTEBOOK = "08_stochastic_regression"
 

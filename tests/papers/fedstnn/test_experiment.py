@@ -9,9 +9,9 @@ from scipy.stats import norm
 from fedlib.federated.partitions import focused
 from fedlib.federated.stack import predict, stack
 from fedlib.papers.fedstnn import experiment
-from fedlib.papers.fedstnn.curve.problem import curve_grid
 from fedlib.papers.fedstnn.network import SNN, init_snn
-from fedlib.papers.fedstnn.surface.problem import quadrants, surface_grid
+from fedlib.papers.fedstnn.plane import quadrants, surface_grid
+from fedlib.papers.fedstnn.sine import curve_grid
 from fedlib.problems import letters
 from fedlib.streams import stream
 

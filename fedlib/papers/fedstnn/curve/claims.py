@@ -11,8 +11,8 @@ import xarray
 from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
 from ..experiment import judged, rms
+from ..sine import curve
 from ..yardsticks import below, near, spread
-from .problem import curve
 from .study import MAIN, SIXTY, Results, own_and_elsewhere
 
 Claim = Callable[[Results], Verdict | None]

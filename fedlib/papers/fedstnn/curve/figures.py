@@ -12,7 +12,7 @@ from ....notebook.style import CLIENTS, COLORS, MARKERS, band, log_axis, panels,
 from ....streams import stream
 from ..experiment import rms
 from ..figures import OBSERVED, uncertainty
-from .problem import SHARINGS, N, curve, curve_grid, growing, observed, owners, region, some
+from ..sine import SHARINGS, N, curve, curve_grid, growing, observed, owners, region, some
 from .study import MAIN, Results
 
 SCORES = {"squared error": ("other", "s"), "likelihood": ("light", "^"), "energy score": ("centralised", "o")}

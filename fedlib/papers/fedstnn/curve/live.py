@@ -22,7 +22,7 @@ from .. import regression
 from ..experiment import SCORES
 from ..network import SNN, init_snn
 from ..scores import local_loss
-from .problem import curve, curve_grid
+from ..sine import curve, curve_grid
 from .study import answered
 
 # as stored

@@ -11,22 +11,8 @@ from ....federated.history import History
 from ....trainings.calls import Call
 from ..experiment import SCORES, Answers, covered, sample
 from ..network import SNN
-from .problem import (
-    GROWING,
-    TESTED,
-    N,
-    curve,
-    curve_grid,
-    inputs,
-    observed,
-    one_place,
-    owners,
-    region,
-    shared,
-    some,
-    some_alone,
-    two_noises,
-)
+from ..sine import TESTED, N, curve, curve_grid, inputs, observed, owners, region, some
+from .problem import GROWING, one_place, shared, some_alone, two_noises
 
 MAIN, SIXTY, RANDOM = "non-IID 110", "non-IID 60", "IID 110"
 """Of SHARINGS: 110 points for each client, most of them in its tenth; 60; 110 from anywhere."""

@@ -7,8 +7,8 @@ import numpy as np
 from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
 from ..experiment import likeness
+from ..plane import on_grid
 from ..yardsticks import below, near, spread
-from .problem import on_grid
 from .study import Results, report
 
 Claim = Callable[[Results], Verdict | None]

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from ....notebook.style import COLORS, panels
 from ..figures import OBSERVED
-from .problem import SLICES, on_grid, on_slice, surface_grid
+from ..plane import SLICES, on_grid, on_slice, surface_grid
 from .readings import some
 from .study import Results
 

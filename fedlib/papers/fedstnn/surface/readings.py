@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....streams import stream
-from .problem import on_grid, on_slice
+from ..plane import on_grid, on_slice
 
 
 def all_pairs(p: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ from ....federated.history import History
 from ....trainings.calls import Call
 from ..experiment import Answers, asked, judged
 from ..network import SNN
-from .problem import SLICES, first, observations, on_grid, on_slice, quadrants, shared, surface_grid, tested
+from ..plane import SLICES, first, observations, on_grid, on_slice, quadrants, surface_grid, tested
+from .problem import shared
 
 NAME, OUTSIDE = "surface", 10
 """Points of a client outside of its quadrant."""

@@ -7,8 +7,8 @@ from scipy.stats import norm
 
 from fedlib.notebook.claims import known_claims
 from fedlib.papers.fedstnn.curve import claims, figures, study
-from fedlib.papers.fedstnn.curve.problem import curve, curve_grid, growing, region, some
 from fedlib.papers.fedstnn.experiment import SCORES
+from fedlib.papers.fedstnn.sine import curve, curve_grid, growing, region, some
 
 X, SEEDS, K, SIGMA = curve_grid(200), [0, 1], 20, 0.1
 RIGHT = 2 * norm.cdf(2) - 1

@@ -7,8 +7,8 @@ from matplotlib.colors import to_hex
 
 from fedlib.notebook.claims import known_claims
 from fedlib.papers.fedstnn import figures as shared_figures
+from fedlib.papers.fedstnn.plane import on_grid, quadrants, surface_grid
 from fedlib.papers.fedstnn.surface import claims, figures, study
-from fedlib.papers.fedstnn.surface.problem import on_grid, quadrants, surface_grid
 from fedlib.papers.fedstnn.surface.readings import some
 from fedlib.streams import stream
 

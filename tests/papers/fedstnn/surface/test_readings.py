@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from fedlib.papers.fedstnn.plane import on_grid
 from fedlib.papers.fedstnn.surface import readings
-from fedlib.papers.fedstnn.surface.problem import on_grid
 from fedlib.streams import stream
 
 F = on_grid()
