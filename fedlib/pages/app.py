@@ -158,7 +158,7 @@ PAGES: dict[str, list[Piece]] = {
             "As printed, as coded",
             "The algorithm as the paper prints it, as its authors coded it, and as it should be. Move sigma through "
             "its five values: whose band knows the noise, and whose is right by chance at one of them?",
-            trained("of_arms"),
+            trained("of_ways"),
         ),
         Piece(
             "Who draws what",

@@ -10,11 +10,11 @@ from ..federated.stack import predict
 from ..live.widgets import explore, slider
 from ..notebook import models
 from ..papers.fed_deeponet.pendulum import live as pendulum
+from ..papers.fedstnn.as_coded import figures, problem
 from ..papers.fedstnn.network import SNN
-from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
 from ..plots import operator_fields
-from ..problems import arms, letters, letters_study
+from ..problems import letters, letters_study
 from ..problems.operators import learn_antiderivative
 from ..streams import stream, torch_stream
 from ..trainings.profiles import committed, folder_of
@@ -45,17 +45,17 @@ def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywi
     return operator_fields.antiderivative_explorer(learn_antiderivative().net(), levels, start, min(levels))
 
 
-def of_arms() -> ipywidgets.GridBox:
+def of_ways() -> ipywidgets.GridBox:
     """FedStNN as printed, as its authors coded it, and as it should be."""
     name = "08b_as_coded"
     p = committed(name, "paper")["parameters"]
     nets = {
-        "as printed": arms.printed(1, 8, 16, p["steps"], p["batch_size"], p["rate"]).net,
-        "as coded": arms.coded(1, 8, 16, p["steps"], p["batch_size"], "coded 1D", domain=(0, 2 * torch.pi)).net,
-        "as it should be": arms.proper(1, 8, 16, p["steps_proper"], 32, p["lr"], p["decay"]).net,
+        "as printed": problem.printed(1, 8, 16, p["steps"], p["batch_size"], p["rate"]).net,
+        "as coded": problem.coded(1, 8, 16, p["steps"], p["batch_size"], "coded 1D", domain=(0, 2 * torch.pi)).net,
+        "as it should be": problem.proper(1, 8, 16, p["steps_proper"], 32, p["lr"], p["decay"]).net,
     }
     kept = rows(folder_of(name, "paper"))
-    return draw_arms.arms_explorer({(arm, sigma): (nets[arm], row[0]) for (arm, sigma), row in kept.items()})
+    return figures.ways_explorer({(way, sigma): (nets[way], row[0]) for (way, sigma), row in kept.items()})
 
 
 def of_letters() -> ipywidgets.GridBox:

@@ -44,6 +44,8 @@ from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedstnn import diffusion, plane, sine
+from fedlib.papers.fedstnn.as_coded import problem as as_coded
+from fedlib.papers.fedstnn.as_coded import study as as_coded_study
 from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
@@ -53,8 +55,6 @@ from fedlib.papers.fedstnn.scores import local_loss, squared_error
 from fedlib.papers.fedstnn.surface import problem as noisy_surface
 from fedlib.plots import drift_live
 from fedlib.problems import (
-    arms,
-    arms_study,
     barycenters,
     digits,
     drift,
@@ -448,29 +448,31 @@ def searched() -> dict:
 
 
 def armed(arm, federations, data, known, **more) -> dict:
-    """As ``arms.fit`` trains."""
-    return with_paths(captured(lambda: arms.fit(arm, data.pool, federations, 3, known, **more)))
+    """As ``as_coded.fit`` trains."""
+    return with_paths(captured(lambda: as_coded.fit(arm, data.pool, federations, 3, known, **more)))
 
 
 def of_arm(arm, alone=False, personal=()) -> dict:
     """Notebook 08b, 5.1."""
-    data = arms_study.observe(10, [0.1, 0.4], [0])
-    made = arms_study.alone(arm, data, [0.1, 0.4]) if alone else arms_study.federations(arm, data, [0.1, 0.4], 0.3)
+    data = as_coded_study.observe(10, [0.1, 0.4], [0])
+    made = (
+        as_coded_study.alone(arm, data, [0.1, 0.4]) if alone else as_coded_study.federations(arm, data, [0.1, 0.4], 0.3)
+    )
     return armed(arm, made, data, sine.tested(arm.net, 0.1, 8), personal=personal)
 
 
 def of_arm_2d(arm, other=10) -> dict:
     """Notebook 08b, 5.2."""
-    data = arms_study.observe_surface(8, 0.1, [0], other)
-    return armed(arm, arms_study.on_surface(arm, data, 0.3), data, plane.tested(arm.net, 0.1, 3))
+    data = as_coded_study.observe_surface(8, 0.1, [0], other)
+    return armed(arm, as_coded_study.on_surface(arm, data, 0.3), data, plane.tested(arm.net, 0.1, 3))
 
 
-CODED = arms.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))
+CODED = as_coded.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))
 
 
 def exact(frozen: bool) -> dict:
     """Notebook 08b: one client with frozen or fresh paths."""
-    return of_arm(arms.coded(1, 8, 16, 4, 8, "exact", frozen=frozen, lr=1e-3), alone=True)
+    return of_arm(as_coded.coded(1, 8, 16, 4, 8, "exact", frozen=frozen, lr=1e-3), alone=True)
 
 
 def drawing(make) -> dict:
@@ -521,15 +523,15 @@ STOCHASTIC = {
     "08 live, energy score": lambda: of_live(noisy_live.training(E=3)),
     "08 live, likelihood": lambda: of_live(noisy_live.training("likelihood", E=3)),
     "08 live, squared error": lambda: of_live(noisy_live.training("squared error", paths=1, E=3)),
-    "08b printed": lambda: of_arm(arms.printed(1, 8, 16, 4, 8, 0.1)),
+    "08b printed": lambda: of_arm(as_coded.printed(1, 8, 16, 4, 8, 0.1)),
     "08b coded": lambda: of_arm(CODED),
     "08b coded, own statistics": lambda: of_arm(CODED, personal=statistics(CODED.net)),
-    "08b proper": lambda: of_arm(arms.proper(1, 8, 16, 4, 8, 0.02, 0.75)),
+    "08b proper": lambda: of_arm(as_coded.proper(1, 8, 16, 4, 8, 0.02, 0.75)),
     "08b alone, frozen paths": lambda: exact(True),
     "08b alone, fresh paths": lambda: exact(False),
-    "08b printed, surface": lambda: of_arm_2d(arms.printed(2, 16, 32, 3, 32, 0.03)),
-    "08b coded, surface": lambda: of_arm_2d(arms.coded(2, 16, 32, 3, 32, "coded 2D"), 20),
-    "08b proper, surface": lambda: of_arm_2d(arms.proper(2, 16, 32, 4, 8, 0.02, 0.75)),
+    "08b printed, surface": lambda: of_arm_2d(as_coded.printed(2, 16, 32, 3, 32, 0.03)),
+    "08b coded, surface": lambda: of_arm_2d(as_coded.coded(2, 16, 32, 3, 32, "coded 2D"), 20),
+    "08b proper, surface": lambda: of_arm_2d(as_coded.proper(2, 16, 32, 4, 8, 0.02, 0.75)),
     "09 letters": lambda: drawing(all_ways),
     "09 letters, pixels each": lambda: drawing(pixels_each),
     "09 letters, settings": lambda: drawing(settings_tried),

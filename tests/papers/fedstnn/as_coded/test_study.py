@@ -1,4 +1,4 @@
-"""The three arms of FedStNN: an optimiser as torch's, trainings as plain loops of the authors' kind, loop and stack."""
+"""The three ways of FedStNN: an optimiser as torch's, trainings as plain loops of the authors' kind, loop and stack."""
 
 from copy import deepcopy
 
@@ -15,10 +15,9 @@ from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform
 from fedlib.papers.fedstnn import experiment
-from fedlib.papers.fedstnn.as_coded import coded
+from fedlib.papers.fedstnn.as_coded import claims, coded, problem, study
 from fedlib.papers.fedstnn.as_coded.coded import Coded
 from fedlib.papers.fedstnn.sine import tested
-from fedlib.problems import arms, arms_claims, arms_study
 from fedlib.streams import stream, torch_stream
 
 
@@ -50,7 +49,7 @@ def test_as_coded_loop_and_stack_agree(gradient):
                 coded.coded_error(own, batch).backward()
                 step()
         theta = reference.average(clients, fed.p[here])
-    how = dict(noise=net.noise(1), optimizer=arms.decaying(net), reset_moments=True, init=fan_in_uniform)
+    how = dict(noise=net.noise(1), optimizer=problem.decaying(net), reset_moments=True, init=fan_in_uniform)
     for backend in ("eager", "xla"):
         found = train(
             net, coded.coded_error, pool, [fed], rounds=3, local=local, dtype=torch.float64, backend=backend, **how
@@ -59,8 +58,8 @@ def test_as_coded_loop_and_stack_agree(gradient):
 
 
 def test_arms_are_what_they_say():
-    printed = arms.printed(1, 8, 16, 30, 16, 0.1)
-    as_coded, proper = arms.coded(1, 8, 16, 30, 16, "coded 1D"), arms.proper(2, 16, 32, 20, 32, 0.02, 0.9)
+    printed = problem.printed(1, 8, 16, 30, 16, 0.1)
+    as_coded, proper = problem.coded(1, 8, 16, 30, 16, "coded 1D"), problem.proper(2, 16, 32, 20, 32, 0.02, 0.9)
     assert (printed.local, printed.paths, printed.optimizer.init(torch.zeros(1, 2))) == (Local(30, "steps", 16), 1, {})
     assert as_coded.local == Local(30, "steps", 16, replacement=True, frozen=True)
     assert as_coded.common == {"lr": 1e-4, "decay": 1.0} and proper.common == {"lr": 0.02, "decay": 0.9}
@@ -70,7 +69,7 @@ def test_arms_are_what_they_say():
 
 @pytest.fixture(scope="module")
 def data():
-    return arms_study.observe(20, [0.1, 0.4], [3, 1])
+    return study.observe(20, [0.1, 0.4], [3, 1])
 
 
 def test_every_client_has_noise_of_its_own(data):
@@ -78,12 +77,11 @@ def test_every_client_has_noise_of_its_own(data):
     assert list(data.shards) == [3, 1]
     x, e = data.pool["x"][:, 0].numpy(), {}
     for sigma in (0.1, 0.4):
-        at = np.concatenate(data.at((sigma, 1), data.shards[1][arms_study.POINTS]))
+        at = np.concatenate(data.at((sigma, 1), data.shards[1][study.POINTS]))
         e[sigma] = (data.pool["y"][at].numpy() - np.sin(np.pi * (x[at] + 1))) / sigma
     np.testing.assert_allclose(e[0.1], e[0.4], atol=1e-9)
     assert (
-        abs(e[0.1].std() - 1) < 4 / (2 * len(at)) ** 0.5
-        and [len(s) for s in data.shards[1][arms_study.POINTS]] == [60] * 20
+        abs(e[0.1].std() - 1) < 4 / (2 * len(at)) ** 0.5 and [len(s) for s in data.shards[1][study.POINTS]] == [60] * 20
     )
     shared = {}
     for where, noise in zip(np.round(x[at], 9), e[0.4], strict=True):
@@ -92,22 +90,22 @@ def test_every_client_has_noise_of_its_own(data):
 
 
 def test_federations_of_the_arms(data):
-    arm = arms.coded(1, 8, 16, 2, 4, "coded 1D")
-    feds = arms_study.federations(arm, data, [0.4, 0.1], 0.1)
+    way = problem.coded(1, 8, 16, 2, 4, "coded 1D")
+    feds = study.federations(way, data, [0.4, 0.1], 0.1)
     assert list(feds) == [(s, seed) for seed in (3, 1) for s in (0.4, 0.1)]
     assert feds[0.1, 3].seed == 3 and feds[0.1, 3].lr == 1e-4 and len(feds[0.1, 3].shards) == 20
-    (one,) = arms_study.alone(arm, data, [0.1])[0.1, 1].shards
+    (one,) = study.alone(way, data, [0.1])[0.1, 1].shards
     assert len(one) == 110
-    found = arms_study.rates(data, (0.1,), arms_study.POINTS, 0.5, [0.3, 0.2])
+    found = study.rates(data, (0.1,), study.POINTS, 0.5, [0.3, 0.2])
     assert [(key, fed.lr) for key, fed in found.items()] == [((lr, s), lr) for s in (3, 1) for lr in (0.3, 0.2)]
 
 
 def test_a_path_against_f():
     """A mean that is 0.3 too high and a spread of 0.4: a path is 0.5 away, root mean square."""
     found = experiment.Answers(np.full((1, 9), 0.3), np.full((1, 9), 0.4), np.zeros((1, 9)), np.ones(1))
-    row = arms_study.judged(found, np.zeros(9), 0.1)
+    row = study.judged(found, np.zeros(9), 0.1)
     assert row["a path against f"] == pytest.approx(0.25)
-    assert arms_study.own_error(found, np.zeros(9), 0.1) == pytest.approx(0.26)
+    assert study.own_error(found, np.zeros(9), 0.1) == pytest.approx(0.26)
 
 
 def test_gradient_errors_are_relative_and_by_part():
@@ -123,29 +121,29 @@ def test_gradient_errors_are_relative_and_by_part():
             out = torch.func.functional_call(self.net[0], dict(self.named_parameters()), (x, w))
             return self.factor * out - (self.factor - 1) * out.detach()
 
-    net = arms.SNN(1, 4, 6).double()
-    row = arms_study.start_of(net, arms.init_snn)
+    net = problem.SNN(1, 4, 6).double()
+    row = study.start_of(net, problem.init_snn)
     for factor, off in ((1, 0), (2, 1)):
-        found = arms_study.gradient_errors(Twice(net, factor), net, row)
+        found = study.gradient_errors(Twice(net, factor), net, row)
         np.testing.assert_allclose(list(found.values()), off, atol=1e-12)
         assert list(found) == ["lift", "drift", "diffusion"]
 
 
 def test_normalisations_and_costs(data):
     """Averaged statistics differ from own ones; only who has worked is judged by them; steps are counted."""
-    arm, known = arms.coded(1, 4, 6, 3, 4, "coded 1D"), tested(Coded(1, 4, 6), 0.1, 5)
-    feds = {(0.1, 3): arms_study.federations(arm, data, [0.1], 0.1)[0.1, 3]}
-    averaged, seconds = arms.fit(arm, data.pool, feds, 2, known)
-    personal, _ = arms.fit(arm, data.pool, feds, 2, known, personal=coded.statistics(arm.net))
-    found = arms_study.normalisations(arm.net, averaged, personal, (0.1, 3), known)
+    way, known = problem.coded(1, 4, 6, 3, 4, "coded 1D"), tested(Coded(1, 4, 6), 0.1, 5)
+    feds = {(0.1, 3): study.federations(way, data, [0.1], 0.1)[0.1, 3]}
+    averaged, seconds = problem.fit(way, data.pool, feds, 2, known)
+    personal, _ = problem.fit(way, data.pool, feds, 2, known, personal=coded.statistics(way.net))
+    found = study.normalisations(way.net, averaged, personal, (0.1, 3), known)
     worked = np.isfinite(personal.losses).any(0).sum()
     assert [len(v) for v in found.values()] == [1, 1, worked] and 2 <= worked <= 4
     assert len(np.unique(np.concatenate([*found.values()]).round(9))) == worked + 2
-    cost = arms_study.cost(averaged, arm, 0.5)
+    cost = study.cost(averaged, way, 0.5)
     assert cost == {"local steps": 12, "seconds": 0.5, "microseconds per step": pytest.approx(0.5e6 / 12)}
     assert seconds > 0
-    by_points = experiment.quality(*arms_study.answered(arm.net, averaged.model(0.1, 3), known)[:2], 0, 0.1)
-    direct = arms_study.learnt(averaged, 0.1)
+    by_points = experiment.quality(*study.answered(way.net, averaged.model(0.1, 3), known)[:2], 0, 0.1)
+    direct = study.learnt(averaged, 0.1)
     np.testing.assert_allclose(by_points["std"], experiment.rms(direct.std), rtol=1e-4)
 
 
@@ -162,13 +160,13 @@ def metrics(spread):
 
 def test_claims_and_facts():
     spread = {"as printed": 0.05, "as coded": 0.126, "as it should be": 0.11}
-    found = {name: holds for name, (holds, _) in arms_claims.claims(metrics(spread), 0.1).items()}
-    assert [found[f"arms.{arm}"] for arm in ("printed", "coded", "proper")] == [False, False, True]
+    found = {name: holds for name, (holds, _) in claims.claims(metrics(spread), 0.1).items()}
+    assert [found[f"arms.{way}"] for way in ("printed", "coded", "proper")] == [False, False, True]
     assert found["target.coded.51"] and found["target.coded.52"] and found["target.proper.52"]
-    facts = arms_claims.facts(metrics(spread), 0.1)
+    facts = claims.facts(metrics(spread), 0.1)
     assert list(facts.values())[:3] == [True, True, "as it should be"]
-    assert facts["the arm with the best coverage"] != "as printed"
+    assert facts["the way with the best coverage"] != "as printed"
 
 
 def test_hundredths():
-    np.testing.assert_allclose(arms_study.hundredths({"a": {"std": [0.1, 0.25]}})["a"]["std"], [10, 25])
+    np.testing.assert_allclose(study.hundredths({"a": {"std": [0.1, 0.25]}})["a"]["std"], [10, 25])

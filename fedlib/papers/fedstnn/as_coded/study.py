@@ -9,17 +9,17 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad
 
-from ..federated.federation import Federation, join
-from ..federated.history import History
-from ..federated.mixing import isolated
-from ..federated.stack import as_dict, predict, stack
-from ..numerics.metrics import relative_l2
-from ..papers.fedstnn import plane
-from ..papers.fedstnn.as_coded.coded import Coded, is_statistic
-from ..papers.fedstnn.experiment import Answers, asked, quality
-from ..papers.fedstnn.sine import curve, curve_grid, inputs, owners
-from ..streams import stream, torch_stream
-from .arms import Arm
+from ....federated.federation import Federation, join
+from ....federated.history import History
+from ....federated.mixing import isolated
+from ....federated.stack import as_dict, predict, stack
+from ....numerics.metrics import relative_l2
+from ....streams import stream, torch_stream
+from .. import plane
+from ..experiment import Answers, asked, quality
+from ..sine import curve, curve_grid, inputs, owners
+from .coded import Coded, is_statistic
+from .problem import Way
 
 POINTS = "non-IID 60"  # the authors' saved notebook has 50 + 10 points per client
 
@@ -53,10 +53,10 @@ def observe(clients: int, sigmas: Sequence[float], seeds: Sequence[int]) -> Data
     return Data(shards, *join(pools))
 
 
-def federations(arm: Arm, data: Data, sigmas: Sequence[float], fraction: float) -> dict[tuple, Federation]:
+def federations(way: Way, data: Data, sigmas: Sequence[float], fraction: float) -> dict[tuple, Federation]:
     """(sigma, seed) -> Federation of clients with equal weights (all have as many points)."""
     return {
-        (sigma, seed): Federation(data.at((sigma, seed), own[POINTS]), fraction=fraction, seed=seed, **arm.common)
+        (sigma, seed): Federation(data.at((sigma, seed), own[POINTS]), fraction=fraction, seed=seed, **way.common)
         for seed, own in data.shards.items()
         for sigma in sigmas
     }
@@ -74,10 +74,10 @@ def rates(data: Data, key: tuple, points: str | None, fraction: float, rates: Se
     return feds
 
 
-def alone(arm: Arm, data: Data, sigmas: Sequence[float]) -> dict[tuple, Federation]:
+def alone(way: Way, data: Data, sigmas: Sequence[float]) -> dict[tuple, Federation]:
     """(sigma, seed) -> one client with 110 points from everywhere, who talks to nobody."""
     return {
-        (sigma, seed): Federation(data.at((sigma, seed), own["one"]), mixing=isolated, seed=seed, **arm.common)
+        (sigma, seed): Federation(data.at((sigma, seed), own["one"]), mixing=isolated, seed=seed, **way.common)
         for seed, own in data.shards.items()
         for sigma in sigmas
     }
@@ -90,10 +90,10 @@ def observe_surface(clients: int, sigma: float, seeds: Sequence[int], outside: i
     return Data({seed: plane.owners(clients, outside, seed) for seed in seeds}, *join(pools))
 
 
-def on_surface(arm: Arm, data: Data, fraction: float) -> dict[tuple, Federation]:
+def on_surface(way: Way, data: Data, fraction: float) -> dict[tuple, Federation]:
     """("federated", seed) -> Federation of the clients of ``observe_surface``."""
     return {
-        ("federated", seed): Federation(data.at(seed, shards), fraction=fraction, seed=seed, **arm.common)
+        ("federated", seed): Federation(data.at(seed, shards), fraction=fraction, seed=seed, **way.common)
         for seed, shards in data.shards.items()
     }
 
@@ -182,7 +182,7 @@ def normalisations(
     }
 
 
-def cost(history: History, arm: Arm, seconds: float) -> dict[str, float]:
+def cost(history: History, way: Way, seconds: float) -> dict[str, float]:
     """Local steps of all models of a training, and what one of them took."""
-    steps = float(np.isfinite(history.losses).sum()) * arm.local.updates
+    steps = float(np.isfinite(history.losses).sum()) * way.local.updates
     return {"local steps": steps, "seconds": seconds, "microseconds per step": 1e6 * seconds / steps}

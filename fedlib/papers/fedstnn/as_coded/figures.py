@@ -8,17 +8,17 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from ..federated.stack import predict
-from ..live.widgets import choice, explore, slider
-from ..notebook.style import COLORS, band, log_axis, panels
-from ..papers.fedstnn.experiment import Answers
-from ..papers.fedstnn.figures import band_and_spread, uncertainty
-from ..papers.fedstnn.plane import surface_grid
-from ..papers.fedstnn.sine import TESTED, curve, curve_grid, inputs
-from ..problems.arms_study import POINTS, Data
-from ..streams import torch_stream
+from ....federated.stack import predict
+from ....live.widgets import choice, explore, slider
+from ....notebook.style import COLORS, band, log_axis, panels
+from ....streams import torch_stream
+from ..experiment import Answers
+from ..figures import band_and_spread, uncertainty
+from ..plane import surface_grid
+from ..sine import TESTED, curve, curve_grid, inputs
+from .study import POINTS, Data
 
-ARMS = {"as printed": ("other", "s"), "as coded": ("isolated", "^"), "as it should be": ("centralised", "o")}
+WAYS = {"as printed": ("other", "s"), "as coded": ("isolated", "^"), "as it should be": ("centralised", "o")}
 """Colour and marker of each."""
 
 
@@ -27,7 +27,7 @@ GRID = curve_grid(TESTED)
 PATHS = {"frozen paths": ("isolated", "^"), "fresh paths": ("other", "s")}
 
 
-def client_view(data: Data, sigma: float, client: int) -> Figure:
+def client_figure(data: Data, sigma: float, client: int) -> Figure:
     """What one client of the first seed observes, and f."""
     seed, shards = next(iter(data.shards.items()))
     (own,) = data.at((sigma, seed), shards[POINTS][client - 1 : client])
@@ -53,27 +53,27 @@ def against_sigma(ax, spreads: Mapping[str, Mapping[float, np.ndarray]], looks: 
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
 
 
-def sigma_view(spreads: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figure:
-    """One panel of ``against_sigma``: arms, or frozen against fresh paths."""
+def sigma_figure(spreads: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figure:
+    """One panel of ``against_sigma``: ways, or frozen against fresh paths."""
     fig, ((ax,),) = panels(1, 1, size=(4.6, 3.4))
-    against_sigma(ax, spreads, ARMS if set(spreads) <= set(ARMS) else PATHS)
+    against_sigma(ax, spreads, WAYS if set(spreads) <= set(WAYS) else PATHS)
     ax.set_title(title)
     return fig
 
 
-def arms_view(shown: Mapping[str, Answers], sigma: float) -> Figure:
-    """The curve as each arm knows it in the first seed, with its band and the true one."""
+def ways_figure(shown: Mapping[str, Answers], sigma: float) -> Figure:
+    """The curve as each way knows it in the first seed, with its band and the true one."""
     fig, axes = panels(1, len(shown), size=(2.75, 2.6), sharey=True)
     for ax, (name, found) in zip(axes[0], shown.items(), strict=True):
-        uncertainty(ax, GRID, curve(GRID), sigma, found.mean[0], found.std[0], found.path[0], ARMS[name][0])
+        uncertainty(ax, GRID, curve(GRID), sigma, found.mean[0], found.std[0], found.path[0], WAYS[name][0])
         ax.set(title=name, xlabel="x")
     axes[0, 0].set_ylabel("y")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     return fig
 
 
-def surface_view(shown: Mapping[str, Answers], truth: np.ndarray, sigma: float) -> Figure:
-    """Above the error of each arm's mean on the surface, below its spread, in units of sigma, in the first seed."""
+def surface_figure(shown: Mapping[str, Answers], truth: np.ndarray, sigma: float) -> Figure:
+    """Above the error of each way's mean on the surface, below its spread, in units of sigma, in the first seed."""
     fig, axes = panels(2, len(shown), size=(2.75, 2.4), sharex=True, sharey=True)
     n = round(len(surface_grid()) ** 0.5)
     for column, (name, found) in zip(axes.T, shown.items(), strict=True):
@@ -89,28 +89,28 @@ def surface_view(shown: Mapping[str, Answers], truth: np.ndarray, sigma: float) 
     return fig
 
 
-def draw_arm(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], arm: str, sigma: float, paths=30) -> Figure:
-    """What an arm learnt at a noise of the data: paths, their band, the true one; right its std over x.
+def draw_way(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], way: str, sigma: float, paths=30) -> Figure:
+    """What a way learnt at a noise of the data: paths, their band, the true one; right its std over x.
 
-    models: (arm, sigma) -> (network, row [P]). paths: at each of 100 points.
+    models: (way, sigma) -> (network, row [P]). paths: at each of 100 points.
     """
-    if (arm, sigma) not in models:
-        raise ValueError(f"no model was trained {arm!r} at sigma = {sigma:g}; choose another pair")
-    net, row = models[arm, sigma]
+    if (way, sigma) not in models:
+        raise ValueError(f"no model was trained {way!r} at sigma = {sigma:g}; choose another pair")
+    net, row = models[way, sigma]
     x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
     w = torch.randn(100, *net.noise(paths), generator=torch_stream(0, "widget"))
     out = predict(net, row, inputs(x).float(), w)
-    title, most = f"{arm}, {paths} paths", max(s for _, s in models)
-    return band_and_spread(x, curve(x), out, sigma, most, title, ARMS[arm][0], out[:, 0])
+    title, most = f"{way}, {paths} paths", max(s for _, s in models)
+    return band_and_spread(x, curve(x), out, sigma, most, title, WAYS[way][0], out[:, 0])
 
 
-def arms_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.GridBox:
-    """The widget of notebook 08b: arm, noise of the data, number of paths."""
+def ways_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.GridBox:
+    """The widget of notebook 08b: way, noise of the data, number of paths."""
     names, sigmas = (list(dict.fromkeys(key[i] for key in models)) for i in (0, 1))
     return explore(
-        lambda **values: draw_arm(models, **values),
-        "left what an arm learnt with its band and the true one, right its spread against the noise",
-        arm=choice(names, tooltip="Which form of the algorithm trained the network."),
+        lambda **values: draw_way(models, **values),
+        "left what a way learnt with its band and the true one, right its spread against the noise",
+        way=choice(names, tooltip="Which form of the algorithm trained the network."),
         sigma=slider(sorted(sigmas)),
         paths=slider(range(2, 201), 30),
     )

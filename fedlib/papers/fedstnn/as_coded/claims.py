@@ -1,4 +1,4 @@
-"""What a run of the three arms says: its claims and checked facts, from its metrics."""
+"""What a run of the three ways says: its claims and checked facts, from its metrics."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,8 +16,8 @@ def off_the_noise(spreads: Mapping[str, Sequence[float]]) -> float:
 def claims(metrics: Mapping, sigma: float) -> dict[str, tuple[bool, str]]:
     """Claim -> whether it holds, and the numbers."""
     found = {}
-    for arm, name in (("as printed", "printed"), ("as coded", "coded"), ("as it should be", "proper")):
-        off = off_the_noise(metrics["spreads"][arm])
+    for way, name in (("as printed", "printed"), ("as coded", "coded"), ("as it should be", "proper")):
+        off = off_the_noise(metrics["spreads"][way])
         found[f"arms.{name}"] = off < 0.25, f"off by up to {off:.0%}"
     for part, section in (("one_d", "51"), ("two_d", "52")):
         path = np.mean(metrics[part]["as coded"]["a path against f"])
@@ -32,13 +32,13 @@ def facts(metrics: Mapping, sigma: float) -> dict[str, object]:
     """Text -> whether it is so, in the committed result."""
     spreads, alone = metrics["spreads"], metrics["spread_alone"]
     fresh = off_the_noise(alone["fresh paths"])
-    off = {arm: off_the_noise(of) for arm, of in spreads.items()}
-    cover = {arm: np.mean(of["coverage"]) for arm, of in metrics["one_d"].items()}
+    off = {way: off_the_noise(of) for way, of in spreads.items()}
+    cover = {way: np.mean(of["coverage"]) for way, of in metrics["one_d"].items()}
     return {
         "paper profile: alone, fresh paths lose more than 9/10 of the noise": fresh > 0.9,
         "frozen ones keep a spread above half of it": all(
             np.mean(v) > float(s) / 2 for s, v in alone["frozen paths"].items()
         ),
-        "the arm nearest to the noise": min(off, key=off.get),
-        "the arm with the best coverage": min(cover, key=lambda arm: abs(cover[arm] - 0.954)),
+        "the way nearest to the noise": min(off, key=off.get),
+        "the way with the best coverage": min(cover, key=lambda way: abs(cover[way] - 0.954)),
     }
