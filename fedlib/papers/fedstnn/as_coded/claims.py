@@ -15,25 +15,25 @@ def off_the_noise(spreads: Mapping[str, Sequence[float]]) -> float:
 
 def claims(metrics: Mapping, sigma: float) -> dict[str, tuple[bool, str]]:
     """Claim -> whether it holds, and the numbers."""
-    found = {}
+    verdicts = {}
     for way, name in (("as printed", "printed"), ("as coded", "coded"), ("as it should be", "proper")):
         off = off_the_noise(metrics["spreads"][way])
-        found[f"arms.{name}"] = off < 0.25, f"off by up to {off:.0%}"
+        verdicts[f"arms.{name}"] = off < 0.25, f"off by up to {off:.0%}"
     for part, section in (("one_d", "51"), ("two_d", "52")):
         path = np.mean(metrics[part]["as coded"]["a path against f"])
-        found[f"target.coded.{section}"] = bool(path <= PRINTED[part]), f"{path:.4f} against {PRINTED[part]}"
+        verdicts[f"target.coded.{section}"] = bool(path <= PRINTED[part]), f"{path:.4f} against {PRINTED[part]}"
     row = {name: np.mean(v) for name, v in metrics["two_d"]["as it should be"].items()}
     words = f"RMSE {row['RMSE']:.3f}, std {row['std']:.3f}, coverage {row['coverage']:.1%}"
     right = row["RMSE"] < 0.6 * sigma and 0.9 < row["std"] / sigma < 1.1 and row["coverage"] > 0.9
-    return found | {"target.proper.52": (bool(right), words)}
+    return verdicts | {"target.proper.52": (bool(right), words)}
 
 
 def facts(metrics: Mapping, sigma: float) -> dict[str, object]:
     """Text -> whether it is so, in the committed result."""
     spreads, alone = metrics["spreads"], metrics["spread_alone"]
     fresh = off_the_noise(alone["fresh paths"])
-    off = {way: off_the_noise(of) for way, of in spreads.items()}
-    cover = {way: np.mean(of["coverage"]) for way, of in metrics["one_d"].items()}
+    off = {way: off_the_noise(spread) for way, spread in spreads.items()}
+    cover = {way: np.mean(row["coverage"]) for way, row in metrics["one_d"].items()}
     return {
         "paper profile: alone, fresh paths lose more than 9/10 of the noise": fresh > 0.9,
         "frozen ones keep a spread above half of it": all(

@@ -30,10 +30,10 @@ PATHS = {"frozen paths": ("isolated", "^"), "fresh paths": ("other", "s")}
 def client_figure(data: Data, sigma: float, client: int) -> Figure:
     """What one client of the first seed observes, and f."""
     seed, shards = next(iter(data.shards.items()))
-    (own,) = data.at((sigma, seed), shards[POINTS][client - 1 : client])
-    x = np.pi * (data.pool["x"][own, 0].numpy() + 1)
+    (shard,) = data.joined((sigma, seed), shards[POINTS][client - 1 : client])
+    x = np.pi * (data.pool["x"][shard, 0].numpy() + 1)
     fig, ((ax,),) = panels(1, 1, size=(5.2, 2.4))
-    ax.plot(x, data.pool["y"][own].numpy(), ".", ms=5, color=COLORS["isolated"], label=f"client {client}")
+    ax.plot(x, data.pool["y"][shard].numpy(), ".", ms=5, color=COLORS["isolated"], label=f"client {client}")
     ax.plot(GRID, curve(GRID), color=COLORS["truth"], lw=1, label="f")
     ax.set(xlabel="x", ylabel="y")
     ax.legend(loc="upper right")
@@ -42,9 +42,9 @@ def client_figure(data: Data, sigma: float, client: int) -> Figure:
 
 def against_sigma(ax, spreads: Mapping[str, Mapping[float, np.ndarray]], looks: Mapping[str, tuple]) -> None:
     """Learnt std over the data's sigma: name -> sigma -> [S], with the diagonal."""
-    for name, of in spreads.items():
+    for name, stds in spreads.items():
         color, marker = looks[name]
-        band(ax, list(of), np.stack(list(of.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2.5)
+        band(ax, list(stds), np.stack(list(stds.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2.5)
     sigmas = list(next(iter(spreads.values())))
     ax.plot(sigmas, sigmas, "--", color=COLORS["truth"], lw=1, label="truth")
     for axis in (ax.xaxis, ax.yaxis):
@@ -64,8 +64,8 @@ def sigma_figure(spreads: Mapping[str, Mapping[float, np.ndarray]], title: str) 
 def ways_figure(shown: Mapping[str, Answers], sigma: float) -> Figure:
     """The curve as each way knows it in the first seed, with its band and the true one."""
     fig, axes = panels(1, len(shown), size=(2.75, 2.6), sharey=True)
-    for ax, (name, found) in zip(axes[0], shown.items(), strict=True):
-        uncertainty(ax, GRID, curve(GRID), sigma, found.mean[0], found.std[0], found.path[0], WAYS[name][0])
+    for ax, (name, answers) in zip(axes[0], shown.items(), strict=True):
+        uncertainty(ax, GRID, curve(GRID), sigma, answers.mean[0], answers.std[0], answers.path[0], WAYS[name][0])
         ax.set(title=name, xlabel="x")
     axes[0, 0].set_ylabel("y")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
@@ -76,10 +76,10 @@ def surface_figure(shown: Mapping[str, Answers], truth: np.ndarray, sigma: float
     """Above the error of each way's mean on the surface, below its spread, in units of sigma, in the first seed."""
     fig, axes = panels(2, len(shown), size=(2.75, 2.4), sharex=True, sharey=True)
     n = round(len(surface_grid()) ** 0.5)
-    for column, (name, found) in zip(axes.T, shown.items(), strict=True):
+    for column, (name, answers) in zip(axes.T, shown.items(), strict=True):
         rows = [
-            (name, found.mean[0] - truth, "error of the mean", dict(cmap="PuOr", vmin=-3, vmax=3)),
-            ("", found.std[0], "std", dict(vmin=0, vmax=3)),
+            (name, answers.mean[0] - truth, "error of the mean", dict(cmap="PuOr", vmin=-3, vmax=3)),
+            ("", answers.std[0], "std", dict(vmin=0, vmax=3)),
         ]
         for ax, (title, values, what, colours) in zip(column, rows, strict=True):
             image = ax.imshow(values.reshape(n, n).T / sigma, origin="lower", extent=(-1, 1, -1, 1), **colours)

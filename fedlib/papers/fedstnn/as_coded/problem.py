@@ -1,6 +1,6 @@
 """Three ways to train FedStNN: as the paper prints it, as its authors coded it, and as it should be.
 
-What each of them changes is an ``Way``. The items of the second are read from the authors' notebooks.
+What each of them changes is a ``Way``. The items of the second are read from the authors' notebooks.
 """
 
 import time
@@ -80,11 +80,11 @@ def decaying(net: Coded, weight_decay: float = 1e-8) -> Optimizer:
 
 
 def fit(
-    way: Way, pool: Mapping[str, Tensor], federations: Mapping, rounds: int, known: Mapping, **how
+    way: Way, pool: Mapping[str, Tensor], federations: Mapping, rounds: int, constants: Mapping, **train_args
 ) -> tuple[History, float]:
     """Train federations (name, seed) -> Federation of one way as one stack.
 
-    known: of ``experiment.test_points``. Returns its history, with ``experiment.evaluate`` at the end, and seconds.
+    constants: of ``experiment.test_points``. Returns its history, with ``experiment.evaluate`` at the end, and seconds.
     """
     start = time.perf_counter()
     history = train(
@@ -99,10 +99,10 @@ def fit(
         reset_moments=True,
         init=way.init,
         noise=way.net.noise(way.paths),
-        constants=known,
+        constants=constants,
         evaluate=evaluate,
         evaluate_every=rounds,
         progress=True,
-        **how,
+        **train_args,
     )
     return history, time.perf_counter() - start

@@ -27,12 +27,12 @@ POINTS = "non-IID 60"  # the authors' saved notebook has 50 + 10 points per clie
 class Data(NamedTuple):
     """Data of several seeds in one pool.
 
-    shards: seed -> who owns what. at: ``at(key, shards)`` are these shards of the data set ``key``, see ``join``.
+    shards: seed -> who owns what. joined: ``joined(key, shards)`` are these of the data set ``key``, see ``join``.
     """
 
     shards: Mapping
     pool: Mapping[str, Tensor]
-    at: Callable
+    joined: Callable
 
 
 def observe(clients: int, sigmas: Sequence[float], seeds: Sequence[int]) -> Data:
@@ -56,8 +56,8 @@ def observe(clients: int, sigmas: Sequence[float], seeds: Sequence[int]) -> Data
 def federations(way: Way, data: Data, sigmas: Sequence[float], fraction: float) -> dict[tuple, Federation]:
     """(sigma, seed) -> Federation of clients with equal weights (all have as many points)."""
     return {
-        (sigma, seed): Federation(data.at((sigma, seed), own[POINTS]), fraction=fraction, seed=seed, **way.common)
-        for seed, own in data.shards.items()
+        (sigma, seed): Federation(data.joined((sigma, seed), parts[POINTS]), fraction=fraction, seed=seed, **way.common)
+        for seed, parts in data.shards.items()
         for sigma in sigmas
     }
 
@@ -68,8 +68,8 @@ def rates(data: Data, key: tuple, points: str | None, fraction: float, rates: Se
     key: of the data set, before the seed. points: which of its shards, where there are several kinds.
     """
     feds = {}
-    for seed, own in data.shards.items():
-        shards = data.at((*key, seed) if key else seed, own[points] if points else own)
+    for seed, parts in data.shards.items():
+        shards = data.joined((*key, seed) if key else seed, parts[points] if points else parts)
         feds |= {(lr, seed): Federation(shards, fraction=fraction, seed=seed, lr=lr) for lr in rates}
     return feds
 
@@ -77,8 +77,8 @@ def rates(data: Data, key: tuple, points: str | None, fraction: float, rates: Se
 def alone(way: Way, data: Data, sigmas: Sequence[float]) -> dict[tuple, Federation]:
     """(sigma, seed) -> one client with 110 points from everywhere, who talks to nobody."""
     return {
-        (sigma, seed): Federation(data.at((sigma, seed), own["one"]), mixing=isolated, seed=seed, **way.common)
-        for seed, own in data.shards.items()
+        (sigma, seed): Federation(data.joined((sigma, seed), parts["one"]), mixing=isolated, seed=seed, **way.common)
+        for seed, parts in data.shards.items()
         for sigma in sigmas
     }
 
@@ -93,7 +93,7 @@ def observe_surface(clients: int, sigma: float, seeds: Sequence[int], outside: i
 def on_surface(way: Way, data: Data, fraction: float) -> dict[tuple, Federation]:
     """("federated", seed) -> Federation of the clients of ``observe_surface``."""
     return {
-        ("federated", seed): Federation(data.at(seed, shards), fraction=fraction, seed=seed, **way.common)
+        ("federated", seed): Federation(data.joined(seed, shards), fraction=fraction, seed=seed, **way.common)
         for seed, shards in data.shards.items()
     }
 
@@ -115,15 +115,15 @@ def hundredths(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, d
     return {name: {quantity: 100 * np.array(v) for quantity, v in row.items()} for name, row in rows.items()}
 
 
-def judged(found: Answers, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
+def judged(answers: Answers, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
     """``quality``, the share of paths in f +- 2 sigma, and the mean square of a path against f: name -> [S]."""
-    row = quality(found.mean, found.std, f, sigma)
-    return row | {"in band": found.inside, "a path against f": row["RMSE"] ** 2 + row["std"] ** 2}
+    row = quality(answers.mean, answers.std, f, sigma)
+    return row | {"in band": answers.inside, "a path against f": row["RMSE"] ** 2 + row["std"] ** 2}
 
 
-def own_error(found: Answers, f: np.ndarray, sigma: float) -> np.ndarray:
+def own_error(answers: Answers, f: np.ndarray, sigma: float) -> np.ndarray:
     """Mean square of a path against new observations [S]: the squared error on validation data."""
-    return judged(found, f, sigma)["a path against f"] + sigma**2
+    return judged(answers, f, sigma)["a path against f"] + sigma**2
 
 
 def gradient_errors(net: nn.Module, exact: nn.Module, row: Tensor, B: int = 64) -> dict[str, float]:
@@ -134,9 +134,9 @@ def gradient_errors(net: nn.Module, exact: nn.Module, row: Tensor, B: int = 64) 
     generator, params = torch_stream(0, "gradients"), as_dict(exact, row.double())
     d = params["lift.weight"].shape[1]
     x, y, w = (torch.randn(*s, generator=generator).double() for s in ((B, d), (B,), (B, *net.noise(1))))
-    found = [grad(lambda p, of=of: squared_error(of, p, x, y, w))(params) for of in (net, exact)]
+    gradients = [grad(lambda p, n=n: squared_error(n, p, x, y, w))(params) for n in (net, exact)]
     parts = {"lift": ("lift",), "drift": ("drift",), "diffusion": ("s", "spread", "norm")}
-    return {part: distance(*found, lambda name, k=kinds: name.split(".")[0] in k) for part, kinds in parts.items()}
+    return {part: distance(*gradients, lambda name, k=kinds: name.split(".")[0] in k) for part, kinds in parts.items()}
 
 
 def squared_error(net: nn.Module, params: Mapping[str, Tensor], x: Tensor, y: Tensor, w: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ def squared_error(net: nn.Module, params: Mapping[str, Tensor], x: Tensor, y: Te
 def distance(a: Mapping[str, Tensor], b: Mapping[str, Tensor], chosen) -> float:
     """Of the chosen parameters' gradients, all as one vector; running statistics have none."""
     names = [name for name in a if chosen(name) and not name.endswith((".mean", ".var"))]
-    one, other = (torch.cat([of[name].flatten() for name in names]) for of in (a, b))
+    one, other = (torch.cat([gradient[name].flatten() for name in names]) for gradient in (a, b))
     return float(relative_l2(one, other))
 
 
@@ -158,27 +158,27 @@ def start_of(net: nn.Module, init) -> Tensor:
     return stack(net, [(0,)], init)[0]
 
 
-def normalised(net: Coded, rows: Tensor, known: Mapping[str, Tensor], running: bool) -> np.ndarray:
+def normalised(net: Coded, rows: Tensor, constants: Mapping[str, Tensor], running: bool) -> np.ndarray:
     """RMSE on the grid of models [K, P] by their running statistics or by those of the points asked for: [K]."""
     net = Coded(*net.widths, running=running, domain=net.domain)
-    x, f, w = (known[name].float() for name in ("x_test", "f_test", "w_test"))
+    x, f, w = (constants[name].float() for name in ("x_test", "f_test", "w_test"))
     return np.array([float((predict(net, row, x, w).mean(1) - f[:, 0]).square().mean().sqrt()) for row in rows])
 
 
 def normalisations(
-    net: Coded, averaged: History, personal: History, key: tuple, known: Mapping[str, Tensor]
+    net: Coded, averaged: History, personal: History, key: tuple, constants: Mapping[str, Tensor]
 ) -> dict[str, np.ndarray]:
     """RMSE after a training whose running statistics were averaged, or stayed ("personal"), by how one normalises.
 
     Of the federation's model, or of all clients that have ever worked [.].
     """
-    own, statistic = personal.models(*key), is_statistic(net)
+    models, statistic = personal.models(*key), is_statistic(net)
     start = nn.utils.parameters_to_vector(net.parameters()).detach()
-    worked = (own[:, statistic] != start[statistic]).any(1)
+    worked = (models[:, statistic] != start[statistic]).any(1)
     return {
-        "statistics of the points asked for": normalised(net, averaged.models(*key)[:1], known, False),
-        "averaged running statistics": normalised(net, averaged.models(*key)[:1], known, True),
-        "each client's own running statistics": normalised(net, own[worked], known, True),
+        "statistics of the points asked for": normalised(net, averaged.models(*key)[:1], constants, False),
+        "averaged running statistics": normalised(net, averaged.models(*key)[:1], constants, True),
+        "each client's own running statistics": normalised(net, models[worked], constants, True),
     }
 
 

@@ -77,7 +77,7 @@ def test_every_client_has_noise_of_its_own(data):
     assert list(data.shards) == [3, 1]
     x, e = data.pool["x"][:, 0].numpy(), {}
     for sigma in (0.1, 0.4):
-        at = np.concatenate(data.at((sigma, 1), data.shards[1][study.POINTS]))
+        at = np.concatenate(data.joined((sigma, 1), data.shards[1][study.POINTS]))
         e[sigma] = (data.pool["y"][at].numpy() - np.sin(np.pi * (x[at] + 1))) / sigma
     np.testing.assert_allclose(e[0.1], e[0.4], atol=1e-9)
     assert (
