@@ -27,16 +27,15 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None) -> float:
 
     rows: some of its rows (kind, level, seed); all by default.
     """
-    call = call_of(stack.settings)._replace(levels=stack.about["levels"], seeds=stack.about["seeds"])
+    call, stored = call_of(stack.settings), {Row(*key[:3]): key for key in stack.history.rows}  # of one setting
+    rows = rows or [*stored]
+    levels, seeds = ([*dict.fromkeys(labels)] for labels in ([row.level for row in rows], [row.seed for row in rows]))
     rounds = 3 if call.experiment().local.updates * 3 <= LOCAL else 1
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
-    stored = {Row(*key[:3]): key for key in stack.history.rows}  # one setting: the labels of all its rows are the same
     experiment = call.make(**call.arguments)._replace(distance=None)
 
     def first_rounds(**more) -> dict[Row, np.ndarray]:
-        again = sweep(
-            experiment, call.levels, call.seeds, rows=rows or [*stored], may_all_diverge=True, **changes | more
-        )
+        again = sweep(experiment, levels, seeds, rows=rows, may_all_diverge=True, **changes | more)
         return {Row(*key): again.losses[:, where] for key, where in again.rows.items() if Row(*key) in stored}
 
     def largest(now: np.ndarray, then: np.ndarray) -> np.ndarray:
