@@ -731,13 +731,29 @@ def test_08_what_the_federation_knows(noise):
 
 def test_08_one_band_for_all(noise):
     (sine, _), _, report = noise
-    for row in noise_figures.coverage_rows(sine):
-        assert row[1] in report or row[0] != "non-IID 110", row
-    loud = sine.coverage_noises.sel(kind="loud").mean("seed")
-    quiet = sine.coverage_noises.sel(kind="quiet").mean("seed")
-    assert (loud.sel(level=[0.05, 0.02]) < 0.9).all() and (quiet.sel(level=[0.05, 0.02]) > 0.98).all()
-    said = [f"{100 * loud.sel(level=level).item():.0f}" for level in (0.05, 0.02)]
-    assert "{} and {} %".format(*said) in report
+    clients = {level: 100 * sine.coverage.sel(level=level) for level in noise_figures.shares(sine)}
+    for level, words in (
+        ("non-IID 110", "each client is covered by {:.0f} to {:.0f} %"),
+        ("IID 110", "by {:.0f} to {:.0f} %"),
+    ):
+        means = clients[level].mean("seed")
+        assert words.format(means.min().item(), means.max().item()) in report
+    none = clients["none outside"]
+    worst = none.min("client").mean().item()
+    assert (
+        f"the median client is covered by {none.median().item():.0f} %, the worst one of a seed by {worst:.0f} %"
+        in report
+    )
+    rmse = [noise_claims.shared(sine, level)["RMSE"].mean().item() for level in ("none outside", "non-IID 110")]
+    assert f"is off by {rmse[0]:.2f}, six times as much" in report and round(rmse[0] / rmse[1]) == 6
+    assert f"are covered by {100 * sine.coverage_alone.mean().item():.0f} % of their own points" in report
+    means = {
+        kind: 100 * sine.coverage_noises.sel(kind=kind, level=[0.05, 0.02]).mean("seed") for kind in ("quiet", "loud")
+    }
+    assert means["quiet"].min() > 99.5 and "all that the quiet half of the clients sees" in report
+    assert "{:.0f} and {:.0f} % of what the loud half sees".format(*means["loud"].values) in report
+    both = (means["quiet"] + means["loud"]) / 2
+    assert "The mean over all clients, {:.0f} and {:.0f} %, hides it".format(*both.values) in report
 
 
 def test_08_what_the_blank_says():
