@@ -110,6 +110,11 @@ def residuals(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return pairs | {"5.2": (predicted - f, plane.observed.values - f)}
 
 
+def summaries(values: Mapping[str, np.ndarray]) -> dict[str, list]:
+    """Name -> mean and st.dev."""
+    return {name: [*mean_sd(one)] for name, one in values.items()}
+
+
 def parameters(net: nn.Module) -> int:
     """How many a network has."""
     return sum(values.numel() for values in net.parameters())

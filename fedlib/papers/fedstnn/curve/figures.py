@@ -144,18 +144,20 @@ def alone(results: Results) -> Figure:
 def noise(one_place: xarray.Dataset, varied: xarray.Dataset | None = None) -> Figure:
     """Does the spread follow the noise? Left one that is the same everywhere, right one that grows with x.
 
-    Markers of three losses stand beside each other at a noise. varied: ``growing`` of ``Results``.
+    Left in units of the noise; markers of three losses stand beside each other. varied: ``growing`` of ``Results``.
     """
     fig, axes = panels(1, 1 if varied is None else 2, size=(3.8, 2.9))
     left, sigmas = axes[0, 0], one_place.level.values
-    left.plot(sigmas, sigmas, "--", color=COLORS["truth"], lw=1, label="truth")
+    left.axhline(1, ls="--", color=COLORS["truth"], lw=1, label="truth")
     for i, (score, (color, marker)) in enumerate(SCORES.items()):
         std = rms(one_place["std"].sel(score=score).transpose("seed", "level", "x").values)
-        band(left, sigmas * 1.1 ** (i - 1), std, COLORS[color], score, marker=marker, ms=5, lw=1)
+        band(left, sigmas * 1.1 ** (i - 1), std / sigmas, COLORS[color], score, marker=marker, ms=5, lw=1)
     for axis in (left.xaxis, left.yaxis):
         log_axis(axis)
     set_ticks(left.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
-    left.set(xlabel=r"$\sigma$ of the data", ylabel="std of the paths", title="a noise that is the same everywhere")
+    left.set(
+        xlabel=r"$\sigma$ of the data", ylabel=r"learnt std / $\sigma$", title="a noise that is the same everywhere"
+    )
     if varied is not None:
         right, x = axes[0, 1], varied.x.values
         for diffusion, color in zip(DIFFUSIONS, ("centralised", "other"), strict=True):

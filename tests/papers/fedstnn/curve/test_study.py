@@ -121,8 +121,8 @@ def test_figures_show_what_is_given(results):
     )
     noise = figures.noise(results.one_place, results.growing).axes
     shown = {line.get_label(): line.get_ydata() for line in noise[0].lines}
-    np.testing.assert_allclose(shown["energy score"], [0.05, 0.4])
-    np.testing.assert_allclose(shown["squared error"], [0.0015, 0.012])
+    np.testing.assert_allclose(shown["energy score"], [1, 1])
+    np.testing.assert_allclose(shown["squared error"], [0.03, 0.03])
     assert [label.get_text() for label in noise[0].get_xticklabels()] == ["0.05", "0.4"]
     np.testing.assert_allclose(
         {line.get_label(): line.get_ydata() for line in noise[1].lines}["g a network of X"], growing(X)
