@@ -705,12 +705,13 @@ def test_08_what_the_sliders_show_is_what_the_text_promises(noise):
     (sine, _), text, _ = noise
     _, errors = noise_live.explored()
     proper, squared = errors.sel(loss=["likelihood", "energy score"]), errors.sel(loss="squared error")
-    assert proper.max() < 8 and "within a few per cent of σ everywhere" in text
+    assert proper.max() < 10 and proper.median() < 5
+    assert "within a tenth of σ everywhere, mostly within a twentieth" in text
     assert squared.min() > 90 and "The squared error draws hardly any band" in text
     spreads = noise_claims.spreads(sine, "squared error")
-    assert f"At σ = 0.4 its spread is {spreads[0.4]:.3f}, and its mean is perfect" in text
+    assert f"At σ = 0.4 its spread is {spreads[0.4]:.3f}, and its mean is right" in text
     off = noise_claims.quality(sine, sine.one_place.sel(score="squared error", level=0.4))["RMSE"]
-    assert off.max() < 0.05, "of a curve between -1 and 1"
+    assert off.max() < 0.06, "of a curve between -1 and 1"
     low, high = min(spreads.values()), max(spreads.values())
     assert f"The squared error stays between {low:.3f} and {high:.3f}" in text
 

@@ -15,11 +15,12 @@ from ...numerics.metrics import mean_sd
 from ...trainings.calls import Call
 from .curve import claims, figures
 from .curve import study as curve
-from .experiment import rms, seeds_of
+from .experiment import likeness, rms, seeds_of
 from .plane import on_grid
 from .sine import SHARINGS, curve_grid, growing
 from .sine import curve as sin
 from .surface import study as surface
+from .surface.readings import readings
 
 NOTEBOOK = "08_stochastic_regression"
 
@@ -110,11 +111,6 @@ def residuals(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return pairs | {"5.2": (predicted - f, plane.observed.values - f)}
 
 
-def summaries(values: Mapping[str, np.ndarray]) -> dict[str, list]:
-    """Name -> mean and st.dev."""
-    return {name: [*mean_sd(one)] for name, one in values.items()}
-
-
 def parameters(net: nn.Module) -> int:
     """How many a network has."""
     return sum(values.numel() for values in net.parameters())
@@ -125,6 +121,7 @@ def metrics(results: Results) -> dict:
     sine, plane = results
     common, alone = sine.shared.sel(level=curve.MAIN), curve.own_and_elsewhere(sine.alone, sine.clients)
     trained = {"autograd": common, "printed index": sine.printed, "common start": common, "own starts": sine.starts}
+    misread = readings(plane.answers["path"].sel(model="federated").values, plane.observed.values, plane.sigma)
     losses = {score: sine.one_place.sel(score=score) for score in sine.one_place.score.values.tolist()}
     return {
         "one_d": {name: seeds_of(claims.quality(sine, answers)) for name, answers in figures.models(sine).items()},
@@ -143,5 +140,7 @@ def metrics(results: Results) -> dict:
         "coverage_of_clients": {
             level: sine.coverage.sel(level=level).mean("seed").values for level in sine.coverage.level.values.tolist()
         },
+        "likeness": {section: likeness(*pair, 0) for section, pair in residuals(results).items()},
+        "readings": {name: [*mean_sd(values)] for name, values in misread.items()},
         "search": tried(results),
     }
