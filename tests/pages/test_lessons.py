@@ -178,7 +178,11 @@ def told_07(metrics):
 def told_08(metrics):
     runs = metrics["one_d"] | {k: v for k, v in metrics["two_d"].items() if "all data" not in k}
     rows = {name: [run[what] for what in ("RMSE", "std", "coverage", "in band")] for name, run in runs.items()}
-    return rows | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
+    covered = {
+        f"σ = {sigmas.replace(', ', ' and ')}": [row["covered, quiet"], row["covered, loud"]]
+        for sigmas, row in metrics["client_noise"].items()
+    }
+    return rows | covered | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
 
 
 def told_08b(metrics):
@@ -246,7 +250,7 @@ TOLD = {
     "06": ("06_flow", told_06, 8),
     "06b": ("06b_reaction", told_06b, 9),
     "07": ("07_operator_learning", told_07, 10),
-    "08": ("08_stochastic_regression", told_08, 9),
+    "08": ("08_stochastic_regression", told_08, 12),
     "08b": ("08b_as_coded", told_08b, 8),
     "09": ("09_stochastic_image", told_09, 9),
     "10": ("10_feddro_mnist", told_10, 3),
