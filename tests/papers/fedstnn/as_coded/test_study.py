@@ -14,10 +14,9 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform
-from fedlib.papers.fedstnn import experiment
+from fedlib.papers.fedstnn import experiment, sine
 from fedlib.papers.fedstnn.as_coded import claims, coded, problem, study
 from fedlib.papers.fedstnn.as_coded.coded import Coded
-from fedlib.papers.fedstnn.sine import tested
 from fedlib.streams import stream, torch_stream
 
 
@@ -131,7 +130,7 @@ def test_gradient_errors_are_relative_and_by_part():
 
 def test_normalisations_and_costs(data):
     """Averaged statistics differ from own ones; only who has worked is judged by them; steps are counted."""
-    way, known = problem.coded(1, 4, 6, 3, 4, "coded 1D"), tested(Coded(1, 4, 6), 0.1, 5)
+    way, known = problem.coded(1, 4, 6, 3, 4, "coded 1D"), sine.tested(Coded(1, 4, 6), 0.1, 5)
     feds = {(0.1, 3): study.federations(way, data, [0.1], 0.1)[0.1, 3]}
     averaged, seconds = problem.fit(way, data.pool, feds, 2, known)
     personal, _ = problem.fit(way, data.pool, feds, 2, known, personal=coded.statistics(way.net))
