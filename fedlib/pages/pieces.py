@@ -17,7 +17,7 @@ from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
-from ..problems.operators import learn_antiderivative
+from ..papers.fedsciml.operators.problem import learn_antiderivative
 from ..trainings.profiles import folder_of
 
 HERE = Path(__file__).parent

@@ -45,6 +45,7 @@ from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
+from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.plots import drift_live
 from fedlib.problems import (
@@ -67,7 +68,6 @@ from fedlib.problems import (
     noisy_surface,
     operator_live,
     operator_study,
-    operators,
     pendulum_leak,
     readings,
 )

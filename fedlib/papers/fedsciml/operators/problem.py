@@ -10,9 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..models.networks import CartesianDeepONet
-from ..numerics.solutions import antiderivative, burgers, diffusion_reaction
-from ..numerics.spaces import chebyshev_series
+from ....federated.batches import Local
+from ....federated.experiment import Data, Experiment
+from ....models.networks import CartesianDeepONet, glorot_uniform
+from ....numerics.solutions import antiderivative, burgers, diffusion_reaction
+from ....numerics.spaces import chebyshev_draws, chebyshev_series
+from ....streams import stream
 
 
 @dataclass(frozen=True)
@@ -124,3 +127,32 @@ def operator_error(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, T
     """|G(v)(y) - s| / |s| in %, Frobenius norms over all functions and points."""
     gap, size = (((s**2 @ test["q"]).sum().sqrt()) for s in (predict(test["u"], test["y"]) - test["s"], test["s"]))
     return {"e": 100 * gap / size}
+
+
+SUPPORTS = ("forward", "middle", "inverse")
+
+
+CLIENTS = {name: SUPPORTS if name == "burgers_3" else ("forward", "inverse") for name in TITLES}
+"""Which terms the clients of an operator know, see ``spaces.support``."""
+
+
+def draws(kind: str, n: int, count: int, seed: int, use: str = "train") -> np.ndarray:
+    """Chebyshev coefficients [count, TERMS] of functions that a client knows at level n."""
+    return chebyshev_draws(kind, n, count, stream(seed, use, n, SUPPORTS.index(kind)))
+
+
+def antiderivatives(functions_each: int = 100, tests: int = 200) -> Experiment:
+    """Two clients who know the first and the last terms of the functions that they integrate (FedSciML, Section 6.2);
+    a level n is how many terms each knows."""
+    operator = learn_antiderivative()
+
+    def data(n: int, seed: int) -> Data:
+        c = np.concatenate([draws(kind, n, functions_each, seed) for kind in CLIENTS["antiderivative"]])
+        owners = np.arange(2 * functions_each).reshape(2, -1)
+        return Data(operator.pairs(c), [*owners], operator.pairs(draws("forward", 10, tests, seed, "test")))
+
+    return Experiment(
+        "antiderivative", operator.net(), loss=operator_loss, data=data, rounds=10_000, local=Local(5),
+        evaluate=lambda predict, test: {"error": operator_error(predict, test)["e"]}, init=glorot_uniform,
+        constants=operator.constants(), level="level n",
+    )  # fmt: skip

@@ -11,10 +11,10 @@ from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.train import train
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics.spaces import chebyshev_draws
-from fedlib.problems import operators
+from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.streams import stream
 
-from ..conftest import pairwise
+from ....conftest import pairwise
 
 
 def draws(n, count=6, kind="forward"):
