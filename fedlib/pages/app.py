@@ -112,7 +112,7 @@ PAGES: dict[str, list[Piece]] = {
             "Rules against drift",
             "Beyond the paper: 20 pieces, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
             "choose another rule: which of them follow the green curve?",
-            live("plots.drift_live"),
+            live("papers.beyond.drift.live"),
         ),
         Piece(
             "Pieces of a curve",

@@ -154,7 +154,20 @@ def interval(values: np.ndarray, share: float = 0.95) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def gains(tables: Mapping[str, xarray.Dataset], measure: str) -> np.ndarray:
-    """What a measure gains over W1, its rank correlation less that of W1, draw by draw [ladder, draw]."""
-    drawn = [table.drawn.sel(measure=measure) - table.drawn.sel(measure="W1") for table in tables.values()]
-    return np.stack([values.values for values in drawn])
+class Gain(NamedTuple):
+    """value: as it is; drawn [draw]: with levels and seeds drawn anew."""
+
+    value: float
+    drawn: np.ndarray
+
+
+def gain(table: xarray.Dataset, measure: str) -> Gain:
+    """What a measure gains over W1 on a ladder: its rank correlation less that of W1, draw by draw."""
+    one, other = table.sel(measure=measure), table.sel(measure="W1")
+    return Gain(float(one["rank"] - other["rank"]), (one.drawn - other.drawn).values)
+
+
+def mean_gain(tables: Mapping[str, xarray.Dataset], measure: str) -> Gain:
+    """Of all ladders together."""
+    gains = [gain(table, measure) for table in tables.values()]
+    return Gain(float(np.mean([one.value for one in gains])), np.nanmean([one.drawn for one in gains], 0))

@@ -18,8 +18,7 @@ from ....live.levels import owners
 from ....notebook import rules
 from ....numerics.tabulated import tabulated
 from ....trainings.calls import Call, Computed, Tolerance
-from ....trainings.files import loaded, reading
-from ....trainings.store import Name, file_of, folder_of
+from ....trainings.store import Name
 from ...fedsciml.forward.problem import poisson_in_halves
 from . import dissimilarity, ladders, problem
 
@@ -134,6 +133,7 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     if p["stale_on"]:
         walk = {"name": p["stale_on"], "rates": [min(p["rates"]), max(p["rates"])], "steps": max(p["local_steps"]) + 1}
         calls["stale"] = Computed(staleness, walk | {"share": p["early"]}, tolerances={"off": FIRST})
+    calls["earlier"] = Computed(earlier, {}, numerics=0)
     calls["measures"] = Computed(ladders.measured, {"ladders": p["ladders"], "share": p["early"]})
     return calls
 
@@ -167,12 +167,12 @@ def staleness(name: str, rates: Sequence[float], steps: int, share: float) -> xa
     return tabulated(walked, lr=rates)
 
 
-def earlier() -> dict[Name, xarray.Dataset]:
-    """What is kept of earlier runs and is no row, for it is a mean over seeds, or nobody knows its rate: "validation"
+def earlier() -> xarray.Dataset:
+    """What is stored of earlier runs and is no row, for it is a mean over seeds, or nobody knows its rate: "validation"
     (%) [problem, rule, lr], infinite where a seed diverged, "path" (%) [problem, rule, round], "local_steps" (%)
-    [problem, rule, E, seed]; "again" (%) [case, seed], a setting trained once more in another stack."""
-    with reading(file_of(folder_of(NOTEBOOK), "earlier")) as tree:
-        return {"earlier": loaded(tree)}
+    [problem, rule, E, seed]; "again" (%) [case, time, seed], a setting trained twice in different stacks. A run adds
+    nothing to it."""
+    return xarray.Dataset()
 
 
 # what figures and claims take
@@ -208,19 +208,19 @@ class Best(NamedTuple):
 
 
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
-    """Of what ``trainings(p)`` left, and of ``earlier`` where that is wanted."""
-    old = histories.get("earlier", xarray.Dataset())
+    """Of what ``trainings(p)`` left."""
+    old = histories["earlier"]
     by_part = {(name, part): best(histories[name, part]) for name, part in PARTS if (name, part) in histories}
     names = dict.fromkeys(name for name, part in by_part if part != "local steps")
     both = {name: [by_part[name, part] for part in ("rules", CENTRAL) if (name, part) in by_part] for name in names}
     errors, ladder, paths = (
-        {name: xarray.concat([getattr(part, field) for part in parts], "rule") for name, parts in both.items()}
+        {n: xarray.concat([getattr(part, field) for part in parts], "rule", join="outer") for n, parts in both.items()}
         for field in Best._fields
     )
     steps = {}
     for name in p["steps_on"]:
         parts = [errors[name].expand_dims(E=[p["local_updates"]]).reset_coords(drop=True)] if name in errors else []
-        parts += [by_part[name, "local steps"].error.reset_coords(drop=True)] * ((name, "local steps") in by_part)
+        parts += [by_part[key].error.reset_coords(drop=True) for key in [(name, "local steps")] if key in by_part]
         steps[name] = xarray.concat(parts, "E") if parts else None
     return Results(
         errors,

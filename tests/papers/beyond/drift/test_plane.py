@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.problems.drift_plane import Quadratics, two_clients, walk
+from fedlib.papers.beyond.drift.plane import Quadratics, two_clients, walk
 
 
 def test_gradients_are_those_of_autograd_and_the_mean_is_least_at_the_optimum():

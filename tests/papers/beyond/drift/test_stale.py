@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from fedlib.federated.experiment import Data, Experiment
-from fedlib.problems.drift_stale import staleness
+from fedlib.papers.beyond.drift.dissimilarity import staleness
 
 
 def least_squares(x, shards):
