@@ -194,7 +194,8 @@ def local_steps(values: Mapping[str, xarray.DataArray], central: Mapping[str, xa
     for ax, (name, errors) in zip(axes, values.items(), strict=True):
         E = errors.E.values
         for rule in in_order(errors):
-            if rule in LOOKS and rule != CENTRAL:
+            several = errors.sel(rule=rule).notnull().any("seed").sum() > 1
+            if rule in LOOKS and rule != CENTRAL and several:
                 seeds_and_median(
                     ax, E, errors.sel(rule=rule).transpose("seed", "E").values, name_of(rule), **LOOKS[rule]
                 )
@@ -217,6 +218,7 @@ def costs(paths: Mapping[str, xarray.DataArray], E: int = 5) -> Figure:
                 style = {"markevery": 0.2, "ms": 4, **LOOKS.get(rule, GREY)}
                 ax.plot(x, line, label=name_of(rule) if rule in LOOKS else "others", **style)
                 ax.set_xscale("log")
+                ax.xaxis.set_minor_formatter("")
         log_axis(row[0].yaxis)
         row[0].set(ylabel="error (%)", title=PROBLEMS[name].title, xlabel="rounds")
         row[1].set(xlabel="MB sent up by all clients")
@@ -298,6 +300,14 @@ def in_short(errors: xarray.DataArray, lost: float = 1000) -> str:
         return f"{beyond} of {len(values)} above {lost:g}"
     digits = max(0, 1 - int(np.floor(np.log10(values.mean()))))
     return plus_minus(values, min(digits, 4))
+
+
+def as_table(values: xarray.DataArray) -> dict[str, list]:
+    """rule -> numbers, None where a training diverged or is not there, for a result file."""
+    return {
+        rule: np.where(np.isfinite(part := values.sel(rule=rule).values), part, None).tolist()
+        for rule in values["rule"].values.tolist()
+    }
 
 
 def dissimilarity_rows(B: xarray.DataArray) -> list[list[str]]:

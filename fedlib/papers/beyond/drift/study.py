@@ -60,7 +60,7 @@ RULES = {
     **dict.fromkeys(("local_steps", "curves"), rules.whole()),
     "followed": rules.one_of(*problem.CURVES),
     "stale_on": rules.one_of("", *PROBLEMS),
-    "ladders": rules.one_of(*ladders.LADDERS),
+    "measured": rules.one_of(*ladders.LADDERS),
     "rates": rules.positive(),
     "curve_seeds": rules.whole(0),
 }
@@ -134,7 +134,7 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
         walk = {"name": p["stale_on"], "rates": [min(p["rates"]), max(p["rates"])], "steps": max(p["local_steps"]) + 1}
         calls["stale"] = Computed(staleness, walk | {"share": p["early"]}, tolerances={"off": FIRST})
     calls["earlier"] = Computed(earlier, {}, numerics=0)
-    calls["measures"] = Computed(ladders.measured, {"ladders": p["ladders"], "share": p["early"]})
+    calls["measures"] = Computed(ladders.measured, {"ladders": p["measured"], "share": p["early"]})
     return calls
 
 
@@ -226,7 +226,7 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         errors,
         {name: with_earlier(values, old, "validation", name) for name, values in ladder.items()},
         {name: with_earlier(values, old, "path", name) for name, values in paths.items()},
-        {name: with_earlier(values, old, "local_steps", name).sortby("E") for name, values in steps.items()},
+        {n: in_steps(with_earlier(values, old, "local_steps", n)) for n, values in steps.items()},
         {name: some(histories[name, "some"]) for name in p["partial_on"] if (name, "some") in histories},
         {name: followed(histories, name) for name in p["followed"] if (f"rounds_{name}", CENTRAL) in histories},
         histories["gradients"].B if "gradients" in histories else None,
@@ -249,6 +249,11 @@ def best(history: History) -> Best:
     return Best(
         last, score.min("knob").transpose("rule", "lr", ...), chosen.mean("seed").transpose("rule", "round", ...)
     )
+
+
+def in_steps(values: xarray.DataArray) -> xarray.DataArray:
+    """Errors [rule, E, seed], from few local steps to many."""
+    return values.sortby("E").transpose("rule", "E", "seed")
 
 
 def one_level(history: History, metric: str) -> xarray.DataArray:
