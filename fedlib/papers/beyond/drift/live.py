@@ -1,5 +1,7 @@
 """Notebook 11 live: two clients whose losses are known, what is stored on the way, and a training to watch."""
 
+from functools import partial
+
 import ipywidgets
 import numpy as np
 import xarray
@@ -73,8 +75,7 @@ def plane_explorer() -> ipywidgets.GridBox:
 
 def rounds(name: str = "poisson_8") -> Explorer:
     """FedAvg, the repair and the centralised model on the way, at every rate, as they are stored."""
-    kept = {(f"rounds_{name}", kind): stored(study, (f"rounds_{name}", kind)) for kind in ("federated", study.CENTRAL)}
-    curves, errors = on_the_way(study.followed(kept, name))
+    curves, errors = on_the_way(study.followed(partial(stored, study), name))
     return explore(curves, errors, {"rounds": curves.rounds.values[-1], "rate": 1e-3})
 
 

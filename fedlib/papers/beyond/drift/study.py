@@ -54,8 +54,8 @@ PROBLEMS = {
 """Name -> problem. The seed draws the data where data are drawn; else all seeds share them, and differ in the start."""
 
 RULES = {
-    **dict.fromkeys(("problems", "more_on", "steps_on", "partial_on"), rules.one_of(*PROBLEMS)),
-    **dict.fromkeys(("rules", "more_rules", "steps_rules"), rules.one_of(*AGAINST_DRIFT)),
+    "problems": rules.one_of(*PROBLEMS),
+    **dict.fromkeys(("rules", "steps_rules"), rules.one_of(*AGAINST_DRIFT)),
     **dict.fromkeys(("share", "early", "fractions"), rules.share()),
     **dict.fromkeys(("local_steps", "curves"), rules.whole()),
     "followed": rules.one_of(*problem.CURVES),
@@ -68,7 +68,10 @@ RULES = {
 
 
 def check(p: Mapping) -> None:
-    """ValueError where a table names a problem or a rule that there is not."""
+    """ValueError where a table, or a list that may be empty, names a problem or a rule that there is not."""
+    may_be_empty = dict.fromkeys(("more_on", "steps_on", "partial_on"), rules.one_of(*PROBLEMS))
+    may_be_empty["more_rules"] = rules.one_of(*AGAINST_DRIFT)
+    rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
     rules.check_tables(p, [], [*PROBLEMS], "further")
     named = [*p["partial"], *(rule for table in p["further"].values() for rule in table)]
     if unknown := [rule for rule in named if rule not in (*AGAINST_DRIFT, CENTRAL)]:
@@ -221,14 +224,18 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     for name in p["steps_on"]:
         parts = [errors[name].expand_dims(E=[p["local_updates"]]).reset_coords(drop=True)] if name in errors else []
         parts += [by_part[key].error.reset_coords(drop=True) for key in [(name, "local steps")] if key in by_part]
-        steps[name] = xarray.concat(parts, "E") if parts else None
+        steps[name] = xarray.concat(parts, "E", join="outer") if parts else None
     return Results(
         errors,
         {name: with_earlier(values, old, "validation", name) for name, values in ladder.items()},
         {name: with_earlier(values, old, "path", name) for name, values in paths.items()},
         {n: in_steps(with_earlier(values, old, "local_steps", n)) for n, values in steps.items()},
         {name: some(histories[name, "some"]) for name in p["partial_on"] if (name, "some") in histories},
-        {name: followed(histories, name) for name in p["followed"] if (f"rounds_{name}", CENTRAL) in histories},
+        {
+            name: followed(histories.__getitem__, name)
+            for name in p["followed"]
+            if (f"rounds_{name}", CENTRAL) in histories
+        },
         histories["gradients"].B if "gradients" in histories else None,
         histories["stale"].off if "stale" in histories else None,
         ladders.with_errors(histories["measures"]) if "measures" in histories else {},
@@ -277,12 +284,12 @@ def with_earlier(values: xarray.DataArray | None, old: xarray.Dataset, variable:
     return before if values is None else values.combine_first(before)
 
 
-def followed(histories: Mapping[Name, History], name: str) -> xarray.Dataset:
-    """Of a problem on a line: what the first seed's models say on the way, "u" [rule, lr, round, x], beside the "truth"
-    [x] and the "owner" [x] of each place; "error" (%) [rule, lr, round, seed] of all."""
+def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset:
+    """Of a problem on a line, from its trainings by name: what the first seed's models say on the way, "u" [rule, lr,
+    round, x], beside the "truth" [x] and the "owner" [x] of each place; "error" (%) [rule, lr, round, seed] of all."""
     parts = []
     for kind in ("federated", CENTRAL):
-        history = histories[f"rounds_{name}", kind]
+        history = history_of((f"rounds_{name}", kind))
         u = history.metric("u", kind=kind, client=0).squeeze("level", drop=True).isel(seed=0, drop=True).rename(i="x")
         part = xarray.Dataset({"u": u, "error": one_level(history, "error")})
         parts.append(part if "rule" in part.dims else part.expand_dims(rule=[CENTRAL]))
