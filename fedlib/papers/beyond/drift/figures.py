@@ -107,10 +107,12 @@ def against_rate(curves: Mapping[str, xarray.Dataset], printed: float = 1e-3) ->
 
 
 def rates_axis(ax, rates: Sequence[float]) -> None:
-    """A logarithmic axis with a tick at every rate, in tenths of a thousand where there are many."""
+    """A logarithmic axis with a tick at every value, aslant where these are long and many."""
+    words = [f"{rate:g}" for rate in rates]
+    aslant = sum(map(len, words)) > 20
     ax.set_xscale("log")
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(rates, [f"{rate:g}" for rate in rates], fontsize=7, rotation=0 if len(rates) < 5 else 45)
+    ax.set_xticks(rates, words, fontsize=7, rotation=45 * aslant)
 
 
 # rules
@@ -328,7 +330,7 @@ def level_rows(tables: Mapping[str, xarray.Dataset], resonances: Mapping[str, Se
         for level in table.level.values:
             one = table.sel(level=level)
             values = (one.error.median(), *(one[measure] for measure in ladders.MEASURES))
-            rows.append([name, f"{level:g}", *(f"{float(value):.3g}" for value in values)])
+            rows.append([name, f"{level:g}", *(f"{float(value):.2f}" for value in values)])
     return rows
 
 

@@ -73,6 +73,8 @@ def check(p: Mapping) -> None:
     may_be_empty["more_rules"] = rules.one_of(*AGAINST_DRIFT)
     rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
     rules.check_tables(p, [], [*PROBLEMS], "further")
+    if "FedAvg" not in p["rules"]:
+        raise ValueError(f"rules = {p['rules']}: expected FedAvg among them, with which all others are compared")
     named = [*p["partial"], *(rule for table in p["further"].values() for rule in table)]
     if unknown := [rule for rule in named if rule not in (*AGAINST_DRIFT, CENTRAL)]:
         raise ValueError(
@@ -295,7 +297,7 @@ def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset
         parts.append(part if "rule" in part.dims else part.expand_dims(rule=[CENTRAL]))
     table, experiment = xarray.concat(parts, "rule"), problem.CURVES[name]()
     data = data_of(experiment, PROBLEMS[name].level)
-    x, truth = (data.test[of].double().numpy() for of in ("x", "u"))
+    x, truth = (data.test[part].double().numpy() for part in ("x", "u"))
     every = max(1, len(x) // problem.PLACES)
     x, truth = x[::every, 0], truth[::every]
     whose = owners(x, clouds_of(data))

@@ -118,7 +118,7 @@ def test_local_steps_costs_and_age_draw_what_they_are_given():
     assert drawn(left)["FedAvg"].tolist() == [[10, 3], [20, 1]]
     np.testing.assert_allclose(drawn(right)["FedAvg"][:, 0], np.array([10, 20]) * 4e-6 * 2 * 901)
     np.testing.assert_allclose(drawn(right)["repair"][:, 0], 10 * 4e-6 * 2 * 901 * 4)
-    off = xarray.DataArray([[[0, 0.1, 0.2], [0, 0.3, 0.4]]], {"lr": [1e-3]}, ("lr", "client", "step"))
+    off = xarray.DataArray([[[0, 0.1, 0.2], [0, 0.3, 0.4]]] * 2, {"lr": [1e-3, 1e-2]}, ("lr", "client", "step"))
     (ax,) = figures.stale(off).axes
     assert [line.get_xydata().tolist() for line in ax.get_lines()[:2]] == [[[1, 0.1], [2, 0.2]], [[1, 0.3], [2, 0.4]]]
 

@@ -52,7 +52,7 @@ def test_a_followed_problem_says_what_its_network_says():
     experiment = problem.followed("poisson_8")
     data = data_of(experiment, 8)
     plain = problem.CURVES["poisson_8"]()
-    net = partial(predict, plain.net, torch.zeros(sum(p.numel() for p in plain.net.parameters())).double())
+    net = partial(predict, plain.net, torch.zeros(sum(p.numel() for p in plain.net.parameters())))
     both = experiment.evaluate(net, data.test)
     np.testing.assert_allclose(both["u"], plain.answer(net, data.test))
     assert float(both["error"]) == float(plain.evaluate(net, data.test)["error"])
