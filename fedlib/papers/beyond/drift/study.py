@@ -155,7 +155,10 @@ def gradients(names: Sequence[str], seeds: Sequence[int], share: float) -> xarra
         studied, experiment = PROBLEMS[problem], PROBLEMS[problem].make()
         theta = dissimilarity.on_the_way(experiment, studied.level, seed, share * studied.share)
         return {
-            "B": ("when", [dissimilarity.dissimilarity(experiment, studied.level, seed, at) for at in (None, theta)])
+            "B": (
+                "when",
+                [dissimilarity.dissimilarity(experiment, studied.level, seed, model) for model in (None, theta)],
+            )
         }
 
     return tabulated(both, problem=names, seed=seeds).assign_coords(when=[*dissimilarity.WHEN])
