@@ -15,6 +15,7 @@ from fedlib.files import ROOT
 from fedlib.notebook import verdicts
 from fedlib.notebook.claims import summary as summary_of_claims
 from fedlib.notebook.report import facts
+from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
@@ -99,10 +100,11 @@ def test_what_the_readme_trusts_least_is_so():
     kinds = {(id.split(".table")[0], row.sort, len(row.measured.values)) for id, row in rows.items() if ".table" in id}
     assert {kind for kind in kinds if kind[0] == "feddro"} == {("feddro", "undefined", 3)}
     assert "chosen after the table was seen, with three seeds" in least
-    assert {kind for kind in kinds if kind[0] == "fedsciml"} == {("fedsciml", "not judged", 1)}
-    assert "One run of ours, on a flow of our own" in least
+    assert {len(row.measured.values) for id, row in rows.items() if id.startswith("fedsciml.table2.n")} == {5}
+    assert "Five runs of ours, a quarter of the rounds, on a flow of our own" in least
+    assert 4 * flow.paper()["rounds"] == max(flow.paper()["longer"])
     unseen = rows["fed-deeponet.exp4.unseen"]
-    assert unseen.verdict == "consistent" and len(unseen.measured.values) == 3
+    assert unseen.verdict == "consistent" and len(unseen.measured.values) == 20 and "Twenty seeds" in least
     assert f"{unseen.number.printed} agrees" in least and f"from {unseen.low:.3g} to {unseen.high:.3g} %" in least
 
 

@@ -33,6 +33,9 @@ from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
+from fedlib.papers.fed_deeponet.shards import live as shards_live
+from fedlib.papers.fed_deeponet.shards import problem as shards_problem
+from fedlib.papers.fed_deeponet.shards import study as shards_study
 from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
@@ -55,10 +58,10 @@ FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 ANSWERS = {
     "03_pendulum_library": r"In three seconds",
     "02_heterogeneity": r"second shard",
-    "01_pendulum": r"Both grow",
+    "01_pendulum": r"hardly changes",
     "04_function_approximation": r"\b(20|twenty)\b",
     "05_pinn_forward": r"\b(8|eight)\b",
-    "06_flow": r"\bleaves\b",
+    "06_flow": r"\bleaves again\b",
     "06b_reaction": r"\bthe ends\b",
     "11_client_drift": r"Both do",
     "13_one_round": r"\b(5|five) sines\b",
@@ -276,16 +279,107 @@ def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
     error, unseen = pendulum
     text = text_of(parts("01_pendulum")[0])
     price = {name: values.median().item() for name, values in error.items()}
-    for name in ("C=1", "C=20", "alone, C=20", "centralised, same passes"):
+    for name in ("C=1", "C=20", "C=50", "alone, C=20", "alone, C=50", "centralised, same passes"):
         assert in_percent(price[name]) in text, name
     assert price["C=20"] < 1.2 * price["C=1"] and "as good as having everybody's examples" in text
-    assert price["centralised, same passes"] < price["C=20"] / 3 < price["alone, C=20"] / 6
+    assert price["centralised, same passes"] < price["C=20"] / 4 < price["alone, C=20"] / 8
     hard = {name: values.isel(i=2).median().item() for name, values in unseen.items()}
-    for name in ("C=2", "C=50", "alone, C=2", "alone, C=50"):
+    for name in ("C=20", "C=50", "alone, C=2", "alone, C=20", "alone, C=50"):
         assert in_percent(hard[name]) in text, name
-    assert hard["C=50"] > hard["C=2"] and hard["alone, C=50"] > hard["alone, C=2"], "both grow"
+    assert "hardly changes up to twenty clients" in text and in_percent(hard["centralised, same passes"]) in text
+    assert all(hard[f"C={C}"] < 1.2 * hard["C=2"] for C in (2, 5, 10, 20)) and hard["C=50"] > 1.5 * hard["C=2"]
+    grows = [hard[f"alone, C={C}"] for C in (2, 5, 10, 20, 40, 50)]
+    assert grows == sorted(grows), "with every step of the slider"
     for C in (2, 5, 10, 20, 40, 50):
         assert hard[f"C={C}"] < hard[f"alone, C={C}"] and price[f"C={C}"] < price[f"alone, C={C}"]
+
+
+# notebook 02
+
+
+@pytest.fixture(scope="module")
+def sorted_answers():
+    return Lesson(shards_study).results()
+
+
+def test_02_what_the_slider_shows_is_what_the_text_promises():
+    together, alone = (stored(shards_study, name) for name in ("shards", "alone"))
+    shown, text = shards_live.reached(together, alone), text_of(parts("02_heterogeneity")[0])
+    falling, constant = (shown.sel(rate=rate, model="federated") for rate in (shards_study.FALLING, "constant"))
+    one, two, most = falling.mean("seed").sel(shards=[1, 2, 20]).values
+    assert f"from {one:.1f} to {two:.1f} % when each client gets a second shard" in text
+    assert f"The eighteen further ones bring it to {most:.1f} %" in text
+    for curve in (falling, constant):
+        gain = -curve.diff("shards")
+        assert (gain.sel(shards=2) > gain.sel(shards=slice(3, None)).sum("shards")).all(), "in every draw"
+    assert (shown.sel(model="client 1 alone", shards=1) > 60).all() and "Client 1 alone is lost with one shard" in text
+    assert constant.sel(shards=1).min() > 1.5 * falling.sel(shards=1).max()
+
+
+def test_02_the_claim_is_about_rates(sorted_answers):
+    """At a rate that stays SGD wins, at one that falls Adam; and at a smaller one that stays, too."""
+    text = text_of(parts("02_heterogeneity")[0])
+    mean = sorted_answers.shards.mean("seed")
+    falling, constant, plain = (mean.sel(curve=curve, test="GRF") for curve in shards_study.CURVES[:3])
+    at_one = [f"{curve.sel(level=1):.1f}" for curve in (constant, plain, falling)]
+    assert "At one shard Adam has {} %, SGD {} %. With a rate that falls Adam has {} %".format(*at_one) in text
+    assert (falling < plain).all() and "beats SGD at every number of shards" in text
+    assert f"who owns what: {plain.sel(level=20):.0f} % with twenty shards" in text
+    falling, _, plain = (sorted_answers.shards.sel(curve=c, test="unseen", level=1) for c in shards_study.CURVES[:3])
+    assert abs(falling.mean() - plain.mean()) < falling.std(ddof=1) / 2 and "the two are level at one shard" in text
+    rates = sorted_answers.rates.sel(level=1)
+    adam, plain = (rates.sel(algorithm=name, test="GRF").mean("seed") for name in (shards_study.ADAM, shards_study.SGD))
+    first, half = (adam.sel(lr=lr, decay=0.85).item() for lr in (0.006, 0.003))
+    assert f"half of our rate alone takes {first:.1f} to {half:.1f} %" in text
+    small = adam.sel(lr=0.0003, decay=1.0).item()
+    assert f"at 0.0003 Adam has {small:.1f} %, SGD at its best rate {plain.min():.1f} %" in text
+
+
+def test_02_the_second_experiment_is_told_as_it_is(sorted_answers):
+    text, mean = text_of(parts("02_heterogeneity")[0]), sorted_answers.fields.mean("seed")
+    adam, client, everybody = (mean.sel(curve=shards_study.CURVES[i]) for i in (0, 3, 4))
+    like, unseen = (adam.sel(test=test) for test in ("GRF", "unseen"))
+    assert like.sel(level=slice(0.5, None)).max() < 1.25 * like.sel(level=0.5)
+    later = unseen.sel(level=slice(1.0, None)).mean()
+    assert f"it grows, from {unseen.sel(level=0.5):.1f} to about {later:.1f} %" in text
+    assert f"a jump, from {like.sel(level=0.0):.1f} to {like.sel(level=0.5):.1f} %" in text
+    for one_place in (client, everybody):
+        jump = one_place.sel(test="GRF", level=0.5) / one_place.sel(test="GRF", level=0.0)
+        growth = one_place.sel(test="unseen", level=slice(1.0, None)).mean() / one_place.sel(test="unseen", level=0.5)
+        assert jump > 1.4 and growth > 1.3
+    assert "The networks in one place (green) jump and grow, too" in text
+
+
+def test_02_what_was_tried_besides(sorted_answers):
+    report = text_of(parts("02_heterogeneity")[1])
+    own, kept = (a.sel(test="GRF").mean("seed") for a in (sorted_answers.shards.sel(curve=shards_study.CURVES[0]),
+                                                          sorted_answers.moments))  # fmt: skip
+    for level, word in ((1, "at one shard that helps"), (5, "at five it harms")):
+        assert f"{word} ({kept.sel(level=level):.1f} for {own.sel(level=level):.1f} %)" in report
+    assert kept.sel(level=1) < own.sel(level=1) and kept.sel(level=5) > own.sel(level=5)
+    by_size, equal = (sorted_answers.weights.sel(mixing=name, level=1) for name in shards_study.WEIGHTS)
+    gap = (equal - by_size).sel(test="GRF")
+    assert abs(gap.mean()) < by_size.sel(test="GRF").std(ddof=1)
+    assert (equal > by_size).sel(test="unseen").all()
+    means = equal.sel(test="unseen").mean(), by_size.sel(test="unseen").mean()
+    assert "worse for every seed, {:.1f} for {:.1f} %".format(*means) in report
+
+
+def test_02_fold_out_answers():
+    """Errors of the round by hand, and what of the variance a client sees."""
+    cells = parts("02_heterogeneity")[0]
+    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
+    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": shards_problem, "Local": Local}
+    exec(cell.source, names)
+    (large, small), (large_falls, small_falls) = (
+        [round(names["by_hand"](1, lambda r, lr=lr, decay=decay: lr * decay**r)[-1]) for lr in (0.01, 0.001)]
+        for decay in (1.0, 0.7)
+    )
+    text = text_of(cells)
+    assert f"0.01 has {large} % if it stays, and {large_falls} % if it falls by 0.7 a round" in text
+    assert f"With 0.001 it makes next to no difference ({small} and {small_falls} %)" in text
+    stays, falls = re.findall(r"(\d+) %", "".join(output.get("text", "") for output in cell.outputs))
+    assert f"0.003 has {stays} and {falls} %" in text
 
 
 # notebook 03
@@ -559,7 +653,7 @@ def test_06b_the_residual_is_at_the_ends_and_the_network_is_flat_there(rates):
     squares = reaction_study.squares(stored(reaction_study, (code.file, "levels")), experiment)
     assert (reaction_claims.share_of_ends(squares) > 0.99).all()
     assert "nearly all that is left of the residual sits at the two ends" in text_of(parts("06b_reaction")[0])
-    u = answers[str(code)].isel(level=0).sel(model="centralised", field="u")
+    u = answers[str(code)].isel(level=0, x=slice(1, -1)).sel(model="centralised", field="u")
     x = u.x.values
     b = np.tanh(x) * np.tanh(1 - x)
     start, later = (np.abs(x - place).argmin() for place in (0.005, 0.02))
@@ -587,32 +681,54 @@ def test_06b_what_the_blank_says():
 
 @pytest.fixture(scope="module")
 def flow():
-    """Results of the stored trainings that part A shows."""
-    return flow_study.results(flow_study.paper(), {n: stored(flow_study, n) for n in ("flow", "many", "aliased")})
+    """Results of the stored trainings that part A shows; what it says."""
+    parts_of_a = {n: stored(flow_study, n) for n in ("flow", "many", "aliased")}
+    return flow_study.results(flow_study.paper(), parts_of_a), text_of(parts("06_flow")[0])
 
 
 def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
-    """C2 is right first, within a thousand rounds, runs on to 140 %, and comes back late; C1 needs twice as long."""
-    C = flow.C.sel(model="n = 2", seed=0)
-    first = flow_study.reached(C, flow.whole).sel(within=10)
-    assert first.sel(coefficient="C2") < 1000 and first.sel(coefficient="C1") > 2 * first.sel(coefficient="C2")
-    after = C.sel(coefficient="C2", round=slice(int(first.sel(coefficient="C2")), None)).dropna("round")
-    assert 0.0135 < after.max() < 0.0145
-    settled = flow_study.settled(C).sel(within=10)
-    assert settled.sel(coefficient="C2") > 2 * settled.sel(coefficient="C1")
+    """Of the first start, which it shows."""
+    results, text = flow
+    C = results.C.sel(seed=0)
+    first = {n: flow_study.reached(C.sel(model=f"n = {n}"), results.whole).sel(within=10) for n in (2, 6, 10)}
+    two = C.sel(model="n = 2")
+    assert first[2].sel(coefficient="C2") < 1000 and "within the first thousand of ten thousand rounds" in text
+    assert first[2].sel(coefficient="C1") > 2 * first[2].sel(coefficient="C2")
+    assert "$C_1$ needs more than twice as long, but where it arrives, it stays" in text
+    assert flow_study.settled(two).sel(within=10, coefficient="C1") == first[2].sel(coefficient="C1")
+    after = two.sel(coefficient="C2", round=slice(int(first[2].sel(coefficient="C2")), None))
+    assert after.max() > 0.014 and after.isel(round=-1) > 0.014 and two.sizes["round"] == 10_000
+    assert "runs on to more than 140 %, and is still there at the end" in text
+    assert two.sel(coefficient="C2").min() < -0.005 and "begins with a dive below the picture" in text
+    ends = {n: abs(C.sel(model=f"n = {n}", coefficient="C2").isel(round=-1) - 0.01) for n in (2, 6, 10)}
+    for n in (6, 10):
+        assert first[n].sel(coefficient="C2") > first[2].sel(coefficient="C2") and ends[n] < ends[2]
+    assert "With more pieces $C_2$ crosses later, and ends nearer" in text
 
 
 def test_06_the_sum_of_the_steps_hardly_helps(flow):
-    first, summed = (
-        flow_study.reached(flow.C.sel(model=model, coefficient=["C1"]), flow.whole).sel(within=10).mean()
-        for model in ("n = 2", "aliased, n = 2")
-    )
-    assert 0.8 < summed / first < 1.1
+    """Medians over five starts, of which one does not come with the sum."""
+    results, text = flow
+    times = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C1")
+    first, summed = (times.sel(model=model).fillna(np.inf).median() for model in ("n = 2", "aliased, n = 2"))
+    assert 0.8 < summed / first < 1.2 and "arrives about when the mean does" in text
 
 
-def test_06_the_pressure_is_better_the_more_pieces(flow):
-    errors = flow.errors.sel(model=["n = 2", "n = 6", "n = 10"], quantity="pressure").mean("seed")
-    assert (errors.diff("model") < 0).all()
+def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
+    """Means over five starts."""
+    results, text = flow
+    assert (results.errors.sel(model=["n = 2", "n = 10"]).notnull().sum("seed") == 5).all()
+
+    def off(model, quantity):
+        return in_percent(results.errors.sel(model=model, quantity=quantity).mean("seed").item())
+
+    two, ten = ([off(f"n = {n}", name) for name in ("C1", "C2")] for n in (2, 10))
+    assert "two pieces are off by {} of $C_1$ and {} of $C_2$, ten by {} and {}".format(*two, *ten) in text
+    p = [off(model, "pressure") for model in ("n = 2", "n = 10", "centralised, 700")]
+    assert "off by {} with two pieces, by {} with ten, and by {} with all".format(*p) in text
+    passages = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C2").mean("seed")
+    assert passages.sel(model="n = 2") < min(passages.sel(model=f"n = {n}") for n in (6, 10))
+    assert "hears an early time, and a better one for the worse federation" in text
 
 
 # notebook 13

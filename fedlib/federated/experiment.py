@@ -48,7 +48,7 @@ class Experiment(NamedTuple):
         residuals: (predict, batch) -> [B, c] of ONE client, where its loss is sum_i w_i |r_i|^2, the weighted mean
             square; else loss: (predict, batch) -> scalar, as in ``train``.
         data: (level, seed) -> ``Data``. evaluate: (predict, test) -> errors by name, of ONE model.
-        rounds, local, lr, decay, fraction, server, common_init: as in ``train`` and ``Federation``.
+        rounds, local, lr, decay, fraction, mixing, server, common_init: as in ``train`` and ``Federation``.
         init, constants, optimizer, reset_moments, noise, personal: as in ``play``.
         answer: (predict, test) -> what the network says [n] or [n, fields] at test["x"] [n, d], beside the truth
             test["u"]; for pictures. coordinates: a letter for each of the d. level: what a level is called.
@@ -68,6 +68,7 @@ class Experiment(NamedTuple):
     lr: float = 1e-3
     decay: float | Callable[[int], float] = 1.0
     fraction: float | tuple[float, float] = 1.0
+    mixing: Callable[..., np.ndarray] = fedavg
     server: Server | None = None
     init: Callable = fan_in_uniform
     constants: Mapping[str, Tensor] = NONE
@@ -197,7 +198,7 @@ def federation(
     shared = {name: getattr(experiment, name) for name in ("lr", "decay", "common_init", "name")}
     settings = shared | {"seed": seed} | settings
     if kind == "federated":
-        together = {"mixing": fedavg, "server": experiment.server, "fraction": experiment.fraction}
+        together = {name: getattr(experiment, name) for name in ("mixing", "server", "fraction")}
         return Federation(owners, **together | settings)
     settings = {name: value for name, value in settings.items() if name not in ("mixing", "server", "fraction")}
     return (

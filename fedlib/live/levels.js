@@ -72,7 +72,7 @@ function paint(canvas, data, chosen) {
             pen.fillStyle = CLIENTS[whose[from] % CLIENTS.length], pen.fillRect(a, first[1], b - a, first[3]);
             from = i;
         }
-        pen.globalAlpha = 0.25, line(pen, here, x, truth, "#000000", 5), pen.globalAlpha = 1;
+        pen.globalAlpha = 0.25, line(pen, here, x, data.truth(state), "#000000", 5), pen.globalAlpha = 1;
         models.forEach(({ curve }, m) => curve && data.error(state, m)[0] >= 0 && line(pen, here, x, data.curve(state, m), ...style[m]));
     });
 

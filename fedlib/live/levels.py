@@ -40,9 +40,10 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
     """A slider for each leading dimension of curves, the level first; curves at it, and errors against the level.
 
     Args:
-        curves: [level, *others, model, x]. Coordinates beside these: truth [x]; owner [level, x], the number of the
-            client, from 0, who owns a place, if x is one; color [model], for what ``style`` has none. attrs: xlabel,
-            ylabel; limits of what is drawn, if they do not follow from the truth.
+        curves: [level, *others, model, x]. Coordinates beside these: truth [x], or one for each state [level, *others,
+            x]; owner [level, x], the number of the client, from 0, who owns a place, if x is one; color [model], for
+            what ``style`` has none. attrs: xlabel, ylabel; limits of what is drawn, if they do not follow from the
+            truth.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
             whose curves are shown. NaN: not trained, and no curve.
         start: name of a slider -> where it begins; the first value where it is not named.
@@ -82,8 +83,9 @@ def complaints(
         yield "errors: expected numbers in % from 0 up, one of them above 0; NaN, not infinity, where one diverged"
     if (~np.isfinite(curves) & errors.isel(seed=0, drop=True).notnull()).any():
         yield "curves have gaps (NaN) where errors have numbers; make both NaN, or leave out the levels that diverged"
-    if "truth" not in curves.coords or curves.truth.dims != ("x",) or not np.isfinite(curves.truth).all():
-        yield "curves: expected a coordinate truth [x] without gaps; assign_coords(truth=('x', u))"
+    truths = ("x",), (*names, "x")
+    if "truth" not in curves.coords or curves.truth.dims not in truths or not np.isfinite(curves.truth).all():
+        yield f"curves: expected a coordinate truth [x], or {[*truths[1]]}, without gaps; assign_coords(truth=('x', u))"
     if "owner" in curves.coords and curves.owner.dims != (names[0], "x"):
         yield f"owner {curves.owner.dims}: expected {(names[0], 'x')}; transpose it"
     if not {"xlabel", "ylabel"} <= {*curves.attrs}:

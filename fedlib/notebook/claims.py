@@ -28,8 +28,7 @@ class Claim:
     """One claim, in our words.
 
     where: section or figure of the paper. target: a criterion of this project, which no paper claims. trivial: it holds
-    by construction. run: the profile that judges it, where it has more seeds than the paper profile. A text with "{}"
-    is filled by what follows "/" in an id.
+    by construction. A text with "{}" is filled by what follows "/" in an id.
     """
 
     id: str
@@ -37,7 +36,6 @@ class Claim:
     where: str
     target: bool = False
     trivial: bool = False
-    run: str = ""
 
     @property
     def paper(self) -> str:
@@ -90,13 +88,11 @@ def titled(claim: Claim) -> str:
 
 
 def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict]:
-    """What the results say of every claim; the first that ran it counts, or the
-    claim's own ``run``. whole: with those that none of them ran."""
+    """What the results say of every claim; the first that ran it counts. whole: with those that none of them ran."""
     verdicts: dict[str, dict] = {}
     for id in dict.fromkeys(id for result in results for id in result.get("claims", {})):
         ran = [result for result in results if result.get("claims", {}).get(id, {"holds": None})["holds"] is not None]
-        judges = [result for result in ran if result.get("profile") == find(id).run] or ran
-        verdicts[id] = judges[0]["claims"][id] if judges else {"holds": None, "why": ""}
+        verdicts[id] = ran[0]["claims"][id] if ran else {"holds": None, "why": ""}
     missing = [id for id, c in known_claims().items() if whole and id not in verdicts and "{}" not in c.text]
     return verdicts | {id: {"holds": None, "why": ""} for id in missing}
 

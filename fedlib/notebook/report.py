@@ -32,7 +32,7 @@ NUMBERS = {
     "Printed numbers and effects that could not be one more run of ours": (LOWER, HIGHER),
     "That could": (CONSISTENT,),
     "Beside fewer than five seeds": ("few seeds",),
-    "Beside a single run": ("not judged",),
+    "Beside a single run, or runs that ended before": ("not judged",),
     "Not defined well enough to compare": (UNDEFINED,),
     "Judged by the effect that they are a part of": (PART,),
 }

@@ -161,14 +161,15 @@ class Run:
         """Keep key -> parameters [K, P] beside the result, see ``models``: those that an explorer shows, no others."""
         models.save(self.folder, kept)
 
-    def measure(self, id: str, values: Sequence[float], why: str = "") -> None:
+    def measure(self, id: str, values: Sequence[float], why: str = "", bound: float | None = None) -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there.
 
-        why: a word on it. A custom run may measure what the paper does not print.
+        why: a word on it. bound: what comes later than that was not waited for. A custom run may measure what the paper
+        does not print.
         """
         if not self.custom:
             paper_numbers()[id]  # a misspelt id fails here, in its own cell
-        self.measured[id] = measured(values, why)
+        self.measured[id] = measured(values, why, bound)
 
     def table(self) -> None:
         """Show paper | ours | verdict, beside the committed result of the paper profile."""

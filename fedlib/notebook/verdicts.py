@@ -65,9 +65,8 @@ class PaperNumber:
 
 
 class Measured(NamedTuple):
-    """Ours of a printed number. values: one per seed, None where it was not seen. bound: it came by then; None: never.
-
-    why: a word on it.
+    """Ours of a printed number. values: one per seed, None where it was not seen. bound: what comes later was not
+    waited for; None: who has not come never does. why: a word on it.
     """
 
     values: tuple[float | None, ...]
@@ -195,11 +194,12 @@ def table(rows: Sequence[Judged], profile: str = "paper", full: Sequence[Judged]
 
 
 def ours(row: Judged) -> str:
-    """Our side of a row: mean and st.dev. over seeds, and where one more run would lie."""
+    """Our side of a row: mean and st.dev. over seeds, and where one more run would lie; or how many came at all."""
     (values, why, bound), unit = row.measured, row.number.unit
+    if None in values and bound is None:
+        return f"{NOT_SEEN} {why}".strip()
     if None in values:
-        late = "" if bound is None else f"; at {bound:g} {unit} at the latest"
-        return f"{NOT_SEEN} {why}{late}".strip()
+        return f"{len(values) - values.count(None)} of {len(values)} seeds came in {bound:g} {unit} {why}".strip()
     mean, sd = mean_sd(np.asarray(values))
     if len(values) == 1:  # one run has no spread, and "+- 0" would look like certainty
         return f"{mean:.3f} {unit} (1 seed) {why}".strip()
@@ -213,10 +213,9 @@ def verdict_in_words(row: Judged) -> str:
     words = row.verdict + ", few seeds" * (row.sort == "few seeds")
     if row.sort != "not judged":
         return words
-    never = None in values and bound is None
-    if paper == np.inf:
-        return words + (", but never, as printed" if never else ", but ours came")
-    return words + ", but earlier than printed" * (bound is not None and bound < paper)
+    if paper == np.inf and (None not in values or bound is None):
+        return words + (", but never, as printed" if None in values else ", but ours came")
+    return words + ", but later than printed" * ({*values} == {None} and bound is not None and bound > paper)
 
 
 def remark(number: PaperNumber) -> str:
@@ -244,8 +243,8 @@ def summary(rows: Iterable[Judged]) -> str:
         f"Of {len(levels)} numbers that the papers print, {len(levels) - len(numbers)} repeat another one. "
         f"Of the other {len(numbers)}, {n[CONSISTENT]} could be one more run of ours and {n[LOWER] + n[HIGHER]} could "
         f"not ({outside}); of {n['few seeds']} we have fewer than five seeds, which do not count; {n['not judged']} "
-        f"are not judged, for ours is a single run (all of them: {single}); {n[UNDEFINED]} are not defined well enough "
-        f"to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
+        f"are not judged, for ours is a single run or ended before (all of them: {single}); {n[UNDEFINED]} are not "
+        f"defined well enough to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
         f"{of_effects[CONSISTENT]} could be one more run of ours, {len(apart)} could not, and "
         f"{len(effects) - of_effects[CONSISTENT] - len(apart)} are undefined, not judged or of few seeds."
         + (f" Those that could not: {'; '.join(apart)}." if apart else "")

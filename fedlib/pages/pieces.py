@@ -15,9 +15,11 @@ from ..papers.beyond.one_round import live as one_round
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
+from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..papers.fedsciml.operators.problem import learn_antiderivative
+from ..papers.fedsciml.reaction import live as reaction
 from ..trainings.profiles import folder_of
 
 HERE = Path(__file__).parent
@@ -86,6 +88,8 @@ EXPLORERS = {
     "03_pendulum_library": library,
     "04_function_approximation": functions,
     "05_pinn_forward": forward,
+    "06_flow": flow,
+    "06b_reaction": reaction,
     "13_one_round": one_round,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""

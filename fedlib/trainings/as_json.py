@@ -25,7 +25,7 @@ MOVED: dict[str, str] = {
 """Old name of a function or class -> what it is called now: rows that were stored before it moved are found."""
 
 
-AT_FIRST: dict[str, Any] = {}
+AT_FIRST: dict[str, Any] = {"mixing": "fedlib.federated.mixing.fedavg"}
 """Setting among "resolved" -> its value in rows that were stored before it was written down."""
 
 

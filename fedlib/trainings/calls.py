@@ -33,8 +33,8 @@ from .environment import commit, environment
 from .files import Stored, alone, loaded, reading, write_groups
 
 RESOLVED = (
-    "rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal", "optimizer", "server", "init",
-    "common_init",
+    "rounds", "local", "lr", "decay", "fraction", "reset_moments", "noise", "personal", "optimizer", "mixing", "server",
+    "init", "common_init",
 )  # fmt: skip
 
 

@@ -24,8 +24,6 @@ HOW = {"backend", "device", "workers", "processes", "compile"}
 UNUSED = "of problems that this profile does not run"
 OLD = {
     "05_pinn_forward/allen_cahn_sine": (UNUSED, {"poisson_seeds"}),
-    "06_pinn_inverse/paper": ("C every 100 epochs, residuals at the ends", {"evaluations", "inside", "more", "stop"}),
-    "06_pinn_inverse/seeds": ("C every 100 epochs", {"evaluations", "inside", "more", "stop"}),
     "07_operator_learning/paper": ("the same numbers as lists, not by operator", {"E_values", "E_levels"}),
     "07_operator_learning/diffusion_reaction": (UNUSED, {"E_values", "E_levels"}),
 }  # fmt: skip

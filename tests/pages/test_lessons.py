@@ -13,10 +13,15 @@ from fedlib.files import ROOT
 from fedlib.numerics.metrics import percent
 from fedlib.pages import pieces
 from fedlib.papers.beyond.one_round import problem as one_round
+from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.forward import study as forward_study
 from fedlib.papers.fedsciml.functions import problem as functions_problem
 from fedlib.papers.fedsciml.functions import study as functions
+from fedlib.papers.fedsciml.reaction import claims as reaction_claims
+from fedlib.papers.fedsciml.reaction import live as reaction_live
+from fedlib.papers.fedsciml.reaction import problem as reaction
+from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.trainings.profiles import committed
 from fedlib.trainings.store import stored
 
@@ -75,6 +80,8 @@ def told_02(metrics):
     return rows | {
         "fields 4.0, on the other kind": [other[way]["fields 4.0"] for way in ways],
         "at half the rate": [adam["rate 1 0.003 0.85"], adam["rate 2 0.003 0.85"], None],
+        "the rate 0.001 stays": [adam["rate 1 0.001 1.0"], adam["rate 2 0.001 1.0"], None],
+        "the rate 0.0003 stays": [adam["rate 1 0.0003 1.0"], adam["rate 2 0.0003 1.0"], None],
         "moments kept": [kept["shards 1"], None, kept["shards 5"]],
     }
 
@@ -128,9 +135,32 @@ def told_05(metrics):
 
 
 def told_06(metrics):
-    errors, points = metrics["error_percent"], committed("06_pinn_inverse", "points")["metrics"]
-    flow = {run: [*np.array(C).T, errors[run]["p"]] for run, C in metrics["coefficients"].items()}
-    return flow | {inside: [k] for inside, k in points["k_error_percent_central"].items()}
+    errors = metrics["errors_percent_C1_C2_velocity_pressure"]
+    rows = {model: [np.array(e)[:, i] for i in (0, 1, 3)] for model, e in errors.items()}
+    results = flow.results(flow.paper(), {name: stored(flow, name) for name in ("flow", "aliased")})
+    passages = flow.reached(results.C, results.whole).sel(within=10).fillna(np.inf).median("seed") / 1000
+    models = {f"n = {n}, first": f"n = {n}" for n in (2, 6, 10)} | {"n = 2, the sum of the steps": "aliased, n = 2"}
+    return rows | {
+        name: [passages.sel(model=model, coefficient=C).values for C in ("C1", "C2")] for name, model in models.items()
+    }
+
+
+def told_06b(metrics):
+    rows, code = {}, "8 inner and 2 end"
+    for points in reaction_live.CHOICES:
+        errors = {kind: np.median(e, 0) for kind, e in metrics["error_percent"][f"k, {points}"].items()}
+        for i, n in ((0, 2), (-1, 24)):
+            rows[f"{points}, {n}"] = [errors[kind][i] for kind in ("isolated", "federated", "centralised")]
+        history = stored(reaction_study, (points.file, "levels"))
+        by_strength = reaction_claims.by_strength(reaction_study.answers(history, reaction.reaction(*points)))
+        rows[f"{points}, centralised"] = [np.median(by_strength[where]) for where in ("strong", "weak")]
+    two, four = (np.array(metrics["many_percent"][code][0]) > 50).sum(1)  # seeds whose error of u is that large
+    share = 100 * np.mean(metrics["share_of_ends"][code])
+    return rows | {
+        "share of the ends (%)": [share],
+        "starts of 20 that lose u with 2 pieces": [two],
+        "with 4 pieces": [four],
+    }
 
 
 def told_07(metrics):
@@ -208,10 +238,11 @@ def told_13(metrics):
 
 
 TOLD = {
-    "02": ("02_heterogeneity", told_02, 9),
+    "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
     "05": ("05_pinn_forward", told_05, 12),
-    "06": ("06_pinn_inverse", told_06, 7),
+    "06": ("06_flow", told_06, 8),
+    "06b": ("06b_reaction", told_06b, 9),
     "07": ("07_operator_learning", told_07, 10),
     "08": ("08_stochastic_regression", told_08, 9),
     "08b": ("08b_as_coded", told_08b, 8),

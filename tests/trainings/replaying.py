@@ -1,17 +1,28 @@
 """What was stored, made again: the first rounds of a training, or all of what was computed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
+import torch
 import xarray
+from torch import nn
 
 from fedlib.federated.sweep import Row, sweep
 from fedlib.trainings.calls import Tolerance, call_of
 from fedlib.trainings.files import Stored
 
+NEAR = 1e-4  # of each loss, in float32
+ROUNDING = 10  # so many times what a start moves that differs by rounding
+EPS = torch.finfo(torch.float32).eps
+
 
 def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) -> float:
-    """Train the first rounds of a stored stack again: the largest relative difference of any loss.
+    """Train the first rounds of a stored stack again: the largest relative difference of any loss, in NEAR.
+
+    Where it is beyond that, in NEAR and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
+    an Adam that begins anew in each round let rounding grow, on one machine too (other rows, other order of sums). What
+    has grown in a round may stay so in the next ones.
 
     rows: some of its rows (kind, level, seed); all by default.
     """
@@ -19,10 +30,36 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) ->
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
     stored = {Row(*key[:3]): key for key in stack.history.rows}  # one setting: the labels of all its rows are the same
     experiment = call.make(**call.arguments)._replace(distance=None)
-    again = sweep(experiment, call.levels, call.seeds, rows=rows or [*stored], may_all_diverge=True, **changes)
-    pairs = [(again.rows[key], stack.history.rows[stored[Row(*key)]]) for key in again.rows if Row(*key) in stored]
-    new, old = again.losses, stack.history.losses[:rounds]
-    return float(max(np.nanmax(np.abs(new[:, i] - old[:, j]) / np.abs(old[:, j])) for i, j in pairs))
+
+    def first_rounds(**more) -> dict[Row, np.ndarray]:
+        again = sweep(
+            experiment, call.levels, call.seeds, rows=rows or [*stored], may_all_diverge=True, **changes | more
+        )
+        return {Row(*key): again.losses[:, where] for key, where in again.rows.items() if Row(*key) in stored}
+
+    def largest(now: np.ndarray, then: np.ndarray) -> np.ndarray:
+        """Relative difference in each round."""
+        return np.nanmax(np.abs(now - then) / np.abs(then), axis=1)
+
+    old = {row: stack.history.losses[:rounds, stack.history.rows[key]] for row, key in stored.items()}
+    new = first_rounds()
+    moved = {row: largest(losses, old[row]) for row, losses in new.items()}
+    if max(map(np.max, moved.values())) < NEAR:
+        return float(max(map(np.max, moved.values())) / NEAR)
+    init, twins = changes.get("init", experiment.init), []
+    for factor in (1 + EPS, 1 - EPS):
+        twin = first_rounds(init=partial(scaled, init, factor))
+        twins.append({row: largest(twin[row], losses) for row, losses in new.items()})
+    grown = {row: np.maximum.accumulate(np.maximum(*(twin[row] for twin in twins))) for row in new}
+    return float(max(np.max(moved[row] / (NEAR + ROUNDING * grown[row])) for row in moved))
+
+
+def scaled(init: Callable, factor: float, layer: nn.Module, generator: torch.Generator) -> None:
+    """The start of a layer, times a factor."""
+    init(layer, generator)
+    with torch.no_grad():
+        for parameter in layer.parameters(recurse=False):
+            parameter.mul_(factor)
 
 
 def deviations(

@@ -68,7 +68,7 @@ def test_a_training_with_a_schedule_is_stored_read_and_replayed(path, decay):
     assert torch.equal(history.theta, by_hand.theta)
     assert not torch.equal(history.theta, sweep(oscillator(), [2], [0], rounds=4, local=Local(2), **EAGER).theta)
     (stack,) = read(path)
-    assert replay(stack) < 1e-5
+    assert replay(stack) < 0.1
 
 
 def test_some_rows_of_several_trainings_are_one_history():
@@ -249,18 +249,18 @@ def test_the_first_rounds_are_made_again_and_a_change_is_seen(path, monkeypatch)
     """A constant, an activation, a stream: whatever moves the numbers."""
     call([2, 6], [0]).fill(path, **EAGER)
     (stack,) = read(path)
-    assert replay(stack) < 1e-5 and replay(stack, [Row("federated", 6, 0)]) < 1e-5
+    assert replay(stack) < 0.1 and replay(stack, [Row("federated", 6, 0)]) < 0.1
     exact = torch.linspace
     monkeypatch.setattr(torch, "linspace", lambda a, b, n, **how: exact(a, 1.01 * b, n, **how))
-    assert replay(stack) > 1e-4
+    assert replay(stack) > 1
     monkeypatch.undo()
     right = jets.elementwise
     monkeypatch.setattr(jets, "elementwise", lambda activation, z, order: right(jets.Sine(), z, order))
-    assert replay(stack) > 1e-4
+    assert replay(stack) > 1
     monkeypatch.undo()
     stream = start_of.torch_stream
     monkeypatch.setattr(start_of, "torch_stream", lambda seed, name, *rest: stream(seed, f"{name}s", *rest))
-    assert replay(stack) > 1e-4
+    assert replay(stack) > 1
 
 
 def squares(n: int, shift: float = 0.0) -> xarray.Dataset:

@@ -2,7 +2,8 @@
 
 from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
-from .study import PAPER, Results, last, of_torques
+from ..trainings import last
+from .study import PAPER, Results, of_torques
 
 
 def predicts(results: Results) -> Verdict | None:

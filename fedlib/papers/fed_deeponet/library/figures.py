@@ -12,7 +12,8 @@ from ....notebook.style import COLORS, around, log_axis, panels, set_ticks, shar
 from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent, percent, plus_minus
 from ..physics import times
-from .study import CASES, PAPER, Results, last, of_torques
+from ..trainings import last
+from .study import CASES, PAPER, Results, of_torques
 
 
 def blind(x: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from .. import live
 from ..figures import INPUT_CONTROLS, idle_inputs, pendulum_input
 from ..live import SCALE, Angles, N
 from ..physics import half_steps, pendulum_trajectories, times, with_stiffness
+from ..trainings import last, measured
 from . import study
 from .figures import angle_figure, blind, blind_error, families
 from .problem import HIGH, LOW, family
@@ -91,7 +92,7 @@ def explored(hidden: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataArr
 
 def explorer() -> levels.Explorer:
     """How far one curve for all is off, by seconds and spread of k; and what networks reach who are not told k."""
-    hidden = study.last(study.measured(stored(study, ("library", "mixed, hidden"))))
+    hidden = last(measured(stored(study, ("library", "mixed, hidden"))))
     return levels.explore(*explored(hidden), {"seconds": 1.0, "± of k": 0.5})
 
 

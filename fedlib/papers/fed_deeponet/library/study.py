@@ -15,6 +15,7 @@ from ....notebook import rules
 from ....trainings.calls import Call
 from ....trainings.store import Name
 from ..physics import OUT_OF_DISTRIBUTION
+from ..trainings import check_pairs, last, measured, one_place, pairs
 from .problem import library, lowest
 
 NOTEBOOK = "03_pendulum_library"
@@ -46,9 +47,7 @@ def check(p: Mapping) -> None:
     """ValueError where a client would have no triplet, or a tried setting is no pair of a rate and its fall."""
     if p["clients"] > p["n_triplets"]:
         raise ValueError(f"clients = {p['clients']}: expected at most n_triplets = {p['n_triplets']}, one for each")
-    for pair in p["tried"]:
-        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, (int, float)) and x > 0 for x in pair)):
-            raise ValueError(f"tried has {pair!r}; expected [rate, its factor from round to round], as [0.006, 0.85]")
+    check_pairs(p["tried"])
 
 
 def trainings(p: Mapping) -> dict[Name, Call]:
@@ -71,17 +70,12 @@ def trainings(p: Mapping) -> dict[Name, Call]:
     calls["alone"] = Call(
         library, CASES["own, told"] | {"alone": True} | data, seconds, seeds, ["isolated"], changes=adam, models={}
     )
-    passes = local._replace(updates=max(1, round(p["fraction"] * p["clients"])) * p["local_updates"])
-    work = {
-        "same steps": {"lr": p["lr_steps"], "decay": p["decay_steps"]},
-        "same passes": {"lr": p["lr_passes"], "decay": p["decay_passes"], "local": passes},
-    }
+    work = one_place(p, p["clients"], p["fraction"])
     kept = shared | {"reset_moments": False}  # nothing is synchronised
     one = CASES[PAPER] | data
     calls["centralised"] = Call(library, one, seconds[:1], seeds, ["centralised"], {"work": work}, kept, models=first)
-    pairs = {(lr, decay): {"lr": lr, "decay": decay} for lr, decay in p["tried"]}
     calls["tried"] = Call(
-        library, one | {"use": "validation"}, seconds[:1], seeds, together, {("lr", "decay"): pairs},
+        library, one | {"use": "validation"}, seconds[:1], seeds, together, {("lr", "decay"): pairs(p["tried"])},
         shared | {"fraction": p["fraction"], "evaluations": 1}, models={},
     )  # fmt: skip
     return calls
@@ -124,17 +118,6 @@ def results_of(histories: Mapping[Name, History]) -> Results:
         xarray.DataArray() if tried is None else tried,
         xarray.DataArray(),
     )
-
-
-def measured(history: History) -> xarray.Dataset:
-    """What ``Results`` says of a training of one kind."""
-    arrays = {name: sweep.errors(history, name).isel(kind=0, drop=True) for name in history.metrics}
-    return xarray.Dataset(arrays).drop_attrs()
-
-
-def last(data: xarray.Dataset, metric: str = "error") -> xarray.DataArray:
-    """A metric after the last round."""
-    return data[metric].isel(round=-1, drop=True)
 
 
 def of_torques(data: xarray.Dataset) -> xarray.DataArray:

@@ -3,19 +3,14 @@
 from collections.abc import Callable
 
 import numpy as np
-import xarray
 
 from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
+from ..trainings import last
 from .study import PRINTED, Results, by_name
 
 CLOSE = 1.25
 """What is within so many times another error keeps its accuracy."""
-
-
-def last(data: xarray.Dataset, metric: str = "error") -> xarray.DataArray:
-    """A metric after the last round."""
-    return data[metric].isel(round=-1, drop=True)
 
 
 def adam_is_faster(results: Results) -> Verdict:

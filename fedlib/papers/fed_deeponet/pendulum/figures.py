@@ -12,22 +12,26 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor
 
 from ....federated.batches import participants
-from ....notebook.pictures import thinned
+from ....federated.experiment import Data
+from ....notebook.pictures import against_level
 from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
 from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent, mean_sd, percent
 from ..figures import trajectories
 from ..physics import OUT_OF_DISTRIBUTION
+from ..trainings import last, one_place
 from .problem import angles, dealt
-from .study import PRINTED, VARIES, Results, same_passes, twenty
+from .study import PRINTED, VARIES, Results, twenty
 
 # the problem
 
 
-def torques_and_angles(t, u: np.ndarray, x: np.ndarray, targets: Sequence[np.ndarray]) -> Figure:
-    """What an operator does: torques u [n, m] (rad/s^2) and the angles x [n, m] (rad) over t [m] (s), each pair in one
-    colour; right the targets s (rad) that each client owns."""
+def torques_and_angles(data: Data) -> Figure:
+    """What an operator does: torques (rad/s^2) of the tests and their angles (rad) over t (s), each pair in one colour;
+    right the targets s (rad) that each client owns."""
     fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.4))
+    u, x = data.test["GRF u"].numpy(), data.test["GRF x1"].numpy()
+    t, targets = np.linspace(0, 1, u.shape[1]), [data.pool["s"][owner].numpy() for owner in data.owners]
     for torque, angle, color in zip(u, x, cycle(CLIENTS)):
         left.plot(t, torque, color=color)
         middle.plot(t, angle, color=color)
@@ -123,7 +127,7 @@ def round_schematic() -> Figure:
 def error_against_clients(results: Results) -> Figure:
     """Error (%) of all seeds and its median against C: client 1 alone, the federation, printed values; a line: one
     model with all triplets and everybody's work. At C = 1 one client has all triplets."""
-    fig, ((ax,),) = panels(1, 1, size=(5.2, 3.0))
+    fig, ((ax,),) = panels(1, 1, size=(6.0, 3.0))
     rows = {"alone": ("isolated", results.alone, "s"), "federated": ("federated", results.clients, "o")}
     for label, (color, data, marker) in rows.items():
         error = data.error.isel(round=-1).transpose("seed", "level")
@@ -132,14 +136,12 @@ def error_against_clients(results: Results) -> Figure:
     printed = [C for C in results.clients.level.values if C in PRINTED]
     values = [paper_numbers()[f"fed-deeponet.table1.C{C}"].value for C in printed]
     ax.plot(printed, values, "s", mfc="none", ms=8, color=COLORS["paper"], label="printed")
-    error = last(results.centralised.error).sel(work="same passes").median()
+    error = last(results.centralised).sel(work="same passes").median()
     ax.axhline(error, color=COLORS["centralised"], label="one place, everybody's work")
     log_axis(ax.yaxis)
-    ax.set(xlabel="clients C, who share the same 10 000 examples", ylabel="error (%)", xscale="log")
-    ax.minorticks_off()
-    C = results.clients.level.values
-    set_ticks(ax.xaxis, C, thinned(C, [*map(str, C)], ax.get_xlim()))
-    fig.legend(loc="outside right center")
+    ax.set_ylabel("error (%)")
+    against_level(ax, results.clients.error.assign_attrs(level="clients C, who share the same 10 000 examples"))
+    fig.legend(loc="outside upper center", ncols=4)
     return fig
 
 
@@ -147,11 +149,12 @@ WORK = {"a client's steps": "same steps", "everybody's work": "same passes"}
 """What is kept equal of one model that has all triplets."""
 
 
-def training(curves: Mapping[str, xarray.Dataset]) -> Figure:
-    """Left the training loss (rad^2), right the test error (%), both over the rounds (Fig. 2).
-
-    curves: label -> data [seed, ...]; the last one is the federation that is compared with the others.
-    """
+def training(results: Results) -> Figure:
+    """Left the training loss (rad^2), right the test error (%), both over the rounds (Fig. 2): Algorithm 1 at each of
+    its rates, and Algorithm 2."""
+    plain = results.algorithm_1.squeeze("level")
+    curves = {f"Algorithm 1, SGD, rate {lr:g}": plain.sel(lr=lr) for lr in plain.lr.values}
+    curves |= {"Algorithm 2, Adam": results.clients.sel(level=results.algorithm_1.level.item())}
     fig, ((left, right),) = panels(1, 2)
     *others, ours = curves
     colors = dict(zip(others, cycle(("other", "isolated", "light", "paper")))) | {ours: "federated"}
@@ -169,9 +172,9 @@ def training(curves: Mapping[str, xarray.Dataset]) -> Figure:
 def tables(results: Results, passes: int) -> Figure:
     """Tables 1 and 2: printed values beside ours, mean and st.dev. over seeds; lines: one model with all triplets."""
     fig, (axes,) = panels(1, 2, sharey=True)
-    steps = last(results.clients.error)
+    steps = last(results.clients)
     steps = steps.sel(level=[C for C in steps.level.values if C in PRINTED] or steps.level.values)
-    by_share = last(results.shares.error).drop_sel(share=VARIES).squeeze("level")
+    by_share = last(results.shares).drop_sel(share=VARIES).squeeze("level")
     for ax, x, values, ids in (
         (axes[0], steps.level.values, steps, [f"table1.C{C}" for C in steps.level.values]),
         (
@@ -183,12 +186,12 @@ def tables(results: Results, passes: int) -> Figure:
     ):
         paper_and_ours(ax, x, printed_of(ids), values.transpose("seed", ...).values, "ours, steps")
     if results.passes:
-        error = last(results.passes.error)
-        label = f"ours, {passes} passes"
+        error = last(results.passes)
+        label = f"ours, {passes} passes, one seed"
         axes[0].errorbar(error.level, *mean_sd(error, "seed"), fmt="D--", ms=4, color=COLORS["other"], label=label)
     for ax in axes:
         for (label, work), dash in zip(WORK.items(), ("--", "-"), strict=True):
-            error = last(results.centralised.error).sel(work=work).mean()
+            error = last(results.centralised).sel(work=work).mean()
             ax.axhline(error, color=COLORS["centralised"], ls=dash, lw=1, label=f"one place, {label}")
         ax.set_ylim(bottom=0)
     axes[0].set(xlabel="clients C", ylabel="mean error e (%)", title=r"Table 1, $\alpha$ = 0.75")
@@ -197,11 +200,6 @@ def tables(results: Results, passes: int) -> Figure:
     set_ticks(axes[1].xaxis, by_share.share.values.astype(float), [f"{a:g}" for a in by_share.share.values])
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
-
-
-def last(values: xarray.DataArray) -> xarray.DataArray:
-    """After the last round."""
-    return values.isel(round=-1, drop=True)
 
 
 def printed_of(ids: Sequence[str]) -> list[float]:
@@ -223,7 +221,7 @@ def effect_rows(results: Results) -> list[list[str]]:
     for label, (id, C, base) in EFFECTS.items():
         cells = []
         for metric in ("error", "common"):
-            error = last(results.clients[metric])
+            error = last(results.clients, metric)
             if not {C, base} - {None} <= {*error.level.values.tolist()}:
                 break
             values = (error.sel(level=C) / (1 if base is None else error.sel(level=base).drop_vars("level"))).values
@@ -239,7 +237,7 @@ CONVENTIONS_HEADER = ("times seen", "start", "u = t", "sin(pi t)", "t sin(2 pi t
 def convention_rows(results: Results) -> list[list[str]]:
     """Rows of CONVENTIONS_HEADER: errors (%) of the unseen torques, and whether one more run reaches the print."""
     rows = [["printed", "", *(f"{value:.2f}" for value in printed_of(FIG_4))]]
-    unseen = last(results.conventions.unseen).squeeze("level", drop=True)
+    unseen = last(results.conventions, "unseen").squeeze("level", drop=True)
     for time in unseen.time.values:
         for start in unseen.init.values:
             values = unseen.sel(time=time, init=start).transpose("i", "seed").values
@@ -262,7 +260,7 @@ def with_verdict(values: np.ndarray, printed: float) -> str:
 def conventions(results: Results) -> Figure:
     """Error (%) of each unseen torque under each convention: all seeds, their median, the printed value as a line."""
     fig, (axes,) = panels(1, 3, size=(2.6, 2.6))
-    unseen = last(results.conventions.unseen).squeeze("level", drop=True)
+    unseen = last(results.conventions, "unseen").squeeze("level", drop=True)
     columns = [(time, start) for time in unseen.time.values for start in unseen.init.values]
     for i, (ax, torque, printed) in enumerate(zip(axes, OUT_OF_DISTRIBUTION, printed_of(FIG_4), strict=True)):
         for x, (time, start) in enumerate(columns):
@@ -289,16 +287,15 @@ def tried(grid: Mapping[str, xarray.DataArray]) -> Figure:
     for ax, (name, error) in zip(axes, grid.items(), strict=True):
         if name == "wide":
             error = error.sel(batch=64, moments="anew")
-        mean = error.mean(["level", "seed"], skipna=False)
+        mean = error.mean(["level", "seed"], skipna=False).dropna("lr", how="all")
         for decay in sorted(mean.decay.values.tolist(), reverse=True):
             line = mean.sel(decay=decay).dropna("lr").sortby("lr")
             (handles[decay],) = ax.plot(
-                line.lr, line, "o-", ms=4, color=str(shades[decay]), label=f"x {decay:g} a round"
+                1000 * line.lr, line, "o-", ms=4, color=str(shades[decay]), label=f"x {decay:g} a round"
             )
-        ax.set(xlabel="rate in the first round, in thousandths", title=TRIED[name], xscale="log")
-        ax.minorticks_off()
-        rates = np.sort(mean.lr.values)
-        set_ticks(ax.xaxis, rates, thinned(rates, [f"{1000 * rate:g}" for rate in rates], ax.get_xlim()))
+        ax.set_title(TRIED[name])
+        rates = mean.assign_coords(lr=(1000 * mean.lr).round().astype(int)).rename(lr="level").sortby("level")
+        against_level(ax, rates.assign_attrs(level="rate in the first round, in thousandths"))
         log_axis(ax.yaxis)
     axes[0].set_ylabel("validation error (%)")
     fig.legend(
@@ -330,14 +327,16 @@ def sent(active: float, parameters: int) -> float:
 def cost_paths(p: Mapping, results: Results) -> tuple[dict[str, Path], dict[str, Path], float]:
     """What ``costs`` takes: some federations, one model with all triplets, and the MB of these."""
     parameters = sum(weights.numel() for weights in dealt(sensors=p["sensors"]).net.parameters())
-    clients = sorted({min(p["clients"]), twenty(p), max(p["clients"])})
+    printed = [C for C in p["clients"] if C in PRINTED] or p["clients"]
+    clients = sorted({min(printed), twenty(p), max(printed)})
     federated, centralised = {}, {}
     for C in clients:
         error = results.clients.error.sel(level=C).transpose("seed", "round")
         rounds = product(p["seeds"], range(p["rounds"]))
         active = np.mean([participants(seed, r, C, p["fraction"]).sum() for seed, r in rounds])
         federated[f"C = {C}"] = Path(error.values, error["round"].values, p["local_updates"], sent(active, parameters))
-    for (label, work), steps in zip(WORK.items(), (p["local_updates"], same_passes(p).updates), strict=True):
+    every = one_place(p, twenty(p), p["fraction"])["same passes"]["local"].updates
+    for (label, work), steps in zip(WORK.items(), (p["local_updates"], every), strict=True):
         error = results.centralised.error.squeeze("level").sel(work=work).transpose("seed", "round")
         centralised[f"one place, {label}"] = Path(error.values, error["round"].values, steps)
     return federated, centralised, p["n_triplets"] * (p["sensors"] + 2) * 4e-6
@@ -364,5 +363,6 @@ def costs(federated: Mapping[str, Path], centralised: Mapping[str, Path], data: 
     axes[1].set(xlabel="steps of one model", xscale="log")
     axes[2].set(xlabel="MB sent, all clients", xscale="log")
     log_axis(axes[0].yaxis)
+    log_axis(axes[2].xaxis)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig

@@ -18,6 +18,7 @@ from ....models.networks import fan_in_uniform, glorot_uniform
 from ....notebook import rules
 from ....trainings.calls import Call
 from ....trainings.store import Name
+from ..trainings import check_pairs, measured, one_place, pairs
 from .problem import chosen_by, dealt, one_alone
 
 NOTEBOOK = "01_pendulum"
@@ -53,9 +54,7 @@ def check(p: Mapping) -> None:
     """ValueError where a client would have no triplet, or a tried setting is no pair of a rate and its fall."""
     if (most := max(*p["clients"], *p["tried_clients"])) > p["n_triplets"]:
         raise ValueError(f"clients = {most}: expected at most n_triplets = {p['n_triplets']}, one for each client")
-    for pair in p["tried"]:
-        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, (int, float)) and x > 0 for x in pair)):
-            raise ValueError(f"tried has {pair!r}; expected [rate, its factor from round to round], as [0.006, 0.85]")
+    check_pairs(p["tried"])
 
 
 def twenty(p: Mapping) -> int:
@@ -90,10 +89,7 @@ def trainings(p: Mapping) -> dict[Name, Call]:
         shared | some | {"optimizer": sgd()},
         models={},
     )
-    work = {
-        "same steps": {"lr": p["lr_steps"], "decay": p["decay_steps"]},
-        "same passes": {"lr": p["lr_passes"], "decay": p["decay_passes"], "local": same_passes(p)},
-    }
+    work = one_place(p, C, p["fraction"])
     kept = shared | {"reset_moments": False}  # nothing is synchronised
     calls["centralised"] = Call(dealt, data, [C], seeds, ["centralised"], {"work": work}, kept, models=first)
     departure = adam | some | {"local": Local(p["passes"], "epochs", B), "lr": p["lr_departure"], "decay": 1.0}
@@ -105,12 +101,6 @@ def trainings(p: Mapping) -> dict[Name, Call]:
     return calls | tried(p, {name: data[name] for name in ("triplets", "tests", "sensors", "length_scale")}, shared)
 
 
-def same_passes(p: Mapping) -> Local:
-    """Local work of one model that looks at each triplet as often as all available clients together."""
-    available = max(1, round(p["fraction"] * twenty(p)))
-    return Local(available * p["local_updates"], "steps", p["batch_size"])
-
-
 def tried(p: Mapping, data: Mapping, shared: Mapping) -> dict[Name, Call]:
     """What the paper leaves open, on validation trajectories and with seeds of their own.
 
@@ -120,14 +110,11 @@ def tried(p: Mapping, data: Mapping, shared: Mapping) -> dict[Name, Call]:
     seeds, kinds = p["validation_seeds"], ["federated"]
     shared, some = shared | {"evaluations": 1}, {"fraction": p["fraction"]}
 
-    def pairs(*values, **more) -> dict:
-        return {(lr, decay): {"lr": lr, "decay": decay, **more} for lr, decay in values}
-
     def call(levels, seeds, kinds, over, **more) -> Call:
         return Call(chosen_by, data, levels, seeds, kinds, over, shared | more, models={})
 
     rate = ("lr", "decay")
-    near = call(p["tried_clients"], seeds, kinds, {rate: pairs(*p["tried"])}, reset_moments=p["reset_moments"], **some)
+    near = call(p["tried_clients"], seeds, kinds, {rate: pairs(p["tried"])}, reset_moments=p["reset_moments"], **some)
     calls = {("grid", "near"): near}
     if p["tried_widely"]:
         K, one, C = p["local_updates"], [min(seeds) - 1], [twenty(p)]
@@ -145,12 +132,13 @@ def tried(p: Mapping, data: Mapping, shared: Mapping) -> dict[Name, Call]:
             for lr, decay in pairs_tried
         }  # fmt: skip
         calls["grid", "wide"] = call(C, one, kinds, {("batch", "moments", "lr", "decay"): wide}, **some)
-        plain = pairs((0.01, 1.0), (0.03, 1.0), (0.1, 1.0), (0.2, 1.0), (0.1, 0.9))
+        plain = pairs([(0.01, 1.0), (0.03, 1.0), (0.1, 1.0), (0.2, 1.0), (0.1, 0.9)])
         calls["grid", "Algorithm 1"] = call(C, one, kinds, {rate: plain}, optimizer=sgd(), **some)
-        steps, kept = pairs(*product(lrs[:4], decays)), {"reset_moments": False}
+        steps, kept = pairs(product(lrs[:4], decays)), {"reset_moments": False}
         calls["grid", "same steps"] = call(C, one, ["centralised"], {rate: steps}, **kept)
-        passes = pairs(*product(lrs[:3], (0.9, 0.8)))
-        calls["grid", "same passes"] = call(C, one, ["centralised"], {rate: passes}, local=same_passes(p), **kept)
+        passes = pairs(product(lrs[:3], (0.9, 0.8)))
+        work = one_place(p, *C, p["fraction"])["same passes"]["local"]
+        calls["grid", "same passes"] = call(C, one, ["centralised"], {rate: passes}, local=work, **kept)
     return calls
 
 
@@ -186,7 +174,7 @@ def results(p: Mapping, histories: Mapping[Name, History]) -> Results:
 
 def results_of(histories: Mapping[Name, History]) -> Results:
     """Of each training what it measured."""
-    arrays = {name: measured(history) for name, history in histories.items() if name[0] != "grid"}
+    arrays = {name: with_loss(history) for name, history in histories.items() if name[0] != "grid"}
     names = "clients", "alone", "shares", "algorithm 1", "centralised", "passes"
     conventions = [arrays[name].expand_dims(time=[name[1]]) for name in arrays if name[0] == "conventions"]
     grid = {name[1]: validation(history) for name, history in histories.items() if name[0] == "grid"}
@@ -198,11 +186,17 @@ def validation(history: History) -> xarray.DataArray:
     return sweep.errors(history, "validation error").isel(round=-1, kind=0, drop=True)
 
 
-def printed_names(p: Mapping) -> dict[str, str]:
-    """Id of data/paper_numbers.yaml -> name of ``by_name``."""
-    clients = {f"fed-deeponet.table1.C{C}": f"C={C}" for C in p["clients"] if C in PRINTED}
-    shares = {f"fed-deeponet.table2.a{100 * a:g}": f"alpha={a}" for a in p["fractions"]}
-    return clients | shares | {"fed-deeponet.varying": "varying"}
+def comparable(p: Mapping, results: Results) -> dict[str, xarray.DataArray]:
+    """Id of data/paper_numbers.yaml -> our values [seed] (%). Figs. 3 and 4 are those of the largest share."""
+    errors, spreads, unseen = (by_name(results, metric) for metric in ("error", "spread", "unseen"))
+    names = {f"table1.C{C}": f"C={C}" for C in p["clients"] if C in PRINTED}
+    names |= {f"table2.a{100 * a:g}": f"alpha={a}" for a in p["fractions"]} | {"varying": "varying"}
+    largest = f"alpha={max(p['fractions'])}"
+    values = {id: errors[name] for id, name in names.items()}
+    values |= {f"{id}.sd": spreads[name] for id, name in names.items()}
+    values |= {id: errors[largest] for id in ("exp2.mean", "fig3.1", "fig3.2", "fig3.3")}
+    values |= {f"fig4.{name}": unseen[largest].isel(i=i) for i, name in enumerate(("t", "sin", "tsin"))}
+    return {f"fed-deeponet.{id}": of_seeds for id, of_seeds in values.items()}
 
 
 def by_name(results: Results, metric: str = "error") -> dict[str, xarray.DataArray]:
@@ -247,8 +241,7 @@ def joined(parts: list[xarray.Dataset], axis: str) -> xarray.Dataset:
     return whole.assign_coords({axis: labels})
 
 
-def measured(history: History) -> xarray.Dataset:
+def with_loss(history: History) -> xarray.Dataset:
     """What ``Results`` says of a training of one kind."""
-    arrays = {name: sweep.errors(history, name).isel(kind=0, drop=True) for name in history.metrics}
     loss = history.metric("loss").mean("client").squeeze("kind", drop=True).rename(round="loss_round")
-    return xarray.Dataset(arrays | {"loss": loss}).drop_attrs()
+    return measured(history).assign(loss=loss.drop_attrs())

@@ -1,13 +1,13 @@
 """Figures and tables of notebook 02, functions of the arrays of ``study.Results``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....notebook.pictures import thinned
+from ....notebook.pictures import against_level
 from ....notebook.style import CLIENTS, COLORS, band, log_axis, panels, set_ticks, shards
 from ....numerics.metrics import mean_sd
 from ..physics import OUT_OF_DISTRIBUTION
@@ -57,18 +57,23 @@ def answer(targets: Mapping[int, Sequence[np.ndarray]], errors: xarray.DataArray
         error = errors.sel(model=model).transpose("seed", "shards")
         axes[-1].plot(error.shards, error.values.T, ".", ms=3, alpha=0.5, color=color, label="_seeds")
         axes[-1].plot(error.shards, error.mean("seed"), "--" if model != "federated" else "-", color=color, label=model)
-    axes[-1].set(title="mean error (%)", xscale="log", xlabel="shards each")
-    levels_as_ticks(axes[-1], errors.shards.values)
+    axes[-1].set_title("mean error (%)")
+    shards_axis(axes[-1], errors.shards.values)
     log_axis(axes[-1].yaxis)
     fig.legend(*axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
 
 
-def levels_as_ticks(ax: Axes, levels: Sequence[float]) -> None:
-    """A tick where a level is; on a logarithmic axis the names of those that have room, the first one always."""
-    names = [f"{level:g}" for level in levels]
-    ax.minorticks_off()
-    set_ticks(ax.xaxis, levels, thinned(levels, names, ax.get_xlim()) if ax.get_xscale() == "log" else names)
+def shards_axis(ax: Axes, levels: np.ndarray) -> None:
+    """Logarithmic, with a tick at every number of shards; the smallest, of which the paper's claim speaks, is named."""
+    values = xarray.DataArray(levels, {"level": levels}, "level", attrs={"level": "shards each"})
+    against_level(ax, values, mark=levels.min())
+
+
+def delta_axis(ax: Axes, levels: np.ndarray) -> None:
+    """Linear, for it begins at 0, with a tick at every difference of the fields."""
+    set_ticks(ax.xaxis, levels, [f"{level:g}" for level in levels])
+    ax.set_xlabel(r"difference $\Delta$ of the length scales (s)")
 
 
 def torques(draws: Mapping[float, np.ndarray]) -> Figure:
@@ -86,8 +91,8 @@ TITLES = {"GRF": "like the first field", "unseen": UNSEEN, "second": "like the s
 
 
 def error_figure(
-    errors: xarray.DataArray, tests: Sequence[str], xlabel: str, size: tuple[float, float], titles: Mapping = TITLES,
-    xscale: str = "linear",
+    errors: xarray.DataArray, tests: Sequence[str], level_axis: Callable, size: tuple[float, float],
+    titles: Mapping = TITLES,
 ) -> Figure:  # fmt: skip
     """Error (%) [test, curve, level, seed] of each curve against the level, a panel for each test set."""
     fig, (axes,) = panels(1, len(tests), size=size, sharey=True)
@@ -96,8 +101,8 @@ def error_figure(
             line = errors.sel(test=test, curve=curve).dropna("level", how="all").transpose("seed", "level")
             line = line.dropna("seed", how="all")
             band(ax, line.level, line.values, **{"label": curve, "ms": 4} | STYLES[curve])
-        ax.set(title=titles[test], xlabel=xlabel, xscale=xscale)
-        levels_as_ticks(ax, errors.level.values)
+        ax.set_title(titles[test])
+        level_axis(ax, errors.level.values)
         log_axis(ax.yaxis)
     axes[0].set_ylabel("mean error (%)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -107,20 +112,17 @@ def error_figure(
 def fig5(results: Results) -> Figure:
     """Error (%) against the shards of each client: Adam at the paper's kind of rate and at ours, SGD, one place."""
     titles = {"GRF": "torques like those of the examples", "unseen": UNSEEN}
-    return error_figure(results.shards, ("GRF", "unseen"), "shards each", (4.2, 3.0), titles, "log")
-
-
-DELTA = r"difference $\Delta$ of the length scales (s)"
+    return error_figure(results.shards, ("GRF", "unseen"), shards_axis, (4.2, 3.0), titles)
 
 
 def fig6(results: Results) -> Figure:
     """Error (%) against the difference of the two fields, the paper's pair."""
-    return error_figure(results.fields, ("GRF", "unseen"), DELTA, (4.2, 3.0))
+    return error_figure(results.fields, ("GRF", "unseen"), delta_axis, (4.2, 3.0))
 
 
 def other_fields(results: Results) -> Figure:
     """The same models tested on the second field, and on half of each."""
-    return error_figure(results.fields, ("second", "mixture"), DELTA, (3.2, 2.4))
+    return error_figure(results.fields, ("second", "mixture"), delta_axis, (3.2, 2.4))
 
 
 def rates(results: Results) -> Figure:
@@ -133,7 +135,7 @@ def rates(results: Results) -> Figure:
             values = values.sel(decay=values.decay < 1 if decay == "falls" else values.decay == 1)
             if not values.sizes["decay"]:
                 continue
-            line = values.isel(decay=0).dropna("lr", how="all").sortby("lr").transpose("seed", "lr")
+            line = values.isel(decay=0).dropna("lr").sortby("lr").transpose("seed", "lr")
             style = STYLES[{"falls": FALLING, "stays": CONSTANT}[decay] if algorithm == ADAM else SGD]
             band(ax, line.lr, line.values, **{"label": f"{algorithm}, its rate {decay}", "ms": 4} | style)
         ax.set(title=number_of(level), xlabel="rate in the first round", xscale="log")
@@ -146,15 +148,14 @@ def rates(results: Results) -> Figure:
 def apart(distances: xarray.Dataset) -> Figure:
     """Distance of two clients against the level; ``problem.distances``."""
     fig, (axes,) = panels(1, 2)
-    for ax, name, level, xlabel in zip(
-        axes, ("by_shards", "by_delta"), ("shards", "Delta"), ("shards each", DELTA), strict=True
-    ):
+    axes_of = {"shards": ("by_shards", shards_axis), "Delta": ("by_delta", delta_axis)}
+    for ax, (level, (name, level_axis)) in zip(axes, axes_of.items(), strict=True):
         for what, color in (("s", "federated"), ("(u, y, s)", "other")):
             values = distances[name].sel(what=what).transpose("seed", level)
             band(ax, values[level], values.values, COLORS[color], f"$W_1$ of {what}", ms=4, lw=2)
         ax.axhline(0, color="0.8", lw=0.8, zorder=0)
-        ax.set(xlabel=xlabel, ylabel="distance of two clients", xscale="log" if level == "shards" else "linear")
-        levels_as_ticks(ax, distances[level].values)
+        ax.set_ylabel("distance of two clients")
+        level_axis(ax, distances[level].values)
     exact = distances.torques.transpose("seed", "Delta")
     band(axes[1], exact.Delta, exact.values, COLORS["truth"], "$W_2$ of u, exact", ls="--", marker="", lw=1.5)
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -211,14 +212,14 @@ def setting_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]
     ]
 
 
-RATES_HEADER = ("shards each", "local steps by", "first rate", "its factor", "validation (%)", "test (%)")
+RATES_HEADER = ("shards each", "local steps by", "first rate x 1000", "its factor", "validation (%)", "test (%)")
 
 
 def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
-    """Rows of RATES_HEADER, of each number of shards by rising validation error, without what diverged."""
-    rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate", how="all")
+    """Rows of RATES_HEADER, of each number of shards by rising validation error; those diverged for a seed are out."""
+    rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate")
     rows = rows.sortby(rows.sel(test="validation").mean("seed")).sortby("level")
     return [
-        [str(level), algorithm, f"{lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
+        [str(level), algorithm, f"{1000 * lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
         for (level, algorithm, lr, decay), row in zip(rows.rate.values, rows.transpose("rate", ...), strict=True)
     ]

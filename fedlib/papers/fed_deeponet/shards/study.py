@@ -15,6 +15,7 @@ from ....federated.optimizers import sgd
 from ....notebook import rules
 from ....trainings.calls import Call, Computed, Task
 from ....trainings.store import Name
+from ..trainings import one_place
 from .problem import distances, label_sorted, one_alone, two_fields
 
 NOTEBOOK = "02_heterogeneity"
@@ -80,14 +81,7 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     rates = {"rate": {FALLING: {}, CONSTANT: {"lr": p["lr_constant"], "decay": 1.0}}}
     departure = shared | {"decay": 1.0, "local": Local(p["passes"], "epochs", p["batch_size"])}
     both = {"algorithm": {ADAM: {"lr": p["lr_departure_adam"]}, SGD: plain | {"lr": p["lr_departure_sgd"]}}}
-    taking_part = max(1, round(sum(p["fraction"]) / 2 * p["clients"]))  # on average
-    work = {
-        "same steps": {"lr": p["lr_steps"], "decay": p["decay_steps"]},
-        "same passes": {
-            "lr": p["lr_passes"], "decay": p["decay_passes"],
-            "local": steps._replace(updates=taking_part * p["local_updates"]),
-        },
-    }  # fmt: skip
+    work = one_place(p, p["clients"], sum(p["fraction"]) / 2)  # the mean share
     kept = shared | {"reset_moments": False}  # of one model, for nothing is synchronised
     central = {"kinds": ["centralised"], "over": {"work": work}, "changes": kept, "models": {}}
 
@@ -148,8 +142,8 @@ CURVES = (f"{ADAM}, {FALLING} rate", f"{ADAM}, {CONSTANT} rate", SGD, *WORK.valu
 """Of the figures: the federation by its local optimiser, and one model with all triplets by what is kept equal."""
 
 
-def results(histories: Mapping[Name, History | xarray.Dataset]) -> Results:
-    """The labelled arrays."""
+def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
+    """The labelled arrays; they say themselves what was trained, p is what every study's ``results`` gets."""
     errors = {name: tested(history) for name, history in histories.items() if name != "distances"}
     shards = curves(errors, "shards", "rate", {FALLING: CURVES[0], CONSTANT: CURVES[1]})
     if "SGD" in errors:

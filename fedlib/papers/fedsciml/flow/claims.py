@@ -12,7 +12,7 @@ import xarray
 
 from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
-from ....numerics.metrics import in_percent
+from ....numerics.metrics import in_percent, mean_sd
 from .problem import TRUTH
 from .study import Results, reached, settled, trained
 
@@ -121,7 +121,7 @@ def widest(name: str) -> Claim:
 
     def claim(results: Results) -> Verdict | None:
         C = of_all(results).sel(coefficient=name).dropna("round")
-        return largest(C.std("seed", ddof=1).mean("round")) if C.sizes["seed"] > 1 else None
+        return largest(mean_sd(C, "seed")[1].mean("round")) if C.sizes["seed"] > 1 else None
 
     return claim
 

@@ -62,17 +62,18 @@ def colors(models: Sequence[str]) -> dict[str, str]:
     return dict.fromkeys(models, COLORS["centralised"]) | dict(zip(levels, blues(len(levels)), strict=True))
 
 
-def trained_part(C: xarray.DataArray) -> xarray.DataArray:
-    """C of a model [seed, coefficient, round] for the seeds and the rounds that are trained."""
-    done = trained(C)
-    return C.isel(seed=np.flatnonzero(done > 0)).sel(round=slice(None, done.max().item()))
+def way(ax: Axes, C: xarray.DataArray, model: str, name: str, color: str, label: str, **style) -> None:
+    """A coefficient of a model on its way, mean over the seeds that are trained with one st.dev.; nothing if none is.
 
-
-def way(ax: Axes, C: xarray.DataArray, name: str, color: str, label: str, **style) -> None:
-    """A coefficient of a model on its way, mean over seeds with one st.dev.; C: of ``trained_part``."""
+    C: [model, seed, coefficient, round].
+    """
+    if model not in C.model.values or not trained(C.sel(model=model)).any():
+        return
+    done = trained(C.sel(model=model))
+    C = C.sel(model=model, coefficient=name).isel(seed=np.flatnonzero(done > 0)).sel(round=slice(None, done.max()))
     some = np.unique(np.linspace(0, C.sizes["round"] - 1, min(1500, C.sizes["round"])).astype(int))
-    values = C.sel(coefficient=name).isel(round=some).values
-    values = values[np.isfinite(values).all(1)] if np.isfinite(values).all(1).any() else values[:1]
+    values = C.isel(round=some).values
+    values = values[np.isfinite(values).all(1)]  # those with the longest training
     band(ax, C["round"].values[some], values, color, label, **{"marker": None} | style)
 
 
@@ -89,9 +90,7 @@ def training_view(C: xarray.DataArray, columns: Mapping[str, Sequence[str]]) -> 
     for column, (title, labels) in zip(axes.T, columns.items(), strict=True):
         for ax, name in zip(column, TRUTH, strict=True):
             for label, dash in zip(labels, ("-", ":"), strict=False):
-                if label in C.model.values and trained(C.sel(model=label)).any():
-                    words = label if len(labels) > 1 else "_one"
-                    way(ax, trained_part(C.sel(model=label)), name, tints[label], words, ls=dash)
+                way(ax, C, label, name, tints[label], label if len(labels) > 1 else "_one", ls=dash)
             axis_of(ax, name)
             ax.label_outer()
         column[0].set_title(title)
@@ -105,15 +104,8 @@ def aliasing_view(C: xarray.DataArray, n: int) -> Figure:
     """Both coefficients with the mean and with the sum of the clients' steps, at n pieces."""
     fig, axes = panels(1, 2, size=(3.6, 2.3))
     for ax, name in zip(axes[0], TRUTH, strict=True):
-        way(ax, trained_part(C.sel(model=f"n = {n}")), name, COLORS["federated"], "mean of the steps")
-        way(
-            ax,
-            trained_part(C.sel(model=f"aliased, n = {n}")),
-            name,
-            COLORS["other"],
-            "sum of the steps (aliased)",
-            lw=2.5,
-        )
+        way(ax, C, f"n = {n}", name, COLORS["federated"], "mean of the steps")
+        way(ax, C, f"aliased, n = {n}", name, COLORS["other"], "sum of the steps (aliased)", lw=2.5, zorder=1.9)
         axis_of(ax, name)
         ax.set_xlabel("round")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -136,7 +128,7 @@ def error_maps(results: Results, quantity: int = 2) -> Figure:
         fields, errors = results.fields.sel(model=label), results.errors.sel(model=label, quantity="pressure")
         seed = errors.seed[errors.notnull().values][0]
         gap = np.abs(fields.sel(seed=seed)[:, quantity].values - truth).clip(top / 1000, top)
-        title = f"{label}: off by {in_percent(errors.sel(seed=seed).item())}"
+        title = f"{in_words(label)}: off by {in_percent(errors.sel(seed=seed).item())}"
         shown = wake_map(ax, gap.reshape(shape), title, cmap="magma", norm=LogNorm(top / 1000, top))
     for ax in axes.ravel():
         ax.label_outer()
@@ -183,15 +175,22 @@ def ids(label: str, many: int) -> dict[tuple, str]:
     return {key: id for key, id in named.items() if id in numbers}
 
 
-def measured(results: Results, many: int) -> dict[str, np.ndarray]:
-    """Id -> our first passage by seed, infinite for never; without those that our rounds cannot tell from never."""
-    times = reached(results.C, results.whole) / 1000
-    values = {
-        id: times.sel(model=label, coefficient=name, within=t).values[trained(results.C.sel(model=label)) > 0]
-        for label in times.model.values
-        for (name, t), id in ids(label, many).items()
-    }
-    return {id: v for id, v in values.items() if not (np.isnan(v).any() and paper_numbers()[id].value == np.inf)}
+def measured(results: Results, many: int) -> dict[str, dict]:
+    """Id -> arguments of ``run.measure``: our first passage by seed, infinite for never, and where a seed has not come
+    yet the bound, of how many rounds it was trained."""
+    times, rows = reached(results.C, results.whole) / 1000, {}
+    for label in times.model.values:
+        rounds = trained(results.C.sel(model=label)).values / 1000
+        for (name, t), id in ids(label, many).items():
+            values = times.sel(model=label, coefficient=name, within=t).values[rounds > 0]
+            late = np.isnan(values)
+            rows[id] = {"values": values, "bound": rounds[rounds > 0][late].min().item() if late.any() else None}
+    return rows
+
+
+def in_words(label: str) -> str:
+    """A model as readers call it: "2 pieces"."""
+    return label.replace("n = ", "") + " pieces" * label.startswith("n = ")
 
 
 def passages(results: Results, many: int) -> Figure:
@@ -211,16 +210,8 @@ def passages(results: Results, many: int) -> Figure:
             rounds = done.values[done.values > 0] / 1000
             printed = [paper_numbers()[numbers[name, t]].value if (name, t) in numbers else np.nan for t in TOLERANCES]
             shown = np.minimum(printed, never)
-            ax.plot(
-                places,
-                shown,
-                "s--",
-                ms=6,
-                lw=0.8,
-                mfc="none",
-                color=COLORS["paper"],
-                label="printed; at the top: never",
-            )
+            ax.plot(places, shown, "s--", ms=6, lw=0.8, mfc="none", color=COLORS["paper"],
+                    label="printed; at the top: never")  # fmt: skip
             for place, seeds in zip(places, ours, strict=True):
                 late = np.isnan(seeds)
                 ax.plot([place] * int((~late).sum()), np.minimum(seeds[~late], never), "o", ms=3.5, mew=0, alpha=0.5,
@@ -231,7 +222,7 @@ def passages(results: Results, many: int) -> Figure:
             ax.set(ylabel=f"{LETTERS[name]}: thousand rounds", xticks=places, xticklabels=TOLERANCES)
             ax.set_xlim(-0.4, len(TOLERANCES) - 0.6)
             ax.label_outer()
-        column[0].set_title(label)
+        column[0].set_title(in_words(label))
         column[1].set_xlabel("within (%)")
     for ax in axes[:, 0]:
         log_axis(ax.yaxis)

@@ -110,8 +110,8 @@ def points_figure(errors: Mapping[str, xarray.DataArray]) -> Figure:
     limits = [ax.get_ylim() for ax in axes]
     for ax in axes:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        ax.set_ylabel("error of k (%)")
         log_axis(ax.yaxis)
-    axes[0].set_ylabel("error of k (%)")
     return fig
 
 

@@ -12,7 +12,7 @@ SEEDS = np.array([0.99, 1.01])
 
 
 def data(error, **axes) -> xarray.Dataset:
-    """Means over axes -> what ``study.measured`` says, of two seeds and two rounds."""
+    """Means over axes -> what ``study.with_loss`` says, of two seeds and two rounds."""
     error = np.asarray(error, float)
     values = np.multiply.outer(np.stack([9 * error, error]), SEEDS)
     dims = ("round", *axes, "seed")

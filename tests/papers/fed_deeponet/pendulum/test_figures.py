@@ -23,7 +23,11 @@ def p():
 @pytest.fixture(scope="module")
 def histories(p):
     stored = histories_of(study.trainings(p), folder_of(study.NOTEBOOK), "never")
-    grid = {name: last_stored(study, name, earlier=True)[0] for name in study.trainings(p) if name[0] == "grid"}
+    grid = {
+        name: last_stored(study.NOTEBOOK, study.trainings(p), name, earlier=True)[0]
+        for name in study.trainings(p)
+        if name[0] == "grid"
+    }
     return stored | grid
 
 
@@ -32,31 +36,19 @@ def results(p, histories):
     return study.results(p, histories)
 
 
-def data_figure(p, histories, results):
-    tests, t = physics.random_tests(5, 100, 0.2, 0), np.linspace(0, 1, 100)
-    targets = [np.linspace(-0.5, 0.5, 9)] * 20
-    return figures.torques_and_angles(t, tests["u"].numpy(), tests["x1"].numpy(), targets)
-
-
 def fig_4(p, histories, results):
     unseen, theta = physics.unseen_tests(100), histories["shares"].model("federated", 20, 0, 1.0)
     return figures.predicted(theta, unseen["u"], unseen["x1"], [*physics.OUT_OF_DISTRIBUTION])
 
 
-def fig_2(p, histories, results):
-    plain = results.algorithm_1.squeeze("level")
-    curves = {f"Algorithm 1, SGD, rate {lr:g}": plain.sel(lr=lr) for lr in plain.lr.values}
-    return figures.training(curves | {"Algorithm 2, Adam": results.clients.sel(level=20)})
-
-
 FIGURES = {
     "answer": lambda p, histories, results: live.answer(histories["clients"], histories["alone"]),
-    "data": data_figure,
+    "data": lambda *_: figures.torques_and_angles(problem.dealt(tests=5, common=2).data(20, 0)),
     "deeponet": lambda *_: figures.deeponet_schematic(),
     "round": lambda *_: figures.round_schematic(),
     "clients": lambda p, histories, results: figures.error_against_clients(results),
     "tried": lambda p, histories, results: figures.tried({name: results.grid[name] for name in ("wide", "near")}),
-    "fig2": fig_2,
+    "fig2": lambda p, histories, results: figures.training(results),
     "fig4": fig_4,
     "conventions": lambda p, histories, results: figures.conventions(results),
     "tables": lambda p, histories, results: figures.tables(results, p["passes"]),
@@ -97,7 +89,8 @@ def visible(fig, legends):
                 ticks = [tick for tick in axis.get_major_ticks() if min(limits) <= tick.get_loc() <= max(limits)]
                 texts += [tick.label1 for tick in ticks]
     inside = fig.bbox
-    return [text for text in texts if text.get_text().strip() and inside.overlaps(text.get_window_extent())]
+    drawn = [text for text in texts if text.get_visible() and text.get_text().strip()]
+    return [text for text in drawn if inside.overlaps(text.get_window_extent())]
 
 
 def test_curves_are_what_the_stored_models_say(histories):
@@ -114,7 +107,7 @@ def test_curves_are_what_the_stored_models_say(histories):
 
 
 def test_the_chosen_setting_is_the_best_on_validation_data(p):
-    history, _ = last_stored(study, ("grid", "near"), earlier=True)
+    history, _ = last_stored(study.NOTEBOOK, study.trainings(p), ("grid", "near"), earlier=True)
     assert best(history, "validation error") == {"lr": p["lr"], "decay": p["decay"]}
 
 

@@ -1,22 +1,26 @@
 """Every figure of notebook 02 from what is stored: finite, legible, and of the numbers that the text gives."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook import style
-from fedlib.papers.fed_deeponet.shards import figures, live, problem, study
-from fedlib.trainings.store import calls_of, last_stored
+from fedlib.notebook.lesson import Lesson
+from fedlib.papers.fed_deeponet import physics
+from fedlib.papers.fed_deeponet.shards import claims, figures, live, problem, study
 
 
 @pytest.fixture(scope="module")
-def histories():
-    return {name: last_stored(study, name, earlier=True)[0] for name in calls_of(study)}
+def lesson():
+    return Lesson(study)
 
 
 @pytest.fixture(scope="module")
-def results(histories):
-    return study.results(histories)
+def results(lesson):
+    return lesson.results()
 
 
 def owned() -> dict:
@@ -24,11 +28,11 @@ def owned() -> dict:
     return {n: problem.targets(paper.data(n, 0)) for n in (1, 20)}
 
 
-def answer(histories, results):
-    return figures.answer(owned(), live.reached(histories["shards"], histories["alone"]).sel(rate=study.FALLING))
+def answer(lesson, results):
+    return figures.answer(owned(), live.reached(*map(lesson.stored, ("shards", "alone"))).sel(rate=study.FALLING))
 
 
-def torques(histories, results):
+def torques(lesson, results):
     draws = problem.two_fields(200, 2, 2, 20)
     return figures.torques({0.2 + d: draws.data(d, 0).pool["u"][-5:].numpy() for d in (0.0, 4.0)})
 
@@ -37,18 +41,18 @@ FIGURES = {
     "answer": answer,
     "shards": lambda *_: figures.owned({figures.number_of(n): values for n, values in owned().items()}),
     "torques": torques,
-    "w1": lambda histories, results: figures.apart(results.distances),
+    "w1": lambda lesson, results: figures.apart(results.distances),
     **{
-        draw.__name__: lambda histories, results, draw=draw: draw(results)
+        draw.__name__: lambda lesson, results, draw=draw: draw(results)
         for draw in (figures.fig5, figures.fig6, figures.other_fields, figures.rates, figures.against_distance)
     },
 }
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_finite_within_its_limits_and_legible(histories, results, name):
+def test_a_figure_is_finite_within_its_limits_and_legible(lesson, results, name):
     style.use()
-    fig = FIGURES[name](histories, results)
+    fig = FIGURES[name](lesson, results)
     FigureCanvasAgg(fig).draw()
     for ax in fig.axes:
         for line in ax.get_lines():
@@ -89,8 +93,24 @@ def test_rows_say_means_and_what_diverged_is_left_out(results):
     adam = results.shards.sel(curve=study.CURVES[0], test="GRF", level=1)
     assert rows[0][:2] == ["1", f"{adam.mean():.1f} ± {adam.std(ddof=1):.1f}"]
     table = figures.rate_rows(results.rates)
-    assert not [row for row in table if row[1] == study.SGD and float(row[2]) >= 0.03], "SGD diverges there"
+    high = [(row[0], row[2]) for row in table if row[1] == study.SGD and float(row[2]) >= 30]
+    assert high == [("1", "30")], "at two shards SGD diverges there for one seed of three, at 0.1 for all"
     first = table[0]
-    assert (first[0], first[1], first[2]) == ("1", study.ADAM, "0.003"), "half of the rate that notebook 01 chose"
+    assert (first[0], first[1], first[2]) == ("1", study.ADAM, "3"), "half of the rate that notebook 01 chose"
     assert figures.setting_rows(results.moments)[0][0] == "1" and len(figures.setting_rows(results.weights)[0]) == 3
     assert figures.settings_of(results.passes_shards) == [study.ADAM, study.SGD]
+
+
+def test_the_papers_readme_says_what_is_stored(results):
+    text = Path(physics.__file__).with_name("README.md").read_text()
+    falling, constant, plain = study.CURVES[:3]
+    at_one = [(curve, test, 1) for curve in (falling, constant, plain) for test in ("GRF", "unseen")]
+    cells = [*at_one, (falling, "GRF", 2), (falling, "GRF", 20), (falling, "unseen", 20)]
+    for curve, test, level in cells:
+        assert figures.cell(results.shards.sel(curve=curve, test=test, level=level)) in text, (curve, test, level)
+    best = claims.CLAIMS["fed-deeponet.target.shards.rates"](results).why
+    assert "the best rate of each: {} and {}".format(*re.findall(r"[\d.]+(?= %)", best)) in text
+    adam = results.fields.sel(curve=falling).mean("seed").sel(level=slice(0.5, None))
+    like, unseen = (adam.sel(test=test) for test in ("GRF", "unseen"))
+    assert f"{like[0]:.1f} to {like[-1]:.1f} on the first field" in text
+    assert f"from {unseen[0]:.1f} to {unseen[-1]:.1f}, at worst {unseen.max():.1f}" in text

@@ -62,7 +62,7 @@ def test_what_no_parameter_tells_alone_is_refused(wrong, message):
 
 
 def test_every_training_is_in_the_results(histories):
-    results = study.results(histories)
+    results = study.results({}, histories)
     assert results.shards.curve.values.tolist() == [*study.CURVES]
     assert results.fields.curve.values.tolist() == [study.CURVES[0], *study.CURVES[2:]]
     assert results.shards.sel(test=["GRF", "unseen", "validation"]).notnull().all()
@@ -80,13 +80,13 @@ def test_every_training_is_in_the_results(histories):
 
 
 def test_nothing_trained_is_nothing_said(histories):
-    assert study.results({}) == study.Results(*[None] * 8)
-    some = study.results({name: histories[name] for name in ("SGD", "fields")})
+    assert study.results({}, {}) == study.Results(*[None] * 8)
+    some = study.results({}, {name: histories[name] for name in ("SGD", "fields")})
     assert some.shards.curve.values.tolist() == [study.SGD] and some.rates is None
 
 
 def test_what_is_kept_has_the_cases_that_others_read(histories):
-    kept = study.metrics(study.results(histories))
+    kept = study.metrics(study.results({}, histories))
     adam = kept["error_percent"]["Algorithm 2"]
     assert {"shards 1", "shards 3", "fields 0.0", "fields 1.0", "rate 1 0.001 0.5"} <= {*adam}
     assert "rate 1 0.1 1.0" in kept["error_percent"]["Algorithm 1"]

@@ -249,3 +249,10 @@ def test_panels_name_claims_of_this_room(panel):
 def test_a_verdict_needs_no_pictures():
     code = f"import sys, {claims.__name__}; assert not {{'matplotlib', 'ipywidgets', 'IPython'}} & {{*sys.modules}}"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_one_function_of_which_a_claim_does_not_hold_decides():
+    """And nothing is decided where one holds and of the other there are too few levels."""
+    yes, no, open_ = claims.Verdict(True, "a"), claims.Verdict(False, "b"), claims.Verdict(None, "c")
+    assert claims.both({"x": open_, "y": no}) == (False, "x: c; y: b")
+    assert claims.both({"x": open_, "y": yes}).holds is None and claims.both({"x": yes, "y": yes}).holds
