@@ -297,34 +297,43 @@ def errors_of(name: str, histories: Mapping[str, History]) -> xarray.DataArray:
     return last.reset_coords(drop=True).transpose("seed", "level")
 
 
-def order(error: xarray.DataArray, numbers: xarray.DataArray, draws: int = 4000) -> xarray.Dataset:
+def order(error: xarray.DataArray, numbers: xarray.DataArray, draws: int = 4000, key: int = 0) -> xarray.Dataset:
     """How well measures put levels in order, by Spearman's rank correlation with the median error over seeds.
 
-    error [seed, level], numbers [measure, seed, level]; at the levels and seeds that both have.
+    error [seed, level], numbers [measure, seed, level]: at the levels and seeds that both have. key: of the draws.
 
     Returns:
-        rank, gain [measure]: the correlation, and less that of the first measure; rank_interval, gain_interval
-        [measure, end]: 95 % of what levels and seeds drawn with replacement give, the same draws for all measures.
-        called [measure]: the level that a measure says is worst; worst: the one that is; sure: in which share of draws
-        of seeds it is.
+        rank, drawn_rank [measure, draw]: the correlation, and what levels and seeds drawn with replacement give, the
+        same ones for all measures; NaN of draws of one level only, which have no order. called [measure]: the level
+        that a measure says is worst; worst: the one that is; sure: in which share of draws of seeds it is.
     """
     error, numbers = xarray.align(error, numbers, join="inner")
     E, M = error.values, np.log(numbers.transpose("measure", "seed", "level").values)
-    (S, L), rng = E.shape, stream(0, "bootstrap")
+    (S, L), rng = E.shape, stream(0, "bootstrap", key)
     seeds, levels = rng.integers(S, size=(draws, S)), rng.integers(L, size=(draws, L))
     medians, means = np.median(E[seeds], 1), M[:, seeds].mean(2)
-    rank = spearman(np.median(E, 0), M.mean(1))
     drawn = spearman(np.take_along_axis(medians, levels, 1), np.take_along_axis(means, levels[None], 2))
-    drawn = drawn[:, np.isfinite(drawn).all(0)]  # without draws of one level only, which have no order
     worst = int(np.median(E, 0).argmax())
-    ends = {"rank_interval": drawn, "gain_interval": drawn - drawn[:1]}
     return xarray.Dataset(
-        {"rank": ("measure", rank), "gain": ("measure", rank - rank[0])}
-        | {name: (("measure", "end"), np.quantile(values, [0.025, 0.975], 1).T) for name, values in ends.items()}
-        | {"called": ("measure", error.level.values[M.mean(1).argmax(1)]), "worst": error.level.values[worst]}
-        | {"sure": float((medians.argmax(1) == worst).mean())},
+        {
+            "rank": ("measure", spearman(np.median(E, 0), M.mean(1))),
+            "drawn_rank": (("measure", "draw"), drawn),
+            "called": ("measure", error.level.values[M.mean(1).argmax(1)]),
+            "worst": error.level.values[worst],
+            "sure": (medians.argmax(1) == worst).mean(),
+        },
         {"measure": numbers.measure.values},
     )
+
+
+def gain(tables: Sequence[xarray.Dataset], measure: str) -> np.ndarray:
+    """How much a measure's rank correlation exceeds that of W1, a mean over problems, with the ends of 95 % of draws:
+    [value, low, high]. tables: of ``order``."""
+    value, drawn = (
+        [(table[name].sel(measure=measure) - table[name].sel(measure="W1")).values for table in tables]
+        for name in ("rank", "drawn_rank")
+    )
+    return np.array([np.mean(value), *np.nanquantile(np.mean(drawn, 0), [0.025, 0.975])])
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -13,9 +13,22 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.stack import as_dict, stack
 from fedlib.papers.beyond.drift import prediction
 from fedlib.papers.beyond.drift.prediction import (
-    LEFT, PROBLEMS, descent, disagreement, disagreements, gaussian, linear, measures, order, residuals_left, spearman,
-    staged, weights_of,
-)  # fmt: skip
+    LEFT,
+    PROBLEMS,
+    descent,
+    disagreement,
+    disagreements,
+    gain,
+    gaussian,
+    linear,
+    measures,
+    order,
+    residuals_left,
+    spearman,
+    staged,
+    weights_of,
+)
+from fedlib.papers.beyond.drift.prediction_figures import ORDER_HEADER, order_in_words, order_of_levels, order_rows
 from fedlib.papers.fedsciml.forward.problem import euler_beam, helmholtz, poisson
 from fedlib.papers.fedsciml.functions.problem import gramacy_lee, schaffer
 from fedlib.papers.fedsciml.reaction.problem import reaction
@@ -37,7 +50,7 @@ def start(experiment):
 
 @pytest.mark.parametrize("name", PROBLEM)
 def test_clients_gradients_are_those_of_their_losses(name):
-    """B before anything is learnt, from residuals and Jacobian, against the gradients of the losses that are trained."""
+    """B before anything is learnt, from the Jacobian, against the gradients of the losses that are trained."""
     make, level, residuals = PROBLEM[name]
     experiment = make()
     data, theta = data_of(experiment, level), start(experiment)
@@ -118,7 +131,8 @@ def test_two_clients_disagree_as_the_sign_says():
     s = RNG.permutation(np.repeat([1.0, -1.0], 4))
     weights = np.array([s > 0, s < 0]) / 4
     B = disagreement(descent(K, np.full(8, 1 / 8), r), weights, np.array([0.5, 0.5]), np.ones(1))[0]
-    assert B**2 == pytest.approx(1 + (s * r) @ K @ (s * r) / (r @ K @ r), rel=1e-10)
+    expected = np.sqrt(1 + (s * r) @ K @ (s * r) / (r @ K @ r))
+    assert pytest.approx(expected, rel=1e-10) == B
 
 
 def test_what_does_not_matter():
@@ -157,7 +171,7 @@ def test_what_is_never_learnt_is_not_a_number():
     r = np.array([1.0, 0, 0, 0.5])
     weights = np.array([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
     B = disagreement(descent(np.diag([1.0, 1, 1, 0]), np.full(4, 0.25), r), weights, np.array([0.5, 0.5]))
-    reached = LEFT > 0.5 / np.sqrt(1.25)
+    reached = np.sqrt(1.25) * LEFT > 0.5
     assert np.array_equal(np.isfinite(B), reached)
     assert B[reached] == pytest.approx(np.sqrt(2))  # one client has all of it, the other nothing
     assert staged(xarray.DataArray(B, {"left": LEFT})) == pytest.approx(np.sqrt(2))
@@ -183,13 +197,17 @@ def test_order_of_a_perfect_and_of_a_useless_measure():
         numbers, {"measure": ["W1", "B"], "seed": range(4), "level": levels}, ("measure", "seed", "level")
     )
     table = order(error, numbers, draws=500)
-    assert table["rank"].values == pytest.approx([0.6, 1.0])
-    assert table.gain.values == pytest.approx([0, 0.4])
+    assert table["rank"].values == pytest.approx([0.4, 1.0])
     assert table.called.values.tolist() == [2, 4]
     assert (table.worst, table.sure) == (4, 1)
-    assert np.allclose(table.rank_interval.sel(measure="B"), 1)
-    assert table.rank_interval.sel(measure="W1").values[0] < 0.6
-    assert np.allclose(table.gain_interval.sel(measure="W1"), 0)
+    drawn = table.drawn_rank
+    assert np.nanmin(drawn.sel(measure="B")) == pytest.approx(1)
+    assert np.nanmin(drawn.sel(measure="W1")) < 0 < np.nanmax(drawn.sel(measure="W1")) <= 1
+    assert 0 <= np.isnan(drawn).mean() < 0.02  # five times one level of five
+    value, low, high = gain([table, table], "B")
+    assert value == pytest.approx(0.6)
+    assert low == pytest.approx(0, abs=1e-9) and high > 1
+    assert np.allclose(gain([table], "W1"), 0)
     assert order(error, numbers.sel(level=[2, 8, 32]), draws=50).worst == 8  # levels that both have
 
 
@@ -201,8 +219,8 @@ def test_one_problem_by_its_name(monkeypatch):
     assert np.allclose(dataset.W1, [gap for gap in (np.pi * 8 / 15, np.pi * 2 / 15, np.pi * 4 / 15)])
     table = measures(dataset)
     assert table.dims == ("measure", "seed", "level")
-    assert np.ptp(table.sel(measure="gaussian"), axis=0).max() == 0
-    assert np.ptp(table.sel(measure="network"), axis=0).min() > 0
+    assert np.ptp(table.sel(measure="gaussian").values, axis=0).max() == 0
+    assert np.ptp(table.sel(measure="network").values, axis=0).min() > 0
     assert (table.sel(measure=["start", "network", "gaussian"]) >= 1).all()
 
 
@@ -219,3 +237,26 @@ def test_square_wave_has_ten_half_waves_that_ten_pieces_fit():
     assert {*values} == {-1.0, 1.0}
     assert np.count_nonzero(np.diff(values)) == 9
     assert [{*values[shard]} for shard in data.owners] == [{-1.0}, {1.0}]
+
+
+def test_picture_and_table_of_an_order():
+    """The rings stand where a measure says it is worst, the band where it is; text and table say the same."""
+    levels, seeds = [2, 8, 32], [0, 1]
+    error = xarray.DataArray([[1.0, 5, 0.2], [1.1, 6, 0.3]], {"seed": seeds, "level": levels})
+    rows = {"W1": [3.0, 2, 1], "start": [3.0, 2, 1], "network": [2.0, 4, 1], "gaussian": [2.0, 4, 1]}
+    numbers = xarray.DataArray(
+        [[row] * 2 for row in rows.values()],
+        {"measure": [*rows], "seed": seeds, "level": levels},
+        ("measure", "seed", "level"),
+    )
+    tables = {"poisson": order(error, numbers, draws=200)}
+    fig = order_of_levels({"poisson": error}, {"poisson": numbers})
+    rings = [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_markersize() == 9]
+    assert rings == [2, 8]
+    assert [*fig.axes[1].xaxis.get_ticklocs()] == levels
+    assert "Poisson: worst at 8, W1 says 2, staged B 8" in order_in_words(tables)
+    (row,) = order_rows(tables, {"poisson": 3})
+    assert len(row) == len(ORDER_HEADER)
+    assert row[:4] == ["Poisson", "3", "8 (100 %)", "0.50, 2"]
+    assert row[5] == "1.00, 8"
+    assert row[-1].startswith("+0.50 [")
