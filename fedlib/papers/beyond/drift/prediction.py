@@ -26,7 +26,7 @@ from ....federated.sweep import errors, whole_levels
 from ....models.jets import VALUE_ONLY
 from ....models.networks import mlp
 from ....streams import stream
-from ....trainings.calls import Call, Computed, Task
+from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.store import stored
 from ...fedsciml.forward import problem as forward
 from ...fedsciml.forward import study as forward_study
@@ -39,7 +39,7 @@ LEFT = 10.0 ** -np.linspace(0, 3, 61)
 """Stages: what is left of the residual's norm, in equal parts of its logarithm."""
 
 ENOUGH = 1e-2
-"""Down to one per cent, the size of the errors that the notebooks have. Chosen before any of the results was seen."""
+"""Down to one per cent, the size of the errors that the notebooks have; chosen before any of the results was seen."""
 
 WIDTH = 0.3
 """Of the Gaussian kernel, in units of the domain."""
@@ -58,7 +58,7 @@ class Predicted(NamedTuple):
     """A problem whose levels are put in order.
 
     study, training: who has its errors, called metric; no study: this notebook. held_out: looked at only after every
-    choice was made. residuals: see ``at_points``; None: the experiment's own.
+    choice was made. residuals: see ``linear``; None: the experiment's own.
     """
 
     title: str
@@ -162,27 +162,40 @@ def gaussian(x: np.ndarray, width: float = WIDTH) -> np.ndarray:
 
 
 class Descent(NamedTuple):
-    """Gradient flow of a kernel: W^(1/2) r(t) = Q exp(-t rates) a, with W the weights of all clients together [n]."""
+    """Gradient flow of a kernel: W^(1/2) r(t) = Q exp(-t rates) a, with W the weights of all clients together [n].
+
+    slowest: the rate below which rounding decides; no stage takes longer than its inverse.
+    """
 
     rates: np.ndarray
     Q: np.ndarray
     a: np.ndarray
     W: np.ndarray
+    slowest: float
 
 
 def descent(K: np.ndarray, W: np.ndarray, r: np.ndarray) -> Descent:
-    """Of r' = -K W r, K [n, n] symmetric without negative eigenvalues, but for rounding."""
+    """Of r' = -K W r, K [n, n] symmetric without negative eigenvalues, but for rounding: rates are right to 1e-16 of
+    the fastest."""
     root = np.sqrt(W)
     rates, Q = np.linalg.eigh(root[:, None] * K * root)
-    return Descent(rates.clip(0), Q, Q.T @ (root * r), W)
+    return Descent(rates.clip(0), Q, Q.T @ (root * r), W, 1e-12 * rates.max())
+
+
+def descent_of_network(J: np.ndarray, W: np.ndarray, r: np.ndarray) -> Descent:
+    """The same of K = J J', J [n, P], by singular values: these are right to 1e-16 of the largest, and rates are their
+    squares. The network's last stages are slower than K itself can say."""
+    root, (n, P) = np.sqrt(W), J.shape
+    Q, values, _ = np.linalg.svd(root[:, None] * J, full_matrices=n > P)
+    rates = np.pad(values**2, (0, Q.shape[1] - len(values)))
+    return Descent(rates, Q, Q.T @ (root * r), W, 1e-22 * rates.max())
 
 
 def residuals_left(flow: Descent, left: np.ndarray = LEFT) -> np.ndarray:
     """W^(1/2) r [T, n] in the basis Q, when shares ``left`` of its norm are left; NaN where that takes for ever."""
-    norm, fastest = np.linalg.norm(flow.a), flow.rates[-1]
-    low = np.full(len(left), np.log(1e-9 / fastest))
-    high = np.full(len(left), -np.log(fastest * np.finfo(float).eps))  # slower modes are rounding
-    never = np.linalg.norm(np.exp(-np.exp(high[0]) * flow.rates) * flow.a) > left * norm
+    norm = np.linalg.norm(flow.a)
+    low, high = (np.full(len(left), np.log(t)) for t in (1e-9 / flow.rates.max(), 1 / flow.slowest))
+    never = np.linalg.norm(np.exp(-flow.rates / flow.slowest) * flow.a) > left * norm
     for _ in range(60):
         middle = (low + high) / 2
         more = np.linalg.norm(np.exp(-np.exp(middle)[:, None] * flow.rates) * flow.a, axis=1) > left * norm
@@ -206,15 +219,19 @@ def disagreement(flow: Descent, weights: np.ndarray, p: np.ndarray, left: np.nda
     return np.sqrt(1 + apart / (left_over**2 @ flow.rates))
 
 
+SLOW = dict.fromkeys(("network", "gaussian"), Tolerance(relative=1e-3))
+"""Its slowest modes are the last digits of a kernel: 2e-4 on another CPU, where they are cut off."""
+
+
 def trainings(levels: Mapping[str, list[int]], seeds: Mapping[str, list[int]], rounds: int) -> dict[str, Task]:
-    """ "disagreement_..." of each problem that both tables name; and "square_wave", rounds long, whose errors no other
-    notebook has."""
-    calls = {
-        f"disagreement_{name}": Computed(
-            disagreements, {"name": name, "levels": [*levels[name]], "seeds": [*seeds[name]]}
-        )
-        for name in levels
-    }
+    """What is computed of each problem that both tables name, and "square_wave", whose errors no other notebook has.
+
+    levels, seeds: by name of the problem. rounds: of the square wave.
+    """
+    calls: dict[str, Task] = {}
+    for name in levels:
+        arguments = {"name": name, "levels": [*levels[name]], "seeds": [*seeds[name]]}
+        calls[f"disagreement_{name}"] = Computed(disagreements, arguments, tolerances=SLOW)
     if "square_wave" in levels:
         changes, kinds = {"rounds": rounds, "local": Local(5), "lr": 1e-3}, ["federated", "centralised"]
         calls["square_wave"] = Call(
@@ -233,7 +250,7 @@ def disagreements(name: str, levels: Sequence[int], seeds: Sequence[int]) -> xar
     data = {level: data_of(experiment, level) for level in levels}
     starts = stack(experiment.net, [(seed,) for seed in seeds], experiment.init)
 
-    def along(theta: Tensor, kernel: Callable[[Linear, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    def along(theta: Tensor, flow_of: Callable[[Linear, np.ndarray, np.ndarray], Descent]) -> np.ndarray:
         """B [level, left]; levels with the same points share a flow, which is what takes long."""
         flows, rows = {}, []
         for one in data.values():
@@ -241,38 +258,43 @@ def disagreements(name: str, levels: Sequence[int], seeds: Sequence[int]) -> xar
             around = flows[key][0] if key in flows else linear(experiment, one.pool, theta, problem.residuals)
             weights, p = weights_of(one.owners, around), Federation(one.owners).p
             if key not in flows:
-                K, r = kernel(around, one.pool["x"].double().numpy())
-                flows[key] = around, descent(K, p @ weights, r)
+                flows[key] = around, flow_of(around, p @ weights, one.pool["x"].double().numpy())
             rows.append(disagreement(flows[key][1], weights, p))
         return np.array(rows)
 
-    network = [along(theta, lambda around, x: (around.J @ around.J.T, around.r)) for theta in starts]
+    network = [along(theta, lambda around, W, _: descent_of_network(around.J, W, around.r)) for theta in starts]
     distances = [experiment.distance(one) for one in data.values()]
     coords = {"seed": [*seeds], "level": [*levels], "left": LEFT}
     return xarray.Dataset(
         {
             "network": (("seed", "level", "left"), np.array(network)),
-            "gaussian": (("level", "left"), along(torch.zeros_like(starts[0]), of_points)),
+            "gaussian": (("level", "left"), along(torch.zeros_like(starts[0]), descent_of_points)),
             "W1": ("level", distances),
         },
         coords,
     )
 
 
-def of_points(around: Linear, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The Gaussian kernel of the residuals at the points x [N, d], component by component, and these residuals; those
-    that every client has are left out, for they are nowhere."""
-    K, r, points = np.zeros((len(around.r),) * 2), np.zeros_like(around.r), around.N * around.c
+def descent_of_points(around: Linear, W: np.ndarray, x: np.ndarray) -> Descent:
+    """Of the Gaussian kernel at the points x [N, d], each component of the residuals for itself; those that every
+    client has are left out, for they are nowhere."""
+    K, r, points = np.zeros((len(W), len(W))), np.zeros(len(W)), around.N * around.c
     K[:points, :points] = np.kron(gaussian(x), np.eye(around.c))
     r[:points] = around.r[:points]
-    return K, r
+    return descent(K, W, r)
 
 
 # against the errors
 
 
-MEASURES = {"W1": "$W_1$", "start": "B at the start", "network": "staged B", "gaussian": "staged B, Gaussian"}
-"""What puts levels in order; the first needs the points, the last the data, the others a gradient of a network."""
+MEASURES = {
+    "W1": "$W_1$",
+    "start": "B at the start",
+    "tenth": "staged B to 10 %",
+    "network": "staged B to 1 %",
+    "gaussian": "the same, Gaussian",
+}
+"""What puts levels in order. W1 and the Gaussian kernel need the data alone, the others a network's Jacobian, too."""
 
 
 def staged(B: xarray.DataArray, enough: float = ENOUGH) -> xarray.DataArray:
@@ -281,11 +303,11 @@ def staged(B: xarray.DataArray, enough: float = ENOUGH) -> xarray.DataArray:
     return np.exp(np.log(B.sel(left=slice(None, enough * 0.999))).mean("left"))
 
 
-def measures(dataset: xarray.Dataset, enough: float = ENOUGH) -> xarray.DataArray:
+def measures(dataset: xarray.Dataset) -> xarray.DataArray:
     """The numbers of MEASURES [measure, seed, level] from ``disagreements``; without a network all seeds have one."""
-    network = dataset.network
-    parts = [dataset.W1, network.isel(left=0, drop=True), staged(network, enough), staged(dataset.gaussian, enough)]
-    parts = [part.broadcast_like(network.isel(left=0, drop=True)).transpose("seed", "level") for part in parts]
+    network, start = dataset.network, dataset.network.isel(left=0, drop=True)
+    parts = [dataset.W1, start, staged(network, 0.1), staged(network), staged(dataset.gaussian)]
+    parts = [part.broadcast_like(start).transpose("seed", "level") for part in parts]
     return xarray.concat(parts, xarray.Variable("measure", [*MEASURES]), coords="minimal", compat="override")
 
 
