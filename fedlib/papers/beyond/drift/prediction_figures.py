@@ -36,7 +36,9 @@ def order_of_levels(errors: Mapping[str, xarray.DataArray], numbers: Mapping[str
         for measure, style in SHOWN.items():
             values = np.exp(np.log(numbers[name].sel(measure=measure, level=levels)).mean("seed")).values
             below.plot(levels, values / values.max(), ms=3, label=MEASURES[measure], **style)
-            below.plot(levels[values.argmax()], 1, "o", ms=SIZES[measure], mfc="none", color=style["color"])
+            below.plot(
+                levels[values.argmax()], 1, "o", ms=SIZES[measure], mfc="none", color=style["color"], clip_on=False
+            )
         for ax in (above, below):
             ax.axvline(levels[median.argmax()], color=COLORS["federated"], lw=6, alpha=0.12)
             log_axis(ax.yaxis)
