@@ -39,7 +39,7 @@ LEFT = 10.0 ** -np.linspace(0, 3, 61)
 """Stages: what is left of the residual's norm, in equal parts of its logarithm."""
 
 ENOUGH = 1e-2
-"""Down to one per cent, the size of the errors that the notebooks have; chosen before any of the results was seen."""
+"""Down to one per cent, the size of the errors that the notebooks have; chosen before anything was computed here."""
 
 WIDTH = 0.3
 """Of the Gaussian kernel, in units of the domain."""
@@ -57,8 +57,8 @@ def square_wave(n: int = 200, width: int = 64) -> Experiment:
 class Predicted(NamedTuple):
     """A problem whose levels are put in order.
 
-    study, training: who has its errors, called metric; no study: this notebook. held_out: looked at only after every
-    choice was made. residuals: see ``linear``; None: the experiment's own.
+    study, training: who has its errors, called metric; no study: this notebook. held_out: no choice was
+    made on it. residuals: see ``linear``; None: the experiment's own.
     """
 
     title: str
