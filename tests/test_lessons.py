@@ -25,6 +25,7 @@ from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import figures as drift_figures
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
+from fedlib.papers.beyond.drift import ranks as drift_ranks
 from fedlib.papers.beyond.drift import study as drift_study
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
@@ -231,7 +232,7 @@ SMALL = {
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
-    "11_client_drift": "share, followed, stale_on, early = 0.02, [], '', 0.01",
+    "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
@@ -780,7 +781,8 @@ def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
 
 def test_11_rules_at_rates_of_their_own():
     text, report = (text_of(cells) for cells in parts("11_client_drift"))
-    stored = Lesson(drift_study).results()
+    lesson = Lesson(drift_study)
+    stored = lesson.results()
     ratios = {name: drift_figures.ratio(e, drift_study.REPAIR) for name, e in stored.errors.items()}
     assert [name for name, r in ratios.items() if r.high < 1] == ["line_50", "poisson_8", "allen_cahn_4"]
     assert sum(r.low > 1 for r in ratios.values()) == 4 and len(ratios) == 13
@@ -798,8 +800,26 @@ def test_11_rules_at_rates_of_their_own():
     for rule in ("SCAFFOLD", "averaged moments", "fresh correction"):
         e = stored.errors["helmholtz_4"].mean("seed")
         assert e.sel(rule=rule) < e.sel(rule="FedAvg") / 2, "each alone, less than half of it"
-    with_errors = stored.ladders["Poisson"]["B at the start"]
-    assert with_errors.sel(level=8) < with_errors.sel(level=6), "there it misses the resonance"
+    B = stored.ladders["Poisson"].number.sel(measure="B at the start")
+    assert B.sel(level=8) < B.sel(level=6), "there it misses the resonance"
+    orders = drift_ranks.orders(stored.predicted)
+    worst = {name: int(one.worst) for name, one in orders.items()}
+    called = {name: one.called.to_series().to_dict() for name, one in orders.items()}
+    assert all(called[name]["network"] == worst[name] for name in ("wave", "helmholtz"))
+    assert "**It names** Gramacy and Lee's 20 pieces and Helmholtz' 4 × 4 blocks" in report
+    assert (worst["poisson"], called["poisson"]["tenth"], called["poisson"]["network"]) == (8, 8, 10)
+    assert "Poisson's 8 it names down to 10 %; down to 1 % it says 10" in report
+    assert {called[name]["W1"] for name in worst} == {2} and "$W_1$ says 2 each time" in report
+    assert called["square_wave"]["network"] == called["square_wave"]["start"] == worst["square_wave"] == 10
+    square = stored.predicted["square_wave"].error.sel(level=10)
+    assert [f"{e:.0f}" for e in square.values] == ["98"] * 5 and "98 % in all five seeds" in report
+    central = errors(lesson.stored("square_wave")).sel(kind="centralised", level=10)[-1]
+    assert f"a model of all points has {central.min():.0f} to {central.max():.0f} %" in report
+    reaction = [f"{float(orders['reaction']['rank'].sel(measure=m)):.2f}"[1:] for m in ("W1", "network")]
+    assert "$W_1$ orders the levels better, {} against {}".format(*reaction) in report
+    for measure in ("tenth", "network"):
+        _, low, high = drift_ranks.gain([*orders.values()], measure)
+        assert low < 0 < high and "the intervals above contain zero" in report
 
 
 def test_13_the_text_says_what_is_stored():

@@ -15,6 +15,7 @@ from ....notebook.style import CLIENTS, COLORS, log_axis, panels
 from ....numerics.metrics import in_percent, plus_minus
 from . import ladders
 from .plane import Quadratics, walk
+from .ranks import gain
 from .study import CENTRAL, PROBLEMS, REPAIR
 
 NAMES = {REPAIR: "repair", "federated": "FedAvg"}
@@ -258,24 +259,24 @@ MEASURED = dict(zip(ladders.MEASURES, (("0.45", "s"), (COLORS["federated"], "o")
 """Colour and mark of each measure."""
 
 
-def rank_figure(ranks: Mapping[str, xarray.Dataset]) -> Figure:
+def rank_figure(orders: Mapping[str, xarray.Dataset]) -> Figure:
     """Rank correlation of each measure with the errors of a ladder's levels, and what B at the start gains over W1;
-    lines are intervals."""
-    fig, (axes,) = panels(1, 2, size=(4.0, 0.9 + 0.4 * len(ranks)), sharey=True)
+    lines are 95 % of draws."""
+    fig, (axes,) = panels(1, 2, size=(4.0, 0.9 + 0.4 * len(orders)), sharey=True)
     left, right = axes
-    for row, table in enumerate(ranks.values()):
+    for row, order in enumerate(orders.values()):
         for k, (measure, (color, marker)) in enumerate(MEASURED.items()):
-            one, y = table.sel(measure=measure), row + 0.22 * (k - 1)
-            left.plot(ladders.interval(one.drawn.values), [y, y], color=color, lw=1.2)
+            one, y = order.sel(measure=measure), row + 0.22 * (k - 1)
+            left.plot(np.nanquantile(one.drawn_rank, [0.025, 0.975]), [y, y], color=color, lw=1.2)
             left.plot(float(one["rank"]), y, marker, color=color, ms=5, label=measure if row == 0 else None)
-        gain = ladders.gain(table, "B at the start")
-        right.plot(ladders.interval(gain.drawn), [row, row], color=COLORS["federated"], lw=1.2)
-        right.plot(gain.value, row, "o", color=COLORS["federated"], ms=5)
+        value, *ends = gain([order], "B at the start")
+        right.plot(ends, [row, row], color=COLORS["federated"], lw=1.2)
+        right.plot(value, row, "o", color=COLORS["federated"], ms=5)
     for ax in axes:
         ax.axvline(0, color="0.6", lw=1)
         ax.grid(axis="x", color="0.92")
-    left.set_yticks(range(len(ranks)), list(ranks))
-    left.set(ylim=(len(ranks) - 0.5, -0.5), xlabel="rank correlation with the error")
+    left.set_yticks(range(len(orders)), list(orders))
+    left.set(ylim=(len(orders) - 0.5, -0.5), xlabel="rank correlation with the error")
     right.set(xlabel="of B at the start, less that of $W_1$")
     fig.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
@@ -329,7 +330,7 @@ def level_rows(tables: Mapping[str, xarray.Dataset], resonances: Mapping[str, Se
         table = tables[name].sel(level=[*resonances[name]])
         for level in table.level.values:
             one = table.sel(level=level)
-            values = (one.error.median(), *(one[measure] for measure in ladders.MEASURES))
+            values = (one.error.median(), *one.number.values)
             rows.append([name, f"{level:g}", *(f"{float(value):.2f}" for value in values)])
     return rows
 

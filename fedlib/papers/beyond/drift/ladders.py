@@ -3,18 +3,16 @@
 A ladder is a problem at all levels that its own notebook has, with the errors that are stored there.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import xarray
-from scipy.stats import rankdata
 
 from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
 from ....federated.sweep import errors
 from ....numerics.heterogeneity import debiased_w1
-from ....streams import stream
 from ....trainings.profiles import committed
 from ....trainings.store import stored
 from ...fed_deeponet.shards import problem as shards
@@ -110,64 +108,12 @@ def measured(ladders: Sequence[str], share: float, seed: int = 0) -> xarray.Data
     return xarray.Dataset({name: (("ladder", "i"), rows) for name, rows in table.items()}, coords)
 
 
-def with_errors(table: xarray.Dataset) -> dict[str, xarray.Dataset]:
-    """Ladder -> its measures [level], and the "error" (%) [level, seed] that its notebook has stored."""
-    ladders = {}
-    for name in table.ladder.values.tolist():
-        row = table.sel(ladder=name, drop=True).dropna("i")
-        row = row.assign_coords(level=("i", row.level.values)).swap_dims(i="level").drop_vars("i")
-        error = LADDERS[name].errors()
-        both = np.intersect1d(row.level.values, error.level.values)
-        ladders[name] = row.sel(level=both).assign(error=error.sel(level=both).assign_coords(level=both))
-    return ladders
-
-
-def ranks(ladder: xarray.Dataset, draws: int = 2000) -> xarray.Dataset:
-    """Spearman's correlation of each measure with the median error of a ladder, and how sure it is.
-
-    Levels and seeds are drawn anew, with replacement, ``draws`` times. As drawn: "drawn" [measure, draw]; as it is:
-    "rank" [measure]. The same draws for all measures, so that differences may be taken draw by draw.
-    """
-    rng, error = stream(0, "ranks"), ladder.error.values
-    x = np.stack([ladder[name].values for name in MEASURES])
-    drawn = np.full((len(MEASURES), draws), np.nan)
-    for i in range(draws):
-        levels = rng.integers(len(error), size=len(error))
-        seeds = rng.integers(error.shape[1], size=error.shape[1])
-        if len(np.unique(levels)) > 2:
-            y = np.median(error[levels][:, seeds], 1)
-            drawn[:, i] = [spearman(row[levels], y) for row in x]
-    whole = [spearman(row, np.median(error, 1)) for row in x]
-    return xarray.Dataset({"rank": ("measure", whole), "drawn": (("measure", "draw"), drawn)}, {"measure": [*MEASURES]})
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Rank correlation; NaN where all values are the same."""
-    a, b = rankdata(x), rankdata(y)
-    a, b = a - a.mean(), b - b.mean()
-    return float(a @ b / size) if (size := np.sqrt((a @ a) * (b @ b))) else np.nan
-
-
-def interval(values: np.ndarray, share: float = 0.95) -> tuple[float, float]:
-    """Where this share of the draws lies."""
-    low, high = np.nanquantile(values, [(1 - share) / 2, (1 + share) / 2])
-    return float(low), float(high)
-
-
-class Gain(NamedTuple):
-    """value: as it is; drawn [draw]: with levels and seeds drawn anew."""
-
-    value: float
-    drawn: np.ndarray
-
-
-def gain(table: xarray.Dataset, measure: str) -> Gain:
-    """What a measure gains over W1 on a ladder: its rank correlation less that of W1, draw by draw."""
-    one, other = table.sel(measure=measure), table.sel(measure="W1")
-    return Gain(float(one["rank"] - other["rank"]), (one.drawn - other.drawn).values)
-
-
-def mean_gain(tables: Mapping[str, xarray.Dataset], measure: str) -> Gain:
-    """Of all ladders together."""
-    gains = [gain(table, measure) for table in tables.values()]
-    return Gain(float(np.mean([one.value for one in gains])), np.nanmean([one.drawn for one in gains], 0))
+def with_errors(measured: xarray.Dataset) -> dict[str, xarray.Dataset]:
+    """Ladder -> its table, as ``ranks`` takes it: what is measured, and the errors that its notebook has stored."""
+    tables = {}
+    for name in measured.ladder.values.tolist():
+        row = measured.sel(ladder=name, drop=True).dropna("i")
+        numbers = row[[*MEASURES]].to_dataarray("measure").assign_coords(i=row.level.values).rename(i="level")
+        error, numbers = xarray.align(LADDERS[name].errors(), numbers, join="inner")
+        tables[name] = xarray.Dataset({"error": error, "number": numbers})
+    return tables

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 import xarray
 from scipy.spatial.distance import cdist
-from scipy.stats import rankdata
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
@@ -25,7 +24,6 @@ from ....federated.stack import as_dict, stack
 from ....federated.sweep import errors, whole_levels
 from ....models.jets import VALUE_ONLY
 from ....models.networks import mlp
-from ....streams import stream
 from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.store import stored
 from ...fedsciml.forward import problem as forward
@@ -311,56 +309,20 @@ def measures(dataset: xarray.Dataset) -> xarray.DataArray:
     return xarray.concat(parts, xarray.Variable("measure", [*MEASURES]), coords="minimal", compat="override")
 
 
-def errors_of(name: str, histories: Mapping[str, History]) -> xarray.DataArray:
-    """Errors (%) [level, seed] of the federation after training, at the levels that have all seeds."""
+def with_errors(histories: Mapping[Hashable, History | xarray.Dataset]) -> dict[str, xarray.Dataset]:
+    """Problem -> its table, as ``ranks`` takes it, at the levels and seeds that both its errors and what is computed of
+    it have; numbers as logarithms, so that their mean over seeds is a geometric one."""
+    tables = {}
+    for name in [name for name in PROBLEMS if f"disagreement_{name}" in histories]:
+        error, numbers = errors_of(name, histories), measures(histories[f"disagreement_{name}"])
+        error, numbers = xarray.align(error, numbers, join="inner")
+        tables[name] = xarray.Dataset({"error": error, "number": np.log(numbers)})
+    return tables
+
+
+def errors_of(name: str, histories: Mapping[Hashable, History | xarray.Dataset]) -> xarray.DataArray:
+    """Errors (%) [seed, level] of the federation after training, at the levels that have all seeds."""
     problem = PROBLEMS[name]
     history = stored(problem.study, problem.training) if problem.study else histories[problem.training]
     last = errors(history, problem.metric).isel(round=-1).sel(kind="federated", level=whole_levels(history))
     return last.reset_coords(drop=True).transpose("seed", "level")
-
-
-def order(error: xarray.DataArray, numbers: xarray.DataArray, draws: int = 4000, key: int = 0) -> xarray.Dataset:
-    """How well measures put levels in order, by Spearman's rank correlation with the median error over seeds.
-
-    error [seed, level], numbers [measure, seed, level]: at the levels and seeds that both have. key: of the draws.
-
-    Returns:
-        rank, drawn_rank [measure, draw]: the correlation, and what levels and seeds drawn with replacement give, the
-        same ones for all measures; NaN of draws of one level only, which have no order. called [measure]: the level
-        that a measure says is worst; worst: the one that is; sure: in which share of draws of seeds it is.
-    """
-    error, numbers = xarray.align(error, numbers, join="inner")
-    E, M = error.values, np.log(numbers.transpose("measure", "seed", "level").values)
-    (S, L), rng = E.shape, stream(0, "bootstrap", key)
-    seeds, levels = rng.integers(S, size=(draws, S)), rng.integers(L, size=(draws, L))
-    medians, means = np.median(E[seeds], 1), M[:, seeds].mean(2)
-    drawn = spearman(np.take_along_axis(medians, levels, 1), np.take_along_axis(means, levels[None], 2))
-    worst = int(np.median(E, 0).argmax())
-    return xarray.Dataset(
-        {
-            "rank": ("measure", spearman(np.median(E, 0), M.mean(1))),
-            "drawn_rank": (("measure", "draw"), drawn),
-            "called": ("measure", error.level.values[M.mean(1).argmax(1)]),
-            "worst": error.level.values[worst],
-            "sure": (medians.argmax(1) == worst).mean(),
-        },
-        {"measure": numbers.measure.values},
-    )
-
-
-def gain(tables: Sequence[xarray.Dataset], measure: str) -> np.ndarray:
-    """How much a measure's rank correlation exceeds that of W1, a mean over problems, with the ends of 95 % of draws:
-    [value, low, high]. tables: of ``order``."""
-    value, drawn = (
-        [(table[name].sel(measure=measure) - table[name].sel(measure="W1")).values for table in tables]
-        for name in ("rank", "drawn_rank")
-    )
-    return np.array([np.mean(value), *np.nanquantile(np.mean(drawn, 0), [0.025, 0.975])])
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Rank correlation along the last axis, ties at their mean rank; NaN where all are the same."""
-    x, y = (rankdata(values, axis=-1) for values in (x, y))
-    x, y = (values - values.mean(-1, keepdims=True) for values in (x, y))
-    with np.errstate(invalid="ignore"):
-        return (x * y).sum(-1) / np.sqrt((x**2).sum(-1) * (y**2).sum(-1))

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from ....notebook.style import COLORS, log_axis, panels, set_ticks
-from .prediction import MEASURES, PROBLEMS, gain
+from .prediction import MEASURES, PROBLEMS
+from .ranks import gain, interval
 
 SHOWN = {
     "W1": {"color": "0.55", "ls": "--", "marker": "s"},
@@ -19,22 +20,22 @@ SHOWN = {
 SIZES = {"W1": 8, "tenth": 11, "network": 14}  # of rings, so that all are seen where measures agree
 
 
-def order_of_levels(errors: Mapping[str, xarray.DataArray], numbers: Mapping[str, xarray.DataArray]) -> Figure:
+def order_of_levels(tables: Mapping[str, xarray.Dataset]) -> Figure:
     """A column for each problem: above its errors, below W1 and staged B, each over its largest; a line through all
     where the error is worst, a ring around the level that a measure says is worst.
 
-    errors: (%) [seed, level], numbers [measure, seed, level] by name of the problem.
+    tables: of ``prediction.with_errors``.
     """
-    fig, (top, bottom) = panels(2, len(errors), size=(2.6, 2.1), sharex="col")
-    for name, above, below in zip(errors, top, bottom, strict=True):
-        error, levels = errors[name], errors[name].level.values
+    fig, (top, bottom) = panels(2, len(tables), size=(2.6, 2.1), sharex="col")
+    for (name, table), above, below in zip(tables.items(), top, bottom, strict=True):
+        error, levels = table.error, table.level.values
         median = error.median("seed").values
-        for values in error.values:
+        for values in error.transpose("seed", "level").values:
             above.plot(levels, values, ".", ms=5, color=COLORS["federated"], alpha=0.4, mew=0)
         above.plot(levels, median, color=COLORS["federated"], marker="o", ms=3)
         above.set(title=PROBLEMS[name].title + ", held out" * PROBLEMS[name].held_out)
         for measure, style in SHOWN.items():
-            values = np.exp(np.log(numbers[name].sel(measure=measure, level=levels)).mean("seed")).values
+            values = np.exp(table.number.sel(measure=measure).mean("seed")).values
             below.plot(levels, values / values.max(), ms=3, label=MEASURES[measure], **style)
             below.plot(
                 levels[values.argmax()], 1, "o", ms=SIZES[measure], mfc="none", color=style["color"], clip_on=False
@@ -62,12 +63,12 @@ def ticks_apart(levels: Sequence[int], worst: int) -> list[str]:
     return [str(level) if level in shown else "" for level in levels]
 
 
-def order_in_words(tables: Mapping[str, xarray.Dataset]) -> str:
-    """The alternative text of ``order_of_levels``. tables: of ``prediction.order``, by name of the problem."""
+def order_in_words(orders: Mapping[str, xarray.Dataset]) -> str:
+    """The alternative text of ``order_of_levels``. orders: of ``ranks.orders``."""
     parts = [
-        f"{PROBLEMS[name].title}: worst at {int(table.worst)}, W1 says {int(table.called.sel(measure='W1'))}, "
-        f"staged B {int(table.called.sel(measure='tenth'))} to 10 %, {int(table.called.sel(measure='network'))} to 1 %"
-        for name, table in tables.items()
+        f"{PROBLEMS[name].title}: worst at {int(one.worst)}, W1 says {int(one.called.sel(measure='W1'))}, "
+        f"staged B {int(one.called.sel(measure='tenth'))} to 10 %, {int(one.called.sel(measure='network'))} to 1 %"
+        for name, one in orders.items()
     ]
     return (
         "Above, the federation's error against the number of pieces, all seeds and their median; below, W1 and staged "
@@ -75,23 +76,17 @@ def order_in_words(tables: Mapping[str, xarray.Dataset]) -> str:
     )
 
 
-ORDER_HEADER = ("problem", "levels", "worst level", *MEASURES.values(), "staged B to 1 % less W1")
+ORDER_HEADER = ("problem", "levels, seeds", "worst level", *MEASURES.values(), "staged B to 1 % less $W_1$")
 
 
-def order_rows(tables: Mapping[str, xarray.Dataset], levels: Mapping[str, int]) -> list[list[str]]:
+def order_rows(tables: Mapping[str, xarray.Dataset], orders: Mapping[str, xarray.Dataset]) -> list[list[str]]:
     """Rows of ORDER_HEADER: rank correlations, each with the level that it calls worst; the difference with 95 % of
-    draws. tables: of ``prediction.order``, levels: how many, by name of the problem."""
+    draws. tables: of ``prediction.with_errors``, orders: of ``ranks.orders``."""
     rows = []
-    for name, table in tables.items():
-        cells = [
-            f"{rank:.2f}, {called}" for rank, called in zip(table["rank"].values, table.called.values, strict=True)
-        ]
+    for name, one in orders.items():
+        cells = [f"{rank:.2f}, {called}" for rank, called in zip(one["rank"].values, one.called.values, strict=True)]
         title = PROBLEMS[name].title + " (held out)" * PROBLEMS[name].held_out
-        worst = f"{int(table.worst)} ({100 * float(table.sure):.0f} %)"
-        rows.append([title, str(levels[name]), worst, *cells, interval(*gain([table], "network"))])
+        count = f"{tables[name].sizes['level']}, {tables[name].sizes['seed']}"
+        worst = f"{int(one.worst)} ({100 * float(one.sure):.0f} %)"
+        rows.append([title, count, worst, *cells, interval(*gain([one], "network"))])
     return rows
-
-
-def interval(value: float, low: float, high: float) -> str:
-    """With both ends: +0.25 [-0.10, +0.60]."""
-    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"

@@ -20,7 +20,7 @@ from ....numerics.tabulated import tabulated
 from ....trainings.calls import Call, Computed, Tolerance
 from ....trainings.store import Name
 from ...fedsciml.forward.problem import poisson_in_halves
-from . import dissimilarity, ladders, problem
+from . import dissimilarity, ladders, prediction, problem
 
 NOTEBOOK = "11_client_drift"
 REPAIR = "fresh correction + averaged moments"
@@ -62,7 +62,8 @@ RULES = {
     "stale_on": rules.one_of("", *PROBLEMS),
     "measured": rules.one_of(*ladders.LADDERS),
     "rates": rules.positive(),
-    "curve_seeds": rules.whole(0),
+    "predicted": rules.whole(2),
+    **dict.fromkeys(("curve_seeds", "predicted_seeds"), rules.whole(0)),
 }
 """Parameter -> what it may be."""
 
@@ -73,6 +74,7 @@ def check(p: Mapping) -> None:
     may_be_empty["more_rules"] = rules.one_of(*AGAINST_DRIFT)
     rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
     rules.check_tables(p, [], [*PROBLEMS], "further")
+    rules.check_tables(p, [], [*prediction.PROBLEMS], "predicted", "predicted_seeds")
     if "FedAvg" not in p["rules"]:
         raise ValueError(f"rules = {p['rules']}: expected FedAvg among them, with which all others are compared")
     named = [*p["partial"], *(rule for table in p["further"].values() for rule in table)]
@@ -104,7 +106,8 @@ def lengths(p: Mapping, name: str, E: int) -> dict:
 
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     """Of each problem "rules" and "centralised", at all rates; "local steps", with other numbers of them; "some", where
-    a share of the clients takes part. ("rounds_...", kind): with curves on the way. And what is computed of gradients.
+    a share of the clients takes part. ("rounds_...", kind): with curves on the way. What is computed of gradients. And
+    what ``prediction`` asks for.
     """
     tried, three = {}, ("rule", "knob", "lr")
     for name in dict.fromkeys([*p["problems"], *p["steps_on"], *p["partial_on"]]):
@@ -140,8 +143,12 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
         calls["stale"] = Computed(staleness, walk | {"share": p["early"]}, tolerances={"off": FIRST})
     calls["earlier"] = Computed(earlier, {}, numerics=0)
     calls["measures"] = Computed(ladders.measured, {"ladders": p["measured"], "share": p["early"]})
-    return calls
+    seeds = {name: p["predicted_seeds"].get(name, p["seeds"]) for name in p["predicted"]}
+    return calls | prediction.trainings(p["predicted"], seeds, rounds=max(1, round(p["share"] * SQUARE_ROUNDS)))
 
+
+SQUARE_ROUNDS = 3000
+"""Of the square wave, which no other notebook has."""
 
 FIRST = Tolerance(relative=0.1, first={"step": 10})
 """A walk of Adam with moments that begin at 0 divides by what is nearly nothing: later steps depend on rounding."""
@@ -179,7 +186,7 @@ def earlier() -> xarray.Dataset:
     """What is stored of earlier runs and is no row, for it is a mean over seeds, or nobody knows its rate: "validation"
     (%) [problem, rule, lr], infinite where a seed diverged, "path" (%) [problem, rule, round], "local_steps" (%)
     [problem, rule, E, seed]; "again" (%) [case, time, seed], a setting trained twice in different stacks. A run adds
-    nothing to it."""
+    nothing to it, and none replaces it: its numerics is 0."""
     return xarray.Dataset()
 
 
@@ -193,7 +200,7 @@ class Results(NamedTuple):
     "centralised" is a rule, too; NaN: it diverged. ladder: validation error (%) [rule, lr], mean over seeds, with the
     best knob. paths: error (%) [rule, round], mean over seeds. local_steps: errors [rule, E, seed] at the best rate of
     each E. some: errors [rule, fraction, seed]. curves: see ``followed``. B [problem, seed, when]: see ``gradients``.
-    off: see ``staleness``. ladders: see ``ladders.with_errors``.
+    off: see ``staleness``. ladders, predicted: tables as of ``ranks``.
     """
 
     errors: dict[str, xarray.DataArray]
@@ -205,6 +212,7 @@ class Results(NamedTuple):
     B: xarray.DataArray | None
     off: xarray.DataArray | None
     ladders: dict[str, xarray.Dataset]
+    predicted: dict[str, xarray.Dataset]
 
 
 class Best(NamedTuple):
@@ -244,10 +252,13 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         histories["gradients"].B if "gradients" in histories else None,
         histories["stale"].off if "stale" in histories else None,
         ladders.with_errors(histories["measures"]) if "measures" in histories else {},
+        prediction.with_errors(histories),
     )
 
 
 PARTS = [(name, part) for name in PROBLEMS for part in ("rules", CENTRAL, "local steps")]
+COMPARED = ["earlier", *PARTS]
+"""Trainings that rules are compared on."""
 
 
 def best(history: History) -> Best:

@@ -5,7 +5,7 @@ import xarray
 
 from fedlib.papers.beyond.drift.study import REPAIR, Results
 
-NOTHING = Results({}, {}, {}, {}, {}, {}, None, None, {})
+NOTHING = Results({}, {}, {}, {}, {}, {}, None, None, {}, {})
 
 
 def by_rule(**errors) -> xarray.DataArray:

@@ -125,7 +125,7 @@ def test_local_steps_costs_and_age_draw_what_they_are_given():
 
 def test_ranks_stand_with_their_intervals():
     drawn_ranks = np.tile(np.linspace(0, 1, 101), (3, 1))
-    one = xarray.Dataset({"rank": ("measure", [0.2, 0.7, 0.4]), "drawn": (("measure", "draw"), drawn_ranks)},
+    one = xarray.Dataset({"rank": ("measure", [0.2, 0.7, 0.4]), "drawn_rank": (("measure", "draw"), drawn_ranks)},
                          {"measure": [*ladders.MEASURES]})  # fmt: skip
     left, right = figures.rank_figure({"a": one}).axes
     marks = {label: points for label, points in drawn(left).items() if label in ladders.MEASURES}

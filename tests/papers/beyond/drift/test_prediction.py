@@ -5,13 +5,12 @@ import pytest
 import torch
 import xarray
 from scipy.linalg import expm
-from scipy.stats import spearmanr
 
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.federation import Federation
 from fedlib.federated.stack import as_dict, stack
-from fedlib.papers.beyond.drift import prediction
+from fedlib.papers.beyond.drift import prediction, ranks
 from fedlib.papers.beyond.drift.prediction import (
     LEFT,
     PROBLEMS,
@@ -19,13 +18,10 @@ from fedlib.papers.beyond.drift.prediction import (
     descent_of_network,
     disagreement,
     disagreements,
-    gain,
     gaussian,
     linear,
     measures,
-    order,
     residuals_left,
-    spearman,
     staged,
     weights_of,
 )
@@ -216,34 +212,6 @@ def test_stages_end_where_enough_is_learnt():
     assert staged(B, 1e-3) > 3
 
 
-def test_spearman_is_scipys_with_ties():
-    x, y = RNG.integers(4, size=(5, 9)), RNG.standard_normal((5, 9))
-    assert np.allclose(spearman(x, y), [spearmanr(a, b).statistic for a, b in zip(x, y, strict=True)])
-
-
-def test_order_of_a_perfect_and_of_a_useless_measure():
-    levels = [2, 4, 8, 16, 32]
-    error = xarray.DataArray(np.array([[1.0, 9, 3, 2, 0.5]] * 4), {"seed": range(4), "level": levels})
-    error = error * np.exp(0.01 * RNG.standard_normal((4, 5)))
-    numbers = np.array([np.tile([5.0, 4, 3, 2, 1], (4, 1)), np.tile([2.0, 5, 4, 3, 1], (4, 1))])
-    numbers = xarray.DataArray(
-        numbers, {"measure": ["W1", "B"], "seed": range(4), "level": levels}, ("measure", "seed", "level")
-    )
-    table = order(error, numbers, draws=500)
-    assert table["rank"].values == pytest.approx([0.4, 1.0])
-    assert table.called.values.tolist() == [2, 4]
-    assert (table.worst, table.sure) == (4, 1)
-    drawn = table.drawn_rank
-    assert np.nanmin(drawn.sel(measure="B")) == pytest.approx(1)
-    assert np.nanmin(drawn.sel(measure="W1")) < 0 < np.nanmax(drawn.sel(measure="W1")) <= 1
-    assert 0 <= np.isnan(drawn).mean() < 0.02  # five times one level of five
-    value, low, high = gain([table, table], "B")
-    assert value == pytest.approx(0.6)
-    assert low == pytest.approx(0, abs=1e-9) and high > 1
-    assert np.allclose(gain([table], "W1"), 0)
-    assert order(error, numbers.sel(level=[2, 8, 32]), draws=50).worst == 8  # levels that both have
-
-
 def test_one_problem_by_its_name(monkeypatch):
     """Shapes, and a start that does not see what the stages see: the arrays that are stored."""
     monkeypatch.setitem(prediction.PROBLEMS, "small", PROBLEMS["poisson"]._replace(make=lambda: poisson(16)))
@@ -255,6 +223,19 @@ def test_one_problem_by_its_name(monkeypatch):
     assert np.ptp(table.sel(measure="gaussian").values, axis=0).max() == 0
     assert np.ptp(table.sel(measure="network").values, axis=0).min() > 0
     assert (table.sel(measure=["start", "tenth", "network", "gaussian"]) >= 1).all()
+
+
+def test_a_table_has_the_levels_and_seeds_that_errors_and_numbers_have(monkeypatch):
+    """Numbers as logarithms; a problem of which nothing is computed has no table."""
+    error = xarray.DataArray(np.ones((3, 3)), {"seed": [0, 1, 2], "level": [2, 4, 8]}, ("seed", "level"))
+    monkeypatch.setattr(prediction, "errors_of", lambda name, histories: error)
+    sizes = {"seed": [0, 2], "level": [2, 8, 16], "left": LEFT}
+    B = xarray.DataArray(np.full((2, 3, len(LEFT)), 3.0), sizes, [*sizes])
+    dataset = xarray.Dataset({"network": B, "gaussian": B.isel(seed=0, drop=True), "W1": 1.0 / B.level})
+    (table,) = prediction.with_errors({"disagreement_poisson": dataset}).values()
+    assert dict(table.sizes) == {"seed": 2, "level": 2, "measure": 5}
+    assert np.allclose(table.number.sel(measure="network"), np.log(3))
+    assert np.allclose(table.number.sel(measure="W1", seed=0), [-np.log(2), -np.log(8)])
 
 
 def test_one_file_for_a_problem_and_one_training():
@@ -288,14 +269,15 @@ def test_picture_and_table_of_an_order():
         {"measure": [*rows], "seed": seeds, "level": levels},
         ("measure", "seed", "level"),
     )
-    tables = {"poisson": order(error, numbers, draws=200)}
-    fig = order_of_levels({"poisson": error}, {"poisson": numbers})
+    tables = {"poisson": xarray.Dataset({"error": error, "number": np.log(numbers)})}
+    orders = ranks.orders(tables, draws=200)
+    fig = order_of_levels(tables)
     rings = [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_markersize() > 7]
     assert rings == [2, 8, 8]
     assert [*fig.axes[1].xaxis.get_ticklocs()] == levels
-    assert "Poisson: worst at 8, W1 says 2, staged B 8 to 10 %, 8 to 1 %" in order_in_words(tables)
-    (row,) = order_rows(tables, {"poisson": 3})
+    assert "Poisson: worst at 8, W1 says 2, staged B 8 to 10 %, 8 to 1 %" in order_in_words(orders)
+    (row,) = order_rows(tables, orders)
     assert len(row) == len(ORDER_HEADER)
-    assert row[:4] == ["Poisson", "3", "8 (100 %)", "0.50, 2"]
+    assert row[:4] == ["Poisson", "3, 2", "8 (100 %)", "0.50, 2"]
     assert row[6] == "1.00, 8"
     assert row[-1].startswith("+0.50 [")

@@ -16,7 +16,8 @@ SMALL = {
     "seeds": [2, 5], "problems": ["line_20"], "rules": ["FedAvg", REPAIR], "more_rules": ["FedAdam"], "more_on": [],
     "local_updates": 4, "share": 1.0, "rates": [1e-3, 1e-2], "further": {}, "steps_on": [], "local_steps": [2, 4],
     "steps_rules": ["FedAvg"], "partial_on": [], "partial": {}, "fractions": [0.5], "followed": [], "curve_seeds": [0],
-    "curves": 2, "stale_on": "", "early": 0.1, "measured": ["Poisson"], "evaluations": 2,
+    "curves": 2, "stale_on": "", "early": 0.1, "measured": ["Poisson"], "predicted": {}, "predicted_seeds": {},
+    "evaluations": 2,
 }  # fmt: skip
 
 
@@ -85,6 +86,8 @@ def test_a_rule_goes_on_to_rates_of_its_own_and_some_rules_to_some_problems(line
         study.check(SMALL | {"partial": {"FedAvrg": 0.1}})
     with pytest.raises(ValueError, match="line_21"):
         study.check(SMALL | {"further": {"line_21": {}}})
+    with pytest.raises(ValueError, match="'sawtooth' is none of wave"):
+        study.check(SMALL | {"predicted": {"sawtooth": [2]}})
     with pytest.raises(ValueError, match="more_on"):
         study.check(SMALL | {"more_on": ["line_21"]})
 
@@ -146,6 +149,27 @@ def test_everything_that_an_earlier_run_trained_is_read():
     np.testing.assert_allclose(stored.errors["line_20"].sel(rule="FedAvg").mean(), 1.497, atol=1e-3)
     assert stored.local_steps["line_20"].sel(rule=REPAIR, E=20).mean() == pytest.approx(20.14, abs=0.01)
     assert all(values.notnull().any() for values in stored.paths.values()) and len(stored.ladders) == 8
+    assert {name: dict(table.error.sizes) for name, table in stored.predicted.items()}["poisson"] == {
+        "seed": 20,
+        "level": 7,
+    }
+    assert [*stored.predicted] == [*study.prediction.PROBLEMS]
     old = next(iter(histories["line_2", "rules"].rows))
     assert old[:3] == ("federated", 2, 0), "and is marked: rows of numerics 0"
     assert calls["line_2", "rules"].read(store.file_of(store.folder_of(study.NOTEBOOK), "line_2")).result is None
+
+
+def test_seeds_of_a_prediction_are_those_of_the_run_unless_it_has_its_own():
+    p = SMALL | {"predicted": {"wave": [2, 4], "square_wave": [2]}, "predicted_seeds": {"wave": [7]}, "share": 0.01}
+    calls = study.trainings(p)
+    assert calls["disagreement_wave"].arguments == {"name": "wave", "levels": [2, 4], "seeds": [7]}
+    assert calls["square_wave"].seeds == [2, 5] and calls["square_wave"].changes["rounds"] == 30
+
+
+def test_nothing_replaces_what_an_earlier_run_left(tmp_path):
+    """Also where all is trained anew."""
+    call, path = study.trainings(SMALL)["earlier"], tmp_path / "earlier.nc"
+    whole = store.file_of(store.folder_of(study.NOTEBOOK), "earlier").read_bytes()
+    path.write_bytes(whole)
+    call.fill(path, anew=True)
+    assert path.read_bytes() == whole and "again" in call.read(path).result
