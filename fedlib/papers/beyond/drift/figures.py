@@ -134,6 +134,7 @@ def grid(ladder: Mapping[str, xarray.DataArray], columns: int = 4) -> Figure:
         ax.set_visible(False)
     for ax in axes[:, 0]:
         ax.set_ylabel("validation error (%)")
+    fig.supxlabel("rate", fontsize=9)
     legend_of_rules(fig, axes.flat[: len(ladder)])
     return fig
 

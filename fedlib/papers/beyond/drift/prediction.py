@@ -286,11 +286,11 @@ def descent_of_points(around: Linear, W: np.ndarray, x: np.ndarray) -> Descent:
 
 
 MEASURES = {
-    "W1": "$W_1$",
+    "W1": "W1",
     "start": "B at the start",
     "tenth": "staged B to 10 %",
     "network": "staged B to 1 %",
-    "gaussian": "the same, Gaussian",
+    "gaussian": "staged B to 1 %, Gaussian",
 }
 """What puts levels in order. W1 and the Gaussian kernel need the data alone, the others a network's Jacobian, too."""
 

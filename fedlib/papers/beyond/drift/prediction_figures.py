@@ -76,7 +76,7 @@ def order_in_words(orders: Mapping[str, xarray.Dataset]) -> str:
     )
 
 
-ORDER_HEADER = ("problem", "levels, seeds", "worst level", *MEASURES.values(), "staged B to 1 % less $W_1$")
+ORDER_HEADER = ("problem", "levels, seeds", "worst level", *MEASURES.values(), "staged B to 1 % less W1")
 
 
 def order_rows(tables: Mapping[str, xarray.Dataset], orders: Mapping[str, xarray.Dataset]) -> list[list[str]]:
