@@ -11,6 +11,7 @@ import traitlets
 from ..live.levels import Explorer
 from ..live.modules import module
 from ..notebook import models
+from ..papers.beyond.drift import live as drift
 from ..papers.beyond.one_round import live as one_round
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
@@ -18,8 +19,8 @@ from ..papers.fed_deeponet.shards import live as shards
 from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
+from ..papers.fedsciml.operators.problem import learn_antiderivative
 from ..papers.fedsciml.reaction import live as reaction
-from ..problems.operators import learn_antiderivative
 from ..trainings.profiles import folder_of
 
 HERE = Path(__file__).parent
@@ -90,6 +91,7 @@ EXPLORERS = {
     "05_pinn_forward": forward,
     "06_flow": flow,
     "06b_reaction": reaction,
+    "11_client_drift": drift,
     "13_one_round": one_round,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""

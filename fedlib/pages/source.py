@@ -12,7 +12,7 @@ from ..notebook import pages
 from ..trainings.profiles import FIGURES, folder_of
 from .pieces import EXPLORERS
 
-MOVES = re.compile(r"live\.(show|asked)\(|explorer\(|panel\.parameters\(")
+MOVES = re.compile(r"live\.(show|asked|rounds)\(|explorer\(|panel\.parameters\(")
 """What cells call that only a kernel can move."""
 
 HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
