@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..federated.history import History
-from ..trainings.store import last_stored, parameters_of
+from ..trainings.store import file_of, folder_of, last_stored, parameters_of
 from . import pages
 
 LABEL = "stored"
@@ -36,8 +36,11 @@ class Lesson:
         return result
 
     def results(self) -> object:
-        """The study's ``results`` of all that is stored."""
-        return self.study.results(self.parameters, {name: self.stored(name) for name in self.calls})
+        """The study's ``results`` of all that is stored; what is not there yet is left out."""
+        folder = folder_of(self.study.NOTEBOOK)
+        readings = {name: call.read(file_of(folder, name), earlier=True) for name, call in self.calls.items()}
+        kept = {name: self.stored(name) for name, reading in readings.items() if reading.result is not None}
+        return self.study.results(self.parameters, kept)
 
     def figure(self, fig: Figure, name: str, alt: str) -> None:
         """Show a picture of stored trainings, which its corner says. alt: what one sees in it, in a sentence."""

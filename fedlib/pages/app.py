@@ -110,9 +110,9 @@ PAGES: dict[str, list[Piece]] = {
         ),
         Piece(
             "Rules against drift",
-            "Beyond the paper: 20 pieces, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
-            "choose another rule: which of them follow the green curve?",
-            live("plots.drift_live"),
+            "Beyond the paper: 20 pieces, where plain averaging is slow. Play at the pace <i>fastest</i>, for a minute "
+            "and a half: at first nobody knows a wave. Which rules then follow the green curve, and at which rate?",
+            live("papers.beyond.drift.live"),
         ),
         Piece(
             "Pieces of a curve",

@@ -18,8 +18,8 @@ from ..papers.fed_deeponet.shards import live as shards
 from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
+from ..papers.fedsciml.operators.problem import learn_antiderivative
 from ..papers.fedsciml.reaction import live as reaction
-from ..problems.operators import learn_antiderivative
 from ..trainings.profiles import folder_of
 
 HERE = Path(__file__).parent

@@ -11,11 +11,11 @@ from ..live.widgets import explore, slider
 from ..models.stochastic import SNN
 from ..notebook import models
 from ..papers.fed_deeponet.pendulum import live as pendulum
+from ..papers.fedsciml.operators.problem import learn_antiderivative
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
 from ..plots import operator_fields, stochastic
 from ..problems import arms, letters, letters_study
-from ..problems.operators import learn_antiderivative
 from ..streams import stream, torch_stream
 from ..trainings.profiles import committed, folder_of
 

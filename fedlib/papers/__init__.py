@@ -2,6 +2,7 @@
 
 from types import ModuleType
 
+from .beyond.drift import study as drift
 from .beyond.one_round import study as one_round
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
@@ -12,6 +13,6 @@ from .fedsciml.functions import study as functions
 from .fedsciml.reaction import study as reaction
 
 STUDIES: dict[str, ModuleType] = {
-    study.NOTEBOOK: study for study in (pendulum, shards, library, functions, forward, flow, reaction, one_round)
+    study.NOTEBOOK: study for study in (pendulum, shards, library, functions, forward, flow, reaction, drift, one_round)
 }
 """Notebook -> the module that says what it trains."""

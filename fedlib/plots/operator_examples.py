@@ -9,8 +9,8 @@ from torch import Tensor
 from ..notebook.style import CLIENTS, COLORS, panels
 from ..numerics.metrics import percent
 from ..numerics.spaces import chebyshev_series
+from ..papers.fedsciml.operators.problem import Operator
 from ..problems import operator_examples as examples
-from ..problems.operators import Operator
 from .operator_fields import SQUARE, field
 from .operators import percent_axis
 

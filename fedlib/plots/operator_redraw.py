@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from ..files import write_atomically
 from ..notebook import models, pages, style
 from ..notebook.verdicts import paper_numbers
+from ..papers.fedsciml.operators.problem import TITLES, choose
 from ..problems import operator_claims, operator_examples, operator_results
-from ..problems.operators import TITLES, choose
 from ..trainings.profiles import committed, folder_of, read_result
 from . import operator_examples as draw_examples
 from . import operators as draw

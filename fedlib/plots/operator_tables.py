@@ -6,9 +6,9 @@ import numpy as np
 
 from ..numerics.metrics import mean_sd, plus_minus
 from ..numerics.spaces import TERMS
+from ..papers.fedsciml.operators.problem import CLIENTS, TITLES
 from ..problems.operator_claims import listed
-from ..problems.operator_study import CLIENTS, changes
-from ..problems.operators import TITLES
+from ..problems.operator_study import changes
 
 
 def number(values: np.ndarray) -> str:

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator
 from ..notebook.pictures import seeds_and_median
 from ..notebook.style import CLIENTS, COLORS, log_axis, panels
 from ..numerics.spaces import TERMS
-from ..problems.operators import TITLES
+from ..papers.fedsciml.operators.problem import TITLES
 
 BRANCH, TRUNK = CLIENTS[2], CLIENTS[4]  # no clients in the pictures of weights
 

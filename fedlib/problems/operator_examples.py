@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from ..federated.stack import predict
-from .operator_study import draws
-from .operators import Operator
+from ..papers.fedsciml.operators.problem import Operator, draws
 
 LEVELS = {"antiderivative": (6, 10), "diffusion_reaction": (10,), "burgers_2": (5, 10)}
 """Levels n of the paper's examples."""

@@ -13,9 +13,8 @@ from ..federated.rounds import on
 from ..live.watched import Watched
 from ..models.networks import glorot_normal
 from ..numerics.spaces import TERMS, chebyshev_draws
+from ..papers.fedsciml.operators import problem as operators
 from ..streams import stream
-from . import operators
-from .operator_study import draws
 
 OPERATOR = operators.learn_antiderivative()
 COUNT = 100  # functions of a client
@@ -40,8 +39,8 @@ def training(level: int = 3, E: int = 20, lr: float = 0.003) -> Watched:
     """Client 1 knows the first n terms, client 2 the last n; n = 10 is everything."""
     kinds = "forward", "inverse"
     shards = [COUNT * k + np.arange(COUNT) for k in range(2)]
-    pool = OPERATOR.pairs(np.concatenate([draws(kind, level, COUNT, 0) for kind in kinds]))
-    mine = OPERATOR.pairs(np.concatenate([draws(kind, level, 1, 0, "test") for kind in kinds]))
+    pool = OPERATOR.pairs(np.concatenate([operators.draws(kind, level, COUNT, 0) for kind in kinds]))
+    mine = OPERATOR.pairs(np.concatenate([operators.draws(kind, level, 1, 0, "test") for kind in kinds]))
     feds = {"federated": Federation(shards, lr=lr), "centralised": centralised(shards, lr=lr)}
     how = dict(local=Local(E), init=glorot_normal, constants=OPERATOR.constants(), dtype=torch.float32)
     shown = Pairs(mine["u"], mine["s"], tests()["y"])

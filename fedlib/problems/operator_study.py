@@ -15,20 +15,8 @@ from ..federated.rounds import on
 from ..federated.stack import as_dict, predict
 from ..numerics.heterogeneity import weight_divergence
 from ..numerics.solutions import antiderivative, burgers, staircase
-from ..numerics.spaces import TERMS, chebyshev_draws, chebyshev_series, support
-from ..streams import stream
-from .operators import TITLES, Operator, operator_error, operator_loss
-
-SUPPORTS = ("forward", "middle", "inverse")
-
-
-CLIENTS = {name: SUPPORTS if name == "burgers_3" else ("forward", "inverse") for name in TITLES}
-"""Which terms the clients of an operator know, see ``spaces.support``."""
-
-
-def draws(kind: str, n: int, count: int, seed: int, use: str = "train") -> np.ndarray:
-    """Chebyshev coefficients [count, TERMS] of functions that a client knows at level n."""
-    return chebyshev_draws(kind, n, count, stream(seed, use, n, SUPPORTS.index(kind)))
+from ..numerics.spaces import TERMS, chebyshev_series, support
+from ..papers.fedsciml.operators.problem import CLIENTS, Operator, draws, operator_error, operator_loss
 
 
 def known_terms() -> tuple[list[int], list[int]]:

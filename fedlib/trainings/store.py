@@ -85,11 +85,12 @@ def made(calls: Mapping[Name, Task], **train_args) -> dict[Name, History | xarra
 
 
 def histories_of(
-    calls: Mapping[Name, Task], folder: Path, trains: str, **train_args
+    calls: Mapping[Name, Task], folder: Path, trains: str, earlier: bool = False, **train_args
 ) -> dict[Name, History | xarray.Dataset]:
     """As ``made``, from files, one for all names that begin alike. What is not there is left out, and said.
 
-    trains: "never", "missing" what is not there, "always" all of it; what is trained is kept.
+    trains: "never", "missing" what is not there, "always" all of it; what is trained is kept. earlier: rows of an
+    earlier ``numerics`` count where today's are absent.
     """
     if trains not in TRAINS:
         raise ValueError(f"FEDLIB_TRAIN = {trains!r}: expected one of {', '.join(TRAINS)}")
@@ -98,7 +99,7 @@ def histories_of(
         path = file_of(folder, name)
         if trains != "never":
             call.fill(path, anew=trains == "always", **train_args)
-        reading = call.read(path)
+        reading = call.read(path, earlier)
         if reading.result is not None:
             histories[name] = reading.result
         if reading.absent:

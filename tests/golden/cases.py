@@ -31,6 +31,9 @@ from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics import spaces
+from fedlib.papers.beyond.drift import live as drift_live
+from fedlib.papers.beyond.drift import problem as drift
+from fedlib.papers.beyond.drift import study as drift_study
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.library import live as library_live
@@ -45,16 +48,14 @@ from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
+from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
-from fedlib.plots import drift_live
 from fedlib.problems import (
     arms,
     arms_study,
     barycenters,
     diffusions,
     digits,
-    drift,
-    drift_study,
     dro_controls,
     feddro_live,
     fedstnn,
@@ -67,7 +68,6 @@ from fedlib.problems import (
     noisy_surface,
     operator_live,
     operator_study,
-    operators,
     pendulum_leak,
     readings,
 )
@@ -579,19 +579,26 @@ DIGITS = {
 # 11: rules against drift
 
 
-def ruled(problem, level, rule: str, **more) -> dict:
-    """A rule on a problem of ``drift``."""
-    return captured(lambda: drift_study.run(problem, level, [0], rule, [0.001], E=4, **more))
+def ruled(problem, level, rule: str, knobs=(), **more) -> dict:
+    """A rule on a problem of ``drift``: all knobs of a server, the first of others."""
+    central = rule == drift_study.CENTRAL
+    of = RULES["FedAvg" if central else rule]
+    knobs = knobs or (of.knobs if of.server else of.knobs[:1])
+    over = {("lr", "knob"): {(0.001, knob): {"lr": 0.001, "server": of.server and of.server(knob)} for knob in knobs}}
+    local, optimizer = problem.local._replace(updates=4), of.optimizer(knobs[0])
+    kinds = ["centralised" if central else "federated"]
+    return captured(lambda: sweep(problem, [level], [0], kinds, over=over, local=local, optimizer=optimizer, **more))
 
 
 def uneven(rule: str) -> dict:
     """Two clients with p = 3/4 and 1/4."""
-    return ruled(drift.unequal(40), 8, rule)
+    return ruled(drift.uneven_line(40), 8, rule)
 
 
 def some_of_five(rule: str) -> dict:
     """Mini-batches, and half of the clients in a round."""
-    problem = drift.skewed("shards", n=60, clients=5, m=M, hidden=14)._replace(local=STEPS)
+    net = DeepONet((M, 14, 14), (1, 14, 14), domain=(0.0, 1.0))
+    problem = drift.one_shard(60, 5, M)._replace(local=STEPS, net=net)
     return ruled(problem, 1, rule, fraction=0.5, knobs=RULES[rule].knobs[-1:])
 
 
@@ -604,10 +611,10 @@ RULED = (*RULES, drift_study.CENTRAL)
 DRIFT = {
     **{f"11 {rule}": partial(uneven, rule) for rule in RULED},
     **{f"11 {rule}, some": partial(some_of_five, rule) for rule in RULES},
-    "11 square": lambda: ruled(drift.schaffer(49, 16), 4, "FedAvg"),
-    "11 Poisson": lambda: ruled(drift.halved(forward.poisson()), 8, drift_study.REPAIR),
+    "11 square": lambda: ruled(drift.square(49, 16), 4, "FedAvg"),
+    "11 Poisson": lambda: ruled(forward.poisson_in_halves(), 8, drift_study.REPAIR),
     "11 antiderivative": lambda: ruled(drift.antiderivative(5, 4), 2, "FedAvg"),
-    "11 two fields": lambda: ruled(drift.skewed("fields", n=40, clients=4, m=M), 2.0, "SCAFFOLD"),
+    "11 two fields": lambda: ruled(drift.two_fields(40, 4, M), 2.0, "SCAFFOLD"),
     **{f"11 live, {rule}": partial(live_rule, rule) for rule in drift_live.OFFERED[1:]},
 }
 

@@ -22,7 +22,6 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.problems.drift_search import combined
 from fedlib.trainings.profiles import committed
 from fedlib.trainings.store import stored
 
@@ -207,13 +206,12 @@ def told_10(metrics):
 
 
 def told_11(metrics):
-    both = "fresh correction + averaged moments"
-    more = [committed("11_client_drift", profile)["metrics"] for profile in ("problems", "higher", "lower")]
-    _, errors = combined([metrics, *more])
-    rules = ("FedAvg", "SCAFFOLD", "fresh correction", both, "centralised")
-    rows = {name: [of[rule] for rule in rules] for name, of in errors.items()}
-    steps = metrics["by_local_steps"]
-    return rows | {f"E = {E}": [steps["FedAvg"][E], steps[both][E]] for E in steps[both]}
+    repair = "fresh correction + averaged moments"
+    rules = ("FedAvg", "SCAFFOLD", "fresh correction", repair, "centralised")
+    rows = {name: [of[rule] for rule in rules] for name, of in metrics["error_percent"].items()}
+    steps = metrics["local_steps"]["wave, 20 pieces"]
+    pairs = zip((1, 2, 5, 10, 20, 50), steps["FedAvg"], steps[repair], strict=True)
+    return rows | {f"E = {E}": [*both] for E, *both in pairs}
 
 
 def told_12(metrics):

@@ -9,7 +9,7 @@ from fedlib.notebook import models
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_series, support
 from fedlib.pages import pieces
-from fedlib.problems.operators import learn_antiderivative
+from fedlib.papers.fedsciml.operators.problem import learn_antiderivative
 from fedlib.streams import stream
 from fedlib.trainings.profiles import folder_of
 

@@ -7,9 +7,9 @@ from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_normal
 from fedlib.notebook.pages import png
 from fedlib.notebook.style import CLIENTS
+from fedlib.papers.fedsciml.operators.problem import choose
 from fedlib.plots import operator_examples as draw
 from fedlib.problems import operator_examples as examples
-from fedlib.problems.operators import choose
 
 
 @pytest.fixture

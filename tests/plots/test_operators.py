@@ -3,8 +3,8 @@
 import numpy as np
 
 from fedlib.notebook.pages import png
+from fedlib.papers.fedsciml.operators.problem import TITLES
 from fedlib.plots import operators as draw
-from fedlib.problems.operators import TITLES
 from fedlib.streams import stream
 
 A = "antiderivative"

@@ -6,9 +6,8 @@ import torch
 
 from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_normal
+from fedlib.papers.fedsciml.operators.problem import choose, draws, operator_error
 from fedlib.problems import operator_examples as examples
-from fedlib.problems.operator_study import draws
-from fedlib.problems.operators import choose, operator_error
 
 
 def test_the_papers_levels_are_shown_or_the_lowest():

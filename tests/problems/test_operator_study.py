@@ -12,8 +12,8 @@ from fedlib.models.networks import glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.heterogeneity import weight_divergence
 from fedlib.numerics.spaces import chebyshev_series
+from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.problems import operator_study as study
-from fedlib.problems import operators
 
 LINE = operators.learn_antiderivative()
 PLAN = ((5, 2), (10, 5), (5,))  # levels, union, independent

@@ -1,0 +1,173 @@
+"""Which measure orders the levels of a problem: W1 of what clients own, or B of their gradients?
+
+A ladder is a problem at all levels that its own notebook has, with the errors that are stored there.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+from scipy.stats import rankdata
+
+from ....federated.experiment import Experiment, data_of
+from ....federated.history import History
+from ....federated.sweep import errors
+from ....numerics.heterogeneity import debiased_w1
+from ....streams import stream
+from ....trainings.profiles import committed
+from ....trainings.store import stored
+from ...fed_deeponet.shards import problem as shards
+from ...fed_deeponet.shards import study as shards_study
+from ...fedsciml.forward import problem as forward
+from ...fedsciml.forward import study as forward_study
+from ...fedsciml.functions import study as functions_study
+from ...fedsciml.operators import problem as operators
+from . import problem
+from .dissimilarity import dissimilarity, on_the_way
+
+
+class Ladder(NamedTuple):
+    """make: the experiment. errors: federated errors (%) [level, seed] of its notebook. apart: W1 of the clients at a
+    level, by default the experiment's own distance."""
+
+    make: Callable[[], Experiment]
+    errors: Callable[[], xarray.DataArray]
+    apart: Callable[[Experiment, Hashable], float] | None = None
+
+
+def federated(history: History, **labels) -> xarray.DataArray:
+    """Errors (%) of the federations after the last round [level, seed]."""
+    return errors(history)[-1].sel(kind="federated", **labels).reset_coords(drop=True).transpose("level", "seed")
+
+
+def of_operator() -> xarray.DataArray:
+    """What notebook 07 says of the antiderivative."""
+    metrics = committed("07_operator_learning")["metrics"]
+    values = np.array(metrics["error_percent"]["antiderivative"]["federated"])
+    levels = metrics["levels"]["antiderivative"]
+    return xarray.DataArray(values.T, {"level": levels, "seed": np.arange(len(values))}, ("level", "seed"))
+
+
+def functions_apart(experiment: Experiment, level: int, functions_each: int = 100) -> float:
+    """W1 between the coefficients of the functions that two clients of the antiderivative own, without its bias."""
+    return debiased_w1([operators.draws(kind, level, functions_each, 0) for kind in ("forward", "inverse")])
+
+
+def fields_apart(experiment: Experiment, level: float) -> float:
+    """W1 of the clients' samples (u, y, s) of the pendulum, as notebook 02 has it."""
+    return shards.samples_apart(data_of(experiment, level), 0, 500)
+
+
+LADDERS = {
+    "Gramacy-Lee": Ladder(problem.line, lambda: federated(stored(functions_study, "line"))),
+    "Schaffer": Ladder(
+        lambda: problem.square(functions_study.EARLIER),
+        lambda: federated(functions_study.earlier()["earlier", "slabs", "coded"]),
+    ),
+    "Poisson": Ladder(forward.poisson_in_halves, lambda: federated(stored(forward_study, "poisson"))),
+    "Helmholtz": Ladder(problem.helmholtz, lambda: federated(stored(forward_study, "helmholtz"))),
+    "Euler beam": Ladder(forward.euler_beam, lambda: federated(stored(forward_study, "beam"))),
+    "antiderivative": Ladder(problem.antiderivative, of_operator, functions_apart),
+    "pendulum, shards": Ladder(
+        problem.one_shard,
+        lambda: federated(stored(shards_study, "shards"), rate="falling"),
+        lambda experiment, level: shards.targets_apart(data_of(experiment, level)),
+    ),
+    "pendulum, two fields": Ladder(
+        lambda: problem.pendulums(shards.two_fields()),
+        lambda: federated(stored(shards_study, "fields"), algorithm="Adam"),
+        fields_apart,
+    ),
+}
+"""Name -> its ladder; rates and numbers of steps are those of its notebook."""
+
+MEASURES = ("W1", "B at the start", "B on the way")
+
+
+def measured(ladders: Sequence[str], share: float, seed: int = 0) -> xarray.Dataset:
+    """MEASURES of the clients at all levels of some ladders [ladder, i], and the "level" of each i; NaN after the last.
+
+    On the way: at a model that was trained on all points of the finest level for a share of the steps, at the problem's
+    own rate.
+    """
+    columns: dict[str, list] = {"level": [], **{name: [] for name in MEASURES}}
+    for name in ladders:
+        ladder, experiment = LADDERS[name], LADDERS[name].make()
+        apart = ladder.apart or (lambda experiment, level: experiment.distance(data_of(experiment, level)))
+        levels = ladder.errors().level.values.tolist()
+        theta = on_the_way(experiment, levels[-1], seed, share)
+        columns["level"].append(levels)
+        columns["W1"].append([apart(experiment, level) for level in levels])
+        columns["B at the start"].append([dissimilarity(experiment, level, seed) for level in levels])
+        columns["B on the way"].append([dissimilarity(experiment, level, theta=theta) for level in levels])
+    longest = max(map(len, columns["level"]))
+    table = {
+        name: [np.pad(np.array(row, float), (0, longest - len(row)), constant_values=np.nan) for row in rows]
+        for name, rows in columns.items()
+    }
+    coords = {"ladder": [*ladders], "i": np.arange(longest)}
+    return xarray.Dataset({name: (("ladder", "i"), rows) for name, rows in table.items()}, coords)
+
+
+def with_errors(table: xarray.Dataset) -> dict[str, xarray.Dataset]:
+    """Ladder -> its measures [level], and the "error" (%) [level, seed] that its notebook has stored."""
+    ladders = {}
+    for name in table.ladder.values.tolist():
+        row = table.sel(ladder=name, drop=True).dropna("i")
+        row = row.assign_coords(level=("i", row.level.values)).swap_dims(i="level").drop_vars("i")
+        error = LADDERS[name].errors()
+        both = np.intersect1d(row.level.values, error.level.values)
+        ladders[name] = row.sel(level=both).assign(error=error.sel(level=both).assign_coords(level=both))
+    return ladders
+
+
+def ranks(ladder: xarray.Dataset, draws: int = 2000) -> xarray.Dataset:
+    """Spearman's correlation of each measure with the median error of a ladder, and how sure it is.
+
+    Levels and seeds are drawn anew, with replacement, ``draws`` times. As drawn: "drawn" [measure, draw]; as it is:
+    "rank" [measure]. The same draws for all measures, so that differences may be taken draw by draw.
+    """
+    rng, error = stream(0, "ranks"), ladder.error.values
+    x = np.stack([ladder[name].values for name in MEASURES])
+    drawn = np.full((len(MEASURES), draws), np.nan)
+    for i in range(draws):
+        levels = rng.integers(len(error), size=len(error))
+        seeds = rng.integers(error.shape[1], size=error.shape[1])
+        if len(np.unique(levels)) > 2:
+            y = np.median(error[levels][:, seeds], 1)
+            drawn[:, i] = [spearman(row[levels], y) for row in x]
+    whole = [spearman(row, np.median(error, 1)) for row in x]
+    return xarray.Dataset({"rank": ("measure", whole), "drawn": (("measure", "draw"), drawn)}, {"measure": [*MEASURES]})
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Rank correlation; NaN where all values are the same."""
+    a, b = rankdata(x), rankdata(y)
+    a, b = a - a.mean(), b - b.mean()
+    return float(a @ b / size) if (size := np.sqrt((a @ a) * (b @ b))) else np.nan
+
+
+def interval(values: np.ndarray, share: float = 0.95) -> tuple[float, float]:
+    """Where this share of the draws lies."""
+    low, high = np.nanquantile(values, [(1 - share) / 2, (1 + share) / 2])
+    return float(low), float(high)
+
+
+class Gain(NamedTuple):
+    """value: as it is; drawn [draw]: with levels and seeds drawn anew."""
+
+    value: float
+    drawn: np.ndarray
+
+
+def gain(table: xarray.Dataset, measure: str) -> Gain:
+    """What a measure gains over W1 on a ladder: its rank correlation less that of W1, draw by draw."""
+    one, other = table.sel(measure=measure), table.sel(measure="W1")
+    return Gain(float(one["rank"] - other["rank"]), (one.drawn - other.drawn).values)
+
+
+def mean_gain(tables: Mapping[str, xarray.Dataset], measure: str) -> Gain:
+    """Of all ladders together."""
+    gains = [gain(table, measure) for table in tables.values()]
+    return Gain(float(np.mean([one.value for one in gains])), np.nanmean([one.drawn for one in gains], 0))
