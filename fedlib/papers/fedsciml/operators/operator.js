@@ -54,9 +54,8 @@ export function deeponet(theta, { branch, trunk }, y) {
 
 // ---- the picture
 
-const STYLES = { federated: [COLORS.federated, 2.5, []], "isolated 1": [CLIENTS[0], 2, DASHES[0]],
-    "isolated 2": [CLIENTS[1], 2, DASHES[1]] };
-const NAMES = { federated: "federation", "isolated 1": "client 1 alone", "isolated 2": "client 2 alone" };
+const STYLES = { federated: [COLORS.federated, 2.5, []], "client 1 alone": [CLIENTS[0], 2, DASHES[0]],
+    "client 2 alone": [CLIENTS[1], 2, DASHES[1]], centralised: [COLORS.centralised, 2, [9, 4]] };
 const LIMITS = [0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 // An axis that a slider changes rarely is easier to read.
@@ -77,7 +76,7 @@ function picture(canvas, { x, c, n, v, truth, said }) {
     });
     line(pen, first, x, v, INK, 2);
     const bars = axes(pen, middle, [-0.7, c.length - 0.3], [-1.6, 1.1], {
-        xlabel: "Chebyshev term", ylabel: "coefficients: drag them", xticks: [0, 2, 4, 6, 8], yticks: [-1, 0, 1],
+        xlabel: "term", ylabel: "drag these bars", xticks: [0, 2, 4, 6, 8], yticks: [-1, 0, 1],
     });
     const wideBar = 0.3 * (bars.X(1) - bars.X(0));
     c.forEach((value, j) => {
@@ -97,22 +96,22 @@ function picture(canvas, { x, c, n, v, truth, said }) {
         for (const { label, u } of said) line(pen, second, x, u, ...STYLES[label]);
     });
     legend(pen, height - 46, width, [[TRUE, 5, [], "truth"], ...said.map(({ label, e }) =>
-        [...STYLES[label], `${NAMES[label]}: ${Number.isFinite(e) ? inPercent(e) : "no error exists"}`])]);
+        [...STYLES[label], `${label}: ${Number.isFinite(e) ? inPercent(e) : "no error exists"}`])]);
     return { frame: middle, bars };
 }
 
 // ---- sliders in front of it
 
 const START = [0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0];
-const SEEN = "Left an input, in the middle its Chebyshev coefficients and squares under the terms that each client knows, " +
-    "right its antiderivative: exact, and as the federation and each client alone say it.";
+const SEEN = "Left an input, in the middle how much of each of ten terms it has, and squares under the terms that each client " +
+    "knows, right its antiderivative: exact, and as each client alone, both in one place and the federation say it.";
 const STEPS = Array.from({ length: 21 }, (_, i) => Math.round(i - 10) / 10);
 const MORE = `
 .fed-live .fed-many > .fed-control { grid-template-columns: 1.6em 7em 2.4em; flex: 0 0 auto; }
 .fed-live canvas.drag { touch-action: pan-y; cursor: ns-resize; }
 `;
 
-// weights: {branch, trunk: widths, models: [{level, label, theta: float32 in base64}]}.
+// data: as of ``packed`` in live.py.
 export function answers({ branch, trunk, models }, x) {
     const nets = models.map(({ level, label, theta }) => ({ level, label, net: deeponet(Float64Array.from(new Float32Array(bytes(theta))), { branch, trunk }, x) }));
     return (c, n) => {
@@ -125,13 +124,24 @@ export function answers({ branch, trunk, models }, x) {
     };
 }
 
+// What is seen, in a sentence; like ``sentences`` of levels.py.
+export function sentence(n, said) {
+    const words = said.filter(({ e }) => Number.isFinite(e)).map(({ label, e }, i) => `${label} ${i ? "" : "is off "}by ${inPercent(e)}`);
+    if (!words.length) return `n = ${n}: of a function that is 0 no relative error exists.`;
+    const together = said.find(({ label }) => label === "federated");
+    const better = said.filter(({ label, e }) => label.endsWith("alone") && e < together.e && inPercent(e) !== inPercent(together.e));
+    const names = better.map(({ label }) => label).join(" and ");
+    return `n = ${n}: ${words.join(", ")}.${names ? ` Here ${names} ${better[1] ? "beat" : "beats"} the federation.` : ""}`;
+}
+
 function render({ model, el }) {
-    const weights = model.get("weights"), x = linspace(0, 1, weights.branch[0]), ask = answers(weights, x);
+    const data = model.get("data"), x = linspace(0, 1, data.branch[0]), ask = answers(data, x), anchor = model.get("anchor");
     const [row, many, status] = ["div", "div", "p"].map((kind) => document.createElement(kind));
     const canvas = document.createElement("canvas");
-    const levels = [...new Set(weights.models.map(({ level }) => level))], level = slider("level n", levels, levels[0], String,
+    const levels = [...new Set(data.models.map(({ level }) => level))];
+    const level = slider("terms n", levels, levels.includes(data.start) ? data.start : levels[0], String,
         "Client 1 knows the first n terms, client 2 the last n.");
-    const sliders = START.map((value, j) => slider(`T${j}`, STEPS, value, (c) => c.toFixed(1), `Coefficient of Chebyshev term ${j}.`));
+    const sliders = START.map((value, j) => slider(`T${j}`, STEPS, value, (c) => c.toFixed(1), `How much of term ${j}.`));
     const inputs = {
         "A mixed function": () => START, "Client 1's terms": () => START.map((_, j) => (j < 4 ? [0.5, -0.4, 0.3, 0.6][j] : 0)),
         "Client 2's terms": () => START.map((_, j) => (j > 5 ? [0.5, -0.4, 0.3, 0.6][j - 6] : 0)),
@@ -141,9 +151,22 @@ function render({ model, el }) {
     function show() {
         const answer = ask(sliders.map((control) => control.value), level.value);
         drawn = picture(canvas, answer);
-        status.textContent = `Level n = ${answer.n}. Relative errors: ` + answer.said.map(({ label, e }) =>
-            `${NAMES[label]} ${Number.isFinite(e) ? inPercent(e) : "none"}`).join(", ") + ".";
+        status.textContent = sentence(answer.n, answer.said);
         canvas.setAttribute("aria-label", `${SEEN} ${status.textContent}`);
+    }
+    function move() {
+        show();
+        const c = sliders.map((control) => control.value).join(",");
+        if (anchor) history.replaceState(null, "", `#${anchor}?n=${level.value}&c=${c}`);
+    }
+    function read() {  // "#anchor?n=6&c=0.5,...", as move writes it
+        const [name, state] = location.hash.slice(1).split("?"), wanted = new URLSearchParams(state);
+        if (!anchor || name !== anchor || !state) return;
+        const n = levels.map(String).indexOf(wanted.get("n")), c = (wanted.get("c") ?? "").split(",").map(Number);
+        if (n >= 0) level.put(n);
+        if (c.length === sliders.length && c.every(Number.isFinite)) c.forEach((value, j) => put(sliders[j], value));
+        move();
+        el.scrollIntoView({ block: "nearest" });
     }
     function put(control, value) {
         control.put(STEPS.reduce((best, step, i) => (Math.abs(step - value) < Math.abs(STEPS[best] - value) ? i : best), 0));
@@ -158,25 +181,26 @@ function render({ model, el }) {
         }
         if (held === null) return;
         put(sliders[held], (drawn.bars.Y(0) - py) / (drawn.bars.Y(0) - drawn.bars.Y(1)));
-        show();
+        move();
     }
 
     canvas.className = "drag";
     row.className = "fed-row", many.className = "fed-row fed-many", status.className = "fed-said", status.setAttribute("aria-live", "polite");
     canvas.setAttribute("role", "img");
     for (const [name, values] of Object.entries(inputs)) {
-        row.append(button(name, () => (values().forEach((value, j) => put(sliders[j], value)), show())));
+        row.append(button(name, () => (values().forEach((value, j) => put(sliders[j], value)), move())));
     }
     row.append(level.label);
     many.append(...sliders.map(({ label }) => label));
-    for (const { input } of [level, ...sliders]) input.addEventListener("input", show);
+    for (const { input } of [level, ...sliders]) input.addEventListener("input", move);
     for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, drag);
     for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = null));
     boxIn(el, MORE).append(row, canvas, many, status);
-    show();
+    show(), read();
+    addEventListener("hashchange", read);
     const watcher = new ResizeObserver(() => show());
     watcher.observe(canvas);
-    return () => watcher.disconnect();
+    return () => (removeEventListener("hashchange", read), watcher.disconnect());
 }
 
 export default { render };
