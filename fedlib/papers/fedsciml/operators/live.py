@@ -1,4 +1,4 @@
-"""Notebook 07 live: bars of ten terms that one drags, with what trained networks make of them; and a training to watch."""
+"""Notebook 07 live: bars of ten terms that one drags, and what trained networks make of them; a training to watch."""
 
 from base64 import b64encode
 from functools import cache

@@ -215,8 +215,8 @@ def has_models(history: History) -> bool:
 
 
 def divergences(history: History, name: str) -> xarray.DataArray:
-    """Relative divergence of the federated weights from the centralised ones [seed, level, matrix], where both are kept:
-    of the matrices "branch 1", ..., "trunk 1", ..."""
+    """Relative divergence of the federated weights from the centralised ones [seed, level, matrix], where both are
+    kept: of the matrices "branch 1", ..., "trunk 1", ..."""
     net = learn(name).net()
     values = {
         key: {matrix: float(v) for matrix, v in weight_divergence(*(as_dict(net, row) for row in pair)).items()}
