@@ -82,7 +82,7 @@ def test_pages_open_in_silence_and_move(served, browser):
         page.get_by_label("T3").focus()
         page.keyboard.press("ArrowRight")
         assert said.inner_text() != before
-        for name in EXPLORERS:
+        for name in [name for name in EXPLORERS if name != "07_operator_learning"]:
             page.goto(f"{root}notebooks/{name}.html#explorer?pieces=8")
             said = page.locator("#explorer .fed-said")
             assert said.inner_text().startswith("8 pieces")

@@ -39,7 +39,7 @@ SHOWN = (2, 5, 6, 10)
 class Terms(anywidget.AnyWidget):
     """Bars to drag, the function that they make, and its antiderivative; ``explorer`` makes it.
 
-    data: "branch", "trunk", widths; "models", each with its level, label and theta, float32 in base64; "start", a
+    data: "branch", "trunk", widths; "models", each with its level, label and parameters, see ``in_steps``; "start", a
     level. anchor: the name before the state in the page's address; "": a notebook.
     """
 
@@ -71,11 +71,17 @@ def by_level(history: History) -> dict[int, dict[str, Tensor]]:
 def packed(models: dict[int, dict[str, Tensor]], start: int) -> dict:
     """What operator.js takes."""
     rows = [
-        {"level": n, "label": label, "theta": b64encode(row.numpy().astype("<f4").tobytes()).decode()}
-        for n, of_level in models.items()
-        for label, row in of_level.items()
+        {"level": n, "label": label} | in_steps(row.numpy())
+        for n, named in models.items()
+        for label, row in named.items()
     ]
     return {"branch": OPERATOR.branch, "trunk": OPERATOR.trunk, "models": rows, "start": start}
+
+
+def in_steps(theta: np.ndarray) -> dict:
+    """Parameters as whole numbers of a step, int16 in base64: half as long, and outputs differ by some 1e-5."""
+    step = float(np.abs(theta).max()) / 32767
+    return {"step": step, "theta": b64encode(np.rint(theta / step).astype("<i2").tobytes()).decode()}
 
 
 # a training to watch

@@ -113,7 +113,10 @@ const MORE = `
 
 // data: as of ``packed`` in live.py.
 export function answers({ branch, trunk, models }, x) {
-    const nets = models.map(({ level, label, theta }) => ({ level, label, net: deeponet(Float64Array.from(new Float32Array(bytes(theta))), { branch, trunk }, x) }));
+    const nets = models.map(({ level, label, step, theta }) => {
+        const values = Float64Array.from(new Int16Array(bytes(theta)), (value) => step * value);
+        return { level, label, net: deeponet(values, { branch, trunk }, x) };
+    });
     return (c, n) => {
         const v = chebyshev(c, x), truth = antiderivative(c, x);
         const said = nets.filter(({ level }) => level === n).map(({ label, net }) => {
