@@ -17,7 +17,7 @@ from ....notebook.verdicts import paper_numbers
 from ....numerics.metrics import in_percent, percent, plus_minus
 from ....numerics.solutions import antiderivative, burgers, diffusion_reaction
 from ....numerics.spaces import TERMS, chebyshev_series, fourier_series, support
-from .problem import SUPPORTS, TITLES, known_terms, learn
+from .problem import SUPPORTS, TITLES, draws, known_terms, learn
 from .study import LINE, Results
 
 INPUT = "0.45"  # the colour of an input, which is nobody's
@@ -98,14 +98,14 @@ def answer_figure(models: Mapping[str, Tensor], n: int, c: Sequence[float] = MIX
     return fig
 
 
-def inputs_figure(inputs: Mapping[int, Mapping[str, np.ndarray]]) -> Figure:
-    """Fig. 2E: inputs [count, 101] of three clients, a row for each n, a column for each kind of SUPPORTS."""
-    fig, axes = panels(len(inputs), len(SUPPORTS), size=(2.7, 1.5), sharex=True, sharey=True)
+def inputs_figure(seed: int, levels: Sequence[int] = (2, 6, 10), count: int = 3) -> Figure:
+    """Fig. 2E: some inputs of three clients, a row for each n, a column for each kind of SUPPORTS."""
+    fig, axes = panels(len(levels), len(SUPPORTS), size=(2.7, 1.5), sharex=True, sharey=True)
     colors = dict(zip(("forward", "inverse", "middle"), CLIENTS, strict=False))
     words = {"forward": "the first n terms", "middle": "n in the middle", "inverse": "the last n"}
-    for row, (n, kinds) in zip(axes, inputs.items(), strict=True):
-        for ax, (kind, v) in zip(row, kinds.items(), strict=True):
-            ax.plot(X, v.T, color=colors[kind], lw=1.2)
+    for row, n in zip(axes, levels, strict=True):
+        for ax, kind in zip(row, SUPPORTS, strict=True):
+            ax.plot(X, chebyshev_series(draws(kind, n, count, seed), X).T, color=colors[kind], lw=1.2)
             ax.set(ylim=(-4.2, 4.2))
         row[0].set_ylabel(f"n = {n}")
     for ax, kind in zip(axes[0], SUPPORTS, strict=True):
@@ -363,6 +363,18 @@ def level_rows(results: Results, levels: Sequence[int] = range(1, TERMS + 1)) ->
             at = last.sel(kind=kind)
             cells = [number(at.sel(level=n).dropna("seed").values) if n in at.level.values else "" for n in levels]
             rows.append([f"{TITLES[name]}, {kind}", *cells])
+    return rows
+
+
+def fewer_rows(results: Results, levels: Sequence[int]) -> list[list[str]]:
+    """Federated errors (%) at some levels after fewer steps and after more, of operators that are trained with both."""
+    rows = []
+    for name in dict.fromkeys(name for name, _ in results.fewer):
+        every = {T: e[-1] for (one, T), e in results.fewer.items() if one == name}
+        for T, last in sorted((every | {results.steps[name]: results.last[name]}).items()):
+            federated = last.sel(kind="federated").reindex(level=[*levels])
+            cells = [number(federated.sel(level=n).dropna("seed").values) for n in levels]
+            rows.append([f"{TITLES[name]}, T = {thousands(T)}", *cells])
     return rows
 
 

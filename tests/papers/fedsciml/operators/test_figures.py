@@ -18,10 +18,8 @@ C = problem.draws("forward", 10, 1, 0)
 
 def pictures(results):
     """Name -> figure."""
-    inputs = {n: {kind: spaces.chebyshev_series(problem.draws(kind, n, 3, 0), figures.X) for kind in problem.SUPPORTS}
-              for n in (2, 6)}  # fmt: skip
     made = {
-        "inputs": figures.inputs_figure(inputs),
+        "inputs": figures.inputs_figure(0, (2, 6)),
         "cover": figures.cover_figure(),
         "solutions": figures.solutions_figure(C, WAVES, 0.2),
         "errors": figures.error_figure(results.last, results.steps, figures.printed_errors()),
@@ -180,6 +178,8 @@ def test_inputs_have_the_colours_of_their_clients(figs):
     axes = figs["inputs"].axes
     assert [ax.get_lines()[0].get_color() for ax in axes] == [CLIENTS[0], CLIENTS[2], CLIENTS[1]] * 2
     assert [ax.get_ylabel() for ax in axes[::3]] == ["n = 2", "n = 6"]
+    want = spaces.chebyshev_series(problem.draws("middle", 6, 3, 0), figures.X)
+    np.testing.assert_array_equal([line.get_ydata() for line in axes[4].get_lines()], want)
 
 
 def test_examples_show_all_functions(figs, results):
