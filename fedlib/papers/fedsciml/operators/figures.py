@@ -77,6 +77,14 @@ def terms(ax: Axes, c: np.ndarray, n: int) -> None:
     ax.axhline(0, color="0.6", lw=0.6)
 
 
+def draw_answers(ax: Axes, x: np.ndarray, truth: np.ndarray, answers: Mapping[str, np.ndarray]) -> None:
+    """The truth [a], and what models say of it, label -> [a], with their errors."""
+    ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.3, label="truth")
+    for label, u in answers.items():
+        look = {key: value for key, value in style_of(label).items() if key != "marker"} | {"lw": 1.7}
+        ax.plot(x, u, label=f"{label}: {in_percent(percent(u, truth))}", **look)
+
+
 def answer_figure(models: Mapping[str, Tensor], n: int, c: Sequence[float] = MIXED) -> Figure:
     """A function of ten terms, which of them each client knows, and its antiderivative as the models of level n say it,
     label -> parameters [P]."""
@@ -88,11 +96,10 @@ def answer_figure(models: Mapping[str, Tensor], n: int, c: Sequence[float] = MIX
     left.set(xlabel="x", title="the function v")
     terms(middle, c, n)
     middle.set_title(f"its terms; who knows them, n = {n}")
-    right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.3, label="truth")
-    for label, row in models.items():
-        u = predict(operator.net(), row, torch.as_tensor(v).float(), y)[0].numpy()
-        look = {key: value for key, value in style_of(label).items() if key != "marker"} | {"lw": 1.7}
-        right.plot(x, u, label=f"{label}: {in_percent(percent(u, truth))}", **look)
+    inputs = torch.as_tensor(v).float(), y
+    draw_answers(
+        right, x, truth, {name: predict(operator.net(), row, *inputs)[0].numpy() for name, row in models.items()}
+    )
     right.set(xlabel="x", title="its antiderivative u, and who is off by how much")
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
@@ -184,7 +191,7 @@ def error_figure(
 ) -> Figure:
     """Figs. 12A, 14A, 14B: errors (%) [kind, level, seed] against n, a panel for each operator. printed: of the
     antiderivative's federation, n -> %."""
-    fig, axes = panels_of([*last], (3.4, 2.9), 2 if len(last) in (2, 4) else 3)
+    fig, axes = panels_of([*last], (5.4, 3.2) if len(last) == 1 else (3.4, 2.9), 2 if len(last) in (2, 4) else 3)
     for name, ax in axes.items():
         draw_errors(ax, last[name])
         if name == LINE:
@@ -226,24 +233,6 @@ def clients_figure(last: Mapping[str, xarray.DataArray]) -> Figure:
             ax.axhline(top, label=f"centralised, functions of {K} clients", **look)
     level_axis(ax, "Burgers, federated (Fig. 14C)")
     legend_above(fig, ax, 2)
-    return fig
-
-
-def on_the_way_figure(errors: Mapping[str, xarray.DataArray], E: int) -> Figure:
-    """The federated error (%) [round, kind, level, seed] while training, mean over seeds; of at most six levels."""
-    fig, axes = panels_of([*errors], (3.4, 2.6), 2 if len(errors) in (2, 4) else 3)
-    for name, ax in axes.items():
-        values = errors[name].sel(kind="federated").mean("seed").dropna("level", how="all")
-        some = np.unique(np.linspace(0, values.sizes["level"] - 1, 6).round().astype(int))
-        for level, look in zip(values.isel(level=some).transpose("level", "round"), ordered(len(some)), strict=True):
-            level = level.dropna("round")
-            at = E * level["round"].values / 1000
-            ax.plot(at, level, ms=4, **look)
-            ax.annotate(f"n = {level.level.item()}", (at[-1], level[-1]), (5, 0), textcoords="offset points",
-                        va="center", fontsize=7)  # fmt: skip
-        ax.set(xlabel="local steps (thousands)", ylabel="error (%)", title=TITLES[name])
-        ax.margins(x=0.12)
-        error_axis(ax.yaxis)
     return fig
 
 
@@ -324,27 +313,24 @@ def example_figure(example: xarray.Dataset, title: str) -> Figure:
     gaps = {model: f"{model}: {in_percent(e)}" for model, e in example.error[:, 0].to_series().items()}
     if example.sizes["place"] == example.sizes["x"]:
         fig, ((left, middle, right),) = panels(1, 3, size=(2.9, 2.7))
-        middle.plot(example.x, example.truth, color=COLORS["truth"], lw=4, alpha=0.3, label="truth")
-        for model, words in gaps.items():
-            look = {key: value for key, value in style_of(model).items() if key != "marker"} | {"lw": 1.7}
-            middle.plot(example.x, example.u.sel(model=model), label=words, **look)
+        draw_answers(middle, example.x, example.truth.values, {name: example.u.sel(model=name).values for name in gaps})
         middle.set(xlabel="x", title="u(x)")
         fig.legend(*middle.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     else:
-        fig, axes = panels(2, 3, size=(2.9, 2.6))
-        (left, middle, right), below = axes
+        shown = ["federated", *(model for model in gaps if model.endswith("alone"))]
+        fig, axes = panels(2, len(shown), size=(2.9, 2.6))
+        (left, middle, right, *rest), below = axes
+        for ax in rest:
+            ax.remove()
         truth = example.truth.values.reshape(101, 101)
         field(middle, truth, "u(x, t)")
         off = {model: np.abs(example.u.sel(model=model).values.reshape(101, 101) - truth) for model in gaps}
-        shown = [model for model in off if model != "centralised"][:3]
         top = max(off[model].max() for model in shown)
-        for ax, model in zip(below, shown, strict=False):
+        for ax, model in zip(below, shown, strict=True):
             picture = ax.imshow(off[model].T, cmap="magma", vmin=0, vmax=top, origin="lower", extent=(0, 1, 0, 1),
                                 aspect="auto")  # fmt: skip
             ax.set(xlabel="x", ylabel="t", title=gaps[model])
-        for ax in below[len(shown) :]:
-            ax.remove()
-        fig.colorbar(picture, ax=[*below[: len(shown)]], label="|error|")
+        fig.colorbar(picture, ax=below, label="|error|")
     left.plot(example.x, example.v, color=INPUT)
     left.set(xlabel="x", title="input v(x)")
     among_all(right, example.error)

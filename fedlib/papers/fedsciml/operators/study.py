@@ -146,6 +146,12 @@ class Results(NamedTuple):
         """Errors (%) after training [kind, level, seed]."""
         return {name: errors.isel(round=-1, drop=True) for name, errors in self.errors.items()}
 
+    @property
+    def way(self) -> dict[str, xarray.DataArray]:
+        """Federated errors (%) while training, at the lowest and the highest level, where more than the end is kept."""
+        ends = {n: e.sel(kind=["federated"]).isel(level=[0, -1]).dropna("seed") for n, e in self.errors.items()}
+        return {name: errors for name, errors in ends.items() if errors.sizes["round"] > 1 and errors.sizes["seed"]}
+
 
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left; what is not there is left out."""

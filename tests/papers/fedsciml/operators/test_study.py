@@ -71,6 +71,12 @@ def test_the_error_is_that_on_the_whole_grid(p, histories):
     assert history.last("error", kind="federated", level=2, seed=3)[0].item() == pytest.approx(want, rel=1e-4)
 
 
+def test_the_way_is_of_seeds_that_both_ends_have(results):
+    way = results.way["antiderivative"]
+    assert way.level.values.tolist() == [5, 10] and way.seed.values.tolist() == [1, 3] and way.sizes["round"] > 1
+    assert results._replace(errors={"a": results.errors["burgers_3"].isel(round=[-1])}).way == {}
+
+
 def test_weights_are_compared_where_both_models_are(histories, results):
     own = results.divergences["antiderivative"]
     assert own.matrix.values.tolist() == ["branch 1", "branch 2", "trunk 1", "trunk 2"]
