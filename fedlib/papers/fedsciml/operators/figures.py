@@ -46,6 +46,11 @@ def error_axis(axis) -> None:
     if high < 3 * low:
         axis.axes.set(**{f"{axis.axis_name}lim": (0, 1.1 * high)})
         return axis.set_major_locator(MaxNLocator(5))
+    log_errors(axis)
+
+
+def log_errors(axis) -> None:
+    """A logarithmic axis with 0.1, 1, 10, 100, not powers of ten."""
     log_axis(axis)
     if np.divide(*axis.get_view_interval()[::-1]) >= 50:
         axis.set_major_formatter("{x:g}")
@@ -302,7 +307,7 @@ def among_all(ax: Axes, error: xarray.DataArray) -> None:
     ax.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel="error of a client alone (%)")
     ax.set(ylabel="error of the federation (%)", title=f"{len(together)} functions; star: this one")
     for axis in (ax.xaxis, ax.yaxis):
-        error_axis(axis)
+        log_errors(axis)
     paper = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
     ax.text(0.97, 0.03, "federation better", transform=ax.transAxes, ha="right", fontsize=7, color="0.3", bbox=paper)
     ax.text(0.03, 0.93, "client better", transform=ax.transAxes, fontsize=7, color="0.3", bbox=paper)

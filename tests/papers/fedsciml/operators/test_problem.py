@@ -136,7 +136,7 @@ def test_each_client_owns_its_own_terms_and_all_are_tested_on_all():
 def test_the_error_is_that_of_the_whole_grid_and_of_the_loss_where_they_are_one():
     for name, shown in (("burgers_2", True), ("antiderivative", False)):
         experiment = operators.federated_operator(name, 2, 3, (0, 50, 100), (0, 100))
-        test = experiment.data(5, 0).test
+        test = {key: values.double() for key, values in experiment.data(5, 0).test.items()}
         assert ({*operators.GRID} <= {*test}) == shown
         whole = operators.learn(name)
         predict = lambda u, y: u[:, :1] * y[:, 0]  # noqa: E731

@@ -73,7 +73,7 @@ def test_the_error_is_that_on_the_whole_grid(p, histories):
 
 def test_the_way_is_of_seeds_that_both_ends_have(results):
     way = results.way["antiderivative"]
-    assert way.level.values.tolist() == [5, 10] and way.seed.values.tolist() == [1, 3] and way.sizes["round"] > 1
+    assert way.level.values.tolist() == [5, 10] and {*way.seed.values} == {1, 3} and way.sizes["round"] > 1
     assert results._replace(errors={"a": results.errors["burgers_3"].isel(round=[-1])}).way == {}
 
 
@@ -88,7 +88,7 @@ def test_weights_are_compared_where_both_models_are(histories, results):
     np.testing.assert_allclose(own.sel(level=5, seed=3), want, rtol=1e-6)
     assert results.apart.level.values.tolist() == [10]
     assert (results.apart > own.sel(level=[10], seed=results.apart.seed)).all(), "unrelated networks are far apart"
-    assert results.divergences["diffusion_reaction"].sizes == {"seed": 1, "level": 1, "matrix": 6}
+    assert results.divergences["diffusion_reaction"].sizes == {"seed": 2, "level": 1, "matrix": 6}
 
 
 def test_what_an_earlier_run_left_counts_where_no_model_is_kept(p, histories):
