@@ -75,8 +75,10 @@ def terms(ax: Axes, c: np.ndarray, n: int) -> None:
     """Bars of the coefficients c [TERMS], and squares below the terms that each of two clients knows at level n."""
     ax.bar(range(TERMS), c, color=INPUT)
     for k, kind in enumerate(("forward", "inverse")):
-        own = np.arange(TERMS)[support(kind, n)]
-        ax.plot(own, np.full(len(own), -1.25 - 0.25 * k), "s", ms=6, color=CLIENTS[k], label=f"client {k + 1} knows")
+        indices = np.arange(TERMS)[support(kind, n)]
+        ax.plot(
+            indices, np.full(len(indices), -1.25 - 0.25 * k), "s", ms=6, color=CLIENTS[k], label=f"client {k + 1} knows"
+        )
     ax.set(xlabel="term", xlim=(-0.7, TERMS - 0.3), ylim=(-1.7, 1.1), xticks=range(TERMS))
     ax.set_yticks([-1.5, -1.25, 0, 1], ["client 2", "client 1", "0", "1"])
     ax.axhline(0, color="0.6", lw=0.6)
@@ -273,9 +275,9 @@ def local_steps_figure(local: Mapping[tuple[str, int], xarray.DataArray]) -> Fig
     for row, ((name, T), values) in zip(axes, local.items(), strict=True):
         letter = {LINE: " (Fig. 15A)", "diffusion_reaction": " (Fig. 15B)"}.get(name, "")
         for ax, along, other, word in zip(row, ("level", "E"), ("E", "level"), ("E", "n"), strict=True):
-            known = values.dropna(other, how="all")
-            full = known.notnull().any("seed").sum(along)
-            some = known.isel({other: np.sort(np.argsort(-full.values, kind="stable")[:6])})
+            tried = values.dropna(other, how="all")
+            full = tried.notnull().any("seed").sum(along)
+            some = tried.isel({other: np.sort(np.argsort(-full.values, kind="stable")[:6])})
             for one, look in zip(some.transpose(other, "seed", along), ordered(some.sizes[other]), strict=True):
                 one = one.dropna(along, how="all")
                 seeds_and_median(ax, one[along], one.values, f"{word} = {one[other].item()}", lw=1.2, **look)
@@ -298,9 +300,9 @@ def among_all(ax: Axes, error: xarray.DataArray) -> None:
     together = error.sel(model="federated").values
     alone = [model for model in error.model.values if model.endswith("alone")]
     for model in alone:
-        own, color = error.sel(model=model).values, style_of(model)["color"]
-        ax.plot(own, together, "o", ms=2.5, mew=0, alpha=0.25, color=color, rasterized=True)
-        ax.plot(own[0], together[0], "*", ms=11, mec="black", mew=0.7, color=color)
+        errors_alone, color = error.sel(model=model).values, style_of(model)["color"]
+        ax.plot(errors_alone, together, "o", ms=2.5, mew=0, alpha=0.25, color=color, rasterized=True)
+        ax.plot(errors_alone[0], together[0], "*", ms=11, mec="black", mew=0.7, color=color)
     both = error.sel(model=["federated", *alone]).values
     limits = both.min() / 1.3, both.max() * 1.3
     ax.plot(limits, limits, color="0.6", lw=1, zorder=0)
@@ -351,8 +353,8 @@ def level_rows(results: Results, levels: Sequence[int] = range(1, TERMS + 1)) ->
     rows = []
     for name, last in results.last.items():
         for kind in last.kind.values:
-            at = last.sel(kind=kind)
-            cells = [number(at.sel(level=n).dropna("seed").values) if n in at.level.values else "" for n in levels]
+            row = last.sel(kind=kind)
+            cells = [number(row.sel(level=n).dropna("seed").values) if n in row.level.values else "" for n in levels]
             rows.append([f"{TITLES[name]}, {kind}", *cells])
     return rows
 

@@ -113,10 +113,10 @@ def training(level: int = 3, E: int = 20, lr: float = 0.003) -> Watched:
     kinds = "forward", "inverse"
     shards = [COUNT * k + np.arange(COUNT) for k in range(2)]
     pool = OPERATOR.pairs(np.concatenate([draws(kind, level, COUNT, 0) for kind in kinds]))
-    own = OPERATOR.pairs(np.concatenate([draws(kind, level, 1, 0, "test") for kind in kinds]))
+    pairs = OPERATOR.pairs(np.concatenate([draws(kind, level, 1, 0, "test") for kind in kinds]))
     feds = {"federated": Federation(shards, lr=lr), "centralised": centralised(shards, lr=lr)}
     args = dict(local=Local(E), init=glorot_normal, constants=OPERATOR.constants(), dtype=torch.float32)
-    shown = Pairs(own["u"], own["s"], tests()["y"])
+    shown = Pairs(pairs["u"], pairs["s"], tests()["y"])
     error = lambda predict: operator_error(predict, tests())["e"]  # noqa: E731
     return Watched(OPERATOR.net(), operator_loss, pool, feds, args, error, shown)
 

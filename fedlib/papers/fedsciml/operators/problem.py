@@ -173,8 +173,8 @@ GRID = ("grid", "grid weights")
 
 def error_on_grid(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """``evaluate``: the error (%) on the points of the test, which are those of the loss unless it has its own."""
-    own = {"y": test[GRID[0]], "q": test[GRID[1]]} if GRID[0] in test else {}
-    return {"error": operator_error(predict, {**test, **own})["e"]}
+    grid = {"y": test[GRID[0]], "q": test[GRID[1]]} if GRID[0] in test else {}
+    return {"error": operator_error(predict, {**test, **grid})["e"]}
 
 
 def antiderivatives(functions_each: int = 100, tests: int = 200) -> Experiment:

@@ -73,8 +73,8 @@ def arguments(p: Mapping, name: str) -> dict:
         "diffusion_reaction": {"places": [*range(0, 101, x)], "times": [*range(0, 101, t)]},
         "burgers": {"places": [*range(0, 101, p["burgers_every"])], "times": p["burgers_times"], "nu": p["viscosity"]},
     }
-    given = {"name": name, "functions": p["functions"][name], "tests": p["test_functions"][name]}
-    return given | grids.get(name.removesuffix("_2").removesuffix("_3"), {})
+    shared = {"name": name, "functions": p["functions"][name], "tests": p["test_functions"][name]}
+    return shared | grids.get(name.removesuffix("_2").removesuffix("_3"), {})
 
 
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
@@ -97,17 +97,17 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
                 calls[name, "central", T] = train(one, seeds, ["centralised"], changes=changes, models=kept)
             if line and p["jump_levels"] and p["jump_seeds"]:
                 kept = dict.fromkeys(("federated", "centralised"), seeds) | {"isolated": seeds[:1]}
-                at = [*dict.fromkeys(p["jump_levels"])], [*dict.fromkeys(p["jump_seeds"])]
-                calls[name, "jump", T] = train(*at, [*kept], changes=changes, models=kept)
+                rows = [*dict.fromkeys(p["jump_levels"])], [*dict.fromkeys(p["jump_seeds"])]
+                calls[name, "jump", T] = train(*rows, [*kept], changes=changes, models=kept)
             if line and p["apart_levels"]:
-                start, at = changes | {"common_init": False}, [*dict.fromkeys(p["apart_levels"])]
-                calls[name, "apart", T] = train(at, seeds, ["federated"], changes=start)
+                start, rows = changes | {"common_init": False}, [*dict.fromkeys(p["apart_levels"])]
+                calls[name, "apart", T] = train(rows, seeds, ["federated"], changes=start)
         for T in dict.fromkeys(p["E_steps"][name] if name in p["E_values"] else ()):
             others = [e for e in dict.fromkeys(p["E_values"][name]) if e != E]
             over = {"E": {e: {"local": Local(e), "rounds": T // e} for e in others}}
-            at = [*dict.fromkeys(p["E_levels"][name])], [*dict.fromkeys(p["E_seeds"][name])]
+            rows = [*dict.fromkeys(p["E_levels"][name])], [*dict.fromkeys(p["E_seeds"][name])]
             changes = {"lr": p["lr"], "evaluations": 1}
-            calls[name, "local steps", T] = train(*at, ["federated"], over=over, changes=changes, models={})
+            calls[name, "local steps", T] = train(*rows, ["federated"], over=over, changes=changes, models={})
     calls["earlier"] = Computed(earlier, {}, numerics=0)
     return calls
 
@@ -189,7 +189,7 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         {name: errors[name, T] for name, T in steps.items()},
         steps,
         {key: values for key, values in errors.items() if steps[key[0]] != key[1]},
-        {name: own for name, own in matrices.items() if own is not None},
+        {name: values for name, values in matrices.items() if values is not None},
         before(old, LINE, "apart") if apart is None else apart,
         None if drift is None else xarray.DataArray(np.array(drift), dims=("seed", "level", "matrix")),
         local,
