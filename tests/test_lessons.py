@@ -303,6 +303,21 @@ def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
 # notebook 02
 
 
+def test_01_what_was_chosen_on_validation_data():
+    grid, text = Lesson(pendulum_study).results().grid, text_of(parts("01_pendulum")[1])
+    near = grid["near"].mean(["level", "seed"])
+    least = near.where(near == near.min(), drop=True)
+    assert f"begins at {least.lr.item() * 1e3:.0f}e-3 and falls by {least.decay.item()}" in text
+    assert f"({near.min():.2f} %)" in text
+    wide = grid["wide"].squeeze("level").mean("seed").min(["lr", "decay"])
+    sizes = wide.sel(moments="anew").sel(batch=[64, 128, 256]).values
+    assert "{:.2f} % with 64, {:.2f} with 128, {:.2f} with 256".format(*sizes) in text
+    assert (wide.sel(batch=64, moments="kept") > sizes[0]).all() and "moments that are kept lose" in text
+    plain = grid["Algorithm 1"].squeeze("level").mean("seed")
+    assert plain.max("decay").idxmin("lr") == 0.03 and plain.sel(lr=0.1).isnull().all()
+    assert "Algorithm 1 is best at a rate of 0.03 and diverges at 0.1" in text
+
+
 @pytest.fixture(scope="module")
 def sorted_answers():
     return Lesson(shards_study).results()

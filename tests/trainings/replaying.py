@@ -14,27 +14,28 @@ from fedlib.trainings.files import Stored
 
 NEAR = 1e-4  # of each loss, in float32
 ROUNDING = 10  # so many times what a start moves that differs by rounding
+LOCAL = 300  # steps, or passes, of a client
 EPS = torch.finfo(torch.float32).eps
 
 
-def replay(stack: Stored, rows: Sequence[Row] | None = None, rounds: int = 3) -> float:
+def replay(stack: Stored, rows: Sequence[Row] | None = None) -> float:
     """Train the first rounds of a stored stack again: the largest relative difference of any loss, in NEAR.
 
     Where it is beyond that, in NEAR and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
-    an Adam that begins anew in each round let rounding grow, on one machine too (other rows, other order of sums). What
-    has grown in a round may stay so in the next ones.
+    Adam let rounding grow, on one machine too (other rows, other order of sums), and some of it jumps. What has grown
+    in a round may stay so in the next ones. Three rounds, but no more than LOCAL steps in all, where one has fewer.
 
     rows: some of its rows (kind, level, seed); all by default.
     """
-    call = call_of(stack.settings)._replace(levels=stack.about["levels"], seeds=stack.about["seeds"])
+    call, stored = call_of(stack.settings), {Row(*key[:3]): key for key in stack.history.rows}  # of one setting
+    rows = rows or [*stored]
+    levels, seeds = ([*dict.fromkeys(labels)] for labels in ([row.level for row in rows], [row.seed for row in rows]))
+    rounds = 3 if call.experiment().local.updates * 3 <= LOCAL else 1
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
-    stored = {Row(*key[:3]): key for key in stack.history.rows}  # one setting: the labels of all its rows are the same
     experiment = call.make(**call.arguments)._replace(distance=None)
 
     def first_rounds(**more) -> dict[Row, np.ndarray]:
-        again = sweep(
-            experiment, call.levels, call.seeds, rows=rows or [*stored], may_all_diverge=True, **changes | more
-        )
+        again = sweep(experiment, levels, seeds, rows=rows, may_all_diverge=True, **changes | more)
         return {Row(*key): again.losses[:, where] for key, where in again.rows.items() if Row(*key) in stored}
 
     def largest(now: np.ndarray, then: np.ndarray) -> np.ndarray:
