@@ -43,6 +43,9 @@ from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import study as functions_study
+from fedlib.papers.fedsciml.operators import figures as operators_figures
+from fedlib.papers.fedsciml.operators import live as operators_live
+from fedlib.papers.fedsciml.operators import study as operators_study
 from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
@@ -64,6 +67,7 @@ ANSWERS = {
     "05_pinn_forward": r"\b(8|eight)\b",
     "06_flow": r"\bleaves again\b",
     "06b_reaction": r"\bthe ends\b",
+    "07_operator_learning": r"Only the federation",
     "11_client_drift": r"Both do",
     "13_one_round": r"\b(5|five) sines\b",
 }
@@ -77,6 +81,7 @@ FILLINGS = {
     "05_pinn_forward": "sum(weights) / len(weights)",
     "06_flow": "sum(after) / len(after)",
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
+    "07_operator_learning": "torch.nn.Linear(100, 40)",
     "11_client_drift": "correction(first) / 2",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
@@ -232,6 +237,7 @@ SMALL = {
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
+    "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
 }
@@ -745,6 +751,43 @@ def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
     passages = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C2").mean("seed")
     assert passages.sel(model="n = 2") < min(passages.sel(model=f"n = {n}") for n in (6, 10))
     assert "hears an early time, and a better one for the worse federation" in text
+
+
+# notebook 07
+
+
+@pytest.fixture(scope="module")
+def integrals():
+    """Errors (%) of integrating after training [kind, level, seed], and the networks of the piece."""
+    return Lesson(operators_study).results().last[operators_study.LINE], operators_live.stored_models()
+
+
+def test_07_the_jump_is_that_of_the_stored_starts(integrals):
+    last, text = integrals[0], text_of(parts("07_operator_learning")[0])
+    both = last.sel(kind="federated", level=[5, 6]).dropna("seed")
+    fall = (both.sel(level=5) / both.sel(level=6)).values
+    assert f"Of the {len(fall)} starts {(fall >= 2).sum()} fall by two or more" in text
+    medians = [in_percent(last.sel(level=n, kind=kind).median().item()) for kind in ("federated", "centralised")
+               for n in (5, 6)]  # fmt: skip
+    assert "the median goes from {} to {}.".format(*medians[:2]) in text
+    assert "falls as well, from {} to {}.".format(*medians[2:]) in text
+
+
+def test_07_together_is_better_than_alone_at_every_n(integrals):
+    last, text = integrals[0], text_of(parts("07_operator_learning")[0])
+    median = last.median("seed")
+    alone = median.sel(kind=["client 1 alone", "client 2 alone"]).min("kind")
+    assert (median.sel(kind="federated") < alone).all() and "better than each client at every $n$" in text
+    assert f"about {in_percent(median.sel(kind='federated', level=4).item())} at $n = 4$" in text
+    assert median.sel(kind="federated", level=8) < 1 and "below one at $n = 8$" in text
+
+
+def test_07_the_first_picture_is_of_the_piece(integrals):
+    """The federation lies on the truth, client 1 is near, client 2 is lost."""
+    fig = operators_figures.answer_figure(integrals[1][6], 6)
+    labels = [line.get_label() for line in fig.axes[2].get_lines()]
+    off = {label.split(":")[0]: float(label.split(": ")[1][:-2]) for label in labels if label != "truth"}
+    assert off["federated"] < 5 < off["client 1 alone"] < 40 < 60 < off["client 2 alone"], off
 
 
 # notebook 13

@@ -22,6 +22,7 @@ LESSONS = [
     "05_pinn_forward",
     "06_flow",
     "06b_reaction",
+    "07_operator_learning",
     "11_client_drift",
     "13_one_round",
 ]

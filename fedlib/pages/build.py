@@ -44,7 +44,6 @@ def written() -> dict[str, str]:
     return {f"explorer_{name}": pieces.explorer(name) for name in pieces.EXPLORERS} | {
         "gallery": thumbnails.gallery(),
         "training": pieces.fragment("training", pieces.Training),
-        "operator": pieces.fragment("operator", pieces.Operator, {"weights": pieces.weights()}),
         "report": report_table.html(),
     }
 

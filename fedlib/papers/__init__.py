@@ -10,9 +10,11 @@ from .fed_deeponet.shards import study as shards
 from .fedsciml.flow import study as flow
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
+from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
 
 STUDIES: dict[str, ModuleType] = {
-    study.NOTEBOOK: study for study in (pendulum, shards, library, functions, forward, flow, reaction, drift, one_round)
+    study.NOTEBOOK: study
+    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, one_round)
 }
 """Notebook -> the module that says what it trains."""

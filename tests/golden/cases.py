@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, centralised, join
-from fedlib.federated.experiment import under
+from fedlib.federated.experiment import KINDS, under
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
@@ -27,7 +27,7 @@ from fedlib.machines.local import in_one_process
 from fedlib.machines.variant import numbered, variant
 from fedlib.models.coded import statistics
 from fedlib.models.jets import Sine
-from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
+from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics import spaces
@@ -48,6 +48,7 @@ from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
+from fedlib.papers.fedsciml.operators import live as operators_live
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.problems import (
@@ -66,8 +67,6 @@ from fedlib.problems import (
     noisy_live,
     noisy_search,
     noisy_surface,
-    operator_live,
-    operator_study,
     pendulum_leak,
     readings,
 )
@@ -361,24 +360,23 @@ EQUATIONS = {
 # 07: operators
 
 
-def operator(name: str, problem, chosen, union=(), independent=(), alone=True, E=3) -> dict:
-    """Functions of different terms at the clients."""
-    made = operator_study.federations(name, 5, [0], chosen, union, independent, alone, lr=0.003)
-    tests = {0: operator_study.draws("forward", 10, 3, 0, "test")}
-    return operator_study.experiment(problem, *made, tests) | {"local": Local(E), "init": glorot_normal}
+def operator(name: str, chosen, kinds=tuple(KINDS), E=3, **more) -> dict:
+    """Functions of different terms at the clients; errors on the points of the loss."""
+    experiment = operators.federated_operator(name, 5, 3, (0, 50, 100), (0, 10, 100))
+    pairs = operators.learn(name, (0, 50, 100), (0, 10, 100)).pairs(operators.draws("forward", 10, 3, 0, "test"))
+    data = lambda n, seed: experiment.data(n, seed)._replace(test=pairs)  # noqa: E731
+    few = experiment._replace(data=data, evaluate=operators.operator_error, lr=0.003, local=Local(E))
+    return captured(lambda: sweep(few, chosen, [0], kinds, rounds=3, **more))
 
 
-INTEGRAL = operators.learn_antiderivative()
-COARSE = {"places": range(0, 101, 50), "times": (0, 10, 100)}
 OPERATORS = {
-    "07 antiderivative": lambda: operator("antiderivative", INTEGRAL, [2, 10], [2, 10], [10]),
-    "07 antiderivative, E = 1": lambda: operator("antiderivative", INTEGRAL, [5, 6], alone=False, E=1),
-    "07 diffusion-reaction": lambda: operator(
-        "diffusion_reaction", operators.learn_diffusion_reaction(**COARSE), [5], [5]
-    ),
-    "07 Burgers, two clients": lambda: operator("burgers_2", operators.learn_burgers(**COARSE), [2], [2]),
-    "07 Burgers, three clients": lambda: operator("burgers_3", operators.learn_burgers(**COARSE), [10], [10]),
-    "07 live": lambda: of_live(operator_live.training(3, 2)),
+    "07 antiderivative": lambda: operator("antiderivative", [2, 10]),
+    "07 antiderivative, own starts": lambda: operator("antiderivative", [10], ["federated"], common_init=False),
+    "07 antiderivative, E = 1": lambda: operator("antiderivative", [5, 6], ["federated"], E=1),
+    "07 diffusion-reaction": lambda: operator("diffusion_reaction", [5]),
+    "07 Burgers, two clients": lambda: operator("burgers_2", [2]),
+    "07 Burgers, three clients": lambda: operator("burgers_3", [10]),
+    "07 live": lambda: of_live(operators_live.training(3, 2)),
 }
 
 

@@ -77,7 +77,7 @@ def test_sliders_of_the_training_answer_at_once(opened):
 
 
 def test_a_bar_is_dragged_and_a_slider_moved(opened):
-    page = opened(pieces.fragment("o", pieces.Operator, {"weights": pieces.weights()}))
+    page = opened(pieces.explorer("07_operator_learning"))
     box, slider = page.locator("canvas").bounding_box(), page.get_by_label("T1")
     assert slider.get_attribute("aria-valuetext") == "-0.4"
     before = page.evaluate(PICTURE)

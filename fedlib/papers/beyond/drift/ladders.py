@@ -13,14 +13,14 @@ from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
 from ....federated.sweep import errors
 from ....numerics.heterogeneity import debiased_w1
-from ....trainings.profiles import committed
-from ....trainings.store import stored
+from ....trainings.store import calls_of, last_stored, stored
 from ...fed_deeponet.shards import problem as shards
 from ...fed_deeponet.shards import study as shards_study
 from ...fedsciml.forward import problem as forward
 from ...fedsciml.forward import study as forward_study
 from ...fedsciml.functions import study as functions_study
 from ...fedsciml.operators import problem as operators
+from ...fedsciml.operators import study as operators_study
 from . import problem
 from .dissimilarity import dissimilarity, on_the_way
 
@@ -40,11 +40,9 @@ def federated(history: History, **labels) -> xarray.DataArray:
 
 
 def of_operator() -> xarray.DataArray:
-    """What notebook 07 says of the antiderivative."""
-    metrics = committed("07_operator_learning")["metrics"]
-    values = np.array(metrics["error_percent"]["antiderivative"]["federated"])
-    levels = metrics["levels"]["antiderivative"]
-    return xarray.DataArray(values.T, {"level": levels, "seed": np.arange(len(values))}, ("level", "seed"))
+    """What notebook 07 has stored of the antiderivative, of an earlier run where it is not trained anew."""
+    name = (operators_study.LINE, "levels", 50_000)
+    return federated(last_stored(operators_study.NOTEBOOK, calls_of(operators_study), name, earlier=True)[0])
 
 
 def functions_apart(experiment: Experiment, level: int, functions_each: int = 100) -> float:

@@ -5,6 +5,7 @@ Times are t in [0, 1], equispaced with both ends, and the space is x in [0, 1].
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -12,9 +13,10 @@ from torch import Tensor
 
 from ....federated.batches import Local
 from ....federated.experiment import Data, Experiment
-from ....models.networks import CartesianDeepONet, glorot_uniform
-from ....numerics.solutions import antiderivative, burgers, diffusion_reaction
-from ....numerics.spaces import chebyshev_draws, chebyshev_series
+from ....models.networks import CartesianDeepONet, glorot_normal, glorot_uniform
+from ....numerics.metrics import percent
+from ....numerics.solutions import antiderivative, burgers, diffusion_reaction, staircase
+from ....numerics.spaces import TERMS, chebyshev_draws, chebyshev_series, support
 from ....streams import stream
 
 
@@ -102,17 +104,11 @@ TITLES = {
 }
 
 
-def choose(
-    names: Sequence[str], diffusion_reaction: Sequence = (ALL, ALL), burgers: Sequence = (ALL, ALL), nu: float = 0.1
-) -> dict[str, Operator]:
-    """Some of the operators of ``TITLES`` by name, on (places, times) of the grid; nu: viscosity of Burgers."""
-    make = {
-        "antiderivative": learn_antiderivative,
-        "diffusion_reaction": lambda: learn_diffusion_reaction(*diffusion_reaction),
-        "burgers_2": lambda: learn_burgers(*burgers, nu),
-        "burgers_3": lambda: learn_burgers(*burgers, nu),
-    }
-    return {name: make[name]() for name in names}
+def learn(name: str, places: Sequence[int] = ALL, times: Sequence[int] = ALL, nu: float = 0.1) -> Operator:
+    """One of TITLES by name; places, times: lines of the grid that the loss sees; nu: viscosity of Burgers."""
+    if name == "antiderivative":
+        return learn_antiderivative()
+    return learn_diffusion_reaction(places, times) if name == "diffusion_reaction" else learn_burgers(places, times, nu)
 
 
 def operator_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
@@ -141,18 +137,68 @@ def draws(kind: str, n: int, count: int, seed: int, use: str = "train") -> np.nd
     return chebyshev_draws(kind, n, count, stream(seed, use, n, SUPPORTS.index(kind)))
 
 
-def antiderivatives(functions_each: int = 100, tests: int = 200) -> Experiment:
-    """Two clients who know the first and the last terms of the functions that they integrate (FedSciML, Section 6.2);
-    a level n is how many terms each knows."""
-    operator = learn_antiderivative()
+def federated_operator(
+    name: str, functions: int = 100, tests: int = 1000, places: Sequence[int] = ALL, times: Sequence[int] = ALL,
+    nu: float = 0.1,
+) -> Experiment:  # fmt: skip
+    """Clients who know different functions learn an operator of TITLES (FedSciML, Section 6).
+
+    A level n is how many of the ten terms a client's functions have; tested is with all ten, on the whole grid.
+    functions: of a client. places, times: lines of the grid that enter the loss, see ``tensor_grid``.
+    """
+    operator, whole = learn(name, places, times, nu), learn(name, nu=nu)
+
+    @cache
+    def test(seed: int) -> dict[str, Tensor]:
+        grid = (
+            {}
+            if len(operator.points) == len(whole.points)
+            else dict(zip(GRID, whole.constants().values(), strict=True))
+        )
+        return whole.pairs(draws("forward", TERMS, tests, seed, "test")) | grid
 
     def data(n: int, seed: int) -> Data:
-        c = np.concatenate([draws(kind, n, functions_each, seed) for kind in CLIENTS["antiderivative"]])
-        owners = np.arange(2 * functions_each).reshape(2, -1)
-        return Data(operator.pairs(c), [*owners], operator.pairs(draws("forward", 10, tests, seed, "test")))
+        c = np.concatenate([draws(kind, n, functions, seed) for kind in CLIENTS[name]])
+        return Data(operator.pairs(c), [*np.arange(len(c)).reshape(-1, functions)], test(seed))
 
     return Experiment(
-        "antiderivative", operator.net(), loss=operator_loss, data=data, rounds=10_000, local=Local(5),
-        evaluate=lambda predict, test: {"error": operator_error(predict, test)["e"]}, init=glorot_uniform,
-        constants=operator.constants(), level="level n",
+        TITLES[name], operator.net(), loss=operator_loss, data=data, rounds=10_000, local=Local(5),
+        evaluate=error_on_grid, init=glorot_normal, constants=operator.constants(), level="n",
     )  # fmt: skip
+
+
+GRID = ("grid", "grid weights")
+"""Of a test on other points than those of the loss: its points y and their weights q."""
+
+
+def error_on_grid(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """``evaluate``: the error (%) on the points of the test, which are those of the loss unless it has its own."""
+    grid = {"y": test[GRID[0]], "q": test[GRID[1]]} if GRID[0] in test else {}
+    return {"error": operator_error(predict, {**test, **grid})["e"]}
+
+
+def antiderivatives(functions_each: int = 100, tests: int = 200) -> Experiment:
+    """Two clients learn to integrate, as rules against drift are compared on it (notebook 11)."""
+    return federated_operator("antiderivative", functions_each, tests)._replace(init=glorot_uniform, level="level n")
+
+
+# facts that need no training
+
+
+def known_terms() -> tuple[list[int], list[int]]:
+    """How many terms somebody knows, and how many both of two clients know, at level 1, 2, ..., TERMS."""
+    terms = [[set(range(TERMS)[support(k, n)]) for k in ("forward", "inverse")] for n in range(1, TERMS + 1)]
+    return [len(a | b) for a, b in terms], [len(a & b) for a, b in terms]
+
+
+def staircase_error(c: np.ndarray) -> float:
+    """How far the authors' solutions are from the antiderivative of the functions c [n, TERMS], in %."""
+    x = np.linspace(0, 1, 100)
+    return percent(staircase(chebyshev_series(c, x)), antiderivative(c, x))
+
+
+def fading(c: np.ndarray, nu: float) -> float:
+    """What Burgers leaves at t = 1 of the variation in x of functions c [n, TERMS], in % of that at t = 0."""
+    u = burgers(chebyshev_series(c, np.linspace(0, 1, 101))[:, :-1], nu)[:, :-1]  # [n, x, t], without the repeated end
+    spread = [np.linalg.norm(v - v.mean(1, keepdims=True)) for v in (u[..., -1], u[..., 0])]
+    return float(100 * spread[0] / spread[1])

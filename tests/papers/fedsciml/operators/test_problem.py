@@ -10,7 +10,8 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.train import train
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
-from fedlib.numerics.spaces import chebyshev_draws
+from fedlib.numerics import solutions
+from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.streams import stream
 
@@ -107,14 +108,69 @@ def test_federated_training_helps_both_clients():
 
 
 def test_operators_by_name():
-    found = operators.choose(operators.TITLES, ((0, 50, 100), (0, 100)), ((0, 100), (0, 30, 100)), 0.2)
-    assert list(found) == list(operators.TITLES)
-    assert [len(problem.points) for problem in found.values()] == [100, 6, 6, 6]
-    c = draws(10)
-    ends = operators.learn_burgers((0, 100), (0, 30, 100), 0.2)
+    places, times = (0, 50, 100), (0, 30, 100)
+    points = {name: len(operators.learn(name, places, times).points) for name in operators.TITLES}
+    assert points == {"antiderivative": 100, "diffusion_reaction": 9, "burgers_2": 9, "burgers_3": 9}
+    c, ends = draws(10), operators.learn_burgers(places, times, 0.2)
     for name in ("burgers_2", "burgers_3"):
-        torch.testing.assert_close(found[name].pairs(c)["s"], ends.pairs(c)["s"])
-    whole = operators.choose(["diffusion_reaction"])["diffusion_reaction"]
+        torch.testing.assert_close(operators.learn(name, places, times, 0.2).pairs(c)["s"], ends.pairs(c)["s"])
+    whole = operators.learn("diffusion_reaction")
     assert len(whole.points) == 101**2
-    net = whole.net()
-    assert net(torch.zeros(2, 101), torch.zeros(5, 2)).shape == (2, 5)
+    assert whole.net()(torch.zeros(2, 101), torch.zeros(5, 2)).shape == (2, 5)
+
+
+def test_each_client_owns_its_own_terms_and_all_are_tested_on_all():
+    experiment = operators.federated_operator("burgers_3", 4, 3, (0, 100), (0, 100))
+    data = experiment.data(2, 1)
+    x = np.linspace(0, 1, 101)
+    for kind, owner in zip(operators.SUPPORTS, data.owners, strict=True):
+        c = operators.draws(kind, 2, 4, 1)
+        np.testing.assert_allclose(data.pool["u"][owner], chebyshev_series(c, x), atol=1e-6)
+    np.testing.assert_allclose(
+        data.test["u"], chebyshev_series(operators.draws("forward", 10, 3, 1, "test"), x), atol=1e-6
+    )
+    assert data.pool["s"].shape == (12, 4) and data.test["s"].shape == (3, 101**2)
+    assert experiment.data(6, 1).test is data.test, "solved once"
+
+
+def test_the_error_is_that_of_the_whole_grid_and_of_the_loss_where_they_are_one():
+    for name, shown in (("burgers_2", True), ("antiderivative", False)):
+        experiment = operators.federated_operator(name, 2, 3, (0, 50, 100), (0, 100))
+        test = {key: values.double() for key, values in experiment.data(5, 0).test.items()}
+        assert ({*operators.GRID} <= {*test}) == shown
+        whole = operators.learn(name)
+        predict = lambda u, y: u[:, :1] * y[:, 0]  # noqa: E731
+        got = experiment.evaluate(predict, {**test, **experiment.constants})["error"]
+        guess, s = predict(test["u"], torch.as_tensor(whole.points)), test["s"]
+        assert float(got) == pytest.approx(100 * float((guess - s).norm() / s.norm()), rel=1e-4)
+
+
+def test_terms_that_two_clients_know():
+    somebody, both = operators.known_terms()
+    assert somebody == [2, 4, 6, 8, 10, 10, 10, 10, 10, 10] and both == [0, 0, 0, 0, 0, 2, 4, 6, 8, 10]
+
+
+def test_draws_differ_by_client_level_seed_and_use():
+    args = (("forward", 5, 3, 0), ("inverse", 5, 3, 0), ("forward", 6, 3, 0), ("forward", 5, 3, 1))
+    drawn = [operators.draws(*a) for a in args] + [operators.draws("forward", 5, 3, 0, "test")]
+    assert len({c[0, 4:5].tobytes() + c[0, 5:].tobytes() for c in drawn}) == 5
+    assert (drawn[0][:, 5:] == 0).all() and (drawn[1][:, :5] == 0).all()
+
+
+def test_the_staircase_is_the_left_riemann_sum():
+    c = operators.draws("forward", 10, 5, 0)
+    x = np.linspace(0, 1, 100)
+    left = np.cumsum(chebyshev_series(c, x), 1)[:, :-1] / 99
+    exact = solutions.antiderivative(c, x)
+    gap = np.concatenate([np.zeros((5, 1)), left], 1) - exact
+    want = 100 * np.linalg.norm(gap) / np.linalg.norm(exact)
+    assert operators.staircase_error(c) == pytest.approx(want, rel=0.05)
+
+
+def test_viscosity_leaves_at_most_what_it_leaves_of_the_longest_wave():
+    """Small inputs obey the heat equation: wave m decays by exp(-nu (2 pi m)^2), m >= 1."""
+    c = 1e-3 * operators.draws("forward", 10, 5, 0)
+    left = [operators.fading(c, nu) for nu in (0.1, 0.15)]
+    bounds = [100 * np.exp(-nu * 4 * np.pi**2) for nu in (0.1, 0.15)]
+    assert all(0.01 * bound < e < 1.001 * bound for e, bound in zip(left, bounds, strict=True))
+    assert left[1] / left[0] == pytest.approx(np.exp(-0.05 * 4 * np.pi**2), rel=0.02), "only the longest wave is left"
