@@ -40,12 +40,12 @@ piece.render({{ model, el: document.getElementById("{id}") }});
 """
 
 
-def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None = None) -> str:
+def fragment(id: str, esm: str, values: Mapping | None = None) -> str:
     """HTML that shows a piece in a static page, also in one that is opened from the disk.
 
-    The module stands in the page itself, for browsers load none from file://. values: the widget's traits.
+    The module (its text) stands in the page itself, for browsers load none from file://. values: the widget's traits.
     """
-    code = b64encode(widget._esm.encode()).decode()
+    code = b64encode(esm.encode()).decode()
     text = json.dumps(values or {}).replace("</", "<\\/")  # a script ends at the first </script>
     return FRAGMENT.format(id=id, code=code, values=text)
 
@@ -68,4 +68,4 @@ EXPLORERS = {
 def explorer(notebook: str) -> str:
     """HTML of a notebook's first section; its state is in the page's address: "#explorer?pieces=8"."""
     made = EXPLORERS[notebook].explorer()
-    return fragment("explorer", type(made), {"data": made.data, "anchor": "explorer"})
+    return fragment("explorer", made._esm, {"data": made.data, "anchor": "explorer"})
