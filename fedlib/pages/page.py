@@ -9,7 +9,6 @@ import traitlets
 from IPython.display import display
 
 from ..live import widgets
-from ..live.levels import Explorer
 from ..notebook import style
 from . import citations
 from .app import PAGES, Piece
@@ -67,7 +66,7 @@ def page(pieces: list[Piece]) -> ipywidgets.VBox:
             widgets.discard(*gone)
         box, close = piece.make()
         leave.append(close)
-        if isinstance(box, Explorer):
+        if box.has_trait("anchor"):  # drawn by the browser, which keeps its state in the address
             box.anchor = address_of(piece)
         enlarge(box)
         stage.children = (box,)

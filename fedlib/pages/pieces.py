@@ -39,7 +39,7 @@ piece.render({{ model, el: document.getElementById("{id}") }});
 """
 
 
-def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None = None) -> str:
+def fragment(id: str, widget: type[anywidget.AnyWidget] | anywidget.AnyWidget, values: Mapping | None = None) -> str:
     """HTML that shows a piece in a static page, also in one that is opened from the disk.
 
     The module stands in the page itself, for browsers load none from file://. values: the widget's traits.
@@ -66,4 +66,4 @@ EXPLORERS = {
 def explorer(notebook: str) -> str:
     """HTML of a notebook's first section; its state is in the page's address: "#explorer?pieces=8"."""
     made = EXPLORERS[notebook].explorer()
-    return fragment("explorer", type(made), {"data": made.data, "anchor": "explorer"})
+    return fragment("explorer", made, {"data": made.data, "anchor": "explorer"})
