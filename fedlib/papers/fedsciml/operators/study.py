@@ -102,8 +102,8 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
             if line and p["apart_levels"]:
                 start, rows = changes | {"common_init": False}, [*dict.fromkeys(p["apart_levels"])]
                 calls[name, "apart", T] = train(rows, seeds, ["federated"], changes=start)
-        for T in dict.fromkeys(p["E_steps"][name] if name in p["E_values"] else ()):
-            others = [e for e in dict.fromkeys(p["E_values"][name]) if e != E]
+        others = [e for e in dict.fromkeys(p["E_values"].get(name, ())) if e != E]
+        for T in dict.fromkeys(p["E_steps"][name] if others else ()):
             over = {"E": {e: {"local": Local(e), "rounds": T // e} for e in others}}
             rows = [*dict.fromkeys(p["E_levels"][name])], [*dict.fromkeys(p["E_seeds"][name])]
             changes = {"lr": p["lr"], "evaluations": 1}
