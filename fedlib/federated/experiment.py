@@ -135,6 +135,11 @@ def rule_changes(rule: str, knob: float | None = None, inner: Optimizer | None =
     return {"optimizer": RULES[rule].optimizer(knob, inner or ADAM), "server": server and server(knob)}
 
 
+def rule_axis(rules: Sequence[str]) -> dict[tuple[str, float], dict]:
+    """(rule, knob) -> what it changes, of all knobs of these rules: an axis ("rule", "knob") of ``sweep``."""
+    return {(rule, knob): rule_changes(rule, knob) for rule in rules for knob in RULES[rule].knobs}
+
+
 def under(experiment: Experiment, rule: str, knob: float | None = None, inner: Optimizer | None = None) -> Experiment:
     """The experiment with a rule against drift, around its own optimiser; see ``rule_changes``.
 

@@ -82,8 +82,10 @@ def test_pages_open_in_silence_and_move(served, browser):
         before = said.inner_text()
         page.get_by_label("T3").focus()
         page.keyboard.press("ArrowRight")
-        assert said.inner_text() != before
+        assert said.inner_text() != before and "#explorer?n=6&c=" in page.url
         for name, room in EXPLORERS.items():
+            if name == "07_operator_learning":  # its address has bars, see above
+                continue
             control = room.explorer().data["controls"][0]
             label, value = control["name"], control["options"][1]
             page.goto(f"{root}notebooks/{name}.html#explorer?{urlencode({label: value})}")
