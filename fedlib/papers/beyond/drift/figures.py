@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from ....federated.rules import RULES
 from ....notebook.pictures import seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, log_axis, panels
-from ....numerics.metrics import in_percent, plus_minus
+from ....numerics.metrics import in_percent, mean_sd, plus_minus
 from . import ladders
 from .plane import Quadratics, walk
 from .ranks import gain
@@ -160,7 +160,7 @@ def ratio(errors: xarray.DataArray, rule: str, to: str = "FedAvg") -> Ratio:
     """Of errors [rule, seed], paired by seed; NaN where one diverged, and without an interval of one seed."""
     logs = np.log(errors.sel(rule=rule) / errors.sel(rule=to)).values
     n, mean = len(logs), logs.mean()
-    half = stdtrit(n - 1, 0.975) * logs.std(ddof=1) / n**0.5 if n > 1 else np.nan
+    half = stdtrit(n - 1, 0.975) * mean_sd(logs)[1] / n**0.5 if n > 1 else np.nan
     return Ratio(*np.exp([mean, mean - half, mean + half]).tolist())
 
 

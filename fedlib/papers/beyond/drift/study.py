@@ -13,8 +13,7 @@ from ....federated import sweep
 from ....federated.experiment import Experiment, data_of, rule_axis, rule_changes
 from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
-from ....federated.solved import clouds_of
-from ....live.levels import owners
+from ....federated.solved import clouds_of, owners
 from ....notebook import rules
 from ....numerics.tabulated import tabulated
 from ....trainings.calls import Call, Computed, Tolerance
