@@ -149,7 +149,7 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
 SQUARE_ROUNDS = 3000
 """Of the square wave, which no other notebook has."""
 
-FIRST = Tolerance(relative=0.1, first={"step": 10})
+FIRST = Tolerance(relative=0.2, first={"step": 10})
 """A walk of Adam with moments that begin at 0 divides by what is nearly nothing: later steps depend on rounding."""
 
 
