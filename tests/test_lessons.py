@@ -22,7 +22,6 @@ from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.pages.source import figures_of
-from fedlib.papers.beyond.drift import figures as drift_figures
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
 from fedlib.papers.beyond.drift import ranks as drift_ranks
@@ -926,7 +925,7 @@ def test_11_rules_at_rates_of_their_own():
     text, report = (text_of(cells) for cells in parts("11_client_drift"))
     lesson = Lesson(drift_study)
     stored = lesson.results()
-    ratios = {name: drift_figures.ratio(e, drift_study.REPAIR) for name, e in stored.errors.items()}
+    ratios = {name: drift_study.ratio(e, drift_study.REPAIR) for name, e in stored.errors.items()}
     assert [name for name, r in ratios.items() if r.high < 1] == ["line_50", "poisson_8", "allen_cahn_4"]
     assert sum(r.low > 1 for r in ratios.values()) == 4 and len(ratios) == 13
     assert "surely better on three of thirteen" in text and "surely worse on four" in text

@@ -176,7 +176,6 @@ class Call(NamedTuple):
             raise OutOfTime(f"{path.stem}: {error}") from None
         took, stored = spent(checkpoint), []
         about = environment() | {"backend": history.backend, "commit": commit()}
-        about |= {"levels": [*map(plain_label, self.levels)], "seeds": [*map(plain_label, self.seeds)]}
         history = history if self.models is None else keeping(history, self.models)
         for labels, one in settings.items():
             rows = [key for key in history.rows if key[3:] == labels]

@@ -51,15 +51,15 @@ def calls_of(study: ModuleType) -> dict[Name, Task]:
     return study.trainings(parameters_of(study.NOTEBOOK))
 
 
-def stored(study: ModuleType, name: Name) -> History | xarray.Dataset:
+def stored(study: ModuleType, name: Name, earlier: bool = False) -> History | xarray.Dataset:
     """A training of a study's paper profile, or what it computed, for readers and pages.
 
-    ``stored(study, "poisson")``
+    ``stored(study, "poisson")``. earlier: see ``last_stored``.
 
     Raises:
         ValueError: there is no such training, or its file has none of its rows.
     """
-    return last_stored(study.NOTEBOOK, calls_of(study), name)[0]
+    return last_stored(study.NOTEBOOK, calls_of(study), name, earlier)[0]
 
 
 def last_stored(

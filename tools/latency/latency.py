@@ -123,7 +123,7 @@ def of_site(page, own: Path) -> list[list[str]]:
         "explorer": (Explorer, {"data": functions.explorer().data, "anchor": "t"}, ".fed-row input"),
     }
     for name, (widget, values, inputs) in kinds.items():
-        html = pieces.fragment("t", widget, values)
+        html = pieces.fragment("t", widget._esm, values)
         (own / f"{name}.html").write_text(f'<!doctype html><meta charset="utf-8"><title>{name}</title>{html}')
         page.goto((own / f"{name}.html").as_uri())
         page.wait_for_selector("canvas[aria-label]")

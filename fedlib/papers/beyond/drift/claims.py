@@ -1,8 +1,7 @@
 """Our own criteria for notebook 11, as pure functions of what it trained; no paper claims them."""
 
 from ....notebook.claims import Verdict
-from .figures import ratio
-from .study import REPAIR, Results
+from .study import REPAIR, Results, ratio
 
 
 def repaired(results: Results, name: str = "line_20") -> Verdict | None:

@@ -1,13 +1,11 @@
 """Pictures and tables of notebook 11: two clients in the plane, curves, rules against rates and against each other."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import xarray
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
-from scipy.special import stdtrit
 
 from ....federated.rules import RULES
 from ....notebook.pictures import seeds_and_median, shade
@@ -16,7 +14,7 @@ from ....numerics.metrics import in_percent, plus_minus
 from . import ladders
 from .plane import Quadratics, walk
 from .ranks import gain
-from .study import CENTRAL, PROBLEMS, REPAIR
+from .study import CENTRAL, PROBLEMS, REPAIR, ratio
 
 NAMES = {REPAIR: "repair", "federated": "FedAvg"}
 """What a rule is called in pictures and tables, where it is not by its own name."""
@@ -146,22 +144,6 @@ def legend_of_rules(fig: Figure, axes, columns: int = 4) -> None:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     order = [label for label in map(name_of, ORDER) if label in handles] + ["others"] * ("others" in handles)
     fig.legend([handles[label] for label in order], order, loc="outside upper center", ncols=columns)
-
-
-class Ratio(NamedTuple):
-    """Error of a rule over that of FedAvg, the geometric mean over seeds, and where it lies with 95 %."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def ratio(errors: xarray.DataArray, rule: str, to: str = "FedAvg") -> Ratio:
-    """Of errors [rule, seed], paired by seed; NaN where one diverged, and without an interval of one seed."""
-    logs = np.log(errors.sel(rule=rule) / errors.sel(rule=to)).values
-    n, mean = len(logs), logs.mean()
-    half = stdtrit(n - 1, 0.975) * logs.std(ddof=1) / n**0.5 if n > 1 else np.nan
-    return Ratio(*np.exp([mean, mean - half, mean + half]).tolist())
 
 
 COMPARED = ("SCAFFOLD", "averaged moments", "fresh correction", REPAIR, "Mime", CENTRAL)

@@ -13,7 +13,7 @@ from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
 from ....federated.sweep import errors
 from ....numerics.heterogeneity import debiased_w1
-from ....trainings.store import calls_of, last_stored, stored
+from ....trainings.store import stored
 from ...fed_deeponet.shards import problem as shards
 from ...fed_deeponet.shards import study as shards_study
 from ...fedsciml.forward import problem as forward
@@ -41,8 +41,7 @@ def federated(history: History, **labels) -> xarray.DataArray:
 
 def of_operator() -> xarray.DataArray:
     """What notebook 07 has stored of the antiderivative, of an earlier run where it is not trained anew."""
-    name = (operators_study.LINE, "levels", 50_000)
-    return federated(last_stored(operators_study.NOTEBOOK, calls_of(operators_study), name, earlier=True)[0])
+    return federated(stored(operators_study, (operators_study.LINE, "levels", 50_000), earlier=True))
 
 
 def functions_apart(experiment: Experiment, level: int, functions_each: int = 100) -> float:

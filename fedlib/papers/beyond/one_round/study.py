@@ -14,7 +14,7 @@ from ....federated.sweep import errors
 from ....notebook import rules
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
-from ....trainings.store import calls_of, last_stored, stored
+from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from ..drift import study as drift
 from .attack import points_of_sums
@@ -214,8 +214,8 @@ def at_best_rates(name: str, rule: str, history: History | None) -> xarray.DataA
         best = error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True)
         parts.append(trained_by("", best))
     if name == "helmholtz" and not (parts and 4 in parts[0].level):
-        whole, _ = last_stored(drift.NOTEBOOK, calls_of(drift), ("helmholtz_4", "rules"), earlier=True)
-        error = drift.best(whole).error.sel(rule=rule).reset_coords(drop=True)
+        rules_there = stored(drift, ("helmholtz_4", "rules"), earlier=True)
+        error = drift.best(rules_there).error.sel(rule=rule).reset_coords(drop=True)
         parts.append(trained_by("11", error.expand_dims(round=[2000], level=[4]).drop_attrs()))
     return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
 

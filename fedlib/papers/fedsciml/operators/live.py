@@ -24,7 +24,7 @@ from ....models.networks import glorot_normal
 from ....notebook.style import CLIENTS, COLORS
 from ....numerics.spaces import TERMS, chebyshev_draws
 from ....streams import stream
-from ....trainings.store import calls_of, last_stored
+from ....trainings.store import calls_of, stored
 from . import study
 from .problem import draws, learn_antiderivative, operator_error, operator_loss
 
@@ -55,9 +55,8 @@ def explorer(start: int = 6) -> Terms:
 
 def stored_models() -> dict[int, dict[str, Tensor]]:
     """Level n -> label -> parameters [P], of the first seed."""
-    calls = calls_of(study)
-    first = next(T for name, part, T in (key for key in calls if key != "earlier") if name == study.LINE)
-    parts = [last_stored(study.NOTEBOOK, calls, (study.LINE, part, first), True)[0] for part in ("levels", "central")]
+    first = next(T for name, part, T in (key for key in calls_of(study) if key != "earlier") if name == study.LINE)
+    parts = [stored(study, (study.LINE, part, first), earlier=True) for part in ("levels", "central")]
     return by_level(study.joined(parts))
 
 

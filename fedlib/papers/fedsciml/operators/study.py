@@ -19,6 +19,7 @@ from ....notebook import rules
 from ....numerics.heterogeneity import weight_divergence
 from ....numerics.metrics import percent
 from ....numerics.spaces import TERMS, chebyshev_series, support
+from ....numerics.tabulated import excerpt
 from ....trainings.calls import Call, Computed
 from ....trainings.profiles import committed
 from ....trainings.store import Name
@@ -168,10 +169,11 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     }
     old, matrices = histories.get("earlier"), {}
     for name, T in steps.items():
-        matrices[name] = divergences(together[name, T], name) if has_models(together[name, T]) else before(old, name)
+        now = divergences(together[name, T], name)
+        matrices[name] = before(old, name) if now is None else now
     first = steps.get(LINE)
     starts = [histories[key] for part in ("apart", "central") if (key := (LINE, part, first)) in histories]
-    apart = divergences(joined(starts), LINE) if len(starts) == 2 and has_models(joined(starts)) else None
+    apart = divergences(joined(starts), LINE) if len(starts) == 2 else None
     local = {
         (name, T): in_steps(histories[name, part, T], errors.get((name, T)), p["local_updates"])
         for name, part, T in (key for key in histories if key != "earlier")
@@ -215,19 +217,16 @@ def compared(history: History) -> dict[tuple[int, int], list[torch.Tensor]]:
     return {key: pair for key, pair in pairs.items() if all(row.isfinite().all() for row in pair)}
 
 
-def has_models(history: History) -> bool:
-    """Whether there is anything to compare."""
-    return bool(compared(history))
-
-
-def divergences(history: History, name: str) -> xarray.DataArray:
+def divergences(history: History, name: str) -> xarray.DataArray | None:
     """Relative divergence of the federated weights from the centralised ones [seed, level, matrix], where both are
-    kept: of the matrices "branch 1", ..., "trunk 1", ..."""
+    kept, or None: of the matrices "branch 1", ..., "trunk 1", ..."""
     net = learn(name).net()
     values = {
         key: {matrix: float(v) for matrix, v in weight_divergence(*(as_dict(net, row) for row in pair)).items()}
         for key, pair in compared(history).items()
     }
+    if not values:
+        return None
     keys = [*next(iter(values.values()))]  # "branch.0.weight", "branch.2.weight", ...
     matrices = [f"{part} {int(layer) // 2 + 1}" for part, layer, _ in (key.split(".") for key in keys)]
     levels, seeds = (sorted({key[i] for key in values}) for i in (0, 1))
@@ -239,12 +238,8 @@ def divergences(history: History, name: str) -> xarray.DataArray:
 
 def before(old: xarray.Dataset | None, name: str, start: str = "common") -> xarray.DataArray | None:
     """``divergences`` of an earlier run, or None."""
-    if old is None or "divergence" not in old or name not in old.problem:
-        return None
-    values = old.divergence.sel(problem=name, start=start, drop=True).rename(TITLES[name])
-    for axis in values.dims:
-        values = values.dropna(axis, how="all")
-    return values if values.size else None
+    values = None if old is None else excerpt(old, "divergence", problem=name, start=start)
+    return None if values is None else values.rename(TITLES[name])
 
 
 def in_steps(history: History, errors: xarray.DataArray | None, E: int) -> xarray.DataArray:

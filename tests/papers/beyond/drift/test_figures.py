@@ -8,7 +8,7 @@ from fedlib.federated.rules import RULES
 from fedlib.papers.beyond.drift import figures, ladders
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift.plane import two_clients, walk
-from fedlib.papers.beyond.drift.study import CENTRAL, REPAIR
+from fedlib.papers.beyond.drift.study import CENTRAL, REPAIR, ratio
 
 from ....conftest import assert_redraws_fast, every_move
 from .results import by_rule
@@ -84,12 +84,12 @@ def test_the_grid_has_a_panel_for_each_problem_greys_others_and_leaves_a_gap_whe
 
 def test_ratios_are_paired_by_seed_and_their_interval_is_students():
     errors = by_rule(FedAvg=[1, 2, 4], repair=[0.5, 1, 2], Mime=[1, 1, 16])
-    assert figures.ratio(errors, REPAIR) == pytest.approx((0.5, 0.5, 0.5))
-    mean, low, high = figures.ratio(errors, "Mime")
+    assert ratio(errors, REPAIR) == pytest.approx((0.5, 0.5, 0.5))
+    mean, low, high = ratio(errors, "Mime")
     logs = np.log([1, 0.5, 4])
     half = 4.302653 * logs.std(ddof=1) / 3**0.5  # t(0.975) of two degrees of freedom
     np.testing.assert_allclose(np.log([mean, low, high]), logs.mean() + half * np.array([0, -1, 1]), rtol=1e-6)
-    assert np.isnan(figures.ratio(errors.isel(seed=[0]), "Mime").low)
+    assert np.isnan(ratio(errors.isel(seed=[0]), "Mime").low)
 
 
 def test_every_problem_has_a_row_and_what_diverged_is_said():

@@ -1,10 +1,8 @@
 """A study of all operators, hardly trained."""
 
-import pytest
-
 from fedlib.papers.fedsciml.operators import study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of
-from fedlib.trainings.store import made
+
+from ...small import fixtures
 
 SMALL = {
     "seeds": [3, 1], "jump_levels": [6, 5], "jump_seeds": [0], "apart_levels": [10],
@@ -18,20 +16,4 @@ SMALL = {
     "diffusion_reaction_every": [50, 100], "burgers_every": 50, "burgers_times": [0, 10, 100], "evaluations": 2,
 }  # fmt: skip
 
-
-@pytest.fixture(scope="package")
-def p():
-    """The notebook's parameters, small."""
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | SMALL
-
-
-@pytest.fixture(scope="package")
-def histories(p):
-    """Name -> history."""
-    return made(study.trainings(p), backend="eager")
-
-
-@pytest.fixture(scope="package")
-def results(p, histories):
-    """What figures and claims take."""
-    return study.results(p, histories)
+p, histories, results = fixtures(study, SMALL)
