@@ -73,6 +73,7 @@ ANSWERS = {
     "06b_reaction": r"\bthe ends\b",
     "07_operator_learning": r"Only the federation",
     "08_stochastic_regression": r"likelihood and the energy score",
+    "08b_as_coded": r"stopped clock",
     "11_client_drift": r"Both do",
     "13_one_round": r"\b(5|five) sines\b",
 }
@@ -88,6 +89,7 @@ FILLINGS = {
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
     "07_operator_learning": "torch.nn.Linear(100, 40)",
     "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
+    "08b_as_coded": "fresh(client, copy // 10)",
     "11_client_drift": "correction(first) / 2",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
@@ -245,6 +247,7 @@ SMALL = {
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
+    "08b_as_coded": "clients, clients_2d, steps, steps_2d, steps_alone, steps_mended_2d = 20, 4, 9, 2, 9, 9",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
 }

@@ -153,11 +153,15 @@ def path_error(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tenso
     return {"a path against f": ((mean - test["f_test"][:, 0]) ** 2 + std**2).mean()}
 
 
+RUNNING = "RMSE, running statistics"
+"""A metric: where one normalises by them."""
+
+
 def with_running(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """``evaluate``, and the RMSE of the mean where one normalises by the running statistics."""
     mean = predict(test["x_test"], test["w_test"], None, None, True).mean(-1)
     rmse = (mean - test["f_test"][:, 0]).square().mean().sqrt()
-    return evaluate(predict, test) | {"RMSE, running statistics": rmse}
+    return evaluate(predict, test) | {RUNNING: rmse}
 
 
 def running_only(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:

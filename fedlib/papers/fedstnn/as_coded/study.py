@@ -4,11 +4,19 @@
 """
 
 from collections.abc import Hashable, Mapping
+from typing import NamedTuple
 
+import numpy as np
+import xarray
+
+from ....federated.history import History
 from ....notebook import rules
 from ....trainings.calls import Call
+from .. import plane, sine
+from ..experiment import beside, judged, seeds_of
+from ..network import SNN
 from .coded import Coded, statistics
-from .problem import CASES, coded, mended, one_client, printed, running_only
+from .problem import CASES, RUNNING, WAYS, coded, mended, one_client, printed, running_only
 
 NOTEBOOK = "08b_as_coded"
 
@@ -30,10 +38,8 @@ SEARCHED = {"rates": rules.positive(), "rates_2d": rules.positive()}
 
 
 def check(p: Mapping) -> None:
-    """ValueError where sigma is not among the noises that are trained."""
+    """ValueError where a rate that is tried cannot be one."""
     rules.check(p, **{name: rule for name, rule in SEARCHED.items() if p[name]})
-    if p["sigma"] not in p["sigmas"]:
-        raise ValueError(f"sigmas = {p['sigmas']}: expected sigma = {p['sigma']:g} among them")
 
 
 PATHS = ("frozen paths", "fresh paths")
@@ -73,7 +79,9 @@ def federations(p: Mapping, case: str) -> dict[Hashable, Call]:
         for name in ("clients", "steps", "batch", "steps_mended", "rate", "decay", "rounds", "seeds")
     )
     common = {"rounds": rounds, "fraction": p["fraction"]}
-    levels, tests, models = (p["sigmas"], p["test_paths"], {}) if case == "curve" else ([p["sigma"]], 20, None)
+    levels, tests, models = (
+        (sorted({*p["sigmas"], p["sigma"]}), p["test_paths"], {}) if case == "curve" else ([p["sigma"]], 20, None)
+    )
 
     def call(make, steps: int, batch: int, **changes) -> Call:
         arguments = {"case": case, "clients": clients, "steps": steps, "batch": batch, "tests": tests}
@@ -83,4 +91,136 @@ def federations(p: Mapping, case: str) -> dict[Hashable, Call]:
         "as printed": call(printed, steps, batch, lr=rate),
         "as coded": call(coded, steps, batch),
         "mended": call(mended, few, 32, lr=p["lr"], decay=decay),
+    }
+
+
+class Results(NamedTuple):
+    """What figures and claims take; None: nothing of it is trained. A level is the sigma of the data.
+
+    curve: ``Answers`` at ``sine.TESTED`` points [way, level, seed, x]. quality: of them, ``judged`` [way, level, seed].
+    surface, quality_2d: the same at all points of the grid, [way, seed, x] and [way, seed]. alone: spread of one client
+    [paths, level, seed]. tried: case -> squared error on new observations [seed, lr]. normalised: how one normalises ->
+    RMSE [seed] of the mean, as coded. sigma: of the run.
+    """
+
+    curve: xarray.Dataset | None
+    quality: xarray.Dataset | None
+    surface: xarray.Dataset | None
+    quality_2d: xarray.Dataset | None
+    alone: xarray.DataArray | None
+    tried: dict[str, xarray.DataArray]
+    normalised: dict[str, np.ndarray]
+    sigma: float
+
+
+def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
+    """The labelled arrays of what is trained."""
+    sigma, federated = p["sigma"], {"kind": "federated", "client": 0}
+    curve = beside("way", {way: sine.answered(histories.get(("curve", way)), **federated) for way in WAYS})
+    surface = beside("way", {way: on_grid(histories.get(("surface", way)), way, sigma) for way in WAYS})
+    one = {"kind": "isolated", "client": 0}
+    alone = beside("paths", {paths: sine.answered(histories.get(("alone", paths)), **one) for paths in PATHS})
+    return Results(
+        curve,
+        None if curve is None else judged_each(curve),
+        surface,
+        None if surface is None else with_path(judged(surface, plane.on_grid(), sigma)),
+        None if alone is None else (alone["std"] ** 2).mean("x") ** 0.5,
+        {
+            case: history.last("a path against f", level=sigma, **federated) + sigma**2
+            for (name, case), history in histories.items()
+            if name == "rates"
+        },
+        normalised(histories, sigma),
+        sigma,
+    )
+
+
+def on_grid(history: History | None, way: str, sigma: float) -> xarray.Dataset | None:
+    """``Answers`` at all points of the grid [seed, x], computed here: they are too much to keep."""
+    if history is None:
+        return None
+    widths = CASES["surface"].widths
+    net = Coded(*widths) if way == "as coded" else SNN(*widths)
+    return plane.answered(net, plane.probes(net, sigma), history, "federated", sigma)
+
+
+def judged_each(curve: xarray.Dataset) -> xarray.Dataset:
+    """``judged`` of answers on the curve, each level by its own sigma, and a path against f."""
+    f = sine.curve(curve.x.values)
+    return with_path(xarray.concat([judged(curve.sel(level=s), f, s) for s in curve.level.values], "level"))
+
+
+def with_path(quality: xarray.Dataset) -> xarray.Dataset:
+    """And the mean square of a path against f, which the authors' notebooks print."""
+    return quality.assign({PATH: quality["RMSE"] ** 2 + quality["std"] ** 2})
+
+
+PATH = "a path against f"
+
+
+def normalised(histories: Mapping[Hashable, History], sigma: float) -> dict[str, np.ndarray]:
+    """RMSE of the mean as coded, over seeds, by how one normalises when one predicts.
+
+    Of the federation's model; and of the clients that have ever worked, each with running statistics of its own, their
+    mean.
+    """
+    averaged, own = (histories.get(name) for name in (("curve", "as coded"), ("statistics", "own")))
+    if averaged is None or own is None:
+        return {}
+    answers = sine.answered(averaged, kind="federated", client=0, level=sigma)
+    worked = own.metric("loss", kind="federated", level=sigma).notnull().any("round")
+    each = own.last(RUNNING, kind="federated", level=sigma)
+    return {
+        "statistics of the points asked for": judged(answers, sine.curve(answers.x.values), sigma)["RMSE"].values,
+        "averaged running statistics": averaged.last(RUNNING, kind="federated", client=0, level=sigma).values,
+        "each client's own running statistics": each.where(worked).mean("client").values,
+    }
+
+
+# tables, and what result.json keeps
+
+
+def spreads(results: Results) -> dict[str, dict[float, np.ndarray]]:
+    """Way -> sigma of the data -> spread [seed]."""
+    return {way: by_level(results.quality["std"].sel(way=way)) for way in results.quality.way.values.tolist()}
+
+
+def alone(results: Results) -> dict[str, dict[float, np.ndarray]]:
+    """The same of one client: paths -> sigma -> spread [seed]."""
+    return {paths: by_level(results.alone.sel(paths=paths)) for paths in results.alone.paths.values.tolist()}
+
+
+def tried(results: Results) -> dict[str, dict[str, np.ndarray]]:
+    """Case -> rate -> squared error on new observations [seed]."""
+    return {
+        case: {f"{lr:g}": values.sel(lr=lr).values for lr in values.lr.values} for case, values in results.tried.items()
+    }
+
+
+def by_level(values: xarray.DataArray) -> dict[float, np.ndarray]:
+    """Level -> values [seed]."""
+    return {level: values.sel(level=level).values for level in values.level.values.tolist()}
+
+
+def rows(results: Results) -> dict[str, dict[str, np.ndarray]]:
+    """ "5.1, way" -> quantity -> values [seed], at the sigma of the run."""
+    table = {f"5.1, {way}": results.quality.sel(way=way, level=results.sigma) for way in WAYS}
+    table |= {f"5.2, {way}": results.quality_2d.sel(way=way) for way in WAYS}
+    return {name: seeds_of(row) for name, row in table.items()}
+
+
+def hundredths(table: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
+    """Row -> quantity -> values times 100: so a share is in percent."""
+    return {name: {quantity: 100 * np.asarray(v) for quantity, v in row.items()} for name, row in table.items()}
+
+
+def metrics(results: Results) -> dict:
+    """What result.json keeps: the numbers of all tables, over seeds."""
+    return {
+        "quality": rows(results),
+        "spreads": spreads(results),
+        "spread_alone": alone(results),
+        "tried": tried(results),
+        "normalised": results.normalised,
     }
