@@ -50,6 +50,8 @@ from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.papers.fedstnn import network, regression, scores, sine
+from fedlib.papers.fedstnn.as_coded import live as ways_live
+from fedlib.papers.fedstnn.as_coded import study as ways_study
 from fedlib.papers.fedstnn.curve import claims as noise_claims
 from fedlib.papers.fedstnn.curve import figures as noise_figures
 from fedlib.papers.fedstnn.curve import live as noise_live
@@ -783,6 +785,64 @@ def test_08_what_the_blank_says():
     mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
     assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)
     assert names["spreads"]["squared error"] < mean < 0.2 < names["spreads"]["energy score"]
+
+
+# notebook 08b
+
+
+@pytest.fixture(scope="module")
+def ways():
+    """Results of the stored trainings; mean spreads, way -> noise -> number; what both parts say."""
+    results = Lesson(ways_study).results()
+    spreads = {way: {s: v.mean() for s, v in row.items()} for way, row in ways_study.spreads(results).items()}
+    return results, spreads, *map(text_of, parts("08b_as_coded"))
+
+
+def test_08b_what_the_slider_shows_is_what_the_text_promises(ways):
+    results, spreads, text, _ = ways
+    _, errors = ways_live.explored()
+    mended = errors.sel(model="mended").median("seed")
+    assert mended.sel({ways_live.NOISE: slice(0.05, None)}).max() < 12 and "from 0.05 on, to about a tenth" in text
+    assert spreads["mended"][0.02] > 0.025 and "At 0.02 it is too wide" in text
+    assert results.quality["RMSE"].sel(way="mended", level=0.02).mean() > 0.02, "the mean is off by more than the noise"
+    words = "the one as printed goes from {:.3f} to {:.3f}, the one as coded from {:.3f} to {:.3f}"
+    assert words.format(*(spreads[way][s] for way in ("as printed", "as coded") for s in (0.02, 0.4))) in text
+    assert spreads["as coded"][0.05] > 0.05 and spreads["as coded"][0.1] < 0.08, "a little above 0.05"
+    assert spreads["as printed"][0.02] > 0.02 and spreads["as printed"][0.05] < 0.05
+    assert "bands of {:.2f}, {:.2f} and {:.2f} all look".format(*(row[0.1] for row in spreads.values())) in text
+
+
+def test_08b_frozen_paths_keep_a_band(ways):
+    results, _, text, _ = ways
+    frozen, fresh = ({s: v.mean() for s, v in row.items()} for row in ways_study.alone(results).values())
+    words = "With fresh paths the spread is {:.3f} at σ = 0.02 and {:.3f} at 0.4, with frozen ones {:.3f} and {:.3f}"
+    assert words.format(fresh[0.02], fresh[0.4], frozen[0.02], frozen[0.4]) in text
+    assert [*frozen.values()] == sorted(frozen.values()) and "one that grows with the noise" in text
+
+
+def test_08b_which_claims_hold(ways):
+    results, _, text, report = ways
+    inside, cover = (results.quality[name].sel(level=0.1).mean("seed") for name in ("in band", "coverage"))
+    assert (
+        inside.min() > 0.8 and results.quality_2d["in band"].mean("seed").min() > 0.8 and "all three are right" in text
+    )
+    assert inside.idxmax("way") == "as printed" and "whoever draws no noise at all is best" in text
+    for covered in (cover, results.quality_2d["coverage"].mean("seed")):
+        assert covered.sel(way="mended") > 0.9 and covered.drop_sel(way="mended").max() < 0.75
+    paths = results.quality[ways_study.PATH].sel(way="as coded", level=0.1)
+    assert abs(paths.mean() - 0.0138) < paths.std() and "is what our runs as coded come to" in report
+
+
+def test_08b_what_the_cells_by_hand_say():
+    cells = parts("08b_as_coded")[0]
+    cell = next(cell for cell in cells if "def fit(" in cell.source)
+    names = {"np": np, "torch": torch}
+    exec(cell.source, names)
+    frozen, fresh, spreads = names["frozen"], names["fresh"], names["spreads"]
+    client, average = spreads(frozen)
+    assert 0.3 < client < 0.6 and average < client / 2 and spreads(fresh)[0] < client / 5
+    own = spreads(lambda client, copy: fresh(client, copy // 10))[0]
+    assert f"A client has {own:.2f}: five times as many rows" in text_of(cells)
 
 
 # notebook 06
