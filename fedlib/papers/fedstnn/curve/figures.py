@@ -155,6 +155,7 @@ def noise(one_place: xarray.Dataset, varied: xarray.Dataset | None = None) -> Fi
     for axis in (left.xaxis, left.yaxis):
         log_axis(axis)
     set_ticks(left.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
+    set_ticks(left.yaxis, (0.03, 0.1, 0.3, 1), ("0.03", "0.1", "0.3", "1"))
     left.set(
         xlabel=r"$\sigma$ of the data", ylabel=r"learnt std / $\sigma$", title="a noise that is the same everywhere"
     )
