@@ -11,7 +11,16 @@ from torch import nn
 from fedlib.federated import sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Data, Experiment
-from fedlib.federated.projection import descent, evaluate, hidden, joined, last_layer, projected
+from fedlib.federated.projection import (
+    descent,
+    evaluate,
+    hidden,
+    joined,
+    last_layer,
+    projected,
+    projected_levenberg,
+    without_last,
+)
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.jets import JetNet
 from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
@@ -260,6 +269,42 @@ def test_a_client_without_points_sends_nothing_to_descend():
     assert loss == 0 and not gradient.any()
 
 
+# Kaufman's Jacobian
+
+
+@pytest.mark.parametrize("root", [True, False], ids=["roots", "sums"])
+def test_kaufmans_jacobian_has_l_s_gradient(problem, root):
+    """P r is r, so that (P J_w)^T r is half of L's gradient; and P J_w is what a pseudoinverse leaves of J_w."""
+    experiment, data = problem
+    theta, last = start(experiment), last_layer(experiment.net)
+    ridge = 1e-2 * float(sums.rows(experiment, data.pool, theta, last)[:, :-1].square().mean())
+    one = evaluate(experiment, sums.parts(data), hidden(theta, last), last, ridge)
+    messages = [sums.statistics(experiment, points, one.theta, root) for points in sums.parts(data)]
+    left = without_last(sums.added(messages), one.theta, last, ridge)
+    G = left.matrix.T @ left.matrix if root else left.matrix
+    top = float(one.gradient.abs().max())
+    np.testing.assert_allclose(2 * G[:-1, -1], one.gradient, rtol=1e-6, atol=1e-6 * top)
+    assert float(G[-1, -1]) == pytest.approx(one.reduced, rel=1e-6)
+    rows, m = sums.rows(experiment, data.pool, one.theta), last.stop - last.start
+    A = torch.cat([rows[:, last], ridge**0.5 * torch.eye(m, dtype=rows.dtype)])
+    J = torch.cat([rows[:, : last.start], rows[:, last.stop : -1]], 1)
+    J = torch.cat([J, J.new_zeros(m, J.shape[1])])
+    J = J - A @ torch.linalg.lstsq(A, J).solution
+    np.testing.assert_allclose(G[:-1, :-1], J.T @ J, rtol=1e-5, atol=1e-7 * float(G.diagonal().max()))
+
+
+def test_levenberg_goes_the_same_way_for_every_partition_and_down():
+    experiment, data = equation("poisson")
+    together = data._replace(owners=[np.arange(len(data.pool["x"]))])
+    one, *others = (
+        projected_levenberg(experiment, of, start(experiment), 6, 1e-6)
+        for of in (together, dealt(data, stream(0, "partitions")), dealt(data, stream(1, "partitions")))
+    )
+    assert one.loss[-1] < 0.9 * one.loss[0] and sorted(one.loss, reverse=True) == one.loss
+    for other in others:
+        np.testing.assert_allclose(other.theta, one.theta, rtol=1e-5, atol=1e-5 * float(one.theta.abs().max()))
+
+
 # what cannot be meant
 
 WRONG = {
@@ -285,7 +330,7 @@ def test_what_cannot_be_meant_is_refused(message):
     experiment, data = regression()
     experiment = experiment._replace(**WRONG[message])
     with pytest.raises(ValueError, match=message):
-        projected(experiment, data, start(experiment) if "Conv" not in message else None, 3)
+        projected(experiment, data, start(experiment) if "Conv" not in message else torch.zeros(2), 3)
 
 
 @pytest.mark.fault("clear error")
@@ -308,7 +353,8 @@ def test_an_equation_that_is_not_linear_is_refused():
 @pytest.mark.parametrize("wrong", [{"evaluations": 0}, {"memory": 0}, {"ridge": 0.0}, {"ridge": np.nan}], ids=str)
 def test_unusable_arguments_are_refused(wrong):
     experiment, data = regression()
-    with pytest.raises(ValueError, match="expected at least 1, at least 1, and a positive number"):
+    name, value = next(iter(wrong.items()))
+    with pytest.raises(ValueError, match=f"{name} = {value}; expected (at least 1|a positive number)"):
         projected(experiment, data, start(experiment), **{"evaluations": 3} | wrong)
 
 
