@@ -81,7 +81,7 @@ def by_sums(
     Returns:
         score [ridge, tuning]: mean square residual between the points after the last look. error (%), loss [evaluation,
         level, seed], bytes that a client has sent, a mean [evaluation, level, seed], the CPU's seconds of all clients
-        and the server, and how many evaluations it took [level, seed]. Attribute ridge: the chosen one; of equal ones
+        and the server, and how many evaluations it took [level, seed]. Attribute chosen_ridge; of equal ones
         the largest.
     """
     experiment, between, last = PROBLEMS[name].make(), PROBLEMS[name].between(), max(looks)
@@ -105,7 +105,7 @@ def by_sums(
         return curves | {"seconds": seconds, "evaluations": len(iterates.loss)}
 
     table = tabulated(trained, level=levels, seed=seeds).assign_coords(evaluation=[*looks])
-    return tried.merge(table.transpose("evaluation", "level", "seed")).assign_attrs(ridge=ridge)
+    return tried.merge(table.transpose("evaluation", "level", "seed")).assign_attrs(chosen_ridge=ridge)
 
 
 def without_projection(name: str, seeds: Sequence[int], looks: Sequence[int]) -> xarray.Dataset:

@@ -59,7 +59,7 @@ def trainings(p: Mapping) -> dict[str, Computed]:
 class Results(NamedTuple):
     """ways: problem -> label -> error (%) [round, level, seed] and bytes [round, level], see ``one_round.study.Way``; a
     round of what is centralised is an evaluation, or five steps of Adam. tried: problem -> score [ridge, tuning] and,
-    as attribute ridge, the chosen one.
+    as attribute chosen_ridge, the least.
     """
 
     ways: Mapping[str, Mapping[str, one_round.Way]]
@@ -69,9 +69,7 @@ class Results(NamedTuple):
 def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left; averaged networks are those that notebooks 05, 11 and 13 have stored."""
     there = [name for name in p["problems"] if f"sums_{name}" in histories]
-    tried = {
-        name: histories[f"sums_{name}"].score.assign_attrs(ridge=histories[f"sums_{name}"].ridge) for name in there
-    }
+    tried = {name: histories[f"sums_{name}"].score.assign_attrs(histories[f"sums_{name}"].attrs) for name in there}
     return Results({name: ways(name, histories) for name in there}, tried)
 
 

@@ -26,10 +26,10 @@ def test_the_points_that_choose_are_none_of_the_trainings(name):
 
 def test_sums_choose_their_ridge_by_the_score_alone_and_count_what_they_send():
     table = problem.by_sums("poisson", [2, 8], [0], [1, 12], [1e-6, 1e-12], [1000])
-    assert table.ridge == table.score.isel(tuning=0).idxmin("ridge")
+    assert table.chosen_ridge == table.score.isel(tuning=0).idxmin("ridge").item()
     experiment = problem.PROBLEMS["poisson"].make()
     data = data_of(experiment, 8)
-    iterates = projected(experiment, data, problem.start(experiment, 0), 12, table.ridge)
+    iterates = projected(experiment, data, problem.start(experiment, 0), 12, table.chosen_ridge)
     shown = table.sel(level=8, seed=0)
     assert shown.loss.values == pytest.approx([iterates.loss[0], iterates.loss[-1]])
     assert shown.error.values == pytest.approx([error(experiment, iterates.theta[i], data.test) for i in (0, -1)])
