@@ -6,15 +6,18 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
-from ....notebook.pictures import seeds_and_median
+from ....notebook.pictures import plain, seeds_and_median
 from ....notebook.style import COLORS, panels
-from ..one_round.figures import LOOKS as SHARED
-from ..one_round.figures import SINGLE, SUMS, level_axis, plain
-from ..one_round.study import IN_WORDS, TITLES, Way
+from ..one_round.study import IN_WORDS, SINGLE, TITLES, Way
 from .study import SHOWN
 
+SUMS = COLORS["centralised"]  # what sums give is the centralised network
+
+LEVELS = {"poisson": "pieces", "helmholtz": "blocks per axis"}
 LOOKS = {
-    **{label: SHARED[label] for label in ("FedAvg, as printed", "FedAvg, best rate", "best rule")},
+    "FedAvg, as printed": {"color": COLORS["federated"], "marker": "o", "mfc": "w", "ms": 4, "ls": ":"},
+    "FedAvg, best rate": {"color": COLORS["federated"], "marker": "o", "ms": 4},
+    "best rule": {"color": COLORS["light"], "marker": "s", "ms": 4, "lw": 2.5},
     "Adam, all data in one place": {"color": "0.4", "ls": "--", "lw": 2},
     "L-BFGS, all data in one place": {"color": "0.4", "lw": 2},
     "sums": {"color": SUMS, "lw": 3},
@@ -54,7 +57,11 @@ def against_level(problems: Mapping[str, Mapping[str, Way]]) -> Figure:
             last = way.error.isel(round=-1).transpose("seed", "level")
             look = {"marker": "D"} | {k: v for k, v in LOOKS[label].items() if k in ("color", "marker", "mfc", "ls")}
             seeds_and_median(ax, last.level.values, last.values, label, **{"ls": "-"} | look)
-        level_axis(ax, name, ways["sums"].error.level.values)
+        levels = ways["sums"].error.level.values
+        ax.set(xscale="log", yscale="log", xlabel=LEVELS[name], ylabel="error (%)", title=TITLES[name])
+        ax.set_xticks(levels, levels)
+        ax.minorticks_off()
+        plain(ax.yaxis)
         ax.axhline(SINGLE[name], color="0.6", lw=1, ls=":")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
