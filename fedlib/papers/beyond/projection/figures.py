@@ -51,7 +51,7 @@ def race(problems: Mapping[str, Mapping[str, Way]]) -> Figure:
 
 def against_level(problems: Mapping[str, Mapping[str, Way]]) -> Figure:
     """Errors at the end against the level; dots are seeds, lines medians."""
-    fig, axes = panels(1, len(problems), size=(3.7, 2.8))
+    fig, axes = panels(1, len(problems), size=(4.2, 3.2))
     for ax, (name, ways) in zip(axes[0], problems.items(), strict=True):
         for label, way in ways.items():
             last = way.error.isel(round=-1).transpose("seed", "level")
@@ -63,7 +63,7 @@ def against_level(problems: Mapping[str, Mapping[str, Way]]) -> Figure:
         ax.minorticks_off()
         plain(ax.yaxis)
         ax.axhline(SINGLE[name], color="0.6", lw=1, ls=":")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2 + (len(problems) > 1))
     return fig
 
 

@@ -68,9 +68,9 @@ class Results(NamedTuple):
 
 def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left; averaged networks are those that notebooks 05, 11 and 13 have stored."""
-    there = [name for name in p["problems"] if f"sums_{name}" in histories]
-    tried = {name: histories[f"sums_{name}"].score.assign_attrs(histories[f"sums_{name}"].attrs) for name in there}
-    return Results({name: ways(name, histories) for name in there}, tried)
+    computed = [name for name in p["problems"] if f"sums_{name}" in histories]
+    tried = {name: histories[f"sums_{name}"].score.assign_attrs(histories[f"sums_{name}"].attrs) for name in computed}
+    return Results({name: ways(name, histories) for name in computed}, tried)
 
 
 def ways(name: str, histories: Mapping[str, xarray.Dataset]) -> dict[str, one_round.Way]:
