@@ -210,7 +210,7 @@ def test_points_that_all_share_count_once():
     np.testing.assert_allclose(apart.theta, once.theta, rtol=1e-6, atol=1e-7)
 
 
-def test_the_best_model_is_kept_and_the_loss_is_its_own():
+def test_the_loss_is_that_of_its_model():
     experiment, data = equation("poisson")
     points, _, _ = sums.in_dtype(experiment, data.pool, torch.float64)
     iterates = projected(experiment, data, start(experiment), 30, 1e-8)
