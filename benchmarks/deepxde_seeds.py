@@ -26,8 +26,8 @@ from fedlib.notebook.run import environment
 from fedlib.numerics.spaces import TERMS, chebyshev_draws
 from fedlib.papers.fedsciml.deepxde import FILE
 from fedlib.papers.fedsciml.forward.problem import poisson
+from fedlib.papers.fedsciml.operators.problem import learn_antiderivative, operator_error, operator_loss
 from fedlib.papers.fedsciml.reaction.problem import reaction
-from fedlib.problems.operators import learn_antiderivative, operator_error, operator_loss
 from fedlib.streams import stream
 
 from .deepxde_way import THEIRS, E

@@ -21,7 +21,7 @@ from fedlib.numerics.spaces import TERMS, chebyshev_draws
 from fedlib.papers.fed_deeponet.physics import pendulum_triplets
 from fedlib.papers.fedsciml.forward.problem import helmholtz
 from fedlib.papers.fedsciml.functions.problem import wave
-from fedlib.problems.operators import learn_antiderivative, operator_loss
+from fedlib.papers.fedsciml.operators.problem import learn_antiderivative, operator_loss
 from fedlib.streams import stream
 
 

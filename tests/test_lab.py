@@ -78,7 +78,8 @@ explore(draw, "a line", a=slider(range(6), 1))
 PIECES = """
 from IPython.display import display
 from fedlib.pages import pieces
-display(pieces.Training(), pieces.Operator(weights=pieces.weights()))
+from fedlib.papers.fedsciml.operators import live
+display(pieces.Training(), live.explorer())
 """
 CANVAS = "[...document.querySelectorAll('.jp-OutputArea-output canvas')].map(canvas => canvas.toDataURL())"
 

@@ -22,6 +22,10 @@ from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.pages.source import figures_of
+from fedlib.papers.beyond.drift import live as drift_live
+from fedlib.papers.beyond.drift import plane as drift_plane
+from fedlib.papers.beyond.drift import ranks as drift_ranks
+from fedlib.papers.beyond.drift import study as drift_study
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
@@ -38,6 +42,9 @@ from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import study as functions_study
+from fedlib.papers.fedsciml.operators import figures as operators_figures
+from fedlib.papers.fedsciml.operators import live as operators_live
+from fedlib.papers.fedsciml.operators import study as operators_study
 from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
@@ -59,6 +66,8 @@ ANSWERS = {
     "05_pinn_forward": r"\b(8|eight)\b",
     "06_flow": r"\bleaves again\b",
     "06b_reaction": r"\bthe ends\b",
+    "07_operator_learning": r"Only the federation",
+    "11_client_drift": r"Both do",
     "13_one_round": r"\b(5|five) sines\b",
 }
 """A lesson -> its answer, as one may write it."""
@@ -71,6 +80,8 @@ FILLINGS = {
     "05_pinn_forward": "sum(weights) / len(weights)",
     "06_flow": "sum(after) / len(after)",
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
+    "07_operator_learning": "torch.nn.Linear(100, 40)",
+    "11_client_drift": "correction(first) / 2",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
 """A lesson -> what fills its blank."""
@@ -225,6 +236,8 @@ SMALL = {
     "05_pinn_forward": "problems, rounds, gap_rules = ['poisson'], {'poisson': 20}, ['FedAvg']",
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
+    "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
+    "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
@@ -739,7 +752,131 @@ def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
     assert "hears an early time, and a better one for the worse federation" in text
 
 
+# notebook 07
+
+
+@pytest.fixture(scope="module")
+def integrals():
+    """Errors (%) of integrating after training [kind, level, seed], and the networks of the piece."""
+    return Lesson(operators_study).results().last[operators_study.LINE], operators_live.stored_models()
+
+
+def test_07_the_jump_is_that_of_the_stored_starts(integrals):
+    last, text = integrals[0], text_of(parts("07_operator_learning")[0])
+    both = last.sel(kind="federated", level=[5, 6]).dropna("seed")
+    fall = (both.sel(level=5) / both.sel(level=6)).values
+    assert f"Of the {len(fall)} starts {(fall >= 2).sum()} fall by two or more" in text
+    medians = [in_percent(last.sel(level=n, kind=kind).median().item()) for kind in ("federated", "centralised")
+               for n in (5, 6)]  # fmt: skip
+    assert "the median goes from {} to {}.".format(*medians[:2]) in text
+    assert "falls as well, from {} to {}.".format(*medians[2:]) in text
+
+
+def test_07_together_is_better_than_alone_at_every_n(integrals):
+    last, text = integrals[0], text_of(parts("07_operator_learning")[0])
+    median = last.median("seed")
+    alone = median.sel(kind=["client 1 alone", "client 2 alone"]).min("kind")
+    assert (median.sel(kind="federated") < alone).all() and "better than each client at every $n$" in text
+    assert f"about {in_percent(median.sel(kind='federated', level=4).item())} at $n = 4$" in text
+    assert median.sel(kind="federated", level=8) < 1 and "below one at $n = 8$" in text
+
+
+def test_07_the_first_picture_is_of_the_piece(integrals):
+    """The federation lies on the truth, client 1 is near, client 2 is lost."""
+    fig = operators_figures.answer_figure(integrals[1][6], 6)
+    labels = [line.get_label() for line in fig.axes[2].get_lines()]
+    off = {label.split(":")[0]: float(label.split(": ")[1][:-2]) for label in labels if label != "truth"}
+    assert off["federated"] < 5 < off["client 1 alone"] < 40 < 60 < off["client 2 alone"], off
+
+
 # notebook 13
+
+
+def test_11_what_the_toys_sliders_show_is_what_the_text_promises():
+    text = text_of(parts("11_client_drift")[0])
+    toy = drift_plane.two_clients()
+    curves, errors = drift_live.toy(toy)
+    fedavg, repair = (errors.sel(model=model).squeeze("seed", drop=True) for model in ("FedAvg", "repair"))
+    end = curves.sel({"local steps E": 10, "size of a step": 0.5, "model": "FedAvg"})[-1]
+    assert f"For both together {toy.optimum()[0]:.2f} is best" in text and f"comes to rest at {end:.2f} (blue)" in text
+    one, ten = (fedavg.sel({"local steps E": E, "size of a step": 0.5}) for E in (1, 10))
+    assert one <= drift_live.LEAST < ten and "With *one* step in a round the server gets there" in text
+    near = fedavg.sel({"size of a step": 0.02, "local steps E": [10, 15]})
+    assert (near < 1).all() and fedavg.sel({"size of a step": 0.02, "local steps E": 1}) > 50
+    large = repair.sel({"size of a step": 0.5})
+    assert (repair.sel({"local steps E": 10}) < 2).all() and "gets there with ten steps of any size" in text
+    over = large["local steps E"][large > 100].values.tolist()
+    assert over == [20, 30] and "with steps of 0.5 it overshoots from twenty on, and further in each round" in text
+    assert f"FedAvg's {ten:.0f} % become" in text
+
+
+@pytest.fixture(scope="module")
+def on_the_way():
+    """Errors (%) [rule, lr, round, seed] of both problems whose rounds are stored."""
+    lesson = Lesson(drift_study)
+    return {name: drift_study.followed(lesson.stored, name).error for name in ("line_20", "poisson_8")}
+
+
+def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
+    text = text_of(parts("11_client_drift")[0])
+    poisson = on_the_way["poisson_8"].isel(round=-1)
+    fedavg, repair = poisson.sel(rule="FedAvg"), poisson.sel(rule=drift_study.REPAIR)
+    first = [in_percent(float(e.sel(lr=0.001, seed=0))) for e in (fedavg, repair)]
+    assert f"FedAvg ends at {first[0]} in this start, the repair at {first[1]}" in text
+    assert f"helps FedAvg: {in_percent(float(fedavg.sel(lr=0.003, seed=0)))} at 0.003" in text
+    assert f"the repair, which has {in_percent(float(repair.sel(lr=0.0003, seed=0)))} at 0.0003" in text
+    assert fedavg.sel(seed=0).min() > 10 * repair.sel(seed=0).min(), "at no rate is it near the repair"
+    medians = {name: e.isel(round=-1).median("seed") for name, e in on_the_way.items()}
+    ratio = {name: m.sel(rule="FedAvg") / m.sel(rule=drift_study.REPAIR) for name, m in medians.items()}
+    assert f"and {float(ratio['line_20'].sel(lr=0.001)):.0f} times that of the repair" in text
+    assert ratio["line_20"].sel(lr=0.003) < 1.5 and "At 0.003 the two are nearly level" in text
+    best = [medians["poisson_8"].sel(rule=rule).min() for rule in ("FedAvg", drift_study.REPAIR)]
+    assert 35 < best[0] / best[1] < 45 and "the best FedAvg is still forty times as far off as the best repair" in text
+    early = on_the_way["line_20"].sel(lr=[0.001, 0.003], round=300)
+    assert (early > 15).all() and "during the first 300 rounds nobody knows a wave" in text
+
+
+def test_11_rules_at_rates_of_their_own():
+    text, report = (text_of(cells) for cells in parts("11_client_drift"))
+    lesson = Lesson(drift_study)
+    stored = lesson.results()
+    ratios = {name: drift_study.ratio(e, drift_study.REPAIR) for name, e in stored.errors.items()}
+    assert [name for name, r in ratios.items() if r.high < 1] == ["line_50", "poisson_8", "allen_cahn_4"]
+    assert sum(r.low > 1 for r in ratios.values()) == 4 and len(ratios) == 13
+    assert "surely better on three of thirteen" in text and "surely worse on four" in text
+    mean = {name: {rule: float(e.sel(rule=rule).mean()) for rule in ("FedAvg", drift_study.REPAIR)}
+            for name, e in stored.errors.items()}  # fmt: skip
+    assert f"takes FedAvg from 20 to {mean['line_20']['FedAvg']:.1f} %" in text
+    assert 28 < mean["poisson_8"]["FedAvg"] / mean["poisson_8"][drift_study.REPAIR] < 33 and "thirty times" in text
+    twenty = stored.local_steps["line_20"].sel(E=20).mean("seed")
+    words = [f"{float(twenty.sel(rule=rule)):.0f}" for rule in (drift_study.REPAIR, "FedAvg")]
+    assert f"worth nothing on the wave: {words[0]} against {words[1]} %" in text
+    for name in ("poisson_8", "line_20"):
+        r = ratios[name]
+        assert f"{r.mean:.2f} " in report and f"[{r.low:.2f}, {r.high:.2f}]" in report
+    for rule in ("SCAFFOLD", "averaged moments", "fresh correction"):
+        e = stored.errors["helmholtz_4"].mean("seed")
+        assert e.sel(rule=rule) < e.sel(rule="FedAvg") / 2, "each alone, less than half of it"
+    B = stored.ladders["Poisson"].number.sel(measure="B at the start")
+    assert B.sel(level=8) < B.sel(level=6), "there it misses the resonance"
+    orders = drift_ranks.orders(stored.predicted)
+    worst = {name: int(one.worst) for name, one in orders.items()}
+    called = {name: one.called.to_series().to_dict() for name, one in orders.items()}
+    assert all(called[name]["network"] == worst[name] for name in ("wave", "helmholtz"))
+    assert "**It names** Gramacy and Lee's 20 pieces and Helmholtz' 4 × 4 blocks" in report
+    assert (worst["poisson"], called["poisson"]["tenth"], called["poisson"]["network"]) == (8, 8, 10)
+    assert "Poisson's 8 it names down to 10 %; down to 1 % it says 10" in report
+    assert {called[name]["W1"] for name in worst} == {2} and "$W_1$ says 2 each time" in report
+    assert called["square_wave"]["network"] == called["square_wave"]["start"] == worst["square_wave"] == 10
+    square = stored.predicted["square_wave"].error.sel(level=10)
+    assert [f"{e:.0f}" for e in square.values] == ["98"] * 5 and "98 % in all five seeds" in report
+    central = errors(lesson.stored("square_wave")).sel(kind="centralised", level=10)[-1]
+    assert f"a model of all points has {central.min():.0f} to {central.max():.0f} %" in report
+    reaction = [f"{float(orders['reaction']['rank'].sel(measure=m)):.2f}"[1:] for m in ("W1", "network")]
+    assert "$W_1$ orders the levels better, {} against {}".format(*reaction) in report
+    for measure in ("tenth", "network"):
+        _, low, high = drift_ranks.gain([*orders.values()], measure)
+        assert low < 0 < high and "the intervals above contain zero" in report
 
 
 def test_13_the_text_says_what_is_stored():

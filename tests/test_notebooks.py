@@ -22,6 +22,8 @@ LESSONS = [
     "05_pinn_forward",
     "06_flow",
     "06b_reaction",
+    "07_operator_learning",
+    "11_client_drift",
     "13_one_round",
 ]
 """Notebooks that are a lesson first, a report second (tests/test_lessons.py). The list may only grow."""

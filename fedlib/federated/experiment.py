@@ -135,6 +135,11 @@ def rule_changes(rule: str, knob: float | None = None, inner: Optimizer | None =
     return {"optimizer": RULES[rule].optimizer(knob, inner or ADAM), "server": server and server(knob)}
 
 
+def rule_axis(rules: Sequence[str]) -> dict[tuple[str, float], dict]:
+    """(rule, knob) -> what it changes, of all knobs of these rules: an axis ("rule", "knob") of ``sweep``."""
+    return {(rule, knob): rule_changes(rule, knob) for rule in rules for knob in RULES[rule].knobs}
+
+
 def under(experiment: Experiment, rule: str, knob: float | None = None, inner: Optimizer | None = None) -> Experiment:
     """The experiment with a rule against drift, around its own optimiser; see ``rule_changes``.
 
@@ -181,21 +186,23 @@ def halved(experiment: Experiment, along: Sequence[str] | None = None) -> Experi
 KINDS = {"federated": fedavg, "isolated": isolated, "centralised": None}
 """Who talks to whom: a mixing rule, or None for one model that sees the points of all."""
 
+TOGETHER = ("mixing", "server", "fraction")
+"""Settings of an experiment that only its federations have."""
+
 
 def federation(
     experiment: Experiment, owners: Sequence[np.ndarray], kind: str = "federated", seed: int = 0, **settings
 ) -> Federation:
     """The clients that own these points, of a kind of KINDS. settings: of ``Federation``, instead of the experiment's.
 
-    Who is alone has no server, talks to nobody, and has nobody to wait for: mixing, server and fraction are those of
-    federations only.
+    Who is alone has no server, talks to nobody, and has nobody to wait for: TOGETHER is of federations only.
     """
     shared = {name: getattr(experiment, name) for name in ("lr", "decay", "common_init", "name")}
     settings = shared | {"seed": seed} | settings
     if kind == "federated":
-        together = {name: getattr(experiment, name) for name in ("mixing", "server", "fraction")}
+        together = {name: getattr(experiment, name) for name in TOGETHER}
         return Federation(owners, **together | settings)
-    settings = {name: value for name, value in settings.items() if name not in ("mixing", "server", "fraction")}
+    settings = {name: value for name, value in settings.items() if name not in TOGETHER}
     return (
         centralised(owners, **settings) if KINDS[kind] is None else Federation(owners, mixing=KINDS[kind], **settings)
     )

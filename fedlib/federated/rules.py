@@ -136,6 +136,39 @@ def averaged_moments(inner: Optimizer = adam(), names: Sequence[str] = ()) -> Op
 
 
 @remembered
+def fedpac(beta: float, inner: Optimizer | None = None) -> Optimizer:
+    """Local steps go along (1 - beta) d + beta d_G, with d the direction of ``inner`` and d_G that of the last round.
+
+    d_G is the mean of all directions that the clients went in their last round, over clients and local steps, and 0 in
+    the first one: the server has it from the models that it is sent anyway. ``inner``: by default
+    ``averaged_moments(adam())``, the alignment of the printed method, whose preconditioners are SOAP, Sophia and Muon.
+    beta = 0 is ``inner``. ``reset_moments`` leaves d_G alone.
+    Sent up per client and round: what ``inner`` sends.
+
+    Source: Liu et al. 2026 (FedPAC, arXiv 2602.19271), with Adam.
+
+    Raises:
+        ValueError: beta outside [0, 1).
+    """
+    if not 0 <= beta < 1:
+        raise ValueError(f"beta = {beta!r}: expected 0 <= beta < 1; with 1 nobody would look at its own gradient")
+    inner = inner or averaged_moments()
+
+    def apply(theta, g, state, lr):
+        before = theta.clone()
+        inner.apply(theta, g, state, lr)
+        along = (1 - beta) * (before - theta) / lr + beta * state["d_G"]
+        state["sum d"].add_(along)
+        theta.copy_(before - lr * along)
+
+    def finish(theta, state, wire):
+        state["d_G"].copy_(wire.mix(state["sum d"] / wire.steps))
+
+    ruled = around(inner, shared=["d_G"], passing=["sum d"], finish=finish)
+    return ruled._replace(apply=apply)
+
+
+@remembered
 def mime(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimizer:
     """Adam with moments of the mean gradient gbar(theta) at the start of a round, theta the common model there.
 

@@ -69,3 +69,8 @@ def labelled(history: History, level: int, seed: int) -> dict[str, Tensor]:
 def clouds_of(data: Data) -> list[np.ndarray]:
     """Each client's own points [n, d], without those that all share."""
     return [data.pool["x"][shard].numpy() for shard in private(data.owners)]
+
+
+def owners(x: np.ndarray, clouds: list[np.ndarray]) -> np.ndarray:
+    """The number of the client who has the nearest point, at each place x [n]; clouds: their points [m, 1]."""
+    return np.argmin([np.abs(x[:, None] - cloud[:, 0]).min(1) for cloud in clouds], 0)

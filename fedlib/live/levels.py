@@ -14,7 +14,7 @@ import xarray
 from ..federated import sweep
 from ..federated.experiment import Experiment
 from ..federated.history import History
-from ..federated.solved import stored_solutions
+from ..federated.solved import owners, stored_solutions
 from ..notebook.pictures import in_legend
 from ..notebook.style import CLIENTS, COLORS
 from ..numerics.metrics import in_percent
@@ -222,8 +222,3 @@ def explored(history: History, experiment: Experiment) -> tuple[xarray.DataArray
     )
     last = sweep.errors(history, alone="each").isel(round=-1, drop=True).sel(level=pieces).reset_coords(drop=True)
     return curves, last.rename(level="pieces", kind="model").transpose("pieces", "model", "seed")
-
-
-def owners(x: np.ndarray, clouds: list[np.ndarray]) -> np.ndarray:
-    """The number of the client who has the nearest point, at each place x [n]; clouds: their points [m, 1]."""
-    return np.argmin([np.abs(x[:, None] - cloud[:, 0]).min(1) for cloud in clouds], 0)

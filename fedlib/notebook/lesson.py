@@ -1,6 +1,6 @@
 """Part A of a notebook, the lesson: pictures of stored trainings, which are the same whatever a reader runs below."""
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from types import ModuleType
 
 import xarray
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..federated.history import History
-from ..trainings.store import last_stored, parameters_of
+from ..trainings.store import last_reading, last_stored, parameters_of
 from . import pages
 
 LABEL = "stored"
@@ -31,13 +31,24 @@ class Lesson:
         """A training of the study, or what it computed, see ``store.stored``; after its ``numerics`` was raised what
         there was before, until it is trained again, and pictures say so."""
         result, outdated = last_stored(self.study.NOTEBOOK, self.calls, name, earlier=True)
-        if outdated and name not in self.outdated:
-            self.outdated.append(name)
+        self.note(name, outdated)
         return result
 
-    def results(self) -> object:
-        """The study's ``results`` of all that is stored."""
-        return self.study.results(self.parameters, {name: self.stored(name) for name in self.calls})
+    def results(self, among: Container[Hashable] | None = None) -> object:
+        """The study's ``results`` of all that is stored, or of what has one of these names; what is not there yet is
+        left out."""
+        histories = {}
+        for name in [name for name in self.calls if among is None or name in among]:
+            reading, outdated = last_reading(self.study.NOTEBOOK, self.calls, name, earlier=True)
+            if reading.result is not None:
+                histories[name] = reading.result
+                self.note(name, outdated)
+        return self.study.results(self.parameters, histories)
+
+    def note(self, name: Hashable, outdated: bool) -> None:
+        """Remember a training that pictures are marked for."""
+        if outdated and name not in self.outdated:
+            self.outdated.append(name)
 
     def figure(self, fig: Figure, name: str, alt: str) -> None:
         """Show a picture of stored trainings, which its corner says. alt: what one sees in it, in a sentence."""

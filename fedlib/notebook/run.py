@@ -135,15 +135,16 @@ class Run:
                 fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
         pages.picture(image, alt)
 
-    def histories(self, calls: Mapping[store.Name, Task], **train_args) -> dict:
-        """What ``calls`` train, by name: quick and custom runs train, the paper profile reads what is stored.
+    def histories(self, calls: Mapping[store.Name, Task], earlier: bool = False, **train_args) -> dict:
+        """What ``calls`` train, by name: quick and custom runs train, the paper profile reads what is stored; earlier:
+        what is stored of an earlier ``numerics``, too.
 
         FEDLIB_TRAIN, "never", "missing" or "always", says who trains at the paper profile; see ``store.histories_of``.
         """
         if self.custom or self.profile != "paper":
             return store.made(calls, **train_args)
         folder = store.folder_of(self.notebook)
-        histories = store.histories_of(calls, folder, os.environ.get("FEDLIB_TRAIN", "never"), **train_args)
+        histories = store.histories_of(calls, folder, os.environ.get("FEDLIB_TRAIN", "never"), earlier, **train_args)
         paths = dict.fromkeys(store.file_of(folder, name) for name in histories)
         self.trained = [about for path in paths for about in abouts(path)]
         return histories

@@ -40,6 +40,16 @@ def tabulated(f: Callable[..., Mapping], **axes: Sequence) -> xarray.Dataset:
     return xarray.Dataset(table, {name: [*labels] for name, labels in axes.items()} | dict(cells[0].coords))
 
 
+def excerpt(table: xarray.Dataset, variable: str, **labels) -> xarray.DataArray | None:
+    """A variable of a table at some labels, without what is NaN all along; None where the table has nothing there."""
+    if variable not in table or any(label not in table[axis] for axis, label in labels.items()):
+        return None
+    values = table[variable].sel(labels, drop=True)
+    for axis in values.dims:
+        values = values.dropna(axis, how="all")
+    return values if values.size else None
+
+
 def cell_of(values: Mapping, labels: Mapping) -> xarray.Dataset:
     """What one combination of labels gave, with the coordinates along its dims alone."""
     # xarray takes a vector without dims for a coordinate, which then is missing

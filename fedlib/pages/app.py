@@ -99,20 +99,19 @@ PAGES: dict[str, list[Piece]] = {
             "Operators",
             "Client 1 knows smooth functions, client 2 fast ones, and both learn to integrate. Play, and see how each "
             "fails at the other's kind. Which level makes them alike?",
-            live("plots.operator_live"),
+            live("papers.fedsciml.operators.live"),
         ),
         Piece(
             "Ask a trained operator",
-            "These networks are trained. Compose an input of ten Chebyshev terms, each with its own slider: client 1 "
-            "knows the first ones, client 2 the last ones. Which input fools a client, and does it fool the "
-            "federation?",
-            trained("of_antiderivative"),
+            "These networks are trained. Compose an input of ten terms, whose bars one drags: client 1 knows the first "
+            "ones, client 2 the last ones. Which input fools a client, and does it fool the federation?",
+            stored("papers.fedsciml.operators.live"),
         ),
         Piece(
             "Rules against drift",
-            "Beyond the paper: 20 pieces, where plain averaging is slow. Play at the pace <i>fastest</i>, then "
-            "choose another rule: which of them follow the green curve?",
-            live("plots.drift_live"),
+            "Beyond the paper: 20 pieces, where plain averaging is slow. Play at the pace <i>fastest</i>, for a minute "
+            "and a half: at first nobody knows a wave. Which rules then follow the green curve, and at which rate?",
+            live("papers.beyond.drift.live"),
         ),
         Piece(
             "Pieces of a curve",

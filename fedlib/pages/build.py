@@ -43,8 +43,7 @@ def written() -> dict[str, str]:
     """What the pages include: the pieces that move, the report, and the notebooks by their pictures."""
     return {f"explorer_{name}": pieces.explorer(name) for name in pieces.EXPLORERS} | {
         "gallery": thumbnails.gallery(),
-        "training": pieces.fragment("training", pieces.Training),
-        "operator": pieces.fragment("operator", pieces.Operator, {"weights": pieces.weights()}),
+        "training": pieces.fragment("training", pieces.Training._esm),
         "report": report_table.html(),
     }
 

@@ -9,7 +9,6 @@ import traitlets
 from IPython.display import display
 
 from ..live import widgets
-from ..live.levels import Explorer
 from ..notebook import style
 from . import citations
 from .app import PAGES, Piece
@@ -18,7 +17,7 @@ from .app import PAGES, Piece
 class Address(anywidget.AnyWidget):
     """The chosen piece in the page's address, for a reload, and to send. names: of the pieces; index: of the chosen.
 
-    Behind the name an ``Explorer`` keeps its own state: "#sums-not-averages?pieces=8&sines=60".
+    Behind the name a piece that the browser draws keeps its own state: "#sums-not-averages?pieces=8&sines=60".
     """
 
     _esm = """
@@ -67,7 +66,7 @@ def page(pieces: list[Piece]) -> ipywidgets.VBox:
             widgets.discard(*gone)
         box, close = piece.make()
         leave.append(close)
-        if isinstance(box, Explorer):
+        if isinstance(box, anywidget.AnyWidget):  # drawn by the browser
             box.anchor = address_of(piece)
         enlarge(box)
         stage.children = (box,)

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import anywidget
-import traitlets
 
-from ..live.levels import Explorer
 from ..live.modules import module
-from ..notebook import models
+from ..papers.beyond.drift import live as drift
 from ..papers.beyond.one_round import live as one_round
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
@@ -18,9 +16,8 @@ from ..papers.fed_deeponet.shards import live as shards
 from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
+from ..papers.fedsciml.operators import live as operators
 from ..papers.fedsciml.reaction import live as reaction
-from ..problems.operators import learn_antiderivative
-from ..trainings.profiles import folder_of
 
 HERE = Path(__file__).parent
 
@@ -29,35 +26,6 @@ class Training(anywidget.AnyWidget):
     """A federation that trains in the page itself: FedAvg with Adam on notebook 04's function, without a kernel."""
 
     _esm = module(HERE / "training.js")
-
-
-class Operator(anywidget.AnyWidget):
-    """Trained DeepONets of the antiderivative to question, without a kernel: ``Operator(weights=weights(folder))``."""
-
-    _esm = module(HERE / "operator.js")
-    weights = traitlets.Dict().tag(sync=True)
-
-
-TRAINED = folder_of("07_operator_learning", "panels")
-
-
-def weights(folder: Path = TRAINED) -> dict:
-    """The antiderivative's networks of a committed run as ``Operator`` takes them: widths, and rows in base64.
-
-    Raises:
-        ValueError: there are no such models in the folder.
-    """
-    kept = {key[1:]: row[0] for key, row in models.load(folder).items() if key[0] == "antiderivative"}
-    if not kept:
-        raise ValueError(
-            f"no models of the antiderivative in {folder / models.NAME}; a run with --profile panels keeps them"
-        )
-    operator = learn_antiderivative()
-    rows = [
-        {"level": level, "label": label, "theta": b64encode(row.astype("<f4").tobytes()).decode()}
-        for (label, level), row in kept.items()
-    ]
-    return {"branch": operator.branch, "trunk": operator.trunk, "models": rows}
 
 
 FRAGMENT = """<div id="{id}"><noscript>This piece needs JavaScript.</noscript></div>
@@ -72,12 +40,12 @@ piece.render({{ model, el: document.getElementById("{id}") }});
 """
 
 
-def fragment(id: str, widget: type[anywidget.AnyWidget], values: Mapping | None = None) -> str:
+def fragment(id: str, esm: str, values: Mapping | None = None) -> str:
     """HTML that shows a piece in a static page, also in one that is opened from the disk.
 
-    The module stands in the page itself, for browsers load none from file://. values: the widget's traits.
+    The module (its text) stands in the page itself, for browsers load none from file://. values: the widget's traits.
     """
-    code = b64encode(widget._esm.encode()).decode()
+    code = b64encode(esm.encode()).decode()
     text = json.dumps(values or {}).replace("</", "<\\/")  # a script ends at the first </script>
     return FRAGMENT.format(id=id, code=code, values=text)
 
@@ -90,6 +58,8 @@ EXPLORERS = {
     "05_pinn_forward": forward,
     "06_flow": flow,
     "06b_reaction": reaction,
+    "07_operator_learning": operators,
+    "11_client_drift": drift,
     "13_one_round": one_round,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""
@@ -97,5 +67,5 @@ EXPLORERS = {
 
 def explorer(notebook: str) -> str:
     """HTML of a notebook's first section; its state is in the page's address: "#explorer?pieces=8"."""
-    data = EXPLORERS[notebook].explorer().data
-    return fragment("explorer", Explorer, {"data": data, "anchor": "explorer"})
+    made = EXPLORERS[notebook].explorer()
+    return fragment("explorer", made._esm, {"data": made.data, "anchor": "explorer"})

@@ -12,7 +12,7 @@ from ..notebook import pages
 from ..trainings.profiles import FIGURES, folder_of
 from .pieces import EXPLORERS
 
-MOVES = re.compile(r"live\.(show|asked)\(|explorer\(|panel\.parameters\(")
+MOVES = re.compile(r"live\.(show|asked|rounds)\(|explorer\(|panel\.parameters\(")
 """What cells call that only a kernel can move."""
 
 HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
@@ -20,7 +20,6 @@ KEPT = "*The address of this page keeps what you choose: send it, and others see
 
 PIECES = [
     ("04_function_approximation", r"live\.show\(", "training", HERE),
-    ("07_operator_learning", r"explorer\(", "operator", HERE),
     *((name, r"live\.explorer\(", f"explorer_{name}", KEPT) for name in EXPLORERS),
 ]
 """A notebook, the cell that becomes a piece which moves without a kernel, the piece's name, and a line above it."""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import ipywidgets
 import torch
-from torch import Tensor
 
 from ..federated.stack import predict
 from ..live.widgets import explore, slider
@@ -13,9 +12,8 @@ from ..notebook import models
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
-from ..plots import operator_fields, stochastic
+from ..plots import stochastic
 from ..problems import arms, letters, letters_study
-from ..problems.operators import learn_antiderivative
 from ..streams import stream, torch_stream
 from ..trainings.profiles import committed, folder_of
 
@@ -34,15 +32,6 @@ def rows(folder: Path) -> dict:
 def of_pendulum() -> ipywidgets.GridBox:
     """A torque of one's own, the true angle, and what the federation of 20 and one of its clients say."""
     return pendulum.asked()
-
-
-def of_antiderivative(start=(0.5, -0.4, 0.3, 0, 0, 0.6, 0, 0, -0.3, 0)) -> ipywidgets.GridBox:
-    """An input by its ten coefficients, and its antiderivative as the federation and each client know it."""
-    levels: dict[int, dict[str, Tensor]] = {}
-    for (kind, label, n), row in rows(folder_of("07_operator_learning", "panels")).items():
-        if kind == "antiderivative":
-            levels.setdefault(n, {})[label] = row[0]
-    return operator_fields.antiderivative_explorer(learn_antiderivative().net(), levels, start, min(levels))
 
 
 def of_noise() -> ipywidgets.GridBox:

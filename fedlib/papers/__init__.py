@@ -2,6 +2,7 @@
 
 from types import ModuleType
 
+from .beyond.drift import study as drift
 from .beyond.one_round import study as one_round
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
@@ -9,9 +10,11 @@ from .fed_deeponet.shards import study as shards
 from .fedsciml.flow import study as flow
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
+from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
 
 STUDIES: dict[str, ModuleType] = {
-    study.NOTEBOOK: study for study in (pendulum, shards, library, functions, forward, flow, reaction, one_round)
+    study.NOTEBOOK: study
+    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, one_round)
 }
 """Notebook -> the module that says what it trains."""

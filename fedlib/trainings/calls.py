@@ -176,7 +176,6 @@ class Call(NamedTuple):
             raise OutOfTime(f"{path.stem}: {error}") from None
         took, stored = spent(checkpoint), []
         about = environment() | {"backend": history.backend, "commit": commit()}
-        about |= {"levels": [*map(plain_label, self.levels)], "seeds": [*map(plain_label, self.seeds)]}
         history = history if self.models is None else keeping(history, self.models)
         for labels, one in settings.items():
             rows = [key for key in history.rows if key[3:] == labels]
@@ -222,8 +221,8 @@ class Computed(NamedTuple):
     """What is no training but took time: a barycenter, paths, a matrix of kernels.
 
     make: a function of a module, (**arguments) -> labelled arrays. numerics: raised by hand when the same settings give
-    other numbers. tolerances: of those variables that are not the same to 1e-4 on another CPU. One fills a file of its
-    own.
+    other numbers; 0: an earlier run left the file, and nothing replaces it. tolerances: of those variables that are not
+    the same to 1e-4 on another CPU. One fills a file of its own.
     """
 
     make: Callable[..., xarray.Dataset]
@@ -258,6 +257,8 @@ class Computed(NamedTuple):
 
     def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
         """Compute it where a file has it not (or anew), and keep it."""
+        if not self.numerics and path.exists():
+            return
         if not anew and not self.read(path).absent:
             return
         settings = self.settings()
@@ -351,7 +352,8 @@ def matching(stored: Iterable[Stored], settings: Mapping[tuple, Mapping]) -> dic
 
 def why_not(stored: Sequence[Stored], settings: Mapping[tuple, Mapping]) -> str:
     """Why rows of a file do not count: the first setting of the nearest stack that differs."""
-    differences = [differs(stack, wanted) for stack in stored for wanted in settings.values()]
+    whole = [completed(stack.settings) for stack in stored]
+    differences = [difference(wanted, one) for one in whole for wanted in settings.values()]
     if all(differences) and differences:
         return f"the stored ones have {min(differences, key=len)}"
     return "never trained"

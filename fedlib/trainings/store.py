@@ -19,7 +19,7 @@ from ..federated.rounds import on
 from ..federated.stack import predict
 from ..federated.sweep import Key, both_sets, sweep, with_validation
 from . import profiles
-from .calls import Call, Task
+from .calls import Call, Reading, Task
 
 Name = str | tuple
 TRAINS = ("never", "missing", "always")
@@ -51,15 +51,15 @@ def calls_of(study: ModuleType) -> dict[Name, Task]:
     return study.trainings(parameters_of(study.NOTEBOOK))
 
 
-def stored(study: ModuleType, name: Name) -> History | xarray.Dataset:
+def stored(study: ModuleType, name: Name, earlier: bool = False) -> History | xarray.Dataset:
     """A training of a study's paper profile, or what it computed, for readers and pages.
 
-    ``stored(study, "poisson")``
+    ``stored(study, "poisson")``. earlier: see ``last_stored``.
 
     Raises:
         ValueError: there is no such training, or its file has none of its rows.
     """
-    return last_stored(study.NOTEBOOK, calls_of(study), name)[0]
+    return last_stored(study.NOTEBOOK, calls_of(study), name, earlier)[0]
 
 
 def last_stored(
@@ -67,16 +67,23 @@ def last_stored(
 ) -> tuple[History | xarray.Dataset, bool]:  # fmt: skip
     """As ``stored``, and whether some of it is of an earlier ``numerics``; earlier: such rows count, too, until today's
     are there."""
+    reading, outdated = last_reading(notebook, calls, name, earlier)
+    if reading.result is None:
+        path, why = file_of(folder_of(notebook), name), f"{reading.why}; python -m fedlib train {notebook}"
+        raise ValueError(f"{path} has nothing of {in_words(name)}: {why}")
+    return reading.result, outdated
+
+
+def last_reading(
+    notebook: str, calls: Mapping[Name, Task], name: Name, earlier: bool = False
+) -> tuple[Reading, bool]:  # fmt: skip
+    """As ``last_stored``, where there may be nothing."""
     if name not in calls:
         raise ValueError(f"{notebook} has no training {name!r}; expected one of {', '.join(map(repr, calls))}")
     path = file_of(folder_of(notebook), name)
     reading = calls[name].read(path)
     before = calls[name].read(path, earlier=True) if earlier and reading.absent else reading
-    result = before.result
-    if result is None:
-        why = f"{reading.why}; python -m fedlib train {notebook}"
-        raise ValueError(f"{path} has nothing of {in_words(name)}: {why}")
-    return result, len(before.absent) < len(reading.absent)
+    return before, len(before.absent) < len(reading.absent)
 
 
 def made(calls: Mapping[Name, Task], **train_args) -> dict[Name, History | xarray.Dataset]:
@@ -85,11 +92,12 @@ def made(calls: Mapping[Name, Task], **train_args) -> dict[Name, History | xarra
 
 
 def histories_of(
-    calls: Mapping[Name, Task], folder: Path, trains: str, **train_args
+    calls: Mapping[Name, Task], folder: Path, trains: str, earlier: bool = False, **train_args
 ) -> dict[Name, History | xarray.Dataset]:
     """As ``made``, from files, one for all names that begin alike. What is not there is left out, and said.
 
-    trains: "never", "missing" what is not there, "always" all of it; what is trained is kept.
+    trains: "never", "missing" what is not there, "always" all of it; what is trained is kept. earlier: rows of an
+    earlier ``numerics`` count where today's are absent.
     """
     if trains not in TRAINS:
         raise ValueError(f"FEDLIB_TRAIN = {trains!r}: expected one of {', '.join(TRAINS)}")
@@ -98,7 +106,7 @@ def histories_of(
         path = file_of(folder, name)
         if trains != "never":
             call.fill(path, anew=trains == "always", **train_args)
-        reading = call.read(path)
+        reading = call.read(path, earlier)
         if reading.result is not None:
             histories[name] = reading.result
         if reading.absent:

@@ -14,7 +14,17 @@ from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rounds import play
-from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedavgm, fedprox, fedyogi, mime, scaffold
+from fedlib.federated.rules import (
+    averaged_moments,
+    corrected,
+    fedadam,
+    fedavgm,
+    fedpac,
+    fedprox,
+    fedyogi,
+    mime,
+    scaffold,
+)
 from fedlib.federated.train import train
 
 from . import reference_rules as plain
@@ -40,6 +50,9 @@ TWINS = {  # rule: (client's optimiser, server, plain loop, its settings)
     "corrected, adam": (corrected(adam()), None, plain.corrected, dict(optimizer=ADAM)),
     "corrected moments": (corrected(averaged_moments()), None, plain.averaged_moments, dict(correct=True)),
     "mime": (mime(), None, plain.mime, {}),
+    "fedpac": (fedpac(0.3), None, plain.fedpac, dict(beta=0.3)),
+    "fedpac, moments at the clients": (fedpac(0.3, adam()), None, plain.fedpac, dict(beta=0.3, align=False)),
+    "fedpac, sgd": (fedpac(0.3, sgd()), None, plain.fedpac, dict(beta=0.3, align=False, optimizer=SGD)),
 }
 
 
@@ -101,6 +114,15 @@ def test_fedprox_without_a_spring_is_fedavg(problem, inner):
 def test_server_without_momentum_and_rate_one_is_fedavg(problem, inner):
     fed, served = (Federation(problem[3], fraction=0.67, lr=0.02, server=s) for s in (None, fedavgm(0, 1)))
     assert_same(model(problem, served, inner()), model(problem, fed, inner()))
+
+
+def test_fedpac_without_a_common_direction_is_its_inner_optimiser(problem):
+    fed = Federation(problem[3], fraction=0.67, lr=0.02)
+    assert_same(model(problem, fed, fedpac(0)), model(problem, fed, averaged_moments()))
+    assert fedpac(0.5).sent == averaged_moments().sent
+    for beta in (-0.1, 1.0):
+        with pytest.raises(ValueError, match="expected 0 <= beta < 1"):
+            fedpac(beta)
 
 
 MOMENTUM = sgd(0.9)
@@ -247,6 +269,11 @@ def test_fedprox_is_biased_too():
     expected = float((N * s * B).sum() / (N * s).sum())
     assert fixed_point(fedprox(mu)) == pytest.approx(expected, abs=1e-10)
     assert 0.05 < abs(expected - MINIMISER) < abs(biased() - MINIMISER)
+
+
+def test_fedpac_comes_to_rest_where_fedavg_does_at_a_smaller_rate():
+    """The common direction is 0 at rest, and what is left of the local steps is (1 - beta) of them."""
+    assert fixed_point(fedpac(0.3, sgd())) == pytest.approx(biased(lr=0.7 * 0.15), abs=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore:.*the mean loss went from")  # clients start near minima of their own

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, centralised, join
-from fedlib.federated.experiment import under
+from fedlib.federated.experiment import KINDS, under
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
@@ -27,10 +27,13 @@ from fedlib.machines.local import in_one_process
 from fedlib.machines.variant import numbered, variant
 from fedlib.models.coded import statistics
 from fedlib.models.jets import Sine
-from fedlib.models.networks import DeepONet, glorot_normal, glorot_uniform
+from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
 from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics import spaces
+from fedlib.papers.beyond.drift import live as drift_live
+from fedlib.papers.beyond.drift import problem as drift
+from fedlib.papers.beyond.drift import study as drift_study
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.library import live as library_live
@@ -45,16 +48,15 @@ from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
+from fedlib.papers.fedsciml.operators import live as operators_live
+from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
-from fedlib.plots import drift_live
 from fedlib.problems import (
     arms,
     arms_study,
     barycenters,
     diffusions,
     digits,
-    drift,
-    drift_study,
     dro_controls,
     feddro_live,
     fedstnn,
@@ -65,9 +67,6 @@ from fedlib.problems import (
     noisy_live,
     noisy_search,
     noisy_surface,
-    operator_live,
-    operator_study,
-    operators,
     pendulum_leak,
     readings,
 )
@@ -361,24 +360,23 @@ EQUATIONS = {
 # 07: operators
 
 
-def operator(name: str, problem, chosen, union=(), independent=(), alone=True, E=3) -> dict:
-    """Functions of different terms at the clients."""
-    made = operator_study.federations(name, 5, [0], chosen, union, independent, alone, lr=0.003)
-    tests = {0: operator_study.draws("forward", 10, 3, 0, "test")}
-    return operator_study.experiment(problem, *made, tests) | {"local": Local(E), "init": glorot_normal}
+def operator(name: str, chosen, kinds=tuple(KINDS), E=3, **more) -> dict:
+    """Functions of different terms at the clients; errors on the points of the loss."""
+    experiment = operators.federated_operator(name, 5, 3, (0, 50, 100), (0, 10, 100))
+    pairs = operators.learn(name, (0, 50, 100), (0, 10, 100)).pairs(operators.draws("forward", 10, 3, 0, "test"))
+    data = lambda n, seed: experiment.data(n, seed)._replace(test=pairs)  # noqa: E731
+    few = experiment._replace(data=data, evaluate=operators.operator_error, lr=0.003, local=Local(E))
+    return captured(lambda: sweep(few, chosen, [0], kinds, rounds=3, **more))
 
 
-INTEGRAL = operators.learn_antiderivative()
-COARSE = {"places": range(0, 101, 50), "times": (0, 10, 100)}
 OPERATORS = {
-    "07 antiderivative": lambda: operator("antiderivative", INTEGRAL, [2, 10], [2, 10], [10]),
-    "07 antiderivative, E = 1": lambda: operator("antiderivative", INTEGRAL, [5, 6], alone=False, E=1),
-    "07 diffusion-reaction": lambda: operator(
-        "diffusion_reaction", operators.learn_diffusion_reaction(**COARSE), [5], [5]
-    ),
-    "07 Burgers, two clients": lambda: operator("burgers_2", operators.learn_burgers(**COARSE), [2], [2]),
-    "07 Burgers, three clients": lambda: operator("burgers_3", operators.learn_burgers(**COARSE), [10], [10]),
-    "07 live": lambda: of_live(operator_live.training(3, 2)),
+    "07 antiderivative": lambda: operator("antiderivative", [2, 10]),
+    "07 antiderivative, own starts": lambda: operator("antiderivative", [10], ["federated"], common_init=False),
+    "07 antiderivative, E = 1": lambda: operator("antiderivative", [5, 6], ["federated"], E=1),
+    "07 diffusion-reaction": lambda: operator("diffusion_reaction", [5]),
+    "07 Burgers, two clients": lambda: operator("burgers_2", [2]),
+    "07 Burgers, three clients": lambda: operator("burgers_3", [10]),
+    "07 live": lambda: of_live(operators_live.training(3, 2)),
 }
 
 
@@ -579,19 +577,26 @@ DIGITS = {
 # 11: rules against drift
 
 
-def ruled(problem, level, rule: str, **more) -> dict:
-    """A rule on a problem of ``drift``."""
-    return captured(lambda: drift_study.run(problem, level, [0], rule, [0.001], E=4, **more))
+def ruled(problem, level, rule: str, knobs=(), **more) -> dict:
+    """A rule on a problem of ``drift``: all knobs of a server, the first of others."""
+    central = rule == drift_study.CENTRAL
+    of = RULES["FedAvg" if central else rule]
+    knobs = knobs or (of.knobs if of.server else of.knobs[:1])
+    over = {("lr", "knob"): {(0.001, knob): {"lr": 0.001, "server": of.server and of.server(knob)} for knob in knobs}}
+    local, optimizer = problem.local._replace(updates=4), of.optimizer(knobs[0])
+    kinds = ["centralised" if central else "federated"]
+    return captured(lambda: sweep(problem, [level], [0], kinds, over=over, local=local, optimizer=optimizer, **more))
 
 
 def uneven(rule: str) -> dict:
     """Two clients with p = 3/4 and 1/4."""
-    return ruled(drift.unequal(40), 8, rule)
+    return ruled(drift.uneven_line(40), 8, rule)
 
 
 def some_of_five(rule: str) -> dict:
     """Mini-batches, and half of the clients in a round."""
-    problem = drift.skewed("shards", n=60, clients=5, m=M, hidden=14)._replace(local=STEPS)
+    net = DeepONet((M, 14, 14), (1, 14, 14), domain=(0.0, 1.0))
+    problem = drift.one_shard(60, 5, M)._replace(local=STEPS, net=net)
     return ruled(problem, 1, rule, fraction=0.5, knobs=RULES[rule].knobs[-1:])
 
 
@@ -604,10 +609,10 @@ RULED = (*RULES, drift_study.CENTRAL)
 DRIFT = {
     **{f"11 {rule}": partial(uneven, rule) for rule in RULED},
     **{f"11 {rule}, some": partial(some_of_five, rule) for rule in RULES},
-    "11 square": lambda: ruled(drift.schaffer(49, 16), 4, "FedAvg"),
-    "11 Poisson": lambda: ruled(drift.halved(forward.poisson()), 8, drift_study.REPAIR),
+    "11 square": lambda: ruled(drift.square(49, 16), 4, "FedAvg"),
+    "11 Poisson": lambda: ruled(forward.poisson_in_halves(), 8, drift_study.REPAIR),
     "11 antiderivative": lambda: ruled(drift.antiderivative(5, 4), 2, "FedAvg"),
-    "11 two fields": lambda: ruled(drift.skewed("fields", n=40, clients=4, m=M), 2.0, "SCAFFOLD"),
+    "11 two fields": lambda: ruled(drift.two_fields(40, 4, M), 2.0, "SCAFFOLD"),
     **{f"11 live, {rule}": partial(live_rule, rule) for rule in drift_live.OFFERED[1:]},
 }
 

@@ -315,7 +315,7 @@ def test_at_the_papers_scale_only_what_reads_stored_trainings_runs_without_a_nam
     monkeypatch.setattr(batch, "run", lambda names, *_: asked.append(names) or [])
     main(["run"]), main(["run", "--profile", "paper"]), main(["run", "06", "--profile", "paper"])
     assert asked[0] == [] and asked[2] == ["06"]
-    assert "05_pinn_forward" in asked[1] and "07_operator_learning" not in asked[1]
+    assert "05_pinn_forward" in asked[1] and "08b_as_coded" not in asked[1]
 
 
 def test_parameters_cell_holds_literals_only(project):

@@ -24,8 +24,6 @@ HOW = {"backend", "device", "workers", "processes", "compile"}
 UNUSED = "of problems that this profile does not run"
 OLD = {
     "05_pinn_forward/allen_cahn_sine": (UNUSED, {"poisson_seeds"}),
-    "07_operator_learning/paper": ("the same numbers as lists, not by operator", {"E_values", "E_levels"}),
-    "07_operator_learning/diffusion_reaction": (UNUSED, {"E_values", "E_levels"}),
 }  # fmt: skip
 """Committed results with parameters that are not today's: why, and which. Run them again and the entry goes."""
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray
 
-from fedlib.numerics.tabulated import tabulated
+from fedlib.numerics.tabulated import excerpt, tabulated
 
 
 def test_numbers_and_arrays_stand_under_their_labels():
@@ -58,3 +58,14 @@ def test_labelled_arrays_keep_their_coordinates_and_the_first_order_of_dims():
 def test_what_is_no_table_is_refused(f, labels, match):
     with pytest.raises(ValueError, match=match):
         tabulated(f, m=labels)
+
+
+def test_an_excerpt_has_what_a_table_has_there():
+    table = xarray.Dataset(
+        {"error": (("problem", "level"), [[1.0, np.nan, 3.0], [np.nan] * 3])},
+        {"problem": ["wave", "ring"], "level": [2, 4, 6]},
+    )
+    part = excerpt(table, "error", problem="wave")
+    assert part.dims == ("level",) and part.level.values.tolist() == [2, 6] and part.values.tolist() == [1, 3]
+    assert excerpt(table, "error", problem="ring") is None
+    assert excerpt(table, "error", problem="square") is None and excerpt(table, "time", problem="wave") is None

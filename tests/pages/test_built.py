@@ -6,6 +6,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlencode
 
 import pytest
 
@@ -81,14 +82,18 @@ def test_pages_open_in_silence_and_move(served, browser):
         before = said.inner_text()
         page.get_by_label("T3").focus()
         page.keyboard.press("ArrowRight")
-        assert said.inner_text() != before
-        for name in EXPLORERS:
-            page.goto(f"{root}notebooks/{name}.html#explorer?pieces=8")
+        assert said.inner_text() != before and "#explorer?n=6&c=" in page.url
+        for name, room in EXPLORERS.items():
+            if name == "07_operator_learning":  # its address has bars, see above
+                continue
+            control = room.explorer().data["controls"][0]
+            label, value = control["name"], control["options"][1]
+            page.goto(f"{root}notebooks/{name}.html#explorer?{urlencode({label: value})}")
             said = page.locator("#explorer .fed-said")
-            assert said.inner_text().startswith("8 pieces")
+            assert said.inner_text().startswith(f"{value} {label}")
             page.locator("#explorer input").first.focus()
             page.keyboard.press("ArrowLeft")
-            assert not said.inner_text().startswith("8 pieces") and "#explorer?pieces=" in page.url
+            assert not said.inner_text().startswith(f"{value} {label}") and "#explorer?" in page.url
         page.goto(root + "verdicts.html")
         verdict = page.locator(".sorted").first.get_by_role("button", name="verdict")
         verdict.click()

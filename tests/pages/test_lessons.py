@@ -22,7 +22,6 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.problems.drift_search import combined
 from fedlib.trainings.profiles import committed
 from fedlib.trainings.store import stored
 
@@ -165,14 +164,17 @@ def told_06b(metrics):
 
 
 def told_07(metrics):
-    levels, errors = metrics["levels"]["antiderivative"], metrics["error_percent"]["antiderivative"]
-    alone, together = np.array(errors["isolated"]), np.array(errors["federated"])
-    rows = {f"n = {n}": [together[:, i], *alone[:, i].T] for i, n in enumerate(levels)}
-    union = np.array(metrics["centralised_percent"]["antiderivative"]).T
-    trained = committed("07_operator_learning")["parameters"]
-    rows |= {f"union, n = {n}": [e] for n, e in zip(trained["union_levels"]["antiderivative"], union, strict=True)}
-    steps = {f"E = {E}": np.array(e) for E, e in metrics["local_updates_percent"].items()}
-    return rows | {E: [e[:, trained["E_levels"].index(2)]] for E, e in steps.items()}
+    def labelled(table):
+        axes = [axis for axis in table if axis != "values"]
+        return xarray.DataArray(np.array(table["values"], float), {axis: table[axis] for axis in axes}, axes)
+
+    errors = labelled(metrics["error_percent"]["antiderivative"])
+    kinds = ("federated", "client 1 alone", "client 2 alone")
+    error = lambda kind, n: errors.sel(kind=kind, level=n).dropna("seed").values  # noqa: E731
+    rows = {f"n = {n}": [error(kind, n) for kind in kinds] for n in errors.level.values}
+    rows |= {f"union, n = {n}": [error("centralised", n)] for n in (5, 6)}
+    steps = labelled(metrics["local_steps"]["antiderivative, T = 50000"]).sel(level=2)
+    return rows | {f"E = {E}": [steps.sel(E=E).dropna("seed").values] for E in (1, 100, 1000)}
 
 
 def told_08(metrics):
@@ -207,13 +209,12 @@ def told_10(metrics):
 
 
 def told_11(metrics):
-    both = "fresh correction + averaged moments"
-    more = [committed("11_client_drift", profile)["metrics"] for profile in ("problems", "higher", "lower")]
-    _, errors = combined([metrics, *more])
-    rules = ("FedAvg", "SCAFFOLD", "fresh correction", both, "centralised")
-    rows = {name: [of[rule] for rule in rules] for name, of in errors.items()}
-    steps = metrics["by_local_steps"]
-    return rows | {f"E = {E}": [steps["FedAvg"][E], steps[both][E]] for E in steps[both]}
+    repair = "fresh correction + averaged moments"
+    rules = ("FedAvg", "SCAFFOLD", "fresh correction", repair, "centralised")
+    rows = {name: [of[rule] for rule in rules] for name, of in metrics["error_percent"].items()}
+    steps = metrics["local_steps"]["wave, 20 pieces"]
+    pairs = zip((1, 2, 5, 10, 20, 50), steps["FedAvg"], steps[repair], strict=True)
+    return rows | {f"E = {E}": [*both] for E, *both in pairs}
 
 
 def told_12(metrics):

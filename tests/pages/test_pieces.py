@@ -5,6 +5,7 @@ import json
 import re
 import threading
 
+import anywidget
 import ipywidgets
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from fedlib.federated.stack import predict
 from fedlib.files import ROOT
 from fedlib.live import stage as live
 from fedlib.live import widgets
-from fedlib.live.levels import Explorer
 from fedlib.numerics.metrics import relative_l2
 from fedlib.pages import app, page, trained
 from fedlib.pages.app import PAGES
@@ -38,8 +38,8 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
     for i in [*range(1, len(PAGES[name])), 0]:
         choice.index = i
         (box,) = stage.children
-        if isinstance(box, Explorer):  # drawn by the browser
-            assert box.anchor == page.address_of(PAGES[name][i]) and box.data["sentences"]
+        if isinstance(box, anywidget.AnyWidget):  # drawn by the browser
+            assert box.anchor == page.address_of(PAGES[name][i]) and box.data["models"]
             continue
         picture = box.children[-1]
         for control in (c for c in widgets.within(box) if isinstance(c, widgets.Control)):

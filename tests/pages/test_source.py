@@ -103,6 +103,7 @@ def test_every_notebook_becomes_a_page(path):
 def test_a_lessons_page_carries_its_piece_in_little_more_than_a_hundred_kilobytes():
     sizes = {name: len(explorer(name)) for name in EXPLORERS}
     assert {*sizes} == {path.stem for path in ALL if "live.explorer()" in path.read_text()}
+    assert sizes.pop("07_operator_learning") < 400_000, "it carries networks"
     assert max(sizes.values()) < 130_000, sizes
 
 

@@ -124,7 +124,7 @@ def test_lines_have_the_styles_colours_and_all_can_be_seen():
 
 
 def test_a_static_page_holds_the_module_itself():
-    html = pieces.fragment("one", pieces.Training, {"text": "</script>"})
+    html = pieces.fragment("one", pieces.Training._esm, {"text": "</script>"})
     assert html.count("</script>") == 1
     assert "http" not in html.split("base64,")[0]
     assert "export default { render }" in b64decode(html.split("base64,")[1].split('"')[0]).decode()

@@ -14,12 +14,13 @@ from fedlib.trainings.files import Stored
 
 NEAR = 1e-4  # of each loss, in float32
 ROUNDING = 10  # so many times what a start moves that differs by rounding
+JUMP = 1000  # how much further than the others one client may be
 LOCAL = 300  # steps, or passes, of a client
 EPS = torch.finfo(torch.float32).eps
 
 
 def replay(stack: Stored, rows: Sequence[Row] | None = None) -> float:
-    """Train the first rounds of a stored stack again: the largest relative difference of any loss, in NEAR.
+    """Train the first rounds of a stored stack again: the relative difference of losses, in NEAR; see ``difference``.
 
     Where it is beyond that, in NEAR and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
     Adam let rounding grow, on one machine too (other rows, other order of sums), and some of it jumps. What has grown
@@ -27,33 +28,35 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None) -> float:
 
     rows: some of its rows (kind, level, seed); all by default.
     """
-    call = call_of(stack.settings)._replace(levels=stack.about["levels"], seeds=stack.about["seeds"])
+    call, stored = call_of(stack.settings), {Row(*key[:3]): key for key in stack.history.rows}  # of one setting
+    rows = rows or [*stored]
+    levels, seeds = ([*dict.fromkeys(labels)] for labels in ([row.level for row in rows], [row.seed for row in rows]))
     rounds = 3 if call.experiment().local.updates * 3 <= LOCAL else 1
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
-    stored = {Row(*key[:3]): key for key in stack.history.rows}  # one setting: the labels of all its rows are the same
     experiment = call.make(**call.arguments)._replace(distance=None)
 
     def first_rounds(**more) -> dict[Row, np.ndarray]:
-        again = sweep(
-            experiment, call.levels, call.seeds, rows=rows or [*stored], may_all_diverge=True, **changes | more
-        )
+        again = sweep(experiment, levels, seeds, rows=rows, may_all_diverge=True, **changes | more)
         return {Row(*key): again.losses[:, where] for key, where in again.rows.items() if Row(*key) in stored}
-
-    def largest(now: np.ndarray, then: np.ndarray) -> np.ndarray:
-        """Relative difference in each round."""
-        return np.nanmax(np.abs(now - then) / np.abs(then), axis=1)
 
     old = {row: stack.history.losses[:rounds, stack.history.rows[key]] for row, key in stored.items()}
     new = first_rounds()
-    moved = {row: largest(losses, old[row]) for row, losses in new.items()}
+    moved = {row: difference(losses, old[row]) for row, losses in new.items()}
     if max(map(np.max, moved.values())) < NEAR:
         return float(max(map(np.max, moved.values())) / NEAR)
     init, twins = changes.get("init", experiment.init), []
     for factor in (1 + EPS, 1 - EPS):
         twin = first_rounds(init=partial(scaled, init, factor))
-        twins.append({row: largest(twin[row], losses) for row, losses in new.items()})
+        twins.append({row: difference(twin[row], losses) for row, losses in new.items()})
     grown = {row: np.maximum.accumulate(np.maximum(*(twin[row] for twin in twins))) for row in new}
     return float(max(np.max(moved[row] / (NEAR + ROUNDING * grown[row])) for row in moved))
+
+
+def difference(now: np.ndarray, then: np.ndarray) -> np.ndarray:
+    """Relative difference of losses [round, client] in each round: that of the median client, or of the worst one over
+    JUMP. A setting that is another one moves all clients; rounding can make a single one jump, by a sign of a ReLU."""
+    relative = np.abs(now - then) / np.abs(then)
+    return np.maximum(np.nanmedian(relative, axis=1), np.nanmax(relative, axis=1) / JUMP)
 
 
 def scaled(init: Callable, factor: float, layer: nn.Module, generator: torch.Generator) -> None:

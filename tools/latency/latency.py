@@ -16,6 +16,7 @@ from fedlib.live.levels import Explorer
 from fedlib.pages import pieces
 from fedlib.pages.app import PAGES
 from fedlib.papers.fedsciml.functions import live as functions
+from fedlib.papers.fedsciml.operators import live as operators
 from fedlib.trainings.environment import environment
 
 from .browser import App, chromium, lab
@@ -118,11 +119,11 @@ def of_site(page, own: Path) -> list[list[str]]:
     rows = []
     kinds = {
         "training": (pieces.Training, None, ".fed-row:not(:first-child) input"),
-        "operator": (pieces.Operator, {"weights": pieces.weights()}, ".fed-many input"),
+        "operator": (operators.Terms, {"data": operators.explorer().data}, ".fed-many input"),
         "explorer": (Explorer, {"data": functions.explorer().data, "anchor": "t"}, ".fed-row input"),
     }
     for name, (widget, values, inputs) in kinds.items():
-        html = pieces.fragment("t", widget, values)
+        html = pieces.fragment("t", widget._esm, values)
         (own / f"{name}.html").write_text(f'<!doctype html><meta charset="utf-8"><title>{name}</title>{html}')
         page.goto((own / f"{name}.html").as_uri())
         page.wait_for_selector("canvas[aria-label]")

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment
-from ....federated.solved import clouds_of, stored_solutions
+from ....federated.solved import clouds_of, owners, stored_solutions
 from ....federated.sweep import errors
-from ....live.levels import owners
 from ....numerics.metrics import percent
 from ....numerics.tabulated import tabulated
 from ....trainings.store import stored

@@ -16,6 +16,7 @@ from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
+from ..drift import study as drift
 from .attack import points_of_sums
 from .curve import error_bars
 from .networks import after_fedavg, by_gauss_newton
@@ -216,9 +217,9 @@ def at_best_rates(name: str, rule: str, history: History | None) -> xarray.DataA
         best = error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True)
         parts.append(trained_by("", best))
     if name == "helmholtz" and not (parts and 4 in parts[0].level):
-        values = committed("11_client_drift", "blocks")["metrics"]["error_percent"]["Helmholtz, 4 x 4 blocks"][rule]
-        coords = {"round": [2000], "level": [4], "seed": np.arange(len(values))}
-        parts.append(trained_by("11", xarray.DataArray(np.array(values)[None, None], coords, [*coords])))
+        rules_there = stored(drift, ("helmholtz_4", "rules"), earlier=True)
+        error = drift.best(rules_there).error.sel(rule=rule).reset_coords(drop=True)
+        parts.append(trained_by("11", error.expand_dims(round=[2000], level=[4]).drop_attrs()))
     return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
 
 

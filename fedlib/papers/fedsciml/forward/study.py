@@ -12,7 +12,7 @@ from torch import nn
 
 from ....federated import sweep
 from ....federated.batches import Local
-from ....federated.experiment import Experiment, data_of, rule_changes
+from ....federated.experiment import Experiment, data_of, rule_axis
 from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
 from ....federated.solved import Solved, stored_solutions
@@ -123,9 +123,8 @@ def trainings(p: Mapping) -> dict[str, Call]:
         arguments, seeds = study.arguments(p), p[study.seeds]
         calls[name] = Call(study.make, arguments, levels(p, name), seeds, changes=changes, apart=study.apart)
     if "poisson" in calls:
-        knobs = [(rule, knob) for rule in p["gap_rules"] for knob in AGAINST_DRIFT[rule].knobs]
         over = {
-            ("rule", "knob"): {labels: rule_changes(*labels) for labels in knobs},
+            ("rule", "knob"): rule_axis(p["gap_rules"]),
             "E": {E: {"local": Local(E), "rounds": gap_rounds(p, E)} for E in p["gap_E"]},
         }
         kinds, changes = ["federated"], {"lr": p["lr"]}

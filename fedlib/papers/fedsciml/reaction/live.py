@@ -5,9 +5,9 @@ import xarray
 
 from .... import live
 from ....federated.experiment import data_of
-from ....federated.solved import clouds_of
+from ....federated.solved import clouds_of, owners
 from ....federated.sweep import errors
-from ....live.levels import POINTS, Explorer, explore, owners
+from ....live.levels import POINTS, Explorer, explore
 from ....live.widgets import slider
 from ....trainings.store import stored
 from . import study

@@ -1,0 +1,333 @@
+"""What notebook 11 trains, a file for each problem, and the labelled arrays that its figures and claims take.
+
+``python -m fedlib train 11_client_drift --only poisson_8`` trains what is not stored of one problem.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+from scipy.special import stdtrit
+
+from ....federated import sweep
+from ....federated.experiment import Experiment, data_of, rule_axis, rule_changes
+from ....federated.history import History
+from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.solved import clouds_of, owners
+from ....notebook import rules
+from ....numerics.metrics import mean_sd
+from ....numerics.tabulated import excerpt, tabulated
+from ....trainings.calls import Call, Computed, Tolerance
+from ....trainings.store import Name
+from ...fedsciml.forward.problem import poisson_in_halves
+from . import dissimilarity, ladders, prediction, problem
+
+NOTEBOOK = "11_client_drift"
+REPAIR = "fresh correction + averaged moments"
+CENTRAL = "centralised"
+
+
+class Studied(NamedTuple):
+    """A problem at a level. share: of the steps that its own notebook trains."""
+
+    make: Callable[[], Experiment]
+    level: Hashable
+    title: str
+    share: float = 1.0
+
+
+PROBLEMS = {
+    "line_2": Studied(problem.line, 2, "wave, 2 pieces"),
+    "line_10": Studied(problem.line, 10, "wave, 10 pieces"),
+    "line_20": Studied(problem.line, 20, "wave, 20 pieces"),
+    "line_50": Studied(problem.line, 50, "wave, 50 pieces"),
+    "line_uneven": Studied(problem.uneven_line, 20, "wave, 20 pieces, uneven"),
+    "square_4": Studied(problem.square, 4, "Schaffer, 4 slabs"),
+    "poisson_8": Studied(poisson_in_halves, 8, "Poisson, 8 pieces"),
+    "poisson_32": Studied(poisson_in_halves, 32, "Poisson, 32 pieces"),
+    "helmholtz_4": Studied(problem.helmholtz, 4, "Helmholtz, 4 x 4 blocks"),
+    "allen_cahn_4": Studied(problem.allen_cahn, 4, "Allen-Cahn, 4 pieces", share=0.3),
+    "antiderivative_2": Studied(problem.antiderivative, 2, "antiderivative, n = 2"),
+    "pendulum_shards": Studied(problem.one_shard, 1, "pendulum, 1 shard each"),
+    "pendulum_fields": Studied(problem.two_fields, 2.0, "pendulum, two fields"),
+}
+"""Name -> problem. The seed draws the data where data are drawn; else all seeds share them, and differ in the start."""
+
+RULES = {
+    "problems": rules.one_of(*PROBLEMS),
+    **dict.fromkeys(("rules", "steps_rules"), rules.one_of(*AGAINST_DRIFT)),
+    **dict.fromkeys(("share", "early", "fractions"), rules.share()),
+    **dict.fromkeys(("local_steps", "curves"), rules.whole()),
+    "followed": rules.one_of(*problem.CURVES),
+    "stale_on": rules.one_of("", *PROBLEMS),
+    "measured": rules.one_of(*ladders.LADDERS),
+    "rates": rules.positive(),
+    "predicted": rules.whole(2),
+    **dict.fromkeys(("curve_seeds", "predicted_seeds"), rules.whole(0)),
+}
+"""Parameter -> what it may be."""
+
+
+def check(p: Mapping) -> None:
+    """ValueError where a table, or a list that may be empty, names a problem or a rule that there is not."""
+    may_be_empty = dict.fromkeys(("more_on", "steps_on", "partial_on"), rules.one_of(*PROBLEMS))
+    may_be_empty["more_rules"] = rules.one_of(*AGAINST_DRIFT)
+    rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
+    rules.check_tables(p, [], [*PROBLEMS], "further")
+    rules.check_tables(p, [], [*prediction.PROBLEMS], "predicted", "predicted_seeds")
+    if "FedAvg" not in p["rules"]:
+        raise ValueError(f"rules = {p['rules']}: expected FedAvg among them, with which all others are compared")
+    named = [*p["partial"], *(rule for table in p["further"].values() for rule in table)]
+    if unknown := [rule for rule in named if rule not in (*AGAINST_DRIFT, CENTRAL)]:
+        raise ValueError(
+            f"further, partial: {unknown[0]!r} is no rule; expected {', '.join([*AGAINST_DRIFT, CENTRAL])}"
+        )
+
+
+def rates(p: Mapping, name: str, rule: str) -> list[float]:
+    """Those at which a rule is tried on a problem: the same for all, and further ones where its best rate stood at an
+    end of these."""
+    return sorted({*p["rates"], *p["further"].get(name, {}).get(rule, ())})
+
+
+def axis(p: Mapping, name: str, chosen: Sequence[str]) -> dict:
+    """An axis (rule, knob, lr) of ``sweep``."""
+    points = rule_axis([*dict.fromkeys(chosen)]).items()
+    return {(*labels, lr): changes | {"lr": lr} for labels, changes in points for lr in rates(p, name, labels[0])}
+
+
+def lengths(p: Mapping, name: str, E: int) -> dict:
+    """What makes a training of E local steps in a round, with as many steps in all for every E."""
+    studied = PROBLEMS[name]
+    experiment = studied.make()
+    steps = p["share"] * studied.share * experiment.rounds * experiment.local.updates
+    return {"local": experiment.local._replace(updates=E), "rounds": max(1, round(steps / E))}
+
+
+def trainings(p: Mapping) -> dict[Name, Call | Computed]:
+    """Of each problem "rules" and "centralised", at all rates; "local steps", with other numbers of them; "some", where
+    a share of the clients takes part. ("rounds_...", kind): with curves on the way. What is computed of gradients. And
+    what ``prediction`` asks for.
+    """
+    tried, three = {}, ("rule", "knob", "lr")
+    for name in dict.fromkeys([*p["problems"], *p["steps_on"], *p["partial_on"]]):
+        names = [*p["rules"], *(p["more_rules"] if name in p["more_on"] else ())]
+        tried[name, "rules"] = {three: axis(p, name, names)}
+        tried[name, CENTRAL] = {"lr": rates(p, name, CENTRAL)}
+        if name in p["steps_on"]:
+            others = [E for E in dict.fromkeys(p["local_steps"]) if p["local_updates"] != E]
+            E_axis = {"E": {E: lengths(p, name, E) for E in others}}
+            tried[name, "local steps"] = {three: axis(p, name, p["steps_rules"])} | E_axis
+        if name in p["partial_on"]:
+            chosen = {(rule, lr): rule_changes(rule) | {"lr": lr} for rule, lr in p["partial"].items()}
+            tried[name, "some"] = {("rule", "lr"): chosen, "fraction": p["fractions"]}
+    calls: dict[Name, Call | Computed] = {}
+    for (name, part), over in tried.items():
+        changes = {"evaluations": p["evaluations"]} | ({} if "E" in over else lengths(p, name, p["local_updates"]))
+        kinds = [CENTRAL if part == CENTRAL else "federated"]
+        make, level = PROBLEMS[name].make, PROBLEMS[name].level
+        calls[name, part] = Call(make, {}, [level], p["seeds"], kinds, over, changes, models={})
+    for name in p["followed"]:
+        changes = {"evaluations": p["curves"]} | lengths(p, name, p["local_updates"])
+        for kind, rule in (
+            ("federated", {"rule": {name: rule_changes(name) for name in ("FedAvg", REPAIR)}}),
+            (CENTRAL, {}),
+        ):
+            calls[f"rounds_{name}", kind] = Call(
+                problem.followed, {"name": name}, [PROBLEMS[name].level], p["curve_seeds"], [kind],
+                rule | {"lr": p["rates"]}, changes, models={},
+            )  # fmt: skip
+    calls["gradients"] = Computed(gradients, {"names": p["problems"], "seeds": p["seeds"], "share": p["early"]})
+    if p["stale_on"]:
+        walk = {"name": p["stale_on"], "rates": [min(p["rates"]), max(p["rates"])], "steps": max(p["local_steps"]) + 1}
+        calls["stale"] = Computed(staleness, walk | {"share": p["early"]}, tolerances={"off": FIRST})
+    calls["earlier"] = Computed(earlier, {}, numerics=0)
+    calls["measures"] = Computed(ladders.measured, {"ladders": p["measured"], "share": p["early"]})
+    seeds = {name: p["predicted_seeds"].get(name, p["seeds"]) for name in p["predicted"]}
+    return calls | prediction.trainings(p["predicted"], seeds, rounds=max(1, round(p["share"] * SQUARE_ROUNDS)))
+
+
+SQUARE_ROUNDS = 3000
+"""Of the square wave, which no other notebook has."""
+
+FIRST = Tolerance(relative=0.2, first={"step": 10})
+"""A walk of Adam with moments that begin at 0 divides by what is nearly nothing: later steps depend on rounding."""
+
+
+def gradients(names: Sequence[str], seeds: Sequence[int], share: float) -> xarray.Dataset:
+    """B [problem, seed, when] of the clients' gradients: at the common start, and at a centralised model after a share
+    of the steps."""
+
+    def both(problem: str, seed: int) -> dict:
+        studied, experiment = PROBLEMS[problem], PROBLEMS[problem].make()
+        theta = dissimilarity.on_the_way(experiment, studied.level, seed, share * studied.share)
+        return {
+            "B": (
+                "when",
+                [dissimilarity.dissimilarity(experiment, studied.level, seed, model) for model in (None, theta)],
+            )
+        }
+
+    return tabulated(both, problem=names, seed=seeds).assign_coords(when=[*dissimilarity.WHEN])
+
+
+def staleness(name: str, rates: Sequence[float], steps: int, share: float) -> xarray.Dataset:
+    """How far a corrected gradient is "off" [lr, client, step] the one that it stands for, as a client walks away."""
+    studied, experiment = PROBLEMS[name], PROBLEMS[name].make()
+    theta = dissimilarity.on_the_way(experiment, studied.level, 0, share)
+
+    def walked(lr: float) -> dict:
+        return {"off": (("client", "step"), dissimilarity.staleness(experiment, studied.level, theta, lr, steps))}
+
+    return tabulated(walked, lr=rates)
+
+
+def earlier() -> xarray.Dataset:
+    """What is stored of earlier runs and is no row, for it is a mean over seeds, or nobody knows its rate: "validation"
+    (%) [problem, rule, lr], infinite where a seed diverged, "path" (%) [problem, rule, round], "local_steps" (%)
+    [problem, rule, E, seed]; "again" (%) [case, time, seed], a setting trained twice in different stacks. A run adds
+    nothing to it, and none replaces it: its numerics is 0."""
+    return xarray.Dataset()
+
+
+# what figures and claims take
+
+
+class Results(NamedTuple):
+    """What figures and claims take, by problem; where nothing of today is stored, what is kept of earlier runs.
+
+    errors (%) [rule, seed]: at the rate that validation points chose for each rule, coordinates "lr" and "knob" [rule];
+    "centralised" is a rule, too; NaN: it diverged. ladder: validation error (%) [rule, lr], mean over seeds, with the
+    best knob. paths: error (%) [rule, round], mean over seeds. local_steps: errors [rule, E, seed] at the best rate of
+    each E. some: errors [rule, fraction, seed]. curves: see ``followed``. B [problem, seed, when]: see ``gradients``.
+    off: see ``staleness``. ladders, predicted: tables as of ``ranks``.
+    """
+
+    errors: dict[str, xarray.DataArray]
+    ladder: dict[str, xarray.DataArray]
+    paths: dict[str, xarray.DataArray]
+    local_steps: dict[str, xarray.DataArray]
+    some: dict[str, xarray.DataArray]
+    curves: dict[str, xarray.Dataset]
+    B: xarray.DataArray | None
+    off: xarray.DataArray | None
+    ladders: dict[str, xarray.Dataset]
+    predicted: dict[str, xarray.Dataset]
+
+
+class Best(NamedTuple):
+    """Of a history with axes rule, knob, lr, and perhaps E: what ``Results`` has."""
+
+    error: xarray.DataArray
+    ladder: xarray.DataArray
+    path: xarray.DataArray
+
+
+def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
+    """Of what ``trainings(p)`` left."""
+    old = histories["earlier"]
+    by_part = {(name, part): best(histories[name, part]) for name, part in PARTS if (name, part) in histories}
+    names = dict.fromkeys(name for name, part in by_part if part != "local steps")
+    both = {name: [by_part[name, part] for part in ("rules", CENTRAL) if (name, part) in by_part] for name in names}
+    errors, ladder, paths = (
+        {n: xarray.concat([getattr(part, field) for part in parts], "rule", join="outer") for n, parts in both.items()}
+        for field in Best._fields
+    )
+    steps = {}
+    for name in p["steps_on"]:
+        parts = [errors[name].expand_dims(E=[p["local_updates"]]).reset_coords(drop=True)] if name in errors else []
+        parts += [by_part[key].error.reset_coords(drop=True) for key in [(name, "local steps")] if key in by_part]
+        steps[name] = xarray.concat(parts, "E", join="outer") if parts else None
+    return Results(
+        errors,
+        {name: with_earlier(values, old, "validation", name) for name, values in ladder.items()},
+        {name: with_earlier(values, old, "path", name) for name, values in paths.items()},
+        {n: in_steps(with_earlier(values, old, "local_steps", n)) for n, values in steps.items()},
+        {name: some(histories[name, "some"]) for name in p["partial_on"] if (name, "some") in histories},
+        {
+            name: followed(histories.__getitem__, name)
+            for name in p["followed"]
+            if (f"rounds_{name}", CENTRAL) in histories
+        },
+        histories["gradients"].B if "gradients" in histories else None,
+        histories["stale"].off if "stale" in histories else None,
+        ladders.with_errors(histories["measures"]) if "measures" in histories else {},
+        prediction.with_errors(histories),
+    )
+
+
+PARTS = [(name, part) for name in PROBLEMS for part in ("rules", CENTRAL, "local steps")]
+COMPARED = ["earlier", *PARTS]
+"""Trainings that rules are compared on."""
+
+
+def best(history: History) -> Best:
+    """At the rate and knob with the smallest validation error, a mean over seeds; what diverges for a seed is out."""
+    error, validation = (one_level(history, metric) for metric in ("error", "validation error"))
+    if "rule" not in error.dims:
+        error, validation = (values.expand_dims(rule=[CENTRAL], knob=[0.0]) for values in (error, validation))
+    score = validation.isel(round=-1, drop=True).mean("seed", skipna=False)
+    chosen = error.isel(score.fillna(np.inf).argmin(["knob", "lr"]))
+    last = chosen.isel(round=-1, drop=True).transpose("rule", "seed", ...)
+    return Best(
+        last, score.min("knob").transpose("rule", "lr", ...), chosen.mean("seed").transpose("rule", "round", ...)
+    )
+
+
+def in_steps(values: xarray.DataArray) -> xarray.DataArray:
+    """Errors [rule, E, seed], from few local steps to many."""
+    return values.sortby("E").transpose("rule", "E", "seed")
+
+
+def one_level(history: History, metric: str) -> xarray.DataArray:
+    """A metric [round, seed, *over]."""
+    return sweep.errors(history, metric).squeeze(("kind", "level"), drop=True).reset_coords(drop=True)
+
+
+def some(history: History) -> xarray.DataArray:
+    """Errors (%) [rule, fraction, seed], each rule at its own rate."""
+    return one_level(history, "error").isel(round=-1, drop=True).max("lr").transpose("rule", "fraction", "seed")
+
+
+def with_earlier(values: xarray.DataArray | None, old: xarray.Dataset, variable: str, name: str) -> xarray.DataArray:
+    """Values of a problem, and where they have none those of an earlier run."""
+    if (before := excerpt(old, variable, problem=name)) is None:
+        return values
+    before = before.where(np.isfinite(before))  # what diverged is no number, as everywhere
+    return before if values is None else values.combine_first(before)
+
+
+def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset:
+    """Of a problem on a line, from its trainings by name: what the first seed's models say on the way, "u" [rule, lr,
+    round, x], beside the "truth" [x] and the "owner" [x] of each place; "error" (%) [rule, lr, round, seed] of all."""
+    parts = []
+    for kind in ("federated", CENTRAL):
+        history = history_of((f"rounds_{name}", kind))
+        u = history.metric("u", kind=kind, client=0).squeeze("level", drop=True).isel(seed=0, drop=True).rename(i="x")
+        part = xarray.Dataset({"u": u, "error": one_level(history, "error")})
+        parts.append(part if "rule" in part.dims else part.expand_dims(rule=[CENTRAL]))
+    table, experiment = xarray.concat(parts, "rule"), problem.CURVES[name]()
+    data = data_of(experiment, PROBLEMS[name].level)
+    x, truth = (data.test[part].double().numpy() for part in ("x", "u"))
+    every = max(1, len(x) // problem.PLACES)
+    x, truth = x[::every, 0], truth[::every]
+    whose = owners(x, clouds_of(data))
+    coords = {"x": x, "truth": ("x", truth), "owner": ("x", whose)}
+    return table.assign_coords(coords).transpose("rule", "lr", "round", "x", "seed")
+
+
+class Ratio(NamedTuple):
+    """Error of a rule over that of FedAvg, the geometric mean over seeds, and where it lies with 95 %."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def ratio(errors: xarray.DataArray, rule: str, to: str = "FedAvg") -> Ratio:
+    """Of errors [rule, seed], paired by seed; NaN where one diverged, and without an interval of one seed."""
+    logs = np.log(errors.sel(rule=rule) / errors.sel(rule=to)).values
+    n, mean = len(logs), logs.mean()
+    half = stdtrit(n - 1, 0.975) * mean_sd(logs)[1] / n**0.5 if n > 1 else np.nan
+    return Ratio(*np.exp([mean, mean - half, mean + half]).tolist())

@@ -1,0 +1,31 @@
+"""Measures of heterogeneity over all levels: what is read of other notebooks, ranks, and how sure they are."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.papers.beyond.drift import ladders
+
+
+@pytest.mark.parametrize("name", ladders.LADDERS)
+def test_a_ladder_has_errors_of_several_seeds_at_every_level(name):
+    error = ladders.LADDERS[name].errors()
+    assert error.dims == ("level", "seed") and error.sizes["level"] > 4 and error.sizes["seed"] > 2
+    assert (error > 0).all() and list(error.level) == sorted(error.level.values)
+
+
+def test_a_ladder_is_measured_where_it_stands(monkeypatch):
+    """B is at least 1, and nearly 1 where clients are alike; W1 is the closed form L / n of clients who take turns."""
+    error = xarray.DataArray([[3.0, 4.0], [0.2, 0.1]], {"level": [2, 32], "seed": [0, 1]}, ("level", "seed"))
+    ladder = ladders.LADDERS["Poisson"]._replace(errors=lambda: error)
+    monkeypatch.setitem(ladders.LADDERS, "Poisson", ladder)
+    table = ladders.measured(["Poisson"], share=0.002)
+    (one,) = ladders.with_errors(table).values()
+    np.testing.assert_array_equal(one.error, error)
+    np.testing.assert_allclose(one.number.sel(measure="W1"), np.pi / np.array([2, 32]), rtol=0.1)
+    assert (one.number.sel(measure=[*ladders.MEASURES[1:]]) >= 1).all()
+    assert one.number.sel(measure="B at the start", level=32) < 1.05, "every other point each: nearly the same gradient"
+
+
+def test_functions_that_both_know_are_not_apart():
+    assert abs(ladders.functions_apart(None, 10, 40)) < 0.3 * ladders.functions_apart(None, 1, 40)

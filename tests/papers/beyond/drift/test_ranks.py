@@ -1,0 +1,59 @@
+"""Ranks are Spearman's, and draws of levels and seeds say how sure they are."""
+
+import numpy as np
+import pytest
+import xarray
+from scipy.stats import spearmanr
+
+from fedlib.papers.beyond.drift.ranks import gain, interval, order, orders, spearman
+
+RNG = np.random.default_rng(0)
+
+
+def test_spearman_is_scipys_with_ties():
+    x, y = RNG.integers(4, size=(5, 9)), RNG.standard_normal((5, 9))
+    assert np.allclose(spearman(x, y), [spearmanr(a, b).statistic for a, b in zip(x, y, strict=True)])
+
+
+def test_order_of_a_perfect_and_of_a_useless_measure():
+    levels = [2, 4, 8, 16, 32]
+    error = xarray.DataArray(np.array([[1.0, 9, 3, 2, 0.5]] * 4), {"seed": range(4), "level": levels})
+    error = error * np.exp(0.01 * RNG.standard_normal((4, 5)))
+    numbers = np.array([np.tile([5.0, 4, 3, 2, 1], (4, 1)), np.tile([2.0, 5, 4, 3, 1], (4, 1))])
+    numbers = xarray.DataArray(
+        numbers, {"measure": ["W1", "B"], "seed": range(4), "level": levels}, ("measure", "seed", "level")
+    )
+    table = order(xarray.Dataset({"error": error, "number": numbers}), draws=500)
+    assert table["rank"].values == pytest.approx([0.4, 1.0])
+    assert table.called.values.tolist() == [2, 4]
+    assert (table.worst, table.sure) == (4, 1)
+    drawn = table.drawn_rank
+    assert np.nanmin(drawn.sel(measure="B")) == pytest.approx(1)
+    assert np.nanmin(drawn.sel(measure="W1")) < 0 < np.nanmax(drawn.sel(measure="W1")) <= 1
+    assert 0 <= np.isnan(drawn).mean() < 0.02  # five times one level of five
+    value, low, high = gain([table, table], "B")
+    assert value == pytest.approx(0.6)
+    assert low == pytest.approx(0, abs=1e-9) and high > 1
+    assert np.allclose(gain([table], "W1"), 0)
+
+
+def test_a_number_that_no_seed_changes_counts_as_it_is_and_tables_draw_for_themselves():
+    error = xarray.DataArray(RNG.random((12, 4)), {"level": range(1, 13), "seed": range(4)}, ("level", "seed"))
+    numbers = xarray.DataArray(
+        RNG.random((2, 12)), {"measure": ["W1", "B"], "level": range(1, 13)}, ("measure", "level")
+    )
+    table = xarray.Dataset({"error": error, "number": numbers})
+    once, again = orders({"a": table, "b": table}, draws=300).values()
+    expected = [spearmanr(row, error.median("seed")).statistic for row in numbers]
+    assert once["rank"].values == pytest.approx(expected) == again["rank"].values
+    assert (once.drawn_rank != again.drawn_rank).mean() > 0.9
+    low, high = np.nanquantile(once.drawn_rank.sel(measure="B"), [0.025, 0.975])
+    assert low < expected[1] < high
+
+
+def test_a_measure_that_is_the_same_at_all_levels_has_no_rank():
+    assert np.isnan(spearman(np.ones(4), np.arange(4)))
+
+
+def test_an_interval_in_words():
+    assert interval(0.254, -0.1, 0.6) == "+0.25 [-0.10, +0.60]"

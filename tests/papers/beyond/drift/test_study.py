@@ -1,0 +1,175 @@
+"""What is trained, what validation chooses, and what is kept of earlier runs."""
+
+import numpy as np
+import pytest
+import torch
+import xarray
+
+from fedlib.federated.batches import Local
+from fedlib.papers.beyond.drift import problem, study
+from fedlib.papers.beyond.drift.study import CENTRAL, REPAIR
+from fedlib.trainings import store
+from fedlib.trainings.calls import Call
+
+EXACT = {"dtype": torch.float64, "backend": "eager"}
+SMALL = {
+    "seeds": [2, 5], "problems": ["line_20"], "rules": ["FedAvg", REPAIR], "more_rules": ["FedAdam"], "more_on": [],
+    "local_updates": 4, "share": 1.0, "rates": [1e-3, 1e-2], "further": {}, "steps_on": [], "local_steps": [2, 4],
+    "steps_rules": ["FedAvg"], "partial_on": [], "partial": {}, "fractions": [0.5], "followed": [], "curve_seeds": [0],
+    "curves": 2, "stale_on": "", "early": 0.1, "measured": ["Poisson"], "predicted": {}, "predicted_seeds": {},
+    "evaluations": 2,
+}  # fmt: skip
+
+
+def small_line():
+    """Sixteen points, a narrow network, eight steps."""
+    return problem.line(16, 4)._replace(rounds=2, local=Local(4))
+
+
+@pytest.fixture
+def line(monkeypatch):
+    studied = study.Studied(small_line, 4, "wave")
+    monkeypatch.setitem(study.PROBLEMS, "line_20", studied)
+
+
+def made(p):
+    calls = {name: call for name, call in study.trainings(p).items() if isinstance(call, Call)}
+    return {name: call.run(**EXACT) for name, call in calls.items()}
+
+
+def results(p):
+    return study.results(p, made(p) | {"earlier": study.earlier()})
+
+
+def test_with_one_local_step_the_repair_is_centralised_training(line):
+    histories = made(SMALL | {"local_updates": 1})
+    repaired = study.one_level(histories["line_20", "rules"], "error").sel(rule=REPAIR, knob=0)
+    np.testing.assert_allclose(repaired, study.one_level(histories["line_20", CENTRAL], "error"), rtol=1e-9)
+    longer = made(SMALL)
+    repaired, central = longer["line_20", "rules"], longer["line_20", CENTRAL]
+    assert len(repaired.losses) == 2 and len(histories["line_20", "rules"].losses) == 8, "as many steps in all"
+    apart = study.one_level(repaired, "error").sel(rule="FedAvg", knob=0) - study.one_level(central, "error")
+    assert (abs(apart) > 1e-9).all()
+
+
+def test_validation_chooses_the_rate_and_the_test_set_does_not(line):
+    history = made(SMALL)["line_20", "rules"]
+    best = study.best(history)
+    error, validation = (study.one_level(history, name)[-1] for name in ("error", "validation error"))
+    for rule in ("FedAvg", REPAIR):
+        score = validation.sel(rule=rule, knob=0).mean("seed")
+        lr = score.lr[np.argmin(score.values)]
+        assert float(best.error.sel(rule=rule).lr) == lr
+        np.testing.assert_array_equal(best.error.sel(rule=rule), error.sel(rule=rule, knob=0, lr=lr))
+        np.testing.assert_array_equal(best.ladder.sel(rule=rule), score)
+        np.testing.assert_allclose(best.path.sel(rule=rule)[-1], best.error.sel(rule=rule).mean())
+
+
+def test_a_rate_that_diverges_for_a_seed_is_out(line):
+    history = made(SMALL | {"rules": ["FedAvg"]})["line_20", "rules"]
+    least = study.best(history).error.lr.item()
+    key = ("federated", 4, 5, "FedAvg", 0.0, least)
+    history.metrics["validation error"][:, history.rows[key]] = np.nan
+    assert study.best(history).error.lr.item() != least
+    assert np.isnan(study.best(history).ladder.sel(rule="FedAvg", lr=least))
+
+
+def test_a_rule_goes_on_to_rates_of_its_own_and_some_rules_to_some_problems(line):
+    further = {"line_20": {"FedAvg": [0.1], CENTRAL: [1e-4]}}
+    calls = study.trainings(SMALL | {"further": further, "more_on": ["line_20"]})
+    labels, central = ([key[3:] for key in Call.keys(calls["line_20", part])] for part in ("rules", CENTRAL))
+    assert {lr for rule, _, lr in labels if rule == "FedAvg"} == {1e-3, 1e-2, 0.1}
+    assert {lr for rule, _, lr in labels if rule == REPAIR} == {1e-3, 1e-2}
+    assert {knob for rule, knob, _ in labels if rule == "FedAdam"} == {*study.AGAINST_DRIFT["FedAdam"].knobs}
+    assert central == [(1e-4,)] * 2 + [(1e-3,)] * 2 + [(1e-2,)] * 2
+    with pytest.raises(ValueError, match="'FedAvrg' is no rule"):
+        study.check(SMALL | {"partial": {"FedAvrg": 0.1}})
+    with pytest.raises(ValueError, match="line_21"):
+        study.check(SMALL | {"further": {"line_21": {}}})
+    with pytest.raises(ValueError, match="'sawtooth' is none of wave"):
+        study.check(SMALL | {"predicted": {"sawtooth": [2]}})
+    with pytest.raises(ValueError, match="more_on"):
+        study.check(SMALL | {"more_on": ["line_21"]})
+
+
+def test_other_numbers_of_local_steps_and_shares_of_the_clients(line):
+    p = SMALL | {
+        "steps_on": ["line_20"],
+        "partial_on": ["line_20"],
+        "partial": {"FedAvg": 1e-2},
+        "fractions": [0.5, 1.0],
+    }
+    one = results(p)
+    steps = one.local_steps["line_20"]
+    assert steps.E.values.tolist() == [2, 4] and steps.dims == ("rule", "E", "seed")
+    np.testing.assert_array_equal(steps.sel(rule="FedAvg", E=4), one.errors["line_20"].sel(rule="FedAvg"))
+    assert steps.sel(rule=REPAIR, E=2).isnull().all(), "not tried"
+    some = one.some["line_20"].sel(rule="FedAvg")
+    whole = study.one_level(made(p)["line_20", "rules"], "error")[-1].sel(rule="FedAvg", knob=0, lr=1e-2)
+    np.testing.assert_allclose(some.sel(fraction=1.0), whole, rtol=1e-9)
+    assert (some.sel(fraction=0.5) != whole).all()
+
+
+def test_what_an_earlier_run_knows_counts_where_there_is_nothing_of_today(line):
+    lr = [1e-4, 1e-3]
+    old = xarray.Dataset(
+        {"validation": (("problem", "rule", "lr"), [[[7.0, 8.0], [np.inf, 9.0]]])},
+        {"problem": ["line_20"], "rule": ["FedAvg", "Mime"], "lr": lr},
+    )
+    today = study.results(SMALL, made(SMALL) | {"earlier": study.earlier()}).ladder["line_20"]
+    both = study.results(SMALL, made(SMALL) | {"earlier": old}).ladder["line_20"]
+    np.testing.assert_array_equal(both.sel(rule="FedAvg", lr=1e-3), today.sel(rule="FedAvg", lr=1e-3))
+    assert both.sel(rule="FedAvg", lr=1e-4) == 7 and both.sel(rule="Mime", lr=1e-3) == 9
+    assert np.isnan(both.sel(rule="Mime", lr=1e-4)), "a gap where it diverged"
+
+
+def test_followed_curves_are_those_of_the_first_seed_at_every_rate():
+    p = SMALL | {"followed": ["poisson_8"], "problems": ["poisson_8"], "share": 0.004, "curve_seeds": [3, 4]}
+    calls = {name: call for name, call in study.trainings(p).items() if name[0] == "rounds_poisson_8"}
+    table = study.followed({name: call.run(**EXACT) for name, call in calls.items()}.__getitem__, "poisson_8")
+    assert dict(table.u.sizes) == {"rule": 3, "lr": 2, "round": 2, "x": 100} and table.error.seed.values.tolist() == [
+        3,
+        4,
+    ]
+    off = 100 * np.linalg.norm(table.u - table.truth, axis=-1) / np.linalg.norm(table.truth)
+    np.testing.assert_allclose(off, table.error.sel(seed=3), rtol=1e-5)
+    assert {*table.owner.values} == {0, 1}
+
+
+def test_everything_that_an_earlier_run_trained_is_read():
+    """Errors of thirteen problems at rates that its validation points chose, of five seeds."""
+    calls = store.calls_of(study)
+    histories = store.histories_of(calls, store.folder_of(study.NOTEBOOK), "never", earlier=True)
+    stored = study.results(store.parameters_of(study.NOTEBOOK), histories)
+    assert [*stored.errors] == [*study.PROBLEMS]
+    assert sum(e.notnull().all("seed").sum().item() for e in stored.errors.values()) == 103
+    poisson = stored.errors["poisson_8"]
+    assert poisson.lr.sel(rule=["FedAvg", REPAIR, "SCAFFOLD"]).values.tolist() == [0.01, 0.0003, 0.0003]
+    np.testing.assert_allclose(poisson.sel(rule=REPAIR).mean(), 0.0474, atol=1e-4)
+    np.testing.assert_allclose(stored.errors["line_20"].sel(rule="FedAvg").mean(), 1.497, atol=1e-3)
+    assert stored.local_steps["line_20"].sel(rule=REPAIR, E=20).mean() == pytest.approx(20.14, abs=0.01)
+    assert all(values.notnull().any() for values in stored.paths.values()) and len(stored.ladders) == 8
+    assert {name: dict(table.error.sizes) for name, table in stored.predicted.items()}["poisson"] == {
+        "seed": 20,
+        "level": 7,
+    }
+    assert [*stored.predicted] == [*study.prediction.PROBLEMS]
+    old = next(iter(histories["line_2", "rules"].rows))
+    assert old[:3] == ("federated", 2, 0), "and is marked: rows of numerics 0"
+    assert calls["line_2", "rules"].read(store.file_of(store.folder_of(study.NOTEBOOK), "line_2")).result is None
+
+
+def test_seeds_of_a_prediction_are_those_of_the_run_unless_it_has_its_own():
+    p = SMALL | {"predicted": {"wave": [2, 4], "square_wave": [2]}, "predicted_seeds": {"wave": [7]}, "share": 0.01}
+    calls = study.trainings(p)
+    assert calls["disagreement_wave"].arguments == {"name": "wave", "levels": [2, 4], "seeds": [7]}
+    assert calls["square_wave"].seeds == [2, 5] and calls["square_wave"].changes["rounds"] == 30
+
+
+def test_nothing_replaces_what_an_earlier_run_left(tmp_path):
+    """Also where all is trained anew."""
+    call, path = study.trainings(SMALL)["earlier"], tmp_path / "earlier.nc"
+    whole = store.file_of(store.folder_of(study.NOTEBOOK), "earlier").read_bytes()
+    path.write_bytes(whole)
+    call.fill(path, anew=True)
+    assert path.read_bytes() == whole and "again" in call.read(path).result

@@ -1,0 +1,173 @@
+"""Claims on operators: each turns when the numbers that it is about turn, and no other numbers decide it."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.notebook.claims import find, known_claims
+from fedlib.papers.fedsciml.operators import claims
+from fedlib.papers.fedsciml.operators.study import LINE, Results
+
+NOTHING = Results({}, {}, {}, {}, None, None, {}, {}, None)
+
+
+def errors(levels, federated, one, two, centre=None, *more):
+    """[kind, level, seed] of a federation, of clients alone and of the centralised model, [S, levels] each."""
+    alone = {f"client {k + 1} alone": values for k, values in enumerate((one, two, *more))}
+    kinds = alone | {"federated": federated} | ({} if centre is None else {"centralised": centre})
+    shape = np.shape(federated)
+    values = [np.broadcast_to(np.array(v, float), shape).T for v in kinds.values()]
+    coords = {"kind": [*kinds], "level": levels, "seed": range(shape[0])}
+    return xarray.DataArray(np.array(values), coords, ("kind", "level", "seed"))
+
+
+LEVELS = [2, 4, 5, 6, 10]
+E = errors(LEVELS, [[40, 30, 16, 4, 2], [40, 30, 20, 6, 2]], [50, 40, 30, 30, 5], [90, 85, 80, 70, 5], [9, 9, 9, 9, 2])
+
+
+def with_(kind, values):
+    changed = E.copy()
+    changed.loc[{"kind": kind}] = np.broadcast_to(np.array(values, float), (2, 5)).T
+    return changed
+
+
+YARDSTICKS = [
+    (claims.below, with_("federated", [40, 30, 31, 4, 2])),
+    (claims.falls, with_("federated", [4, 16, 20, 30, 40])),
+    (claims.central, with_("centralised", 1)),
+    (claims.last_worse, with_("client 2 alone", [49, 85, 80, 70, 5])),
+    (claims.jump, with_("federated", [40, 30, 16, 10, 2])),
+    (claims.largest, with_("federated", [400, 30, 16, 4, 2])),
+    (claims.below_five, with_("federated", [40, 30, 16, 6, 5.5])),
+    (claims.sharp, with_("client 2 alone", [90, 85, 80, 70, 60])),
+]
+
+
+@pytest.mark.parametrize("yardstick, changed", YARDSTICKS, ids=lambda v: getattr(v, "__name__", ""))
+def test_each_turns_with_its_numbers(yardstick, changed):
+    assert yardstick(E).holds is True and yardstick(changed).holds is False
+
+
+def test_a_difference_at_ten_has_two_standard_errors():
+    assert claims.worse_at_ten(E).holds is False
+    assert claims.worse_at_ten(with_("client 2 alone", [90, 85, 80, 70, 7])).holds
+    assert claims.worse_at_ten(E.isel(seed=[0])) is None, "one seed does not tell"
+
+
+def test_levels_that_are_not_trained_are_left_out():
+    few = E.where(E.level != 4)
+    assert claims.below(few).why.count(",") == 3 and claims.falls(few).holds is None, "four levels are no trend"
+    assert claims.central(E.where(E.kind != "centralised")) is None
+    one = E.where((E.seed == 0) | (E.level == 5))
+    assert claims.below(one).holds and claims.jump(one).why.endswith("1 of 1 seeds fall by two or more")
+
+
+def test_the_jump_is_one_of_medians_and_counts_seeds():
+    verdict = claims.jump(errors([5, 6, 8], [[10, 4, 3], [10, 4, 3], [10, 90, 3]], 1, 1))
+    assert verdict == (True, "2.5; 2 of 3 seeds fall by two or more"), "one lost seed does not undo it"
+    assert claims.jump(E.sel(level=[5, 10])) is None and claims.largest(E.sel(level=[5, 10])) is None
+
+
+def matrices(*rows, levels=(1, 3, 5, 6, 10)):
+    """Divergence [seed, level, matrix] of two seeds that differ a little."""
+    values = np.multiply.outer([0.95, 1.05], np.transpose(rows))
+    names = ["branch 1", "trunk 1"][: len(rows)]
+    return xarray.DataArray(values, {"seed": [0, 1], "level": [*levels], "matrix": names}, ("seed", "level", "matrix"))
+
+
+@pytest.mark.parametrize("rows, trendless", [
+    (([5, 4, 3, 2, 1],), False), (([1, 2, 3, 4, 5],), False), (([5, 4, 3, 2, 1], [1, 3, 2, 1, 2]), False),
+    (([1, 3, 2, 1, 2], [2, 1, 3, 1, 2]), True),
+])  # fmt: skip
+def test_a_trend_of_one_matrix_is_a_trend_up_or_down(rows, trendless):
+    assert claims.trend(NOTHING._replace(divergences={LINE: matrices(*rows)})).holds is trendless
+    few = matrices(*(row[:4] for row in rows), levels=(1, 3, 5, 6))
+    assert claims.trend(NOTHING._replace(divergences={LINE: few})).holds is None
+
+
+def test_less_than_a_function_network_has_an_interval():
+    ours = matrices([2, 2, 2, 1, 1])
+    scattered = ours.copy()
+    scattered[1, 0] *= 3
+    for theirs, holds in ((matrices([9, 5, 3, 2, 1]), True), (scattered, False)):
+        verdict = claims.less(NOTHING._replace(divergences={LINE: ours}, functions=theirs))
+        assert verdict.holds is holds and "±" in verdict.why and "two standard errors" in verdict.why
+    assert claims.less(NOTHING._replace(divergences={LINE: ours})) is None
+    assert claims.none(NOTHING._replace(divergences={LINE: ours})).holds is False
+    assert claims.none(NOTHING._replace(divergences={LINE: matrices([1, 2, 2, 1, 1])})).holds
+
+
+def two_and_three(three=(40, 18.1, 16), alone=(97, 70, 30)):
+    two = errors([2, 8, 10], [[50, 18, 16], [52, 18, 16]], [60, 40, 20], [99, 90, 20])
+    other = errors([2, 8, 10], [three, three], [55, 40, 30], [99, 66, 30], None, alone)
+    other = other + xarray.DataArray([0, 0.1, 0], {"level": [2, 8, 10]}) * xarray.DataArray([-1, 1], {"seed": [0, 1]})
+    return NOTHING._replace(errors={"burgers_2": two.expand_dims(round=[1]), "burgers_3": other.expand_dims(round=[1])})
+
+
+def test_two_and_three_clients_of_burgers():
+    results = two_and_three()
+    assert claims.better(results).holds and claims.strictly(results).holds is False, "equal at n = 8"
+    assert claims.better(two_and_three((40, 25, 16))).holds is False
+    assert claims.both(results.last["burgers_3"]).holds and claims.similar(results.last["burgers_3"]).holds
+    assert claims.similar(two_and_three(alone=(150, 120, 30)).last["burgers_3"]).holds is False
+    assert claims.better(NOTHING) is None and claims.decay(NOTHING._replace(faded=5.0)) is None
+    assert claims.decay(results._replace(faded=5.0)).holds and claims.decay(results._replace(faded=11.0)).holds is False
+
+
+def local(factor, T=9, name=LINE):
+    wide = np.array([[1.0, 3], [10, 20]])  # [level, seed]
+    coords = {"E": [1, 1000], "level": [2, 5], "seed": [0, 1]}
+    values = xarray.DataArray(np.array([wide, wide * factor]), coords, ("E", "level", "seed"))
+    return NOTHING._replace(local={(name, T): values})
+
+
+def test_local_steps_against_the_spread_over_seeds():
+    ratio = claims.ratio(LINE)
+    assert claims.less_than_seeds(local(1.1)).holds and ratio(local(1.1)).holds
+    assert claims.less_than_seeds(local(3)).holds is False and ratio(local(3)).holds is False
+    once = local(3).local[LINE, 9].isel(seed=[0])
+    assert claims.less_than_seeds(NOTHING._replace(local={(LINE, 9): once})) is None
+
+
+def test_few_steps_do_not_decide_the_papers_question():
+    few, full = (local(3, T, "diffusion_reaction") for T in (5000, 50_000))
+    assert claims.at_full_length(few).holds is None and claims.at_full_length(full).holds is False
+    both = NOTHING._replace(local=few.local | local(1.1, 50_000, "diffusion_reaction").local)
+    assert claims.at_full_length(both).holds, "the longest counts"
+
+
+def test_levels_that_lack_an_E_are_left_out():
+    values = local(1.1).local[LINE, 9]
+    gap = values.where((values.E == 1) | (values.level == 2))
+    assert claims.ratio(LINE)(NOTHING._replace(local={(LINE, 9): gap})).why.endswith("at n = [2], T = 9")
+
+
+def example(*first):
+    models = ["client 1 alone", "client 2 alone", "federated"]
+    return xarray.Dataset({"error": (("model", "function"), np.array([[e, 1.0] for e in first]))}, {"model": models})
+
+
+def test_examples_are_those_of_the_papers_levels():
+    good, bad = example(2, 3, 1), example(2, 3, 2.5)
+    results = NOTHING._replace(
+        examples={(LINE, 2): bad, (LINE, 6): good, ("burgers_2", 5): good, ("burgers_2", 10): bad}
+    )
+    assert claims.best_in_examples(LINE)(results) == (True, "n = 6: 1.0, 2.0, 3.0 %")
+    assert claims.best_in_examples("burgers_2")(results).holds is False
+    assert claims.best_in_examples("diffusion_reaction")(results) is None and claims.second_worse(results) is None
+    one = NOTHING._replace(examples={("diffusion_reaction", 10): good})
+    assert claims.second_worse(one).holds
+
+
+def test_ids_are_known_and_the_map_has_every_claim_of_section_6_once():
+    assert all(find(id) for id in claims.CLAIMS)
+    questions = tuple(f"fedsciml.q{q}." for q in range(10, 16))
+    ours = sorted(id for id in known_claims() if id.startswith(questions))
+    assert sorted(id for panel in claims.PANELS for id in panel.claims) == ours
+    assert {*ours} <= {*claims.CLAIMS}
+
+
+def test_nothing_is_said_of_nothing(results):
+    assert not any(claim(NOTHING) for claim in claims.CLAIMS.values())
+    verdicts = {id: claim(results) for id, claim in claims.CLAIMS.items()}
+    assert sum(verdict is not None for verdict in verdicts.values()) > 25, "of a small run of all operators"
