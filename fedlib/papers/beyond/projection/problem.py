@@ -1,7 +1,7 @@
 """Beyond the papers: their networks trained by sums (``federated.projection``), beside the same optimiser without them.
 
-Networks, points, tests and starts are notebook 05's. The ridge is chosen at points between those of the training: each
-client knows the equation there, too. The solution is not used.
+Networks, points, tests and starts are those of notebooks 04, 05 and 11. The ridge is chosen at points between those of
+the training: each client knows the equation there, too. The solution is not used.
 """
 
 import time
@@ -21,7 +21,11 @@ from ....federated.stack import draw_parameters
 from ....numerics.tabulated import tabulated
 from ....streams import torch_stream
 from ...fedsciml.forward import problem as forward
-from ..one_round.problem import error
+from ...fedsciml.functions import problem as functions
+from ..one_round.problem import answers, error
+
+TOGETHER = 1
+"""The level of all points in one place."""
 
 MEMORY = 50  # pairs of L-BFGS, with and without projection
 
@@ -43,9 +47,21 @@ def other_blocks(n: int = 400) -> dict[str, Tensor]:
     return {name: values[:n] for name, values in data_of(forward.helmholtz(), 5).pool.items()}
 
 
+def square(n: int = 400) -> Experiment:
+    """Schaffer's rings, with the points of notebook 11."""
+    return functions.schaffer(n=n)
+
+
+def pool_of(make: Callable[..., Experiment], n: int, every: slice = slice(None)) -> dict[str, Tensor]:
+    """What is known at every so many of the n points of an experiment."""
+    return {name: values[every] for name, values in data_of(make(n=n), 2).pool.items()}
+
+
 PROBLEMS = {
     "poisson": Problem(forward.poisson, midpoints),
     "helmholtz": Problem(forward.helmholtz, other_blocks),
+    "wave": Problem(functions.gramacy_lee, lambda: pool_of(functions.gramacy_lee, 399, slice(1, None, 2))),
+    "schaffer": Problem(square, lambda: pool_of(square, 301)),
 }
 
 
@@ -60,8 +76,11 @@ def mean_square(experiment: Experiment, theta: Tensor, points: Mapping[str, Tens
     return experiment.residuals(sums.predicting(experiment, theta), points | constants).square().mean()
 
 
-def together(data: Data) -> Data:
-    """The same points at one client."""
+def data_at(experiment: Experiment, level: int) -> Data:
+    """The data of a level; at TOGETHER one client owns all points."""
+    if level != TOGETHER:
+        return data_of(experiment, level)
+    data = data_of(experiment, 2)
     return data._replace(owners=[np.arange(len(next(iter(data.pool.values()))))])
 
 
@@ -72,40 +91,55 @@ def at_looks(values: Sequence, looks: Sequence[int]) -> list:
 
 def by_sums(
     name: str, levels: Sequence[int], seeds: Sequence[int], looks: Sequence[int], ridges: Sequence[float],
-    tuning: Sequence[int],
+    tuning: Sequence[int], tuned: int,
 ) -> xarray.Dataset:  # fmt: skip
     """Variable projection by sums, with the ridge of the least median score.
 
-    looks: numbers of evaluations. tuning: seeds that choose, none of ``seeds``, with all points at one client.
+    levels: TOGETHER, too. looks: numbers of evaluations. tuning: seeds that choose, none of ``seeds``, with all points
+    in one place and ``tuned`` evaluations.
 
     Returns:
-        score [ridge, tuning]: mean square residual between the points after the last look. error (%), loss [evaluation,
-        level, seed], bytes that a client has sent, a mean [evaluation, level, seed], the CPU's seconds of all clients
-        and the server, and how many evaluations it took [level, seed]. Attribute chosen_ridge; of equal ones
-        the largest.
+        tried [ridge, tuning]: mean square residual between the points. error (%), loss [evaluation, level, seed], bytes
+        that a client has sent, a mean [evaluation, level, seed], score: the last model's between the points, the CPU's
+        seconds of all clients and the server, and how many evaluations it took [level, seed]. On a line: u [evaluation,
+        level, x], of the first seed. Attribute chosen_ridge; of equal ones the largest.
     """
-    experiment, between, last = PROBLEMS[name].make(), PROBLEMS[name].between(), max(looks)
+    experiment, between = PROBLEMS[name].make(), PROBLEMS[name].between()
 
     def scored(ridge: float, tuning: int) -> dict:
-        data = together(data_of(experiment, levels[0]))
-        theta = projected(experiment, data, start(experiment, tuning), last, ridge, MEMORY).theta[-1]
-        return {"score": mean_square(experiment, theta, between).item()}
+        data = data_at(experiment, TOGETHER)
+        theta = projected(experiment, data, start(experiment, tuning), tuned, ridge, MEMORY).theta[-1]
+        return {"tried": mean_square(experiment, theta, between).item()}
 
     tried = tabulated(scored, ridge=sorted(ridges, reverse=True), tuning=tuning)
-    ridge = tried.score.median("tuning").idxmin("ridge").item()
+    ridge = tried.tried.median("tuning").idxmin("ridge").item()
 
     def trained(level: int, seed: int) -> dict:
-        data, began = data_of(experiment, level), time.process_time()
-        iterates = projected(experiment, data, start(experiment, seed), last, ridge, MEMORY)
+        data, began = data_at(experiment, level), time.process_time()
+        iterates = projected(experiment, data, start(experiment, seed), max(looks), ridge, MEMORY)
         seconds = time.process_time() - began
-        errors = [error(experiment, theta, data.test) for theta in at_looks(iterates.theta, looks)]
+        models = at_looks(iterates.theta, looks)
         sent = np.array(at_looks(iterates.bytes, looks)) / len(data.owners)
+        errors = [error(experiment, theta, data.test) for theta in models]
         curves = {"error": errors, "loss": at_looks(iterates.loss, looks), "bytes": sent}
-        curves = {what: ("evaluation", values) for what, values in curves.items()}
-        return curves | {"seconds": seconds, "evaluations": len(iterates.loss)}
+        table = {what: ("evaluation", values) for what, values in curves.items()}
+        if experiment.coordinates == "x":
+            test = places(data)
+            u = [answers(experiment, theta, test).astype(np.float32) for theta in models]
+            table["u"] = xarray.DataArray(u, {"x": test["x"][:, 0].numpy()}, ("evaluation", "x"))
+        score = mean_square(experiment, iterates.theta[-1], between).item()
+        return table | {"score": score, "seconds": seconds, "evaluations": len(iterates.loss)}
 
     table = tabulated(trained, level=levels, seed=seeds).assign_coords(evaluation=[*looks])
-    return tried.merge(table.transpose("evaluation", "level", "seed")).assign_attrs(chosen_ridge=ridge)
+    if "u" in table:
+        table["u"] = table.u.isel(seed=0, drop=True)
+    return tried.merge(table.transpose("evaluation", "level", "seed", ...)).assign_attrs(chosen_ridge=ridge)
+
+
+def places(data: Data, most: int = 200) -> dict[str, Tensor]:
+    """At which a curve is kept: every so many of the test points."""
+    every = -(-len(data.test["x"]) // most)
+    return {name: values[::every] for name, values in data.test.items()}
 
 
 def without_projection(name: str, seeds: Sequence[int], looks: Sequence[int]) -> xarray.Dataset:
