@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Experiment
+from ....federated.mixing import fedavg
 from ....federated.projection import beginning, descent, evaluate, hidden, joined, projected
 from ....numerics.tabulated import tabulated
 from ...fedsciml.forward import problem as forward
@@ -26,7 +27,9 @@ def stepped(
 
     corrected: each adds the mean of all first gradients less its own, as the repair of notebook 11.
     """
-    n, K = sum(float(points["w"].sum()) for points in clients), len(clients)
+    sizes = np.array([float(points["w"].sum()) for points in clients])
+    n, K = sizes.sum(), len(clients)
+    mean = torch.tensor(fedavg(sizes / n, np.ones(K, bool))[0])
     moments, t, best, losses = torch.zeros(2, K, len(w), dtype=w.dtype), 0, None, []
     for _ in range(rounds):
         new = evaluate(experiment, clients, w, last, ridge)
@@ -46,7 +49,7 @@ def stepped(
             moments = torch.stack([0.9 * moments[0] + 0.1 * g, 0.999 * moments[1] + 0.001 * g**2])
             unbiased = moments[0] / (1 - 0.9**t), moments[1] / (1 - 0.999**t)
             local = [v - lr * a / (b.sqrt() + 1e-8) for v, a, b in zip(local, *unbiased, strict=True)]
-        w = torch.stack(local).mean(0)
+        w = mean @ torch.stack(local)
     return best[0], losses
 
 
