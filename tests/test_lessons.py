@@ -30,6 +30,8 @@ from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.beyond.projection import live as projection_live
+from fedlib.papers.beyond.projection import study as projection_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
@@ -69,6 +71,7 @@ ANSWERS = {
     "07_operator_learning": r"Only the federation",
     "11_client_drift": r"Both do",
     "13_one_round": r"\b(5|five) sines\b",
+    "14_sums_for_networks": r"the first one is",
 }
 """A lesson -> its answer, as one may write it."""
 
@@ -83,6 +86,7 @@ FILLINGS = {
     "07_operator_learning": "torch.nn.Linear(100, 40)",
     "11_client_drift": "correction(first) / 2",
     "13_one_round": "sum(solutions) / len(solutions)",
+    "14_sums_for_networks": "w - 0.1 * gradient / gradient.norm()",
 }
 """A lesson -> what fills its blank."""
 
@@ -239,6 +243,7 @@ SMALL = {
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
+    "14_sums_for_networks": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
 

@@ -25,6 +25,7 @@ LESSONS = [
     "07_operator_learning",
     "11_client_drift",
     "13_one_round",
+    "14_sums_for_networks",
 ]
 """Notebooks that are a lesson first, a report second (tests/test_lessons.py). The list may only grow."""
 

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from .beyond.drift import study as drift
 from .beyond.one_round import study as one_round
+from .beyond.projection import study as projection
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
 from .fed_deeponet.shards import study as shards
@@ -15,6 +16,18 @@ from .fedsciml.reaction import study as reaction
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
-    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, one_round)
+    for study in (
+        pendulum,
+        shards,
+        library,
+        functions,
+        forward,
+        flow,
+        reaction,
+        operators,
+        drift,
+        one_round,
+        projection,
+    )
 }
 """Notebook -> the module that says what it trains."""

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels
-from ....numerics.metrics import in_percent
+from ....numerics.metrics import in_percent, two_digits
 from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
@@ -144,11 +144,6 @@ PLACES = (
     "problem", "how", "run", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends",
     "CPU s",
 )  # fmt: skip
-
-
-def two_digits(e: float) -> str:
-    """An error (%) for those who check: as ``in_percent`` says it, and of the smallest, too, how small."""
-    return in_percent(e).removesuffix(" %") if e >= 1e-4 else f"{e:.1e}"
 
 
 def place_rows(places: Sequence[Place]) -> list[list[str]]:

@@ -8,14 +8,14 @@ import xarray
 from torch import Tensor
 
 from ....federated import sums
-from ....federated.experiment import Experiment
+from ....federated.experiment import Experiment, data_of
 from ....federated.mixing import fedavg
 from ....federated.projection import beginning, descent, evaluate, hidden, joined, projected
 from ....numerics.tabulated import tabulated
 from ...fedsciml.forward import problem as forward
-from ..one_round.attack import independent_products, points_behind, poisson_at
 from ..one_round.problem import error
-from .problem import MEMORY, PROBLEMS, TOGETHER, at_looks, data_at, start
+from ..points import independent_products, points_behind, poisson_at
+from .problem import MEMORY, PROBLEMS, at_looks, data_at, start, together
 
 
 def stepped(
@@ -59,7 +59,7 @@ def by_local_steps(
     """See ``stepped``: error (%) and the least L of all rounds [corrected, E, lr, seed]. A rate is chosen by L, which
     the server knows."""
     experiment = PROBLEMS[name].make()
-    data = data_at(experiment, level)
+    data = data_at(name, level)
 
     def trained(corrected: bool, E: int, lr: float, seed: int) -> dict:
         clients, w, last, absolute, _ = beginning(experiment, data, start(experiment, seed), ridge, True)
@@ -76,7 +76,7 @@ def stiffness(
     sees it who walks on alone, and "solved" anew: loss [evaluation, seed, last layer, length], at the foot [evaluation,
     seed]. size: of the last layer; each: the mean norm of the clients' gradients, mean: the norm of their mean."""
     experiment = PROBLEMS[name].make()
-    data = data_at(experiment, level)
+    data = data_at(name, level)
     points = [{**data.pool, "w": torch.ones(len(data.pool["x"]))}]
 
     def walked(seed: int) -> dict:
@@ -108,7 +108,7 @@ def faster_waves(waves: Sequence[int], seeds: Sequence[int], looks: Sequence[int
 
     def trained(waves: int, seed: int) -> dict:
         experiment = forward.helmholtz(k0=waves * np.pi)
-        data = data_at(experiment, TOGETHER)
+        data = together(data_of(experiment, 2))
         theta = projected(experiment, data, start(experiment, seed), max(looks), ridge, MEMORY).theta
         return {"error": ("evaluation", [error(experiment, model, data.test) for model in at_looks(theta, looks)])}
 
@@ -120,7 +120,7 @@ def revealed(level: int, seeds: Sequence[int], looks: Sequence[int], ridge: floa
     distance of a point from where it is guessed to be, from the sums of "one client" and from the "total"; products:
     independent ones of the features at these weights [evaluation, seed]. size: of the attack's grid."""
     experiment, grid = forward.poisson(), np.linspace(0, np.pi, size)
-    data = data_at(experiment, level)
+    data = data_of(experiment, level)
     x = np.sort(data.pool["x"][:, 0].double().numpy())
     first = np.sort(data.pool["x"][data.owners[0], 0].double().numpy())
 

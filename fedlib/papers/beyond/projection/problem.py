@@ -31,10 +31,12 @@ MEMORY = 50  # pairs of L-BFGS, with and without projection
 
 
 class Problem(NamedTuple):
-    """make: the experiment. between: tensors at points that choose the ridge, none of the training's."""
+    """make: the experiment. between: tensors at points that choose the ridge, none of the training's. points: the level
+    whose points stand in one place, where levels differ in them."""
 
     make: Callable[[], Experiment]
     between: Callable[[], dict[str, Tensor]]
+    points: int = 2
 
 
 def midpoints(n: int = 32) -> dict[str, Tensor]:
@@ -59,7 +61,7 @@ def pool_of(make: Callable[..., Experiment], n: int, every: slice = slice(None))
 
 PROBLEMS = {
     "poisson": Problem(forward.poisson, midpoints),
-    "helmholtz": Problem(forward.helmholtz, other_blocks),
+    "helmholtz": Problem(forward.helmholtz, other_blocks, points=4),
     "wave": Problem(functions.gramacy_lee, lambda: pool_of(functions.gramacy_lee, 399, slice(1, None, 2))),
     "schaffer": Problem(square, lambda: pool_of(square, 301)),
 }
@@ -76,12 +78,15 @@ def mean_square(experiment: Experiment, theta: Tensor, points: Mapping[str, Tens
     return experiment.residuals(sums.predicting(experiment, theta), points | constants).square().mean()
 
 
-def data_at(experiment: Experiment, level: int) -> Data:
-    """The data of a level; at TOGETHER one client owns all points."""
-    if level != TOGETHER:
-        return data_of(experiment, level)
-    data = data_of(experiment, 2)
+def together(data: Data) -> Data:
+    """The same points at one client."""
     return data._replace(owners=[np.arange(len(next(iter(data.pool.values()))))])
+
+
+def data_at(name: str, level: int) -> Data:
+    """The data of a problem at a level; at TOGETHER one client owns all points."""
+    make, _, points = PROBLEMS[name]
+    return together(data_of(make(), points)) if level == TOGETHER else data_of(make(), level)
 
 
 def at_looks(values: Sequence, looks: Sequence[int]) -> list:
@@ -96,7 +101,7 @@ def by_sums(
     """Variable projection by sums, with the ridge of the least median score.
 
     levels: TOGETHER, too. looks: numbers of evaluations. tuning: seeds that choose, none of ``seeds``, with all points
-    in one place and ``tuned`` evaluations.
+    of the level 2 in one place and ``tuned`` evaluations.
 
     Returns:
         tried [ridge, tuning]: mean square residual between the points. error (%), loss [evaluation, level, seed], bytes
@@ -107,7 +112,7 @@ def by_sums(
     experiment, between = PROBLEMS[name].make(), PROBLEMS[name].between()
 
     def scored(ridge: float, tuning: int) -> dict:
-        data = data_at(experiment, TOGETHER)
+        data = together(data_of(experiment, 2))
         theta = projected(experiment, data, start(experiment, tuning), tuned, ridge, MEMORY).theta[-1]
         return {"tried": mean_square(experiment, theta, between).item()}
 
@@ -115,7 +120,7 @@ def by_sums(
     ridge = tried.tried.median("tuning").idxmin("ridge").item()
 
     def trained(level: int, seed: int) -> dict:
-        data, began = data_at(experiment, level), time.process_time()
+        data, began = data_at(name, level), time.process_time()
         iterates = projected(experiment, data, start(experiment, seed), max(looks), ridge, MEMORY)
         seconds = time.process_time() - began
         models = at_looks(iterates.theta, looks)
@@ -148,7 +153,7 @@ def without_projection(name: str, seeds: Sequence[int], looks: Sequence[int]) ->
     experiment = PROBLEMS[name].make()
 
     def trained(seed: int) -> dict:
-        data, seen, began = data_of(experiment, 2), [], time.process_time()
+        data, seen, began = data_at(name, TOGETHER), [], time.process_time()
 
         def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
             theta = torch.from_numpy(theta.copy()).requires_grad_()

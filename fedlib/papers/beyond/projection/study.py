@@ -63,7 +63,7 @@ def check(p: Mapping) -> None:
         if both := {*p["seeds"]} & {*p["tuning"][name]}:
             raise ValueError(f"seeds and tuning of {name} both have {min(both)}; expected other seeds for the ridge")
         for level in p["levels"][name]:
-            data_at(PROBLEMS[name].make(), level)
+            data_at(name, level)
 
 
 def trainings(p: Mapping) -> dict[str, Computed]:
@@ -187,3 +187,9 @@ def final(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Re
         table["L-BFGS, one place"] = single.isel(evaluation=-1).values
     labels = {"projection, one place": TOGETHER, "sums": level}
     return table | {label: sums.sel(level=n).values for label, n in labels.items() if n in sums.level}
+
+
+def at_own_rate(steps: xarray.Dataset) -> xarray.DataArray:
+    """Errors (%) [corrected, E, seed] at the rate of the least loss, a median over seeds."""
+    score = steps.loss.median("seed").fillna(np.inf)
+    return steps.error.isel(lr=score.argmin("lr")).reset_coords(drop=True)
