@@ -214,6 +214,24 @@ def plain_features(experiment, data, theta, last) -> torch.Tensor:
     return torch.autograd.functional.jacobian(r, 0 * theta[last])
 
 
+GOLDEN = {
+    "sine": ([4.13849678079, 0.19492226775, 0.19492226775], [30.2238880479, -1.88837391403, 2.75462957416]),
+    "poisson": ([917.011638237, 892.311654006, 892.311654006], [15.7151080335, 84.7901581758, 313.67146132]),
+    "helmholtz": ([195540.610922, 195517.168425, 195480.456834], [-59.8567385037, 12.6889784509, -27.6981959902]),
+}
+"""Problem -> losses of three evaluations, and three projections of the last model: numbers that do not move."""
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_values(name):
+    experiment, data = PROBLEMS[name]()
+    iterates = projected(experiment, data, start(experiment), 3, 1e-4)
+    losses, projections = GOLDEN[name]
+    along = torch.as_tensor(stream(0, "golden projections").standard_normal((3, iterates.theta.shape[1])))
+    np.testing.assert_allclose(iterates.loss, losses, rtol=1e-8)
+    np.testing.assert_allclose(iterates.theta[-1] @ along.T, projections, rtol=1e-7)
+
+
 def test_points_that_all_share_count_once():
     """Helmholtz' boundary belongs to both clients; the centralised model sees it once."""
     experiment, data = equation("helmholtz")

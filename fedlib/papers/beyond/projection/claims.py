@@ -64,10 +64,10 @@ def points(sums: str, first: int, within: float) -> Callable[[Results], Verdict 
     """From some evaluation on the attack finds every point, in every seed."""
 
     def claim(results: Results) -> Verdict | None:
-        if results.told is None or not (late := results.told.evaluation >= first).any():
+        if results.attack is None or not (late := results.attack.evaluation >= first).any():
             return None
-        worst = float(results.told.off.sel(sums=sums, evaluation=late).max())
-        return Verdict(worst < within, f"off by at most {worst:.0e}, {results.told.sizes['seed']} seeds")
+        worst = float(results.attack.off.sel(sums=sums, evaluation=late).max())
+        return Verdict(worst < within, f"off by at most {worst:.0e}, {results.attack.sizes['seed']} seeds")
 
     return claim
 

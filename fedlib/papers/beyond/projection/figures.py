@@ -116,7 +116,7 @@ def walked_alone(steps: xarray.Dataset, stiff: xarray.Dataset) -> Figure:
     return fig
 
 
-def ends(starts: xarray.Dataset, told: xarray.Dataset) -> Figure:
+def ends(starts: xarray.Dataset, attack: xarray.Dataset) -> Figure:
     """Left: error of each start against the residual between the points, which the server may know. Right: how far the
     point that notebook 13's attack misses most is off, against evaluations."""
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.9))
@@ -124,9 +124,9 @@ def ends(starts: xarray.Dataset, told: xarray.Dataset) -> Figure:
     left.plot(starts.score.values.ravel(), error.values.ravel(), "o", color=SUMS, mfc="w")
     left.set(xlabel="mean square residual between the points", ylabel="error (%)", title="starts of Poisson's network")
     for n, (sums, color, marker) in zip(
-        told.points, (("one client", CLIENTS[0], "o"), ("total", SUMS, "D")), strict=True
+        attack.points, (("one client", CLIENTS[0], "o"), ("total", SUMS, "D")), strict=True
     ):
-        off = told.off.sel(sums=sums).transpose("seed", "evaluation")
+        off = attack.off.sel(sums=sums).transpose("seed", "evaluation")
         words = {"one client": "one client's sums", "total": "the total of both"}[sums]
         seeds_and_median(right, off.evaluation.values, off.values, f"{words}: {n} points", color=color, marker=marker)
     right.set(xlabel="evaluation whose sums are attacked", ylabel="worst point off by", title="what sums tell")

@@ -110,7 +110,7 @@ class Results(NamedTuple):
     steps: xarray.Dataset | None
     stiff: xarray.Dataset | None
     waves: xarray.Dataset | None
-    told: xarray.Dataset | None
+    attack: xarray.Dataset | None
 
 
 def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
@@ -144,13 +144,13 @@ def parameters(name: str) -> int:
 
 def ways(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, Way]:
     """Label -> what there is of a problem on the way."""
-    level, there, _ = SHOWN[name]
+    level, problem, _ = SHOWN[name]
     P, table = parameters(name), {}
     if name in ("poisson", "helmholtz"):
         printed = errors(stored(forward, name)).sel(kind="federated", level=level).reset_coords(drop=True)
         table["FedAvg, as printed"] = network(printed, P)
-    paths = compared.paths[there]
-    best = best_rule(compared.errors[there])
+    paths = compared.paths[problem]
+    best = best_rule(compared.errors[problem])
     rule = AGAINST_DRIFT[best]
     for label, rule_name, sent in (
         ("FedAvg, own rate", "FedAvg", 1),
@@ -177,8 +177,8 @@ def network(error: xarray.DataArray, sent: int) -> Way:
 
 def final(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, np.ndarray]:
     """Label -> error (%) [seed] in the end: of rules and of Adam at the rates that validation points chose."""
-    level, there, _ = SHOWN[name]
-    errors = compared.errors[there]
+    level, problem, _ = SHOWN[name]
+    errors = compared.errors[problem]
     rule_names = {"FedAvg, own rate": "FedAvg", "best rule": best_rule(errors), "Adam, one place": drift.CENTRAL}
     table = {label: errors.sel(rule=rule).values for label, rule in rule_names.items()}
     sums = histories[f"sums_{name}"].error.isel(evaluation=-1)

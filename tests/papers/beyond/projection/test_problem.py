@@ -7,13 +7,13 @@ import torch
 from fedlib.federated.experiment import data_of
 from fedlib.federated.projection import projected
 from fedlib.papers.beyond.one_round.problem import error
-from fedlib.papers.beyond.projection import problem
+from fedlib.papers.beyond.projection import problem, study
 
 
 @pytest.mark.parametrize("name", problem.PROBLEMS)
 def test_the_points_that_choose_are_none_of_the_trainings(name):
     experiment, between = problem.PROBLEMS[name].make(), problem.PROBLEMS[name].between()
-    level = {"poisson": 8, "helmholtz": 4}[name]
+    level = study.SHOWN[name].level
     pool = data_of(experiment, level).pool
     assert set(between) == set(pool)
     gaps = torch.cdist(between["x"].double(), pool["x"].double())
@@ -25,8 +25,8 @@ def test_the_points_that_choose_are_none_of_the_trainings(name):
 
 
 def test_sums_choose_their_ridge_by_the_score_alone_and_count_what_they_send():
-    table = problem.by_sums("poisson", [2, 8], [0], [1, 12], [1e-6, 1e-12], [1000])
-    assert table.chosen_ridge == table.score.isel(tuning=0).idxmin("ridge").item()
+    table = problem.by_sums("poisson", [2, 8], [0], [1, 12], [1e-6, 1e-12], [1000], 12)
+    assert table.chosen_ridge == table.tried.isel(tuning=0).idxmin("ridge").item()
     experiment = problem.PROBLEMS["poisson"].make()
     data = data_of(experiment, 8)
     iterates = projected(experiment, data, problem.start(experiment, 0), 12, table.chosen_ridge)
