@@ -240,6 +240,10 @@ def told_13(metrics):
     return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
 
 
+def told_14(metrics):
+    return {f"{problem}, {way}": [np.median(e)] for problem, ways in metrics["final"].items() for way, e in ways.items()}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
@@ -254,6 +258,7 @@ TOLD = {
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 4),
     "13": ("13_one_round", told_13, 13),
+    "14": ("14_sums_for_networks", told_14, 4),
 }
 
 

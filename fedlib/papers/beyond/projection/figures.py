@@ -53,7 +53,7 @@ def first(ways: Mapping[str, Way], name: str) -> Figure:
             label, (float(error["round"][-1]), float(error[-1])), beside, textcoords="offset points", va="center",
             color=LOOKS[label]["color"], fontsize=9,
         )  # fmt: skip
-    ax.set(xlabel="round, or evaluation", ylabel="error (%)", xlim=(0.8, 3e4), title=SHOWN[name].title)
+    ax.set(xlabel="round, or evaluation", ylabel="error (%)", xlim=(0.8, 2e4), title=SHOWN[name].title)
     return fig
 
 
@@ -68,7 +68,7 @@ def race(problems: Mapping[str, Mapping[str, Way]]) -> Figure:
     for ax in axes[:, 0]:
         ax.set_ylabel("error (%)")
     handles = dict(zip(*reversed(axes[0, 0].get_legend_handles_labels()), strict=True))
-    fig.legend(handles.values(), handles, loc="outside upper center", ncols=4)
+    fig.legend(handles.values(), handles, loc="outside upper center", ncols=min(4, 1 + len(problems)))
     return fig
 
 

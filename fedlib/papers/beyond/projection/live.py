@@ -20,7 +20,8 @@ def shown(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors) as ``explore`` takes them, of what ``by_sums`` computed beside notebook 05's networks, which are
     the same at every number of evaluations."""
     curves, errors = explored(stored(forward, "poisson"), poisson())
-    table = table.sel(level=curves.pieces.values).rename(level="pieces", evaluation="evaluations")
+    errors = errors.sel(model=curves.model.values)
+    table = table[["u", "error"]].sel(level=curves.pieces.values).rename(level="pieces", evaluation="evaluations")
     axis = {"evaluations": table.evaluations.values}
     u, error = (part.expand_dims(model=["sums"]) for part in (table.u, table.error))
     u = u.assign_coords(x=curves.x)
