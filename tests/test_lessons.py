@@ -1120,6 +1120,18 @@ def test_14_where_else_it_ends(trained_by_sums):
     assert f"it is off by {float(total.sel(evaluation=1).max()):.2f} at first" in text
     assert (total.sel(evaluation=[100, 200]) < 1e-6).all() and total.sel(evaluation=50).max() > 0.01
     assert "after a hundred evaluations" in text and "it finds all 32" in text
+    starts = trained_by_sums.starts
+    error, loss = (np.sort(starts[name].isel(evaluation=-1).values.ravel()) for name in ("error", "loss"))
+    assert len(error) == 20 and error[9] < 1e-4 and f"{in_percent(error[-2])[:-2]} and {in_percent(error[-1])}" in text
+    order = starts.error.isel(evaluation=-1).values.ravel().argsort()
+    worst = starts.loss.isel(evaluation=-1).values.ravel()[order[-2:]]
+    assert (worst < loss[-1] / 10).all() and "Their training losses do not stand out" in text
+    assert [*order[-3:]] == [*starts.score.values.ravel().argsort()[-3:]]
+    waves = trained_by_sums.waves.error.isel(evaluation=-1)
+    low, high = (in_percent(float(getattr(waves.sel(waves=6), end)())) for end in ("min", "max"))
+    assert f"with six half waves per axis Helmholtz' network ends at {low[:-2]} and {high}" in text
+    low, high = (in_percent(float(getattr(waves.sel(waves=8), end)())) for end in ("min", "max"))
+    assert f"with eight at {low[:-2]} and {high}" in text
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():
