@@ -13,6 +13,7 @@ from .fedsciml.functions import study as functions
 from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
 from .fedstnn import regression
+from .fedstnn.letters import study as letters
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
@@ -26,6 +27,7 @@ STUDIES: dict[str, ModuleType] = {
         reaction,
         operators,
         regression,
+        letters,
         drift,
         one_round,
     )

@@ -1,6 +1,6 @@
 """A picture of three letters, pixel by pixel (FedStNN, Section 5.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,10 +60,15 @@ def psi(scores: Tensor, xi: int) -> Tensor:
     return torch.zeros_like(scores, dtype=torch.bool).scatter(-1, scores.topk(xi).indices, True)
 
 
-def iou(a: Tensor, b: Tensor) -> Tensor:
+def objective(white, C):
+    """J = sum_ij |Psi(S(u; (i, j))) - C_ij|^2 (FedStNN, Eq. 41): how many pixels of white [..., n] are wrong [...]."""
+    return (white ^ C).sum(-1)
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Intersection over union of two sets of white pixels, bool [..., n] -> [...]; 1 where both are empty."""
     union = (a | b).sum(-1)
-    return torch.where(union > 0, (a & b).sum(-1) / union.clamp(min=1), 1.0)
+    return np.where(union > 0, (a & b).sum(-1) / np.maximum(union, 1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -94,25 +99,19 @@ class Picture:
     def thirds(self) -> list[np.ndarray]:
         return thirds(self.shape)
 
-    def drawn(self, scores: Tensor | np.ndarray) -> Tensor:
+    def drawn(self, scores: Tensor) -> Tensor:
         """``psi`` of scores [..., n], with as many white pixels as the picture has: bool [..., n]."""
-        return psi(torch.as_tensor(scores), self.xi)
+        return psi(scores, self.xi)
 
-    def ious(self, scores: Tensor | np.ndarray) -> np.ndarray:
-        """IoU of each letter, each in its third, of what scores [..., n] draw: [..., 3]."""
-        picture = self.drawn(scores)
-        return torch.stack([iou(picture[..., t], self.truth[t]) for t in self.thirds], -1).numpy()
+    def wrong(self, white: np.ndarray) -> np.ndarray:
+        """How many pixels of drawings [..., n] are wrong: [...]."""
+        return objective(white, self.white.ravel())
 
-    def accuracy(self, scores: Tensor | np.ndarray) -> np.ndarray:
-        """1 - J / n, the share of right pixels of what scores [..., n] draw; a black picture has 1 - Xi / n."""
-        return 1 - objective(scores, self.truth) / len(self.truth)
+    def right(self, white: np.ndarray) -> np.ndarray:
+        """1 - J / n, the share of right pixels [...]; a black picture has 1 - Xi / n."""
+        return 1 - self.wrong(white) / self.white.size
 
-
-def objective(scores: Tensor | np.ndarray, truth: Tensor) -> np.ndarray:
-    """J = sum_ij |Psi(S(u; (i, j))) - C_ij|^2 (FedStNN, Eq. 41) of scores [..., n]: how many pixels are wrong [...]."""
-    return (psi(torch.as_tensor(scores), int(truth.sum())) ^ truth).sum(-1).numpy()
-
-
-def evaluate(predict, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Scores of ONE model: one path for every pixel."""
-    return {"score": predict(test["x_test"], test["w_test"])[:, 0]}
+    def overlaps(self, white: np.ndarray) -> np.ndarray:
+        """``overlap`` of each letter, each in its third, of drawings [..., n]: [..., 3]."""
+        white, truth = np.asarray(white), self.white.ravel()
+        return np.stack([overlap(white[..., third], truth[third]) for third in self.thirds], -1)

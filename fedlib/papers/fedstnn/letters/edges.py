@@ -3,17 +3,15 @@
 The two claims in words of FedStNN, Section 5.3, below Fig. 19. Pictures are bool arrays [rows, columns], white True.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
 
-from .letters import SHAPE
+from .picture import SHAPE
 
-BINS = (-np.inf, -3, -2, -1, 0, 1, 2, 3, 4, 6, 10, np.inf)
+BINS = (-np.inf, -3, -2, -1, 0, 1, 2, 3, np.inf)
 """Distances from the edge between which pixels are counted together; letters are at most 5 deep."""
-LIMITS = 1, 2, 3, 4, 6, 10
 NEAR = 2  # pixels of 40 rows: what lies within is at the edge
 
 
@@ -32,22 +30,19 @@ def edge_distance(truth: np.ndarray) -> np.ndarray:
     return (outside - inside) * SHAPE[0] / len(truth)
 
 
-def counts(which: np.ndarray, distance: np.ndarray, bins: Sequence[float] = BINS) -> np.ndarray:
-    """How many pixels of a set, bool [..., rows, columns], lie in each bin of distance: whole numbers [..., bins].
+def counts(pixels: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """How many pixels of a set, bool [..., rows, columns], lie in each of BINS of distance: whole numbers [..., bins].
 
     A bin contains its end that is farther from the edge: (0, 1] outside, [-1, 0) inside.
     """
-    bins = np.asarray(bins)
-    at = np.where(
-        distance > 0, np.searchsorted(bins, distance, "left") - 1, np.searchsorted(bins, distance, "right") - 1
-    )
-    return np.stack([(which & (at == i)).sum((-2, -1)) for i in range(len(bins) - 1)], -1)
+    right, left = (np.searchsorted(BINS, distance, side) - 1 for side in ("right", "left"))
+    number = np.where(distance > 0, left, right)
+    return np.stack([(pixels & (number == i)).sum((-2, -1)) for i in range(len(BINS) - 1)], -1)
 
 
-def within(which: np.ndarray, distance: np.ndarray, limits: Sequence[float] = LIMITS) -> np.ndarray:
-    """Share of a set of pixels, bool [..., rows, columns], at most so far from the edge: [..., limits]; 0 of none."""
-    n = np.maximum(which.sum((-2, -1)), 1)
-    return np.stack([(which & (abs(distance) <= limit)).sum((-2, -1)) / n for limit in limits], -1)
+def share(pixels: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """How many of a set, bool [rows, columns], are in others [..., rows, columns]: [...]; 0 of none."""
+    return pixels[..., which].sum(-1) / max(which.sum(), 1)
 
 
 def holes(white: np.ndarray) -> tuple[int, int]:
@@ -66,16 +61,15 @@ def holes(white: np.ndarray) -> tuple[int, int]:
 class Edges(NamedTuple):
     """Where drawn pictures [..., rows, columns] are wrong.
 
-    white [..., bins]: share of the pixels at a distance that is drawn white. wrong [..., LIMITS]: share of the wrong
-    pixels that lies within; near [...]: within NEAR. at, away [...]: share of the pixels within NEAR of the edge, and
-    farther, that is wrong. solid [...]: share of the letters' pixels farther than NEAR inside that is white.
-    holes, area [...]: number of holes and their pixels, see ``holes``.
+    white [..., bins]: share of the pixels at a distance that is drawn white. near [...]: share of the wrong pixels that
+    lies within NEAR of the edge. edge, away [...]: share of the pixels within NEAR, and farther, that is wrong.
+    solid [...]: share of the letters' pixels farther than NEAR inside that is white. holes, area [...]: number of holes
+    and their pixels, see ``holes``.
     """
 
     white: np.ndarray
-    wrong: np.ndarray
     near: np.ndarray
-    at: np.ndarray
+    edge: np.ndarray
     away: np.ndarray
     solid: np.ndarray
     holes: np.ndarray
@@ -85,15 +79,18 @@ class Edges(NamedTuple):
 def measured(drawn: np.ndarray, truth: np.ndarray) -> Edges:
     """Of drawn pictures, bool [..., rows, columns], of the true one [rows, columns]."""
     distance, wrong = edge_distance(truth), drawn ^ truth
-    near, all_of = abs(distance) <= NEAR, counts(np.ones_like(truth), distance)
-    deep = distance < -NEAR
-    found = np.array([holes(one) for one in drawn.reshape(-1, *truth.shape)]).reshape(*drawn.shape[:-2], 2)
+    near = abs(distance) <= NEAR
+    each = np.array([holes(one) for one in drawn.reshape(-1, *truth.shape)]).reshape(*drawn.shape[:-2], 2)
     return Edges(
-        counts(drawn, distance) / np.maximum(all_of, 1),
-        within(wrong, distance),
-        within(wrong, distance, [NEAR])[..., 0],
-        wrong[..., near].sum(-1) / max(near.sum(), 1),
-        wrong[..., ~near].sum(-1) / max((~near).sum(), 1),
-        drawn[..., deep].sum(-1) / max(deep.sum(), 1),
-        *np.moveaxis(found, -1, 0),
+        counts(drawn, distance) / np.maximum(counts(np.ones_like(truth), distance), 1),
+        wrong[..., near].sum(-1) / np.maximum(wrong.sum((-2, -1)), 1),
+        share(wrong, near),
+        share(wrong, ~near),
+        share(drawn, distance < -NEAR),
+        *np.moveaxis(each, -1, 0),
     )
+
+
+def near_share(truth: np.ndarray) -> float:
+    """Share of all pixels within NEAR of the edge."""
+    return float((abs(edge_distance(truth)) <= NEAR).mean())

@@ -5,16 +5,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from .letters import Picture, letters
-
-NAMES = "left", "middle", "right"
-LARGEST = 200_000  # pixels; the scores of thirty clients in every round take 24 MB a round at this size
+LARGEST = 200_000  # pixels: a training of more takes hours
 SMALLEST = 2, 3  # rows, columns: thirds, and a first and a last row
-
-
-def picture_of(path: str, shape: tuple[int, int]) -> Picture:
-    """The letters F, S and U in a shape; or, where a path is given, the picture of that file."""
-    return Picture(read_png(path), NAMES) if path else Picture(letters(shape))
 
 
 def read_png(path: str | Path) -> np.ndarray:
