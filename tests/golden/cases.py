@@ -55,17 +55,15 @@ from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
 from fedlib.papers.fedstnn.experiment import evaluate as answers
-from fedlib.papers.fedstnn.network import SNN, init_snn
-from fedlib.papers.fedstnn.scores import local_loss, squared_error
+from fedlib.papers.fedstnn.letters import live as letters_live
+from fedlib.papers.fedstnn.letters import problem as letters
+from fedlib.papers.fedstnn.letters.study import decay_of
 from fedlib.papers.fedstnn.surface import problem as noisy_surface
 from fedlib.problems import (
     barycenters,
     digits,
     dro_controls,
     feddro_live,
-    letters,
-    letters_live,
-    letters_study,
     pendulum_leak,
     readings,
 )
@@ -473,38 +471,25 @@ def exact(frozen: bool) -> dict:
     return of_arm(as_coded.coded(1, 8, 16, 4, 8, "exact", frozen=frozen, lr=1e-3), alone=True)
 
 
-def drawing(make) -> dict:
-    """Notebook 09: a picture of 8 x 24 pixels."""
-    picture, net = letters.Picture(letters.letters((8, 24))), SNN(2, 16, 32, std=0.1)
-    x = letters.pixels(picture.shape)
-    federations, parts = make(picture)
-    paths = torch.as_tensor(stream(0, "golden paths").standard_normal((len(x), *net.noise(1))))
-    return {
-        "net": net, "loss": local_loss(squared_error), "pool": {"x": x, "y": picture.truth.double()},
-        "federations": federations, "parts": parts, "local": Local(4, "steps", 8), "noise": net.noise(1),
-        "reset_moments": True, "init": init_snn, "evaluate": letters.evaluate,
-        "constants": {"x_test": x, "w_test": paths},
-    }  # fmt: skip
+def on_letters(rows: dict, ratio: float = 0.1) -> dict:
+    """Notebook 09: six clients of a picture of 8 x 24 pixels; key -> (own pixels, kind, rate)."""
+    experiment = letters.drawing(6, ratio, (8, 24))
+    settings = {"decay": decay_of(0.01, 3), "fraction": 0.5}
+    made = {key: (experiment, L, kind, settings | {"lr": lr}) for key, (L, kind, lr) in rows.items()}
+    return stochastic(made, Local(4, "steps", 8), letters.scored)
 
 
-FADING = {"lr": 0.04, "decay": letters_study.decay_of(0.01, 3)}
-
-
-def all_ways(picture) -> tuple:
+def all_ways() -> dict:
     """Together, alone, in one place."""
-    shards = {0: letters_study.shards_of(picture, 6, 20, 2, 0)}
-    return letters_study.federations(shards, 0.5, **FADING), ("name", "seed")
+    kinds = {"federation": "federated", "alone": "isolated", "central": "centralised"}
+    return on_letters({(name, 0): (20, kind, 0.04) for name, kind in kinds.items()})
 
 
-def pixels_each(picture) -> tuple:
-    """Some numbers of pixels."""
-    return letters_study.sweep(picture, [10, 30], [0], 6, fraction=0.5, **FADING), ("own", "seed")
-
-
-def settings_tried(picture) -> tuple:
+def settings_tried() -> dict:
     """Rates and their ends."""
-    shards = {5: letters_study.shards_of(picture, 6, 20, 2, 5)}
-    return letters_study.grid(shards, [0.02, 0.04], [0.01], 4, 3, 0.5), None
+    return on_letters({(4, 3, lr, 0.01, 5): (20, "federated", lr) for lr in (0.02, 0.04)}) | {
+        "parts": ("steps", "rounds", "lr", "lr_end", "seed")
+    }
 
 
 STOCHASTIC = {
@@ -530,9 +515,9 @@ STOCHASTIC = {
     "08b printed, surface": lambda: of_arm_2d(as_coded.printed(2, 16, 32, 3, 32, 0.03)),
     "08b coded, surface": lambda: of_arm_2d(as_coded.coded(2, 16, 32, 3, 32, "coded 2D"), 20),
     "08b proper, surface": lambda: of_arm_2d(as_coded.proper(2, 16, 32, 4, 8, 0.02, 0.75)),
-    "09 letters": lambda: drawing(all_ways),
-    "09 letters, pixels each": lambda: drawing(pixels_each),
-    "09 letters, settings": lambda: drawing(settings_tried),
+    "09 letters": all_ways,
+    "09 letters, pixels each": lambda: on_letters({(L, 0): (L, "federated", 0.04) for L in (10, 30)}, letters.RATIO),
+    "09 letters, settings": settings_tried,
     "09 live": lambda: of_live(letters_live.training(30, 3, 3, 1.0, 3)),
     "09 live, some": lambda: of_live(letters_live.training(30, 3, 6, 0.5, 3)),
 }

@@ -2,44 +2,41 @@
 
 from collections.abc import Mapping, Sequence
 
-import ipywidgets
 import numpy as np
-import torch
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from ..live.widgets import explore, slider
-from ..notebook.style import CLIENTS, COLORS, band, growth, panels
-from ..problems.letters import Picture, iou
-from ..streams import stream
+from ....notebook.style import CLIENTS, COLORS, MARKERS, band, growth, log_axis, panels
+from ....streams import stream
+from .edges import BINS, NEAR, Edges, counts, edge_distance
+from .picture import Picture
+from .study import Results, by_group
 
-BLACK_WHITE = ListedColormap(["#101010", "#ffffff"])
+BLACK, WHITE, UNKNOWN = "#101010", "#ffffff", "#999999"
+WRONG = {"white, should be black": COLORS["other"], "black, should be white": COLORS["light"]}
+DRAWN = ListedColormap([BLACK, WHITE, *WRONG.values(), UNKNOWN])
+"""Codes of pixels: right black, right white; wrongly white; wrongly black; not known."""
+
+# pictures
 
 
-WRONG = ListedColormap(["#101010", "#ffffff", COLORS["other"], COLORS["light"]])
-"""Right black, right white; white where it should be black; black where it should be white."""
+def codes(white: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """0 and 1 for right black and white, 2 wrongly white, 3 wrongly black; bool arrays of one shape."""
+    return np.where(white & ~truth, 2, np.where(~white & truth, 3, white.astype(int)))
 
 
-def show_picture(ax, white: np.ndarray, title: str = "") -> None:
-    """A black-and-white picture, bool [rows, columns]."""
-    ax.imshow(white, cmap=BLACK_WHITE, vmin=0, vmax=1)
+def show(ax, pixels: np.ndarray, shape: tuple[int, int], title: str = "") -> None:
+    """Codes of pixels [n] as a picture."""
+    ax.imshow(pixels.reshape(shape), cmap=DRAWN, vmin=0, vmax=4)
     ax.set(xticks=[], yticks=[], title=title)
 
 
-def show_drawn(ax, white: np.ndarray, picture: Picture, title: str = "") -> None:
-    """A drawn picture, bool [n], with its wrong pixels in colour."""
-    white = white.reshape(picture.shape)
-    codes = np.where(white & ~picture.white, 2, np.where(~white & picture.white, 3, white.astype(int)))
-    ax.imshow(codes, cmap=WRONG, vmin=0, vmax=3)
-    ax.set(xticks=[], yticks=[], title=title)
-
-
-def show_owned(ax, own: np.ndarray, picture: Picture, title: str) -> None:
-    """The pixels [n_k] that a client owns, in the picture's black and white; unknown ones are grey."""
-    seen = np.full(picture.white.size, np.nan)
-    seen[own] = picture.white.ravel()[own]
-    ax.imshow(seen.reshape(picture.shape), cmap=BLACK_WHITE, vmin=0, vmax=1)
-    ax.set(xticks=[], yticks=[], facecolor="0.6", title=title)
+def known(shard: np.ndarray, picture: Picture) -> np.ndarray:
+    """Codes [n] of what a client knows who owns these pixels [n_k]."""
+    pixels = np.full(picture.white.size, 4)
+    pixels[shard] = picture.white.ravel()[shard]
+    return pixels
 
 
 def panel(picture: Picture, width: float) -> tuple[float, float]:
@@ -47,88 +44,141 @@ def panel(picture: Picture, width: float) -> tuple[float, float]:
     return width, min(width * picture.shape[0] / picture.shape[1], width) + 0.35
 
 
-def thirds_view(picture: Picture) -> Figure:
-    """The whole picture and, below, its thirds: Figs. 12 to 15 of the paper."""
+def grid(shown: Mapping[str, np.ndarray], picture: Picture, colours: Mapping[str, str], columns: int = 2) -> Figure:
+    """Pictures, title -> codes [n], and what colours in them mean."""
+    rows = -(-len(shown) // columns)
+    width, height = panel(picture, 7.6 / columns)
+    fig, axes = panels(rows, columns, size=(width, height + 0.3 / rows))
+    for ax, (title, pixels) in zip(axes.flat, shown.items(), strict=False):
+        show(ax, pixels, picture.shape, title)
+    for ax in axes.flat[len(shown) :]:
+        ax.remove()
+    handles = [Patch(fc=color, ec="0.5", label=label) for label, color in colours.items()]
+    fig.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return fig
+
+
+def drawings(shown: Mapping[str, np.ndarray], picture: Picture) -> Figure:
+    """Drawn pictures, title -> white, bool [n], with their wrong pixels in colour and the overlap of each letter."""
+    titles = {title: f"{title}: {in_words(picture.overlaps(white), picture.names)}" for title, white in shown.items()}
+    truth = picture.white.ravel()
+    named = {titles[title]: codes(np.asarray(white), truth) for title, white in shown.items()}
+    return grid(named, picture, {"white, right": WHITE, "black, right": BLACK} | WRONG)
+
+
+def in_words(overlaps: Sequence[float], names: Sequence[str]) -> str:
+    """Overlap of each letter as text."""
+    return ", ".join(f"{name} {value:.2f}" for name, value in zip(names, overlaps, strict=True))
+
+
+def first(results: Results) -> list[int]:
+    """The first client, 0, 1, ..., of each group: 1, 11, 21 of 30."""
+    return [results.alone.sizes["client"] * i // 3 for i in range(3)]
+
+
+def letters(results: Results) -> Figure:
+    """Figs. 16 to 19: what a client of each group draws alone, and what the federation draws, of the first seed."""
+    shown = {f"client {k + 1} alone": results.last("isolated").isel(seed=0, client=k).values for k in first(results)}
+    return drawings(shown | {"federated": results.last().isel(seed=0).values}, results.picture)
+
+
+def rounds(results: Results) -> Figure:
+    """What the federation draws after some of the rounds, of the first seed."""
+    every = results.together.sel(kind="federated").isel(seed=0)
+    V = every.sizes["round"]
+    some = sorted({0, 1, 2, V // 5, V // 2, V - 1} & {*range(V)})
+    return drawings({f"round {every['round'].values[v]}": every.isel(round=v).values for v in some}, results.picture)
+
+
+def authors(results: Results, picture: Picture) -> Figure:
+    """Fig. 19 at the authors' size: what two federations draw, of the first seed; picture: of that size."""
+    shown = {steps: every.isel(seed=0).values for steps, every in results.authors.items()}
+    return drawings(shown, picture)
+
+
+def thirds(picture: Picture) -> Figure:
+    """Figs. 12 to 15: the whole picture and, below, its thirds."""
     fig = Figure(tuple(growth() * np.array((6.5, 2 * panel(picture, 4.5)[1]))), layout="constrained")
     axes = fig.subplot_mosaic([["all"] * 3, [0, 1, 2]], height_ratios=[1.3, 1])
-    show_picture(axes["all"], picture.white, rf"the picture, $\Xi$ = {picture.xi} white pixels (Fig. 12)")
-    for i, name in enumerate(picture.names):
-        third = picture.white.ravel()[picture.thirds[i]].reshape(picture.shape[0], -1)
-        show_picture(axes[i], third, f"sub-image {i + 1}: {name} (Fig. {13 + i})")
+    pixels, rows = picture.white.ravel().astype(int), picture.shape[0]
+    show(axes["all"], pixels, picture.shape, rf"the picture, $\Xi$ = {picture.xi} white pixels (Fig. 12)")
+    for i, (name, third) in enumerate(zip(picture.names, picture.thirds, strict=True)):
+        show(axes[i], pixels[third], (rows, len(third) // rows), f"sub-image {i + 1}: {name} (Fig. {13 + i})")
     return fig
 
 
-def owners_view(picture: Picture, owned: Mapping[str, np.ndarray]) -> Figure:
+def owners(picture: Picture, shards: Mapping[str, np.ndarray]) -> Figure:
     """The picture and the pixels that some clients own: title -> their numbers [n_k]."""
-    fig, axes = panels(-(-(1 + len(owned)) // 2), 2, size=panel(picture, 3.8))
-    show_picture(axes[0, 0], picture.white, rf"the picture, $\Xi$ = {picture.xi} white pixels")
-    for ax, (title, own) in zip(axes.flat[1:], owned.items(), strict=True):
-        show_owned(ax, own, picture, f"{title}: {len(own)} pixels; grey: unknown")
-    return fig
+    shown = {rf"the picture, $\Xi$ = {picture.xi} white pixels": picture.white.ravel().astype(int)}
+    shown |= {f"{title}: {len(shard)} pixels": known(shard, picture) for title, shard in shards.items()}
+    return grid(shown, picture, {"white": WHITE, "black": BLACK, "not known": UNKNOWN})
 
 
-def pictures_view(drawn: Mapping[str, np.ndarray], picture: Picture) -> Figure:
-    """Drawn pictures, title -> bool [n], with their wrong pixels and the IoU of each letter."""
-    fig, axes = panels(-(-len(drawn) // 2), 2, size=panel(picture, 3.8))
-    for ax, (title, white) in zip(axes.flat, drawn.items(), strict=False):
-        show_drawn(ax, white, picture, f"{title}: IoU {shares(white, picture)}")
-    for ax in axes.flat[len(drawn) :]:
-        ax.remove()
-    return fig
+# numbers
 
 
-def iou_view(rounds: Sequence[int], together: np.ndarray, own: np.ndarray, others: np.ndarray, names="FSU") -> Figure:
-    """Left the federation's IoU over the rounds, right that of all clients alone and of the federation at the end.
-
-    together [S, rounds, 3]: of each letter. own [S, K]: own letters alone. others [S, K, 2]: the other letters alone.
-    """
-    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.7))
-    for j, (letter, marker) in enumerate(zip(names, "os^", strict=True)):
-        band(left, rounds, together[..., j], CLIENTS[j], letter, marker=marker, ms=4, lw=2)
-    left.set(xlabel="round", ylabel="IoU of the federation", ylim=(0, 1))
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
-    groups = {"alone:\nown letter": own, "alone:\nothers' letters": others, "federation:\nall letters": together[:, -1]}
+def overlaps(results: Results) -> Figure:
+    """Left the federation's overlap with each letter over the rounds, right that of all clients alone and of the
+    federation at the end, a dot for each client and seed."""
+    every, picture = results.together.sel(kind="federated"), results.picture
+    together = picture.overlaps(every.transpose("seed", "round", "pixel").values)
+    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.7), sharey=True)
+    for j, letter in enumerate(picture.names):
+        args = {"marker": MARKERS[j], "ms": 4, "lw": 2}
+        band(left, every["round"].values, together[..., j], CLIENTS[j], letter, **args)
+    left.set(xlabel="round", ylabel="overlap with a letter", ylim=(-0.04, 1.04), title="federated")
+    left.legend(loc="lower right", ncols=3)
+    alone = by_group(results)
+    groups = {
+        "alone:\nown letter": alone["own"],
+        "alone:\nothers' letters": alone["others"],
+        "federated:\nall letters": together[:, -1],
+    }
     for column, values in enumerate(groups.values()):
-        x = column + stream(column, "jitter").uniform(-0.15, 0.15, values.size)
+        x = column + stream(column, "jitter").uniform(-0.2, 0.2, values.size)
         color = COLORS["isolated" if column < 2 else "federated"]
-        right.plot(x, values.ravel(), ".", ms=3 if column < 2 else 7, color=color)
-    right.set(xticks=range(3), xticklabels=groups, ylabel="IoU", ylim=(0, 1))
+        right.plot(x, values.ravel(), ".", ms=4 if column < 2 else 7, mew=0, alpha=0.7, color=color)
+    right.set(xticks=range(3), xticklabels=groups, xlim=(-0.4, 2.4), title="after the last round")
     return fig
 
 
-def shares(white: np.ndarray, picture: Picture) -> str:
-    """IoU of each letter as text; white bool [n], however many are white."""
-    values = [float(iou(torch.as_tensor(white[t]), picture.truth[t])) for t in picture.thirds]
-    return ", ".join(f"{letter} {v:.2f}" for letter, v in zip(picture.names, values, strict=True))
+ROLES = {
+    "federated": {"color": COLORS["federated"], "marker": "o"},
+    "one model with all pixels": {"color": COLORS["centralised"], "marker": "s"},
+    "authors' size, our steps": {"color": COLORS["paper"], "marker": "^", "ls": "--"},
+    "authors' size, their steps": {"color": COLORS["other"], "marker": "D", "lw": 2.5},
+}
 
 
-def draw_letters(
-    scores: Mapping[str, Sequence[np.ndarray]], picture: Picture, owned: Sequence[np.ndarray], rounds: Sequence[int],
-    client: int, round: int,
-) -> Figure:  # fmt: skip
-    """What a client owns, what it can draw alone and what the federation draws after a round.
+def edges(measured: Mapping[str, Edges], truth: np.ndarray) -> Figure:
+    """What is drawn white across the letters' edge. measured: name of ``ROLES`` -> what was measured, [seed, ...].
 
-    Args:
-        scores: "alone" [V, K, n] and "federation" [V, n], one path for every pixel, after each of V rounds.
-        owned: pixels of every client, K index arrays. rounds [V]. client: 1..K. round: one of rounds.
+    truth: the picture, bool [rows, columns].
     """
-    if not 1 <= client <= len(owned) or round not in rounds:
-        raise ValueError(f"client {client}, round {round}: expected 1..{len(owned)} and one of {list(rounds)}")
-    fig, axes = panels(1, 3, size=panel(picture, 2.7))
-    own, at = owned[client - 1], list(rounds).index(round)
-    show_owned(axes[0, 0], own, picture, f"client {client} owns\n{len(own)} pixels")
-    shown = {"alone": scores["alone"][at][client - 1], "federation": scores["federation"][at]}
-    for ax, (name, score) in zip(axes[0, 1:], shown.items(), strict=True):
-        white = picture.drawn(score).numpy()
-        show_drawn(ax, white, picture, f"{name}, round {round}\nIoU {shares(white, picture)}")
+    fig, ((ax,),) = panels(1, 1, size=(5.6, 3.0))
+    places = np.arange(BINS[1] - 0.5, BINS[-2] + 1)  # the middle of each bin
+    inside = counts(np.ones_like(truth), edge_distance(truth)) > 0
+    ax.step(places, (places < 0).astype(float), where="mid", color=COLORS["truth"], lw=1, ls=":", label="the picture")
+    for name, one in measured.items():
+        look = dict(ROLES[name])
+        band(ax, places[inside], np.atleast_2d(one.white)[:, inside], look.pop("color"), name, ms=4, **look)
+    ax.axvspan(-NEAR, NEAR, color="0.93", zorder=0)
+    ax.set(xlabel="distance from the edge (pixels of 40 rows); inside a letter it is negative", xticks=BINS[1:-1])
+    ax.set(ylabel="share of pixels drawn white", ylim=(-0.03, 1.03))
+    ax.legend(loc="upper right")
     return fig
 
 
-def letters_explorer(scores, picture, owned, rounds) -> ipywidgets.GridBox:
-    """The widget of notebook 09: any client, any round that was looked at."""
-    return explore(
-        lambda **values: draw_letters(scores, picture, owned, rounds, **values),
-        "the pixels that a client owns, what it draws alone and what the federation draws",
-        client=slider(range(1, len(owned) + 1), 1),
-        round=slider(list(rounds), rounds[-1]),
+def levels(results: Results) -> Figure:
+    """Overlap of the federation with each letter over the number of pixels that a client owns of its third."""
+    every = results.picture.overlaps(results.levels.transpose("seed", "level", "pixel").values)
+    fig, ((ax,),) = panels(1, 1, size=(4.6, 2.8))
+    L = results.levels.level.values
+    for j, letter in enumerate(results.picture.names):
+        band(ax, L, every[..., j], CLIENTS[j], letter, marker=MARKERS[j], ms=5)
+    log_axis(ax.xaxis)
+    ax.set(
+        xlabel="L, own pixels of a client", ylabel="overlap with a letter", xticks=L, xticklabels=L, ylim=(None, 1.01)
     )
+    ax.legend(loc="lower right")
+    return fig

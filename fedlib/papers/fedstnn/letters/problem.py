@@ -34,9 +34,7 @@ def owners(picture: Picture, clients: int, L: int, F: int, seed: int) -> list[np
     return focused(picture.thirds, picture.white.size, clients, L, F, stream(seed, "pixels"))
 
 
-def drawing(
-    clients: int = 30, ratio: float = RATIO, shape: tuple[int, int] = SHAPE, picture: str = ""
-) -> Experiment:
+def drawing(clients: int = 30, ratio: float = RATIO, shape: tuple[int, int] = SHAPE, picture: str = "") -> Experiment:
     """A level: L, the pixels that a client owns of its group's third; it owns ratio L of the rest.
 
     picture: a PNG instead of the letters.

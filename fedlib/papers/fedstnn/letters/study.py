@@ -14,9 +14,9 @@ from ....federated.batches import Local
 from ....federated.history import History
 from ....notebook import rules
 from ....trainings.calls import Call
-from .edges import Edges, measured
-from .picture import PAPER_SHAPE, SHAPE, Picture, letters
-from .problem import drawing, others_of, picture_of
+from .edges import Edges, measured, near_share
+from .picture import PAPER_SHAPE, Picture, letters
+from .problem import drawing, others_of, owners, picture_of
 
 NOTEBOOK, NAME = "09_stochastic_image", "letters"
 AUTHORS = 2000  # L, pixels that a client owns of its third in the authors' code
@@ -52,7 +52,7 @@ def check(p: Mapping) -> None:
         raise ValueError(f"clients = {p['clients']}: expected a multiple of three, as many for each letter")
     third = min(map(len, picture_of(p["picture"], shape_of(p)).thirds))
     for L in {p["own_pixels"], *p["levels"]}:
-        if L > third or others_of(L, p["ratio"]) > 2 * third:
+        if third < L or others_of(L, p["ratio"]) > 2 * third:
             raise ValueError(
                 f"{L} own pixels and {others_of(L, p['ratio'])} others: a third of the picture has {third}; take fewer "
                 "of them, a smaller ratio, or a larger picture"
@@ -86,9 +86,7 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
     changes, none = share | fading(*ours), {"models": {}}
     watched = changes | {"evaluations": p["evaluations"]}
     calls: dict[Hashable, Call] = {
-        (NAME, "together"): Call(
-            drawing, arguments, L, seeds, ["federated", "centralised"], changes=watched, **none
-        ),
+        (NAME, "together"): Call(drawing, arguments, L, seeds, ["federated", "centralised"], changes=watched, **none),
         (NAME, "alone"): Call(drawing, arguments, L, seeds, ["isolated"], changes=changes, **none),
     }
     if others := [level for level in p["levels"] if level not in L]:
@@ -96,9 +94,7 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
     if p["grid_seeds"]:
         total = p["rounds"] * p["local_updates"]
         points = product(p["grid_local_updates"], p["grid_lr"], p["grid_lr_end"])
-        tries = {
-            (steps, lr, end): fading(max(1, total // steps), steps, lr, end) for steps, lr, end in points
-        }
+        tries = {(steps, lr, end): fading(max(1, total // steps), steps, lr, end) for steps, lr, end in points}
         over = {("steps", "lr", "lr_end"): tries}
         calls["grid"] = Call(drawing, arguments, L, p["grid_seeds"], federated, over, share, **none)
     if p["big_seeds"]:
@@ -166,3 +162,67 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
         },
         None if tried is None else tried.last("wrong", kind="federated", level=L, client=0),
     )
+
+
+def owned(p: Mapping, seed: int) -> list[np.ndarray]:
+    """Pixels of each client of the main run."""
+    L, picture = p["own_pixels"], picture_of(p["picture"], shape_of(p))
+    return owners(picture, p["clients"], L, others_of(L, p["ratio"]), seed)
+
+
+# what is measured
+
+
+def edges_of(results: Results) -> dict[str, Edges]:
+    """Name of a drawing -> what is measured at its edges [seed]."""
+    shape, truth = results.picture.shape, results.picture.white
+    kinds = {"federated": "federated", "one model with all pixels": "centralised"}
+    made = {name: measured(results.last(kind).values.reshape(-1, *shape), truth) for name, kind in kinds.items()}
+    white = letters(PAPER_SHAPE)
+    return made | {
+        f"authors' size, {steps}": measured(every.values.reshape(-1, *PAPER_SHAPE), white)
+        for steps, every in results.authors.items()
+    }
+
+
+def by_group(results: Results) -> dict[str, np.ndarray]:
+    """Overlaps of each client alone: "own" with its group's letter [seed, client], "others" [seed, client, 2]."""
+    alone = results.picture.overlaps(results.last("isolated").transpose("seed", "client", "pixel").values)
+    S, K, _ = alone.shape
+    at_home = (np.arange(K) * 3 // K)[:, None] == np.arange(3)
+    return {"own": alone[:, at_home], "others": alone[:, ~at_home].reshape(S, K, 2)}
+
+
+def settings_tried(results: Results) -> list[tuple[tuple, np.ndarray]]:
+    """(steps, lr, lr_end), wrong pixels (%) [seed] of what was tried, the best first."""
+    if results.tried is None:
+        return []
+    every = results.tried.stack(setting=("steps", "lr", "lr_end")).transpose("setting", "seed")
+    ranked = every.isel(setting=every.mean("seed").argsort().values)
+    return list(zip(ranked.setting.values.tolist(), ranked.values, strict=True))
+
+
+def right(results: Results) -> dict[str, np.ndarray]:
+    """Kind -> share of right pixels [seed]; isolated: [seed, client]."""
+    return {kind: results.picture.right(results.last(kind).values) for kind in ("federated", "centralised", "isolated")}
+
+
+def metrics(results: Results) -> dict:
+    """What result.json keeps: the numbers of all tables, over seeds."""
+    picture, edges = results.picture, edges_of(results)
+    levels = (
+        {}
+        if results.levels is None
+        else {str(L): results.levels.sel(level=L).values for L in results.levels.level.values}
+    )
+    return {
+        "white pixels": picture.xi,
+        "right": right(results),
+        "overlap": {kind: picture.overlaps(results.last(kind).values) for kind in ("federated", "centralised")},
+        "overlap alone": by_group(results),
+        "near the edge": near_share(picture.white),
+        "edges": {name: one._asdict() for name, one in edges.items()},
+        "levels": {L: picture.right(white) for L, white in levels.items()},
+        "levels, overlap": {L: picture.overlaps(white) for L, white in levels.items()},
+        "grid": [[*setting, wrong] for setting, wrong in settings_tried(results)],
+    }
