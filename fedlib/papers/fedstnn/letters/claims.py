@@ -71,12 +71,12 @@ CLAIMS: dict[str, Claim] = {
 """Id of data/claims.yaml -> claim."""
 
 PANELS = (
-    Panel("Figs. 12 to 15", "B2, picture", "letters of our own for the logo; 40 x 120 pixels"),
-    Panel("Figs. 16 to 18", "section 5, letters", "L : F as printed; L and all of the training are ours",
+    Panel("Figs. 12 to 15", "B1, picture", "letters of our own for the logo; 40 x 120 pixels"),
+    Panel("Figs. 16 to 18", "B2, letters", "L : F as printed; L and all of the training are ours",
           ("fedstnn.53.others", "fedstnn.target.53.own")),
-    Panel("Fig. 19", "section 5, letters; B4, edges", "the same",
+    Panel("Fig. 19", "B2, letters, and B3, edges", "the same",
           ("fedstnn.53.together", "fedstnn.target.53.iou", "fedstnn.53.edges", "fedstnn.53.holes")),
-    Panel("Fig. 19", "B6, authors_size", "253 x 501 pixels, L = 2000; up to a quarter of their rounds"),
+    Panel("Fig. 19", "B5, authors_size", "253 x 501 pixels, L = 2000; a quarter of the code's rounds"),
     Panel("Eq. 41", "section 3", "as printed"),
 )  # fmt: skip
 """Where the panels of Section 5.3 are in notebook 09."""
@@ -96,8 +96,10 @@ def facts(results: Results) -> dict[str, bool]:
         "every drawing has as many white pixels": bool((results.last("isolated").sum("pixel") == picture.xi).all()),
         "so as many are white by mistake as black, and J is even": bool((wrong % 2 == 0).all()),
         "the federation beats the black picture and every client alone": bool((share["federated"] > best).all()),
-        "every letter: it beats the mean client of another group by 0.3": min(gaps) > 0.3,
-        "alone, each client draws its own letter best": bool((alone["own"] > alone["others"].max(-1)).all()),
+        "every letter: it beats the mean client of another group by 0.3": bool(min(gaps) > 0.3),
+        "alone, nine of ten clients draw their own letter best": bool(
+            (alone["own"] > alone["others"].max(-1)).mean() > 0.9
+        ),
         "mean overlap alone: own above 0.6": bool(alone["own"].mean() > 0.6),
         "others below 0.5": bool(alone["others"].mean() < 0.5),
         "wrong pixels are nearer to the edges than pixels are": bool((near > near_share(picture.white)).all()),

@@ -52,7 +52,7 @@ function paint(canvas, data, [r, k]) {
         [`federated, round ${rounds[r]}`, codes(data.drawing("federated", r), truth)],
     ];
     const across = (canvas.clientWidth || 760) > 560 ? 3 : 1, wide = ((canvas.clientWidth || 760) - 20 * (across - 1)) / across;
-    const down = wide * ratio + 26, foot = (3 / across) * down, { pen, width, height } = sheet(canvas, foot + 270, foot + 350);
+    const down = wide * ratio + 26, foot = (3 / across) * down, { pen, width, height } = sheet(canvas, foot + 250, foot + 330);
     shown.forEach(([title, pixels], i) => {
         const left = (i % across) * (wide + 20), top = Math.floor(i / across) * down;
         pen.font = FONT, pen.textAlign = "left", pen.textBaseline = "top", pen.fillStyle = INK, pen.fillText(title, left, top + 3);

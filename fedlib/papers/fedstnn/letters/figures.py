@@ -48,7 +48,7 @@ def grid(shown: Mapping[str, np.ndarray], picture: Picture, colours: Mapping[str
     """Pictures, title -> codes [n], and what colours in them mean."""
     rows = -(-len(shown) // columns)
     width, height = panel(picture, 7.6 / columns)
-    fig, axes = panels(rows, columns, size=(width, height + 0.3 / rows))
+    fig, axes = panels(rows, columns, size=(width, height + 0.15 / rows))
     for ax, (title, pixels) in zip(axes.flat, shown.items(), strict=False):
         show(ax, pixels, picture.shape, title)
     for ax in axes.flat[len(shown) :]:
@@ -60,7 +60,9 @@ def grid(shown: Mapping[str, np.ndarray], picture: Picture, colours: Mapping[str
 
 def drawings(shown: Mapping[str, np.ndarray], picture: Picture) -> Figure:
     """Drawn pictures, title -> white, bool [n], with their wrong pixels in colour and the overlap of each letter."""
-    titles = {title: f"{title}: {in_words(picture.overlaps(white), picture.names)}" for title, white in shown.items()}
+    titles = {
+        title: f"{title}, overlap {in_words(picture.overlaps(white), picture.names)}" for title, white in shown.items()
+    }
     truth = picture.white.ravel()
     named = {titles[title]: codes(np.asarray(white), truth) for title, white in shown.items()}
     return grid(named, picture, {"white, right": WHITE, "black, right": BLACK} | WRONG)

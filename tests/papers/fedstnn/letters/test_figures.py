@@ -1,112 +1,99 @@
-"""Views of the picture that nobody owns: right and wrong pixels, every client, and sliders that answer in time."""
+"""Pictures of drawings show their pixels and numbers."""
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
-from fedlib.notebook.pages import png
-from fedlib.plots import letters as draw_letters
-from fedlib.problems import letters as problem
-from fedlib.problems import letters_study as study
+from fedlib.papers.fedstnn.letters import edges, figures, picture
 from fedlib.streams import stream
 
-from ..conftest import assert_redraws_fast, every_move
-
-ROUNDS = [3, 7]
+from .test_study import PICTURE, SEEDS, TRUTH, K, one_letter, results  # noqa: F401
 
 
-@pytest.fixture
-def picture():
-    return problem.Picture(problem.letters())
+def test_right_and_wrong_pixels_are_told_apart():
+    white = np.array([False, True, True, False])
+    np.testing.assert_array_equal(figures.codes(white, np.array([False, True, False, True])), [0, 1, 2, 3])
+    fig = figures.drawings({"one": TRUTH, "other": ~TRUTH}, PICTURE)
+    assert [ax.get_title() for ax in fig.axes] == [
+        "one, overlap F 1.00, S 1.00, U 1.00",
+        "other, overlap F 0.00, S 0.00, U 0.00",
+    ]
+    right, wrong = (ax.images[0].get_array() for ax in fig.axes)
+    np.testing.assert_array_equal(right, PICTURE.white)
+    assert (wrong >= 2).all()
 
 
-@pytest.fixture
-def letters(picture):
-    """Three clients whose scores are: the truth, its opposite, noise; two rounds. The federation: noise, then truth."""
-    truth, rng = picture.truth.numpy(), stream(0, "scores")
-    noise = rng.uniform(size=len(truth))
-    scores = {"alone": np.stack([[truth, ~truth, noise]] * 2).astype(float), "federation": np.stack([noise, truth])}
-    return scores, picture, study.shards_of(picture, 3, 400, 12, 0), ROUNDS
-
-
-def test_letters_view_knows_right_from_wrong(letters, picture):
-    fig = draw_letters.draw_letters(*letters, client=1, round=7)
-    titles = [ax.get_title() for ax in fig.axes]
-    assert titles[0] == "client 1 owns\n412 pixels"
-    assert titles[1].startswith("alone, round 7\nIoU F 1.00, S 1.00, U 1.00") and titles[2].endswith("U 1.00")
-    (image,) = fig.axes[1].images
-    np.testing.assert_array_equal(image.get_array(), picture.white)  # no pixel is coloured as wrong
-    seen = fig.axes[0].images[0].get_array().ravel()
-    assert np.isfinite(np.ma.filled(seen, np.nan)).sum() == 412
-    wrong = draw_letters.draw_letters(*letters, client=2, round=3).axes[1].images[0].get_array()
-    assert (wrong >= 2).sum() == 2 * picture.xi  # all white ones missed, as many black ones white
-
-
-@pytest.mark.parametrize("chosen", [dict(client=0, round=3), dict(client=4, round=3), dict(client=1, round=1)])
-def test_unknown_client_or_round_is_refused(letters, chosen):
-    with pytest.raises(ValueError, match=r"expected 1\.\.3 and one of \[3, 7\]"):
-        draw_letters.draw_letters(*letters, **chosen)
-
-
-def test_iou_view_shows_every_client_of_every_seed():
-    S, R, K = 2, 4, 6
-    own, others = np.full((S, K), 0.9), np.full((S, K, 2), 0.1)
-    left, right = draw_letters.iou_view([1, 2, 3, 4], np.full((S, R, 3), 0.5), own, others).axes
-    assert [len(line.get_ydata()) for line in right.lines] == [S * K, 2 * S * K, 3 * S]
-    assert [set(line.get_ydata()) for line in right.lines] == [{0.9}, {0.1}, {0.5}]
-    assert len(left.lines) == 3
+def test_every_colour_of_a_drawing_is_in_the_legend():
+    (legend,) = figures.drawings({"one": ~TRUTH}, PICTURE).legends
+    named = {text.get_text(): to_hex(patch.get_facecolor()) for text, patch in
+             zip(legend.get_texts(), legend.get_patches(), strict=True)}  # fmt: skip
+    assert len(named) == 4 and [*named.values()] != sorted(named.values())
+    assert named["white, should be black"] == to_hex(figures.DRAWN.colors[2])
+    assert named["black, should be white"] == to_hex(figures.DRAWN.colors[3])
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_pictures_view_has_no_empty_panel(picture, n):
-    fig = draw_letters.pictures_view({f"round {r}": picture.truth.numpy() for r in range(n)}, picture)
-    assert [ax.get_title() for ax in fig.axes] == [f"round {r}: IoU F 1.00, S 1.00, U 1.00" for r in range(n)]
+def test_there_is_no_empty_panel(n):
+    assert len(figures.drawings({f"round {r}": TRUTH for r in range(n)}, PICTURE).axes) == n
 
 
-def test_shares_count_what_is_white(picture):
-    """Also where a threshold, and no Psi, has drawn more or fewer pixels than the picture has."""
-    everything = np.ones(4800, bool)
-    expected = [picture.truth[t].double().mean().item() for t in picture.thirds]
-    assert draw_letters.shares(everything, picture) == ", ".join(
-        f"{letter} {v:.2f}" for letter, v in zip("FSU", expected, strict=True)
-    )
-    assert draw_letters.shares(~everything, picture) == "F 0.00, S 0.00, U 0.00"
+def test_letters_are_those_of_the_first_client_of_each_group(results):  # noqa: F811
+    fig = figures.letters(results)
+    assert [ax.get_title().split(",")[0] for ax in fig.axes] == [
+        "client 1 alone", "client 3 alone", "client 5 alone", "federated",
+    ]  # fmt: skip
+    for j, ax in enumerate(fig.axes[:3]):
+        white = np.isin(ax.images[0].get_array().ravel(), (1, 2))
+        np.testing.assert_array_equal(white, one_letter(j))
+
+
+def test_rounds_come_in_order(results):  # noqa: F811
+    assert [ax.get_title().split(",")[0] for ax in figures.rounds(results).axes] == ["round 1", "round 2"]
+
+
+def test_overlaps_show_every_client_of_every_seed(results):  # noqa: F811
+    left, right = figures.overlaps(results).axes
+    S = len(SEEDS)
+    assert [len(line.get_ydata()) for line in right.lines] == [S * K, 2 * S * K, 3 * S]
+    assert {*right.lines[0].get_ydata()} == {*right.lines[2].get_ydata()} == {1.0}
+    assert len(left.lines) == 3 and all(line.get_ydata()[-1] == 1 for line in left.lines)
+
+
+def test_edges_show_a_sharp_and_a_blurred_picture():
+    """The true picture lies on the step; one with random faults a fifth away from it."""
+    truth = picture.letters()
+    faulty = truth ^ (stream(0, "faults").uniform(size=(3, *truth.shape)) < 0.2)
+    measured = {
+        "federated": edges.measured(faulty, truth),
+        "one model with all pixels": edges.measured(truth[None], truth),
+    }
+    (ax,) = figures.edges(measured, truth).axes
+    step, blurred, sharp = (line.get_ydata() for line in ax.lines)
+    np.testing.assert_array_equal(step, sharp)
+    assert abs(blurred - np.where(step, 0.8, 0.2)).max() < 0.1
+
+
+def test_levels_show_means_over_seeds(results):  # noqa: F811
+    (ax,) = figures.levels(results).axes
+    for j, line in enumerate(ax.lines):
+        np.testing.assert_allclose(line.get_ydata(), [PICTURE.overlaps(one_letter(0))[j], 1])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["100", "400"]
 
 
 @pytest.mark.parametrize("shape", [(40, 120), (20, 50), (50, 20)])
 def test_the_thirds_are_the_picture_side_by_side(shape):
     """Of any size: also where three do not divide the columns, and of another shape."""
-    picture = problem.Picture(problem.letters(shape), ("left", "middle", "right"))
-    whole, *parts = draw_letters.thirds_view(picture).axes
-    np.testing.assert_array_equal(whole.images[0].get_array(), picture.white)
-    np.testing.assert_array_equal(np.hstack([ax.images[0].get_array() for ax in parts]), picture.white)
-    assert [ax.get_title() for ax in parts] == [
-        f"sub-image {i + 1}: {name} (Fig. {13 + i})" for i, name in enumerate(picture.names)
-    ]
+    goal = picture.Picture(picture.letters(shape), ("left", "middle", "right"))
+    whole, *parts = figures.thirds(goal).axes
+    np.testing.assert_array_equal(whole.images[0].get_array(), goal.white)
+    np.testing.assert_array_equal(np.hstack([ax.images[0].get_array() for ax in parts]), goal.white)
+    assert parts[0].get_title() == "sub-image 1: left (Fig. 13)"
 
 
-def test_owners_view_shows_who_knows_what(letters, picture):
-    owned = dict(zip("abc", letters[2], strict=True))
-    first, *others = draw_letters.owners_view(picture, owned).axes
-    assert str(picture.xi) in first.get_title()
-    for ax, own in zip(others, owned.values(), strict=True):
-        seen = np.ma.filled(ax.images[0].get_array(), np.nan).ravel()
-        np.testing.assert_array_equal(np.flatnonzero(np.isfinite(seen)), np.sort(own))
-        np.testing.assert_array_equal(seen[own], picture.truth.numpy()[own])
-
-
-def test_the_view_is_pure(letters):
-    def drawn(client):
-        return png(draw_letters.draw_letters(*letters, client=client, round=3))
-
-    assert drawn(2) == drawn(2) != drawn(3)
-
-
-def test_sliders_answer_at_once(picture):
-    """With the scores of notebook 09 in its quick profile."""
-    rng, n = stream(0, "quick size"), picture.white.size
-    scores = {
-        "alone": rng.uniform(size=(10, 30, n)).astype(np.float32),
-        "federation": rng.uniform(size=(10, n)).astype(np.float32),
-    }
-    owned = study.shards_of(picture, 30, 400, 12, 0)
-    assert_redraws_fast(every_move(draw_letters.letters_explorer(scores, picture, owned, list(range(1, 11)))))
+def test_owners_show_what_a_client_knows():
+    shards = {"a": np.arange(0, 4800, 7), "b": np.arange(3)}
+    _, *others = figures.owners(PICTURE, shards).axes
+    for ax, shard in zip(others, shards.values(), strict=True):
+        pixels = ax.images[0].get_array().ravel()
+        np.testing.assert_array_equal(np.flatnonzero(pixels != 4), shard)
+        np.testing.assert_array_equal(pixels[shard], TRUTH[shard])

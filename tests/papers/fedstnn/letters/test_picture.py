@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.problems import letters
+from fedlib.papers.fedstnn.letters import picture as letters
 from fedlib.streams import torch_stream
 
 
@@ -34,7 +34,7 @@ def test_picture_has_a_letter_in_every_third(picture):
     assert picture.truth.shape == (4800,) and xy.shape == (4800, 2) and picture.xi == 1312
     assert all(300 < picture.truth[t].sum() < 600 for t in picture.thirds)
     assert xy.min(0).values.tolist() == [-1, -3] and xy.max(0).values.tolist() == [1, 3]
-    assert letters.iou(picture.truth, picture.truth) == 1 and letters.iou(picture.truth, ~picture.truth) == 0
+    assert letters.overlap(picture.white, picture.white).all()
 
 
 @pytest.mark.parametrize("factor", [3, 5])
@@ -63,29 +63,31 @@ def test_pixels_of_any_size_are_square():
     assert (xy[..., 0] == xy[:, :1, 0]).all() and (xy[..., 1] == xy[:1, :, 1]).all()
 
 
-def test_scores_are_judged_by_what_they_draw(picture):
-    truth, thirds = picture.truth, picture.thirds
-    flipped = truth.clone()
+def test_drawings_are_judged_letter_by_letter(picture):
+    truth, thirds = picture.white.ravel(), picture.thirds
+    flipped = picture.truth.clone()
     flipped[thirds[1]] = False  # no S: psi has to find as many white pixels elsewhere
-    scores = torch.stack([truth.double(), flipped.double() - 1e-3 * torch.arange(4800), normal(4800) + 100 * truth])
-    assert (picture.drawn(scores).sum(-1) == truth.sum()).all()
-    np.testing.assert_array_equal(picture.ious(scores)[[0, 2]], 1)
-    np.testing.assert_array_equal(picture.accuracy(scores)[[0, 2]], 1)
-    drawn = picture.drawn(scores)[1]
-    both, any_of = ((drawn & truth)[thirds[1]].sum(), (drawn | truth)[thirds[1]].sum())
-    assert picture.ious(scores)[1, 1] == pytest.approx((both / any_of).item()) and picture.ious(scores)[1, 1] < 0.7
-    assert picture.accuracy(scores)[1] == pytest.approx(1 - (drawn ^ truth).sum().item() / 4800)
+    scores = torch.stack(
+        [picture.truth.double(), flipped.double() - 1e-3 * torch.arange(4800), normal(4800) + 100 * picture.truth]
+    )
+    white = picture.drawn(scores).numpy()
+    assert (white.sum(-1) == picture.xi).all()
+    np.testing.assert_array_equal(picture.overlaps(white)[[0, 2]], 1)
+    np.testing.assert_array_equal(picture.right(white)[[0, 2]], 1)
+    both, either = (white[1] & truth)[thirds[1]].sum(), (white[1] | truth)[thirds[1]].sum()
+    assert picture.overlaps(white)[1, 1] == pytest.approx(both / either) and picture.overlaps(white)[1, 1] < 0.7
+    assert picture.right(white)[1] == pytest.approx(1 - (white[1] ^ truth).sum() / 4800)
 
 
 def test_the_objective_counts_wrong_pixels(picture):
     """Eq. 41, as a sum of squares; as many are white by mistake as black, so it is even."""
-    scores = normal(5, 4800)
-    by_squares = [((picture.drawn(s).double() - picture.truth.double()) ** 2).sum().item() for s in scores]
-    found = letters.objective(scores, picture.truth)
-    np.testing.assert_array_equal(found, by_squares)
-    assert (found % 2 == 0).all() and (found > 0).all()
-    np.testing.assert_allclose(picture.accuracy(scores), 1 - found / 4800, rtol=1e-15)
-    assert letters.objective(-picture.truth.double(), picture.truth) == 2 * picture.xi  # the worst one
+    white = picture.drawn(normal(5, 4800))
+    squares = ((white.double() - picture.truth.double()) ** 2).sum(-1)
+    np.testing.assert_array_equal(letters.objective(white, picture.truth), squares)
+    wrong = picture.wrong(white.numpy())
+    np.testing.assert_array_equal(wrong, squares)
+    assert (wrong % 2 == 0).all() and (wrong > 0).all()
+    assert picture.wrong(picture.drawn(-picture.truth.double()).numpy()) == 2 * picture.xi  # the worst one
 
 
 def test_an_empty_third_has_an_iou():
@@ -93,12 +95,7 @@ def test_an_empty_third_has_an_iou():
     white = np.zeros((2, 6), bool)
     white[0, :2] = True  # the left third
     picture = letters.Picture(white, ("left", "middle", "right"))
-    assert picture.ious(picture.truth.double()).tolist() == [1, 1, 1]
-    assert picture.ious(-picture.truth.double()).tolist()[0] == 0
-    assert 0 in picture.ious(-picture.truth.double() - 1e-3 * torch.arange(12)).tolist()[1:]
-
-
-def test_one_path_is_looked_at():
-    test = {"x_test": torch.zeros(4, 2), "w_test": torch.zeros(4, 1, 3, 2)}
-    scores = letters.evaluate(lambda x, w: torch.arange(12.0).reshape(4, 3), test)["score"]
-    np.testing.assert_array_equal(scores, [0, 3, 6, 9])
+    overlaps = lambda scores: picture.overlaps(picture.drawn(scores).numpy()).tolist()  # noqa: E731
+    assert overlaps(picture.truth.double()) == [1, 1, 1]
+    assert overlaps(-picture.truth.double())[0] == 0
+    assert 0 in overlaps(-picture.truth.double() - 1e-3 * torch.arange(12))[1:]
