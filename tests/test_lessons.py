@@ -54,6 +54,10 @@ from fedlib.papers.fedstnn.curve import claims as noise_claims
 from fedlib.papers.fedstnn.curve import figures as noise_figures
 from fedlib.papers.fedstnn.curve import live as noise_live
 from fedlib.papers.fedstnn.curve import study as noise_study
+from fedlib.papers.fedstnn.letters import picture as letters_picture
+from fedlib.papers.fedstnn.letters import problem as letters_problem
+from fedlib.papers.fedstnn.letters import study as letters_study
+from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -73,6 +77,7 @@ ANSWERS = {
     "06b_reaction": r"\bthe ends\b",
     "07_operator_learning": r"Only the federation",
     "08_stochastic_regression": r"likelihood and the energy score",
+    "09_stochastic_image": r"The S comes first",
     "11_client_drift": r"Both do",
     "13_one_round": r"\b(5|five) sines\b",
 }
@@ -88,6 +93,7 @@ FILLINGS = {
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
     "07_operator_learning": "torch.nn.Linear(100, 40)",
     "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
+    "09_stochastic_image": "score > 0.5",
     "11_client_drift": "correction(first) / 2",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
@@ -245,6 +251,7 @@ SMALL = {
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
+    "09_stochastic_image": "clients, rounds, levels = 6, 4, [100]",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
 }
@@ -780,6 +787,74 @@ def test_08_what_the_blank_says():
     mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
     assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)
     assert names["spreads"]["squared error"] < mean < 0.2 < names["spreads"]["energy score"]
+
+
+# notebook 09
+
+
+@pytest.fixture(scope="module")
+def drawings():
+    """Results of the stored trainings; what both parts say."""
+    return Lesson(letters_study).results(), *map(text_of, parts("09_stochastic_image"))
+
+
+def test_09_what_the_sliders_show_is_what_the_text_promises(drawings):
+    """Of the first seed, which they show."""
+    results, text, _ = drawings
+    picture, every = results.picture, results.together.sel(kind="federated")
+    overlap = {r: picture.overlaps(every.isel(seed=0).sel(round=r).values) for r in every["round"].values.tolist()}
+    F, S, U = overlap[12]
+    assert f"After round 12 its overlap is {S:.2f}, the F's {F:.2f} and the U's {U:.2f}" in text
+    readable = {r: values.min() > 0.85 for r, values in overlap.items()}
+    assert all(readable[r] == (r >= 36) for r in readable) and "After round 36 all three are above 0.85" in text
+    assert overlap[100].min() > 0.95 and "after round 100 above 0.95" in text
+    first = np.argmax(picture.overlaps(every.values) > 0.7, axis=1)  # [seed, letter], the look at which it can be read
+    assert (first[:, 1] <= first.min(1)).all(), "the S comes first, or with another one, in every seed"
+
+
+def test_09_alone_and_together(drawings):
+    results, text, report = drawings
+    alone, right = letters_study.by_group(results), letters_study.right(results)
+    assert f"an overlap of {alone['own'].mean():.2f} on average, another's {alone['others'].mean():.2f}" in text
+    together = results.picture.overlaps(results.last().values)
+    assert together.min() > 0.955 and "Together all three have 0.96 or more, at each of the five starts" in text
+    federated, centralised, one = (100 * right[kind].mean() for kind in ("federated", "centralised", "isolated"))
+    assert f"{federated:.1f} % of the pixels are right" in text and f"has {centralised:.1f} %" in text
+    black = 100 * (1 - results.picture.xi / results.picture.white.size)
+    assert f"A black picture has {black:.0f} % right, a client alone {one:.0f} %" in text
+    own = alone["own"]
+    assert f"Most clients, {(own > 0.7).sum()} of {own.size}, but not all" in report
+    assert f"The one with {own.min():.2f}, client 27 of seed 1" in report
+    assert np.unravel_index(own.argmin(), own.shape) == (1, 26)
+
+
+def test_09_edges_and_the_authors_size(drawings):
+    results, _, report = drawings
+    edges = letters_study.edges_of(results)
+    federated, centralised = edges["federated"], edges["one model with all pixels"]
+    assert federated.near.min() == 1 and "All wrong pixels lie within 2 pixels of an edge" in report
+    assert federated.edge.mean() < centralised.edge.mean() / 2 and "less than half as many" in report
+    assert federated.holes.max() == 0 and f"The other model has {centralised.holes.mean():.1f}" in report
+    ours, theirs = (edges[f"authors' size, {steps} steps"] for steps in ("our", "their"))
+    picture = Picture(letters(PAPER_SHAPE))
+    right = [100 * picture.right(every.values).mean() for every in results.authors.values()]
+    assert "{:.1f} % of the pixels are right with our steps, {:.1f} % with theirs".format(*right) in report
+    assert ours.holes.max() == 0 and f"{theirs.holes.mean():.0f} holes" in report
+    assert f"of {theirs.area.mean() / theirs.holes.mean():.1f} pixels each" in report
+    assert all(len(every.seed) == 5 for every in results.authors.values())
+
+
+def test_09_what_the_blank_says():
+    """White above one half is about as good for the average by hand."""
+    cells = parts("09_stochastic_image")[0]
+    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
+    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "Federation": Federation, "Local": Local}
+    names |= {"network": network, "scores": scores, "reference": reference}
+    names |= {"picture": letters_picture, "problem": letters_problem}
+    exec(cell.source, names)
+    score, goal = names["score"](names["average"]), names["goal"]
+    wrong = [100 * goal.wrong(white.numpy()) / goal.white.size for white in (score > 0.5, goal.drawn(score))]
+    assert abs(wrong[0] - wrong[1]) < 1 and "White above one half is about as good for the average" in text_of(cells)
 
 
 # notebook 06

@@ -195,13 +195,13 @@ def told_08b(metrics):
 
 
 def told_09(metrics):
-    accuracy = {"federation": "federation", "central": "one model with all pixels"}
-    right = {words: [100 * np.array(metrics["accuracy"][name])] for name, words in accuracy.items()}
-    right |= {f"{L} own pixels": [100 * np.array(values)] for L, values in metrics["sweep"].items()}
-    letters = {"federation": metrics["federation_iou"], "50 own pixels": metrics["sweep_iou"]["50"]}
-    own, others = metrics["alone_own_iou"], metrics["alone_other_iou"]
+    kinds = {"federated": "federation", "centralised": "one model with all pixels"}
+    right = {words: [100 * np.array(metrics["right"][kind])] for kind, words in kinds.items()}
+    right |= {f"{L} own pixels": [100 * np.array(values)] for L, values in metrics["levels"].items()}
+    letters = {"federation": metrics["overlap"]["federated"], "50 own pixels": metrics["levels, overlap"]["50"]}
     overlap = {f"overlap, {name}": list(np.array(values).T) for name, values in letters.items()}
-    return right | overlap | {"own letter": [own], "the others'": [others]}
+    alone = metrics["overlap alone"]
+    return right | overlap | {"own letter": [alone["own"]], "the others'": [alone["others"]]}
 
 
 def told_10(metrics):

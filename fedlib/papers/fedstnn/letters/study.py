@@ -140,14 +140,11 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
         every = drawn(name, **chosen)
         return None if every is None else every.isel(round=-1, drop=True)
 
-    kinds = {kind: drawn((NAME, "together"), kind=kind, level=L, client=0) for kind in ("federated", "centralised")}
-    together = None
-    if kinds["federated"] is not None:
-        together = xarray.concat(kinds.values(), xarray.Variable("kind", [*kinds])).transpose("kind", "seed", ...)
-    swept = last("levels", kind="federated", client=0)
-    if swept is not None and together is not None:
+    together, swept = drawn((NAME, "together"), level=L, client=0), last("levels", kind="federated", client=0)
+    if together is not None:
+        together = together.transpose("kind", "seed", ...)
         main = together.sel(kind="federated", drop=True).isel(round=-1, drop=True).expand_dims(level=[L])
-        swept = xarray.concat([swept.transpose("level", "seed", "pixel"), main], "level").sortby("level")
+        swept = main if swept is None else xarray.concat([swept, main], "level").sortby("level")
     tried = histories.get("grid")
     return Results(
         picture_of(p["picture"], shape_of(p)),
