@@ -32,7 +32,7 @@ def show(ax, pixels: np.ndarray, shape: tuple[int, int], title: str = "") -> Non
     ax.set(xticks=[], yticks=[], title=title)
 
 
-def known(shard: np.ndarray, picture: Picture) -> np.ndarray:
+def excerpt(shard: np.ndarray, picture: Picture) -> np.ndarray:
     """Codes [n] of what a client knows who owns these pixels [n_k]."""
     pixels = np.full(picture.white.size, 4)
     pixels[shard] = picture.white.ravel()[shard]
@@ -112,7 +112,7 @@ def thirds(picture: Picture) -> Figure:
 def owners(picture: Picture, shards: Mapping[str, np.ndarray]) -> Figure:
     """The picture and the pixels that some clients own: title -> their numbers [n_k]."""
     shown = {rf"the picture, $\Xi$ = {picture.xi} white pixels": picture.white.ravel().astype(int)}
-    shown |= {f"{title}: {len(shard)} pixels": known(shard, picture) for title, shard in shards.items()}
+    shown |= {f"{title}: {len(shard)} pixels": excerpt(shard, picture) for title, shard in shards.items()}
     return grid(shown, picture, {"white": WHITE, "black": BLACK, "not known": UNKNOWN})
 
 

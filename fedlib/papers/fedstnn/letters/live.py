@@ -23,7 +23,7 @@ from ....streams import torch_stream
 from ..network import SNN, init_snn
 from ..scores import local_loss, squared_error
 from . import figures, study
-from .figures import DRAWN, codes, known
+from .figures import DRAWN, codes, excerpt
 from .picture import Picture, letters, pixels, psi
 from .problem import owners
 
@@ -132,7 +132,7 @@ def sheet(shown: Scene, clients: list[int], drawn: np.ndarray) -> np.ndarray:
     page = np.full((len(clients) * (rows + GAP) - GAP, 2 * columns + GAP), PAPER)
     for i, k in enumerate(clients):
         top = i * (rows + GAP)
-        page[top : top + rows, :columns] = known(shown.shards[k], shown.picture).reshape(rows, columns)
+        page[top : top + rows, :columns] = excerpt(shown.shards[k], shown.picture).reshape(rows, columns)
         page[top : top + rows, columns + GAP :] = codes(drawn[k], white).reshape(rows, columns)
     return page
 

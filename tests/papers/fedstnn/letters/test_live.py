@@ -80,7 +80,7 @@ def test_the_piece_shows_what_is_stored(piece, chosen, tmp_path):
     assert shown["truth"] == truth.tolist() and shown["federated"] == federated.tolist()
     assert shown["alone"] == alone.tolist() and shown["codes"] == figures.codes(alone, truth).tolist()
     shard = study.owned(lesson.parameters, 0)[k]
-    assert shown["known"] == figures.known(shard, picture).tolist()
+    assert shown["known"] == figures.excerpt(shard, picture).tolist()
     for white in (federated, alone):
         assert figures.in_words(picture.overlaps(white), picture.names) in shown["words"]
     assert f"Client {k + 1} alone" in shown["words"] and len(piece.data["pictures"]) == 4
