@@ -38,7 +38,7 @@ def test_every_piece_shows_a_picture_and_goes_without_a_trace(name):
         choice.index = i
         (box,) = stage.children
         if isinstance(box, anywidget.AnyWidget):  # drawn by the browser
-            assert box.anchor == page.address_of(PAGES[name][i]) and box.data["models"]
+            assert box.anchor == page.address_of(PAGES[name][i]) and box.data
             continue
         picture = box.children[-1]
         for control in (c for c in widgets.within(box) if isinstance(c, widgets.Control)):
