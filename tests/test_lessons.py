@@ -51,7 +51,6 @@ from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.papers.fedstnn import network, regression, scores, sine
 from fedlib.papers.fedstnn.curve import claims as noise_claims
-from fedlib.papers.fedstnn.curve import figures as noise_figures
 from fedlib.papers.fedstnn.curve import live as noise_live
 from fedlib.papers.fedstnn.curve import study as noise_study
 from fedlib.papers.fedstnn.letters import picture as letters_picture
@@ -752,7 +751,7 @@ def test_08_what_the_federation_knows(noise):
 
 def test_08_one_band_for_all(noise):
     (sine, _), _, report = noise
-    clients = {level: 100 * sine.coverage.sel(level=level) for level in noise_figures.shares(sine)}
+    clients = {level: 100 * sine.coverage.sel(level=level) for level in noise_study.shares(sine)}
     for level, words in (
         ("non-IID 110", "each client is covered by {:.0f} to {:.0f} %"),
         ("IID 110", "by {:.0f} to {:.0f} %"),

@@ -425,7 +425,7 @@ def on_surface() -> dict:
         ("alone", 0): (alone, 10, "isolated", {"lr": 0.02, "decay": 0.8}),
         ("central", 0): (shared, 10, "centralised", {"lr": 0.02, "decay": 0.8}),
     }
-    return stochastic(rows, constants=plane.tested(shared.net, 0.1, 3))
+    return stochastic(rows, constants=plane.probes(shared.net, 0.1, 3))
 
 
 def searched() -> dict:
@@ -454,13 +454,13 @@ def of_arm(arm, alone=False, personal=()) -> dict:
     made = (
         as_coded_study.alone(arm, data, [0.1, 0.4]) if alone else as_coded_study.federations(arm, data, [0.1, 0.4], 0.3)
     )
-    return armed(arm, made, data, sine.tested(arm.net, 0.1, 8), personal=personal)
+    return armed(arm, made, data, sine.probes(arm.net, 0.1, 8), personal=personal)
 
 
 def of_arm_2d(arm, other=10) -> dict:
     """Notebook 08b, 5.2."""
     data = as_coded_study.observe_surface(8, 0.1, [0], other)
-    return armed(arm, as_coded_study.on_surface(arm, data, 0.3), data, plane.tested(arm.net, 0.1, 3))
+    return armed(arm, as_coded_study.on_surface(arm, data, 0.3), data, plane.probes(arm.net, 0.1, 3))
 
 
 CODED = as_coded.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))

@@ -51,7 +51,7 @@ def spread(net: SNN, params: Mapping[str, Tensor], diffusion: Tensor, x: Tensor,
 def flipped(net: SNN, row: Tensor, constants: Mapping[str, Tensor], clients: int = 10) -> tuple[list[float], float]:
     """Spreads of models [P] whose diffusion has random signs, which do not change their law, and of their average.
 
-    constants: of ``experiment.test_points``.
+    constants: of ``experiment.probes``.
     """
     x, w = (constants[name].float() for name in ("x_test", "w_test"))
     params = as_dict(net, row)

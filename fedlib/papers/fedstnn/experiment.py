@@ -51,7 +51,7 @@ def learning(name: str, net: SNN, score: str, data: Callable, paths: int | None 
     return Experiment(name, net, data=data, **fixed | ours | settings)
 
 
-def test_points(net: SNN, x: Tensor | np.ndarray, f: np.ndarray, sigma: float, paths: int, key: str) -> dict:
+def probes(net: SNN, x: Tensor | np.ndarray, f: np.ndarray, sigma: float, paths: int, key: str) -> dict:
     """Constants for ``evaluate``: points x [n, d], true f [n], the data's sigma, noise of as many paths at each."""
     w = torch.randn(len(x), *net.noise(paths), generator=torch_stream(0, key))
     tensors = {"x_test": x, "f_test": f[:, None], "sigma": sigma}
@@ -68,7 +68,7 @@ class Answers(NamedTuple):
 
 
 def evaluate(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """``Answers`` of ONE model at ``test_points``."""
+    """``Answers`` of ONE model at ``probes``."""
     out = predict(test["x_test"], test["w_test"])
     std, mean = torch.std_mean(out, -1)
     inside = ((out - test["f_test"]).abs() < 2 * test["sigma"]).float().mean()
@@ -76,7 +76,7 @@ def evaluate(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 
 def validation(constants: Mapping[str, Tensor], every: int = 1) -> dict[str, Tensor]:
-    """``test_points``, every so many of them, and a new noisy observation y_test [n] at each."""
+    """``probes``, every so many of them, and a new noisy observation y_test [n] at each."""
     some = {name: value if name == "sigma" else value[::every] for name, value in constants.items()}
     e = torch.randn(len(some["f_test"]), generator=torch_stream(0, "validation noise"))
     return some | {"y_test": some["f_test"][:, 0] + some["sigma"] * e}

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from ...federated.partitions import focused
 from ...streams import stream
-from .experiment import test_points
+from . import experiment
 
 SLICES = {"x = -0.64": (0, -0.64), "y = 0.96": (1, 0.96)}
 """The paper's: name -> (which coordinate is fixed, and where)."""
@@ -63,6 +63,6 @@ def first(clients: int) -> list[int]:
     return [clients // 4 * q for q in range(4)]
 
 
-def tested(net: nn.Module, sigma: float, paths: int = 20) -> dict[str, Tensor]:
-    """``experiment.test_points`` of the grid."""
-    return test_points(net, surface_grid(), on_grid(), sigma, paths, "test paths 2d")
+def probes(net: nn.Module, sigma: float, paths: int = 20) -> dict[str, Tensor]:
+    """``experiment.probes`` of the grid."""
+    return experiment.probes(net, surface_grid(), on_grid(), sigma, paths, "test paths 2d")

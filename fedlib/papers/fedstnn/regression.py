@@ -13,7 +13,7 @@ from ...federated.history import History
 from ...notebook import rules
 from ...numerics.metrics import mean_sd
 from ...trainings.calls import Call
-from .curve import claims, figures
+from .curve import claims
 from .curve import study as curve
 from .experiment import likeness, rms, seeds_of
 from .plane import on_grid
@@ -124,7 +124,7 @@ def metrics(results: Results) -> dict:
     misread = readings(plane.answers["path"].sel(model="federated").values, plane.observed.values, plane.sigma)
     losses = {score: sine.one_place.sel(score=score) for score in sine.one_place.score.values.tolist()}
     return {
-        "one_d": {name: seeds_of(claims.quality(sine, answers)) for name, answers in figures.models(sine).items()},
+        "one_d": {name: seeds_of(claims.quality(sine, answers)) for name, answers in curve.models(sine).items()},
         "two_d": {name: seeds_of(row) for name, row in surface.report(plane).items()},
         "trained": {name: seeds_of(claims.quality(sine, answers)) for name, answers in trained.items()},
         "alone_rmse": {place: alone[place].transpose("seed", "client").values for place in alone},
@@ -135,7 +135,7 @@ def metrics(results: Results) -> dict:
             }
             for score, one in losses.items()
         },
-        "client_noise": figures.noise_rows(sine),
+        "client_noise": curve.noise_rows(sine),
         "growing_noise_error": growing_errors(sine),
         "coverage_of_clients": {
             level: sine.coverage.sel(level=level).mean("seed").values for level in sine.coverage.level.values.tolist()

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ...federated.partitions import focused
 from ...streams import stream
-from .experiment import test_points
+from . import experiment
 
 N, TESTED = 10_000, 200
 """Points that are observed; points where models are judged."""
@@ -85,7 +85,7 @@ def observed(seed: int, sigma: float | np.ndarray) -> dict[str, Tensor]:
     return {"x": inputs(x), "y": torch.as_tensor(curve(x) + sigma * standard(seed))}
 
 
-def tested(net: nn.Module, sigma: float, paths: int) -> dict[str, Tensor]:
-    """``experiment.test_points`` of the curve."""
+def probes(net: nn.Module, sigma: float, paths: int) -> dict[str, Tensor]:
+    """``experiment.probes`` of the curve."""
     x = curve_grid(TESTED)
-    return test_points(net, inputs(x), curve(x), sigma, paths, "test paths")
+    return experiment.probes(net, inputs(x), curve(x), sigma, paths, "test paths")

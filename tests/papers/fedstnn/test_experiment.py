@@ -39,7 +39,7 @@ def test_partitions_of_the_three_experiments():
 def test_a_model_is_judged_by_its_paths():
     """Paths f + 0.1 e: the mean is nearly f, the spread is the noise, 95 % lie in the band."""
     net, x = SNN(1, 3, 5), np.linspace(-1, 1, 50)
-    known = experiment.test_points(net, x[:, None], np.sin(x), 0.1, 2000, "a test")
+    known = experiment.probes(net, x[:, None], np.sin(x), 0.1, 2000, "a test")
     assert known["w_test"].shape == (50, *net.noise(2000))
 
     def predict(x, w):
@@ -95,7 +95,7 @@ def test_the_score_of_the_true_law_is_the_smallest():
 
 def test_a_model_is_asked_for_its_answers():
     net, x = SNN(1, 3, 5), np.linspace(-1, 1, 20)
-    theta, constants = stack(net, [(4,)], init_snn)[0], experiment.test_points(net, x[:, None], x, 0.1, 50, "a test")
+    theta, constants = stack(net, [(4,)], init_snn)[0], experiment.probes(net, x[:, None], x, 0.1, 50, "a test")
     answers = experiment.asked(net, theta, constants)
     assert answers.keys() == {*experiment.Answers._fields}
     out = predict(net, theta, constants["x_test"].float(), constants["w_test"])

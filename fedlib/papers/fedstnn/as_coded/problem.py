@@ -84,7 +84,7 @@ def fit(
 ) -> tuple[History, float]:
     """Train federations (name, seed) -> Federation of one way as one stack.
 
-    constants: of ``experiment.test_points``. Returns its history, with ``experiment.evaluate`` at the end, and seconds.
+    constants: of ``experiment.probes``. Returns its history, with ``experiment.evaluate`` at the end, and seconds.
     """
     start = time.perf_counter()
     history = train(

@@ -99,7 +99,7 @@ def on_surface(way: Way, data: Data, fraction: float) -> dict[tuple, Federation]
 
 
 def answered(net: nn.Module, row: Tensor, constants: Mapping[str, Tensor]) -> Answers:
-    """What one model [P] answers to ``experiment.test_points``, as if it were one seed."""
+    """What one model [P] answers to ``experiment.probes``, as if it were one seed."""
     answers = asked(net, row, constants)
     return Answers(*(answers[name][None] for name in Answers._fields))
 

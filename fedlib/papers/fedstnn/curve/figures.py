@@ -1,7 +1,6 @@
 """Pictures of the noisy sine: who observes it where, what is learnt of it and of its noise, and for whom the band is
 right."""
 
-from collections.abc import Mapping
 
 import numpy as np
 import xarray
@@ -13,7 +12,7 @@ from ....streams import stream
 from ..experiment import rms
 from ..figures import OBSERVED, uncertainty
 from ..sine import SHARINGS, N, curve, curve_grid, growing, observed, owners, region, some
-from .study import MAIN, Results
+from .study import MAIN, Results, models, shares
 
 SCORES = {"squared error": ("other", "s"), "likelihood": ("light", "^"), "energy score": ("centralised", "o")}
 """Colour and marker of models that see all data and differ in their loss."""
@@ -101,15 +100,6 @@ def clouds(results: Results) -> Figure:
     return fig
 
 
-def models(results: Results) -> dict[str, xarray.Dataset]:
-    """Title -> ``Answers`` [seed, x] of what is compared in the run's table."""
-    rows = {f"{level}, energy": results.shared.sel(level=level) for level in results.shared.level.values[:3]}
-    rows[f"{MAIN}, squared error"] = results.squared
-    if results.one_place is not None and results.sigma in results.one_place.level:
-        rows["all data in one place, energy"] = results.one_place.sel(score="energy score", level=results.sigma)
-    return {name: answers for name, answers in rows.items() if answers is not None}
-
-
 def bands(results: Results) -> Figure:
     """Learnt sines of the first seed and their bands beside the true band of two sigma."""
     rows = {name: answers for name, answers in models(results).items() if not name.startswith("all")}
@@ -155,6 +145,7 @@ def noise(one_place: xarray.Dataset, varied: xarray.Dataset | None = None) -> Fi
     for axis in (left.xaxis, left.yaxis):
         log_axis(axis)
     set_ticks(left.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
+    set_ticks(left.yaxis, (0.03, 0.1, 0.3, 1), ("0.03", "0.1", "0.3", "1"))
     left.set(
         xlabel=r"$\sigma$ of the data", ylabel=r"learnt std / $\sigma$", title="a noise that is the same everywhere"
     )
@@ -170,16 +161,6 @@ def noise(one_place: xarray.Dataset, varied: xarray.Dataset | None = None) -> Fi
     for ax in axes[0]:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return fig
-
-
-def shares(results: Results) -> list[str]:
-    """Those levels with 110 points a client, from clients that know their own tenth only to clients that are alike."""
-    ranked = {
-        level: 1e9 if SHARINGS[level] is None else SHARINGS[level].outside
-        for level in results.coverage.level.values.tolist()
-        if SHARINGS[level] is None or sum(SHARINGS[level]) == 110
-    }
-    return sorted(ranked, key=ranked.get)
 
 
 def coverage(results: Results) -> Figure:
@@ -210,29 +191,3 @@ def coverage(results: Results) -> Figure:
         ax.axhline(NOMINAL, ls="--", lw=1, color=COLORS["truth"], label="a true band: 95 %")
     right.legend(loc="lower left")
     return fig
-
-
-def coverage_rows(results: Results) -> list[list]:
-    """Rows: who owns what, the median client, the worst one (mean over seeds), how many of all are below 93 %."""
-    rows = []
-    for level in shares(results):
-        values = results.coverage.sel(level=level)
-        worst, low = values.min("client").mean("seed").item(), (values < 0.93).mean().item()
-        rows.append([level, f"{values.median().item():.1%}", f"{worst:.1%}", f"{low:.0%}"])
-    return rows
-
-
-def noise_rows(results: Results) -> Mapping[str, dict]:
-    """Row "0.05, 0.15" -> the learnt std [seed], two means of both noises, and what is covered of either's."""
-    rows = {}
-    for quiet in results.noises.level.values.tolist():
-        loud = 2 * results.sigma - quiet
-        cover = results.coverage_noises.sel(level=quiet)
-        rows[f"{quiet:g}, {loud:g}"] = {
-            "learnt std": rms(results.noises["std"].sel(level=quiet).transpose("seed", "x").values),
-            "mean of the sigmas": results.sigma,
-            "root of their mean square": rms(np.array([quiet, loud])),
-            "covered, quiet": cover.sel(kind="quiet").values,
-            "covered, loud": cover.sel(kind="loud").values,
-        }
-    return rows

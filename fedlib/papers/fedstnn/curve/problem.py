@@ -9,7 +9,7 @@ from ....federated.partitions import deal
 from ....streams import stream
 from ..experiment import SCORES, evaluate, learning, scored, validation
 from ..network import SNN
-from ..sine import N, curve_grid, growing, observed, owners, some, tested
+from ..sine import N, curve_grid, growing, observed, owners, probes, some
 
 GROWING = "grows"
 """The level of the noise that grows with x."""
@@ -21,7 +21,7 @@ def learner(
 ) -> Experiment:  # fmt: skip
     """An experiment on the curve, judged by its answers, or by ``scored``; net: arguments of ``SNN``."""
     made = SNN(1, 8, 16, **{"std": SCORES[score].std} | net)
-    constants = tested(made, sigma, tests)
+    constants = probes(made, sigma, tests)
     judge = {"evaluate": scored, "constants": validation(constants)} if scores else {"evaluate": evaluate}
     return learning(name, made, score, data, level=level, **{"constants": constants} | judge | settings)
 

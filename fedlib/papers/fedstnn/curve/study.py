@@ -9,9 +9,9 @@ import xarray
 from ....federated.batches import Local
 from ....federated.history import History
 from ....trainings.calls import Call
-from ..experiment import SCORES, Answers, covered, sample
+from ..experiment import SCORES, Answers, covered, rms, sample
 from ..network import SNN
-from ..sine import TESTED, N, curve, curve_grid, inputs, observed, owners, region, some
+from ..sine import SHARINGS, TESTED, N, curve, curve_grid, inputs, observed, owners, region, some
 from .problem import GROWING, one_place, shared, some_alone, two_noises
 
 MAIN, SIXTY, RANDOM = "non-IID 110", "non-IID 60", "IID 110"
@@ -209,3 +209,51 @@ def samples(history: History | None, sigma: float, kind: str, level: str, client
         path = sample(net, history.model(kind, level, seed, client=client), x)
         pairs.append((path, observed(seed, sigma)["y"].numpy()))
     return np.stack(pairs, 1)
+
+
+# tables
+
+
+def models(results: Results) -> dict[str, xarray.Dataset]:
+    """Title -> ``Answers`` [seed, x] of what is compared in the run's table."""
+    rows = {f"{level}, energy": results.shared.sel(level=level) for level in results.shared.level.values[:3]}
+    rows[f"{MAIN}, squared error"] = results.squared
+    if results.one_place is not None and results.sigma in results.one_place.level:
+        rows["all data in one place, energy"] = results.one_place.sel(score="energy score", level=results.sigma)
+    return {name: answers for name, answers in rows.items() if answers is not None}
+
+
+def shares(results: Results) -> list[str]:
+    """Those levels with 110 points a client, from clients that know their own tenth only to clients that are alike."""
+    ranked = {
+        level: 1e9 if SHARINGS[level] is None else SHARINGS[level].outside
+        for level in results.coverage.level.values.tolist()
+        if SHARINGS[level] is None or sum(SHARINGS[level]) == 110
+    }
+    return sorted(ranked, key=ranked.get)
+
+
+def coverage_rows(results: Results) -> list[list]:
+    """Rows: who owns what, the median client, the worst one (mean over seeds), how many of all are below 93 %."""
+    rows = []
+    for level in shares(results):
+        values = results.coverage.sel(level=level)
+        worst, low = values.min("client").mean("seed").item(), (values < 0.93).mean().item()
+        rows.append([level, f"{values.median().item():.1%}", f"{worst:.1%}", f"{low:.0%}"])
+    return rows
+
+
+def noise_rows(results: Results) -> Mapping[str, dict]:
+    """Row "0.05, 0.15" -> the learnt std [seed], two means of both noises, and what is covered of either's."""
+    rows = {}
+    for quiet in results.noises.level.values.tolist():
+        loud = 2 * results.sigma - quiet
+        cover = results.coverage_noises.sel(level=quiet)
+        rows[f"{quiet:g}, {loud:g}"] = {
+            "learnt std": rms(results.noises["std"].sel(level=quiet).transpose("seed", "x").values),
+            "mean of the sigmas": results.sigma,
+            "root of their mean square": rms(np.array([quiet, loud])),
+            "covered, quiet": cover.sel(kind="quiet").values,
+            "covered, loud": cover.sel(kind="loud").values,
+        }
+    return rows

@@ -5,7 +5,7 @@ import torch
 from ....federated.experiment import Data, Experiment
 from ..experiment import learning, scored, validation
 from ..network import SNN
-from ..plane import first, observations, owners, surface_grid, tested
+from ..plane import first, observations, owners, probes, surface_grid
 
 
 def shared(clients: int = 40, sigma: float = 0.1, alone: bool = False) -> Experiment:
@@ -20,6 +20,6 @@ def shared(clients: int = 40, sigma: float = 0.1, alone: bool = False) -> Experi
         pool = {"x": torch.as_tensor(surface_grid()), "y": torch.as_tensor(observations(seed, sigma))}
         return Data(pool, [shards[k] for k in first(clients)] if alone else shards, partition=False)
 
-    constants = validation(tested(net, sigma), every=5)
+    constants = validation(probes(net, sigma), every=5)
     settings = {"evaluate": scored, "constants": constants, "level": "points outside", "rounds": 25}
     return learning("noisy surface", net, "energy score", data, **settings)

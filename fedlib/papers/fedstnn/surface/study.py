@@ -11,7 +11,7 @@ from ....federated.history import History
 from ....trainings.calls import Call
 from ..experiment import Answers, asked, judged
 from ..network import SNN
-from ..plane import SLICES, first, observations, on_grid, on_slice, quadrants, surface_grid, tested
+from ..plane import SLICES, first, observations, on_grid, on_slice, probes, quadrants, surface_grid
 from .problem import shared
 
 NAME, OUTSIDE = "surface", 10
@@ -68,7 +68,7 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
     if alone is not None:
         models |= {f"client {k + 1} alone": (alone, "isolated", i) for i, k in enumerate(first(p["clients_2d"]))}
     net = SNN(2, 16, 32)
-    constants = tested(net, p["sigma"])
+    constants = probes(net, p["sigma"])
     parts = {label: answered(net, constants, *row) for label, row in models.items()}
     answers = xarray.concat(parts.values(), xarray.Variable("model", [*parts])) if parts else None
     z = None

@@ -130,7 +130,7 @@ def test_gradient_errors_are_relative_and_by_part():
 
 def test_normalisations_and_costs(data):
     """Averaged statistics differ from own ones; only who has worked is judged by them; steps are counted."""
-    way, known = problem.coded(1, 4, 6, 3, 4, "coded 1D"), sine.tested(Coded(1, 4, 6), 0.1, 5)
+    way, known = problem.coded(1, 4, 6, 3, 4, "coded 1D"), sine.probes(Coded(1, 4, 6), 0.1, 5)
     feds = {(0.1, 3): study.federations(way, data, [0.1], 0.1)[0.1, 3]}
     averaged, seconds = problem.fit(way, data.pool, feds, 2, known)
     personal, _ = problem.fit(way, data.pool, feds, 2, known, personal=coded.statistics(way.net))

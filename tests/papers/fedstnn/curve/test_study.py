@@ -117,7 +117,7 @@ def test_figures_show_what_is_given(results):
     assert ticks == ["0", "10", "IID"], "from clients that know one tenth to clients that are alike"
     medians = [line.get_ydata()[0] for line in left.lines if line.get_label() == "_median"]
     np.testing.assert_allclose(
-        medians, [results.coverage.sel(level=level).median() for level in figures.shares(results)]
+        medians, [results.coverage.sel(level=level).median() for level in study.shares(results)]
     )
     noise = figures.noise(results.one_place, results.growing).axes
     shown = {line.get_label(): line.get_ydata() for line in noise[0].lines}
@@ -133,9 +133,9 @@ def test_figures_show_what_is_given(results):
 
 
 def test_rows_of_tables(results):
-    rows = figures.coverage_rows(results)
+    rows = study.coverage_rows(results)
     assert [row[0] for row in rows] == ["none outside", "non-IID 110", "IID 110"]
-    one = figures.noise_rows(results)["0.05, 0.15"]
+    one = study.noise_rows(results)["0.05, 0.15"]
     np.testing.assert_allclose(one["root of their mean square"], 0.0125**0.5)
 
 
