@@ -23,6 +23,8 @@ LESSONS = [
     "06_flow",
     "06b_reaction",
     "07_operator_learning",
+    "08_stochastic_regression",
+    "09_stochastic_image",
     "11_client_drift",
     "13_one_round",
 ]

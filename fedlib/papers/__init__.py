@@ -12,9 +12,24 @@ from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
 from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
+from .fedstnn import regression
+from .fedstnn.letters import study as letters
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
-    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, one_round)
+    for study in (
+        pendulum,
+        shards,
+        library,
+        functions,
+        forward,
+        flow,
+        reaction,
+        operators,
+        regression,
+        letters,
+        drift,
+        one_round,
+    )
 }
 """Notebook -> the module that says what it trains."""
