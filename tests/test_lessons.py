@@ -68,6 +68,7 @@ ANSWERS = {
     "06b_reaction": r"\bthe ends\b",
     "07_operator_learning": r"Only the federation",
     "11_client_drift": r"Both do",
+    "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
 }
 """A lesson -> its answer, as one may write it."""
@@ -82,6 +83,7 @@ FILLINGS = {
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
     "07_operator_learning": "torch.nn.Linear(100, 40)",
     "11_client_drift": "correction(first) / 2",
+    "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
 """A lesson -> what fills its blank."""
@@ -238,6 +240,7 @@ SMALL = {
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
+    "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""

@@ -24,6 +24,7 @@ LESSONS = [
     "06b_reaction",
     "07_operator_learning",
     "11_client_drift",
+    "12_real_federation",
     "13_one_round",
 ]
 """Notebooks that are a lesson first, a report second (tests/test_lessons.py). The list may only grow."""

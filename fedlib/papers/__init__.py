@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from .beyond.drift import study as drift
+from .beyond.leak import study as leak
 from .beyond.one_round import study as one_round
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
@@ -15,6 +16,6 @@ from .fedsciml.reaction import study as reaction
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
-    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, one_round)
+    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, leak, one_round)
 }
 """Notebook -> the module that says what it trains."""
