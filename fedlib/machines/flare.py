@@ -23,7 +23,10 @@ ENDED = "ended.txt"  # how a training ended, empty where it came to its end: FLA
 class Answers:
     @collab.publish
     def answer(self, message: bytes) -> bytes:
-        return packed(this_site(collab.site_name).answer(unpacked(message)))
+        try:
+            return packed(this_site(collab.site_name).answer(unpacked(message)))
+        except Exception as error:  # of its tables or its folder: FLARE would say it in many words
+            return packed({"error": f"{error}"})
 
 
 @cache  # of this process: one, or in a simulation all of them

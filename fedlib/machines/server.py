@@ -129,9 +129,9 @@ class RollCall:
     def __init__(self, plan: Plan, ask: Ask, min_sites: int | None):
         check(plan)
         self.plan, answers = plan, ask({name: {"do": "hello"} for name in plan.clients})
-        if missing := [name for name in plan.clients if "error" in answers[name]]:
-            why = answers[missing[0]]["error"]
-            raise RuntimeError(f"{missing[0]} did not join: {why}; the first roll call needs all")
+        if missing := {name: answers[name]["error"] for name in plan.clients if "error" in answers[name]}:
+            reasons = "; ".join(f"{name} did not join: {why}" for name, why in missing.items())
+            raise RuntimeError(f"{reasons}; the first roll call needs all")
         self.welcome(answers)
         self.sizes, count = np.empty(sum(map(len, plan.sites)), int), Counter()
         for answer in answers.values():

@@ -42,12 +42,12 @@ pytestmark = [
 class Machines:
     """The commands of all machines of a federation, each a process here."""
 
-    def __init__(self, folder: Path, port: int | None = None):
+    def __init__(self, folder: Path, port: int | None = None, path: Path = PATH):
         self.folder, self.kits, self.started = folder, folder / "kits" / "federation" / "prod_00", {}
         with socket.socket() as free:
             free.bind(("localhost", 0))
             self.port = port or free.getsockname()[1]
-        self.start("provision", str(PATH), "--kits", str(folder / "kits"), "--port", str(self.port))
+        self.start("provision", str(path), "--kits", str(folder / "kits"), "--port", str(self.port))
         assert self.end("provision") == 0
 
     def start(self, name: str, *arguments: str, **environment: str):
@@ -85,6 +85,15 @@ class Machines:
         for process in [its, *its.children(recursive=True)]:
             process.kill()
         self.end(name)
+
+    def clear(self):
+        """End what is still there, at the end of a test; nothing may be left over."""
+        for process in self.started.values():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+                    each.kill()
+            process.wait()
+        assert self.left_over() == []
 
     def left_over(self) -> list[str]:
         """Command lines of processes that have to do with these kits, ten seconds later at most."""
@@ -129,12 +138,7 @@ def machines(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_CASE", "momentum kept")
     its = Machines(tmp_path)
     yield its
-    for process in its.started.values():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for each in [*psutil.Process(process.pid).children(recursive=True), process]:
-                each.kill()
-        process.wait()
-    assert its.left_over() == []
+    its.clear()
 
 
 def test_real_processes_equal_one_process(machines):

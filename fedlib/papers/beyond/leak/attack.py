@@ -109,9 +109,9 @@ def rise(net: nn.Module, message: Message, client: Mapping[str, Tensor]) -> np.n
     return (after - before).numpy()
 
 
-def told_apart(own: np.ndarray, other: np.ndarray) -> float:
-    """In which share of all pairs (%) an own point has the smaller score; who guesses is right in half of them."""
-    return 100 * float(np.mean((own[:, None] < other) + (own[:, None] == other) / 2))
+def told_apart(scores: np.ndarray, others: np.ndarray) -> float:
+    """In which share of all pairs (%) a client's point has the smaller score; who guesses is right in half of them."""
+    return 100 * float(np.mean((scores[:, None] < others) + (scores[:, None] == others) / 2))
 
 
 def learnt(net: nn.Module, messages: Sequence[Message], clients: Sequence[Mapping[str, Tensor]]) -> xarray.Dataset:
@@ -122,12 +122,13 @@ def learnt(net: nn.Module, messages: Sequence[Message], clients: Sequence[Mappin
     says which is the client's. u, truth [client, t]: what it reads, and the nearest torque, each with r.m.s. 1.
     """
     rows = []
-    for message, own, other in zip(messages, clients, [*clients[1:], *clients[:1]], strict=True):
-        u, mine, theirs = read(net, message).u, own["u"].numpy(), other["u"].numpy()
-        i, off = nearest(u, mine)
-        spans = (outside(net, message, torques, len(mine)) for torques in (mine, theirs))
-        fits = (rise(net, message, some) for some in (own, other))
-        rows.append((off, nearest(u, theirs)[1], told_apart(*spans), told_apart(*fits), scaled(u), scaled(mine[i])))
+    for message, client, other in zip(messages, clients, [*clients[1:], *clients[:1]], strict=True):
+        u, torques, others = read(net, message).u, client["u"].numpy(), other["u"].numpy()
+        i, off = nearest(u, torques)
+        spans = (outside(net, message, some, len(torques)) for some in (torques, others))
+        fits = (rise(net, message, table) for table in (client, other))
+        row = off, nearest(u, others)[1], told_apart(*spans), told_apart(*fits), scaled(u), scaled(torques[i])
+        rows.append(row)
     names = "off", "off_other", "span", "fit", "u", "truth"
     return xarray.Dataset(
         {

@@ -12,7 +12,7 @@ from .attack import scaled
 
 READ = "read by the server"
 MADE = {"SGD": "gradient descent", "Adam": "Adam"}
-ATTACKS = {"span": "by the span of the message", "fit": "by the fit of its model"}
+ATTACKS = {"span": "by the span", "fit": "by the fit"}
 STEPS = {1: "-", 5: "--", 20: "-.", 100: ":"}
 
 
@@ -33,8 +33,8 @@ def curve(ax: Axes, u: np.ndarray, torques: np.ndarray, title: str) -> None:
 
 def guessing(ax: Axes) -> None:
     ax.axhline(50, color="0.6", lw=1, ls="--")
-    ax.text(0.02, 49, "guessing", va="top", fontsize=8, color="0.4", transform=ax.get_yaxis_transform())
-    ax.set(ylabel="points told from another client's (% of pairs)", ylim=(40, 103))
+    ax.text(0.3, 49, "guessing", va="top", fontsize=8, color="0.4", transform=ax.get_yaxis_transform())
+    ax.set(ylabel="pairs of points told apart (%)", ylim=(40, 103))
 
 
 def sizes(ax: Axes, points: Sequence[int]) -> None:
@@ -45,7 +45,7 @@ def sizes(ax: Axes, points: Sequence[int]) -> None:
     ax.set_xlabel("points of a client")
 
 
-def told(ax: Axes, messages: xarray.Dataset, attack: str, E: Sequence[int]) -> None:
+def pairs(ax: Axes, messages: xarray.Dataset, attack: str, E: Sequence[int]) -> None:
     """Mean over the clients of the pairs that an attack tells apart, against the points; bars: st.dev. of the mean."""
     for optimizer, color, marker in (("SGD", COLORS["isolated"], "o"), ("Adam", COLORS["federated"], "s")):
         for n in E:
@@ -67,14 +67,14 @@ def answer(messages: xarray.Dataset, torques: Mapping[int, np.ndarray]) -> Figur
     points, E = messages.points.values.tolist(), int(messages.E.max())
     for ax, n in zip(axes, (points[0], points[-1]), strict=False):
         u = messages.u.sel(optimizer="SGD", E=E, points=n).values
-        curve(ax, u, torques[n], f"{n} point{'s' * (n > 1)}, {steps(E)} of gradient descent")
+        curve(ax, u, torques[n], f"{n} point{'s' * (n > 1)}\n{steps(E)} of gradient descent")
     for attack, color, marker in (("span", COLORS["federated"], "s"), ("fit", COLORS["paper"], "^")):
         values = messages[attack].sel(optimizer="Adam", E=5).mean("client")
         axes[2].plot(points, values, color=color, marker=marker, label=ATTACKS[attack])
     sizes(axes[2], points)
     guessing(axes[2])
-    axes[2].set_title("5 local steps of Adam")
-    axes[2].legend()
+    axes[2].set_title("other attacks\n5 local steps of Adam")
+    axes[2].legend(loc="upper right")
     return fig
 
 
@@ -94,7 +94,7 @@ def off(messages: xarray.Dataset) -> Figure:
         sizes(ax, table.points.values)
         ax.set(title=MADE[optimizer], ylim=(-3, 103))
     axes[0].set_ylabel("off the nearest torque (%), 100 sin φ")
-    axes[0].legend(loc="upper right")
+    axes[-1].legend(loc="lower center", ncols=2)
     return fig
 
 
@@ -104,12 +104,12 @@ def attacks(messages: xarray.Dataset, wire: tuple[int, xarray.Dataset] | None = 
     fig, (axes,) = panels(1, len(ATTACKS), size=(3.9, 2.8), sharey=True)
     E = messages.E.values.tolist()
     for ax, attack in zip(axes, ATTACKS, strict=True):
-        told(ax, messages, attack, sorted({E[min(1, len(E) - 1)], E[-1]}))
+        pairs(ax, messages, attack, sorted({E[min(1, len(E) - 1)], E[-1]}))
         if wire:
             mean = wire[1][attack].mean()
             ax.plot(wire[0], mean, "*", ms=12, mfc="none", color=COLORS["truth"], label="recorded messages", zorder=5)
     axes[1].set_ylabel("")
-    axes[0].legend(loc="upper right")
+    axes[1].legend(loc="upper right")
     return fig
 
 

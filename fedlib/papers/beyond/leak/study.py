@@ -25,6 +25,12 @@ BY_RANK = {name: Tolerance(absolute=3) for name in ("span", "fit")}
 """Pairs of points that are nearly alike may change their order by rounding; so may the nearest torque."""
 
 
+def check(p: Mapping) -> None:
+    """ValueError where a client is asked for more points than it has."""
+    if (most := max(p["leak_points"])) > p["points"]:
+        raise ValueError(f"leak_points = {most}: expected at most points = {p['points']}, those of a client")
+
+
 def trainings(p: Mapping) -> dict[str, Computed]:
     """ "messages": what three attacks find in one message of each client."""
     sizes = {"clients": sum(p["clients"]), "sizes": sorted({*p["leak_points"]}), "steps": sorted({*p["leak_steps"]})}

@@ -19,7 +19,7 @@ def test_the_answer_shows_the_torque_that_was_read_and_both_other_attacks(messag
     one, ten, right = figures.answer(messages, torques).axes
     truth, read = (line.get_ydata() for line in one.get_lines())
     np.testing.assert_allclose(read, truth, atol=1e-3)
-    assert len(ten.get_lines()) == 11 and one.get_title() == "1 point, 5 local steps of gradient descent"
+    assert len(ten.get_lines()) == 11 and one.get_title() == "1 point\n5 local steps of gradient descent"
     assert [text.get_text() for text in right.get_legend().get_texts()] == [*figures.ATTACKS.values()]
 
 
