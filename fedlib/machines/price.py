@@ -41,6 +41,14 @@ def values_in_common(heard: Sequence[Heard], points: np.ndarray) -> int:
     return sum(bool(np.isin(points.astype(v.dtype), v).any()) for v in values if v.dtype.kind == "f")
 
 
+def differences_table(differences: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows, of kind of federation -> engine -> largest difference of any parameter from one process."""
+    engines = next(iter(differences.values()))
+    return ["largest difference", *engines], [
+        [kind, *map("{:.0e}".format, d.values())] for kind, d in differences.items()
+    ]
+
+
 class Price(NamedTuple):
     """Of each round: CPU seconds of this process [R], bytes of all arrays from server to sites [R] and back [R]."""
 
@@ -87,3 +95,18 @@ def expected_bytes(parameters: int, clients: Sequence[int], item: int = 4) -> tu
     """
     n = sum(clients)
     return item * parameters * len(clients) + 16 * n, item * parameters * n + 8 * n
+
+
+def rows(price: Mapping[str, Mapping | Sequence]) -> list[list[str]]:
+    """Rows of a table, against clients per site: megabytes of a round, and CPU time over that of one process.
+
+    price: seconds (name -> [n]), bytes down, up, and data, those of all points [n].
+    """
+    words = {"down": "down, all sites", "up": "up, all sites", "data": "of all points, once"}
+    lines = [[f"MB {text}", *(f"{b / 1e6:.2f}" for b in price[name])] for name, text in words.items()]
+    alone = np.array(price["seconds"]["in one process"])
+    for name in price["seconds"]:
+        if name != "in one process":
+            ratios = np.array(price["seconds"][name]) / alone
+            lines.append([f"CPU time over one process's, {name}", *(f"{x:.1f}" for x in ratios)])
+    return lines

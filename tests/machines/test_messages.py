@@ -80,3 +80,12 @@ def test_the_engine_is_said_and_a_missing_one_is_an_error(monkeypatch):
 def test_flower_sends_the_same_bytes():
     by = {name: price.of_sites(load(PATH), name, 2) for name in ("local", "flower")}
     assert by["local"].up.tolist() == by["flower"].up.tolist()
+
+
+def test_prices_and_differences_as_tables():
+    seconds = {"in one process": [0.1, 0.2], "a loop over the sites": [0.2, 0.3]}
+    rows = price.rows({"seconds": seconds, "down": [10**6, 10**6], "up": [10**6, 5 * 10**6], "data": [10**4, 10**5]})
+    assert rows[1] == ["MB up, all sites", "1.00", "5.00"] and rows[2] == ["MB of all points, once", "0.01", "0.10"]
+    assert rows[3:] == [["CPU time over one process's, a loop over the sites", "2.0", "1.5"]]
+    header, lines = price.differences_table({"everybody": {"a loop over the sites": 4e-16}})
+    assert header == ["largest difference", "a loop over the sites"] and lines == [["everybody", "4e-16"]]
