@@ -26,6 +26,7 @@ from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
 from fedlib.papers.beyond.drift import ranks as drift_ranks
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.leak import study as leak_study
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
@@ -78,6 +79,7 @@ ANSWERS = {
     "08_stochastic_regression": r"likelihood and the energy score",
     "09_stochastic_image": r"The S comes first",
     "11_client_drift": r"Both do",
+    "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
 }
 """A lesson -> its answer, as one may write it."""
@@ -94,6 +96,7 @@ FILLINGS = {
     "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
     "09_stochastic_image": "score > 0.5",
     "11_client_drift": "correction(first) / 2",
+    "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
 """A lesson -> what fills its blank."""
@@ -252,6 +255,7 @@ SMALL = {
     "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
     "09_stochastic_image": "clients, rounds, levels = 6, 4, [100]",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
+    "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
     "13_one_round": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
@@ -943,6 +947,35 @@ def test_07_the_first_picture_is_of_the_piece(integrals):
     labels = [line.get_label() for line in fig.axes[2].get_lines()]
     off = {label.split(":")[0]: float(label.split(": ")[1][:-2]) for label in labels if label != "truth"}
     assert off["federated"] < 5 < off["client 1 alone"] < 40 < 60 < off["client 2 alone"], off
+
+
+# notebook 12
+
+
+def test_12_what_the_attacks_find_is_what_the_text_says():
+    messages, text = stored(leak_study, "messages"), text_of(parts("12_real_federation")[0])
+    off = messages.off.median("client")
+    assert (off.sel(optimizer="SGD", points=1) < 0.1).all(), "after any number of steps"
+    ten = off.sel(optimizer="SGD", points=10).values
+    assert ten[0] == off.sel(optimizer="SGD", E=1).max() and f"off by {ten[0]:.0f} %" in text
+    fifty = [messages[name].sel(optimizer="SGD", E=1, points=50).median().item() for name in ("off", "off_other")]
+    assert "{:.0f} and {:.0f} %".format(*fifty) in text
+    assert f"Off by {off.sel(optimizer='Adam', E=1, points=1):.0f} % for one point" in text
+    near = messages.sel(points=[1, 2, 3, 5])
+    assert (near.off.mean("client") < 0.9 * near.off_other.mean("client")).all(), "much nearer up to five points"
+    mean = messages[["span", "fit"]].mean("client")
+    assert f"the span tells {mean.span.sel(optimizer='SGD', E=1, points=10):.1f} % of pairs right" in text
+    adam = mean.sel(optimizer="Adam", E=5)
+    assert f"as good as a guess ({adam.span.sel(points=50):.1f} %)" in text and abs(adam.span.sel(points=50) - 50) < 2
+    scatter = messages.fit.sel(optimizer="Adam", E=5, points=50).std().item() / 20**0.5
+    assert f"{adam.fit.sel(points=50):.1f} ± {scatter:.1f} % of the pairs" in text
+    assert adam.fit.sel(points=50) - 50 > 3 * scatter, "more than a guess"
+    assert f"{adam.fit.sel(points=20):.1f} % with twenty points" in text
+
+
+def test_12_what_withstands_on_recorded_messages():
+    wire, text = committed("12_real_federation")["metrics"]["on_wire"], text_of(parts("12_real_federation")[1])
+    assert f"by the span ({np.mean(wire['span']):.0f} %), nor by the fit ({np.mean(wire['fit']):.0f} %)" in text
 
 
 # notebook 13

@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from .beyond.drift import study as drift
+from .beyond.leak import study as leak
 from .beyond.one_round import study as one_round
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
@@ -29,6 +30,7 @@ STUDIES: dict[str, ModuleType] = {
         regression,
         letters,
         drift,
+        leak,
         one_round,
     )
 }

@@ -1,14 +1,12 @@
 """Pictures of a federation of machines: who sees what, how it learns, what a round costs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from ..live.widgets import explore, slider
 from ..notebook.style import CLIENTS, COLORS, log_axis, panels
 
 LOOKS = {
@@ -21,12 +19,12 @@ LOOKS = {
 def who_sees(points: Mapping[str, Sequence[int]], models: Mapping[str, Sequence[int]]) -> Figure:
     """Machine -> clients whose points it has in its memory (squares), and whose own models it gets (rings)."""
     machines = list(points)
-    K = 1 + max(k for own in points.values() for k in own)
+    K = 1 + max(k for clients in points.values() for k in clients)
     fig, ((ax,),) = panels(size=(7.4, 0.42 * len(machines) + 0.9))
     for i, name in enumerate(machines):
-        own, got = points[name], models.get(name, ())
-        ax.plot(own, [i] * len(own), "s", ms=9, color=CLIENTS[i % len(CLIENTS)])
-        ax.plot(got, [i] * len(got), "o", ms=9, mfc="none", mew=1.5, color=COLORS["federated"])
+        clients, received = points[name], models.get(name, ())
+        ax.plot(clients, [i] * len(clients), "s", ms=9, color=CLIENTS[i % len(CLIENTS)])
+        ax.plot(received, [i] * len(received), "o", ms=9, mfc="none", mew=1.5, color=COLORS["federated"])
     ax.set(xticks=range(K), yticks=range(len(machines)), yticklabels=machines, xlabel="client")
     ax.set(xlim=(-0.7, K - 0.3), ylim=(len(machines) - 0.5, -0.5))
     ax.tick_params(length=0)
@@ -81,52 +79,3 @@ def price(
         ax.set(xlabel="clients per site")
         ax.legend()
     return fig
-
-
-def megabytes(of_round: tuple[int, int], rounds: int, data: int, mean: int, link: float) -> Figure:
-    """Left megabytes after so many rounds, and of the points; right seconds of a round on the server's link.
-
-    Args:
-        of_round: bytes down and up. data: bytes of all points. mean: bytes up if each site sent its mean only.
-        link: Mbit/s that the server sends, and receives.
-    """
-    fig, (axes,) = panels(1, 2, size=(3.6, 2.7))
-    left, right = axes
-    down, up = of_round
-    r = np.array([1, rounds])
-    each = {"every client's model": down + up, "a mean of each site": down + mean}
-    looks = (COLORS["federated"], "-"), (COLORS["isolated"], ":")
-    for (name, size), (color, ls) in zip(each.items(), looks, strict=True):
-        left.plot(r, r * size / 1e6, color=color, ls=ls, label=name)
-    left.plot(r, [data / 1e6] * 2, color=COLORS["centralised"], ls="--", label="all points, once")
-    left.set(xlabel="rounds", ylabel="MB, all sites", xscale="log", yscale="log", ylim=(1e-2, 1e6), xlim=(1, 1e4))
-    left.legend(loc="upper left")
-    parts = {"down": down, "up": up, "up, means only": mean}
-    right.barh([*parts], [8e-6 * b / link for b in parts.values()], color=[COLORS["light"], *(c for c, _ in looks)])
-    right.set(xlabel=f"s a round at {link:g} Mbit/s", xscale="log", xlim=(1e-4, 1e4))
-    right.invert_yaxis()
-    return fig
-
-
-def bytes_explorer(
-    bytes_of: Callable[[int, Sequence[int]], tuple[int, int]], parameters: int, point: int
-) -> ipywidgets.GridBox:
-    """The widget of what a federation sends: how many sites, clients, points and rounds, and how fast a link.
-
-    Args:
-        bytes_of: (parameters, clients of each site) -> bytes of a round, down and up. point: bytes of one point.
-    """
-
-    def draw(sites: int, clients: int, points: int, rounds: int, link: float) -> Figure:
-        sizes = bytes_of(parameters, [clients] * sites)
-        return megabytes(sizes, rounds, sites * clients * points * point, 4 * parameters * sites, link)
-
-    return explore(
-        draw,
-        "megabytes sent against rounds, beside all points sent once, and the seconds of a round on the server's link",
-        sites=slider(range(1, 11), 3, "sites"),
-        clients=slider((1, 2, 5, 7, 10, 20, 50, 100), 7, "clients per site"),
-        points=slider((10, 50, 100, 1000, 10_000), 50, "points per client"),
-        rounds=slider((10, 20, 100, 1000, 10_000), 1000, "rounds"),
-        link=slider((1, 10, 100, 1000), 100, "Mbit/s"),
-    )
