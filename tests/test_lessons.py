@@ -31,6 +31,8 @@ from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.beyond.projection import live as projection_live
+from fedlib.papers.beyond.projection import study as projection_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
@@ -81,6 +83,7 @@ ANSWERS = {
     "11_client_drift": r"Both do",
     "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
+    "14_sums_for_networks": r"the first one is",
 }
 """A lesson -> its answer, as one may write it."""
 
@@ -98,6 +101,7 @@ FILLINGS = {
     "11_client_drift": "correction(first) / 2",
     "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
+    "14_sums_for_networks": "w - 0.1 * gradient / gradient.norm()",
 }
 """A lesson -> what fills its blank."""
 
@@ -257,6 +261,7 @@ SMALL = {
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
     "13_one_round": "problems = ['poisson']",
+    "14_sums_for_networks": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
 
@@ -1236,6 +1241,86 @@ def test_13_bytes_of_what_was_tried():
     assert round(waves.bytes.sum().item() / 1e6) == 106 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
     assert "on Allen-Cahn 106 MB for six, the chosen one 17.5" in report
     assert waves.rounds.max() == best.rounds == 47 and "in the 47 rounds that the chosen one takes, too" in report
+
+
+# notebook 14
+
+
+@pytest.fixture(scope="module")
+def trained_by_sums():
+    return Lesson(projection_study).results()
+
+
+def test_14_the_slider_shows_what_the_text_promises():
+    text = text_of(parts("14_sums_for_networks")[0])
+    _, error = projection_live.shown(stored(projection_study, "sums_poisson"))
+    eight, two = (error.sel(pieces=n, seed=0) for n in (8, 2))
+    assert eight.sel(evaluations=1, model="sums") < eight.sel(evaluations=1, model="federated")
+    averaged = two.sel(model="federated").isel(evaluations=0).item()
+    assert f"With two pieces averaging does well, {in_percent(averaged)}" in text
+    sums_of_two = two.sel(model="sums")
+    assert sums_of_two.sel(evaluations=50) < averaged < sums_of_two.sel(evaluations=20)
+    assert "sums pass it between 20 and 50" in text
+    last = error.sel(model="sums", evaluations=200).median("seed")
+    assert (last < 1e-4).all() and "After 200 no number of pieces can be told" in text
+    assert "all medians are below 0.0001 %" in text
+
+
+def test_14_how_much_is_the_optimiser(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    median = {way: np.median(e) for way, e in trained_by_sums.final["helmholtz"].items()}
+    said_of = [in_percent(median[way]) for way in ("sums", "projection, one place", "Adam, one place")]
+    assert (
+        "On Helmholtz the sums have {}, the same in one place has {}, and Adam in one place {}".format(*said_of) in text
+    )
+    for ways in trained_by_sums.final.values():
+        median = {way: np.median(e) for way, e in ways.items()}
+        assert median["projection, one place"] < median["Adam, one place"] < median["FedAvg, own rate"]
+        assert median["projection, one place"] < median["L-BFGS, one place"]
+        assert 1 / 3 < median["sums"] / median["projection, one place"] < 3, (
+            "what the sums add is that it costs nothing"
+        )
+    sent = [trained_by_sums.ways["helmholtz"][way].bytes[-1] / 1e6 for way in ("sums", "FedAvg, own rate")]
+    assert "on Helmholtz a client sends {:.0f} MB in all; FedAvg sends {:.0f}".format(*map(float, sent)) in text
+
+
+def test_14_why_nobody_walks_alone(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    best = projection_study.at_own_rate(trained_by_sums.steps).median("seed")
+    one, more = best.sel(corrected=True, E=1).item(), best.sel(E=[2, 5]).min().item()
+    assert f"gets to {in_percent(one)}" in text and f"the error stays at {in_percent(more)} and more" in text
+    stiff = trained_by_sums.stiff.sel(evaluation=10)
+    ratio = stiff.loss / stiff.foot
+    held, solved = (ratio.sel({"last layer": layer}) for layer in ("held", "solved"))
+    low, high = (float(getattr(held.sel(length=1e-6), end)()) for end in ("min", "max"))
+    assert f"the loss is {low:.0f} to {round(high, -1):.0f} times as large" in text
+    assert (solved < 1).all() and stiff.length.max() / 1e-6 == pytest.approx(1e5)
+    assert "it falls, along a step a hundred thousand times as long" in text
+    size, each, mean = (float(stiff[name].median()) for name in ("size", "each", "mean"))
+    assert f"of length {size / 1e6:.0f} million" in text and round(size / 1e6) == round(each / 1e6)
+    assert f"cancel to {mean:.0f}." in text
+
+
+def test_14_where_else_it_ends(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    off = trained_by_sums.attack.off
+    client, total = (off.sel(sums=whose) for whose in ("one client", "total"))
+    assert (client < 1e-7).all() and "from its first message, to seven digits" in text
+    assert f"it is off by {float(total.sel(evaluation=1).max()):.2f} at first" in text
+    assert (total.sel(evaluation=[100, 200]) < 1e-6).all() and total.sel(evaluation=50).max() > 0.01
+    assert "after a hundred evaluations" in text and "it finds all 32" in text
+    starts = trained_by_sums.starts
+    error, loss = (np.sort(starts[name].isel(evaluation=-1).values.ravel()) for name in ("error", "loss"))
+    assert len(error) == 20 and error[9] < 1e-4 and f"{in_percent(error[-2])[:-2]} and {in_percent(error[-1])}" in text
+    order = starts.error.isel(evaluation=-1).values.ravel().argsort()
+    worst = starts.loss.isel(evaluation=-1).values.ravel()[order[-2:]]
+    assert (worst < loss[-1] / 10).all() and "Their training losses do not stand out" in text
+    assert [*order[-3:]] == [*starts.score.values.ravel().argsort()[-3:]]
+    waves = trained_by_sums.waves.error.isel(evaluation=-1)
+    low, high = (in_percent(float(getattr(waves.sel(waves=6), end)())) for end in ("min", "max"))
+    assert f"with six half waves per axis Helmholtz' network ends at {low[:-2]} and {high}" in text
+    low, high = (in_percent(float(getattr(waves.sel(waves=8), end)())) for end in ("min", "max"))
+    assert f"with eight at {low[:-2]} and {high}" in text
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():

@@ -251,6 +251,12 @@ def told_13(metrics):
     return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
 
 
+def told_14(metrics):
+    final = {f"{problem}, {way}": e for problem, ways in metrics["final"].items() for way, e in ways.items()}
+    final |= {f"Poisson, {steps}": e for steps, e in metrics["steps"].items()}
+    return {name: [np.median(e)] for name, e in final.items()}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
@@ -265,6 +271,7 @@ TOLD = {
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 6),
     "13": ("13_one_round", told_13, 13),
+    "14": ("14_sums_for_networks", told_14, 6),
 }
 
 
