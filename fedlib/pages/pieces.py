@@ -19,6 +19,8 @@ from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..papers.fedsciml.operators import live as operators
 from ..papers.fedsciml.reaction import live as reaction
+from ..papers.fedstnn.curve import live as noise
+from ..papers.fedstnn.letters import live as letters
 
 HERE = Path(__file__).parent
 
@@ -60,6 +62,8 @@ EXPLORERS = {
     "06_flow": flow,
     "06b_reaction": reaction,
     "07_operator_learning": operators,
+    "08_stochastic_regression": noise,
+    "09_stochastic_image": letters,
     "11_client_drift": drift,
     "13_one_round": one_round,
     "14_sums_for_networks": projection,

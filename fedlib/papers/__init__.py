@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from .beyond.drift import study as drift
+from .beyond.leak import study as leak
 from .beyond.one_round import study as one_round
 from .beyond.projection import study as projection
 from .fed_deeponet.library import study as library
@@ -13,6 +14,8 @@ from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
 from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
+from .fedstnn import regression
+from .fedstnn.letters import study as letters
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
@@ -25,7 +28,10 @@ STUDIES: dict[str, ModuleType] = {
         flow,
         reaction,
         operators,
+        regression,
+        letters,
         drift,
+        leak,
         one_round,
         projection,
     )
