@@ -131,6 +131,12 @@ PAGES: dict[str, list[Piece]] = {
             "when you cut the interval into more pieces? Then take sines away, until it leaves the truth.",
             stored("papers.beyond.one_round.live"),
         ),
+        Piece(
+            "Sums train a network",
+            "Beyond the paper: the blue network was averaged a thousand times, the green one is trained by sums. Let "
+            "it take more evaluations. How many beat a thousand averages with eight pieces, and how many with two?",
+            stored("papers.beyond.projection.live"),
+        ),
     ],
     "fedstnn": [
         Piece(
@@ -145,7 +151,7 @@ PAGES: dict[str, list[Piece]] = {
             "Above is what the federation draws (orange should be black, blue should be white), below what a client "
             "of each letter owns and draws by itself. Take the pace <i>fastest</i>; then give the clients own pixels "
             "only: which letters does a client lose?",
-            live("plots.letters_live"),
+            live("papers.fedstnn.letters.live"),
         ),
         Piece(
             "Which band is true?",
@@ -161,9 +167,9 @@ PAGES: dict[str, list[Piece]] = {
         ),
         Piece(
             "Who draws what",
-            "30 clients, ten for each letter, after 100 rounds. Move through them: a client alone draws its own "
-            "letter, together they draw all three, though nobody has seen more than a part of one.",
-            trained("of_letters"),
+            "30 clients, ten for each letter. Move through the rounds: which letter comes first? Then through the "
+            "clients: each alone draws its own letter, together they draw all three, though nobody has seen one whole.",
+            stored("papers.fedstnn.letters.live"),
         ),
     ],
     "feddro": [

@@ -1,52 +1,14 @@
 """Explorers of networks that a committed run has trained: nothing trains when a page opens, a move asks a network."""
 
-from pathlib import Path
-
 import ipywidgets
-import torch
 
-from ..federated.stack import predict
-from ..live.widgets import explore, slider
-from ..notebook import models
 from ..papers.fed_deeponet.pendulum import live as pendulum
-from ..papers.fedstnn.network import SNN
-from ..plots import letters as draw_letters
-from ..problems import letters, letters_study
-from ..streams import stream, torch_stream
-from ..trainings.profiles import committed, folder_of
-
-
-def rows(folder: Path) -> dict:
-    """Key -> rows [K, P] of a committed run.
-
-    Raises:
-        FileNotFoundError: the run kept no models.
-    """
-    if not (kept := models.load(folder)):
-        raise FileNotFoundError(f"{folder / models.NAME}: these networks are part of the repository; fetch it anew")
-    return {key: torch.as_tensor(row) for key, row in kept.items()}
+from ..streams import stream
 
 
 def of_pendulum() -> ipywidgets.GridBox:
     """A torque of one's own, the true angle, and what the federation of 20 and one of its clients say."""
     return pendulum.asked()
-
-
-def of_letters() -> ipywidgets.GridBox:
-    """What each of 30 clients owns, what it draws alone, and what they draw together."""
-    name = "09_stochastic_image"
-    p, kept, net = committed(name, "paper")["parameters"], rows(folder_of(name, "paper")), SNN(2, 16, 32, std=0.1)
-    picture = letters.Picture(letters.letters((p["height"], p["width"])))
-    owned = letters_study.shards_of(picture, p["clients"], p["own"], p["others"], p["seeds"][0])
-    x = letters.pixels(picture.shape)
-    w = torch.randn(len(x), *net.noise(1), generator=torch_stream(0, "test paths")).float()
-    scores = {who: [predict(net, row, x.float(), w)[..., 0].numpy() for row in of] for who, of in kept.items()}
-    asked = {"alone": [scores["alone"]], "federation": scores["federation"]}
-    return explore(
-        lambda client: draw_letters.draw_letters(asked, picture, owned, [p["rounds"]], client, p["rounds"]),
-        "the pixels that a client owns, what it draws alone and what the federation draws",
-        client=slider(range(1, p["clients"] + 1), 1),
-    )
 
 
 def of_clouds() -> ipywidgets.GridBox:

@@ -3,7 +3,9 @@
 from types import ModuleType
 
 from .beyond.drift import study as drift
+from .beyond.leak import study as leak
 from .beyond.one_round import study as one_round
+from .beyond.projection import study as projection
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
 from .fed_deeponet.shards import study as shards
@@ -14,6 +16,7 @@ from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
 from .fedstnn import regression
 from .fedstnn.as_coded import study as as_coded
+from .fedstnn.letters import study as letters
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
@@ -28,8 +31,11 @@ STUDIES: dict[str, ModuleType] = {
         operators,
         regression,
         as_coded,
+        letters,
         drift,
+        leak,
         one_round,
+        projection,
     )
 }
 """Notebook -> the module that says what it trains."""

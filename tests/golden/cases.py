@@ -5,8 +5,6 @@ The first word is the notebook. Studies of ``fedlib.problems`` are called as the
 """
 
 from functools import cache, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
@@ -21,16 +19,17 @@ from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
 from fedlib.federated.schedules import Drop
 from fedlib.federated.sweep import sweep
-from fedlib.files import ROOT
 from fedlib.live.watched import watched_experiment
-from fedlib.machines.local import in_one_process
-from fedlib.machines.variant import numbered, variant
+from fedlib.machines.plan import Plan
+from fedlib.machines.points import in_one_process
 from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.numerics import spaces
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import problem as drift
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.leak import attack as leak
+from fedlib.papers.beyond.leak import problem as leak_problem
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.library import live as library_live
@@ -54,18 +53,15 @@ from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
 from fedlib.papers.fedstnn.experiment import evaluate as answers
-from fedlib.papers.fedstnn.network import SNN, init_snn
-from fedlib.papers.fedstnn.scores import local_loss, squared_error
+from fedlib.papers.fedstnn.letters import live as letters_live
+from fedlib.papers.fedstnn.letters import problem as letters
+from fedlib.papers.fedstnn.letters.study import decay_of
 from fedlib.papers.fedstnn.surface import problem as noisy_surface
 from fedlib.problems import (
     barycenters,
     digits,
     dro_controls,
     feddro_live,
-    letters,
-    letters_live,
-    letters_study,
-    pendulum_leak,
     readings,
 )
 from fedlib.streams import stream
@@ -475,38 +471,25 @@ def own_statistics() -> dict:
     return by_way(experiment, personal=statistics(experiment.net))
 
 
-def drawing(make) -> dict:
-    """Notebook 09: a picture of 8 x 24 pixels."""
-    picture, net = letters.Picture(letters.letters((8, 24))), SNN(2, 16, 32, std=0.1)
-    x = letters.pixels(picture.shape)
-    federations, parts = make(picture)
-    paths = torch.as_tensor(stream(0, "golden paths").standard_normal((len(x), *net.noise(1))))
-    return {
-        "net": net, "loss": local_loss(squared_error), "pool": {"x": x, "y": picture.truth.double()},
-        "federations": federations, "parts": parts, "local": Local(4, "steps", 8), "noise": net.noise(1),
-        "reset_moments": True, "init": init_snn, "evaluate": letters.evaluate,
-        "constants": {"x_test": x, "w_test": paths},
-    }  # fmt: skip
+def on_letters(rows: dict, ratio: float = 0.1) -> dict:
+    """Notebook 09: six clients of a picture of 8 x 24 pixels; key -> (own pixels, kind, rate)."""
+    experiment = letters.drawing(6, ratio, (8, 24))
+    settings = {"decay": decay_of(0.01, 3), "fraction": 0.5}
+    made = {key: (experiment, L, kind, settings | {"lr": lr}) for key, (L, kind, lr) in rows.items()}
+    return stochastic(made, Local(4, "steps", 8), letters.scored)
 
 
-FADING = {"lr": 0.04, "decay": letters_study.decay_of(0.01, 3)}
-
-
-def all_ways(picture) -> tuple:
+def all_ways() -> dict:
     """Together, alone, in one place."""
-    shards = {0: letters_study.shards_of(picture, 6, 20, 2, 0)}
-    return letters_study.federations(shards, 0.5, **FADING), ("name", "seed")
+    kinds = {"federation": "federated", "alone": "isolated", "central": "centralised"}
+    return on_letters({(name, 0): (20, kind, 0.04) for name, kind in kinds.items()})
 
 
-def pixels_each(picture) -> tuple:
-    """Some numbers of pixels."""
-    return letters_study.sweep(picture, [10, 30], [0], 6, fraction=0.5, **FADING), ("own", "seed")
-
-
-def settings_tried(picture) -> tuple:
+def settings_tried() -> dict:
     """Rates and their ends."""
-    shards = {5: letters_study.shards_of(picture, 6, 20, 2, 5)}
-    return letters_study.grid(shards, [0.02, 0.04], [0.01], 4, 3, 0.5), None
+    return on_letters({(4, 3, lr, 0.01, 5): (20, "federated", lr) for lr in (0.02, 0.04)}) | {
+        "parts": ("steps", "rounds", "lr", "lr_end", "seed")
+    }
 
 
 STOCHASTIC = {
@@ -532,9 +515,9 @@ STOCHASTIC = {
     "08b printed, surface": lambda: by_way_2d(as_printed("surface", (8, 3, 32), 0.03)),
     "08b coded, surface": lambda: by_way_2d(as_coded.coded("surface", 8, 3, 32)),
     "08b proper, surface": lambda: by_way_2d(as_coded.mended("surface", 8, 4, 8)),
-    "09 letters": lambda: drawing(all_ways),
-    "09 letters, pixels each": lambda: drawing(pixels_each),
-    "09 letters, settings": lambda: drawing(settings_tried),
+    "09 letters": all_ways,
+    "09 letters, pixels each": lambda: on_letters({(L, 0): (L, "federated", 0.04) for L in (10, 30)}, letters.RATIO),
+    "09 letters, settings": settings_tried,
     "09 live": lambda: of_live(letters_live.training(30, 3, 3, 1.0, 3)),
     "09 live, some": lambda: of_live(letters_live.training(30, 3, 6, 0.5, 3)),
 }
@@ -637,24 +620,24 @@ DRIFT = {
 # 12: laboratories
 
 
-def laboratories(**constants) -> dict:
+def laboratories(**settings) -> dict:
     """The experiment of all sites in one process."""
-    small = dict(SITES=numbered([2, 2, 1]), POINTS=8, SENSORS=M, WIDTH=10)
-    with TemporaryDirectory() as folder:
-        path = variant(ROOT / "experiments/pendulum.py", Path(folder) / "sites.py", **small, **constants)
-        return captured(lambda: in_one_process(path))
+    experiment = leak_problem.laboratories(M, 10)._replace(**settings)
+    return captured(
+        lambda: in_one_process(Plan(experiment, lambda k: leak_problem.points(k, 8, M), [[0, 1], [2, 3], [4]]))
+    )
 
 
 def leaking(E: int, optimizer: str) -> dict:
     """One round of one client, whose update tells what it owns."""
     net, point = DeepONet((M, 10, 10), (1, 10, 10)), pendulum.pendulum_triplets(3, M, SCALE, stream(0, "site data", 0))
-    return captured(lambda: pendulum_leak.one_round(net, point, E, optimizer))
+    return captured(lambda: leak.one_round(net, point, E, optimizer))
 
 
 LABORATORIES = {
     "12 everybody": laboratories,
-    "12 some": lambda: laboratories(FRACTION=0.5),
-    "12 personal layer": lambda: laboratories(PERSONAL=["branch.0.weight", "branch.0.bias"]),
+    "12 some": lambda: laboratories(fraction=0.5),
+    "12 personal layer": lambda: laboratories(personal=["branch.0.weight", "branch.0.bias"]),
     "12 leak, SGD": lambda: leaking(1, "SGD"),
     "12 leak, Adam": lambda: leaking(5, "Adam"),
 }

@@ -9,10 +9,10 @@ from scipy.stats import norm
 from fedlib.federated.partitions import focused
 from fedlib.federated.stack import predict, stack
 from fedlib.papers.fedstnn import experiment
+from fedlib.papers.fedstnn.letters.picture import thirds
 from fedlib.papers.fedstnn.network import SNN, init_snn
 from fedlib.papers.fedstnn.plane import quadrants, surface_grid
 from fedlib.papers.fedstnn.sine import curve_grid
-from fedlib.problems import letters
 from fedlib.streams import stream
 
 
@@ -23,7 +23,7 @@ def test_partitions_of_the_three_experiments():
         (np.split(x, 10), 10_000, 100, 100, 10),
         (np.split(x, 10), 10_000, 100, 50, 10),
         (quadrants(points), len(points), 40, 100, 10),
-        (letters.thirds(), 4800, 30, 400, 12),
+        (thirds(), 4800, 30, 400, 12),
     ]
     for blocks, n, K, main, other in cases:
         shards = focused(blocks, n, K, main, other, stream(0, "partition"))
