@@ -6,13 +6,13 @@ import torch
 
 from fedlib.federated.reference import client_batches, local_updates
 from fedlib.federated.stack import as_dict, draw_parameters
-from fedlib.machines.engines import grid_of, import_flower
+from fedlib.machines.engines import grid_of
+from fedlib.machines.engines import import_flower as import_library
 from fedlib.streams import torch_stream
 
 from .problems import Problem
 
 CLIENTS = 20
-import_library = import_flower
 
 
 def knows(problem: Problem) -> bool:
