@@ -26,10 +26,13 @@ from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
 from fedlib.papers.beyond.drift import ranks as drift_ranks
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.leak import study as leak_study
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.beyond.projection import live as projection_live
+from fedlib.papers.beyond.projection import study as projection_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
@@ -78,7 +81,9 @@ ANSWERS = {
     "08_stochastic_regression": r"likelihood and the energy score",
     "09_stochastic_image": r"The S comes first",
     "11_client_drift": r"Both do",
+    "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
+    "14_sums_for_networks": r"the first one is",
 }
 """A lesson -> its answer, as one may write it."""
 
@@ -94,7 +99,9 @@ FILLINGS = {
     "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
     "09_stochastic_image": "score > 0.5",
     "11_client_drift": "correction(first) / 2",
+    "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
+    "14_sums_for_networks": "w - 0.1 * gradient / gradient.norm()",
 }
 """A lesson -> what fills its blank."""
 
@@ -252,7 +259,9 @@ SMALL = {
     "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
     "09_stochastic_image": "clients, rounds, levels = 6, 4, [100]",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
+    "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
     "13_one_round": "problems = ['poisson']",
+    "14_sums_for_networks": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
 
@@ -945,6 +954,35 @@ def test_07_the_first_picture_is_of_the_piece(integrals):
     assert off["federated"] < 5 < off["client 1 alone"] < 40 < 60 < off["client 2 alone"], off
 
 
+# notebook 12
+
+
+def test_12_what_the_attacks_find_is_what_the_text_says():
+    messages, text = stored(leak_study, "messages"), text_of(parts("12_real_federation")[0])
+    off = messages.off.median("client")
+    assert (off.sel(optimizer="SGD", points=1) < 0.1).all(), "after any number of steps"
+    ten = off.sel(optimizer="SGD", points=10).values
+    assert ten[0] == off.sel(optimizer="SGD", E=1).max() and f"off by {ten[0]:.0f} %" in text
+    fifty = [messages[name].sel(optimizer="SGD", E=1, points=50).median().item() for name in ("off", "off_other")]
+    assert "{:.0f} and {:.0f} %".format(*fifty) in text
+    assert f"Off by {off.sel(optimizer='Adam', E=1, points=1):.0f} % for one point" in text
+    near = messages.sel(points=[1, 2, 3, 5])
+    assert (near.off.mean("client") < 0.9 * near.off_other.mean("client")).all(), "much nearer up to five points"
+    mean = messages[["span", "fit"]].mean("client")
+    assert f"the span tells {mean.span.sel(optimizer='SGD', E=1, points=10):.1f} % of pairs right" in text
+    adam = mean.sel(optimizer="Adam", E=5)
+    assert f"as good as a guess ({adam.span.sel(points=50):.1f} %)" in text and abs(adam.span.sel(points=50) - 50) < 2
+    scatter = messages.fit.sel(optimizer="Adam", E=5, points=50).std().item() / 20**0.5
+    assert f"{adam.fit.sel(points=50):.1f} ± {scatter:.1f} % of the pairs" in text
+    assert adam.fit.sel(points=50) - 50 > 3 * scatter, "more than a guess"
+    assert f"{adam.fit.sel(points=20):.1f} % with twenty points" in text
+
+
+def test_12_what_withstands_on_recorded_messages():
+    wire, text = committed("12_real_federation")["metrics"]["on_wire"], text_of(parts("12_real_federation")[1])
+    assert f"by the span ({np.mean(wire['span']):.0f} %), nor by the fit ({np.mean(wire['fit']):.0f} %)" in text
+
+
 # notebook 13
 
 
@@ -1203,6 +1241,90 @@ def test_13_bytes_of_what_was_tried():
     assert round(waves.bytes.sum().item() / 1e6) == 106 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
     assert "on Allen-Cahn 106 MB for six, the chosen one 17.5" in report
     assert waves.rounds.max() == best.rounds == 47 and "in the 47 rounds that the chosen one takes, too" in report
+
+
+# notebook 14
+
+
+@pytest.fixture(scope="module")
+def trained_by_sums():
+    return Lesson(projection_study).results()
+
+
+def test_14_the_slider_shows_what_the_text_promises():
+    text = text_of(parts("14_sums_for_networks")[0])
+    _, error = projection_live.shown(stored(projection_study, "sums_poisson"))
+    eight, two = (error.sel(pieces=n, seed=0) for n in (8, 2))
+    assert eight.sel(evaluations=1, model="sums") < eight.sel(evaluations=1, model="federated")
+    averaged = two.sel(model="federated").isel(evaluations=0).item()
+    assert f"With two pieces averaging does well, {in_percent(averaged)}" in text
+    sums_of_two = two.sel(model="sums")
+    assert sums_of_two.sel(evaluations=50) < averaged < sums_of_two.sel(evaluations=20)
+    assert "sums pass it between 20 and 50" in text
+    last = error.sel(model="sums", evaluations=200).median("seed")
+    assert (last < 1e-4).all() and "After 200 no number of pieces can be told" in text
+    assert "all medians are below 0.0001 %" in text
+
+
+def test_14_how_much_is_the_optimiser(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    median = {way: np.median(e) for way, e in trained_by_sums.final["helmholtz"].items()}
+    said_of = [in_percent(median[way]) for way in ("sums", "projection, one place", "Adam, one place")]
+    assert (
+        "On Helmholtz the sums have {}, the same in one place has {}, and Adam in one place {}".format(*said_of) in text
+    )
+    for ways in trained_by_sums.final.values():
+        median = {way: np.median(e) for way, e in ways.items()}
+        assert median["projection, one place"] < median["Adam, one place"] < median["FedAvg, own rate"]
+        assert median["projection, one place"] < median["L-BFGS, one place"]
+        assert 1 / 3 < median["sums"] / median["projection, one place"] < 3, (
+            "what the sums add is that it costs nothing"
+        )
+    sent = [trained_by_sums.ways["helmholtz"][way].bytes[-1] / 1e6 for way in ("sums", "FedAvg, own rate")]
+    assert "on Helmholtz a client sends {:.0f} MB in all; FedAvg sends {:.0f}".format(*map(float, sent)) in text
+
+
+def test_14_why_nobody_walks_alone(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    best = projection_study.at_own_rate(trained_by_sums.steps).median("seed")
+    one, more = best.sel(corrected=True, E=1).item(), best.sel(E=[2, 5]).min().item()
+    assert f"gets to {in_percent(one)}" in text and f"the error stays at {in_percent(more)} and more" in text
+    stiff = trained_by_sums.stiff.sel(evaluation=10)
+    ratio = stiff.loss / stiff.foot
+    held, solved = (ratio.sel({"last layer": layer}) for layer in ("held", "solved"))
+    low, high = (float(getattr(held.sel(length=1e-6), end)()) for end in ("min", "max"))
+    assert f"the loss is {low:.0f} to {round(high, -1):.0f} times as large" in text
+    assert (solved < 1).all() and stiff.length.max() / 1e-6 == pytest.approx(1e5)
+    assert "it falls, along a step a hundred thousand times as long" in text
+    size, each, mean = (float(stiff[name].median()) for name in ("size", "each", "mean"))
+    assert f"of length {size / 1e6:.0f} million" in text and round(size / 1e6) == round(each / 1e6)
+    assert f"cancel to {mean:.0f}." in text
+
+
+def test_14_where_else_it_ends(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    off = trained_by_sums.attack.off
+    client, total = (off.sel(sums=whose) for whose in ("one client", "total"))
+    assert (client < 1e-7).all() and "from its first message, to seven digits" in text
+    assert f"it is off by {float(total.sel(evaluation=1).max()):.2f} at first" in text
+    assert (total.sel(evaluation=[100, 200]) < 1e-6).all() and total.sel(evaluation=50).max() > 0.01
+    assert "after a hundred evaluations" in text and "it finds all 32" in text
+    starts = trained_by_sums.starts
+    error, loss = (np.sort(starts[name].isel(evaluation=-1).values.ravel()) for name in ("error", "loss"))
+    assert len(error) == 20 and error[9] < 1e-4 and f"{in_percent(error[-2])[:-2]} and {in_percent(error[-1])}" in text
+    order = starts.error.isel(evaluation=-1).values.ravel().argsort()
+    worst = starts.loss.isel(evaluation=-1).values.ravel()[order[-2:]]
+    assert (worst < loss[-1] / 10).all() and "The training losses do not stand out" in text
+    assert [*order[-3:]] == [*starts.score.values.ravel().argsort()[-3:]]
+    wave = trained_by_sums.sums["wave"].error.isel(evaluation=-1, seed=0)
+    said_of = [in_percent(wave.sel(level=level).item()) for level in (2, 1, 20)]
+    words = "one start of five ends at {} with two pieces, at {} in one place and at {} with twenty"
+    assert words.format(*said_of) in text
+    waves = trained_by_sums.waves.error.isel(evaluation=-1)
+    low, high = (in_percent(float(getattr(waves.sel(waves=6), end)())) for end in ("min", "max"))
+    assert f"with six half waves per axis Helmholtz' network ends at {low[:-2]} and {high}" in text
+    low, high = (in_percent(float(getattr(waves.sel(waves=8), end)())) for end in ("min", "max"))
+    assert f"with eight at {low[:-2]} and {high}" in text
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():

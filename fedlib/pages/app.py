@@ -131,6 +131,12 @@ PAGES: dict[str, list[Piece]] = {
             "when you cut the interval into more pieces? Then take sines away, until it leaves the truth.",
             stored("papers.beyond.one_round.live"),
         ),
+        Piece(
+            "Sums train a network",
+            "Beyond the paper: the blue network was averaged a thousand times, the green one is trained by sums. Let "
+            "it take more evaluations. How many beat a thousand averages with eight pieces, and how many with two?",
+            stored("papers.beyond.projection.live"),
+        ),
     ],
     "fedstnn": [
         Piece(

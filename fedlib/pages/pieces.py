@@ -10,6 +10,7 @@ import anywidget
 from ..live.modules import module
 from ..papers.beyond.drift import live as drift
 from ..papers.beyond.one_round import live as one_round
+from ..papers.beyond.projection import live as projection
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
@@ -65,6 +66,7 @@ EXPLORERS = {
     "09_stochastic_image": letters,
     "11_client_drift": drift,
     "13_one_round": one_round,
+    "14_sums_for_networks": projection,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""
 

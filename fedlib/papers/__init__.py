@@ -3,7 +3,9 @@
 from types import ModuleType
 
 from .beyond.drift import study as drift
+from .beyond.leak import study as leak
 from .beyond.one_round import study as one_round
+from .beyond.projection import study as projection
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
 from .fed_deeponet.shards import study as shards
@@ -29,7 +31,9 @@ STUDIES: dict[str, ModuleType] = {
         regression,
         letters,
         drift,
+        leak,
         one_round,
+        projection,
     )
 }
 """Notebook -> the module that says what it trains."""

@@ -5,8 +5,6 @@ The first word is the notebook. Studies of ``fedlib.problems`` are called as the
 """
 
 from functools import cache, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
@@ -21,16 +19,17 @@ from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
 from fedlib.federated.schedules import Drop
 from fedlib.federated.sweep import sweep
-from fedlib.files import ROOT
 from fedlib.live.watched import watched_experiment
-from fedlib.machines.local import in_one_process
-from fedlib.machines.variant import numbered, variant
+from fedlib.machines.plan import Plan
+from fedlib.machines.points import in_one_process
 from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_uniform
 from fedlib.numerics import spaces
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import problem as drift
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.leak import attack as leak
+from fedlib.papers.beyond.leak import problem as leak_problem
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.library import live as library_live
@@ -64,7 +63,6 @@ from fedlib.problems import (
     digits,
     dro_controls,
     feddro_live,
-    pendulum_leak,
     readings,
 )
 from fedlib.streams import stream
@@ -620,24 +618,24 @@ DRIFT = {
 # 12: laboratories
 
 
-def laboratories(**constants) -> dict:
+def laboratories(**settings) -> dict:
     """The experiment of all sites in one process."""
-    small = dict(SITES=numbered([2, 2, 1]), POINTS=8, SENSORS=M, WIDTH=10)
-    with TemporaryDirectory() as folder:
-        path = variant(ROOT / "experiments/pendulum.py", Path(folder) / "sites.py", **small, **constants)
-        return captured(lambda: in_one_process(path))
+    experiment = leak_problem.laboratories(M, 10)._replace(**settings)
+    return captured(
+        lambda: in_one_process(Plan(experiment, lambda k: leak_problem.points(k, 8, M), [[0, 1], [2, 3], [4]]))
+    )
 
 
 def leaking(E: int, optimizer: str) -> dict:
     """One round of one client, whose update tells what it owns."""
     net, point = DeepONet((M, 10, 10), (1, 10, 10)), pendulum.pendulum_triplets(3, M, SCALE, stream(0, "site data", 0))
-    return captured(lambda: pendulum_leak.one_round(net, point, E, optimizer))
+    return captured(lambda: leak.one_round(net, point, E, optimizer))
 
 
 LABORATORIES = {
     "12 everybody": laboratories,
-    "12 some": lambda: laboratories(FRACTION=0.5),
-    "12 personal layer": lambda: laboratories(PERSONAL=["branch.0.weight", "branch.0.bias"]),
+    "12 some": lambda: laboratories(fraction=0.5),
+    "12 personal layer": lambda: laboratories(personal=["branch.0.weight", "branch.0.bias"]),
     "12 leak, SGD": lambda: leaking(1, "SGD"),
     "12 leak, Adam": lambda: leaking(5, "Adam"),
 }

@@ -12,6 +12,7 @@ from fedlib.federated.sweep import errors
 from fedlib.files import ROOT
 from fedlib.numerics.metrics import percent
 from fedlib.pages import pieces
+from fedlib.papers.beyond.leak import study as leak
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import problem as forward
@@ -222,8 +223,14 @@ def told_11(metrics):
 
 
 def told_12(metrics):
+    messages = stored(leak, "messages")
     apart = {
-        case: [100 * np.array(of[n][2]) for n in ("1", "10", "20", "50")] for case, of in metrics["learnt"].items()
+        f"{attack}, {optimizer}, E = {E}": messages[attack]
+        .sel(optimizer=optimizer, E=E, points=[1, 10, 20, 50])
+        .mean("client")
+        .values
+        for attack in ("span", "fit")
+        for optimizer, E in (("SGD", 1), ("Adam", 5))
     }
     price = metrics["price"]
     sizes = zip(price["clients"], price["up"], price["data"], strict=True)
@@ -244,6 +251,12 @@ def told_13(metrics):
     return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
 
 
+def told_14(metrics):
+    final = {f"{problem}, {way}": e for problem, ways in metrics["final"].items() for way, e in ways.items()}
+    final |= {f"Poisson, {steps}": e for steps, e in metrics["steps"].items()}
+    return {name: [np.median(e)] for name, e in final.items()}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
@@ -256,8 +269,9 @@ TOLD = {
     "09": ("09_stochastic_image", told_09, 9),
     "10": ("10_feddro_mnist", told_10, 3),
     "11": ("11_client_drift", told_11, 6),
-    "12": ("12_real_federation", told_12, 4),
+    "12": ("12_real_federation", told_12, 6),
     "13": ("13_one_round", told_13, 13),
+    "14": ("14_sums_for_networks", told_14, 6),
 }
 
 

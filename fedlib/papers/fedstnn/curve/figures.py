@@ -1,7 +1,6 @@
 """Pictures of the noisy sine: who observes it where, what is learnt of it and of its noise, and for whom the band is
 right."""
 
-
 import numpy as np
 import xarray
 from matplotlib.axes import Axes

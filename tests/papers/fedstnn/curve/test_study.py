@@ -116,9 +116,7 @@ def test_figures_show_what_is_given(results):
     ticks = [label.get_text() for label in left.get_xticklabels()]
     assert ticks == ["0", "10", "IID"], "from clients that know one tenth to clients that are alike"
     medians = [line.get_ydata()[0] for line in left.lines if line.get_label() == "_median"]
-    np.testing.assert_allclose(
-        medians, [results.coverage.sel(level=level).median() for level in study.shares(results)]
-    )
+    np.testing.assert_allclose(medians, [results.coverage.sel(level=level).median() for level in study.shares(results)])
     noise = figures.noise(results.one_place, results.growing).axes
     shown = {line.get_label(): line.get_ydata() for line in noise[0].lines}
     np.testing.assert_allclose(shown["energy score"], [1, 1])
