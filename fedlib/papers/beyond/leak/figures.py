@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....notebook.style import COLORS, panels
+from ....numerics.metrics import mean_sd
 from .attack import scaled
 
 READ = "read by the server"
@@ -50,10 +51,10 @@ def pairs(ax: Axes, messages: xarray.Dataset, attack: str, E: Sequence[int]) -> 
     for optimizer, color, marker in (("SGD", COLORS["isolated"], "o"), ("Adam", COLORS["federated"], "s")):
         for n in E:
             values = messages[attack].sel(optimizer=optimizer, E=n)
-            bars = values.std("client", ddof=1) / np.sqrt(values.sizes["client"])
+            mean, sd = mean_sd(values, "client")
             ax.errorbar(
-                values.points, values.mean("client"), bars, color=color, marker=marker, ms=4, ls=STEPS.get(n, "-"),
-                label=f"{MADE[optimizer]}, {steps(n)}",
+                values.points, mean, sd / np.sqrt(values.sizes["client"]), color=color, marker=marker, ms=4,
+                ls=STEPS.get(n, "-"), label=f"{MADE[optimizer]}, {steps(n)}",
             )  # fmt: skip
     sizes(ax, messages.points.values)
     guessing(ax)
