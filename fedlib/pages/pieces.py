@@ -9,6 +9,7 @@ import anywidget
 
 from ..live.modules import module
 from ..papers.beyond.drift import live as drift
+from ..papers.beyond.leak import live as leak
 from ..papers.beyond.one_round import live as one_round
 from ..papers.beyond.projection import live as projection
 from ..papers.fed_deeponet.library import live as library
@@ -67,6 +68,7 @@ EXPLORERS = {
     "08b_as_coded": ways,
     "09_stochastic_image": letters,
     "11_client_drift": drift,
+    "12_real_federation": leak,
     "13_one_round": one_round,
     "14_sums_for_networks": projection,
 }
