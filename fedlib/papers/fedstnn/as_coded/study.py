@@ -57,8 +57,8 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
                 arguments=arguments, levels=[p["sigma"]], seeds=p["validation_seeds"], over={"lr": rates}, models={}
             )
     call = calls["curve", "as coded"]
-    own = {"personal": statistics(Coded(*CASES["curve"].widths)), "evaluate": running_only}
-    calls["statistics", "own"] = call._replace(levels=[p["sigma"]], changes=call.changes | own)
+    personal = {"personal": statistics(Coded(*CASES["curve"].widths)), "evaluate": running_only}
+    calls["statistics", "own"] = call._replace(levels=[p["sigma"]], changes=call.changes | personal)
     for paths in PATHS:
         arguments = {name: call.arguments[name] for name in ("clients", "batch", "tests")}
         arguments |= {"steps": p["steps_alone"], "frozen": paths == "frozen paths"}
@@ -165,12 +165,12 @@ def normalised(histories: Mapping[Hashable, History], sigma: float) -> dict[str,
     Of the federation's model; and of the clients that have ever worked, each with running statistics of its own, their
     mean.
     """
-    averaged, own = (histories.get(name) for name in (("curve", "as coded"), ("statistics", "own")))
-    if averaged is None or own is None:
+    averaged, personal = (histories.get(name) for name in (("curve", "as coded"), ("statistics", "own")))
+    if averaged is None or personal is None:
         return {}
     answers = sine.answered(averaged, kind="federated", client=0, level=sigma)
-    worked = own.metric("loss", kind="federated", level=sigma).notnull().any("round")
-    each = own.last(RUNNING, kind="federated", level=sigma)
+    worked = personal.metric("loss", kind="federated", level=sigma).notnull().any("round")
+    each = personal.last(RUNNING, kind="federated", level=sigma)
     return {
         "statistics of the points asked for": judged(answers, sine.curve(answers.x.values), sigma)["RMSE"].values,
         "averaged running statistics": averaged.last(RUNNING, kind="federated", client=0, level=sigma).values,
