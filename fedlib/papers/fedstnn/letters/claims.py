@@ -1,6 +1,7 @@
 """What FedStNN says of the letters (Section 5.3): id -> claim(results) -> ``Verdict``.
 
-"Most" wrong pixels are two thirds of them, "nearly no" holes take up one per cent of the white pixels at most.
+"Most" wrong pixels are two thirds of them, "nearly no" holes take up one per cent of the white pixels at most, and an
+edge is "blurry" where a tenth of the pixels within 2 of it is wrong.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,8 @@ import numpy as np
 
 from ....notebook.claims import Verdict
 from ....notebook.maps import Panel
-from .edges import measured, near_share
+from .edges import Edges, measured, near_share
+from .picture import PAPER_SHAPE, letters
 from .study import Results, by_group, right
 
 Claim = Callable[[Results], Verdict | None]
@@ -60,6 +62,28 @@ def holes(results: Results) -> Verdict | None:
     return Verdict(bool(area <= 0.01), f"at most {100 * area:.1f} %")
 
 
+def with_their_steps(results: Results) -> Edges | None:
+    """At the authors' size, with their steps; None: it is not trained."""
+    drawings = results.authors.get("their steps")
+    return None if drawings is None else measured(drawings.values.reshape(-1, *PAPER_SHAPE), letters(PAPER_SHAPE))
+
+
+def blurry(results: Results) -> Verdict | None:
+    """So trained, the edges are blurry."""
+    if (drawn := with_their_steps(results)) is None:
+        return None
+    least = drawn.edge.min()
+    return Verdict(bool(least >= 0.1), f"at least {least:.0%} of the pixels there are wrong")
+
+
+def solid(results: Results) -> Verdict | None:
+    """So trained, the letters have nearly no holes."""
+    if (drawn := with_their_steps(results)) is None:
+        return None
+    area = drawn.area.max() / letters(PAPER_SHAPE).sum()
+    return Verdict(bool(area <= 0.01), f"at most {100 * area:.1f} %")
+
+
 CLAIMS: dict[str, Claim] = {
     "fedstnn.53.together": together,
     "fedstnn.target.53.iou": overlap,
@@ -67,6 +91,8 @@ CLAIMS: dict[str, Claim] = {
     "fedstnn.53.others": others,
     "fedstnn.53.edges": edges,
     "fedstnn.53.holes": holes,
+    "fedstnn.53.blurry": blurry,
+    "fedstnn.53.solid": solid,
 }
 """Id of data/claims.yaml -> claim."""
 
@@ -76,7 +102,8 @@ PANELS = (
           ("fedstnn.53.others", "fedstnn.target.53.own")),
     Panel("Fig. 19", "B2, letters, and B3, edges", "the same",
           ("fedstnn.53.together", "fedstnn.target.53.iou", "fedstnn.53.edges", "fedstnn.53.holes")),
-    Panel("Fig. 19", "B5, authors_size", "253 x 501 pixels, L = 2000; a quarter of the code's rounds"),
+    Panel("Fig. 19", "B5, authors_size", "253 x 501 pixels, L = 2000; a quarter of the code's rounds",
+          ("fedstnn.53.blurry", "fedstnn.53.solid")),
     Panel("Eq. 41", "section 3", "as printed"),
 )  # fmt: skip
 """Where the panels of Section 5.3 are in notebook 09."""
