@@ -1,20 +1,56 @@
-"""What else could make FedDRO's gain: simpler things to train on, each with what its clients must send."""
+"""What the clients may train on: what they see, or what averages, maps and barycenters make of it; and what each costs."""
 
 import contextlib
 import io
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import ot
 
-from ..numerics.transport import Message, federated_barycenter, uniform
-from ..streams import stream
-from .barycenters import Start, World, class_barycenters, converging, gathered, moments_start
-from .digits import Clients
+from ....streams import stream
+from ..algorithm import Message, federated_barycenter
+from ..measures import uniform
+from .barycenters import (
+    Start,
+    class_barycenters,
+    converging,
+    gathered,
+    moments_start,
+    of_class,
+    sample_start,
+)
+from .handwriting import Clients
 
 BYTES = 4  # of a number that is sent
+
+FEDAVG, MEANS, AFFINE, MAPPED = "FedAvg", "class means", "affine maps", "mapped"
+PRINTED, SAMPLES = "mapped, Q as printed", "mapped, Q from client 1's samples"
+WAYS = (FEDAVG, MEANS, "data-wise", "atoms of γ", "barycenter Q", AFFINE, MAPPED, PRINTED, SAMPLES)
+
+
+def material(way: str, seen: Clients, atoms: int, rounds: int, steps: int, seed: int) -> Clients:
+    """What the clients train on, by a way of WAYS, made of what they see.
+
+    FedAvg: just that. class means: the ten Euclidean means over all clients. affine maps: onto the barycenter of
+    Gaussians, from moments only. barycenter Q: its atoms; atoms of γ: each client's own; mapped: T_i(x), as in Eq. 5.
+    data-wise: the paper's second application. PRINTED: Algorithm 1 without ``converging``.
+
+    atoms: of a class. rounds: of the barycenter. steps: of ``affine``.
+    """
+    if way not in WAYS:
+        raise ValueError(f"way = {way!r}: expected one of {', '.join(WAYS)}")
+    if way == FEDAVG:
+        return seen
+    if way == MEANS:
+        return class_means(seen, atoms)
+    if way == AFFINE:
+        return affine(seen, steps)
+    if way == "data-wise":
+        return data_wise(seen, atoms, rounds, moments_start(stream(seed, way)))
+    start = sample_start if way == SAMPLES else moments_start(stream(seed, "start"))
+    transported = class_barycenters(seen, atoms, rounds, start, **{} if way == PRINTED else converging(rounds))
+    return {"barycenter Q": transported.Q, "atoms of γ": transported.gammas}.get(way, transported.mapped)
 
 
 class Moments(NamedTuple):
@@ -30,19 +66,19 @@ class Moments(NamedTuple):
 
 def moments(seen: Clients, classes: int = 10) -> list[Moments]:
     """What every client sends to be averaged or mapped by its moments."""
-    found = []
-    for own in seen.shards:
-        x, y = seen.x[own], seen.y[own]
+    sent = []
+    for shard in seen.shards:
+        x, y = seen.x[shard], seen.y[shard]
         mean = np.array([x[y == v].mean(0) if v in y else np.full(x.shape[1], np.nan) for v in range(classes)])
         rest = x - mean[y]
-        found.append(Moments(len(own), mean, rest.T @ rest / len(own)))
-    return found
+        sent.append(Moments(len(shard), mean, rest.T @ rest / len(shard)))
+    return sent
 
 
-def mean_of_classes(known: Sequence[Moments]) -> np.ndarray:
+def mean_of_classes(sent: Sequence[Moments]) -> np.ndarray:
     """The clients' class means, averaged with their shares of all samples, over those who have the class [C, d]."""
-    shares = np.array([[[m.n]] for m in known]) * ~np.isnan([m.mean for m in known])
-    return np.nansum([m.mean * w for m, w in zip(known, shares, strict=True)], 0) / shares.sum(0)
+    shares = np.array([[[m.n]] for m in sent]) * ~np.isnan([m.mean for m in sent])
+    return np.nansum([m.mean * w for m, w in zip(sent, shares, strict=True)], 0) / shares.sum(0)
 
 
 def class_means(seen: Clients, atoms: int) -> Clients:
@@ -57,18 +93,18 @@ def affine(seen: Clients, steps: int, shrink: float = 0.1) -> Clients:
     The means are those of the classes, the covariance is one per client, within the classes. Fewer samples than pixels
     leave it singular: it is shrunk towards the mean variance by ``shrink``. steps: of POT's fixed point, in float32.
     """
-    known = moments(seen)
-    mean, shares = mean_of_classes(known), np.array([m.n for m in known]) / sum(m.n for m in known)
+    sent = moments(seen)
+    mean, shares = mean_of_classes(sent), np.array([m.n for m in sent]) / sum(m.n for m in sent)
     eye = np.eye(seen.x.shape[1])
-    C = np.stack([(1 - shrink) * m.C + shrink * np.trace(m.C) / len(m.C) * eye for m in known]).astype(np.float32)
+    C = np.stack([(1 - shrink) * m.C + shrink * np.trace(m.C) / len(m.C) * eye for m in sent]).astype(np.float32)
     nothing = np.zeros((len(C), len(eye)), np.float32)
     with contextlib.redirect_stdout(io.StringIO()):  # POT prints that so few steps do not converge
         _, middle = ot.gaussian.bures_wasserstein_barycenter(nothing, C, shares.astype(np.float32), num_iter=steps)
     x = np.empty_like(seen.x)
-    for own, m, covariance in zip(seen.shards, known, C, strict=True):
+    for shard, m, covariance in zip(seen.shards, sent, C, strict=True):
         A, _ = ot.gaussian.bures_wasserstein_mapping(nothing[0], nothing[0], covariance, middle)
-        labels = seen.y[own]
-        x[own] = mean[labels] + (seen.x[own] - m.mean[labels]) @ A
+        labels = seen.y[shard]
+        x[shard] = mean[labels] + (seen.x[shard] - m.mean[labels]) @ A
     return seen._replace(x=x)
 
 
@@ -80,32 +116,16 @@ def data_wise(seen: Clients, atoms: int, rounds: int, start: Start) -> Clients:
     """
     spread = np.mean([np.trace(m.C) for m in moments(seen)]) ** 0.5
     z = np.concatenate([seen.x, spread * np.eye(10)[seen.y]], 1)
-    clouds, first = [uniform(z[own]) for own in seen.shards], []
+    clouds, first = [uniform(z[shard]) for shard in seen.shards], []
     for v in range(10):
-        own = [uniform(z[points]) for shard in seen.shards if len(points := shard[seen.y[shard] == v])]
-        first.append(start(own, np.full(len(own), 1 / len(own)), atoms, None))
-    weights = np.array([len(own) for own in seen.shards]) / len(np.concatenate(seen.shards))
-    found = federated_barycenter(clouds, np.concatenate(first), rounds, weights, **converging(rounds))
+        digits = of_class(seen._replace(x=z), v)
+        first.append(start(digits, np.full(len(digits), 1 / len(digits)), atoms, None))
+    weights = np.array([len(shard) for shard in seen.shards]) / len(np.concatenate(seen.shards))
+    barycenter = federated_barycenter(clouds, np.concatenate(first), rounds, weights, **converging(rounds))
     moved = z.copy()
-    for own, image in zip(seen.shards, found.mapped, strict=True):
-        moved[own] = image
+    for shard, image in zip(seen.shards, barycenter.mapped, strict=True):
+        moved[shard] = image
     return Clients(moved[:, :-10], moved[:, -10:].argmax(1), seen.shards)
-
-
-CONTROLS = ("FedAvg", "class means", "barycenter Q", "atoms of γ", "mapped", "affine maps", "data-wise")
-
-
-def controls(
-    worlds: Mapping[float, World], atoms: int, rounds: int, steps: int, start: Start
-) -> dict[tuple[str, float], Clients]:
-    """(way, |Lambda|) -> what the clients train on, for the ways of CONTROLS that are no field of a World."""
-    found = {}
-    for level, world in worlds.items():
-        found["class means", level] = class_means(world.seen, atoms)
-        found["atoms of γ", level] = world.gammas
-        found["affine maps", level] = affine(world.seen, steps)
-        found["data-wise", level] = data_wise(world.seen, atoms, rounds, start)
-    return found
 
 
 class Traffic(NamedTuple):
@@ -124,26 +144,25 @@ def traffic(wire: Sequence[Message], rounds: int, client: str = "client 1") -> T
     return Traffic(sizes[False], sizes[True] // rounds)
 
 
-def bill(world: World, rounds: int, parameters: int) -> list[list[str]]:
+def bill(seen: Clients, atoms: int, parameters: int) -> list[list[str]]:
     """Rows: a method, kB that client 1 sends and receives once, and per barycenter round, and what that reveals.
 
     All but FedAvg on raw data add this to the model, which goes both ways in every communication round.
     """
-    d, wire, atoms = world.seen.x.shape[1], [], len(world.Q.x) // 10
-    with warnings.catch_warnings(action="ignore"):
-        class_barycenters(*world.seen, atoms, 1, moments_start(stream(0, "bill")), wire)
+    d, wire = seen.x.shape[1], []
+    class_barycenters(seen, atoms, 1, moments_start(stream(0, "bill")), wire)
     once, each = traffic(wire, 1)
     maps = BYTES * sum(m.value.size for m in wire if m.what == "T(gamma)" and m.receiver == "client 1")
     labelled = each * (d + 10) // d
     means, covariance = 2 * BYTES * 10 * d, 2 * BYTES * d * (d + 1) // 2
-    clouds = "clouds near the samples; some can be computed from them (section 3)"
+    clouds = "clouds near the samples; some can be computed from them (notebook 10)"
     costs = {
         "model, per communication round": (0, 2 * BYTES * parameters, "what a model tells about its training data"),
-        "class means": (means, 0, "a mean picture of every class, with the client's translation"),
-        "affine maps": (means + covariance, 0, "class means and one covariance: with few samples, their span"),
+        MEANS: (means, 0, "a mean picture of every class, with the client's translation"),
+        AFFINE: (means + covariance, 0, "class means and one covariance: with few samples, their span"),
         "atoms of γ": (once - maps, each, clouds),
         "barycenter Q": (once, each, clouds),
-        "mapped": (once, each, clouds),
+        MAPPED: (once, each, clouds),
         "data-wise": (once * (d + 10) // d, labelled, clouds + ", and their labels"),
     }
     return [[way, f"{a / 1000:.0f}", f"{b / 1000:.0f}", words] for way, (a, b, words) in costs.items()]

@@ -1,11 +1,76 @@
-"""Clouds of points with a known distance or barycenter, for transport in a federation (FedDRO, FedWaD)."""
+"""Clouds of points in a federation: the distance of two (FedWaD), and barycenters whose truth is known.
+
+Sources: FedWaD (Rakotomamonjy, Nadjahi, Ralaivola 2023), FedDRO (Eqs. 1 to 4, Algorithm 1, lines 1 to 7).
+"""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import ot
+from scipy.optimize import linprog, minimize
 
-from ..numerics.transport import FedWaD, Measure, Message, fedwad, objective, ot, uniform, wasserstein
-from ..streams import stream
+from ....streams import stream
+from ..algorithm import Message, federated_barycenter, send
+from ..measures import Measure, interpolant, objective, uniform, wasserstein
+
+
+class FedWaD(NamedTuple):
+    """bound [R]: the chain's length in each round, never below W_p. xi: R + 1 shared clouds."""
+
+    bound: np.ndarray
+    xi: list[Measure]
+
+
+def fedwad(
+    X: Measure,
+    Y: Measure,
+    xi: np.ndarray,
+    rounds: int,
+    *,
+    p: float = 2,
+    t: float = 0.5,
+    exact: bool = False,
+    wire: list[Message] | None = None,
+) -> FedWaD:
+    """W_p(X, Y) of two clients who never show their clouds (FedWaD).
+
+    In a round both go from the shared xi towards their own cloud, and the server puts xi in the middle between the
+    two interpolants. W(X, eta_X) + W(eta_X, xi) + W(xi, eta_Y) + W(eta_Y, Y) >= W(X, Y) by the triangle inequality.
+
+    Args:
+        xi: shared cloud [S, d] to start from; tight, at the common mean. t: how far a client goes.
+        wire: a list that collects every Message.
+    """
+    xi, bound = [uniform(xi)], []
+    clients = {"client 1": X, "client 2": Y}
+    for _ in range(rounds):
+        etas, length = [], 0.0
+        for name, cloud in clients.items():
+            send(wire, "server", name, "xi", xi[-1].x)
+            eta = interpolant(xi[-1], cloud, t, p, exact)
+            send(wire, name, "server", "eta", eta.x)
+            distance = wasserstein(cloud, eta, p)
+            send(wire, name, "server", "W(own, eta)", distance)
+            length += distance + wasserstein(eta, xi[-1], p)
+            etas.append(eta)
+        bound.append(length)
+        xi.append(interpolant(*etas, 0.5, p, exact))
+    return FedWaD(np.array(bound), xi)
+
+
+class Chain(NamedTuple):
+    """Eq. 3 for one client: terms [4], lengths of its four pieces; distance: W_p(P_i, Q), which they bound."""
+
+    terms: np.ndarray
+    distance: float
+
+
+def chain(P: Measure, gamma: Measure, Q: Measure, p: float = 2) -> Chain:
+    """W_p(P, eta_P) + W_p(eta_P, gamma) + W_p(gamma, eta_Q) + W_p(eta_Q, Q) >= W_p(P, Q). Needs all samples."""
+    stops = [P, interpolant(gamma, P, p=p), gamma, interpolant(gamma, Q, p=p), Q]
+    return Chain(np.array([wasserstein(a, b, p) for a, b in pairwise(stops)]), wasserstein(P, Q, p))
 
 
 def plane(S: int, rng: np.random.Generator) -> tuple[Measure, Measure, list[Measure], np.ndarray]:

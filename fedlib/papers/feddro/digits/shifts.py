@@ -1,13 +1,12 @@
 """Affine distribution shifts: every client sees the same digits through a map of its own (FedDRO, Section 2)."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from ..streams import stream
-from .digits import Clients, small_digits
+from ....streams import stream
+from .handwriting import Clients
 
 
 class Shift(NamedTuple):
@@ -64,21 +63,14 @@ def client_shift(client: int, level: float, seed: int, reading: str = "client", 
 def shifted(clients: Clients, level: float, seed: int, reading: str = "client") -> Clients:
     """What the clients see: the samples of each, through its own map."""
     seen = np.empty_like(clients.x)
-    for i, own in enumerate(clients.shards):
-        seen[own] = client_shift(i, level, seed, reading, seen.shape[1])(clients.x[own])
+    for i, shard in enumerate(clients.shards):
+        seen[shard] = client_shift(i, level, seed, reading, seen.shape[1])(clients.x[shard])
     return clients._replace(x=seen)
 
 
 def shifted_tests(x: np.ndarray, K: int, fresh: int, level: float, seed: int, reading: str = "client") -> dict:
     """Test samples x [n, d] under maps: "own", of the K clients [K, n, d], "fresh", of as many that nobody had."""
     return {
-        kind: np.stack([client_shift(i, level, seed, reading, x.shape[1])(x) for i in who]).astype(np.float32)
-        for kind, who in (("own", range(K)), ("fresh", range(100, 100 + fresh)))
+        kind: np.stack([client_shift(i, level, seed, reading, x.shape[1])(x) for i in numbers]).astype(np.float32)
+        for kind, numbers in (("own", range(K)), ("fresh", range(100, 100 + fresh)))
     }
-
-
-def first_look(levels: Sequence[float], K: int = 5) -> dict[float, np.ndarray]:
-    """|Lambda| -> five of the small digits, as they are and as K clients see them [1 + K, 5, 784]."""
-    x, y = (v.numpy() for v in small_digits()["train"])
-    some = np.stack([x[y == v][0] for v in range(5)])
-    return {level: np.stack([some, *(client_shift(i, level, 0)(some) for i in range(K))]) for level in levels}

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
-from ..downloads import CACHE, LOCAL, Unavailable, fetch
-from ..federated.partitions import deal, dirichlet
-from ..streams import stream
+from ....downloads import CACHE, fetch
+from ....federated.partitions import deal, dirichlet
+from ....streams import stream
 
 MIRRORS = [
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -27,12 +28,6 @@ FILES = {  # the four official files and their SHA-256
     "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
-
-
-INSTEAD = (
-    "MNIST could not be fetched, scikit-learn's small digits are used instead; for MNIST go online, or put its four "
-    f".gz files into a folder and start again with {LOCAL}=folder"
-)
 
 
 SIDE, TEST_DIGITS = 28, 547  # pixels; of scikit-learn's 1797 digits, so that 1250 are left for training
@@ -83,18 +78,17 @@ def small_digits() -> dict[str, tuple[Tensor, Tensor]]:
     return {"train": (x[:cut], y[:cut]), "test": (x[cut:], y[cut:])}
 
 
-def handwriting(source: str = "auto", folder: str | Path | None = None, cache: str | Path = CACHE):
-    """(name, digits): "mnist", "small", or "auto": MNIST, or the small digits and a line that says so."""
-    if source not in ("auto", "mnist", "small"):
-        raise ValueError(f"source = {source!r}: expected 'auto', 'mnist' or 'small'")
-    if source != "small":
-        try:
-            return "MNIST", mnist(folder, cache)
-        except Unavailable:
-            if source == "mnist":
-                raise
-            print(INSTEAD)
-    return "small digits (no MNIST)", small_digits()
+SOURCES = {"mnist": mnist, "small": small_digits}
+"""Where digits come from; those of scikit-learn need no download."""
+
+
+@cache
+def handwriting(source: str = "small", pixels: str = "normalised") -> dict[str, tuple[Tensor, Tensor]]:
+    """The digits of a source, "normalised" as in the lineage's code or "raw", in [0, 1]: "train", "test" -> (x, y)."""
+    if source not in SOURCES:
+        raise ValueError(f"source = {source!r}: expected one of {', '.join(SOURCES)}")
+    raw = SOURCES[source]()
+    return normalised(raw) if pixels == "normalised" else raw
 
 
 PIXELS = (0.1307, 0.3081)  # mean and st.dev. of MNIST's training pixels, as in PyTorch's example
