@@ -7,6 +7,7 @@ from .beyond.one_round import study as one_round
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
 from .fed_deeponet.shards import study as shards
+from .feddro.transport import study as transport
 from .fedsciml.flow import study as flow
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
@@ -15,6 +16,8 @@ from .fedsciml.reaction import study as reaction
 
 STUDIES: dict[str, ModuleType] = {
     study.NOTEBOOK: study
-    for study in (pendulum, shards, library, functions, forward, flow, reaction, operators, drift, one_round)
+    for study in (
+        pendulum, shards, library, functions, forward, flow, reaction, operators, transport, drift, one_round
+    )  # fmt: skip
 }
 """Notebook -> the module that says what it trains."""

@@ -539,7 +539,7 @@ def handwriting() -> dict:
 
 def shifted(way: str, **arguments) -> dict:
     """Notebook 10b: three clients with 30 digits train on what a way makes of them."""
-    small = {"source": "small", "clients": 3, "per_client": 30, "atoms": 2, "barycenter_rounds": 3, "tests": 20}
+    small = {"source": "small", "clients": 3, "per_client": 30, "atoms": 2, "barycenter_rounds": 3, "test_digits": 20}
     with patch.object(digits, "handwriting", lambda *names: handwriting()):
         experiment = digits.digits(way, **small | arguments)._replace(lr=0.05)
         return captured(lambda: sweep(experiment, [0.5], [0], ["federated"])) | {"evaluate": None}

@@ -133,24 +133,25 @@ def dealt(source: str, pixels: str, clients: int, per_client: int, partition: st
 def digits(
     way: str = ways.FEDAVG, source: str = "mnist", pixels: str = "normalised", reading: str = "shared",
     partition: str = "iid", alpha: float = 1.0, clients: int = 5, per_client: int = 200, atoms: int = 20,
-    barycenter_rounds: int = 15, affine_steps: int = 3, tests: int = 10_000, shifted_tests_each: int = 0,
-    fresh: int = 5, ascent: Sequence[float] = (),
+    barycenter_rounds: int = 15, affine_steps: int = 3, test_digits: int = 10_000, shifted_digits: int = 0,
+    fresh_shifts: int = 5, ascent: Sequence[float] = (),
 ) -> Experiment:  # fmt: skip
     """A level is the size |Lambda| of the shift; tested is on clean digits, which nobody trains on.
 
     way: what the clients train on, of ``ways.WAYS``. source, pixels: of ``handwriting``; reading: of the shift, of
     ``shifts.READINGS``; partition, alpha: of ``deal_digits``. atoms, barycenter_rounds, affine_steps: of
-    ``ways.material``. shifted_tests_each: digits under the map of each client, and under so many fresh ones. ascent:
+    ``ways.material``. test_digits: clean ones; shifted_digits: the
+    first of them, under the map of each client, and under so many fresh ones. ascent:
     eta_1 and lambda of theta_i, or none for plain SGD.
     """
 
     def data(level: float, seed: int) -> Data:
         seen = shifted(dealt(source, pixels, clients, per_client, partition, alpha, seed), level, seed, reading)
         owned = ways.material(way, seen, atoms, barycenter_rounds, affine_steps, seed)
-        x, y = (values[:tests] for values in handwriting(source, pixels)["test"])
+        x, y = (values[:test_digits] for values in handwriting(source, pixels)["test"])
         moved = {}
-        if some := shifted_tests_each:
-            moved = shifted_tests(x[:some].numpy(), clients, fresh, level, seed, reading)
+        if shifted_digits:
+            moved = shifted_tests(x[:shifted_digits].numpy(), clients, fresh_shifts, level, seed, reading)
         test = {"x": x, "y": y} | {f"x_{kind}": torch.as_tensor(values) for kind, values in moved.items()}
         pool = {"x": torch.as_tensor(owned.x, dtype=torch.float32), "y": torch.as_tensor(owned.y)}
         return Data(pool, owned.shards, test)

@@ -1,121 +1,61 @@
-"""What FedDRO's models read of test digits: after a training, by labels over several, and as rows of a table."""
+"""What notebook 10b trains, and what its figures and claims take (FedDRO, Section 2).
+
+``python -m fedlib train 10b_digits --only rounds`` trains what is not stored of the long trainings.
+"""
 
 from collections.abc import Mapping
+from itertools import product
 
-import numpy as np
-import pandas
-import torch
-import xarray
-from torch import Tensor
+from ....federated.batches import Local
+from ....trainings.calls import Call, Task
+from ....trainings.store import Name
+from .problem import digits
+from .ways import AFFINE, FEDAVG, MAPPED, MEANS, SAMPLES, WAYS
 
-from ..federated.history import History
-from ..federated.stack import predict
-from ..numerics.metrics import plus_minus
-from .digits import Clients
-from .feddro import CNN, answers, learn
+NOTEBOOK = "10b_digits"
+
+FOUR = (FEDAVG, MEANS, AFFINE, MAPPED)
+"""Ways that are trained for many rounds."""
+
+ASCENT, STRONG = "ascent", "strong ascent"
 
 
-def readings(
-    net: CNN, history: History, test: tuple[Tensor, Tensor], tests: Mapping[float, Mapping[str, np.ndarray]]
-) -> dict:
-    """What the models of ``learn`` read.
-
-    Args:
-        test: clean digits x [n, 784] and labels [n]. tests: |Lambda| -> kind -> the first of them under some shifts
-            [shifts, m, 784], float32.
-
-    Returns:
-        "way, |Lambda|" -> clean, accuracy of all clean digits in the end [1]; accuracy and commonest (see
-        ``share_read``) after each round, and loss [rounds]; theta, |theta_i| [clients]; of every kind of test its
-        accuracy [shifts].
+def trainings(p: Mapping) -> dict[Name, Task]:
+    """ "rounds": FOUR ways, for long, on all clean digits. "ways": the others, for the table's rounds; "ascent": with
+    a displacement theta_i, or without, tested on shifted digits, too; "readings": other shifts and pixels; "skew":
+    label skew; "lineage": the sizes of the code that the paper's authors started from. "barycenters", "pictures":
+    what is no training.
     """
-    found = {}
-    for way, level in history.rows:
-        models, at = history.models(way, level), dict(way=way, level=level)
-        found[f"{way}, {level:g}"] = {
-            kind: [share(net, models[0], torch.as_tensor(x), test[1]) for x in xs] for kind, xs in tests[level].items()
-        } | {
-            "clean": [share(net, models[0], *test)],
-            "accuracy": history.metric("accuracy", client=0, **at).values,
-            "commonest": history.metric("commonest", client=0, **at).values,
-            "loss": history.metric("loss", **at).values.mean(1),
-            "theta": models[:, :784].norm(dim=1).numpy() if net.theta is not None else np.zeros(len(models)),
-        }
-    return found
+    seeds, first, levels = p["seeds"], p["seeds"][:1], [*dict.fromkeys(map(float, p["levels"]))]
+    names = "clients", "per_client", "atoms", "barycenter_rounds", "affine_steps", "test_digits"
+    shared = {"source": p["digits"]} | {name: p[name] for name in names}
+    usual = shared | {"reading": p["reading"], "pixels": p["pixels"]}
+    local = Local(p["local_epochs"], "epochs", p["batch_size"])
+    table = {"rounds": p["rounds"], "local": local, "lr": p["lr"], "evaluations": 1}
+    long = table | {"rounds": p["long_rounds"], "evaluations": p["long_rounds"] // p["rounds"]}
 
+    def call(way, seeds=seeds, arguments=usual, changes=table, models=()) -> Call:
+        arguments = arguments | {"way": way}
+        return Call(digits, arguments, levels, seeds, ["federated"], changes=changes, models={"federated": models})
 
-def trained(
-    owned: Mapping[tuple[str, float], Clients],
-    seed: int,
-    test: tuple[Tensor, Tensor],
-    curve: int,
-    tests: Mapping[float, Mapping] | None = None,
-    **how,
-) -> dict:
-    """``readings`` after ``learn`` of what is owned, (way to train, |Lambda|) -> Clients, which are one stack.
-
-    test: clean digits and their labels; the first ``curve`` of them are read after each round, all in the end.
-    tests: as of ``readings``, or none.
-    """
-    net, history = learn(owned, seed, tuple(v[:curve] for v in test), **how)
-    return readings(net, history, test, tests or {level: {} for _, level in owned})
-
-
-def share(net: CNN, model: Tensor, x: Tensor, labels: Tensor) -> float:
-    """Share of right answers of a model [P] on x [n, 784]; labels of these n, and perhaps more."""
-    said = answers(lambda part: predict(net, model, part), x)
-    return float((said == labels[: len(said)]).float().mean())
-
-
-AXES = {
-    "clean": "once",
-    "accuracy": "round",
-    "commonest": "round",
-    "long": "round",
-    "loss": "round",
-    "own": "client",
-    "fresh": "shift",
-    "theta": "client",
-}
-"""What is read of a model, and over what."""
-
-
-def labelled(results: Mapping[str, Mapping[str, Mapping]]) -> dict[str, xarray.DataArray]:
-    """``readings`` of several trainings by their labels; accuracies in %, NaN where nothing was trained.
-
-    What is read once has no axis for that.
-
-    Args:
-        results: "iid, seed 0" -> "mapped, 0.5" -> readings, as in a result file.
-
-    Returns:
-        name of AXES -> values with the axes partition, seed, way, level and that of AXES; rounds count from 1.
-    """
-    found = {}
-    for name, axis in AXES.items():
-        rows = {
-            (*run.split(", seed "), *model.rsplit(", ", 1)): read[name]
-            for run, models in results.items()
-            for model, read in models.items()
-            if name in read
-        }
-        if rows:
-            keys = [(partition, int(seed), way, float(level)) for partition, seed, way, level in rows]
-            index = pandas.MultiIndex.from_tuples(keys, names=("partition", "seed", "way", "level"))
-            values = np.array(list(rows.values())) * (1 if name in ("loss", "theta") else 100)
-            coords = {"key": index, axis: np.arange(1, values.shape[1] + 1)}
-            found[name] = xarray.DataArray(values, coords, ("key", axis)).unstack("key")
-    if "clean" in found:
-        found["clean"] = found["clean"].isel(once=0, drop=True)
-    return found
-
-
-def more(values: xarray.DataArray, way: str, other: str) -> xarray.DataArray:
-    """How much more one way to train has than another, seed by seed."""
-    return values.sel(way=way) - values.sel(way=other)
-
-
-def rows(studies: Mapping[str, xarray.DataArray], digits: int = 1) -> list[list[str]]:
-    """A table's rows: name -> values [level], or [level, seed] with a spread over the seeds that were trained."""
-    values = {name: v.dropna("seed") if "seed" in v.dims else v for name, v in studies.items()}
-    return [[name, *(plus_minus(one, digits) for _, one in v.groupby("level"))] for name, v in values.items()]
+    calls: dict[Name, Task] = {("rounds", way): call(way, changes=long) for way in FOUR}
+    calls |= {("ways", way): call(way) for way in WAYS if way not in (*FOUR, SAMPLES)}
+    calls["ways", SAMPLES] = call(SAMPLES, first)
+    moved = {"shifted_digits": p["shifted_digits"], "fresh_shifts": p["fresh_shifts"]}
+    weak = {"ascent": [p["eta_1"], p["penalty"]]}
+    for way in (FEDAVG, MAPPED):
+        calls["ascent", way, "none"] = call(way, arguments=usual | moved)
+        calls["ascent", way, ASCENT] = call(way, arguments=usual | moved | weak, models=first)
+    calls["ascent", MAPPED, STRONG] = call(MAPPED, first, usual | moved | {"ascent": [*p["strong"]]}, models=first)
+    for reading, pixels in product(p["compared"], ("normalised", "raw")):
+        if (reading, pixels) != (p["reading"], p["pixels"]):
+            other = shared | {"reading": reading, "pixels": pixels}
+            calls |= {("readings", f"{reading}, {pixels}", way): call(way, p["reading_seeds"], other)
+                      for way in (FEDAVG, MAPPED)}  # fmt: skip
+    skew = usual | {"partition": "dirichlet", "alpha": p["alpha"]}
+    calls |= {("skew", way): call(way, first, skew) for way in (FEDAVG, MAPPED)}
+    if p["lineage_seeds"]:
+        sizes = usual | {"per_client": 3600, "atoms": 360}
+        epochs = table | {"local": Local(5, "epochs", p["batch_size"])}
+        calls |= {("lineage", way): call(way, p["lineage_seeds"], sizes, epochs) for way in (FEDAVG, MAPPED)}
+    return calls

@@ -1,4 +1,4 @@
-"""What the clients may train on: what they see, or what averages, maps and barycenters make of it; and what each costs."""
+"""What the clients train on: what they see, or what averages, maps and barycenters make of it; and what each costs."""
 
 import contextlib
 import io

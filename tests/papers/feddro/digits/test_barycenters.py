@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 from fedlib.numerics.transport import federated_barycenter, uniform
 from fedlib.problems.barycenters import (
     World,
@@ -21,6 +20,7 @@ from fedlib.problems.barycenters import (
 )
 from fedlib.problems.digits import Clients, deal_digits, small_digits
 from fedlib.problems.shifts import shifted
+
 from fedlib.streams import stream
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-from fedlib.live.redraw import frame
-from fedlib.plots import digits as draw
 from fedlib.plots.digits import Examples, draw_digits, tiles
 from fedlib.problems.barycenters import World
 from fedlib.problems.digits import Clients
+
+from fedlib.live.redraw import frame
+from fedlib.plots import digits as draw
 from fedlib.streams import stream
 
 from ..conftest import assert_redraws_fast, every_move

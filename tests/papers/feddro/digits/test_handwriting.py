@@ -8,10 +8,10 @@ import numpy as np
 import pooch
 import pytest
 import torch
+from fedlib.problems.digits import FILES, deal_digits, handwriting, mnist, read_idx, small_digits
 
 from fedlib.downloads import Unavailable
 from fedlib.problems import digits as source
-from fedlib.problems.digits import FILES, deal_digits, handwriting, mnist, read_idx, small_digits
 
 HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
 

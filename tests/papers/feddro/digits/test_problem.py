@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from fedlib.problems.barycenters import class_barycenters, noise_start
+from fedlib.problems.digits import Clients
+from fedlib.problems.feddro import CNN, ascend, classification, descent_ascent, learn, pooled, share_read
 from scipy.optimize import minimize
 from torch import nn
 from torch.func import functional_call
@@ -17,9 +20,6 @@ from fedlib.federated.schedules import Decay
 from fedlib.federated.stack import as_dict, draw_parameters, stack
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
-from fedlib.problems.barycenters import class_barycenters, noise_start
-from fedlib.problems.digits import Clients
-from fedlib.problems.feddro import CNN, ascend, classification, descent_ascent, learn, pooled, share_read
 from fedlib.streams import stream, torch_stream
 
 

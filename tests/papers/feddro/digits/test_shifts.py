@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from fedlib.problems.digits import Clients
 from fedlib.problems.shifts import LEVELS, READINGS, affine_shift, client_shift, first_look, shifted, shifted_tests
+
 from fedlib.streams import stream
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 import xarray
-
-from fedlib import Local
 from fedlib.problems.digits import Clients
 from fedlib.problems.feddro import CNN, learn
 from fedlib.problems.readings import labelled, more, readings, rows, share, trained
+
+from fedlib import Local
 from fedlib.streams import stream
 
 from ..conftest import recorded

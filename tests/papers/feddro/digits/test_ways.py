@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-
 from fedlib.numerics.transport import Message
-from fedlib.problems import dro_controls as dc
 from fedlib.problems.barycenters import gathered, moments_start, worlds
 from fedlib.problems.digits import Clients, deal_digits, small_digits
+
+from fedlib.problems import dro_controls as dc
 from fedlib.streams import stream
 
 
