@@ -23,6 +23,7 @@ LESSONS = [
     "06_flow",
     "06b_reaction",
     "07_operator_learning",
+    "10_transport",
     "11_client_drift",
     "13_one_round",
 ]

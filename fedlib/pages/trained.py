@@ -68,13 +68,3 @@ def of_letters() -> ipywidgets.GridBox:
         "the pixels that a client owns, what it draws alone and what the federation draws",
         client=slider(range(1, p["clients"] + 1), 1),
     )
-
-
-def of_clouds() -> ipywidgets.GridBox:
-    """Two clients' clouds, and the shared one with which they measure how far apart they are."""
-    from ..numerics.transport import fedwad  # POT takes seconds, and other pages do not need it
-    from ..plots import transport
-    from ..problems import clouds
-
-    X, Y, *_ = clouds.plane(200, stream(0, "clouds"))
-    return transport.fedwad_explorer(X, Y, fedwad(X, Y, clouds.tight_start(X, Y, 200), 10, p=2))

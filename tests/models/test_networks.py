@@ -10,7 +10,7 @@ from fedlib.models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, 
 from fedlib.models.stochastic import init_snn
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.papers.fedsciml.flow.problem import WithCoefficients
-from fedlib.problems.feddro import CNN
+from fedlib.papers.feddro.digits.problem import CNN
 from fedlib.streams import stream, torch_stream
 
 from ..conftest import pairwise

@@ -201,11 +201,7 @@ def told_09(metrics):
 
 
 def told_10(metrics):
-    seeds = [of for name, of in metrics["results"].items() if name.startswith("iid")]
-    sizes = ("0.5", "2", "3", "5")
-    clean = {way: [[of[f"{way}, {size}"]["clean"] for of in seeds] for size in sizes]
-             for way in ("FedAvg", "mapped", "affine maps")}  # fmt: skip
-    return {way: list(100 * np.array(of)) for way, of in clean.items()}
+    return {start: [[gap[r]] for r in (0, 1, 2, 9)] for start, gap in metrics["gap_percent"].items()}
 
 
 def told_11(metrics):
@@ -250,7 +246,7 @@ TOLD = {
     "08": ("08_stochastic_regression", told_08, 9),
     "08b": ("08b_as_coded", told_08b, 8),
     "09": ("09_stochastic_image", told_09, 9),
-    "10": ("10_feddro_mnist", told_10, 3),
+    "10": ("10_transport", told_10, 4),
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 4),
     "13": ("13_one_round", told_13, 13),

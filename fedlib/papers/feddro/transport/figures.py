@@ -49,8 +49,8 @@ def gaps(bounds: xarray.Dataset) -> Figure:
         for case, style in zip(PANELS[title], ordered(len(PANELS[title])), strict=True):
             line = bounds.gap.sel(case=case).dropna("round")
             growing = f": {bounds.atoms.sel(case=case):.0f} atoms" * (case in ("barycentric", "exact"))
-            ax.plot(line["round"], np.maximum(line, LEAST), ms=4, label=case + growing, **style)
-        ax.set(xlabel="round", ylabel="bound above $W_p$ (%)", title=title, xlim=(0.5, bounds.sizes["round"] + 0.5))
+            ax.plot(line["round"], line.where(line > LEAST), ms=4, label=case + growing, **style)
+        ax.set(xlabel="round", ylabel="the way above $W_p$ (%)", title=title, xlim=(0.5, bounds.sizes["round"] + 0.5))
         ax.set_yscale("log")
         low, high = ax.get_ylim()
         ax.set_ylim(low, high * (high / low) ** 0.4)  # room for the legend

@@ -145,7 +145,7 @@ PANELS = {
     "two clouds in the plane": ("p = 1", "p = 2", "p = 3"),
     "Gaussians in $R^{50}$": ("200, 200; tight start", "200, 200; wide start", "150, 200; tight start"),
     "40 and 60 atoms in $R^{10}$": ("barycentric", "exact"),
-    "two particles": ("wrong midpoints", "right ones + 0.1"),
+    "two points": ("between the wrong pairs", "near the right ones"),
 }
 """Where FedWaD is tried: place -> cases."""
 
@@ -177,8 +177,8 @@ def cases(atoms: int) -> dict[str, Case]:
         "150, 200; tight start": Case(*unequal, tight_start(*unequal, 200)),
         "barycentric": few,
         "exact": few._replace(exact=True),
-        "wrong midpoints": Case(uniform(x), uniform(y), (x + y) / 2),
-        "right ones + 0.1": Case(uniform(x), uniform(y), (x + y[::-1]) / 2 + 0.1),
+        "between the wrong pairs": Case(uniform(x), uniform(y), (x + y) / 2),
+        "near the right ones": Case(uniform(x), uniform(y), (x + y[::-1]) / 2 + 0.1),
     }
 
 

@@ -63,8 +63,8 @@ def test_where_fedwad_comes_near_and_where_not():
     assert min(end["200, 200; wide start"], end["150, 200; tight start"]) > 2
     assert end["exact"] < end["barycentric"]
     assert table.atoms.sel(case="barycentric") == 40 < table.atoms.sel(case="exact") / 5
-    assert end["wrong midpoints"] > 0.5
-    assert end["right ones + 0.1"] < 1e-3
+    assert end["between the wrong pairs"] > 0.5
+    assert end["near the right ones"] < 1e-3
 
 
 def test_quality_of_the_barycenter_of_translates():
