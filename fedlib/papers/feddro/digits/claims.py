@@ -1,122 +1,107 @@
-"""What FedDRO's readings say: what the maps and the ascent change, and how far Table 1 is."""
+"""What FedDRO says of its digits, and what we ask of them, as pure functions of ``Results``; changes in points."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
-import numpy as np
 import xarray
 
-from ..numerics.metrics import mean_sd, plus_minus
-from .readings import more
+from ....notebook.claims import Verdict
+from ....notebook.maps import Panel
+from ....numerics.metrics import mean_sd, plus_minus
+from .study import ASCENT, Results, gain
+from .ways import AFFINE, FEDAVG, MAPPED, MEANS
 
-
-def gains(of: Mapping[str, xarray.DataArray], early: int) -> dict[str, xarray.DataArray]:
-    """One partition's changes, in points of accuracy, seed by seed.
-
-    Returns:
-        [level, seed] after the last round on all clean digits: "maps", mapped less FedAvg; "transport", mapped less the
-        class means; "moments", affine maps less mapped; "ascent", what it changes on mapped digits; "fresh", the same
-        of the worst fresh shift. "loss": of training on Q less that of FedAvg.
-        "early", "late" [level, seed]: "maps" after round early and the last one, on the digits of the curves.
-    """
-    clean, worst = of["clean"], of["fresh"].min("shift")
-    curve = more(of["accuracy"], "mapped", "FedAvg")
-    found = {
-        "maps": more(clean, "mapped", "FedAvg"),
-        "transport": more(clean, "mapped", "class means"),
-        "moments": more(clean, "affine maps", "mapped"),
-        "ascent": more(clean, "mapped + ascent", "mapped"),
-        "fresh": more(worst, "mapped + ascent", "mapped"),
-        "early": curve.sel(round=early, drop=True),
-        "late": curve.isel(round=-1, drop=True),
-        "loss": more(of["loss"].isel(round=-1, drop=True), "barycenter Q", "FedAvg"),
-    }
-    return {name: values.transpose("level", "seed").dropna("seed", how="all") for name, values in found.items()}
-
-
-def beyond(change: xarray.DataArray) -> bool | None:
-    """Whether a change [level, seed] is above the seeds' st.dev. at every level; None where one seed has no spread."""
-    if change.sizes["seed"] < 2:
-        return None
-    mean, sd = mean_sd(change, "seed")
-    return bool((mean > sd).all())
-
-
-def within(change: xarray.DataArray) -> bool | None:
-    """Whether no level loses more than the seeds' st.dev.: ``beyond`` holds nowhere for the opposite."""
-    if change.sizes["seed"] < 2:
-        return None
-    mean, sd = mean_sd(change, "seed")
-    return bool((mean > -sd).all())
+Q = "barycenter Q"
 
 
 def words(change: xarray.DataArray) -> str:
     """A change [level, seed] as text, with its st.dev. over seeds."""
-    return ", ".join(plus_minus(one.values, 1) for _, one in change.groupby("level"))
+    return ", ".join(plus_minus(values.dropna("seed").values, 1) for _, values in change.groupby("level"))
 
 
-def distance(clean: xarray.DataArray, printed: Mapping[str, Mapping[float, float]], ours: str) -> float:
-    """Mean absolute distance (points) to Table 1 of the means over seeds, where both have a number; else NaN.
-
-    clean [way, level, seed]; printed: "FedAvg" and "theirs" -> |Lambda| -> %. ours: the way that is beside "theirs".
-    """
-    mean = clean.mean("seed")
-    pairs = [
-        float(mean.sel(way=way, level=level)) - value
-        for way, who in (("FedAvg", "FedAvg"), (ours, "theirs"))
-        for level, value in printed[who].items()
-        if level in mean.level.values and way in mean.way.values
-    ]
-    return float(np.mean(np.abs(pairs))) if pairs else np.nan
+def above(change: xarray.DataArray, sign: int = 1) -> Verdict:
+    """Whether a change [level, seed] is above the seeds' st.dev. at every level; sign -1: nowhere below minus that."""
+    if change.sizes["seed"] < 2:
+        return Verdict(None, "one seed")
+    mean, sd = mean_sd(change, "seed")
+    return Verdict(bool((mean > sign * sd).all()), words(change))
 
 
-def table_of_readings(every: xarray.DataArray, printed: Mapping[str, Mapping[float, float]]) -> list[list[str]]:
-    """Rows: a reading and its pixels, FedAvg and mapped at each level, distance to Table 1; the nearest first.
-
-    every [partition, way, level, seed], where partition is the reading's name.
-    """
-    found = {}
-    for name in every.partition.values:
-        clean = every.sel(partition=name, drop=True)
-        cells = [
-            " / ".join(f"{float(clean.sel(way=way, level=level).mean()):.1f}" for way in ("FedAvg", "mapped"))
-            for level in clean.level.values
-        ]
-        found[name] = distance(clean, printed, "mapped"), cells
-    return [[name, *cells, f"{far:.1f}"] for name, (far, cells) in sorted(found.items(), key=lambda row: row[1][0])]
+def gain_at_first(results: Results) -> Verdict:
+    """Mapped digits beat FedAvg at every size, on the mean over the seeds."""
+    change = gain(results.table)
+    return Verdict(bool((change.mean("seed") > 0).all()), words(change))
 
 
-def nearest(every: xarray.DataArray, printed: Mapping[str, Mapping[float, float]]) -> str:
-    """The reading with the smallest distance to Table 1."""
-    return table_of_readings(every, printed)[0][0]
+def gain_grows(results: Results) -> Verdict | None:
+    """The gain is larger at the largest shift than at the smallest."""
+    change = gain(results.table).mean("seed").sortby("level")
+    return Verdict(bool(change[-1] > change[0])) if change.size > 1 else None
 
 
-def findings(even: Mapping[str, xarray.DataArray], clean: xarray.DataArray) -> dict[str, xarray.DataArray]:
-    """What verdicts rest on, as words -> accuracy (%) or its change (points) [level], or [level, seed].
+def gain_stays(results: Results) -> Verdict | None:
+    """The gain survives training: after the last round mapped digits beat FedAvg at every size, beyond the spread."""
+    late = results.accuracy
+    return above(gain(late.isel(round=-1, drop=True))) if late.sizes["round"] > 1 else None
 
-    even: readings with iid labels. clean [partition, ...]: accuracies in the end, Dirichlet labels among them.
-    """
-    changes = {
-        "gain of the maps on FedAvg": ("mapped", "FedAvg"),
-        "of it: class means, without any transport": ("class means", "FedAvg"),
-        "maps less class means": ("mapped", "class means"),
-        "affine maps less maps": ("affine maps", "mapped"),
-        "barycenter Q less maps": ("barycenter Q", "mapped"),
-        "ascent: change of FedAvg": ("FedAvg + ascent", "FedAvg"),
-        "ascent: change of maps": ("mapped + ascent", "mapped"),
-        "strong ascent: change of maps (one seed)": ("mapped + strong ascent", "mapped"),
-        "Q from client 1's samples: change of maps (one seed)": ("mapped, Q from client 1's samples", "mapped"),
-    }
-    found = {text: more(even["clean"], *ways) for text, ways in changes.items()}
-    worst, own = even["fresh"].min("shift"), even["own"].mean("client")
-    found["ascent: change of the worst fresh shift, maps"] = more(worst, "mapped + ascent", "mapped")
-    found |= {f"{way}, own shifts": own.sel(way=way) for way in ("FedAvg", "mapped")}
-    found |= {f"{way}, worst fresh shift": worst.sel(way=way) for way in ("FedAvg", "mapped")}
-    if "dirichlet" in clean.partition.values:
-        found["gain of the maps, Dirichlet labels (one seed)"] = more(
-            clean.sel(partition="dirichlet"), "mapped", "FedAvg"
-        )
-    if "long" in even:
-        late = even["long"].isel(round=-1)
-        words = f"gain of the maps after {even['long']['round'].values[-1]} rounds (one seed, part of the digits)"
-        found[words] = more(late, "mapped", "FedAvg")
-    return found
+
+def only_speed(results: Results) -> Verdict | None:
+    """The gain, a mean over sizes, shrinks from the table's round to the last one."""
+    change = gain(results.accuracy).mean(["level", "seed"])
+    early, late = change[0].item(), change[-1].item()
+    return Verdict(late < early, f"{early:.1f}, {late:.1f}") if change.sizes["round"] > 1 else None
+
+
+def loss_falls_faster(results: Results) -> Verdict:
+    """Fig. 1: on the barycenter the loss is below that on the clients' own digits, in the table's last round."""
+    both = results.loss.sel(way=[Q, FEDAVG]).dropna("round", how="any").isel(round=-1, drop=True)
+    change = gain(both, Q)
+    return Verdict(bool((change.mean("seed") < 0).all()), words(change))
+
+
+def ascent(view: str) -> Callable[[Results], Verdict]:
+    """What the ascent changes of mapped digits: clean ones, or the worst fresh shift."""
+    return lambda results: above(gain(results.shifted.sel(view=view, drop=True), f"{MAPPED} + {ASCENT}", MAPPED))
+
+
+def where_trained(claim: Callable[[Results], Verdict | None]) -> Callable[[Results], Verdict | None]:
+    """The claim, or None where a way that it rests on is not among the results."""
+
+    def judged(results: Results) -> Verdict | None:
+        try:
+            return claim(results)
+        except (KeyError, AttributeError):
+            return None
+
+    return judged
+
+
+CLAIMS = {
+    f"feddro.{id}": where_trained(claim)
+    for id, claim in {
+        "gain.table": gain_at_first,
+        "target.gain.late": gain_stays,
+        "target.gain.grows": gain_grows,
+        "loss": loss_falls_faster,
+        "target.speed": only_speed,
+        "target.transport": lambda results: above(gain(results.table, MAPPED, MEANS)),
+        "target.moments": lambda results: above(gain(results.table, AFFINE, MAPPED), -1),
+        "target.ascent.clean": ascent("clean"),
+        "target.ascent.worst": ascent("fresh"),
+    }.items()
+}
+"""Id of data/claims.yaml -> claim."""
+
+SIZES = "200 digits a client, 10 rounds of one local epoch; a reading chosen after the table was seen"
+
+PANELS = (
+    Panel("Fig. 1", "B3, fig1", f"{SIZES}; four sizes for one", ("feddro.loss",)),
+    Panel("Table 1", "section 4, B2, table1", f"{SIZES}; five seeds; its numbers are undefined",
+          ("feddro.gain.table", "feddro.target.gain.grows", "feddro.target.gain.late", "feddro.target.speed")),
+    Panel("Eq. 5, the maps", "section 4, B4", "beside means, moments, atoms",
+          ("feddro.target.transport", "feddro.target.moments")),
+    Panel("Algorithm 1, lines 8 to 15", "B5, ascent", "one displacement a client; clean and shifted digits",
+          ("feddro.target.ascent.clean", "feddro.target.ascent.worst")),
+    Panel("data-wise application", "B4, controls", "one barycenter of clouds (x, label)"),
+    Panel("Eqs. 6 to 8, Appendix B", "B6", "evaluated for a linear classifier"),
+)  # fmt: skip
+"""Where the paper's experiments are in notebook 10b."""

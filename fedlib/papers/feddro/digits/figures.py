@@ -1,25 +1,29 @@
-"""Pictures of the clients' digits: as they are, shifted, on their way to the barycenter, and its atoms."""
+"""Figures and tables of notebook 10b, functions of the arrays of ``study.Results``."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-import ipywidgets
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..live.widgets import explore, slider, span
-from ..notebook.style import panels
-from ..problems.barycenters import World
-from ..problems.digits import SIDE, Clients
+from ....notebook.pictures import against_level, legend_above, panels_of
+from ....notebook.style import COLORS, band, panels, set_ticks
+from ....numerics.metrics import mean_sd, plus_minus
+from .handwriting import SIDE
+from .study import FOUR, STRONG, gain
+from .ways import AFFINE, FEDAVG, MAPPED, MEANS, WAYS
 
+LEVEL = r"size of the shift $|\Lambda|$"
 
-def grid(count: int, size: tuple[float, float], columns: int, **kwargs) -> tuple[Figure, list]:
-    """(figure, that many axes) in rows of at most ``columns``; places that are left over stay empty."""
-    columns = min(count, columns)
-    fig, axes = panels(-(-count // columns), columns, size=size, **kwargs)
-    for ax in axes.flat[count:]:
-        ax.set_axis_off()
-    return fig, list(axes.flat[:count])
+STYLES = {
+    FEDAVG: {"color": COLORS["federated"]},
+    MEANS: {"color": COLORS["light"], "ls": "--", "marker": "^", "lw": 2.5},
+    AFFINE: {"color": COLORS["other"], "ls": "-.", "marker": "D", "lw": 2},
+    MAPPED: {"color": "#7A1F3D", "marker": "s"},
+    "barycenter Q": {"color": "0.5", "ls": ":", "marker": "v"},
+}
+"""All are federations: FedAvg in their blue, what the digits become in other colours."""
 
 
 def size_of(level: float) -> str:
@@ -27,122 +31,226 @@ def size_of(level: float) -> str:
     return rf"$|\Lambda|$ = {level:g}"
 
 
-def tiles(rows: Sequence[np.ndarray], gap: int = 2) -> np.ndarray:
-    """Digits [R, C, 784] as one picture, each scaled to its own range: white gaps, black paper, as they come.
+# digits
 
-    A digit of NaN is a place that stays empty.
-    """
-    rows = np.asarray(rows, float)
-    low, high = (f(rows, axis=-1, keepdims=True) for f in (np.min, np.max))
-    square = ((rows - low) / np.maximum(high - low, 1e-9)).reshape(*rows.shape[:2], SIDE, SIDE)
+
+def tiles(rows: np.ndarray, low: float, high: float, gap: int = 2) -> np.ndarray:
+    """Digits [R, C, 784] as one picture, on one scale from black (low) to white (high), with white gaps."""
+    square = np.clip((rows - low) / (high - low), 0, 1).reshape(*rows.shape[:2], SIDE, SIDE)
     square = np.pad(square, [(0, 0), (0, 0), (0, gap), (0, gap)], constant_values=1)
     return square.transpose(0, 2, 1, 3).reshape(len(rows) * (SIDE + gap), -1)[:-gap, :-gap]
 
 
-def digit_grid(ax, rows: Sequence[np.ndarray], row_names: Sequence[str] = (), column_names: Sequence[str] = ()) -> None:
-    """A grid of digits [R, C, 784] with a name for every row and column."""
-    ax.imshow(tiles(rows), cmap="gray", vmin=0, vmax=1)
-    centres = np.arange(max(len(rows), len(rows[0]))) * (SIDE + 2) + SIDE / 2
-    ax.set_xticks(centres[: len(column_names)], column_names)
-    ax.set_yticks(centres[: len(row_names)], row_names)
-    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+def digit_grid(ax: Axes, rows: np.ndarray, names: Sequence[str], low: float = -0.5, high: float = 2.8) -> None:
+    """A grid of digits [R, C, 784] with a name for every row; the scale is that of written ones, in all grids."""
+    ax.imshow(tiles(rows, low, high), cmap="gray", vmin=0, vmax=1)
+    ax.set_xticks([])
+    ax.set_yticks(np.arange(len(names)) * (SIDE + 2) + SIDE / 2, names)
+    ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
 
 
-def digit_panels(grids: Mapping[str, np.ndarray], row_names: Sequence[str]) -> Figure:
-    """title -> digits [R, C, 784], a panel each, in rows of at most three; rows are named at the left."""
-    R, C = next(iter(grids.values())).shape[:2]
-    columns = min(len(grids), 2 if C > 5 else 3)
-    width = min(7 / columns, 0.6 * C)
-    fig, axes = grid(len(grids), (width, width * R / C + 0.25), columns)
-    for ax, (title, digits) in zip(axes, grids.items(), strict=True):
-        digit_grid(ax, digits, row_names if ax.get_subplotspec().is_first_col() else ())
-        ax.set_title(title)
+def lenses(pictures: xarray.Dataset) -> Figure:
+    """Five digits as they are written, and as each client sees them: a panel for each size of the shift."""
+    levels = pictures.level.values
+    fig, (axes,) = panels(1, len(levels), size=(2.5, 2.9))
+    names = ["written", *(f"client {k + 1} sees" for k in range(pictures.sizes["client"]))]
+    for i, (ax, level) in enumerate(zip(axes, levels, strict=True)):
+        here = pictures.sel(level=level)
+        rows = np.concatenate([here.written.isel(client=0).values[None], here.seen.values])
+        digit_grid(ax, np.nan_to_num(rows), names if i == 0 else ())
+        ax.set_title(size_of(level))
     return fig
 
 
-def first_of(clients: Clients, classes: Sequence[int] = range(10)) -> np.ndarray:
-    """The first picture [784] of every class at every client [K, C, 784]; empty where a client has none."""
-    x, y, shards = clients
-    empty = np.full(x.shape[1], np.nan)
-    return np.array([[next(iter(x[own[y[own] == v]]), empty) for v in classes] for own in shards])
+def made_of(pictures: xarray.Dataset) -> Figure:
+    """What averages and maps make of digits: what client 1 sees, its picture carried, the class means, those of Q.
 
-
-def draw_clients(views: Mapping[str, Clients], classes: int = 5) -> Figure:
-    """The first digits of each class at every client, a row each: title -> Clients, a panel each."""
-    grids = {title: first_of(clients, range(classes)) for title, clients in views.items()}
-    return digit_panels(grids, names(len(next(iter(grids.values())))))
-
-
-def names(K: int) -> list[str]:
-    return [f"client {i + 1}" for i in range(K)]
-
-
-def class_means(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Mean of every class minus mean of all classes [10, 784]; empty where there is none."""
-    return np.stack([x[y == v].mean(0) if v in y else np.full(x.shape[1], np.nan) for v in range(10)]) - x.mean(0)
-
-
-class Examples(NamedTuple):
-    """Some digits in one shifted world: original, shifted, mapped [K clients, C classes, 784]; atom [K, C, 784]."""
-
-    original: np.ndarray
-    shifted: np.ndarray
-    mapped: np.ndarray
-    atom: np.ndarray
-
-
-def examples(clients: Clients, world: World) -> Examples:
-    """The first of each class: as it is, as its client sees it, mapped, and the atom of Q that is nearest to that."""
-    original, seen, mapped = (first_of(v) for v in (clients, world.seen, world.mapped))
-    Q = world.Q.x
-    nearest = [[Q[np.argmin(((Q - point) ** 2).sum(1))] for point in own] for own in mapped]
-    return Examples(original, seen, mapped, np.where(np.isnan(mapped), np.nan, nearest))
-
-
-def draw_barycenters(worlds: Mapping[float, World], shown: Mapping[float, Examples]) -> Figure:
-    """Client 1's digits as it sees them, mapped, and an atom of Q nearby; class means at client 1 and in Q.
-
-    A panel for each |Lambda|. From all of them a mean is subtracted: the client's, or that of the atoms of Q.
+    From each picture the mean over the shown digits of its row is taken off, for the client's translation is the same
+    in all of them and hides the rest.
     """
-    grids = {}
-    for level, world in worlds.items():
-        (seen, _, Q, *_), some = world, shown[level]
-        own, middle = seen.shards[0], Q.x.mean(0)
-        means = class_means(seen.x[own], seen.y[own]), class_means(Q.x, Q.y)
-        first = some.shifted[0] - seen.x[own].mean(0), some.mapped[0] - middle, some.atom[0] - middle
-        grids[size_of(level)] = np.stack([*first, *means])
-    rows = ["x', client 1", "$T_1(x')$", "atom of Q", "class mean, client 1", "class mean, Q"]
-    return digit_panels(grids, rows)
-
-
-def draw_digits(examples: Mapping[float, Examples], level: float, t: float, digit: int) -> Figure:
-    """One digit per client: as it is, as the client sees it, on the way to the barycenter at t, and there.
-
-    examples: |Lambda| -> Examples. Column 3 is (1 - t) x' + t T_i(x'); the last is the nearest atom of the barycenter.
-    """
-    if level not in examples:
-        raise ValueError(f"|Lambda| = {level:g} was not computed here; computed: {', '.join(map(str, examples))}")
-    one = examples[level]
-    K, C = one.original.shape[:2]
-    if not (0 <= t <= 1 and 0 <= digit < C):
-        raise ValueError(f"t = {t:g}, digit = {digit}: expected 0 <= t <= 1 and a digit 0..{C - 1}")
-    x, there = one.shifted[:, digit], one.mapped[:, digit]
-    columns = [one.original[:, digit], x, (1 - t) * x + t * there, there, one.atom[:, digit]]
-    fig, ((ax,),) = panels(size=(7.6, 0.7 + 0.75 * K))  # wide: the sliders stay on the screen
-    titles = ["x", "x' (shifted)", "on the way", "$T_i(x')$", "atom of Q"]
-    digit_grid(ax, np.stack(columns, 1), names(K), titles)
-    ax.set_title(f"{size_of(level)}, on the way at t = {t:.2f}; grey: each picture's own range")
+    levels = pictures.level.values
+    fig, (axes,) = panels(1, len(levels), size=(2.5, 2.2))
+    names = ["client 1 sees", "carried", "class means", "class means of Q"]
+    for i, (ax, level) in enumerate(zip(axes, levels, strict=True)):
+        here = pictures.sel(level=level)
+        first = [here[name].isel(client=0).values for name in ("seen", "carried")]
+        rows = np.array([*first, here["mean"].values, here["mean in Q"].values])
+        rows = np.nan_to_num(rows - np.nanmean(rows, 1, keepdims=True))
+        digit_grid(ax, rows, names if i == 0 else (), -1.5, 1.5)
+        ax.set_title(size_of(level))
     return fig
 
 
-def digits_explorer(examples: Mapping[float, Examples]) -> ipywidgets.GridBox:
-    """The widget of notebook 10: size of the shift, place on the geodesic, digit."""
-    return explore(
-        lambda **values: draw_digits(examples, **values),
-        "a digit of every client: original, shifted, on its way to the barycenter, there, and the nearest atom",
-        level=slider(list(examples), next(iter(examples)), "|Λ|"),
-        t=slider(span(0, 1, 0.05), 0.5),
-        digit=slider(range(next(iter(examples.values())).original.shape[1]), 3),
-    )
+# accuracies
+
+
+def table_1(table: xarray.DataArray, printed: Mapping[str, Mapping[float, float]]) -> Figure:
+    """Clean digits read (%) [way, level, seed], FedAvg and mapped, beside the printed table; right the gains."""
+    fig, (axes,) = panels(1, 3, size=(2.7, 2.8))
+    levels = table.level.values
+    for ax, way, name in zip(axes, (FEDAVG, MAPPED), ("FedAvg", "theirs"), strict=False):
+        against_printed(ax, levels, table.sel(way=way), printed[name], way)
+        ax.set(title=f"{way} (printed: {name})", ylim=(0, 100))
+    difference = {level: printed["theirs"][level] - printed["FedAvg"][level] for level in printed["FedAvg"]}
+    against_printed(axes[2], levels, gain(table), difference, MAPPED)
+    axes[2].axhline(0, color="0.6", lw=0.8)
+    axes[2].set_title("gain: the right one less the left one")
+    axes[0].set_ylabel("clean digits read (%)")
+    axes[2].set_ylabel("points")
+    legend_above(fig, axes[0], 2)
+    return fig
+
+
+def against_printed(ax: Axes, levels, values: xarray.DataArray, printed: Mapping[float, float], way: str) -> None:
+    """Values of the seeds [level, seed] as dots and their mean, beside the printed ones."""
+    ax.plot([*printed], [*printed.values()], "s", ms=7, mfc="none", mew=1.5, color=COLORS["paper"], label="printed")
+    values = values.transpose("seed", "level")
+    ax.plot(levels, values.values.T, "o", ms=3, mew=0, alpha=0.5, color=STYLES[way]["color"], label="_seeds")
+    ax.plot(levels, values.mean("seed"), "-", color=STYLES[way]["color"], label="ours, each seed and their mean")
+    set_ticks(ax.xaxis, levels, [f"{level:g}" for level in levels])
+    ax.set_xlabel(LEVEL)
+
+
+def over_rounds(values: xarray.DataArray, ylabel: str, ways: Sequence[str] = FOUR, mark: int = 0) -> Figure:
+    """Values [way, round, level, seed] over the rounds, with st.dev. over seeds; a panel for each size of the shift.
+
+    mark: a round that is marked.
+    """
+    fig, axes = panels_of([*values.level.values.tolist()], (2.4, 2.5), most=4)
+    for level, ax in axes.items():
+        for way in [way for way in ways if way in values.way.values]:
+            curves = values.sel(way=way, level=level).dropna("seed", how="all").dropna("round", how="any")
+            curves = curves.transpose("seed", "round")
+            if curves.size:
+                band(ax, curves["round"], curves.values, label=way, **{"ms": 3, "marker": "o"} | STYLES[way])
+        if mark:
+            ax.axvline(mark, color="0.6", ls=":", lw=1)
+        ax.set(xlabel="round", title=size_of(level))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    first, *_ = axes.values()
+    first.set_ylabel(ylabel)
+    legend_above(fig, first, 5)
+    return fig
+
+
+def gains(accuracy: xarray.DataArray) -> Figure:
+    """What maps, and what class means, gain on FedAvg (points) over the rounds, by seed; a panel for each size."""
+    fig, axes = panels_of([*accuracy.level.values.tolist()], (2.4, 2.5), most=4)
+    for level, ax in axes.items():
+        for way in [way for way in (MEANS, AFFINE, MAPPED) if way in accuracy.way.values]:
+            change = gain(accuracy, way).sel(level=level).transpose("seed", "round")
+            band(ax, change["round"], change.values, label=f"{way} less FedAvg", **{"ms": 3} | STYLES[way])
+        ax.axhline(0, color=COLORS["federated"], lw=1)
+        ax.set(xlabel="round", title=size_of(level))
+    first, *_ = axes.values()
+    first.set_ylabel("points")
+    legend_above(fig, first, 3)
+    return fig
+
+
+def controls(table: xarray.DataArray) -> Figure:
+    """A row for each way to train, a panel for each size: seeds as dots, their mean as a line; dotted is guessing."""
+    ways = [way for way in WAYS if way in table.way.values]
+    fig, axes = panels(1, table.sizes["level"], size=(2.2, 2.8), sharey=True)
+    for ax, level in zip(axes[0], table.level.values, strict=True):
+        for j, way in enumerate(ways):
+            seen = table.sel(way=way, level=level).dropna("seed").values
+            color = STYLES.get(way, {"color": "0.4"})["color"]
+            ax.plot(seen, np.full(len(seen), j), "o", ms=4, mfc="none", color=color)
+            ax.plot([seen.mean()] * 2, [j - 0.3, j + 0.3], "-", lw=2.5, color=color)
+        ax.axvline(10, color="0.5", lw=0.8, ls=":")
+        ax.set(title=size_of(level), xlabel="clean digits read (%)", ylim=(len(ways) - 0.5, -0.5))
+        ax.set_yticks(range(len(ways)), ways)
+        ax.grid(axis="y", lw=0.4)
+    return fig
+
+
+VIEWS = {"clean": "clean", "own": "clients' own shifts (mean)", "fresh": "fresh shifts (worst)"}
+
+
+def ascents(shifted: xarray.DataArray) -> Figure:
+    """Dots over the size of the shift [way, view, level, seed]: with the ascent hollow, a panel for each view."""
+    fig, (axes,) = panels(1, len(VIEWS), size=(2.7, 2.7), sharey=True)
+    ways = [way for way in shifted.way.values.tolist() if STRONG not in way]
+    levels = shifted.level.values
+    for ax, (view, title) in zip(axes, VIEWS.items(), strict=True):
+        for j, way in enumerate(ways):
+            mean, sd = mean_sd(shifted.sel(way=way, view=view).transpose("seed", "level").values)
+            place = np.arange(len(levels)) + 0.12 * (j - (len(ways) - 1) / 2)
+            color = STYLES[way.split(" +")[0]]["color"]
+            ax.errorbar(place, mean, sd, fmt="o", ms=5, color=color, mfc="white" if "+" in way else color, label=way)
+        ax.axhline(10, color="0.5", lw=0.8, ls=":")
+        ax.set(title=title, xlabel=LEVEL)
+        set_ticks(ax.xaxis, range(len(levels)), [f"{level:g}" for level in levels])
+    axes[0].set_ylabel("digits read (%)")
+    legend_above(fig, axes[0], 4)
+    return fig
+
+
+def answer(accuracy: xarray.DataArray, pictures: xarray.Dataset, level: float = 0.5) -> Figure:
+    """Left what clients see of five digits; right the digits read (%) against the size of the shift, in the end."""
+    fig, ((left, right),) = panels(1, 2, size=(3.6, 2.9))
+    here = pictures.sel(level=level)
+    rows = np.concatenate([here.written.isel(client=0).values[None], here.seen.values])
+    digit_grid(left, np.nan_to_num(rows), ["written", *(f"client {k + 1} sees" for k in range(len(rows) - 1))])
+    left.set_title(size_of(level))
+    reached(right, accuracy)
+    right.legend(loc="lower left")
+    return fig
+
+
+def reached(ax: Axes, accuracy: xarray.DataArray) -> None:
+    """Digits read (%) after the last round against the size of the shift, every seed a dot."""
+    last = accuracy.isel(round=-1).sortby("level")
+    for way in [way for way in FOUR if way in last.way.values]:
+        values = last.sel(way=way).transpose("seed", "level")
+        style = STYLES[way]
+        ax.plot(values.level, values.values.T, ".", ms=3, alpha=0.5, color=style["color"], label="_seeds")
+        ax.plot(values.level, values.mean("seed"), label=way, **{"ms": 4, "marker": "o"} | style)
+    against_level(ax, last.assign_attrs(level=LEVEL))
+    ax.set_title(f"clean digits read after {last['round'].item()} rounds (%)")
+
+
+def rows_of(values: xarray.DataArray, digits: int = 1) -> list[list[str]]:
+    """A table's rows of values [way, level, seed], with st.dev. over the seeds that were trained."""
+    return [
+        [way, *(plus_minus(values.sel(way=way, level=level).dropna("seed").values, digits) for level in values.level)]
+        for way in values.way.values.tolist()
+    ]
+
+
+def change_rows(table: xarray.DataArray) -> list[list[str]]:
+    """Rows of what changes by how many points, seed by seed."""
+    pairs = {
+        "gain of the maps on FedAvg": (MAPPED, FEDAVG),
+        "of it: class means, without any transport": (MEANS, FEDAVG),
+        "maps less class means": (MAPPED, MEANS),
+        "affine maps less maps": (AFFINE, MAPPED),
+        **{f"{way} less maps": (way, MAPPED) for way in WAYS if way not in FOUR},
+    }
+    known = {name: pair for name, pair in pairs.items() if {*pair} <= {*table.way.values}}
+    changes = [gain(table, *pair).expand_dims(way=[name]) for name, pair in known.items()]
+    return [row for change in changes for row in rows_of(change)]
+
+
+def reading_rows(readings: xarray.DataArray, printed: Mapping[str, Mapping[float, float]]) -> list[list[str]]:
+    """Rows: a reading and its pixels, FedAvg and mapped at each level, mean distance (points) to Table 1; the nearest
+    first."""
+    rows = []
+    for reading in readings.reading.values.tolist():
+        mean = readings.sel(reading=reading).mean("seed")
+        cells = [" / ".join(f"{mean.sel(way=w, level=v).item():.1f}" for w in (FEDAVG, MAPPED)) for v in mean.level]
+        far = [
+            abs(mean.sel(way=way, level=level).item() - value)
+            for way, name in ((FEDAVG, "FedAvg"), (MAPPED, "theirs"))
+            for level, value in printed[name].items() if level in mean.level
+        ]  # fmt: skip
+        rows.append((np.mean(far) if far else np.nan, [reading, *cells]))
+    return [[*row, f"{far:.1f}"] for far, row in sorted(rows)]
+
+
+def level_rows(table: xarray.Dataset) -> list[list[str]]:
+    """Rows of numbers against the level."""
+    return [[name, *(f"{value:.3f}" for value in table[name].values)] for name in table.data_vars]

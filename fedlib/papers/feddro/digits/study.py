@@ -3,14 +3,26 @@
 ``python -m fedlib train 10b_digits --only rounds`` trains what is not stored of the long trainings.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
+import numpy as np
+import xarray
+
+from ....federated import sweep
 from ....federated.batches import Local
-from ....trainings.calls import Call, Task
+from ....federated.history import History
+from ....notebook import rules
+from ....numerics.tabulated import tabulated
+from ....streams import stream
+from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.store import Name
-from .problem import digits
-from .ways import AFFINE, FEDAVG, MAPPED, MEANS, SAMPLES, WAYS
+from .barycenters import class_barycenters, clients_apart, convergence, converging, moments_start
+from .handwriting import SOURCES, Clients
+from .problem import dealt, digits
+from .shifts import READINGS, shifted
+from .ways import AFFINE, FEDAVG, MAPPED, MEANS, SAMPLES, WAYS, class_means
 
 NOTEBOOK = "10b_digits"
 
@@ -18,6 +30,33 @@ FOUR = (FEDAVG, MEANS, AFFINE, MAPPED)
 """Ways that are trained for many rounds."""
 
 ASCENT, STRONG = "ascent", "strong ascent"
+
+COUNTS = (
+    "per_client", "atoms", "barycenter_rounds", "affine_steps", "rounds", "long_rounds", "local_epochs", "batch_size",
+    "test_digits", "shifted_digits", "fresh_shifts",
+)  # fmt: skip
+
+RULES = {
+    **dict.fromkeys(COUNTS, rules.whole()),
+    "digits": rules.one_of(*SOURCES),
+    "clients": rules.whole(2),
+    **dict.fromkeys(("levels", "looked_at", "alpha", "lr"), rules.positive()),
+    **dict.fromkeys(("eta_1", "penalty", "strong"), rules.number(0)),
+    **dict.fromkeys(("reading", "compared"), rules.one_of(*READINGS)),
+    "pixels": rules.one_of("normalised", "raw"),
+}
+"""Parameter -> what it may be."""
+
+
+def check(p: Mapping) -> None:
+    """ValueError where a strong ascent is no pair, or the long trainings do not pass the table's round."""
+    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "reading_seeds") if p[name]})
+    if len(p["strong"]) != 2:
+        raise ValueError(f"strong = {p['strong']}: expected two numbers, eta_1 and lambda of the strong ascent")
+    if p["long_rounds"] % p["rounds"]:
+        raise ValueError(
+            f"long_rounds = {p['long_rounds']}: expected a multiple of rounds = {p['rounds']}, after which the table is"
+        )
 
 
 def trainings(p: Mapping) -> dict[Name, Task]:
@@ -58,4 +97,175 @@ def trainings(p: Mapping) -> dict[Name, Task]:
         sizes = usual | {"per_client": 3600, "atoms": 360}
         epochs = table | {"local": Local(5, "epochs", p["batch_size"])}
         calls |= {("lineage", way): call(way, p["lineage_seeds"], sizes, epochs) for way in (FEDAVG, MAPPED)}
+    sizes = {name: shared[name] for name in ("source", "clients", "per_client", "atoms")}
+    sizes |= {"rounds": p["barycenter_rounds"], "reading": p["reading"], "pixels": p["pixels"]}
+    calls["barycenters"] = Computed(quality, sizes | {"levels": levels, "seed": seeds[0]}, tolerances=NEAR)
+    looks = sizes | {"levels": [*dict.fromkeys(map(float, p["looked_at"]))], "seed": seeds[0]}
+    calls["pictures"] = Computed(pictures, looks, tolerances=SEEN)
     return calls
+
+
+NEAR = {name: Tolerance(1e-2) for name in ("printed", "mended", "from samples", "after")}
+SEEN = {name: Tolerance(absolute=1.0) for name in ("carried", "mean in Q")}
+"""What rests on optimal plans between few points in many dimensions, of which several cost nearly the same."""
+
+
+def quality(
+    source: str, clients: int, per_client: int, atoms: int, rounds: int, reading: str, pixels: str,
+    levels: Sequence[float], seed: int,
+) -> xarray.Dataset:  # fmt: skip
+    """How good barycenters are [level].
+
+    Class 3's objective over that of POT's from the same start: "printed" Algorithm 1, and "mended" by ``converging``;
+    and of the latter over POT's "from samples". W_2 between two clients' clouds of a class "before" and "after" the
+    maps.
+    """
+    written = dealt(source, pixels, clients, per_client, "iid", 1.0, seed)
+
+    def measured(level: float) -> dict[str, float]:
+        seen = shifted(written, level, seed, reading)
+        carried = class_barycenters(seen, atoms, rounds, moments_start(stream(seed, "start")), **converging(rounds))
+        ratios = convergence(seen, carried.Q, 3, seed, rounds)
+        return ratios | {"before": clients_apart(seen), "after": clients_apart(carried.mapped)}
+
+    return tabulated(measured, level=levels)
+
+
+SHOWN = range(5)
+"""Digits of which there are pictures."""
+
+
+def pictures(
+    source: str, clients: int, per_client: int, atoms: int, rounds: int, reading: str, pixels: str,
+    levels: Sequence[float], seed: int,
+) -> xarray.Dataset:  # fmt: skip
+    """Pictures of the first of each digit at every client.
+
+    written, seen, carried [level, client, digit, pixel]: as it is, as its client sees it, and at T_i(x'); "mean"
+    [level, digit, pixel]: the class mean over all clients, and "mean in Q", that of the barycenter's atoms.
+    """
+    written = dealt(source, pixels, clients, per_client, "iid", 1.0, seed)
+
+    def looked_at(level: float) -> dict:
+        seen = shifted(written, level, seed, reading)
+        carried = class_barycenters(seen, atoms, rounds, moments_start(stream(seed, "start")), **converging(rounds))
+        first = {"written": written, "seen": seen, "carried": carried.mapped}
+        means = {"mean": class_means(seen, 1), "mean in Q": carried.Q}
+        averages = {name: [some.x[some.y == v].mean(0) for v in SHOWN] for name, some in means.items()}
+        rows = {name: (("client", "digit", "pixel"), first_of(some)) for name, some in first.items()}
+        return rows | {name: (("digit", "pixel"), np.array(rows)) for name, rows in averages.items()}
+
+    return tabulated(looked_at, level=levels).astype("float32")
+
+
+def first_of(clients: Clients) -> np.ndarray:
+    """The first picture [784] of SHOWN at every client [K, C, 784]; NaN where a client has none."""
+    x, y, shards = clients
+    empty = np.full(x.shape[1], np.nan)
+    return np.array([[next(iter(x[shard[y[shard] == v]]), empty) for v in SHOWN] for shard in shards])
+
+
+class Results(NamedTuple):
+    """What figures and claims take; None where nothing of it is trained. Accuracies in %.
+
+    accuracy, commonest, loss [way, round, level, seed] of FOUR on the way (loss: in each round, and of all ways).
+    table [way, level, seed]: clean digits read after the table's rounds, for all of ``WAYS``. shifted [way, view,
+    level, seed]: the same with and without ascent, "clean", under the clients' "own" shifts, under the worst "fresh"
+    one; theta [way, level, client]: how far the ascent went. readings [reading, way, level, seed]; skew, lineage
+    [way, level, seed]. barycenters, pictures: of ``quality``, ``pictures``.
+    """
+
+    accuracy: xarray.DataArray | None = None
+    commonest: xarray.DataArray | None = None
+    loss: xarray.DataArray | None = None
+    table: xarray.DataArray | None = None
+    shifted: xarray.DataArray | None = None
+    theta: xarray.DataArray | None = None
+    readings: xarray.DataArray | None = None
+    skew: xarray.DataArray | None = None
+    lineage: xarray.DataArray | None = None
+    barycenters: xarray.Dataset | None = None
+    pictures: xarray.Dataset | None = None
+
+
+def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
+    """The labelled arrays of what is trained."""
+    files: dict[str, dict] = {}
+    for name, history in histories.items():
+        if isinstance(history, History):
+            file, *labels = name
+            files.setdefault(file, {})[tuple(labels)] = history
+    long, others = files.get("rounds", {}), files.get("ways", {})
+    accuracy = joined({way: measured(history) for (way,), history in long.items()})
+    last = {way: measured(history).sel(round=p["rounds"], drop=True) for (way,), history in (long | others).items()}
+    moved = {way + f" + {ascent}" * (ascent != "none"): h for (way, ascent), h in files.get("ascent", {}).items()}
+    readings: dict[str, dict] = {}
+    for (reading, way), history in files.get("readings", {}).items():
+        readings.setdefault(reading, {})[way] = final(history)
+    if FEDAVG in last and MAPPED in last:
+        readings[f"{p['reading']}, {p['pixels']}"] = {way: last[way] for way in (FEDAVG, MAPPED)}
+    return Results(
+        accuracy,
+        joined({way: measured(history, "commonest") for (way,), history in long.items()}),
+        joined({way: measured(history, "loss") for (way,), history in (long | others).items()}),
+        joined({way: last[way] for way in WAYS if way in last}),
+        joined({way: joined(views(history), "view") for way, history in moved.items()}),
+        joined({way: lengths(history) for way, history in moved.items() if "+" in way}),
+        joined({name: joined(ways) for name, ways in readings.items()}, "reading"),
+        *(joined({way: final(h) for (way,), h in files.get(file, {}).items()}) for file in ("skew", "lineage")),
+        histories.get("barycenters"),
+        histories.get("pictures"),
+    )
+
+
+def measured(history: History, metric: str = "accuracy") -> xarray.DataArray:
+    """A metric of federations [round, level, seed]."""
+    values = sweep.errors(history, metric).isel(kind=0, drop=True)
+    return values.drop_vars("distance", errors="ignore").drop_attrs().rename(None)
+
+
+def final(history: History) -> xarray.DataArray:
+    """Accuracy after the last round [level, seed]."""
+    return measured(history).isel(round=-1, drop=True)
+
+
+def views(history: History) -> dict[str, xarray.DataArray]:
+    """What is read after the last round, of clean digits and under shifts."""
+    metrics = {"clean": "accuracy", "own": "own", "fresh": "fresh"}
+    return {view: measured(history, metric).isel(round=-1, drop=True) for view, metric in metrics.items()}
+
+
+def lengths(history: History) -> xarray.DataArray:
+    """|theta_i| [level, client] of the models that are kept: theta is the first 784 of a row."""
+    seed, levels = min(history.labels("seed")), history.labels("level")
+    values = [history.models("federated", level, seed)[:, :784].norm(dim=1).numpy() for level in levels]
+    return xarray.DataArray(values, {"level": levels}, ("level", "client"))
+
+
+def joined(parts: Mapping[str, xarray.DataArray], axis: str = "way") -> xarray.DataArray | None:
+    """Arrays on one more axis, in order; what some have not is NaN."""
+    if not parts:
+        return None
+    return xarray.concat(parts.values(), xarray.DataArray([*parts], dims=axis, name=axis), join="outer")
+
+
+def gain(values: xarray.DataArray, way: str = MAPPED, other: str = FEDAVG) -> xarray.DataArray:
+    """How many points more one way has than another, seed by seed."""
+    difference = values.sel(way=way, drop=True) - values.sel(way=other, drop=True)
+    return difference.dropna("seed", how="all")
+
+
+def metrics(results: Results) -> dict:
+    """What result.json keeps, for the lesson: accuracies (%) of the seeds by way and |Lambda|, in the table's round and
+    after the last one."""
+
+    def rows(values: xarray.DataArray | None) -> dict:
+        if values is None:
+            return {}
+        return {
+            way: {f"{level:g}": values.sel(way=way, level=level).dropna("seed").values for level in values.level.values}
+            for way in values.way.values.tolist()
+        }
+
+    late = None if results.accuracy is None else results.accuracy.isel(round=-1, drop=True)
+    return {"clean_percent": rows(results.table), "late_percent": rows(late)}

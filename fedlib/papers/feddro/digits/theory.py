@@ -1,38 +1,12 @@
-"""FedDRO's formulas, evaluated: Eq. 1's worst mixture, the chain of Eq. 3, and the worst cases of Eqs. 6 to 8."""
+"""FedDRO's worst cases (Eqs. 6 to 8), for a loss where all of them are known."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from scipy.optimize import minimize
 from scipy.special import expit
 
-from ..numerics.transport import Measure, chain, federated_barycenter, uniform
-from .digits import Clients
-
-
-def worst_mixture(losses: Sequence[float]) -> tuple[float, np.ndarray]:
-    """Eq. 1: sup of sum_i lambda_i L_i over the simplex, as a linear program: its value and lambda [N]."""
-    L = np.asarray(losses, float)
-    found = linprog(-L, A_eq=np.ones((1, len(L))), b_eq=[1], bounds=(0, 1))
-    return float(-found.fun), found.x
-
-
-def euclidean_barycenter(P: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """arg min over Q of sum_i lambda_i |P_i - Q|_2^2, by a general optimiser; P [N, bins], histograms."""
-    return minimize(lambda Q: weights @ ((P - Q) ** 2).sum(1), np.full(P.shape[1], 1 / P.shape[1])).x
-
-
-def chains(clients: Sequence[Measure], start: np.ndarray, rounds: Sequence[int], p: float = 2) -> dict[int, tuple]:
-    """Eq. 3 for client 1 after so many rounds of the printed algorithm: rounds -> (sum, W_p, sum and W_p of powers).
-
-    The last two: the same pieces to the power p, which bound nothing.
-    """
-    found = {}
-    for k in rounds:
-        here = federated_barycenter(clients, start, k)
-        terms, W = chain(clients[0], uniform(here.gammas[0]), uniform(here.Q), p)
-        found[k] = float(terms.sum()), W, float((terms**p).sum()), W**p
-    return found
+from .handwriting import Clients
 
 
 def logistic(w: np.ndarray, b: float, x: np.ndarray, y: np.ndarray, along: np.ndarray | float = 0.0) -> np.ndarray:
@@ -66,17 +40,17 @@ def worst_cases(w: np.ndarray, b: float, clients: Sequence[tuple[np.ndarray, np.
     r, N = eps * float(np.linalg.norm(w)), len(clients)
     mean = np.array([logistic(w, b, x, y).mean() for x, y in clients])
 
-    def at(s):  # [N], the client's mean loss when all its samples move by s along w
+    def moved(s):  # [N], the client's mean loss when all its samples move by s along w
         return np.array([logistic(w, b, x, y, s).mean() for x, y in clients])
 
-    spent = np.maximum(at(N * r), at(-N * r)) - mean  # all of the budget at one client
+    spent = np.maximum(moved(N * r), moved(-N * r)) - mean  # all of the budget at one client
     lonely = [
         (logistic(w, b, x, y, -y * r * N * len(y)) - logistic(w, b, x, y)).max() / (N * len(y)) for x, y in clients
     ]
     return {
         "no displacement": mean.mean(),
-        "one θ for all clients, |θ| ≤ ε": max(at(r).mean(), at(-r).mean()),
-        "one θ_i per client, max |θ_i| ≤ ε (Eq. 8)": np.maximum(at(r), at(-r)).mean(),
+        "one θ for all clients, |θ| ≤ ε": max(moved(r).mean(), moved(-r).mean()),
+        "one θ_i per client, max |θ_i| ≤ ε (Eq. 8)": np.maximum(moved(r), moved(-r)).mean(),
         "one θ_i per client, mean |θ_i| ≤ ε": mean.mean() + spent.max() / N,
         "one θ_ij per sample, max |θ_ij| ≤ ε": np.mean([logistic(w, b, x, y, -y * r).mean() for x, y in clients]),
         "one θ_ij per sample, mean |θ_ij| ≤ ε": mean.mean() + max(lonely),
