@@ -25,6 +25,8 @@ STYLES = {
 }
 """All are federations: FedAvg in their blue, what the digits become in other colours."""
 
+FIG1 = (FEDAVG, MAPPED, "barycenter Q")
+
 
 def size_of(level: float) -> str:
     """The size of a shift, as a title."""
@@ -42,7 +44,7 @@ def tiles(rows: np.ndarray, low: float, high: float, gap: int = 2) -> np.ndarray
 
 
 def digit_grid(ax: Axes, rows: np.ndarray, names: Sequence[str], low: float = -0.5, high: float = 2.8) -> None:
-    """A grid of digits [R, C, 784] with a name for every row; the scale is that of written ones, in all grids."""
+    """A grid of digits [R, C, 784] with a name for every row; black at low, white at high, as written ones are."""
     ax.imshow(tiles(rows, low, high), cmap="gray", vmin=0, vmax=1)
     ax.set_xticks([])
     ax.set_yticks(np.arange(len(names)) * (SIDE + 2) + SIDE / 2, names)
@@ -51,17 +53,30 @@ def digit_grid(ax: Axes, rows: np.ndarray, names: Sequence[str], low: float = -0
         spine.set_visible(False)
 
 
+def digit_panels(
+    grids: Mapping[str, np.ndarray], names: Sequence[str], scale: tuple[float, float] = (-0.5, 2.8)
+) -> Figure:
+    """title -> digits [R, C, 784], a panel each, black and white at the same values in all; rows are named at the left.
+
+    A place of NaN is black: nobody has such a digit.
+    """
+    fig, (axes,) = panels(1, len(grids), size=(2.5, 0.35 + 0.43 * len(names)))
+    for i, (ax, (title, rows)) in enumerate(zip(axes, grids.items(), strict=True)):
+        digit_grid(ax, np.nan_to_num(rows, nan=scale[0]), () if i else names, *scale)
+        ax.set_title(title)
+    return fig
+
+
+def seen_rows(pictures: xarray.Dataset) -> tuple[np.ndarray, list[str]]:
+    """Digits [1 + K, C, 784] as they are written, and as each client sees them; and the rows' names."""
+    rows = np.concatenate([pictures.written.isel(client=0).values[None], pictures.seen.values])
+    return rows, ["written", *(f"client {k} sees" for k in range(1, len(rows)))]
+
+
 def lenses(pictures: xarray.Dataset) -> Figure:
     """Five digits as they are written, and as each client sees them: a panel for each size of the shift."""
-    levels = pictures.level.values
-    fig, (axes,) = panels(1, len(levels), size=(2.5, 2.9))
-    names = ["written", *(f"client {k + 1} sees" for k in range(pictures.sizes["client"]))]
-    for i, (ax, level) in enumerate(zip(axes, levels, strict=True)):
-        here = pictures.sel(level=level)
-        rows = np.concatenate([here.written.isel(client=0).values[None], here.seen.values])
-        digit_grid(ax, np.nan_to_num(rows), names if i == 0 else ())
-        ax.set_title(size_of(level))
-    return fig
+    rows = {size_of(level): seen_rows(pictures.sel(level=level))[0] for level in pictures.level.values}
+    return digit_panels(rows, seen_rows(pictures.isel(level=0))[1])
 
 
 def made_of(pictures: xarray.Dataset) -> Figure:
@@ -70,17 +85,13 @@ def made_of(pictures: xarray.Dataset) -> Figure:
     From each picture the mean over the shown digits of its row is taken off, for the client's translation is the same
     in all of them and hides the rest.
     """
-    levels = pictures.level.values
-    fig, (axes,) = panels(1, len(levels), size=(2.5, 2.2))
-    names = ["client 1 sees", "carried", "class means", "class means of Q"]
-    for i, (ax, level) in enumerate(zip(axes, levels, strict=True)):
-        here = pictures.sel(level=level)
-        first = [here[name].isel(client=0).values for name in ("seen", "carried")]
-        rows = np.array([*first, here["mean"].values, here["mean in Q"].values])
-        rows = np.nan_to_num(rows - np.nanmean(rows, 1, keepdims=True))
-        digit_grid(ax, rows, names if i == 0 else (), -1.5, 1.5)
-        ax.set_title(size_of(level))
-    return fig
+    kinds = {"client 1 sees": "seen", "carried": "carried", "class means": "mean", "class means of Q": "mean in Q"}
+    grids = {}
+    for level in pictures.level.values:
+        rows = [pictures[name].sel(level=level) for name in kinds.values()]
+        rows = np.array([row.isel(client=0) if "client" in row.dims else row for row in rows])
+        grids[size_of(level)] = rows - np.nanmean(rows, 1, keepdims=True)
+    return digit_panels(grids, [*kinds], (-1.5, 1.5))
 
 
 # accuracies
@@ -96,7 +107,7 @@ def table_1(table: xarray.DataArray, printed: Mapping[str, Mapping[float, float]
     difference = {level: printed["theirs"][level] - printed["FedAvg"][level] for level in printed["FedAvg"]}
     against_printed(axes[2], levels, gain(table), difference, MAPPED)
     axes[2].axhline(0, color="0.6", lw=0.8)
-    axes[2].set_title("gain: the right one less the left one")
+    axes[2].set_title("gain: theirs less FedAvg")
     axes[0].set_ylabel("clean digits read (%)")
     axes[2].set_ylabel("points")
     legend_above(fig, axes[0], 2)
@@ -150,9 +161,15 @@ def gains(accuracy: xarray.DataArray) -> Figure:
     return fig
 
 
-def controls(table: xarray.DataArray) -> Figure:
-    """A row for each way to train, a panel for each size: seeds as dots, their mean as a line; dotted is guessing."""
-    ways = [way for way in WAYS if way in table.way.values]
+ALIKE = "ten means, no network"
+
+
+def controls(table: xarray.DataArray, means: xarray.Dataset | None = None) -> Figure:
+    """A row for each way to train, and one for ``by_means``; a panel for each size: seeds as dots, their mean as a
+    line; dotted is guessing."""
+    if means is not None:
+        table = xarray.concat([table, means["all"].expand_dims(way=[ALIKE])], "way", join="outer")
+    ways = [way for way in (FEDAVG, ALIKE, *WAYS[1:]) if way in table.way.values]
     fig, axes = panels(1, table.sizes["level"], size=(2.2, 2.8), sharey=True)
     for ax, level in zip(axes[0], table.level.values, strict=True):
         for j, way in enumerate(ways):
@@ -161,9 +178,10 @@ def controls(table: xarray.DataArray) -> Figure:
             ax.plot(seen, np.full(len(seen), j), "o", ms=4, mfc="none", color=color)
             ax.plot([seen.mean()] * 2, [j - 0.3, j + 0.3], "-", lw=2.5, color=color)
         ax.axvline(10, color="0.5", lw=0.8, ls=":")
-        ax.set(title=size_of(level), xlabel="clean digits read (%)", ylim=(len(ways) - 0.5, -0.5))
+        ax.set(title=size_of(level), ylim=(len(ways) - 0.5, -0.5))
         ax.set_yticks(range(len(ways)), ways)
         ax.grid(axis="y", lw=0.4)
+    fig.supxlabel("clean digits read (%)", fontsize=9)
     return fig
 
 
@@ -192,9 +210,8 @@ def ascents(shifted: xarray.DataArray) -> Figure:
 def answer(accuracy: xarray.DataArray, pictures: xarray.Dataset, level: float = 0.5) -> Figure:
     """Left what clients see of five digits; right the digits read (%) against the size of the shift, in the end."""
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.9))
-    here = pictures.sel(level=level)
-    rows = np.concatenate([here.written.isel(client=0).values[None], here.seen.values])
-    digit_grid(left, np.nan_to_num(rows), ["written", *(f"client {k + 1} sees" for k in range(len(rows) - 1))])
+    rows, names = seen_rows(pictures.sel(level=level))
+    digit_grid(left, np.nan_to_num(rows), names)
     left.set_title(size_of(level))
     reached(right, accuracy)
     right.legend(loc="lower left")
@@ -221,6 +238,11 @@ def rows_of(values: xarray.DataArray, digits: int = 1) -> list[list[str]]:
     ]
 
 
+def mean_rows(means: xarray.Dataset) -> list[list[str]]:
+    """Rows of ``study.by_means``."""
+    return rows_of(means.rename(all="all clients' means", one="client 1's").to_dataarray("way"))
+
+
 def change_rows(table: xarray.DataArray) -> list[list[str]]:
     """Rows of what changes by how many points, seed by seed."""
     pairs = {
@@ -230,8 +252,8 @@ def change_rows(table: xarray.DataArray) -> list[list[str]]:
         "affine maps less maps": (AFFINE, MAPPED),
         **{f"{way} less maps": (way, MAPPED) for way in WAYS if way not in FOUR},
     }
-    known = {name: pair for name, pair in pairs.items() if {*pair} <= {*table.way.values}}
-    changes = [gain(table, *pair).expand_dims(way=[name]) for name, pair in known.items()]
+    trained = {name: pair for name, pair in pairs.items() if {*pair} <= {*table.way.values}}
+    changes = [gain(table, *pair).expand_dims(way=[name]) for name, pair in trained.items()]
     return [row for change in changes for row in rows_of(change)]
 
 

@@ -81,6 +81,13 @@ def mean_of_classes(sent: Sequence[Moments]) -> np.ndarray:
     return np.nansum([m.mean * w for m, w in zip(sent, shares, strict=True)], 0) / shares.sum(0)
 
 
+def most_alike(means: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The class [n] whose mean picture each of x [n, d] is most like, without any network: the largest scalar product
+    with m_v / |m_v|; means [C, d], and m_v those less the mean of all, so that no translation counts."""
+    m = means - means.mean(0)
+    return (x @ (m / np.linalg.norm(m, axis=1, keepdims=True)).T).argmax(1)
+
+
 def class_means(seen: Clients, atoms: int) -> Clients:
     """The Euclidean mean of every class over all clients, as often as there are atoms: the same steps as for Q."""
     mean = mean_of_classes(moments(seen))
