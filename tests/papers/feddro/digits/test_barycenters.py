@@ -1,40 +1,39 @@
 """Class-wise barycenters undo translations, weigh clients by their samples, and say who took no part."""
 
-import warnings
-
 import numpy as np
 import pytest
-from fedlib.numerics.transport import federated_barycenter, uniform
-from fedlib.problems.barycenters import (
-    World,
+
+from fedlib.papers.feddro.algorithm import federated_barycenter
+from fedlib.papers.feddro.digits.barycenters import (
     class_barycenters,
     clients_apart,
     convergence,
+    converging,
     moments_start,
-    noise_start,
     of_class,
-    owned,
     sample_start,
-    world,
-    worlds,
 )
-from fedlib.problems.digits import Clients, deal_digits, small_digits
-from fedlib.problems.shifts import shifted
-
+from fedlib.papers.feddro.digits.handwriting import Clients, deal_digits, small_digits
+from fedlib.papers.feddro.digits.shifts import shifted
+from fedlib.papers.feddro.measures import uniform
 from fedlib.streams import stream
+
+
+def noise_start(rng, spread=0.01):
+    """Tight noise around 0, so that the start says nothing about anybody's data."""
+    return lambda clouds, weights, S, wire=None: spread * rng.standard_normal((S, clouds[0].x.shape[1]))
 
 
 def test_a_class_that_a_client_lacks_is_skipped_and_an_empty_one_refused():
     rng = stream(4, "skip")
     x, y = rng.normal(size=(30, 2)), np.tile([0, 1, 2], 10)
     shards = [np.flatnonzero(y < 2), np.flatnonzero(y == 2)]
-    with pytest.warns(UserWarning, match=r"\(0, 1\), \(1, 1\), \(2, 0\)"):
-        moved = class_barycenters(x, y, shards, 5, 2, noise_start(rng))
+    moved = class_barycenters(Clients(x, y, shards), 5, 2, noise_start(rng))
     assert moved.skipped == [(0, 1), (1, 1), (2, 0)]
-    assert moved.Q.shape == (15, 2)
-    assert moved.labels.tolist() == [0] * 5 + [1] * 5 + [2] * 5
+    assert moved.Q.x.shape == (15, 2)
+    assert moved.Q.y.tolist() == [0] * 5 + [1] * 5 + [2] * 5
     with pytest.raises(ValueError, match="class 1 of 3 has no sample at any client"):
-        class_barycenters(x[y != 1], y[y != 1], [np.arange(20)], 5, 2, noise_start(rng))
+        class_barycenters(Clients(x[y != 1], y[y != 1], [np.arange(20)]), 5, 2, noise_start(rng))
 
 
 def test_transport_undoes_translations_of_a_class():
@@ -43,8 +42,8 @@ def test_transport_undoes_translations_of_a_class():
     base, shifts = rng.normal(size=(2, 40, 2)), np.array([[0.0, 0], [3, 0], [0, 3]])
     x = np.concatenate([c + 10 * v + s for s in shifts for v, c in enumerate(base)])
     y, shards = np.tile(np.repeat([0, 1], 40), 3), np.split(np.arange(240), 3)
-    moved = class_barycenters(x, y, shards, 40, 25, noise_start(rng))
-    means = np.array([[moved.mapped[s][y[s] == v].mean(0) for v in (0, 1)] for s in shards])
+    moved = class_barycenters(Clients(x, y, shards), 40, 25, noise_start(rng))
+    means = np.array([[moved.mapped.x[s][y[s] == v].mean(0) for v in (0, 1)] for s in shards])
     expected = base.mean(1) + np.array([[0.0], [10.0]]) + shifts.mean(0)
     np.testing.assert_allclose(means, np.broadcast_to(expected, (3, 2, 2)), atol=0.02)
 
@@ -55,15 +54,15 @@ def test_label_skew_does_not_put_the_clients_translations_into_the_classes():
         [v + 100.0 * i + np.zeros((m, 1)) for i, v, m in ((0, 0, 30), (0, 1, 10), (1, 0, 5), (1, 1, 35))]
     )
     y, shards = np.repeat([0, 1, 0, 1], [30, 10, 5, 35]), [np.arange(40), np.arange(40, 80)]
-    moved = class_barycenters(x, y, shards, 5, 60, noise_start(stream(0, "start")))
-    np.testing.assert_allclose([moved.Q[moved.labels == v].mean() for v in (0, 1)], [50, 51], atol=1e-3)
+    moved = class_barycenters(Clients(x, y, shards), 5, 60, noise_start(stream(0, "start")))
+    np.testing.assert_allclose([moved.Q.x[moved.Q.y == v].mean() for v in (0, 1)], [50, 51], atol=1e-3)
 
 
 def test_a_client_weighs_its_share_of_the_samples():
     """30 and 10 samples at 0 and at 4: the barycenter sits at 1."""
     x, y = np.repeat([[0.0], [4.0]], [30, 10], 0), np.zeros(40, int)
-    moved = class_barycenters(x, y, [np.arange(30), np.arange(30, 40)], 5, 40, noise_start(stream(0, "start")))
-    np.testing.assert_allclose(moved.Q, 1, atol=1e-3)
+    moved = class_barycenters(Clients(x, y, [np.arange(30), np.arange(30, 40)]), 5, 40, noise_start(stream(0, "start")))
+    np.testing.assert_allclose(moved.Q.x, 1, atol=1e-3)
 
 
 def test_sample_start_takes_turns_at_the_first_client_that_has_the_class():
@@ -96,42 +95,31 @@ def three():
     return Clients(stream(0, "three").normal(size=(6, 2)) + 3 * y[:, None], y, np.split(np.arange(6), 3))
 
 
-def test_a_world_is_what_the_class_barycenters_are(three):
+def test_what_is_transported_is_what_each_classs_barycenter_says(three):
+    moved = class_barycenters(three, 4, 3, noise_start(stream(1, "start")))
     start = noise_start(stream(1, "start"))
-    with warnings.catch_warnings(action="error"):
-        here = world(three, 4, 3, start)
-    with pytest.warns(UserWarning, match="skipped"):
-        found = class_barycenters(*three, 4, 3, noise_start(stream(1, "start")))
-    assert here.seen is three
-    np.testing.assert_array_equal(here.mapped.x, found.mapped)
-    np.testing.assert_array_equal(here.Q.x, found.Q)
-    assert here.Q.y.tolist() == [0] * 4 + [1] * 4
-    assert [own.tolist() for own in here.Q.shards] == [list(range(8))] * 3
-    assert here.skipped == [(1, 2)]
+    for v, owners in ((0, [0, 1, 2]), (1, [0, 1])):
+        clouds = of_class(three, v)
+        made = federated_barycenter(clouds, start(clouds, None, 4), 3, np.full(len(owners), 1 / len(owners)))
+        np.testing.assert_array_equal(moved.Q.x[moved.Q.y == v], made.Q)
+        for k, mapped, gamma in zip(owners, made.mapped, made.gammas, strict=True):
+            shard, atoms = three.shards[k], moved.gammas.shards[k]
+            np.testing.assert_array_equal(moved.mapped.x[shard][three.y[shard] == v], mapped)
+            np.testing.assert_array_equal(moved.gammas.x[atoms][moved.gammas.y[atoms] == v], gamma)
+    assert [shard.tolist() for shard in moved.Q.shards] == [list(range(8))] * 3
+    assert moved.skipped == [(1, 2)]
     # gamma_i: each client's own, without the class that it lacks
-    assert [here.gammas.y[own].tolist() for own in here.gammas.shards] == [[0] * 4 + [1] * 4] * 2 + [[0] * 4]
-    np.testing.assert_array_equal(here.gammas.x[here.gammas.shards[1]], found.gammas[1])
+    labels = [moved.gammas.y[atoms].tolist() for atoms in moved.gammas.shards]
+    assert labels == [[0] * 4 + [1] * 4] * 2 + [[0] * 4]
 
 
-def test_worlds_start_from_moments_or_from_samples(three):
+def test_a_start_from_samples_reaches_the_barycenter(three):
     """One round with the first client's samples as atoms: Q is what the barycenter makes of that start."""
-    moments, samples = (worlds(three, [0.5, 2.0], 0, "client", 1, 1, from_samples=f) for f in (False, True))
-    assert list(moments) == [0.5, 2.0]
-    for level, here in samples.items():
-        seen = shifted(three, level, 0)
-        np.testing.assert_array_equal(here.seen.x, seen.x)
-        clouds = [uniform(seen.x[own[three.y[own] == 0]]) for own in three.shards]
-        expected = federated_barycenter(clouds, seen.x[:1], 1, [1 / 3] * 3).Q
-        np.testing.assert_allclose(here.Q.x[:1], expected)
-        assert np.abs(moments[level].Q.x - here.Q.x).max() > 1e-3
-
-
-def test_ways_own_what_their_field_says(three):
-    a, b = World(three, *three[:1], None, None, []), World(None, three, None, None, [])
-    found = owned({"way 1": "seen", "way 2": "mapped"}, {0.5: a, 2.0: b})
-    assert list(found) == [("way 1", 0.5), ("way 2", 0.5), ("way 1", 2.0), ("way 2", 2.0)]
-    assert found["way 1", 0.5] is three
-    assert found["way 2", 2.0] is three
+    moved = class_barycenters(three, 1, 1, sample_start)
+    expected = federated_barycenter(of_class(three, 0), three.x[:1], 1, [1 / 3] * 3).Q
+    np.testing.assert_allclose(moved.Q.x[:1], expected)
+    moments = class_barycenters(three, 1, 1, moments_start(stream(0, "start")))
+    assert np.abs(moments.Q.x - moved.Q.x).max() > 1e-3
 
 
 def test_clients_apart_is_the_distance_of_their_clouds():
@@ -150,15 +138,15 @@ def test_clients_apart_is_the_distance_of_their_clouds():
 @pytest.mark.parametrize("level", [0.5, 2.0])
 def test_barycenters_of_digits_have_converged(level, reading):
     """Real digits (scikit-learn's) under a shift, from pooled moments: within 1 % of POT's, which sees all samples."""
-    own = deal_digits(small_digits()["train"], 5, 200, seed=0)
-    here = worlds(own, [level], 0, reading, 20, 3)[level]
-    found = convergence(here, 3, 0, 20)
-    assert found["ours / POT, from samples"] < 1.01
-    assert found["ours / POT, same start"] < 1.005
-    assert found["ours / POT, same start"] <= found["as printed / POT, same start"] + 1e-9
+    seen = shifted(deal_digits(small_digits()["train"], 5, 200, seed=0), level, 0, reading)
+    Q = class_barycenters(seen, 20, 3, moments_start(stream(0, "start"))).Q
+    ratios = convergence(seen, Q, 3, 0, 20)
+    assert ratios["ours / POT, from samples"] < 1.01
+    assert ratios["ours / POT, same start"] < 1.005
+    assert ratios["ours / POT, same start"] <= ratios["as printed / POT, same start"] + 1e-9
 
 
 def test_maps_bring_digits_of_the_clients_together():
-    own = deal_digits(small_digits()["train"], 5, 100, seed=0)
-    here = worlds(own, [2.0], 0, "client", 10, 10)[2.0]
-    assert clients_apart(here.mapped) < 0.1 * clients_apart(here.seen)
+    seen = shifted(deal_digits(small_digits()["train"], 5, 100, seed=0), 2.0, 0, "client")
+    moved = class_barycenters(seen, 10, 10, moments_start(stream(0, "start")), **converging(10))
+    assert clients_apart(moved.mapped) < 0.1 * clients_apart(seen)

@@ -1,100 +1,85 @@
-"""What FedDRO's readings say: changes with their spread, and distances to Table 1."""
+"""Verdicts on FedDRO's digits say what the arrays say, paired by seed."""
 
 import numpy as np
 import pytest
 import xarray
 
-from fedlib.problems import dro_findings as f
-
-WAYS = {"FedAvg": 10, "mapped": 30, "barycenter Q": 5, "class means": 25, "affine maps": 28, "FedAvg + ascent": 11}
-WAYS |= {"mapped + ascent": 33, "mapped + strong ascent": 20, "mapped, Q from client 1's samples": 36}
+from fedlib.notebook.claims import find
+from fedlib.papers.feddro.digits import claims, study
 
 
-@pytest.fixture
-def of():
-    """Accuracies that are those of WAYS, for two levels and seeds; the maps lose 8 a round of their curve."""
-    at = {"level": [0.5, 2.0], "seed": [0, 1], "way": list(WAYS)}
-    flat = xarray.DataArray(np.tile(np.array(list(WAYS.values()), float), (2, 2, 1)), at, list(at))
-    rounds = xarray.DataArray([1.0, 2.0, 3.0], {"round": [1, 2, 3]}, ["round"])
-    drop = xarray.DataArray([8.0 * way.startswith("mapped") for way in WAYS], {"way": list(WAYS)}, ["way"])
-    shift = xarray.DataArray([2.0, 0.0, 4.0], {"shift": [1, 2, 3]}, ["shift"])
-    return {"clean": flat, "accuracy": flat - drop * rounds, "loss": flat / 10 + 0 * rounds, "fresh": 2 * flat + shift,
-            "own": (flat + shift).rename(shift="client")}  # fmt: skip
-
-
-def test_gains_are_differences_seed_by_seed(of):
-    found = f.gains(of, 1)
-    expected = {
-        "maps": 20,
-        "transport": 5,
-        "moments": -2,
-        "ascent": 3,
-        "fresh": 6,
-        "early": 12,
-        "late": -4,
-        "loss": -0.5,
+def table(**ways) -> xarray.DataArray:
+    """way -> values [level, seed] at |Lambda| = 0.5 and 5."""
+    names = {
+        "FedAvg": "FedAvg",
+        "means": "class means",
+        "affine": "affine maps",
+        "mapped": "mapped",
+        "Q": "barycenter Q",
     }
-    assert {name: values.values.tolist() for name, values in found.items()} == {
-        name: [[pytest.approx(v)] * 2] * 2 for name, v in expected.items()
-    }
+    labels = [names[way] for way in ways]
+    coords = {"way": labels, "level": [0.5, 5.0], "seed": [0, 1, 2]}
+    return xarray.DataArray(np.array([*ways.values()], float), coords, ("way", "level", "seed"))
 
 
-def change(*rows):
-    return xarray.DataArray(np.array(rows, float), {"level": [0.5, 2.0][: len(rows)]}, ("level", "seed"))
+LOW, HIGH = [[80, 82, 81], [10, 20, 15]], [[83, 85, 84], [40, 52, 45]]
 
 
-def test_a_gain_counts_above_the_spread_of_the_seeds():
-    """Means 2 and 3: st.dev. 1 and 2.8 let them count, one of 4.2 does not; one seed has no spread."""
-    assert f.beyond(change([1, 2, 3], [2, 3, 4])) is True
-    assert f.beyond(change([1, 3], [0, 6])) is False
-    assert f.beyond(change([2], [3])) is None
-    assert f.within(change([-1, 1], [0, 2])) is True
-    assert f.within(change([-3, -2], [0, 2])) is False
-    assert f.within(change([2])) is None
-    assert f.words(change([1, 3], [2, 2])) == "2.0 ± 1.4, 2.0 ± 0.0"
+def test_the_gain_counts_the_means_and_grows():
+    results = study.Results(table=table(FedAvg=LOW, mapped=HIGH))
+    assert claims.CLAIMS["feddro.gain.table"](results) == (True, "3.0 ± 0.0, 30.7 ± 1.2")
+    assert claims.CLAIMS["feddro.target.gain.grows"](results).holds
+    worse = study.Results(table=table(FedAvg=HIGH, mapped=LOW))
+    assert not claims.CLAIMS["feddro.gain.table"](worse).holds
+    assert not claims.CLAIMS["feddro.target.gain.grows"](worse).holds
 
 
-PRINTED = {"FedAvg": {0.5: 20.0, 2.0: 9.0}, "theirs": {0.5: 40.0, 2.0: 30.0}}
+def over_rounds(early, late):
+    return xarray.concat([early, late], xarray.DataArray([10, 100], dims="round", name="round"))
 
 
-def test_distance_is_the_mean_over_the_cells_of_the_table(of):
-    """|10 - 20|, |10 - 9|, |30 - 40|, |30 - 30|; what is not printed does not count."""
-    assert f.distance(of["clean"], PRINTED, "mapped") == pytest.approx(21 / 4)
-    assert f.distance(of["clean"].sel(level=[2.0]), PRINTED, "mapped") == pytest.approx(1 / 2)
-    assert np.isnan(f.distance(of["clean"], {"FedAvg": {}, "theirs": {}}, "mapped"))
+def test_whether_the_gain_survives_and_whether_it_was_speed():
+    early, late = table(FedAvg=LOW, mapped=HIGH), table(FedAvg=HIGH, mapped=LOW)
+    lost = study.Results(accuracy=over_rounds(early, late))
+    assert claims.CLAIMS["feddro.target.gain.late"](lost).holds is False
+    assert claims.CLAIMS["feddro.target.speed"](lost) == (True, "16.8, -16.8")
+    kept = study.Results(accuracy=over_rounds(late, early))
+    assert claims.CLAIMS["feddro.target.gain.late"](kept).holds is True
+    assert claims.CLAIMS["feddro.target.speed"](kept).holds is False
+    once = study.Results(accuracy=over_rounds(early, late).isel(round=[0]))
+    assert claims.CLAIMS["feddro.target.gain.late"](once) is None
 
 
-def test_the_nearest_reading_comes_first(of):
-    far, near = of["clean"] + 30, of["clean"] + 3
-    both = xarray.concat([far, near], xarray.DataArray(["far", "near"], dims="partition", name="partition"))
-    rows = f.table_of_readings(both, PRINTED)
-    assert rows[0] == ["near", "13.0 / 33.0", "13.0 / 33.0", "5.2"]
-    assert [row[0] for row in rows] == ["near", "far"]
+def test_what_is_transport_and_what_moments_lose():
+    apart = study.Results(table=table(means=LOW, mapped=HIGH, affine=HIGH))
+    assert claims.CLAIMS["feddro.target.transport"](apart).holds is True
+    assert claims.CLAIMS["feddro.target.moments"](apart).holds is False, "nothing is lost, and nothing scatters"
+    better = study.Results(table=table(mapped=LOW, affine=HIGH))
+    assert claims.CLAIMS["feddro.target.moments"](better).holds is True
+    single = apart._replace(table=apart.table.isel(seed=[0]))
+    assert claims.CLAIMS["feddro.target.transport"](single) == (None, "one seed")
 
 
-def test_findings_are_changes_of_what_their_words_say(of):
-    long = of["accuracy"].sel(round=[1, 2])
-    two = xarray.concat([of["clean"], 2 * of["clean"]], xarray.DataArray(["iid", "dirichlet"], dims="partition"))
-    two = two.assign_coords(partition=["iid", "dirichlet"])
-    found = {name: float(v.isel(level=0).mean()) for name, v in f.findings(of | {"long": long}, two).items()}
-    assert found == pytest.approx(
-        {
-            "gain of the maps on FedAvg": 20,
-            "of it: class means, without any transport": 15,
-            "maps less class means": 5,
-            "affine maps less maps": -2,
-            "barycenter Q less maps": -25,
-            "ascent: change of FedAvg": 1,
-            "ascent: change of maps": 3,
-            "strong ascent: change of maps (one seed)": -10,
-            "Q from client 1's samples: change of maps (one seed)": 6,
-            "ascent: change of the worst fresh shift, maps": 6,
-            "FedAvg, own shifts": 12,
-            "mapped, own shifts": 32,
-            "FedAvg, worst fresh shift": 20,
-            "mapped, worst fresh shift": 60,
-            "gain of the maps, Dirichlet labels (one seed)": 40,
-            "gain of the maps after 2 rounds (one seed, part of the digits)": 4,
-        }
-    )
-    assert not any("Dirichlet" in name or "rounds" in name for name in f.findings(of, two.sel(partition=["iid"])))
+def test_the_loss_on_the_barycenter_in_the_last_round_that_both_have():
+    both = over_rounds(table(FedAvg=HIGH, Q=LOW), table(FedAvg=LOW, Q=HIGH).where(False))
+    assert claims.CLAIMS["feddro.loss"](study.Results(loss=both)).holds is True
+    other = over_rounds(table(FedAvg=LOW, Q=HIGH), table(FedAvg=LOW, Q=HIGH))
+    assert claims.CLAIMS["feddro.loss"](study.Results(loss=other)).holds is False
+
+
+def test_the_ascent_is_judged_on_clean_digits_and_on_the_worst_shift():
+    values = table(FedAvg=LOW, mapped=HIGH).assign_coords(way=["mapped", "mapped + ascent"])
+    shifted = xarray.concat([values, -values], xarray.DataArray(["clean", "fresh"], dims="view", name="view"))
+    results = study.Results(shifted=shifted)
+    assert claims.CLAIMS["feddro.target.ascent.clean"](results).holds is True
+    assert claims.CLAIMS["feddro.target.ascent.worst"](results).holds is False
+
+
+@pytest.mark.parametrize("id", claims.CLAIMS)
+def test_what_was_not_trained_has_no_verdict(id):
+    assert find(id).paper == "feddro"
+    assert claims.CLAIMS[id](study.Results()) is None
+
+
+def test_panels_name_every_claim():
+    assert sorted(id for panel in claims.PANELS for id in panel.claims) == sorted(claims.CLAIMS)

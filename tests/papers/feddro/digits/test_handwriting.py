@@ -1,17 +1,14 @@
-"""MNIST files are read or refused; without them the small digits stand in."""
+"""MNIST files are read or refused; without them nothing stands in."""
 
 import gzip
-import sys
-from pathlib import Path
 
 import numpy as np
-import pooch
 import pytest
 import torch
-from fedlib.problems.digits import FILES, deal_digits, handwriting, mnist, read_idx, small_digits
 
 from fedlib.downloads import Unavailable
-from fedlib.problems import digits as source
+from fedlib.papers.feddro.digits import handwriting as source
+from fedlib.papers.feddro.digits.handwriting import FILES, deal_digits, handwriting, mnist, read_idx, small_digits
 
 HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
 
@@ -90,31 +87,22 @@ def test_a_folder_without_the_files(offline):
 
 
 @pytest.mark.fault("survived")
-def test_the_small_digits_stand_in_when_nobody_answers(offline, capsys, monkeypatch):
-    monkeypatch.setattr(pooch.get_logger().handlers[0], "stream", sys.stderr)
-    name, digits = handwriting("auto", cache=offline / "cache")
-    out, red = capsys.readouterr()
-    assert red == ""
-    assert out.count("\n") == 1
-    assert "small digits are used instead" in out
-    assert "FEDLIB_DATA=folder" in out
-    assert "no MNIST" in name
-    assert torch.equal(digits["train"][0], small_digits()["train"][0])
-    with pytest.raises(Unavailable, match="from 1 mirror"):
-        handwriting("mnist", cache=offline / "cache")
-    assert not [p for p in Path(offline).rglob("*") if p.is_file()]
-
-
-def test_damage_is_no_reason_to_fall_back(offline):
-    (offline / "mnist").mkdir()
-    (offline / "mnist" / next(iter(FILES))).write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="damaged"):
-        handwriting("auto", cache=offline)
+def test_nobody_answers_and_nothing_stands_in(offline):
+    with pytest.raises(Unavailable):
+        mnist(cache=offline / "cache")
 
 
 def test_unknown_source():
-    with pytest.raises(ValueError, match="expected 'auto', 'mnist' or 'small'"):
+    with pytest.raises(ValueError, match="source = 'cifar': expected one of mnist, small"):
         handwriting("cifar")
+
+
+def test_pixels_are_normalised_as_in_the_lineages_code():
+    raw, normalised = (handwriting("small", pixels) for pixels in ("raw", "normalised"))
+    for split, (x, y) in raw.items():
+        torch.testing.assert_close(normalised[split][0], (x - 0.1307) / 0.3081)
+        assert normalised[split][1] is y or (normalised[split][1] == y).all()
+    assert raw["train"][0].min() == 0 and raw["train"][0].max() == 1
 
 
 def test_small_digits_look_like_mnist():

@@ -3,24 +3,37 @@
 import numpy as np
 import pytest
 import torch
-from fedlib.problems.barycenters import class_barycenters, noise_start
-from fedlib.problems.digits import Clients
-from fedlib.problems.feddro import CNN, ascend, classification, descent_ascent, learn, pooled, share_read
 from scipy.optimize import minimize
 from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
-from fedlib.federated import reference
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import dirichlet
 from fedlib.federated.schedules import Decay
 from fedlib.federated.stack import as_dict, draw_parameters, stack
+from fedlib.federated.sweep import sweep
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
+from fedlib.papers.feddro.algorithm import adversarial
+from fedlib.papers.feddro.digits import problem, ways
+from fedlib.papers.feddro.digits.barycenters import class_barycenters
+from fedlib.papers.feddro.digits.handwriting import Clients, handwriting
+from fedlib.papers.feddro.digits.problem import (
+    CNN,
+    accuracies,
+    ascend,
+    classification,
+    descent_ascent,
+    digits,
+    pooled,
+)
+from fedlib.papers.feddro.digits.shifts import client_shift
 from fedlib.streams import stream, torch_stream
+
+from .test_barycenters import noise_start
 
 
 def test_pooling_without_a_gradient_is_pooling():
@@ -67,7 +80,7 @@ def test_engine_equals_the_plain_loop(classes, noise, decay):
     net, pool, shards = classes
     theta = dro(net, pool, shards, noise=noise, decay=decay)
     fed, local = Federation(shards, lr=0.1, decay=decay, seed=3), Local(2, "epochs", 4)
-    w, displacements = reference.feddro(
+    w, displacements = adversarial(
         net, classification, pool, fed, rounds=3, local=local, eta_1=0.3, lam=0.1, noise=noise
     )
     for k in range(3):
@@ -161,10 +174,10 @@ def test_without_shift_and_tau_one_mapped_training_is_fedavg():
     rng = stream(2, "identity")
     x, y = np.tile(rng.normal(size=(20, 3)), (3, 1)), np.tile(np.repeat([0, 1], 10), 3)
     shards = np.split(np.arange(60), 3)
-    moved = class_barycenters(x, y, shards, atoms=10, rounds=80, start=noise_start(rng))
-    np.testing.assert_allclose(moved.mapped, x, atol=1e-8)
+    moved = class_barycenters(Clients(x, y, shards), atoms=10, rounds=80, start=noise_start(rng)).mapped
+    np.testing.assert_allclose(moved.x, x, atol=1e-8)
     net, rows = mlp((3, 5, 2), nn.Tanh), []
-    for data in (x, moved.mapped):
+    for data in (x, moved.x):
         pool = {"x": torch.as_tensor(data), "y": torch.as_tensor(y)}
         fed, settings = Federation(shards, lr=0.1), dict(rounds=20, local=Local(1), dtype=torch.float64)
         rows.append(train(net, plain_loss, pool, [fed], optimizer=sgd(), **settings).theta)
@@ -242,50 +255,64 @@ def test_dirichlet_is_a_cover_whose_skew_falls_with_alpha(alpha, low, high):
 
 def test_other_powers_have_no_plain_loop():
     with pytest.raises(ValueError, match="p = 2 only"):
-        reference.feddro(None, None, None, None, rounds=1, local=None, eta_1=1, lam=1, p=1)
+        adversarial(None, None, None, None, rounds=1, local=None, eta_1=1, lam=1, p=1)
 
 
-def test_share_read_counts_right_answers_over_its_parts():
-    """120 digits in parts of 50, 50, 20; the first 90 are read right."""
+def test_accuracies_count_right_answers_over_their_parts():
+    """120 digits in parts of 50, 50, 20; the first 90 are read right; under the shifts 90 and 30 of 120."""
     x = torch.zeros(120, 784)
     x[:, 0] = (torch.arange(120) >= 90).float()
-    test = {"x_test": x, "y_test": torch.full((120,), 3)}
-    read = share_read(lambda x: nn.functional.one_hot(3 + x[:, 0].long(), 10).float(), test)
-    assert read["accuracy"] == 0.75
-    assert read["commonest"] == 0.75
+    other = torch.zeros(120, 784)
+    other[:, 0] = (torch.arange(120) >= 30).float()
+    predict = lambda x: nn.functional.one_hot(3 + x[:, 0].long(), 10).float()  # noqa: E731
+    test = {"x": x, "y": torch.full((120,), 3)}
+    assert accuracies(predict, test) == {"accuracy": 75, "commonest": 75}
+    moved = accuracies(predict, test | {"x_own": torch.stack([x, other]), "x_fresh": torch.stack([x, other])})
+    assert (moved["own"], moved["fresh"]) == (50, 25)
 
 
-@pytest.fixture(scope="module")
-def digits():
-    """Twelve pictures at two clients, as the ways to train own them at two sizes of a shift."""
-    x, y = stream(0, "digits").normal(size=(12, 784)), np.arange(12) % 10
-    shards = [np.arange(5), np.arange(5, 12)]
-    owned = {("plain", 0.5): Clients(x, y, shards), ("moved", 2.0): Clients(x + 1, y, shards)}
-    return owned, (torch.as_tensor(x[:10]).float(), torch.as_tensor(y[:10]))
+SMALL = {"source": "small", "clients": 2, "per_client": 30, "atoms": 2, "barycenter_rounds": 1, "test_digits": 20}
 
 
-def test_learn_without_an_ascent_is_fedavg(digits):
-    owned, test = digits
-    net, history = learn(owned, 3, test, lr=0.05, momentum=0.5, rounds=2, local=Local(1, "epochs", 4))
-    assert net.theta is None
-    assert history.metric("accuracy", way="plain", level=0.5).shape == (2, 2)
-    for key in owned:
-        assert (history.models(*key)[0] == history.models(*key)[1]).all()
-    assert (history.models("plain", 0.5) != history.models("moved", 2.0)).any()
+def test_data_are_what_a_way_makes_of_shifted_digits_and_tests_are_clean():
+    data = digits("mapped", **SMALL, shifted_digits=5, fresh_shifts=3).data(2.0, 1)
+    seen = digits("FedAvg", **SMALL).data(2.0, 1)
+    whole = handwriting()
+    torch.testing.assert_close(data.test["x"], whole["test"][0][:20])
+    assert data.test["x_own"].shape == (2, 5, 784) and data.test["x_fresh"].shape == (3, 5, 784)
+    expected = client_shift(1, 2.0, 1, "shared")(whole["test"][0][:5].numpy())
+    np.testing.assert_allclose(data.test["x_own"][1], expected, rtol=1e-5, atol=1e-5)
+    own = problem.dealt("small", "normalised", 2, 30, "iid", 1.0, 1)
+    for k, shard in enumerate(own.shards):
+        np.testing.assert_allclose(
+            seen.pool["x"][shard], client_shift(k, 2.0, 1, "shared")(own.x[shard]), rtol=1e-4, atol=1e-4
+        )
+    mapped = ways.material("mapped", Clients(seen.pool["x"].double().numpy(), own.y, own.shards), 2, 1, 3, 1)
+    np.testing.assert_allclose(data.pool["x"], mapped.x, rtol=1e-3, atol=1e-3)
+    assert "x_own" not in seen.test
 
 
-def test_learn_is_the_plain_loop_for_each_of_the_ways(digits):
-    owned, test = digits
-    local = Local(1, "epochs", 4)
-    net, history = learn(owned, 3, test, lr=0.05, momentum=0.5, ascent=(1.0, 0.1), rounds=2, local=local)
-    for key, own in owned.items():
-        pool = {"x": torch.as_tensor(own.x).float(), "y": torch.as_tensor(own.y)}
-        w, theta = reference.feddro(
-            net, classification, pool, Federation(own.shards, lr=0.05, seed=3), rounds=2, local=local, eta_1=1.0,
-            lam=0.1, noise=CNN.NOISE,
+def test_the_experiment_with_an_ascent_is_the_plain_loop():
+    """Trained as a stack of sizes, each client's own theta, and w after averaging."""
+    made = digits("FedAvg", **SMALL, ascent=(1.0, 0.1))._replace(lr=0.05, local=Local(1, "epochs", 10))
+    history = sweep(made, [0.5, 2.0], [3], ["federated"], rounds=2)
+    for level in (0.5, 2.0):
+        data = made.data(level, 3)
+        w, theta = adversarial(
+            made.net, classification, data.pool, Federation(data.owners, lr=0.05, seed=3), rounds=2, local=made.local,
+            eta_1=1.0, lam=0.1, noise=CNN.NOISE,
         )  # fmt: skip
-        torch.testing.assert_close(history.models(*key)[:, :784], theta.float(), rtol=1e-3, atol=1e-5)
-        torch.testing.assert_close(history.models(*key)[0, 784:], w.float(), rtol=1e-3, atol=1e-5)
+        models = history.models("federated", level, 3)
+        torch.testing.assert_close(models[:, :784], theta.float(), rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(models[0, 784:], w.float(), rtol=1e-3, atol=1e-5)
+
+
+def test_without_an_ascent_nobody_has_a_displacement():
+    plain = digits("FedAvg", **SMALL)
+    assert plain.net.theta is None and not plain.personal
+    history = sweep(plain, [0.5], [0], ["federated"], rounds=1)
+    models = history.models("federated", 0.5, 0)
+    assert (models[0] == models[1]).all()
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
@@ -318,11 +345,3 @@ def test_the_loss_hands_the_noise_of_dropout_to_the_network():
     assert float(classification(predict, batch | {"noise": noise})) == pytest.approx(np.log(10))
     classification(predict, batch)
     assert seen[0][0] is noise and seen[1][0] is None and all(attack for _, attack in seen)
-
-
-@pytest.mark.parametrize("ascent", [(), (1.0, 0.1)])
-def test_momentum_reaches_the_clients(digits, ascent):
-    owned, test = digits
-    how = dict(lr=0.05, rounds=1, local=Local(3, "steps", 4), ascent=ascent)
-    one, other = (learn(owned, 3, test, momentum=m, **how)[1].theta for m in (0.5, 0.0))
-    assert (one - other).abs().max() > 1e-4

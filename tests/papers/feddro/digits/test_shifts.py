@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from fedlib.problems.digits import Clients
-from fedlib.problems.shifts import LEVELS, READINGS, affine_shift, client_shift, first_look, shifted, shifted_tests
 
+from fedlib.papers.feddro.digits.handwriting import Clients
+from fedlib.papers.feddro.digits.shifts import LEVELS, READINGS, affine_shift, client_shift, shifted, shifted_tests
 from fedlib.streams import stream
 
 
@@ -73,10 +73,3 @@ def test_tests_are_under_the_clients_maps_and_under_others():
     }
     np.testing.assert_allclose(tests["own"][1], client_shift(1, 1.0, 0, d=4)(x), rtol=1e-6)
     assert np.abs(tests["fresh"] - tests["own"][:1]).max(axis=(1, 2)).min() > 0.1
-
-
-def test_a_first_look_starts_with_the_digits_as_they_are():
-    looks = first_look((0.0, 1.0), K=2)
-    assert looks[1.0].shape == (3, 5, 784)
-    np.testing.assert_array_equal(looks[0.0], np.broadcast_to(looks[1.0][0], (3, 5, 784)))
-    assert np.abs(looks[1.0][1] - looks[1.0][2]).max() > 1

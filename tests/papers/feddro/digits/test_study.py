@@ -1,104 +1,138 @@
-"""Readings are those of the models that were trained, and find their labels."""
+"""What notebook 10b trains follows from its parameters; its results are labelled arrays of what is trained."""
 
 import numpy as np
 import pytest
-import torch
-import xarray
-from fedlib.problems.digits import Clients
-from fedlib.problems.feddro import CNN, learn
-from fedlib.problems.readings import labelled, more, readings, rows, share, trained
 
-from fedlib import Local
-from fedlib.streams import stream
+from fedlib.notebook import rules
+from fedlib.papers.feddro.digits import problem, study, ways
+from fedlib.trainings.calls import Call
+from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
+from fedlib.trainings.store import calls_of, made
 
-from ..conftest import recorded
-
-
-def constant(net, digit):
-    """A model [P] that reads the same digit in everything: only the bias of one output is not 0."""
-    theta = torch.zeros(sum(p.numel() for p in net.parameters()))
-    theta[digit - 10] = 1.0
-    return theta
+PATH = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
+SMALL = {
+    "seeds": [0, 1], "levels": [0.5, 5.0], "looked_at": [0.2], "clients": 2, "per_client": 30, "atoms": 3,
+    "barycenter_rounds": 2, "rounds": 1, "long_rounds": 2, "test_digits": 20, "shifted_digits": 5, "fresh_shifts": 2,
+}  # fmt: skip
 
 
-def test_share_of_right_answers():
-    net = CNN()
-    assert share(net, constant(net, 7), torch.zeros(4, 784), torch.tensor([7, 1, 7, 7, 3])) == 0.75
+def parameters(**changes) -> dict:
+    return defaults_of(PATH) | SMALL | changes
 
 
-@pytest.mark.parametrize("displaced", [False, True])
-def test_readings_are_those_of_the_models(displaced):
-    """All parameters are 0 but an output's bias: one model answers 3 to everything, the other one 7."""
-    net = CNN(displaced)
-    theta = torch.zeros(4, sum(p.numel() for p in net.parameters()))
-    theta[:2, -7] = theta[2:, -3] = 1.0
-    theta[:, :784] = torch.tensor([[1.0], [2.0], [0.0], [0.0]]) if displaced else 0
-    losses = np.array([[1.0, 3.0, 5.0, 5.0]])
-    metrics = {name: np.array([[0.25, 0.25, 0.5, 0.5]], np.float32) for name in ("accuracy", "commonest")}
-    keys = {("a", 0.5): slice(0, 2), ("b", 2.0): slice(2, 4)}
-    history = recorded(keys, ("way", "level"), [1], metrics, losses, theta)
-    x = np.zeros((2, 4, 784), np.float32)
-    clean = torch.zeros(5, 784), torch.tensor([3, 3, 7, 3, 0])
-    found = readings(net, history, clean, {0.5: {"own": x}, 2.0: {"own": x[:1]}})
-    assert list(found) == ["a, 0.5", "b, 2"]
-    assert [found[name]["own"] for name in found] == [[0.75, 0.75], [0.25]]
-    assert [found[name]["clean"] for name in found] == [pytest.approx([0.6]), pytest.approx([0.2])]
-    assert [found[name]["loss"].tolist() for name in found] == [[2.0], [5.0]]
-    for name in ("accuracy", "commonest"):
-        assert [read[name].tolist() for read in found.values()] == [[0.25], [0.5]]
-    np.testing.assert_allclose(found["a, 0.5"]["theta"], [28, 56] if displaced else [0, 0])
+@pytest.fixture(scope="module")
+def histories():
+    return made(study.trainings(parameters()), backend="eager")
 
 
-RESULTS = {
-    "iid, seed 3": {
-        "mapped, 0.5": {"accuracy": [0.1, 0.2], "long": [0.3], "clean": [0.9]},
-        "a, b, 0.5": {"accuracy": [0.5, 0.6]},
-    },
-    "iid, seed 1": {"mapped, 0.5": {"accuracy": [0.3, 0.4], "theta": [1.0, 2.0]}},
-    "dirichlet, seed 1": {"mapped, 0.5": {"accuracy": [0.7, 0.8]}},
-}
+@pytest.fixture(scope="module")
+def results(histories):
+    return study.results(parameters(), histories)
 
 
-def test_labels_are_those_of_the_result_file():
-    found = labelled(RESULTS)
-    assert set(found) == {"clean", "accuracy", "long", "theta"}
-    accuracy = found["accuracy"]
-    assert accuracy.sel(partition="iid", seed=1, way="mapped", level=0.5, round=2) == pytest.approx(40)
-    assert accuracy.sel(partition="iid", seed=3, way="a, b", level=0.5).values == pytest.approx([50, 60])
-    assert np.isnan(accuracy.sel(partition="dirichlet", seed=3)).all()
-    assert found["theta"].sel(way="mapped", level=0.5, client=2).item() == 2
-    clean = found["clean"].sel(partition="iid", way="mapped", level=0.5)
-    assert clean.dims == ("seed",)
-    assert clean.sel(seed=3).item() == pytest.approx(90)
-    assert found["long"].sel(way="mapped", level=0.5, round=1).item() == pytest.approx(30)
+def test_the_papers_settings():
+    p = defaults_of(PATH) | profile_parameters(PATH, "paper")
+    rules.check(p, **study.RULES)
+    study.check(p)
+    calls = calls_of(study)
+    for way in study.FOUR:
+        call = calls["rounds", way]
+        assert call.levels == [0.5, 2.0, 3.0, 5.0] and call.seeds == [0, 1, 2, 3, 4]
+        ((_, settings),) = call.settings().items()
+        assert settings["resolved"]["rounds"] == 100 and settings["changes"]["evaluations"] == 10
+        arguments = settings["arguments"]
+        assert (arguments["per_client"], arguments["atoms"], arguments["test_digits"]) == (200, 20, 10_000)
+    assert {name[1] for name in calls if name[0] == "ways"} == {*ways.WAYS} - {*study.FOUR}
+    lineage = calls["lineage", ways.MAPPED]
+    assert lineage.arguments["per_client"] == 3600 and lineage.changes["local"].updates == 5
+    readings = {name[1] for name in calls if name[0] == "readings"}
+    assert len(readings) == 5 and "shared, normalised" not in readings, "that is the table's own"
 
 
-def test_more_is_the_difference_of_two_ways():
-    difference = more(labelled(RESULTS)["accuracy"].sel(partition="iid"), "a, b", "mapped")
-    assert difference.sel(seed=3, level=0.5).values == pytest.approx([40, 40])
+def test_every_way_takes_as_many_steps():
+    p = defaults_of(PATH) | profile_parameters(PATH, "paper")
+    assert p["per_client"] == 10 * p["atoms"]
 
 
-def test_training_and_reading_are_one_call():
-    digits = stream(0, "digits").uniform(size=(8, 784))
-    clients = Clients(digits, np.arange(8), [np.arange(4), np.arange(4, 8)])
-    owned = {("plain", 0.5): clients, ("nothing", 0.5): clients._replace(x=0 * digits)}
-    test = torch.as_tensor(digits, dtype=torch.float32), torch.arange(8)
-    how = dict(rounds=2, local=Local(1), lr=0.1, momentum=0.5)
-    found = trained(owned, 0, test, 3, **how)
-    assert list(found) == ["plain, 0.5", "nothing, 0.5"]
-    history = learn({("plain", 0.5): clients}, 0, test, **how)[1]
-    plain = found["plain, 0.5"]
-    np.testing.assert_allclose(plain["loss"], history.metric("loss").values.mean(-1).ravel(), rtol=1e-5)
-    assert plain["clean"] == pytest.approx([history.metric("accuracy", client=0).values.ravel()[-1]])
-    assert plain["accuracy"][-1] * 3 == pytest.approx(round(plain["accuracy"][-1] * 3))  # of three digits
-    assert "own" not in plain
-    more = trained(owned, 0, test, 3, {0.5: {"own": digits[None].astype(np.float32)}}, **how)
-    assert more["plain, 0.5"]["own"] == pytest.approx(plain["clean"])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"strong": [1.0]}, "expected two numbers"),
+        ({"long_rounds": 3, "rounds": 2}, "expected a multiple of rounds = 2"),
+    ],
+)
+def test_what_no_parameter_tells_alone_is_refused(wrong, message):
+    study.check(parameters())
+    with pytest.raises(ValueError, match=message):
+        study.check(parameters(**wrong))
 
 
-def test_rows_have_a_spread_over_the_seeds_that_were_trained():
-    values = xarray.DataArray([[1.0, 3.0, np.nan], [2.0, 2.0, np.nan]], {"level": [0.5, 2.0]}, ("level", "seed"))
-    assert rows({"a": values, "b": values.mean("seed")}, 2) == [
-        ["a", "2.00 ± 1.41", "2.00 ± 0.00"],
-        ["b", "2.00", "2.00"],
-    ]
+def test_results_are_those_of_the_trainings(histories, results):
+    for way in study.FOUR:
+        accuracy = histories["rounds", way].metric("accuracy", kind="federated", client=0)
+        for seed in (0, 1):
+            stored = accuracy.sel(level=5.0, seed=seed)
+            np.testing.assert_array_equal(results.accuracy.sel(way=way, level=5.0, seed=seed), stored)
+            assert results.table.sel(way=way, level=5.0, seed=seed) == stored.sel(round=1)
+    other = histories["ways", "barycenter Q"].metric("accuracy", kind="federated", client=0)
+    assert results.table.sel(way="barycenter Q", level=0.5, seed=1) == other.sel(level=0.5, seed=1, round=1)
+    assert results.table.sel(way=ways.SAMPLES, seed=1).isnull().all(), "one seed"
+    loss = histories["rounds", "mapped"].metric("loss", kind="federated").sel(level=0.5, seed=0).mean("client")
+    np.testing.assert_allclose(results.loss.sel(way="mapped", level=0.5, seed=0), loss)
+
+
+def test_readings_have_the_tables_own_among_them(results):
+    assert results.readings.reading.values.tolist() == ["client, normalised", "client, raw", "shared, normalised"]
+    own = results.readings.sel(reading="shared, normalised", way="mapped")
+    np.testing.assert_array_equal(own, results.table.sel(way="mapped"))
+
+
+def test_what_is_read_under_shifts_with_and_without_the_ascent(histories, results):
+    assert results.shifted.way.values.tolist() == [
+        "FedAvg", "FedAvg + ascent", "mapped", "mapped + ascent", "mapped + strong ascent"
+    ]  # fmt: skip
+    worst = histories["ascent", "mapped", "ascent"].metric("fresh", kind="federated", client=0)
+    stored = worst.sel(level=0.5, seed=0).isel(round=-1)
+    assert results.shifted.sel(way="mapped + ascent", view="fresh", level=0.5, seed=0) == stored
+    theta = histories["ascent", "mapped", "ascent"].models("federated", 0.5, 0)[:, :784].norm(dim=1)
+    np.testing.assert_allclose(results.theta.sel(way="mapped + ascent", level=0.5), theta)
+    assert (results.theta > 0).all()
+
+
+def test_a_gain_is_paired_by_seed(results):
+    gain = study.gain(results.table)
+    both = [results.table.sel(way=way, level=5.0, seed=1) for way in ("mapped", "FedAvg")]
+    assert gain.sel(level=5.0, seed=1) == both[0] - both[1]
+
+
+def test_what_is_absent_is_none():
+    assert study.results(parameters(), {}) == study.Results()
+    assert study.metrics(study.Results()) == {"clean_percent": {}, "late_percent": {}}
+
+
+def test_ten_means_read_by_likeness(results):
+    seen = problem.shifted(problem.dealt("small", "normalised", 2, 30, "iid", 1.0, 1), 5.0, 1, "shared")
+    x, y = (values[:20].numpy() for values in problem.handwriting()["test"])
+    read = 100 * (ways.most_alike(ways.mean_of_classes(ways.moments(seen)), x) == y).mean()
+    assert results.means["all"].sel(level=5.0, seed=1) == read
+
+
+def test_pictures_are_the_first_of_each_digit(results):
+    own = problem.dealt("small", "normalised", 2, 30, "iid", 1.0, 0)
+    first = [own.x[shard][own.y[shard] == 3][0] for shard in own.shards]
+    np.testing.assert_allclose(results.pictures.written.sel(level=0.2).isel(digit=3), first, rtol=1e-6)
+    mean, of_atoms = (results.pictures[name].sel(level=0.2) for name in ("mean", "mean in Q"))
+    assert abs(mean - of_atoms).max() < 0.2 * abs(mean).max(), "mass is kept, so that the mean is"
+
+
+def test_calls_that_keep_models_are_those_of_which_theta_is_shown():
+    kept = {
+        name
+        for name, call in study.trainings(parameters()).items()
+        if isinstance(call, Call) and call.models["federated"]
+    }
+    assert kept == {
+        ("ascent", "FedAvg", "ascent"),
+        ("ascent", "mapped", "ascent"),
+        ("ascent", "mapped", "strong ascent"),
+    }
