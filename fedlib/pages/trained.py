@@ -14,7 +14,7 @@ from ..plots import arms as draw_arms
 from ..plots import letters as draw_letters
 from ..plots import stochastic
 from ..problems import arms, letters, letters_study
-from ..streams import stream, torch_stream
+from ..streams import torch_stream
 from ..trainings.profiles import committed, folder_of
 
 

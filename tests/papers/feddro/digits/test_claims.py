@@ -10,14 +10,8 @@ from fedlib.papers.feddro.digits import claims, study
 
 def table(**ways) -> xarray.DataArray:
     """way -> values [level, seed] at |Lambda| = 0.5 and 5."""
-    names = {
-        "FedAvg": "FedAvg",
-        "means": "class means",
-        "affine": "affine maps",
-        "mapped": "mapped",
-        "Q": "barycenter Q",
-    }
-    labels = [names[way] for way in ways]
+    names = {"means": "class means", "affine": "affine maps", "Q": "barycenter Q"}
+    labels = [names.get(way, way) for way in ways]
     coords = {"way": labels, "level": [0.5, 5.0], "seed": [0, 1, 2]}
     return xarray.DataArray(np.array([*ways.values()], float), coords, ("way", "level", "seed"))
 

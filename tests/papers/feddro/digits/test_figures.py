@@ -67,9 +67,8 @@ def test_the_figure_of_table_1_has_printed_and_ours_side_by_side(table):
     gain = {level: PRINTED["theirs"][level] - PRINTED["FedAvg"][level] for level in LEVELS}
     ours = [table.sel(way="FedAvg"), table.sel(way="mapped"), study.gain(table)]
     for ax, printed, values in zip(fig.axes, (PRINTED["FedAvg"], PRINTED["theirs"], gain), ours, strict=True):
-        squares, *dots, mean = [
-            line for line in ax.get_lines() if len(line.get_xdata()) == 2 and line.get_xdata()[1] != 1
-        ]
+        lines = [line for line in ax.get_lines() if len(line.get_xdata()) == 2]
+        squares, *dots, mean = [line for line in lines if line.get_xdata()[1] != 1]  # no line across
         assert squares.get_color() == COLORS["paper"]
         np.testing.assert_allclose(squares.get_ydata(), [*printed.values()])
         np.testing.assert_allclose(np.array([dot.get_ydata() for dot in dots]).T, values)
@@ -106,10 +105,8 @@ def test_the_first_picture_and_the_ascents(accuracy, pictures, table):
     left, right, *_ = figures.answer(accuracy, pictures).axes
     assert left.get_title() == figures.size_of(0.5) and "20 rounds" in right.get_title()
     names = ["FedAvg", "FedAvg + ascent", "mapped", "mapped + ascent"]
-    shifted = xarray.concat(
-        [table.isel(way=slice(4)).assign_coords(way=names)] * 3,
-        xarray.DataArray([*figures.VIEWS], dims="view", name="view"),
-    )
+    view = xarray.DataArray([*figures.VIEWS], dims="view", name="view")
+    shifted = xarray.concat([table.isel(way=slice(4)).assign_coords(way=names)] * 3, view)
     fig = figures.ascents(shifted)
     assert [ax.get_title() for ax in fig.axes] == [*figures.VIEWS.values()]
     assert [text.get_text() for text in fig.legends[0].get_texts()] == names
@@ -121,9 +118,8 @@ def test_tables(table):
     changes = {row[0]: row[1:] for row in figures.change_rows(table)}
     assert "maps less class means" in changes and "mapped, Q as printed less maps" in changes
     readings = xarray.concat([table, table - 30], xarray.DataArray(["a", "b"], dims="reading", name="reading"))
-    exact = xarray.DataArray(
-        [[87.4, 55.9], [90.9, 75.1]], {"way": ["FedAvg", "mapped"], "level": LEVELS}, ("way", "level")
-    )
+    coords = {"way": ["FedAvg", "mapped"], "level": LEVELS}
+    exact = xarray.DataArray([[87.4, 55.9], [90.9, 75.1]], coords, [*coords])
     one = exact.expand_dims(reading=["found"], seed=[0])
     (row,) = figures.reading_rows(one, PRINTED)
     assert row == ["found", "87.4 / 90.9", "55.9 / 75.1", "0.0"]
