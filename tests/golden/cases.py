@@ -549,7 +549,7 @@ def live_digits() -> dict:
     """Notebook 10b live."""
     with patch.object(digits_live, "handwriting", lambda *names: handwriting()):
         digits_live.carried.cache_clear()
-        case = of_live(digits_live.training(atoms=2, rounds=3))
+        case = of_live(digits_live.training(2.0, atoms=2, rounds=3))
         digits_live.carried.cache_clear()
     return case
 

@@ -57,7 +57,7 @@ function paint(canvas, data, start, round) {
     ring(pen, there.X(round), there.Y(Math.max(data.gaps[start][round - 1], data.span[0])), COLORS.federated);
     const y = height - 14;
     legend(pen, y, width, [[CLIENTS[0], 5, [], "client 1"], [CLIENTS[1], 5, [], "client 2"], [INK, 0, [], "halfway there"],
-        ["#000000", 5, [], "shared"], [COLORS.federated, 2.5, [], "the way"]]);
+        ["#000000", 5, [], "shared"], [COLORS.federated, 2.5, [], "the way"], ["#b0b0b0", 1.2, [], "from other starts"]]);
     return { left: second[0], right: second[0] + second[2], X: there.X };
 }
 
