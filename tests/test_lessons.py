@@ -83,6 +83,7 @@ FILLINGS = {
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
     "07_operator_learning": "torch.nn.Linear(100, 40)",
     "10_transport": "middle + 0.1 * rng.normal(size=(size, 2))",
+    "10b_digits": "np.median(ten_each, 0)",
     "11_client_drift": "correction(first) / 2",
     "13_one_round": "sum(solutions) / len(solutions)",
 }
@@ -240,6 +241,7 @@ SMALL = {
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "10_transport": "atoms, rounds, barycenter_rounds = 30, 5, 5",
+    "10b_digits": "levels, compared, per_client, atoms, rounds, long_rounds = [0.5], [], 40, 4, 1, 2",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "13_one_round": "problems = ['poisson']",
 }

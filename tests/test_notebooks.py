@@ -24,6 +24,7 @@ LESSONS = [
     "06b_reaction",
     "07_operator_learning",
     "10_transport",
+    "10b_digits",
     "11_client_drift",
     "13_one_round",
 ]

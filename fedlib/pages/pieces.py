@@ -13,6 +13,7 @@ from ..papers.beyond.one_round import live as one_round
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
+from ..papers.feddro.digits import live as digits
 from ..papers.feddro.transport import live as transport
 from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
@@ -61,6 +62,7 @@ EXPLORERS = {
     "06b_reaction": reaction,
     "07_operator_learning": operators,
     "10_transport": transport,
+    "10b_digits": digits,
     "11_client_drift": drift,
     "13_one_round": one_round,
 }
