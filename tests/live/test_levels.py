@@ -85,6 +85,24 @@ def test_each_state_may_have_a_truth_of_its_own(made, tmp_path):
     np.testing.assert_allclose(np.reshape(seen["truth"], truth.shape), truth, atol=1e-6)
 
 
+def test_bands_are_those_of_each_state(made, tmp_path):
+    curves, off = made
+    random = np.random.default_rng(2)
+    half, true_half = random.uniform(0, 1, curves.shape), random.uniform(0, 1, (3, 2, 5))
+    banded = curves.assign_coords(half=(curves.dims, half), truth_half=(("pieces", "sines", "x"), true_half))
+    body = """
+        const data = M.unpacked(given), states = [...given.sentences.keys()];
+        return [states.map((s) => [0, 1].map((m) => Array.from(data.half(s, m)))),
+            states.map((s) => Array.from(data.truthHalf(s)))];
+    """
+    seen = evaluate(Explorer._esm, body, explore(banded, off).data, tmp_path)
+    for values, wanted in zip(seen, (half, true_half), strict=True):
+        np.testing.assert_allclose(np.reshape(values, wanted.shape), wanted, atol=1e-6)
+    assert not {"half", "truth_half"} & {*explore(curves, off).data}
+    with pytest.raises(ValueError, match=r"truth_half \('x',\): expected \('pieces', 'sines', 'x'\)"):
+        explore(curves.assign_coords(truth_half=("x", np.ones(5))), off)
+
+
 def test_states_of_two_sliders_are_told_apart(made, tmp_path):
     curves, off = made
     data = explore(curves, off, {"sines": 20}).data
