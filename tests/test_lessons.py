@@ -1327,8 +1327,12 @@ def test_14_where_else_it_ends(trained_by_sums):
     assert len(error) == 20 and error[9] < 1e-4 and f"{in_percent(error[-2])[:-2]} and {in_percent(error[-1])}" in text
     order = starts.error.isel(evaluation=-1).values.ravel().argsort()
     worst = starts.loss.isel(evaluation=-1).values.ravel()[order[-2:]]
-    assert (worst < loss[-1] / 10).all() and "Their training losses do not stand out" in text
+    assert (worst < loss[-1] / 10).all() and "The training losses do not stand out" in text
     assert [*order[-3:]] == [*starts.score.values.ravel().argsort()[-3:]]
+    wave = trained_by_sums.sums["wave"].error.isel(evaluation=-1, seed=0)
+    said_of = [in_percent(wave.sel(level=level).item()) for level in (2, 1, 20)]
+    words = "one start of five ends at {} with two pieces, at {} in one place and at {} with twenty"
+    assert words.format(*said_of) in text
     waves = trained_by_sums.waves.error.isel(evaluation=-1)
     low, high = (in_percent(float(getattr(waves.sel(waves=6), end)())) for end in ("min", "max"))
     assert f"with six half waves per axis Helmholtz' network ends at {low[:-2]} and {high}" in text

@@ -24,7 +24,7 @@ from torch.func import grad_and_value
 
 from . import sums
 from .experiment import Data, Experiment
-from .stack import home_columns
+from .stack import home_columns, parameter_count
 
 
 class Evaluation(NamedTuple):
@@ -51,7 +51,7 @@ def last_layer(net: nn.Module) -> slice:
     if not linear:
         raise ValueError(f"a {type(net).__name__} has no nn.Linear; expected a network that ends with one")
     names = [name for name, p in net.named_parameters() if any(p is q for q in linear[-1].parameters())]
-    columns, P = home_columns(net, names), sum(p.numel() for p in net.parameters())
+    columns, P = home_columns(net, names), parameter_count(net)
     if len(columns) == P:
         raise ValueError(
             f"all {P} parameters of a {type(net).__name__} are in its last layer; expected hidden ones, too. "
@@ -236,7 +236,7 @@ def check_numbers(ridge: float, **counts: int) -> None:
 
 def check(experiment: Experiment, data: Data, theta: Tensor, last: slice) -> None:
     """ValueError for what variable projection cannot mean; see ``projected``."""
-    name, local, P = experiment.name, experiment.local, sum(p.numel() for p in experiment.net.parameters())
+    name, local, P = experiment.name, experiment.local, parameter_count(experiment.net)
     if theta.shape != (P,):
         raise ValueError(f"theta has shape {[*theta.shape]}; expected [{P}], one model of {name}")
     if local.batch_size is not None:

@@ -184,12 +184,18 @@ def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:
     for values in product(*(errors[name].values.tolist() for name in names)):
         every = errors.sel(dict(zip(names, values, strict=True))).to_series()
         error = every.dropna().to_dict()
-        state = ", ".join(f"{value} {name}" for name, value in zip(names, values, strict=True))
-        off = ", ".join(f"{model} by {in_percent(e)}" for model, e in error.items()).replace("by below", "by less than")
-        text = f"{state}: {off.replace(' by', ' is off by', 1)}.{better_alone(error)}" if error else f"{state}."
+        state = ", ".join(counted(value, name) for name, value in zip(names, values, strict=True))
+        by = [f"by {in_percent(e)}".replace("by below", "by less than") for e in error.values()]
+        off = ", ".join(f"{model}{'' if i else ' is off'} {by[i]}" for i, model in enumerate(error))
+        text = f"{state}: {off}.{better_alone(error)}" if error else f"{state}."
         untrained = ", ".join(every.index[every.isna()])
         texts.append(text + (f" Not trained: {untrained}." if untrained else ""))
     return texts
+
+
+def counted(value: object, name: str) -> str:
+    """A slider's value with its name: "8 pieces", "1 piece"."""
+    return f"{value} {name.removesuffix('s') if value == 1 else name}"
 
 
 def better_alone(error: Mapping[str, float]) -> str:

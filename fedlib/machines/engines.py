@@ -18,7 +18,7 @@ from .plan import Plan
 from .site import Site
 
 NAMES = {"local": "a loop over the sites", "flower": "Flower's Grid"}
-QUIET = {  # Flower neither phones home, nor fetches packages of its own
+QUIET = {  # nor does it fetch packages of its own
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
@@ -61,13 +61,21 @@ def engine(name: str, sites: Mapping[str, Site]) -> Ask:
     return ask_in_turn(sites) if name == "local" else flower([*sites.values()])
 
 
+def import_flower():
+    """Flower, which neither phones home nor logs."""
+    os.environ.update(QUIET)
+    import flwr
+
+    logging.getLogger("flwr").setLevel(logging.ERROR)
+    return flwr
+
+
 def flower(sites: list[Site], timeout: float = 600.0) -> Ask:
     """These sites as nodes of Flower's grid; a roll call finds out anew which node is which site."""
-    os.environ.update(QUIET)
+    import_flower()
     from flwr.app import ConfigRecord, Message, RecordDict
     from flwr.clientapp import ClientApp
 
-    logging.getLogger("flwr").setLevel(logging.ERROR)
     app, nodes = ClientApp(), {}
 
     def record(message: Mapping) -> RecordDict:

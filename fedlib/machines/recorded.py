@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ..federated.stack import parameter_count
 from ..files import replacing
 from ..notebook.run import Run
 from .messages import Ask, counted
@@ -71,7 +72,7 @@ def play_rounds(plan: Plan, ask: Ask, run: Run, rounds: int | None, min_sites: i
 def add_up(plan: Plan, ask: Ask, folder: Path) -> dict:
     """One round of sums, see ``server.one_message``; gives the metrics of the result."""
     net = plan.experiment.net
-    start = torch.zeros(sum(p.numel() for p in net.parameters()), dtype=torch.float64)
+    start = torch.zeros(parameter_count(net), dtype=torch.float64)
     solution, sent, scale = one_message(plan, ask, start)
     with replacing(folder / "solution.npz") as partial, open(partial, "wb") as file:
         np.savez(file, theta=start + solution.step)

@@ -22,7 +22,7 @@ from ..federated.experiment import train_arguments
 from ..federated.federation import digest
 from ..federated.local import Work, turn_of
 from ..federated.rounds import needs_wire, on, prepared, site_round
-from ..federated.stack import predict, stack
+from ..federated.stack import parameter_count, predict, stack
 from ..federated.states import split_state
 from ..federated.sums import added, check_linear, predicting, statistics
 from ..files import replacing, write_atomically
@@ -264,5 +264,5 @@ class Site:
 
 def columns_sent(work: Work) -> Tensor:
     """The columns of theta [M, P] that go over the wire: all but the personal ones."""
-    P = sum(p.numel() for p in work.net.parameters())
+    P = parameter_count(work.net)
     return torch.as_tensor(np.setdiff1d(np.arange(P), work.home.numpy()))

@@ -9,6 +9,7 @@ import anywidget
 
 from ..live.modules import module
 from ..papers.beyond.drift import live as drift
+from ..papers.beyond.leak import live as leak
 from ..papers.beyond.one_round import live as one_round
 from ..papers.beyond.projection import live as projection
 from ..papers.fed_deeponet.library import live as library
@@ -69,6 +70,7 @@ EXPLORERS = {
     "10_transport": transport,
     "10b_digits": digits,
     "11_client_drift": drift,
+    "12_real_federation": leak,
     "13_one_round": one_round,
     "14_sums_for_networks": projection,
 }

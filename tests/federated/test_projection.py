@@ -228,8 +228,8 @@ def test_golden_values(name):
     iterates = projected(experiment, data, start(experiment), 3, 1e-4)
     losses, projections = GOLDEN[name]
     along = torch.as_tensor(stream(0, "golden projections").standard_normal((3, iterates.theta.shape[1])))
-    np.testing.assert_allclose(iterates.loss, losses, rtol=1e-8)
-    np.testing.assert_allclose(iterates.theta[-1] @ along.T, projections, rtol=1e-7)
+    np.testing.assert_allclose(iterates.loss, losses, rtol=1e-6)  # on another CPU 4e-8
+    np.testing.assert_allclose(iterates.theta[-1] @ along.T, projections, atol=1e-6 * np.abs(projections).max())
 
 
 def test_points_that_all_share_count_once():

@@ -227,6 +227,15 @@ def test_a_client_beats_what_several_found_whatever_stands_first_and_not_what_wa
     assert four == "4 pieces: client 1 alone is off by 1.0 %. Not trained: sums."
 
 
+def test_a_sentence_says_one_of_a_thing_and_may_have_by_in_a_models_name(made):
+    curves, off = (array.sel(sines=10, drop=True).assign_coords(pieces=[1, 4, 8]) for array in made)
+    names = ["drawn by the server", "sums"]
+    curves, off = (array.sel(model=["client 1 alone", "sums"]).assign_coords(model=names) for array in (curves, off))
+    off = off.copy(data=np.full(off.shape, 3.0))
+    one, *_ = explore(curves.assign_coords(color=("model", ["#000000", "#000000"])), off).data["sentences"]
+    assert one == "1 piece: drawn by the server is off by 3.0 %, sums by 3.0 %."
+
+
 def test_twelve_clients_have_places_and_colours_and_no_owner_has_none(made):
     curves, off = (array.sel(sines=10, drop=True) for array in made)
     twelve = [f"client {k} alone" for k in range(1, 13)]

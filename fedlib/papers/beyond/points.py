@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
+import xarray
 from scipy.optimize import least_squares, nnls
 from torch import Tensor
 
 from ...federated.pinn import Equation, pinn
+from ...notebook.claims import Verdict
 
 SOFTENED = (1e-12, 1e-9, 1e-6)
 """Added to the singular values by which equations are divided, in units of the largest: near points differ in small
@@ -68,3 +70,10 @@ def poisson_at(x: Tensor) -> Mapping[str, Tensor]:
     )  # fmt: skip
     points = lambda level: (x, [np.arange(len(x))])  # noqa: E731
     return pinn("", poisson, (1, 1), "x", points, test=x.numpy()).data(2, 0).pool
+
+
+def every_point(off: xarray.DataArray, within: float) -> Verdict | None:
+    """Whether an attack has found every point to so much; off [..., seed]: by how much the worst one is missed."""
+    if not off.size:
+        return None
+    return Verdict(float(off.max()) < within, f"off by at most {float(off.max()):.0e}, {off.sizes['seed']} seeds")

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from torch import nn
 
 from ...federated.history import History
 from ...notebook import rules
@@ -109,11 +108,6 @@ def residuals(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     pairs = {"5.1": (path - sin(curve_grid()), y - sin(curve_grid()))}
     predicted, f = plane.answers["path"].sel(model="federated").values, on_grid()
     return pairs | {"5.2": (predicted - f, plane.observed.values - f)}
-
-
-def parameters(net: nn.Module) -> int:
-    """How many a network has."""
-    return sum(values.numel() for values in net.parameters())
 
 
 def metrics(results: Results) -> dict:

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....notebook.style import COLORS, panels
+from ....numerics.metrics import mean_sd
 from .attack import scaled
 
-READ = "read by the server"
 MADE = {"SGD": "gradient descent", "Adam": "Adam"}
 ATTACKS = {"span": "by the span", "fit": "by the fit"}
 STEPS = {1: "-", 5: "--", 20: "-.", 100: ":"}
@@ -26,7 +26,7 @@ def curve(ax: Axes, u: np.ndarray, torques: np.ndarray, title: str) -> None:
     look = {"color": "0.6", "lw": 1} if many else {"color": COLORS["truth"], "lw": 3.5}
     for i, torque in enumerate(scaled(torques)[:20]):
         ax.plot(t, torque, label="_" if i else f"the client's torque{'s' * many}", **look)
-    ax.plot(t, scaled(u), color=COLORS["isolated"], lw=1.8, label=READ)
+    ax.plot(t, scaled(u), color=COLORS["isolated"], lw=1.8, label="read by the server")
     ax.set(xlabel="t (s)", ylabel="torque, r.m.s. 1", ylim=(-3.8, 3.8), xlim=(0, 1), title=title)
     ax.legend(loc="lower left")
 
@@ -50,10 +50,10 @@ def pairs(ax: Axes, messages: xarray.Dataset, attack: str, E: Sequence[int]) -> 
     for optimizer, color, marker in (("SGD", COLORS["isolated"], "o"), ("Adam", COLORS["federated"], "s")):
         for n in E:
             values = messages[attack].sel(optimizer=optimizer, E=n)
-            bars = values.std("client", ddof=1) / np.sqrt(values.sizes["client"])
+            mean, sd = mean_sd(values, "client")
             ax.errorbar(
-                values.points, values.mean("client"), bars, color=color, marker=marker, ms=4, ls=STEPS.get(n, "-"),
-                label=f"{MADE[optimizer]}, {steps(n)}",
+                values.points, mean, sd / np.sqrt(values.sizes["client"]), color=color, marker=marker, ms=4,
+                ls=STEPS.get(n, "-"), label=f"{MADE[optimizer]}, {steps(n)}",
             )  # fmt: skip
     sizes(ax, messages.points.values)
     guessing(ax)

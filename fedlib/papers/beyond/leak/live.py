@@ -7,24 +7,22 @@ from ....live import levels
 from ....notebook.style import COLORS
 from ....trainings.store import stored
 from . import study
-from .figures import READ
 
 CONTROLS = {"points": "points", "E": "local steps", "optimizer": "optimiser"}
-OTHER = "another client's"
+READ = "the server's reading"
 
 
 def explored(messages: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors) as ``levels.explore`` takes them: the curve that is read of the first client's message beside
-    its nearest torque; how far off it is (%), of all clients, and how far from the nearest torque of another one."""
+    its nearest torque; how far off it is (%), of all clients."""
     names = [*CONTROLS.values()]
     table = messages.rename(CONTROLS).transpose(*names, ...)
-    errors = xarray.concat([table.off, table.off_other], xarray.Variable("model", [READ, OTHER]))
-    errors = errors.rename(client="seed").transpose(*names, "model", "seed")
+    errors = table.off.rename(client="seed").expand_dims(model=[READ]).transpose(*names, "model", "seed")
     curves = table.u.rename(t="x").expand_dims(model=[READ], axis=-2)
     x = np.linspace(0, 1, curves.sizes["x"])
     curves = curves.assign_coords(x=x, truth=((*names, "x"), table.truth.values))
     curves = curves.assign_attrs(xlabel="t (s)", ylabel="torque, r.m.s. 1", limits=(-3.0, 3.0))
-    return curves.assign_coords(color=("model", [COLORS["isolated"]])), errors.sel(model=[READ])
+    return curves.assign_coords(color=("model", [COLORS["isolated"]])), errors
 
 
 def explorer() -> levels.Explorer:

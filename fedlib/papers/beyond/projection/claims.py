@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from ....notebook.claims import Verdict
+from ..points import every_point
 from .problem import TOGETHER
 from .study import Results, at_own_rate
 
@@ -64,10 +66,10 @@ def points(sums: str, first: int, within: float) -> Callable[[Results], Verdict 
     """From some evaluation on the attack finds every point, in every seed."""
 
     def claim(results: Results) -> Verdict | None:
-        if results.attack is None or not (late := results.attack.evaluation >= first).any():
+        if results.attack is None:
             return None
-        worst = float(results.attack.off.sel(sums=sums, evaluation=late).max())
-        return Verdict(worst < within, f"off by at most {worst:.0e}, {results.attack.sizes['seed']} seeds")
+        late = results.attack.evaluation >= first
+        return every_point(results.attack.off.sel(sums=sums, evaluation=late), within)
 
     return claim
 
@@ -77,8 +79,7 @@ def score(results: Results) -> Verdict | None:
     if results.starts is None or results.starts.sizes["seed"] < 5:
         return None
     error, seen = results.starts.error.isel(evaluation=-1).values.ravel(), results.starts.score.values.ravel()
-    ranks = [values.argsort().argsort() for values in (error, seen)]
-    rank = float(np.corrcoef(*ranks)[0, 1])
+    rank = float(spearmanr(error, seen).statistic)
     return Verdict(rank > 0.8, f"{rank:.2f}, {len(error)} starts")
 
 

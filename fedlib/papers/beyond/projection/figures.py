@@ -146,6 +146,7 @@ def ridges(sums: Mapping[str, xarray.Dataset]) -> Figure:
         ax.plot(tried.ridge, tried, "o", ms=4, color=SUMS, mfc="w")
         ax.plot(tried.ridge, tried.median("tuning"), color=SUMS)
         ax.axvline(best, color=COLORS["truth"], lw=1, ls=":")
+        ax.set_xlim(tried.ridge.min() / 3, 3 * tried.ridge.max())  # there may be one
         ax.set(xscale="log", yscale="log", xlabel="ridge", title=SHOWN[name].title.split(",")[0])
         ax.set_xticks(np.unique(tried.ridge)[::2])
     axes[next(iter(axes))].set_ylabel("mean square between")

@@ -7,6 +7,7 @@ import numpy as np
 import xarray
 
 from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.stack import parameter_count
 from ....federated.sweep import errors
 from ....notebook import rules
 from ....trainings.calls import TIMED, Computed, Tolerance
@@ -137,15 +138,10 @@ def best_rule(errors: xarray.DataArray) -> str:
     return errors.drop_sel(rule=drift.CENTRAL).median("seed").idxmin("rule").item()
 
 
-def parameters(name: str) -> int:
-    """P of a problem's network."""
-    return sum(values.numel() for values in PROBLEMS[name].make().net.parameters())
-
-
 def ways(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, Way]:
     """Label -> what there is of a problem on the way."""
     level, problem, _ = SHOWN[name]
-    P, table = parameters(name), {}
+    P, table = parameter_count(PROBLEMS[name].make().net), {}
     if name in ("poisson", "helmholtz"):
         printed = errors(stored(forward, name)).sel(kind="federated", level=level).reset_coords(drop=True)
         table["FedAvg, as printed"] = network(printed, P)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, where
 from ....notebook.maps import Panel
 from ..experiment import judged, rms
 from ..sine import curve
@@ -99,13 +99,8 @@ def index(results: Results) -> Verdict | None:
     return Verdict(bool(0.8 < ratio < 1.25), f"ratio {ratio:.2f}")
 
 
-def whenever_shared(claim: Claim) -> Claim:
-    """The claim, or nothing where no federation is trained."""
-    return lambda results: None if results.shared is None else claim(results)
-
-
 CLAIMS: dict[str, Claim] = {
-    name: whenever_shared(claim)
+    name: where(lambda results: results.shared is not None, claim)
     for name, claim in {
         "fedstnn.51.mean": mean,
         "fedstnn.51.spread": noise,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, where
 from ....notebook.maps import Panel
 from ..experiment import likeness
 from ..plane import on_grid
@@ -62,15 +62,13 @@ def quality(results: Results) -> Verdict:
     return Verdict(bool(good), f"RMSE {rmse:.3f}, spread {std:.3f}, coverage {cover:.1%}")
 
 
-def whenever_trained(claim: Claim) -> Claim:
-    """The claim, or nothing where a model is missing."""
-    return lambda results: (
-        claim(results) if results.answers is not None and results.answers.sizes["model"] == 6 else None
-    )
+def complete(results: Results) -> bool:
+    """Whether every model is trained: both of all clients, and one client of each quadrant."""
+    return results.answers is not None and results.answers.sizes["model"] == 6
 
 
 CLAIMS: dict[str, Claim] = {
-    name: whenever_trained(claim)
+    name: where(complete, claim)
     for name, claim in {
         "fedstnn.52.mean": mean,
         "fedstnn.52.spread": noise,

@@ -49,7 +49,7 @@ def test_the_piece_has_the_curve_of_the_first_client_and_all_distances(messages)
     there = messages.sel(points=10, E=5, optimizer="Adam")
     np.testing.assert_array_equal(curves.sel(at).isel(model=0), there.u)
     np.testing.assert_array_equal(curves.truth.sel(at), there.truth)
-    np.testing.assert_array_equal(errors.sel(at | {"model": figures.READ}), there.off)
+    np.testing.assert_array_equal(errors.sel(at | {"model": live.READ}), there.off)
     assert live.levels.explore(curves, errors).data["seeds"] == 3
 
 
