@@ -25,8 +25,8 @@ def as_good_as_central(results: Results) -> Verdict | None:
     return Verdict(bool((ratios < AS_GOOD).all()), f"at most {ratios.max():.4f} x")
 
 
-def nothing_raw(results: Results) -> Verdict | None:
-    """No message lets the server compute a sample: the first gamma, times 4, is farther than 1e-6 from every one."""
+def withstands(results: Results) -> Verdict | None:
+    """The messages withstand one attack: the first gamma, extrapolated by 4, is farther than 1e-6 from a sample."""
     if results.barycenters is None:
         return None
     guessed = results.barycenters.guessed.sel(variant=PRINTED).values
@@ -36,7 +36,7 @@ def nothing_raw(results: Results) -> Verdict | None:
 CLAIMS = {
     "feddro.target.fedwad": near_after_four,
     "feddro.target.barycenter": as_good_as_central,
-    "feddro.private": nothing_raw,
+    "feddro.target.private": withstands,
 }
 """Id of data/claims.yaml -> claim."""
 
@@ -47,6 +47,6 @@ PANELS = (
     Panel("Eq. 4, Algorithm 1, lines 1 to 7", "section 5, B2", "three Gaussian clouds; digits in notebook 10b",
           ("feddro.target.barycenter",)),
     Panel("\"only η and γ are shared\"", "section 5, B3", "as many atoms as samples, a tight start",
-          ("feddro.private",)),
+          ("feddro.target.private",)),
 )  # fmt: skip
 """Where the paper's transport is in notebook 10; it has no figure of it."""

@@ -39,7 +39,7 @@ def test_verdicts_say_what_the_arrays_say(results):
     verdicts = {id: claim(results) for id, claim in claims.CLAIMS.items()}
     gaps = results.bounds.gap.sel(round=4, case=["p = 1", "p = 2", "p = 3"])
     assert verdicts["feddro.target.fedwad"].holds == bool((gaps < 1).all())
-    assert verdicts["feddro.private"].holds is False
+    assert verdicts["feddro.target.private"].holds is False
     few = results._replace(bounds=results.bounds.isel(round=slice(3)))
     assert claims.near_after_four(few) is None
     far = results._replace(bounds=results.bounds.assign(gap=results.bounds.gap + 1))
@@ -50,7 +50,7 @@ def test_verdicts_say_what_the_arrays_say(results):
     good = results._replace(barycenters=results.barycenters.assign(ratio=0 * ratio + 1))
     assert claims.as_good_as_central(good).holds is True
     secret = results._replace(barycenters=results.barycenters.assign(guessed=0 * ratio + 1))
-    assert claims.nothing_raw(secret).holds is True
+    assert claims.withstands(secret).holds is True
     assert all(claim(study.Results()) is None for claim in claims.CLAIMS.values())
 
 
