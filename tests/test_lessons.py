@@ -39,6 +39,9 @@ from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fed_deeponet.shards import live as shards_live
 from fedlib.papers.fed_deeponet.shards import problem as shards_problem
 from fedlib.papers.fed_deeponet.shards import study as shards_study
+from fedlib.papers.feddro.measures import wasserstein
+from fedlib.papers.feddro.transport import problem as transport_problem
+from fedlib.papers.feddro.transport import study as transport_study
 from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
@@ -60,6 +63,7 @@ from fedlib.papers.fedstnn.letters import picture as letters_picture
 from fedlib.papers.fedstnn.letters import problem as letters_problem
 from fedlib.papers.fedstnn.letters import study as letters_study
 from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
+from fedlib.streams import stream
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -873,6 +877,59 @@ def test_09_what_the_blank_says():
     score, goal = names["score"](names["average"]), names["goal"]
     wrong = [100 * goal.wrong(white.numpy()) / goal.white.size for white in (score > 0.5, goal.drawn(score))]
     assert abs(wrong[0] - wrong[1]) < 1 and "White above one half is about as good for the average" in text_of(cells)
+
+
+# notebook 10
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    """Results of what is stored; what part A says."""
+    return Lesson(transport_study).results(), text_of(parts("10_transport")[0])
+
+
+def test_10_what_the_slider_shows_is_what_the_text_promises(clouds):
+    results, text = clouds
+    point, wide, far, few = (results.walks.gap.sel(start=start).values for start in transport_problem.STARTS)
+    below = {name: 1 + np.argmax(gap < 1) for name, gap in (("point", point), ("far", far))}  # the first such round
+    assert below == {"point": 3, "far": 5} and "After three rounds." in text and "needs two rounds more" in text
+    first = ", ".join(f"{gap:.2g}" for gap in point[:3])
+    assert f"the way is {first} % too long, a quarter in each further round" in text
+    for gap in (point, far[4:]):
+        np.testing.assert_allclose(gap[1:] / gap[:-1], 0.25, atol=0.04)
+    assert wide[0] == min(gap[0] for gap in (point, wide, far, few))
+    assert f"is best at first, {wide[0]:.2f} %, and then stays above 0.03 %" in text and 0.03 < wide[-1] < 0.04
+    assert f"twenty points for two hundred are too few: {few[-1]:.1f} % remain" in text
+
+
+def test_10_how_near_it_comes_elsewhere(clouds):
+    results, text = clouds
+    bounds = results.bounds
+    last = {case: bounds.gap.sel(case=case).dropna("round").values[-1] for case in bounds.case.values.tolist()}
+    assert f"{last['200, 200; wide start']:.1f} % remain in fifty dimensions" in text
+    assert f"and {last['150, 200; tight start']:.0f} % remain" in text and last["200, 200; tight start"] < 0.01
+    assert f"forty points become {bounds.atoms.sel(case='exact').item():.0f} in five rounds" in text
+    assert bounds.gap.sel(case="exact").count() == 5 and last["exact"] < last["barycentric"] / 10
+    assert f"{last['between the wrong pairs']:.1f} % too far" in text
+    facts = (ROOT / "fedlib/papers/feddro/README.md").read_text()
+    planes = ", ".join(f"{bounds.gap.sel(case=f'p = {p}', round=3).item():.2f}" for p in (1, 2, 3))
+    assert f"| {planes} % above the distance after three rounds" in facts
+    ratio = results.barycenters.ratio.sel(variant=transport_problem.PRINTED)
+    assert ratio.sizes["seed"] == 5 and f"objective {100 * (ratio.mean().item() - 1):.2f} % above" in facts
+
+
+def test_10_fold_out_answers(clouds):
+    _, text = clouds
+    X, Y, *_ = transport_problem.plane(200, stream(0, "clouds"))
+    moved = X.x - X.x.mean(0) + (X.x.mean(0) + Y.x.mean(0)) / 2
+    assert f"{transport_problem.gap(X, Y, moved, 3)[-1]:.2f} % after three rounds" in text
+    start, W = transport_problem.tight_start(X, Y, 200), wasserstein(X, Y)
+    near = transport_problem.fedwad(X, Y, start, 2, t=0.9).bound / W - 1
+    assert 80 < near[0] / near[1] < 120 and "falls by a hundred in each round instead of four" in text
+    A, B = transport_problem.gaussians(10, 40, 60)
+    left = {S: transport_problem.gap(A, B, transport_problem.tight_start(A, B, S))[-1] for S in (20, 60, 120)}
+    assert left[120] < 0.01 and "120, which both divide" in text
+    assert f"With 60 there remain {left[60]:.1f} %, with 20 there remain {left[20]:.0f} %" in text
 
 
 # notebook 06
