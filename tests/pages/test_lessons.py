@@ -209,6 +209,13 @@ def told_10(metrics):
     return {start: [[gap[r]] for r in (0, 1, 2, 9)] for start, gap in metrics["gap_percent"].items()}
 
 
+def told_10b(metrics):
+    early, late, means = (metrics[f"{what}_percent"] for what in ("clean", "late", "means"))
+    parts = {f"{way}, 10 rounds": early[way] for way in late} | {f"{way}, 100 rounds": late[way] for way in late}
+    parts |= {"ten means of all, no network": means["all"], "ten means of client 1, no network": means["one"]}
+    return {name: [*levels.values()] for name, levels in parts.items()}
+
+
 def told_11(metrics):
     repair = "fresh correction + averaged moments"
     rules = ("FedAvg", "SCAFFOLD", "fresh correction", repair, "centralised")
@@ -264,6 +271,7 @@ TOLD = {
     "08b": ("08b_as_coded", told_08b, 8),
     "09": ("09_stochastic_image", told_09, 9),
     "10": ("10_transport", told_10, 4),
+    "10b": ("10b_digits", told_10b, 10),
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 6),
     "13": ("13_one_round", told_13, 13),

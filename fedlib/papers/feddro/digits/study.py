@@ -287,7 +287,7 @@ def gain(values: xarray.DataArray, way: str = MAPPED, other: str = FEDAVG) -> xa
 
 def metrics(results: Results) -> dict:
     """What result.json keeps, for the lesson: accuracies (%) of the seeds by way and |Lambda|, in the table's round and
-    after the last one."""
+    after the last one; and those of ten means."""
 
     def rows(values: xarray.DataArray | None) -> dict:
         if values is None:
@@ -298,4 +298,5 @@ def metrics(results: Results) -> dict:
         }
 
     late = None if results.accuracy is None else results.accuracy.isel(round=-1, drop=True)
-    return {"clean_percent": rows(results.table), "late_percent": rows(late)}
+    means = None if results.means is None else results.means.to_dataarray("way")
+    return {"clean_percent": rows(results.table), "late_percent": rows(late), "means_percent": rows(means)}
