@@ -208,26 +208,27 @@ def ascents(shifted: xarray.DataArray) -> Figure:
 
 
 def answer(accuracy: xarray.DataArray, pictures: xarray.Dataset, level: float = 0.5) -> Figure:
-    """Left what clients see of five digits; right the digits read (%) against the size of the shift, in the end."""
-    fig, ((left, right),) = panels(1, 2, size=(3.6, 2.9))
+    """Left what clients see of five digits; then the digits read (%) against the size of the shift, early and late."""
+    fig, ((left, *others),) = panels(1, 3, size=(2.9, 2.9))
     rows, names = seen_rows(pictures.sel(level=level))
     digit_grid(left, np.nan_to_num(rows), names)
     left.set_title(size_of(level))
-    reached(right, accuracy)
-    right.legend(loc="lower left")
+    for ax, place in zip(others, (0, -1), strict=True):
+        reached(ax, accuracy.isel(round=place).sortby("level"))
+        ax.set_ylim(0, 100)
+    others[1].legend(loc="lower left")
     return fig
 
 
 def reached(ax: Axes, accuracy: xarray.DataArray) -> None:
-    """Digits read (%) after the last round against the size of the shift, every seed a dot."""
-    last = accuracy.isel(round=-1).sortby("level")
-    for way in [way for way in FOUR if way in last.way.values]:
-        values = last.sel(way=way).transpose("seed", "level")
+    """Digits read (%) [way, level, seed] after a round against the size of the shift, every seed a dot."""
+    for way in [way for way in FOUR if way in accuracy.way.values]:
+        values = accuracy.sel(way=way).transpose("seed", "level")
         style = STYLES[way]
         ax.plot(values.level, values.values.T, ".", ms=3, alpha=0.5, color=style["color"], label="_seeds")
         ax.plot(values.level, values.mean("seed"), label=way, **{"ms": 4, "marker": "o"} | style)
-    against_level(ax, last.assign_attrs(level=LEVEL))
-    ax.set_title(f"clean digits read after {last['round'].item()} rounds (%)")
+    against_level(ax, accuracy.assign_attrs(level=LEVEL))
+    ax.set_title(f"read after {accuracy['round'].item()} rounds (%)")
 
 
 def rows_of(values: xarray.DataArray, digits: int = 1) -> list[list[str]]:
@@ -240,7 +241,7 @@ def rows_of(values: xarray.DataArray, digits: int = 1) -> list[list[str]]:
 
 def mean_rows(means: xarray.Dataset) -> list[list[str]]:
     """Rows of ``study.by_means``."""
-    return rows_of(means.rename(all="all clients' means", one="client 1's").to_dataarray("way"))
+    return rows_of(means.rename(one="client 1's alone").to_dataarray("way"))
 
 
 def change_rows(table: xarray.DataArray) -> list[list[str]]:

@@ -102,8 +102,12 @@ def test_controls_have_a_row_for_each_way_and_for_ten_means(table):
 
 
 def test_the_first_picture_and_the_ascents(accuracy, pictures, table):
-    left, right, *_ = figures.answer(accuracy, pictures).axes
-    assert left.get_title() == figures.size_of(0.5) and "20 rounds" in right.get_title()
+    left, early, late = figures.answer(accuracy, pictures).axes
+    assert left.get_title() == figures.size_of(0.5)
+    for ax, round in ((early, 10), (late, 20)):
+        (mapped,) = (line for line in ax.get_lines() if line.get_label() == "mapped")
+        np.testing.assert_allclose(mapped.get_ydata(), accuracy.sel(way="mapped", round=round).mean("seed"))
+        assert f"{round} rounds" in ax.get_title()
     names = ["FedAvg", "FedAvg + ascent", "mapped", "mapped + ascent"]
     view = xarray.DataArray([*figures.VIEWS], dims="view", name="view")
     shifted = xarray.concat([table.isel(way=slice(4)).assign_coords(way=names)] * 3, view)

@@ -107,7 +107,7 @@ def test_a_gain_is_paired_by_seed(results):
 
 def test_what_is_absent_is_none():
     assert study.results(parameters(), {}) == study.Results()
-    assert study.metrics(study.Results()) == dict.fromkeys(("clean_percent", "late_percent", "means_percent"), {})
+    assert study.metrics(study.Results()) == {"clean_percent": {}, "late_percent": {}, "means_percent": {}}
 
 
 def test_ten_means_read_by_likeness(results):
@@ -116,7 +116,9 @@ def test_ten_means_read_by_likeness(results):
     read = 100 * (ways.most_alike(ways.mean_of_classes(ways.moments(seen)), x) == y).mean()
     assert results.means["all"].sel(level=5.0, seed=1) == read
     kept = study.metrics(results)["means_percent"]
-    assert [*kept] == ["all", "one"] and kept["all"]["5"].tolist() == results.means["all"].sel(level=5.0).values.tolist()
+    assert [*kept] == ["all", "one", *study.TRIED] and kept["all"]["5"].tolist() == results.means["all"].sel(
+        level=5.0
+    ).values.tolist()
 
 
 def test_pictures_are_the_first_of_each_digit(results):
