@@ -20,7 +20,7 @@ from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
-from fedlib.numerics.metrics import in_percent, percent
+from fedlib.numerics.metrics import in_percent, percent, plus_minus
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
@@ -39,6 +39,7 @@ from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fed_deeponet.shards import live as shards_live
 from fedlib.papers.fed_deeponet.shards import problem as shards_problem
 from fedlib.papers.fed_deeponet.shards import study as shards_study
+from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
 from fedlib.papers.feddro.transport import study as transport_study
@@ -85,6 +86,7 @@ ANSWERS = {
     "08_stochastic_regression": r"likelihood and the energy score",
     "09_stochastic_image": r"The S comes first",
     "10_transport": r"three rounds\.",
+    "10b_digits": r"FedAvg only begins later",
     "11_client_drift": r"Both do",
     "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
@@ -930,6 +932,65 @@ def test_10_fold_out_answers(clouds):
     left = {S: transport_problem.gap(A, B, transport_problem.tight_start(A, B, S))[-1] for S in (20, 60, 120)}
     assert left[120] < 0.01 and "120, which both divide" in text
     assert f"With 60 there remain {left[60]:.1f} %, with 20 there remain {left[20]:.0f} %" in text
+
+
+# notebook 10b
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Results of the stored trainings; the lead of mapped digits (points) [round, level, seed]; what both parts say."""
+    results = Lesson(digits_study).results()
+    return results, digits_study.gain(results.accuracy), *map(text_of, parts("10b_digits"))
+
+
+def points(values, digits=0):
+    """A list of numbers in words; -0 is 0."""
+    *first, last = (f"{round(float(value), digits) + 0:.{digits}f}" for value in values)
+    return f"{', '.join(first)} and {last}"
+
+
+def test_10b_the_lead_does_not_last(digits):
+    results, lead, text, report = digits
+    assert lead.sizes["seed"] == 5 and "five repetitions" in text and "five seeds" in report
+    mean = lead.mean("seed")
+    early, later, late = (mean.sel(round=r).values for r in (10, 20, 100))
+    assert f"lead by {points(early[1:])} points at the shifts 2, 3 and 5" in text
+    assert f"it is ahead by {points(-late[:3])} points at the three smaller shifts" in text
+    read = results.accuracy.sel(round=100, level=5).mean("seed")
+    assert f"{points([read.sel(way=way) for way in ('FedAvg', 'mapped')])} % are read" in text
+    assert f"The lead of *mapped* is {points(early)} points at the four sizes" in text
+    assert f"after twenty {points(later)}, after a hundred {points(late)}" in text
+    spread = lead.sel(round=100, level=5).std("seed", ddof=1).item()
+    assert abs(late[3]) < spread / 2 and f"{late[3]:.0f} ± {spread:.0f} points" in text
+    assert f"a gain of {early[3]:.0f} points" in text
+    said = re.search(r"larger than the spread of the five seeds \((.+) points after a hundred rounds\)", report)[1]
+    ends = lead.sel(round=100)
+    assert said == ", ".join(plus_minus(ends.sel(level=level).values, 1) for level in (0.5, 2, 3))
+    assert (mean.sel(round=100) < -ends.std("seed", ddof=1)).values.tolist() == [True, True, True, False]
+    assert f"the smallest size shows no gain ({plus_minus(lead.sel(round=10, level=0.5).values, 1)})" in report
+
+
+def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
+    facts, read = (ROOT / "fedlib/papers/feddro/README.md").read_text(), digits[0].accuracy.mean("seed")
+    for level in (0.5, 2, 3, 5):
+        ours = (read.sel(way=["FedAvg", "mapped"], round=round, level=level).values for round in (10, 100))
+        cells = " | ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours)
+        assert re.search(rf"\| {level} \| [\d.]+ / [\d.]+ \| {re.escape(cells)} \|", facts), level
+
+
+def test_10b_most_of_the_lead_is_averaging(digits):
+    results, lead, text, _ = digits
+    means, early = (digits_study.gain(results.accuracy, "class means"), lead)
+    means, early = (change.sel(round=10, level=[2, 3, 5]).mean("seed").values for change in (means, early))
+    assert (means > early / 2).all() and "Most of the lead is averaging" in text
+    assert f"{points(means)} points ahead of FedAvg, the maps {points(early)}" in text
+    same = results.commonest.sel(way="FedAvg", round=10, level=5).mean().item()
+    assert f"one answer to {same:.0f} % of all digits at the largest size" in text
+    every, own = (results.means[name].sel(level=5).mean().item() for name in ("all", "one"))
+    assert f"ten means read {every:.0f} % at the largest size" in text and f"any federation, {own:.0f} %" in text
+    transport = results.accuracy.sel(round=100, way="mapped", level=5).mean().item()
+    assert every > transport > own - 1 and "those of one client nearly as many" in text
 
 
 # notebook 06
