@@ -964,6 +964,10 @@ def test_10b_the_lead_does_not_last(digits):
     spread = lead.sel(round=100, level=5).std("seed", ddof=1).item()
     assert abs(late[3]) < spread / 2 and f"{late[3]:.0f} ± {spread:.0f} points" in text
     assert f"a gain of {early[3]:.0f} points" in text
+    affine = digits_study.gain(results.accuracy, "affine maps").mean("seed")
+    first, last = (affine.sel(round=r).values for r in (10, 100))
+    assert f"lead by {points(first)} points after ten rounds, and by {points(last)} after a hundred" in text
+    assert (last > late).all() and "Affine maps lose least" in text
     said = re.search(r"larger than the spread of the five seeds \((.+) points after a hundred rounds\)", report)[1]
     ends = lead.sel(round=100)
     assert said == ", ".join(plus_minus(ends.sel(level=level).values, 1) for level in (0.5, 2, 3))
