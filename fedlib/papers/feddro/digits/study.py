@@ -160,8 +160,8 @@ def by_means(
 
     def read(level: float, seed: int) -> dict[str, float]:
         seen = shifted(dealt(source, pixels, clients, per_client, "iid", 1.0, seed), level, seed, reading)
-        ten, own = mean_of_classes(moments(seen)), moments(seen)[0].mean
-        tried = (ten, x), (own, x), (ten, x - x.mean(0)), (ten - ten.mean(1, keepdims=True), x)
+        ten, first = mean_of_classes(moments(seen)), moments(seen)[0].mean
+        tried = (ten, x), (first, x), (ten, x - x.mean(0)), (ten - ten.mean(1, keepdims=True), x)
         return {
             name: 100 * (most_alike(means, digits) == y).mean()
             for name, (means, digits) in zip(("all", "one", *TRIED), tried, strict=True)
