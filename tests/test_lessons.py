@@ -1048,6 +1048,23 @@ def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
         assert re.search(rf"\| {level} \| [\d.]+ / [\d.]+ \| {re.escape(cells)} \|", facts), level
 
 
+def test_10b_what_of_the_transport_matters(digits):
+    results, _, _, report = digits
+    change = {way: digits_study.gain(results.table, way, "mapped") for way in results.table.way.values.tolist()}
+    for way in ("barycenter Q", "atoms of γ", "data-wise", "mapped, Q as printed"):
+        assert (abs(change[way].mean("seed")) <= change[way].std("seed", ddof=1)).all(), way
+    for way in ("mapped, Q as printed", "affine maps"):
+        words = ", ".join(plus_minus(values, 1) for values in change[way].transpose("level", "seed").values)
+        assert f"{words.replace('-0.0', '0.0')} points" in report, way
+    worse = 100 * (results.barycenters["as printed / POT, same start"] - 1)
+    assert f"by {worse.min().item():.0f} to {worse.max().item():.0f} %, and no digit more readable" in report
+    late = digits_study.gain(results.accuracy, "affine maps", "mapped").sel(round=100).mean("seed")
+    assert (late > 0).all() and "win after a hundred" in report
+    facts, loss = (ROOT / "fedlib/papers/feddro/README.md").read_text(), results.loss.sel(round=10).mean("seed")
+    cells = [loss.sel(way=["FedAvg", "barycenter Q"], level=level).values for level in (0.5, 2, 3, 5)]
+    assert ", ".join(f"{seen:.2f} / {atoms:.2f}" for seen, atoms in cells) in facts
+
+
 def test_10b_most_of_the_lead_is_averaging(digits):
     results, lead, text, _ = digits
     means, early = (digits_study.gain(results.accuracy, "class means"), lead)
