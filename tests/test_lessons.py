@@ -1065,6 +1065,17 @@ def test_10b_what_of_the_transport_matters(digits):
     assert ", ".join(f"{seen:.2f} / {atoms:.2f}" for seen, atoms in cells) in facts
 
 
+def test_10b_the_ascent_is_told_as_it_is(digits):
+    results, _, _, report = digits
+    views = {view: results.shifted.sel(view=view, drop=True) for view in ("clean", "fresh")}
+    change = {view: digits_study.gain(shifted, "mapped + ascent", "mapped") for view, shifted in views.items()}
+    for view, values in change.items():
+        words = ", ".join(plus_minus(row, 1) for row in values.transpose("level", "seed").values)
+        assert words.replace("-0.0", "0.0") in report, view
+    theta = results.theta.mean("client").sel(way="mapped + ascent").values
+    assert f"{theta.min():.2f} to {theta.max():.2f} long" in report
+
+
 def test_10b_most_of_the_lead_is_averaging(digits):
     results, lead, text, _ = digits
     means, early = (digits_study.gain(results.accuracy, "class means"), lead)
