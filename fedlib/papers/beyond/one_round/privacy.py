@@ -11,8 +11,8 @@ from scipy.special import log_ndtr, ndtr
 from ....federated.experiment import Experiment, data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from .attack import ATTACKS, Curve, independent_products, other_measure, poisson_rows, share_found
-from .problem import EQUATIONS, error, with_sines
+from ..points import ATTACKS, Curve, independent_products, other_measure, poisson_rows, share_found
+from .problem import EQUATIONS, error, start, with_sines
 
 GRID = np.linspace(0, np.pi, 501)
 WITHIN = np.pi / 100
@@ -21,7 +21,7 @@ WITHIN = np.pi / 100
 
 def features_of(experiment: Experiment) -> Curve:
     """x [T] -> J [T, m] of Poisson's equation with sines."""
-    rows = poisson_rows(experiment)
+    rows = poisson_rows(experiment, start(experiment))
     return lambda x: rows(x)[:, :-1]
 
 
@@ -88,7 +88,7 @@ def found_under_noise(
 
     def attacked(m: int, noise: float, seed: int) -> dict:
         experiment, rng = with_sines("poisson", m, scale, seed), stream(seed, "noise on sums", m)
-        rows = poisson_rows(experiment)
+        rows = poisson_rows(experiment, start(experiment))
         sent, sigmas = [], []
         for shard in data.owners:
             matrix = rows(places[shard]).T @ rows(places[shard])
@@ -99,7 +99,7 @@ def found_under_noise(
         messages = zip([sent[0], sum(sent)], clouds, [sigmas[0], all_sigma], strict=True)
         c = least_squares_of(sum(sent), all_sigma)
         return {
-            "found": (("sums", "attack"), [shares_found(matrix[:-1, :-1], x, curve, sigma) for matrix, x, sigma in messages]),
+            "found": (("sums", "attack"), [shares_found(G[:-1, :-1], x, curve, sigma) for G, x, sigma in messages]),
             "chance": ("sums", [by_chance(x, seed) for x in clouds]),
             "error": error(experiment, torch.as_tensor(c), data.test),
         }  # fmt: skip
@@ -140,7 +140,7 @@ def private_in_a_crowd(
 
     def solved(points: int, epsilon: float, seed: int) -> dict:
         experiment, rng = with_sines("poisson", m, scale, seed), stream(seed, "crowd", points)
-        rows = poisson_rows(experiment)
+        rows = poisson_rows(experiment, start(experiment))
         public = rows(GRID)
         squares, V = np.linalg.eigh(public[:, :-1].T @ public[:, :-1] / len(GRID))
         white = V[:, -kept:] / np.sqrt(squares[-kept:])

@@ -4,11 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 
 from fedlib.federated import sums
 from fedlib.papers.beyond.one_round import problem
-from fedlib.papers.beyond.one_round.attack import independent_products, points_behind, points_of_sums, poisson_at
+from fedlib.papers.beyond.one_round.attack import points_of_sums
+from fedlib.papers.beyond.points import independent_products, points_behind, poisson_rows
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)
@@ -25,11 +25,10 @@ def waves(k):
 
 
 def poisson(m, seed):
-    """Poisson's equation with m sines, and its rows at any x."""
+    """Poisson's equation with m sines, and its features at any x."""
     experiment = problem.with_sines("poisson", m, 6.0, seed)
-    zero = problem.start(experiment)
-    curve = lambda x: sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()  # noqa: E731
-    return experiment, curve
+    rows = poisson_rows(experiment, problem.start(experiment))
+    return experiment, lambda x: rows(x)[:, :-1]
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

@@ -1,0 +1,152 @@
+"""What sums tell of the points that they were taken over.
+
+G = sum_i a(x_i) a(x_i)^T is linear in the measure of the points, sum_i delta(x_i), and everybody knows the curve a: the
+features. So G is as many equations for n unknown points as the curve has independent products a_j a_k. It does not
+matter whether G is one client's, or the total of all.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import xarray
+from numpy.polynomial import chebyshev
+from scipy.optimize import least_squares, linprog, nnls
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+from torch import Tensor
+
+from ...federated import sums
+from ...federated.experiment import Experiment
+from ...federated.pinn import pinn
+from ...notebook.claims import Verdict
+from ..fedsciml.forward.problem import poisson_equation
+
+Curve = Callable[[np.ndarray], np.ndarray]
+"""Places x [T] -> features a(x) [T, m]."""
+
+SOFTENED = (1e-12, 1e-9, 1e-6)
+"""Added to the singular values by which equations are divided, in units of the largest: near points differ in small
+ones only, so the search begins with nearly equal equations; but rounding is as large in all, and so it ends."""
+
+
+def products(rows: np.ndarray) -> np.ndarray:
+    """The products a_j a_k, j <= k, of each row: [T, m] -> [T, m (m + 1) / 2]."""
+    j, k = np.triu_indices(rows.shape[1])
+    return rows[:, j] * rows[:, k]
+
+
+def independent_products(curve: Curve, grid: np.ndarray) -> int:
+    """How many products of features are linearly independent on a grid [T], to rounding (numpy's matrix_rank).
+
+    curve: x [T] -> features a(x) [T, m].
+    """
+    return int(np.linalg.matrix_rank(products(curve(grid))))
+
+
+def points_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noise: float = 0.0) -> np.ndarray:
+    """n points x [n], rising, with sum_i a(x_i) a(x_i)^T = G [m, m]: those of the sum, where they are determined.
+
+    Weights w >= 0 on the grid [T] by non-negative least squares; the start is where the cumulated weight passes 1/2,
+    3/2, ..., n - 1/2, for each point weighs 1. Then least squares for the places of n points.
+
+    curve: x [T] -> features a(x) [T, m]. noise: st.dev. of what was added to each number of G: equations that are
+    smaller count for less.
+    """
+    U, s, V = np.linalg.svd(products(curve(grid)), full_matrices=False)
+    sent = G[np.triu_indices(len(G))]
+    seen = s > len(grid) * np.finfo(float).eps * s[0]
+    divisor = (s + noise)[seen]
+    weights, _ = nnls((s[seen] / divisor * U[:, seen]).T, (V @ sent)[seen] / divisor, maxiter=100 * len(grid))
+    x = np.interp(np.arange(n) + 0.5, np.cumsum(weights) - weights / 2, grid)
+    for softened in SOFTENED:
+        equations = V.T / (s + max(noise, softened * s[0]))
+
+        def missing(x: np.ndarray, equations: np.ndarray = equations) -> np.ndarray:
+            return (products(curve(x)).sum(0) - sent) @ equations
+
+        def slope(x: np.ndarray, equations: np.ndarray = equations, step: float = 1e-5) -> np.ndarray:
+            beside = products(curve(np.concatenate([x + step, x - step])))
+            return ((beside[:n] - beside[n:]) / (2 * step) @ equations).T
+
+        x = least_squares(missing, x, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=40).x
+    return np.sort(x)
+
+
+def null_space_points(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noise: float = 0.0) -> np.ndarray:
+    """n points x [n], rising, where the null space of G [m, m] sees least of a(x): those of the sum, where n < m.
+
+    No direction v with G v = 0 sees a point of the sum, for sum_i (v . a(x_i))^2 = v . G v. So the points are zeros of
+    the share of a(x) that lies in that space (Schmidt's MUSIC); of the minima on the grid [T] the n deepest are taken,
+    each at the vertex of the parabola through it and its neighbours. Of n >= m points there is no such space, and what
+    comes are the minima in the direction that sees least.
+
+    curve: x [T] -> features a(x) [T, m]. noise: does not matter to it.
+    """
+    blind = np.linalg.eigh(G)[1][:, : max(1, len(G) - n)]
+    rows = curve(grid)
+    seen = np.square(rows @ blind).sum(1) / np.square(rows).sum(1)
+    beside = np.pad(seen, 1, constant_values=np.inf)
+    lowest = np.flatnonzero((seen <= beside[:-2]) & (seen <= beside[2:]))
+    deepest = np.sort(lowest[np.argsort(seen[lowest])[:n]])
+    inner = np.clip(deepest, 1, len(grid) - 2)
+    left, middle, right = (seen[inner + i] for i in (-1, 0, 1))
+    bend = left - 2 * middle + right
+    moved = np.divide(left - right, 2 * bend, out=np.zeros(len(bend)), where=bend > 0)
+    return np.interp(inner + np.clip(moved, -1, 1), np.arange(len(grid)), grid)
+
+
+ATTACKS = {"null space": null_space_points, "non-negative weights": points_behind}
+"""What a server may try on sums, that knows how many points there are."""
+
+
+def share_found(guesses: np.ndarray, x: np.ndarray, within: float) -> float:
+    """Which share of points x [n] has a guess [k] of its own no further than ``within``: the largest matching."""
+    near = csr_array(np.abs(guesses - x[:, None]) <= within)
+    return float(np.mean(maximum_bipartite_matching(near, "column") >= 0))
+
+
+def other_measure(x: np.ndarray, curve: Curve, grid: np.ndarray) -> tuple[np.ndarray, float]:
+    """Of all non-negative measures with the sums of points x [n] the one that lies furthest from them.
+
+    A linear program: weights w [T + n] of the grid [T] and of the points. Also the root of the mean square distance of
+    its weight from the nearest point; 0 where no other measure has the sums. That is so where some q in the span of
+    the products a_j a_k vanishes at the points, and is positive elsewhere: its integral is the same for all of them, 0.
+
+    curve: x [T] -> features a(x) [T, m].
+    """
+    everywhere = np.concatenate([grid, x])
+    U, s, _ = np.linalg.svd(products(curve(everywhere)), full_matrices=False)
+    U = U[:, s > len(everywhere) * np.finfo(float).eps * s[0]]
+    square = np.square(everywhere[:, None] - x).min(1)
+    furthest = linprog(-square, A_eq=U.T, b_eq=U[len(grid) :].sum(0), bounds=(0, None))
+    return furthest.x, float(np.sqrt(max(0, -furthest.fun) / len(x)))
+
+
+DEGREE = 200
+BEYOND = 0.5  # how far outside [0, pi] an attack may look
+
+
+def poisson_rows(experiment: Experiment, theta: Tensor, learnt: slice = slice(None)) -> Curve:
+    """x [T] -> the rows [J, r] of Poisson's equation at x, at a model [P]: [T, m + 1].
+
+    learnt: by which parameters J is taken. An attack asks for thousands of rows, so they are interpolated once, to
+    rounding, by polynomials on [0, pi] and a little beyond; further out they are those at the end.
+    """
+    half = np.pi / 2 + BEYOND
+
+    def rows(z: np.ndarray) -> np.ndarray:
+        x = torch.as_tensor(np.pi / 2 + half * z)[:, None]
+        points = lambda level: (x, [np.arange(len(x))])  # noqa: E731
+        pool = pinn("", poisson_equation(), (1, 1), "x", points, test=x.numpy()).data(2, 0).pool
+        return sums.rows(experiment, pool, theta, learnt).numpy()
+
+    coefficients = chebyshev.chebinterpolate(rows, DEGREE)
+    return lambda x: chebyshev.chebvander(((x - np.pi / 2) / half).clip(-1, 1), DEGREE) @ coefficients
+
+
+def every_point(off: xarray.DataArray, within: float) -> Verdict | None:
+    """Whether an attack has found every point to so much; off [..., seed]: by how much the worst one is missed."""
+    if not off.size:
+        return None
+    return Verdict(float(off.max()) < within, f"off by at most {float(off.max()):.0e}, {off.sizes['seed']} seeds")
