@@ -3,15 +3,21 @@
 G = sum_i a(x_i) a(x_i)^T is linear in the measure of the points, sum_i delta(x_i), and everybody knows the curve a: the
 features. So G is as many equations for n unknown points as the curve has independent products a_j a_k. It does not
 matter whether G is one client's, or the total of all.
+
+If some q >= 0 in the span of the products vanishes at the points and nowhere else, no other non-negative measure has
+the same G: integrate q against both, it is 0 for the one, so for the other. Of a Chebyshev system of r products there
+is such a q for n points inside of an interval if 2 n + 1 <= r: squares of polynomials, or of trigonometric ones. With
+one point more there are other measures with the same sums (``other_measure`` finds one), though no other n points of
+weight 1, perhaps. Noise on G leaves a set of measures, which shrinks with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 import xarray
 from numpy.polynomial import chebyshev
-from scipy.optimize import least_squares, linprog, nnls
+from scipy.optimize import OptimizeResult, least_squares, linprog, nnls
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import Tensor
@@ -50,27 +56,34 @@ def points_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noise: 
     Weights w >= 0 on the grid [T] by non-negative least squares; the start is where the cumulated weight passes 1/2,
     3/2, ..., n - 1/2, for each point weighs 1. Then least squares for the places of n points.
 
-    curve: x [T] -> features a(x) [T, m]. noise: st.dev. of what was added to each number of G: equations that are
-    smaller count for less.
+    curve: x [T] -> features a(x) [T, m]. noise: st.dev. of what was added to each number of G. Under noise all
+    equations count alike, which is maximum likelihood; without any, none is too small to count.
     """
     U, s, V = np.linalg.svd(products(curve(grid)), full_matrices=False)
     sent = G[np.triu_indices(len(G))]
     seen = s > len(grid) * np.finfo(float).eps * s[0]
-    divisor = (s + noise)[seen]
+    divisor = np.full(seen.sum(), noise) if noise else s[seen]
     weights, _ = nnls((s[seen] / divisor * U[:, seen]).T, (V @ sent)[seen] / divisor, maxiter=100 * len(grid))
     x = np.interp(np.arange(n) + 0.5, np.cumsum(weights) - weights / 2, grid)
-    for softened in SOFTENED:
-        equations = V.T / (s + max(noise, softened * s[0]))
 
-        def missing(x: np.ndarray, equations: np.ndarray = equations) -> np.ndarray:
-            return (products(curve(x)).sum(0) - sent) @ equations
+    def refined(x: np.ndarray, divisors: Sequence[np.ndarray]) -> OptimizeResult:
+        for divisor in divisors:
+            equations = V.T / divisor
 
-        def slope(x: np.ndarray, equations: np.ndarray = equations, step: float = 1e-5) -> np.ndarray:
-            beside = products(curve(np.concatenate([x + step, x - step])))
-            return ((beside[:n] - beside[n:]) / (2 * step) @ equations).T
+            def missing(x: np.ndarray, equations: np.ndarray = equations) -> np.ndarray:
+                return (products(curve(x)).sum(0) - sent) @ equations
 
-        x = least_squares(missing, x, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=40).x
-    return np.sort(x)
+            def slope(x: np.ndarray, equations: np.ndarray = equations, step: float = 1e-5) -> np.ndarray:
+                beside = products(curve(np.concatenate([x + step, x - step])))
+                return ((beside[:n] - beside[n:]) / (2 * step) @ equations).T
+
+            fit = least_squares(missing, x, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=40)
+            x = fit.x
+        return fit
+
+    softened = [s + max(noise, share * s[0]) for share in SOFTENED]
+    fits = [refined(x, [*way, noise + 0 * s]) for way in ([], softened)] if noise else [refined(x, softened)]
+    return np.sort(min(fits, key=lambda fit: fit.cost).x)
 
 
 def null_space_points(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noise: float = 0.0) -> np.ndarray:
@@ -96,7 +109,7 @@ def null_space_points(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noi
     return np.interp(inner + np.clip(moved, -1, 1), np.arange(len(grid)), grid)
 
 
-ATTACKS = {"null space": null_space_points, "non-negative weights": points_behind}
+ATTACKS = {"null space": null_space_points, "non-negative fit": points_behind}
 """What a server may try on sums, that knows how many points there are."""
 
 
@@ -106,20 +119,24 @@ def share_found(guesses: np.ndarray, x: np.ndarray, within: float) -> float:
     return float(np.mean(maximum_bipartite_matching(near, "column") >= 0))
 
 
+FAINT, SLACK = 1e-10, 1e-7
+"""Share of the largest singular value below which the linear program leaves an equation out; and by how much it may
+miss each of the others, where all are scaled alike: exact ones have solutions that it does not always find."""
+
+
 def other_measure(x: np.ndarray, curve: Curve, grid: np.ndarray) -> tuple[np.ndarray, float]:
     """Of all non-negative measures with the sums of points x [n] the one that lies furthest from them.
 
     A linear program: weights w [T + n] of the grid [T] and of the points. Also the root of the mean square distance of
-    its weight from the nearest point; 0 where no other measure has the sums. That is so where some q in the span of
-    the products a_j a_k vanishes at the points, and is positive elsewhere: its integral is the same for all of them, 0.
+    its weight from the nearest point: near 0, by SLACK alone, where no other measure has the sums.
 
     curve: x [T] -> features a(x) [T, m].
     """
     everywhere = np.concatenate([grid, x])
     U, s, _ = np.linalg.svd(products(curve(everywhere)), full_matrices=False)
-    U = U[:, s > len(everywhere) * np.finfo(float).eps * s[0]]
-    square = np.square(everywhere[:, None] - x).min(1)
-    furthest = linprog(-square, A_eq=U.T, b_eq=U[len(grid) :].sum(0), bounds=(0, None))
+    U = np.sqrt(len(everywhere)) * U[:, s > FAINT * s[0]].T
+    sent, square = U[:, len(grid) :].sum(1), np.square(everywhere[:, None] - x).min(1)
+    furthest = linprog(-square, np.vstack([U, -U]), np.concatenate([sent + SLACK, SLACK - sent]), bounds=(0, None))
     return furthest.x, float(np.sqrt(max(0, -furthest.fun) / len(x)))
 
 

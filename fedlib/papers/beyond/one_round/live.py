@@ -1,7 +1,11 @@
-"""Notebook 13 live: Poisson's equation, solved in one round for any pieces, sines and points."""
+"""Notebook 13 live: Poisson's equation, solved in one round for any pieces, sines and points; and attacks on sums."""
+
+import numpy as np
+import xarray
 
 from ....live import levels
-from .figures import SUMS
+from ....notebook.style import COLORS
+from .figures import ATTACK, SUMS
 from .pieces import curves_and_errors
 
 PIECES, SINES, POINTS = (2, 4, 6, 8, 10, 16, 32), (5, 10, 20, 60), (32, 64)
@@ -13,3 +17,19 @@ def explorer() -> levels.Explorer:
     curves = table.u.assign_attrs(xlabel="x", ylabel="u(x)")
     curves = curves.assign_coords(color=("model", [SUMS if model == "sums" else "" for model in table.model.values]))
     return levels.explore(curves, table.error, {"pieces": 8, "sines": 60})
+
+
+def attacks(crowd: xarray.Dataset) -> levels.Explorer:
+    """Sliders over points and sines: which part of the points lies up to x, and where attacks on their sums take it to
+    be; beside it the share that they find. crowd: of ``privacy.in_a_crowd``."""
+    x = xarray.DataArray(np.linspace(0, np.pi, levels.POINTS), dims="x")
+    names, dims = {"m": "sines", "attack": "model"}, ("points", "sines", "model")
+    part = {name: (100 * (crowd[name] <= x).sum("place") / crowd.points).rename(names) for name in ("guess", "x")}
+    part = {name: table.transpose(*dims, "x", missing_dims="ignore") for name, table in part.items()}
+    curves = part["guess"].assign_coords(x=x.values, truth=part["x"], color=("model", [COLORS["other"], ATTACK]))
+    found = (100 * crowd.found).rename(names).transpose(*dims, "seed")
+    return levels.explore(
+        curves.assign_attrs(xlabel="x", ylabel="points up to x (%)"),
+        found.assign_attrs(verb="finds", ylabel="points found (%)"),
+        {"points": 16, "sines": 12},
+    )

@@ -1,61 +1,72 @@
-"""What sums tell under noise and in crowds, beside what hiding their points costs: attacks and errors, on Poisson."""
+"""What sums tell in crowds and under noise, and what it costs to hide their points: attacks and errors, on Poisson."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 import xarray
+from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
-from ....federated.experiment import Experiment, data_of
+from ....federated.experiment import data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
 from ..points import ATTACKS, Curve, independent_products, other_measure, poisson_rows, share_found
 from .problem import EQUATIONS, error, start, with_sines
 
 GRID = np.linspace(0, np.pi, 501)
-WITHIN = np.pi / 100
-"""A point is found if a guess of its own is as near: one hundredth of the interval."""
+NEAR = 0.1
+"""A point is found if a guess of its own is as near, in units of pi / n, the share of the interval that each of n has.
+Who guesses the middle of every share finds one in five."""
+
+DELTA = 1e-5
+"""Probability with which a promise of privacy may fail."""
 
 
-def features_of(experiment: Experiment) -> Curve:
-    """x [T] -> J [T, m] of Poisson's equation with sines."""
-    rows = poisson_rows(experiment, start(experiment))
-    return lambda x: rows(x)[:, :-1]
+def cloud(n: int, seed: int) -> np.ndarray:
+    """n points [n], rising: one at a random place in each of n equal parts of [0, pi]."""
+    return (np.arange(n) + stream(seed, "cloud", n).uniform(size=n)) * np.pi / n
 
 
-def shares_found(G: np.ndarray, points: np.ndarray, curve: Curve, noise: float = 0.0) -> list[float]:
-    """Share of points [n] that each of ``ATTACKS`` finds in G [m, m], to which noise of this st.dev. was added."""
-    guesses = [attack(G, len(points), curve, GRID, noise) for attack in ATTACKS.values()]
-    return [share_found(guess, points, WITHIN) for guess in guesses]
+def guesses_of(G: np.ndarray, n: int, curve: Curve, noise: float = 0.0) -> list[np.ndarray]:
+    """Where each of ``ATTACKS`` takes n points to be [n], of sums G [m, m] with noise of this st.dev."""
+    return [attack(G, n, curve, GRID, noise) for attack in ATTACKS.values()]
 
 
-def by_chance(points: np.ndarray, seed: int, draws: int = 100) -> float:
-    """Share of points [n] that as many random guesses find, a mean over draws."""
-    guesses = stream(seed, "guesses", len(points)).uniform(0, np.pi, (draws, len(points)))
-    return float(np.mean([share_found(guess, points, WITHIN) for guess in guesses]))
+def shares_found(guesses: Sequence[np.ndarray], x: np.ndarray) -> list[float]:
+    """Share of points [n] that the guesses of each attack find."""
+    return [share_found(guess, x, NEAR * np.pi / len(x)) for guess in guesses]
 
 
-def found_at_random_places(
+def in_a_crowd(
     features: Sequence[int], points: Sequence[int], seeds: Sequence[int], scale: float = 6.0
 ) -> xarray.Dataset:
-    """What the sums of n points at random places tell, by m sines.
+    """What the sums of [J, r] of n points tell without noise, by m sines.
 
-    found [m, points, seed, attack], chance [m, points, seed]: shares of the points. products [m, points, seed]:
-    independent ones of the features. apart: how far another measure with the same sums may lie, see ``other_measure``.
+    found [m, points, seed, attack]: shares of the points. guess, x [m, points, place(, attack)]: where they are taken
+    to be and where they are, of the first seed, NaN beyond n. apart [m, points, seed]: how far another measure with the
+    same sums may lie, see ``other_measure``. products [m, points, seed]: independent ones.
     """
 
+    most = max(points)
+
+    def padded(x: np.ndarray) -> np.ndarray:
+        return np.pad(x, (0, most - len(x)), constant_values=np.nan)
+
     def attacked(m: int, points: int, seed: int) -> dict:
-        curve = features_of(with_sines("poisson", m, scale, seed))
-        x = np.sort(stream(seed, "random points", points).uniform(0, np.pi, points))
-        rows = curve(x)
+        experiment = with_sines("poisson", m, scale, seed)
+        rows, x = poisson_rows(experiment, start(experiment)), cloud(points, seed)
+        guesses = guesses_of(rows(x).T @ rows(x), points, rows)
         return {
-            "found": ("attack", shares_found(rows.T @ rows, x, curve)), "chance": by_chance(x, seed),
-            "products": independent_products(curve, GRID), "apart": other_measure(x, curve, GRID)[1],
+            "found": ("attack", shares_found(guesses, x)),
+            "guess": (("attack", "place"), [padded(guess) for guess in guesses]),
+            "x": ("place", padded(x)),
+            "apart": other_measure(x, rows, GRID)[1], "products": independent_products(rows, GRID),
         }  # fmt: skip
 
-    return tabulated(attacked, m=features, points=points, seed=seeds).assign_coords(attack=[*ATTACKS])
+    table = tabulated(attacked, m=features, points=points, seed=seeds).assign_coords(attack=[*ATTACKS])
+    return table.assign({name: table[name].isel(seed=0) for name in ("guess", "x")})
 
 
 # noise
@@ -67,93 +78,103 @@ def symmetric_noise(sigma: float, m: int, rng: np.random.Generator) -> np.ndarra
     return upper + np.triu(upper, 1).T
 
 
+def public_directions(rows: Curve, kept: int | None) -> tuple[Curve, np.ndarray]:
+    """What is sent instead of [J, r]: x [T] -> [b, r] [T, kept + 1]; and the matrix [m, kept] that leads back to c.
+
+    If the points lie everywhere alike, which is public, everybody knows the directions in which J is large, and how
+    large. b are the strongest of them, divided by that; or, where kept is None, all sines as they are. r comes in a
+    unit that makes it as large as b.
+    """
+    J, r = np.split(rows(GRID), [-1], axis=1)
+    back = np.eye(J.shape[1])
+    if kept is not None:
+        squares, V = np.linalg.eigh(J.T @ J / len(GRID))
+        back = V[:, -kept:] / np.sqrt(squares[-kept:])
+    unit = np.linalg.norm(J @ back, axis=1).max() / np.abs(r).max()
+    mixed = block_diag(back, unit)
+    return lambda x: rows(x) @ mixed, back / unit
+
+
+def sensitivity(curve: Curve) -> float:
+    """The most by which one point changes the sums: its row's largest squared length."""
+    return float(np.square(curve(GRID)).sum(1).max())
+
+
 def least_squares_of(total: np.ndarray, sigma: float) -> np.ndarray:
     """c [m] from noisy sums of [J, r], [m + 1, m + 1]: the ridge is the norm that such noise has, 2 sigma sqrt(m)."""
     squares, V = np.linalg.eigh(total[:-1, :-1])
-    ridge = 2 * sigma * np.sqrt(len(total))
-    return -V @ (V.T @ total[:-1, -1] / (squares.clip(min=0) + ridge))
+    rounding = len(squares) * np.finfo(float).eps * squares[-1]
+    return -V @ (V.T @ total[:-1, -1] / (squares.clip(min=0) + max(2 * sigma * np.sqrt(len(total)), rounding)))
 
 
-def found_under_noise(
-    features: Sequence[int], noise: Sequence[float], seeds: Sequence[int], scale: float = 6.0, level: int = 8
+def under_noise(
+    messages: Mapping[str, Sequence], noise: Sequence[float], seeds: Sequence[int], points: int = 32, scale: float = 6.0
 ) -> xarray.Dataset:
-    """What both clients' sums tell to whom they add noise, and what their total is worth then.
+    """What the sums of some points tell with noise on them, and what they are worth then.
 
-    noise: st.dev. of each number, in units of the largest eigenvalue of the client's sums of [J, r].
-    found [m, noise, seed, sums, attack], chance [..., sums]: of the sums of "one client" and of the "total".
-    error (%) of the solution [m, noise, seed].
+    messages: name -> (m sines, directions kept of them, or None). noise: st.dev. of each number, in units of the most
+    by which one point changes the sums. found [message, noise, seed, attack]; error (%) of the solution [message,
+    noise, seed], and nothing (%), that of c = 0, which needs no data.
     """
-    data = data_of(EQUATIONS["poisson"](), level)
-    places = data.pool["x"][:, 0].double().numpy()
+    test = data_of(EQUATIONS["poisson"](), 2).test
 
-    def attacked(m: int, noise: float, seed: int) -> dict:
-        experiment, rng = with_sines("poisson", m, scale, seed), stream(seed, "noise on sums", m)
-        rows = poisson_rows(experiment, start(experiment))
-        sent, sigmas = [], []
-        for shard in data.owners:
-            matrix = rows(places[shard]).T @ rows(places[shard])
-            sigmas.append(noise * np.linalg.eigvalsh(matrix)[-1])
-            sent.append(matrix + symmetric_noise(sigmas[-1], len(matrix), rng))
-        curve, all_sigma = features_of(experiment), float(np.linalg.norm(sigmas))
-        clouds = [places[data.owners[0]], places]
-        messages = zip([sent[0], sum(sent)], clouds, [sigmas[0], all_sigma], strict=True)
-        c = least_squares_of(sum(sent), all_sigma)
+    def attacked(message: str, noise: float, seed: int) -> dict:
+        m, kept = messages[message]
+        experiment, x = with_sines("poisson", m, scale, seed), cloud(points, seed)
+        curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
+        sigma, rows = noise * sensitivity(curve), curve(x)
+        total = rows.T @ rows + symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m))
+        c = torch.as_tensor(back @ least_squares_of(total, sigma))
         return {
-            "found": (("sums", "attack"), [shares_found(G[:-1, :-1], x, curve, sigma) for G, x, sigma in messages]),
-            "chance": ("sums", [by_chance(x, seed) for x in clouds]),
-            "error": error(experiment, torch.as_tensor(c), data.test),
+            "found": ("attack", shares_found(guesses_of(total, points, curve, sigma), x)),
+            "error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test),
         }  # fmt: skip
 
-    table = tabulated(attacked, m=features, noise=noise, seed=seeds)
-    return table.assign_coords(sums=["one client", "total"], attack=[*ATTACKS])
+    return tabulated(attacked, message=[*messages], noise=noise, seed=seeds).assign_coords(attack=[*ATTACKS])
 
 
 # differential privacy
 
 
-def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
-    """St.dev. of normal noise that makes a sum (epsilon, delta)-differentially private (Balle and Wang, 2018).
+def gaussian_delta(epsilon: float, sigma: float) -> float:
+    """The least delta for which a sum that one point changes by at most 1, with normal noise of st.dev. sigma, is
+    (epsilon, delta)-differentially private (Balle and Wang, 2018, Theorem 8):
+    Phi(1 / 2 sigma - epsilon sigma) - exp(epsilon) Phi(-1 / 2 sigma - epsilon sigma)."""
+    half, over = 0.5 / sigma, epsilon * sigma
+    return float(ndtr(half - over) - np.exp(epsilon + log_ndtr(-half - over)))
 
-    sensitivity: the largest norm by which one point changes the sum. The least sigma with
-    Phi(s / 2 sigma - epsilon sigma / s) - exp(epsilon) Phi(-s / 2 sigma - epsilon sigma / s) <= delta.
+
+def gaussian_sigma(epsilon: float, delta: float = DELTA) -> float:
+    """The least st.dev. of noise that is enough, for a sum that one point changes by at most 1."""
+    return float(np.exp(brentq(lambda log: gaussian_delta(epsilon, np.exp(log)) - delta, -20, 20)))
+
+
+def told_in_or_out(sigma: float) -> float:
+    """How often one is right who knows all points but one, and says of the sums whether it is in them or not.
+
+    Nobody does better: two normal distributions, 1 apart at most, are told apart by which mean is nearer.
     """
-
-    def told(log_ratio: float) -> float:  # of sigma to the sensitivity
-        half, over = np.exp(-log_ratio) / 2, epsilon * np.exp(log_ratio)
-        return ndtr(half - over) - np.exp(epsilon + log_ndtr(-half - over)) - delta
-
-    return sensitivity * float(np.exp(brentq(told, -20, 20)))
+    return float(ndtr(0.5 / sigma))
 
 
 def private_in_a_crowd(
-    points: Sequence[int], epsilons: Sequence[float], seeds: Sequence[int], delta: float = 1e-5, m: int = 60,
-    kept: int = 20, scale: float = 6.0,
+    points: Sequence[int], epsilons: Sequence[float], seeds: Sequence[int], m: int = 60, kept: int = 20,
+    scale: float = 6.0,
 ) -> xarray.Dataset:  # fmt: skip
     """Poisson's equation from private sums of many points, each of which may be another's.
 
-    error (%) [points, epsilon, seed]; nothing (%) [..]: of c = 0, which needs no data. Where x lies is taken for public
-    in distribution, uniform: so the features' strongest directions there, and their scales, are known to everybody, and
-    each row [b(x), r(x)] is short. One point changes the sum by at most the largest |row|^2. One who adds up, and adds
-    the noise, is trusted: with n points at as many clients secure addition does that.
+    error (%) [points, epsilon, seed]; nothing (%) [..], that of c = 0. What is sent are ``public_directions``; one
+    point more or less is hidden with epsilon and ``DELTA``. One who adds up, and adds the noise, is trusted.
     """
     test = data_of(EQUATIONS["poisson"](), 2).test
 
     def solved(points: int, epsilon: float, seed: int) -> dict:
         experiment, rng = with_sines("poisson", m, scale, seed), stream(seed, "crowd", points)
-        rows = poisson_rows(experiment, start(experiment))
-        public = rows(GRID)
-        squares, V = np.linalg.eigh(public[:, :-1].T @ public[:, :-1] / len(GRID))
-        white = V[:, -kept:] / np.sqrt(squares[-kept:])
-        longest = np.linalg.norm(public[:, :-1] @ white, axis=1).max()
-        unit = longest / np.abs(public[:, -1]).max()
-
-        def whitened(rows: np.ndarray) -> np.ndarray:
-            return np.column_stack([rows[:, :-1] @ white, unit * rows[:, -1]])
-
-        b = whitened(rows(rng.uniform(0, np.pi, points)))
-        sigma = gaussian_sigma(epsilon, delta, np.square(whitened(public)).sum(1).max())
-        d = least_squares_of(b.T @ b + symmetric_noise(sigma, kept + 1, rng), sigma)
-        c = torch.as_tensor(white @ d / unit)
+        curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
+        b = curve(rng.uniform(0, np.pi, points))
+        sigma = gaussian_sigma(epsilon) * sensitivity(curve)
+        total = b.T @ b + symmetric_noise(sigma, kept + 1, rng)
+        c = torch.as_tensor(back @ least_squares_of(total, sigma))
         return {"error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test)}
 
     return tabulated(solved, points=points, epsilon=epsilons, seed=seeds)

@@ -22,6 +22,7 @@ from .curve import error_bars
 from .networks import after_fedavg, by_gauss_newton
 from .partitions import whoever_owns_what
 from .pendulum import pendulum_in_one_round
+from .privacy import in_a_crowd, private_in_a_crowd, under_noise
 from .problem import EQUATIONS, bytes_of_all, equation_in_halves, in_one_round
 from .windows import allen_cahn_in_windows
 
@@ -61,6 +62,10 @@ LEAK = {
 }
 """Points are found to rounding, or may be anywhere; the claims of the room say which must be found."""
 
+ANYWHERE = dict.fromkeys(("found", "guess"), Tolerance(absolute=np.inf))
+CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(absolute=3)}
+NOISE = ANYWHERE | {"error": RIDGES["error"]}
+
 GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
 """What is left of equal things by rounding alone."""
 
@@ -95,6 +100,9 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
     calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"], tolerances={"seconds": TIMED})
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
     calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
+    calls["crowd"] = Computed(in_a_crowd, {"seeds": seeds} | p["crowd"], tolerances=CROWD)
+    calls["noise"] = Computed(under_noise, {"seeds": seeds} | p["noise"], tolerances=NOISE)
+    calls["private"] = Computed(private_in_a_crowd, {"seeds": seeds} | p["private"])
     calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
     return calls
 
@@ -127,9 +135,9 @@ class Results(NamedTuple):
     """What was computed, beside what other notebooks have; of equations by name.
 
     ways: label -> Way. places: errors of four problems. tried: problem -> gcv, error (%) of all features. once, newton,
-    heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions: what
-    their functions did; None where it is not there. network_coverage: of FedStNN's network, a mean over clients.
-    messages: way -> what NVIDIA FLARE carried.
+    heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions, crowd,
+    noise, private: what their functions did; None where it is not there. network_coverage: of FedStNN's network, a
+    mean over clients. messages: way -> what NVIDIA FLARE carried.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
@@ -141,6 +149,9 @@ class Results(NamedTuple):
     error_bars: xarray.Dataset | None
     leak: xarray.Dataset | None
     partitions: xarray.Dataset | None
+    crowd: xarray.Dataset | None
+    noise: xarray.Dataset | None
+    private: xarray.Dataset | None
     network_coverage: float
     messages: Mapping[str, Mapping]
 
@@ -158,7 +169,8 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
     return Results(
         equations, places(equations, histories), tried, once, newton, heads,
-        *(histories.get(name) for name in ("error_bars", "leak", "partitions")), float(np.mean(coverage)), messages,
+        *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private")),
+        float(np.mean(coverage)), messages,
     )  # fmt: skip
 
 
