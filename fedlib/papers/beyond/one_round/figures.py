@@ -270,10 +270,10 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     shares = 100 * crowd.found.mean("seed")
     for m, dash in zip((4, 12, 60), ("-", "--", ":"), strict=True):
         if m in crowd.m:
-            left.plot(n, shares.sel(m=m, attack=fit), dash, marker="o", ms=4, color=ATTACK, label=f"{fit}, {m} sines")
+            left.plot(n, shares.sel(m=m, attack=fit), dash, marker="o", ms=4, color=ATTACK, label=f"{m} sines")
     most = crowd.m.values[-1]
     look = {"color": COLORS["other"], "marker": "s", "ms": 4, "lw": 2.5}
-    left.plot(n, shares.sel(m=most, attack=null), label=f"{null}, {most} sines", **look)
+    left.plot(n, shares.sel(m=most, attack=null), label=f"{most} sines, {null}", **look)
     left.set(xscale="log", xlabel="points in the sums", ylabel="points found (%)", title="no noise: a crowd hides")
     left.set_xticks(n, n)
     left.minorticks_off()
@@ -284,7 +284,7 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
         share = 100 * noise.found.sel(message=message).mean("seed")
         middle.plot(error, share.sel(attack=fit), marker=marker, ms=4, color=color, label=message)
         middle.plot(error, share.sel(attack=null), marker=marker, ms=3, color=color, mfc="w", lw=0.8, ls=":")
-    middle.plot([], [], "o:", color="0.4", mfc="w", lw=0.8, ms=3, label=f"{null}")
+    middle.plot([], [], "o:", color="0.4", mfc="w", lw=0.8, ms=3, label=null)
     nothing = float(noise.nothing.median())
     middle.axvline(nothing, color="0.6", lw=1)
     middle.text(1.1 * nothing, 97, "no data", fontsize=7, color="0.4", rotation=90, va="top")
@@ -296,7 +296,7 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     left.text(n[0], 21.5, "a guess", fontsize=7, color="0.4")
 
     for epsilon, marker in zip(private.epsilon.values, "osD", strict=False):
-        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon)):.0f} % right"
+        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon)):.0f} %"
         errors = private.error.sel(epsilon=epsilon).transpose("seed", "points").values
         seeds_and_median(right, private.points.values, errors, label, color=COLORS["federated"], marker=marker)
     right.axhline(float(private.nothing.median()), color="0.6", lw=1)
@@ -304,6 +304,7 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     right.set(xscale="log", yscale="log", xlabel="points in the sums", ylabel="error (%)", ylim=(None, 100))
     right.set_title("noise that hides one of a crowd")
     plain(right.yaxis)
-    for ax in (left, middle, right):
-        ax.legend(fontsize=7)
+    left.legend(fontsize=7, loc=(0.02, 0.26))
+    middle.legend(fontsize=7, loc=(0.02, 0.42))
+    right.legend(fontsize=7, title="who knows all the others\ntells if one is in, right in", title_fontsize=7)
     return fig

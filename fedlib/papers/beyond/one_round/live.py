@@ -22,12 +22,16 @@ def explorer() -> levels.Explorer:
 def attacks(crowd: xarray.Dataset) -> levels.Explorer:
     """Sliders over points and sines: which part of the points lies up to x, and where attacks on their sums take it to
     be; beside it the share that they find. crowd: of ``privacy.in_a_crowd``."""
-    x = xarray.DataArray(np.linspace(0, np.pi, levels.POINTS), dims="x")
-    names, dims = {"m": "sines", "attack": "model"}, ("points", "sines", "model")
-    part = {name: (100 * (crowd[name] <= x).sum("place") / crowd.points).rename(names) for name in ("guess", "x")}
-    part = {name: table.transpose(*dims, "x", missing_dims="ignore") for name, table in part.items()}
-    curves = part["guess"].assign_coords(x=x.values, truth=part["x"], color=("model", [COLORS["other"], ATTACK]))
-    found = (100 * crowd.found).rename(names).transpose(*dims, "seed")
+    grid = xarray.DataArray(np.linspace(0, np.pi, levels.POINTS), dims="x")
+
+    def up_to(places: xarray.DataArray) -> xarray.DataArray:
+        return (100 * (places <= grid).sum("place") / crowd.points).rename(m="sines")
+
+    truth = up_to(crowd.x).transpose("points", "sines", "x")
+    curves = up_to(crowd.guess).rename(attack="model").transpose("points", "sines", "model", "x")
+    curves = curves.assign_coords(x=grid.values, color=("model", [COLORS["other"], ATTACK]))
+    curves = curves.assign_coords(truth=(truth.dims, truth.values))
+    found = (100 * crowd.found).rename(m="sines", attack="model").transpose("points", "sines", "model", "seed")
     return levels.explore(
         curves.assign_attrs(xlabel="x", ylabel="points up to x (%)"),
         found.assign_attrs(verb="finds", ylabel="points found (%)"),
