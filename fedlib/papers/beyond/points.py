@@ -17,7 +17,7 @@ import numpy as np
 import torch
 import xarray
 from numpy.polynomial import chebyshev
-from scipy.optimize import OptimizeResult, least_squares, linprog, nnls
+from scipy.optimize import OptimizeResult, least_squares, linprog, minimize_scalar, nnls
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import Tensor
@@ -109,6 +109,33 @@ def null_space_points(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noi
     return np.interp(inner + np.clip(moved, -1, 1), np.arange(len(grid)), grid)
 
 
+def inputs_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs x [k, P], the first entry 1, and times y [k], rising, with sum_i b_i b_i^T = G, b = x_i (x) t(y_i).
+
+    The null space again, where n < P K: B(y) x = 0 for the matrix B(y) of all v . (e_p (x) t(y)), v with G v = 0. At
+    most times no x solves that, if there are more than P such v; so the server walks along y, and takes the n deepest
+    minima of the smallest singular value of B, or all, if there are fewer. x is the direction that belongs to it.
+
+    curve: y [T] -> t(y) [T, K]. grid: of y.
+    """
+    K = curve(grid[:1]).shape[1]
+    blind = np.linalg.eigh(G)[1][:, : max(1, len(G) - n)]
+    hidden = (blind @ blind.T).reshape(-1, K, len(G) // K, K)
+
+    def squares(y: np.ndarray) -> np.ndarray:
+        """B(y)^T B(y) [T, P, P], of t(y) with length 1."""
+        t = curve(y) / np.linalg.norm(curve(y), axis=1, keepdims=True)
+        return np.einsum("tk,pkql,tl->tpq", t, hidden, t, optimize=True)
+
+    seen = np.linalg.eigvalsh(squares(grid))[:, 0]
+    lowest = 1 + np.flatnonzero((seen[1:-1] <= seen[:-2]) & (seen[1:-1] <= seen[2:]))
+    least = lambda y: np.linalg.eigvalsh(squares(np.array([y])))[0, 0]  # noqa: E731
+    minima = [minimize_scalar(least, bounds=(grid[i - 1], grid[i + 1]), options={"xatol": 1e-12}) for i in lowest]
+    y = np.sort([found.x for found in sorted(minima, key=lambda found: found.fun)[:n]])
+    x = np.linalg.eigh(squares(y))[1][:, :, 0]
+    return x / x[:, :1], y
+
+
 ATTACKS = {"null space": null_space_points, "non-negative fit": points_behind}
 """What a server may try on sums, that knows how many points there are."""
 
@@ -160,6 +187,17 @@ def poisson_rows(experiment: Experiment, theta: Tensor, learnt: slice = slice(No
 
     coefficients = chebyshev.chebinterpolate(rows, DEGREE)
     return lambda x: chebyshev.chebvander(((x - np.pi / 2) / half).clip(-1, 1), DEGREE) @ coefficients
+
+
+def nearest(u: np.ndarray, torques: np.ndarray) -> tuple[int, float]:
+    """Which of the torques [n, m] points most as u [m] does, and how far off u is from its direction, in %.
+
+    100 sin of the angle between both: what is left of u, in % of it, when the part along the torque is taken out. 0 is
+    the same curve but for its size; 100 has nothing in common with it, or only the sign is other.
+    """
+    cosine = torques @ u / np.linalg.norm(torques, axis=1) / np.linalg.norm(u)
+    i = int(cosine.argmax())
+    return i, 100 * float(np.sqrt(1 - np.clip(cosine[i], 0, 1) ** 2))
 
 
 def every_point(off: xarray.DataArray, within: float) -> Verdict | None:
