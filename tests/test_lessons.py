@@ -1264,6 +1264,17 @@ def test_13_the_attacks_find_what_the_text_says():
     assert len(few) == 18 and all(words.endswith("non-negative fit finds 100 %.") for words in few)
 
 
+def test_13_torques_are_read_where_there_is_a_null_space():
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    torques = stored(one_round_study, "torques")
+    share, off = torques.share, torques.off
+    assert (share.sel(points=116) > 0.9).all() and "With up to 116 triplets it reads more than nine of ten" in report
+    assert (off.sel(points=slice(116)).median("points").round(2) == 0.02).all() and "off by 0.02 %" in report
+    assert (share.sel(points=slice(130, None)) == 0).all() and "From 130 on" in report
+    assert share.sel(points=100).mean() > 0.9 and "B2 reads a hundred torques off one message" in text
+    assert 10_000 / 20 == torques.points[-1] and "the clients of section 4 have 500" in report
+
+
 def test_13_bytes_of_what_was_tried():
     report = text_of(parts("13_one_round")[1])
     once, waves = (stored(one_round_study, name) for name in ("one_round_poisson", "allen_cahn"))

@@ -130,8 +130,9 @@ def inputs_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray) -> tupl
     seen = np.linalg.eigvalsh(squares(grid))[:, 0]
     lowest = 1 + np.flatnonzero((seen[1:-1] <= seen[:-2]) & (seen[1:-1] <= seen[2:]))
     least = lambda y: np.linalg.eigvalsh(squares(np.array([y])))[0, 0]  # noqa: E731
+    lowest = lowest[np.argsort(seen[lowest])[: 2 * n]]
     minima = [minimize_scalar(least, bounds=(grid[i - 1], grid[i + 1]), options={"xatol": 1e-12}) for i in lowest]
-    y = np.sort([found.x for found in sorted(minima, key=lambda found: found.fun)[:n]])
+    y = np.sort([minimum.x for minimum in sorted(minima, key=lambda minimum: minimum.fun)[:n]])
     x = np.linalg.eigh(squares(y))[1][:, :, 0]
     return x / x[:, :1], y
 

@@ -68,8 +68,8 @@ def noise(results: Results) -> Verdict | None:
     """No noise leaves the solution an error (median) below 5 %, and hides half of the points (mean) from the attack."""
     if results.noise is None:
         return None
-    error, found = results.noise.error.median("seed"), results.noise.found.mean("seed").max("attack")
-    useful = found.where(error < 5)
+    share = results.noise.found.mean("seed").max("attack")
+    useful = share.where(results.noise.error.median("seed") < 5)
     if not useful.notnull().any():
         return None
     return Verdict(bool(useful.min() > 0.5), f"finds {100 * float(useful.min()):.0f} % or more")

@@ -308,3 +308,25 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     middle.legend(fontsize=7, loc=(0.02, 0.42))
     right.legend(fontsize=7, title="who knows all the others\ntells if one is in, right in", title_fontsize=7)
     return fig
+
+
+def torques(table: xarray.Dataset, readings: xarray.DataArray) -> Figure:
+    """How far torques are off that are read off sums, and off notebook 12's models, against the triplets of a client;
+    and one of them; see ``torques.torques_of_sums``."""
+    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
+    seeds_and_median(left, table.points.values, table.off.transpose("seed", "points").values, "sums", color=SUMS)
+    for name, dash in (("SGD", "-"), ("Adam", ":")):
+        off = readings.sel(optimizer=name, E=1).median("client").clip(min=0.006)  # one is read exactly
+        left.plot(off.points, off, dash, marker="o", ms=4, color=COLORS["federated"], label=f"FedAvg's model, {name}")
+    left.set(xscale="log", yscale="log", xlabel="triplets of the client", ylabel="middle torque off by (%)")
+    left.set_ylim(0.005, 200)
+    plain(left.xaxis)
+    plain(left.yaxis)
+    left.legend(fontsize=7, loc=(0.3, 0.3))
+    most = table.points.values[(table.share.mean("seed") > 0.5).values].max()
+    shown, t = table.sel(points=most), np.linspace(0, 1, table.sizes["t"])
+    right.plot(t, shown.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="a client's torque")
+    right.plot(t, shown.u, "--", color=SUMS, label=f"read off the sums of {most}")
+    right.set(xlabel="time (s)", ylabel="torque")
+    right.legend(fontsize=7)
+    return fig

@@ -31,9 +31,9 @@ def attacks(crowd: xarray.Dataset) -> levels.Explorer:
     curves = up_to(crowd.guess).rename(attack="model").transpose("points", "sines", "model", "x")
     curves = curves.assign_coords(x=grid.values, color=("model", [COLORS["other"], ATTACK]))
     curves = curves.assign_coords(truth=(truth.dims, truth.values))
-    found = (100 * crowd.found).rename(m="sines", attack="model").transpose("points", "sines", "model", "seed")
+    shares = (100 * crowd.found).rename(m="sines", attack="model").transpose("points", "sines", "model", "seed")
     return levels.explore(
         curves.assign_attrs(xlabel="x", ylabel="points up to x (%)"),
-        found.assign_attrs(verb="finds", ylabel="points found (%)"),
+        shares.assign_attrs(verb="finds", ylabel="points found (%)"),
         {"points": 16, "sines": 12},
     )

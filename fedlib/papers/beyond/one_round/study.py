@@ -17,6 +17,7 @@ from ....trainings.profiles import FIGURES, committed
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from ..drift import study as drift
+from ..leak import study as leak
 from .attack import points_of_sums
 from .curve import error_bars
 from .networks import after_fedavg, by_gauss_newton
@@ -24,6 +25,7 @@ from .partitions import whoever_owns_what
 from .pendulum import pendulum_in_one_round
 from .privacy import in_a_crowd, private_in_a_crowd, under_noise
 from .problem import EQUATIONS, bytes_of_all, equation_in_halves, in_one_round
+from .torques import torques_of_sums
 from .windows import allen_cahn_in_windows
 
 NOTEBOOK = "13_one_round"
@@ -64,6 +66,7 @@ LEAK = {
 
 ANYWHERE = dict.fromkeys(("found", "guess"), Tolerance(absolute=np.inf))
 CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(absolute=3)}
+TORQUES = dict.fromkeys(("off", "share", "u"), Tolerance(absolute=np.inf))
 NOISE = ANYWHERE | {"error": RIDGES["error"]}
 
 GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
@@ -102,6 +105,7 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
     calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
     calls["crowd"] = Computed(in_a_crowd, {"seeds": seeds} | p["crowd"], tolerances=CROWD)
     calls["noise"] = Computed(under_noise, {"seeds": seeds} | p["noise"], tolerances=NOISE)
+    calls["torques"] = Computed(torques_of_sums, {"seeds": seeds} | p["torques"], tolerances=TORQUES)
     calls["private"] = Computed(private_in_a_crowd, {"seeds": seeds} | p["private"])
     calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
     return calls
@@ -136,7 +140,8 @@ class Results(NamedTuple):
 
     ways: label -> Way. places: errors of four problems. tried: problem -> gcv, error (%) of all features. once, newton,
     heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions, crowd,
-    noise, private: what their functions did; None where it is not there. network_coverage: of FedStNN's network, a
+    noise, private, torques: what their functions did; None where it is not there. readings: how far notebook 12's
+    readings of torques are off (%) [optimizer, E, points, client]. network_coverage: of FedStNN's network, a
     mean over clients. messages: way -> what NVIDIA FLARE carried.
     """
 
@@ -152,6 +157,8 @@ class Results(NamedTuple):
     crowd: xarray.Dataset | None
     noise: xarray.Dataset | None
     private: xarray.Dataset | None
+    torques: xarray.Dataset | None
+    readings: xarray.DataArray
     network_coverage: float
     messages: Mapping[str, Mapping]
 
@@ -169,8 +176,8 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
     return Results(
         equations, places(equations, histories), tried, once, newton, heads,
-        *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private")),
-        float(np.mean(coverage)), messages,
+        *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private", "torques")),
+        stored(leak, "messages").off, float(np.mean(coverage)), messages,
     )  # fmt: skip
 
 

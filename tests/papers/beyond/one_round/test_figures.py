@@ -119,6 +119,15 @@ def test_what_hides_is_drawn_against_what_it_costs(results):
     assert all([20, 20] in [list(line.get_ydata()) for line in ax.lines] for ax in (crowd, middle)), "a guess"
 
 
+def test_torques_are_drawn_beside_notebook_12s(results):
+    left, right = figures.torques(results.torques, results.readings).axes
+    words = [text.get_text() for text in left.get_legend().get_texts()]
+    assert words == ["sums", "FedAvg's model, SGD", "FedAvg's model, Adam"] and left.get_ylim()[0] < 0.006
+    assert [text.get_text() for text in right.get_legend().get_texts()][1] == "read off the sums of 116"
+    true, read = (line.get_ydata() for line in right.lines)
+    np.testing.assert_allclose(read, true, atol=0.01 * np.abs(true).max())
+
+
 def test_the_slider_counts_points_and_says_what_attacks_find(results):
     data = live.attacks(results.crowd).data
     states = [*product(*(one["options"] for one in data["controls"]))]
