@@ -1272,7 +1272,7 @@ def test_13_torques_are_read_where_there_is_a_null_space():
     assert (off.sel(points=slice(116)).median("points").round(2) == 0.02).all() and "off by 0.02 %" in report
     assert (share.sel(points=slice(130, None)) == 0).all() and "From 130 on" in report
     assert share.sel(points=100).mean() > 0.9 and "B2 reads a hundred torques off one message" in text
-    assert 10_000 / 20 == torques.points[-1] and "the clients of section 4 have 500" in report
+    assert torques.points[-1] == 10_000 / 20 and "the clients of section 4 have 500" in report
 
 
 def test_13_bytes_of_what_was_tried():
