@@ -1319,7 +1319,8 @@ def test_14_how_much_is_the_optimiser(trained_by_sums):
     )
     for ways in trained_by_sums.final.values():
         median = {way: np.median(e) for way, e in ways.items()}
-        assert median["projection, one place"] < median["Adam, one place"] < median["FedAvg, own rate"]
+        averaged = median[next(way for way in ways if way.startswith("FedAvg"))]
+        assert median["projection, one place"] < median["Adam, one place"] < averaged
         assert median["projection, one place"] < median["L-BFGS, one place"]
         assert 1 / 3 < median["sums"] / median["projection, one place"] < 3, (
             "what the sums add is that it costs nothing"
