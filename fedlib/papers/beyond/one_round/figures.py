@@ -160,6 +160,18 @@ def place_rows(places: Sequence[Place]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+COMPARED = ("FedAvg, as printed", "FedAvg, own rate", "best rule", "Adam, one place", "sums", "one round")
+COMPARED_HEADER = ("problem", *COMPARED[:4], "sums for the network", "one round of sums", "seeds")
+
+
+def compared_rows(compared: Mapping[str, Mapping[str, np.ndarray]]) -> list[list[str]]:
+    """Rows of COMPARED_HEADER: median errors (%)."""
+    return [
+        [name, *(two_digits(np.median(ways[way])) if way in ways else "-" for way in COMPARED), str(len(ways["sums"]))]
+        for name, ways in compared.items()
+    ]
+
+
 NEWTON = ("network", "level", "rounds", "error (%), median", "smallest", "largest", "MB a client sends")
 
 
@@ -323,7 +335,8 @@ def torques(table: xarray.Dataset, readings: xarray.DataArray) -> Figure:
     plain(left.xaxis)
     plain(left.yaxis)
     left.legend(fontsize=7, loc=(0.3, 0.3))
-    most = table.points.values[(table.share.mean("seed") > 0.5).values].max()
+    share, points = table.share.mean("seed").values, table.points.values
+    most = max(points[share > 0.5], default=points[0])
     shown, t = table.sel(points=most), np.linspace(0, 1, table.sizes["t"])
     right.plot(t, shown.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="a client's torque")
     right.plot(t, shown.u, "--", color=SUMS, label=f"read off the sums of {most}")
