@@ -1275,6 +1275,14 @@ def test_13_torques_are_read_where_there_is_a_null_space():
     assert torques.points[-1] == 10_000 / 20 and "the clients of section 4 have 500" in report
 
 
+def test_13_one_round_is_below_adam():
+    compared, report = Lesson(one_round_study).results().compared, text_of(parts("13_one_round")[1])
+    medians = {name: {way: np.median(e) for way, e in ways.items()} for name, ways in compared.items()}
+    assert [*medians] == ["poisson", "helmholtz", "wave", "schaffer", "beam"] and "Five problems by six ways" in report
+    ratios = [ways["Adam, one place"] / ways["one round"] for ways in medians.values()]
+    assert 180 < min(ratios) < 200 and "less than Adam on all five, by 180 times or more" in report
+
+
 def test_13_bytes_of_what_was_tried():
     report = text_of(parts("13_one_round")[1])
     once, waves = (stored(one_round_study, name) for name in ("one_round_poisson", "allen_cahn"))
