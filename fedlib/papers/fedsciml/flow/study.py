@@ -75,7 +75,7 @@ def trainings(p: Mapping) -> dict[str | tuple, Call]:
         calls["long", "centralised"] = call(levels[-1:], ["centralised"], p["longer"][-1])
         calls["long", "many"] = call(levels[:1], ["centralised"], p["longer"][-1], **many)
     for name in p["readings"]:
-        calls["readings", name] = call(levels[:1], ["federated"], p["drop_after"], **READINGS[name])
+        calls["readings", name] = call(levels[:1], ["federated"], rounds, **READINGS[name])
     return calls
 
 
