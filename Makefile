@@ -118,7 +118,7 @@ engines: test-bench test-flare test-dask  ## what make test skips: sites on Flow
 
 # Tests that need a tool, in its environment; ONLY, an expression of pytest's -k, chooses among those of FLARE.
 TESTS_bench := tests/machines
-TESTS_flare = tests/machines/test_flare.py tests/machines/test_flare_machines.py $(if $(ONLY),-k "$(ONLY)")
+TESTS_flare = tests/machines/test_flare.py tests/machines/test_flare_machines.py tests/machines/test_story.py $(if $(ONLY),-k "$(ONLY)")
 TESTS_dask := tests/notebook/test_cluster.py
 TESTS_app := tests/pages/test_browser.py
 test-bench test-flare test-dask test-app: test-%: .venv/%/ready

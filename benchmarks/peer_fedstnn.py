@@ -12,7 +12,7 @@ import torch
 
 from fedlib.federated.reference import client_batches
 from fedlib.federated.stack import draw_parameters, load
-from fedlib.models.stochastic import f, g, hamiltonian
+from fedlib.papers.fedstnn.network import f, g, hamiltonian
 from fedlib.streams import torch_stream
 
 from .problems import Problem

@@ -6,7 +6,8 @@ import torch
 
 from fedlib.federated.reference import client_batches, local_updates
 from fedlib.federated.stack import as_dict, draw_parameters
-from fedlib.machines.flower_grid import grid_of, import_library
+from fedlib.machines.engines import grid_of
+from fedlib.machines.engines import import_flower as import_library
 from fedlib.streams import torch_stream
 
 from .problems import Problem

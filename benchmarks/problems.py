@@ -14,14 +14,14 @@ from fedlib.federated.mixing import isolated
 from fedlib.federated.partitions import deal, index_rule
 from fedlib.models.jets import VALUE_ONLY
 from fedlib.models.networks import CartesianDeepONet, DeepONet, glorot_normal, glorot_uniform, mlp
-from fedlib.models.scores import local_loss
-from fedlib.models.scores import squared_error as one_path_squared
-from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics.spaces import TERMS, chebyshev_draws
 from fedlib.papers.fed_deeponet.physics import pendulum_triplets
 from fedlib.papers.fedsciml.forward.problem import helmholtz
 from fedlib.papers.fedsciml.functions.problem import wave
 from fedlib.papers.fedsciml.operators.problem import learn_antiderivative, operator_loss
+from fedlib.papers.fedstnn.network import SNN, init_snn
+from fedlib.papers.fedstnn.scores import local_loss
+from fedlib.papers.fedstnn.scores import squared_error as one_path_squared
 from fedlib.streams import stream
 
 

@@ -19,7 +19,7 @@ WORDS = {"done": "done", "skipped": "up to date", "failed": "failed"}
 
 def main(arguments: list[str] | None = None) -> int:
     if (arguments := sys.argv[1:] if arguments is None else arguments)[:1] == ["federate"]:
-        from .machines.simulate import main as federate
+        from .machines.command import main as federate
 
         return federate(arguments[1:])
     parser = argparse.ArgumentParser("fedlib", description="A companion to four papers on federated scientific ML.")

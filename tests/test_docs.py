@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import sys
 
 import nbformat
@@ -20,6 +19,8 @@ from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
+from .machines import laboratories
+
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -29,34 +30,38 @@ PAGES = [
 
 
 def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monkeypatch, capsys):
-    """All blocks of the page as they stand, beside the experiments: a short example, and a long one."""
-    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
+    """All blocks of the page as they stand, but for what three machines are told: see machines/test_story.py."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "laboratories", raising=False)
     monkeypatch.setenv("FEDLIB_CSV", "")  # the page sets it
-    blocks = re.findall(
-        r"^```(python)?\n(.*?)^```", (ROOT / "docs/own_data.md").read_text(encoding="utf-8"), re.M | re.S
-    )
-    assert len([line for line in blocks[0][1].splitlines() if line and not line.startswith("#")]) <= 30
-    printed, names = [], {}
-    for python, code in blocks:
-        if python:
+    printed, names = {}, {}
+    for language, code in laboratories.blocks():
+        if code.startswith("# laboratories.py"):
+            laboratories.saved(tmp_path / "laboratories.py")
+            lines = [line for line in code.splitlines() if line and not line.startswith("#")]
+            assert len(lines) <= 30
+        elif language == "python":
             exec(compile(code, "docs/own_data.md", "exec"), names)
-        else:
-            *settings, command = re.fullmatch(r"(?:FEDLIB_CSV=(\w+) )?python -m fedlib (.*)\n", code).groups()
-            assert settings in (["tables"], [None]) and main(shlex.split(command)) == 0
-        printed.append(capsys.readouterr().out)
-    together, alone = (float(x) for x in re.findall(r"error (\d+) %", printed[0]))
-    assert together < 0.5 * alone
-    error = {line.split()[0]: [*map(float, line.split()[1:])] for line in printed[3].splitlines()[2:]}
+        elif not language:
+            assert main(shlex.split(code.removeprefix("python -m fedlib "))) == 0
+        printed[code.split("\n")[0]] = capsys.readouterr().out
+    table, rates = (
+        printed["from laboratories import make"],
+        printed["python -m fedlib federate predict results new.csv"],
+    )
+    error = {line.split()[0]: [*map(float, line.split()[1:])] for line in table.splitlines()[2:]}
     assert error["federated"][0] < 0.3 * error["isolated"][0] and error["centralised"][0] <= error["federated"][0]
     assert error["federated"][1] < error["federated"][0], "mixed rows are no heterogeneity"
-    assert "[[" in printed[5] and printed[5].count("[") == 3
-    predicted = np.loadtxt(printed[6].splitlines(), delimiter=",", skiprows=1)
+    for kind, numbers in {"federated": "0.04", "isolated": "0.30", "centralised": "0.02"}.items():
+        assert f"{error[kind][0]:.2f}" == numbers and numbers in laboratories.PAGE.read_text()
+    assert printed["from laboratories import COLUMNS, SITES, points, test"].count("site-3") == 3
+    predicted = np.loadtxt(rates.splitlines(), delimiter=",", skiprows=1)
     rate = 3e6 * np.exp(-5200 / predicted[:, 0]) * predicted[:, 1]
     assert np.abs(predicted[:, 2] / rate - 1).max() < 0.2
-    assert printed[6].splitlines()[0] == "temperature,concentration,rate"
+    assert rates.splitlines()[0] == "temperature,concentration,rate"
+    model = printed["from fedlib.machines.model import read_model"]
+    np.testing.assert_allclose([float(x) for x in re.findall(r"[\d.]+", model)], predicted[:, 2], rtol=1e-3)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -85,7 +85,7 @@ from . import style
 import fedlib.papers.fedsciml
 import torch
 def late():
-    from fedlib.machines import wiretap
+    from fedlib.machines import messages
 """
     names = imports(source, "fedlib.notebook")
     assert names == [
@@ -93,10 +93,10 @@ def late():
         "fedlib.numerics.metrics.mean_sd",
         "fedlib.notebook.style",
         "fedlib.papers.fedsciml",
-        "fedlib.machines.wiretap",
+        "fedlib.machines.messages",
     ]
     seen = [name for name in names if upward("fedlib.notebook", name)]
-    assert seen == ["fedlib.live", "fedlib.papers.fedsciml", "fedlib.machines.wiretap"]
+    assert seen == ["fedlib.live", "fedlib.papers.fedsciml", "fedlib.machines.messages"]
 
 
 @pytest.mark.parametrize(

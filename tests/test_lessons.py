@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from scipy.sparse.linalg import cg
 
 from fedlib import Federation, train
-from fedlib.federated import stack, sums
+from fedlib.federated import reference, stack, sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import train_arguments
 from fedlib.federated.solved import stored_solutions
@@ -26,10 +26,13 @@ from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
 from fedlib.papers.beyond.drift import ranks as drift_ranks
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.leak import study as leak_study
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
+from fedlib.papers.beyond.projection import live as projection_live
+from fedlib.papers.beyond.projection import study as projection_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
@@ -49,6 +52,14 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
+from fedlib.papers.fedstnn import network, regression, scores, sine
+from fedlib.papers.fedstnn.curve import claims as noise_claims
+from fedlib.papers.fedstnn.curve import live as noise_live
+from fedlib.papers.fedstnn.curve import study as noise_study
+from fedlib.papers.fedstnn.letters import picture as letters_picture
+from fedlib.papers.fedstnn.letters import problem as letters_problem
+from fedlib.papers.fedstnn.letters import study as letters_study
+from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -67,8 +78,12 @@ ANSWERS = {
     "06_flow": r"\bleaves again\b",
     "06b_reaction": r"\bthe ends\b",
     "07_operator_learning": r"Only the federation",
+    "08_stochastic_regression": r"likelihood and the energy score",
+    "09_stochastic_image": r"The S comes first",
     "11_client_drift": r"Both do",
+    "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
+    "14_sums_for_networks": r"the first one is",
 }
 """A lesson -> its answer, as one may write it."""
 
@@ -81,8 +96,12 @@ FILLINGS = {
     "06_flow": "sum(after) / len(after)",
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
     "07_operator_learning": "torch.nn.Linear(100, 40)",
+    "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
+    "09_stochastic_image": "score > 0.5",
     "11_client_drift": "correction(first) / 2",
+    "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
+    "14_sums_for_networks": "w - 0.1 * gradient / gradient.norm()",
 }
 """A lesson -> what fills its blank."""
 
@@ -237,8 +256,12 @@ SMALL = {
     "06_flow": "rounds, drop_after, longer, readings = 30, 15, [], []",
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
+    "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
+    "09_stochastic_image": "clients, rounds, levels = 6, 4, [100]",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
+    "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
     "13_one_round": "problems = ['poisson']",
+    "14_sums_for_networks": "problems = ['poisson']",
 }
 """A lesson -> what makes its run short."""
 
@@ -697,6 +720,148 @@ def test_06b_what_the_blank_says():
     assert "two of ten at the ends 35 %" in text_of(cells, "code")
 
 
+# notebook 08
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Results of the stored trainings; what both parts say."""
+    return Lesson(regression).results(), *map(text_of, parts("08_stochastic_regression"))
+
+
+def test_08_what_the_sliders_show_is_what_the_text_promises(noise):
+    (sine, _), text, _ = noise
+    _, errors = noise_live.explored()
+    proper, squared = errors.sel(loss=["likelihood", "energy score"]), errors.sel(loss="squared error")
+    assert proper.max() < 10 and proper.median() < 5
+    assert "within a tenth of σ everywhere, mostly within a twentieth" in text
+    assert squared.min() > 90 and "The squared error draws hardly any band" in text
+    spreads = noise_claims.spreads(sine, "squared error")
+    assert f"At σ = 0.4 its spread is {spreads[0.4]:.3f}, and its mean is right" in text
+    off = noise_claims.quality(sine, sine.one_place.sel(score="squared error", level=0.4))["RMSE"]
+    assert off.max() < 0.06, "of a curve between -1 and 1"
+    low, high = min(spreads.values()), max(spreads.values())
+    assert f"The squared error stays between {low:.3f} and {high:.3f}" in text
+
+
+def test_08_what_the_federation_knows(noise):
+    (sine, _), text, _ = noise
+    energy = noise_claims.shared(sine).mean()
+    squared = noise_claims.quality(sine, sine.squared).mean()
+    assert f"it is off by {energy['RMSE'].item():.3f} on average, and its spread is {energy['std'].item():.3f}" in text
+    covered = [100 * one["coverage"].item() for one in (energy, squared)]
+    assert "That of the energy score covers {:.0f} %, that of the squared error {:.0f} %".format(*covered) in text
+    assert squared["in band"] > 0.999 and "By that count the squared error is perfect" in text
+    rmse = noise_study.own_and_elsewhere(sine.alone, sine.clients).sel(client=76)
+    assert rmse["own"].max() < 0.1 < rmse["elsewhere"].mean(), "right where it has measured, wrong elsewhere"
+    std = sine.alone["std"].sel(client=76)
+    assert std.max("x").mean() < 0.4 and "sure of itself elsewhere" in text
+
+
+def test_08_one_band_for_all(noise):
+    (sine, _), _, report = noise
+    clients = {level: 100 * sine.coverage.sel(level=level) for level in noise_study.shares(sine)}
+    for level, words in (
+        ("non-IID 110", "each client is covered by {:.0f} to {:.0f} %"),
+        ("IID 110", "by {:.0f} to {:.0f} %"),
+    ):
+        means = clients[level].mean("seed")
+        assert words.format(means.min().item(), means.max().item()) in report
+    none = clients["none outside"]
+    worst = none.min("client").mean().item()
+    assert (
+        f"the median client is covered by {none.median().item():.0f} %, the worst one of a seed by {worst:.0f} %"
+        in report
+    )
+    rmse = [noise_claims.shared(sine, level)["RMSE"].mean().item() for level in ("none outside", "non-IID 110")]
+    assert f"is off by {rmse[0]:.2f}, six times as much" in report and round(rmse[0] / rmse[1]) == 6
+    assert f"are covered by {100 * sine.coverage_alone.mean().item():.0f} % of their own points" in report
+    means = {
+        kind: 100 * sine.coverage_noises.sel(kind=kind, level=[0.05, 0.02]).mean("seed") for kind in ("quiet", "loud")
+    }
+    assert means["quiet"].min() > 99.5 and "all that the quiet half of the clients sees" in report
+    assert "{:.0f} and {:.0f} % of what the loud half sees".format(*means["loud"].values) in report
+    both = (means["quiet"] + means["loud"]) / 2
+    assert "The mean over all clients, {:.0f} and {:.0f} %, hides it".format(*both.values) in report
+
+
+def test_08_what_the_blank_says():
+    """Spreads of the round by hand."""
+    cells = parts("08_stochastic_regression")[0]
+    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
+    names = {"deepcopy": deepcopy, "torch": torch, "np": np, "stack": stack, "Federation": Federation, "Local": Local}
+    names |= {"network": network, "scores": scores, "sine": sine, "reference": reference}
+    exec(cell.source, names)
+    mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
+    assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)
+    assert names["spreads"]["squared error"] < mean < 0.2 < names["spreads"]["energy score"]
+
+
+# notebook 09
+
+
+@pytest.fixture(scope="module")
+def drawings():
+    """Results of the stored trainings; what both parts say."""
+    return Lesson(letters_study).results(), *map(text_of, parts("09_stochastic_image"))
+
+
+def test_09_what_the_sliders_show_is_what_the_text_promises(drawings):
+    """Of the first seed, which they show."""
+    results, text, _ = drawings
+    picture, every = results.picture, results.together.sel(kind="federated")
+    overlap = {r: picture.overlaps(every.isel(seed=0).sel(round=r).values) for r in every["round"].values.tolist()}
+    F, S, U = overlap[12]
+    assert f"After round 12 its overlap is {S:.2f}, the F's {F:.2f} and the U's {U:.2f}" in text
+    readable = {r: values.min() > 0.85 for r, values in overlap.items()}
+    assert all(readable[r] == (r >= 36) for r in readable) and "After round 36 all three are above 0.85" in text
+    assert overlap[100].min() > 0.95 and "after round 100 above 0.95" in text
+    first = np.argmax(picture.overlaps(every.values) > 0.7, axis=1)  # [seed, letter], the look at which it can be read
+    assert (first[:, 1] <= first.min(1)).all(), "the S comes first, or with another one, in every seed"
+
+
+def test_09_alone_and_together(drawings):
+    results, text, report = drawings
+    alone, right = letters_study.by_group(results), letters_study.right(results)
+    assert f"an overlap of {alone['own'].mean():.2f} on average, another's {alone['others'].mean():.2f}" in text
+    together = results.picture.overlaps(results.last().values)
+    assert together.min() > 0.955 and "Together all three have 0.96 or more, at each of the five starts" in text
+    federated, centralised, one = (100 * right[kind].mean() for kind in ("federated", "centralised", "isolated"))
+    assert f"{federated:.1f} % of the pixels are right" in text and f"has {centralised:.1f} %" in text
+    black = 100 * (1 - results.picture.xi / results.picture.white.size)
+    assert f"A black picture has {black:.0f} % right, a client alone {one:.0f} %" in text
+    own = alone["own"]
+    assert f"Most clients, {(own > 0.7).sum()} of {own.size}, but not all" in report
+    assert f"The one with {own.min():.2f}, client 27 of seed 1" in report
+    assert np.unravel_index(own.argmin(), own.shape) == (1, 26)
+
+
+def test_09_edges_and_the_authors_size(drawings):
+    results, _, report = drawings
+    edges = letters_study.edges_of(results)
+    federated, centralised = edges["federated"], edges["one model with all pixels"]
+    assert federated.near.min() == 1 and "All wrong pixels lie within 2 pixels of an edge" in report
+    assert federated.edge.mean() < centralised.edge.mean() / 2 and "less than half as many" in report
+    assert federated.holes.max() == 0 and f"The other model has {centralised.holes.mean():.1f}" in report
+    picture, white = Picture(letters(PAPER_SHAPE)), results.authors["our steps"]
+    assert f"With our steps {100 * picture.right(white.values).mean():.1f} % of the pixels are right" in report
+    holes = edges["authors' size, our steps"].holes
+    assert holes.tolist() == [1, 0, 0, 0, 0] and "The one hole, in seed 0" in report
+
+
+def test_09_what_the_blank_says():
+    """White above one half is about as good for the average by hand."""
+    cells = parts("09_stochastic_image")[0]
+    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "Federation": Federation, "Local": Local}
+    names |= {"network": network, "scores": scores, "reference": reference}
+    names |= {"pictures": letters_picture, "problem": letters_problem}
+    for name in ("goal = ", "def by_hand("):
+        exec(next(cell.source for cell in cells if cell.source.startswith(name)), names)
+    score, goal = names["score"](names["average"]), names["goal"]
+    wrong = [100 * goal.wrong(white.numpy()) / goal.white.size for white in (score > 0.5, goal.drawn(score))]
+    assert abs(wrong[0] - wrong[1]) < 1 and "White above one half is about as good for the average" in text_of(cells)
+
+
 # notebook 06
 
 
@@ -787,6 +952,35 @@ def test_07_the_first_picture_is_of_the_piece(integrals):
     labels = [line.get_label() for line in fig.axes[2].get_lines()]
     off = {label.split(":")[0]: float(label.split(": ")[1][:-2]) for label in labels if label != "truth"}
     assert off["federated"] < 5 < off["client 1 alone"] < 40 < 60 < off["client 2 alone"], off
+
+
+# notebook 12
+
+
+def test_12_what_the_attacks_find_is_what_the_text_says():
+    messages, text = stored(leak_study, "messages"), text_of(parts("12_real_federation")[0])
+    off = messages.off.median("client")
+    assert (off.sel(optimizer="SGD", points=1) < 0.1).all(), "after any number of steps"
+    ten = off.sel(optimizer="SGD", points=10).values
+    assert ten[0] == off.sel(optimizer="SGD", E=1).max() and f"off by {ten[0]:.0f} %" in text
+    fifty = [messages[name].sel(optimizer="SGD", E=1, points=50).median().item() for name in ("off", "off_other")]
+    assert "{:.0f} and {:.0f} %".format(*fifty) in text
+    assert f"Off by {off.sel(optimizer='Adam', E=1, points=1):.0f} % for one point" in text
+    near = messages.sel(points=[1, 2, 3, 5])
+    assert (near.off.mean("client") < 0.9 * near.off_other.mean("client")).all(), "much nearer up to five points"
+    mean = messages[["span", "fit"]].mean("client")
+    assert f"the span tells {mean.span.sel(optimizer='SGD', E=1, points=10):.1f} % of pairs right" in text
+    adam = mean.sel(optimizer="Adam", E=5)
+    assert f"as good as a guess ({adam.span.sel(points=50):.1f} %)" in text and abs(adam.span.sel(points=50) - 50) < 2
+    scatter = messages.fit.sel(optimizer="Adam", E=5, points=50).std().item() / 20**0.5
+    assert f"{adam.fit.sel(points=50):.1f} ± {scatter:.1f} % of the pairs" in text
+    assert adam.fit.sel(points=50) - 50 > 3 * scatter, "more than a guess"
+    assert f"{adam.fit.sel(points=20):.1f} % with twenty points" in text
+
+
+def test_12_what_withstands_on_recorded_messages():
+    wire, text = committed("12_real_federation")["metrics"]["on_wire"], text_of(parts("12_real_federation")[1])
+    assert f"by the span ({np.mean(wire['span']):.0f} %), nor by the fit ({np.mean(wire['fit']):.0f} %)" in text
 
 
 # notebook 13
@@ -1047,6 +1241,90 @@ def test_13_bytes_of_what_was_tried():
     assert round(waves.bytes.sum().item() / 1e6) == 106 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
     assert "on Allen-Cahn 106 MB for six, the chosen one 17.5" in report
     assert waves.rounds.max() == best.rounds == 47 and "in the 47 rounds that the chosen one takes, too" in report
+
+
+# notebook 14
+
+
+@pytest.fixture(scope="module")
+def trained_by_sums():
+    return Lesson(projection_study).results()
+
+
+def test_14_the_slider_shows_what_the_text_promises():
+    text = text_of(parts("14_sums_for_networks")[0])
+    _, error = projection_live.shown(stored(projection_study, "sums_poisson"))
+    eight, two = (error.sel(pieces=n, seed=0) for n in (8, 2))
+    assert eight.sel(evaluations=1, model="sums") < eight.sel(evaluations=1, model="federated")
+    averaged = two.sel(model="federated").isel(evaluations=0).item()
+    assert f"With two pieces averaging does well, {in_percent(averaged)}" in text
+    sums_of_two = two.sel(model="sums")
+    assert sums_of_two.sel(evaluations=50) < averaged < sums_of_two.sel(evaluations=20)
+    assert "sums pass it between 20 and 50" in text
+    last = error.sel(model="sums", evaluations=200).median("seed")
+    assert (last < 1e-4).all() and "After 200 no number of pieces can be told" in text
+    assert "all medians are below 0.0001 %" in text
+
+
+def test_14_how_much_is_the_optimiser(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    median = {way: np.median(e) for way, e in trained_by_sums.final["helmholtz"].items()}
+    said_of = [in_percent(median[way]) for way in ("sums", "projection, one place", "Adam, one place")]
+    assert (
+        "On Helmholtz the sums have {}, the same in one place has {}, and Adam in one place {}".format(*said_of) in text
+    )
+    for ways in trained_by_sums.final.values():
+        median = {way: np.median(e) for way, e in ways.items()}
+        assert median["projection, one place"] < median["Adam, one place"] < median["FedAvg, own rate"]
+        assert median["projection, one place"] < median["L-BFGS, one place"]
+        assert 1 / 3 < median["sums"] / median["projection, one place"] < 3, (
+            "what the sums add is that it costs nothing"
+        )
+    sent = [trained_by_sums.ways["helmholtz"][way].bytes[-1] / 1e6 for way in ("sums", "FedAvg, own rate")]
+    assert "on Helmholtz a client sends {:.0f} MB in all; FedAvg sends {:.0f}".format(*map(float, sent)) in text
+
+
+def test_14_why_nobody_walks_alone(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    best = projection_study.at_own_rate(trained_by_sums.steps).median("seed")
+    one, more = best.sel(corrected=True, E=1).item(), best.sel(E=[2, 5]).min().item()
+    assert f"gets to {in_percent(one)}" in text and f"the error stays at {in_percent(more)} and more" in text
+    stiff = trained_by_sums.stiff.sel(evaluation=10)
+    ratio = stiff.loss / stiff.foot
+    held, solved = (ratio.sel({"last layer": layer}) for layer in ("held", "solved"))
+    low, high = (float(getattr(held.sel(length=1e-6), end)()) for end in ("min", "max"))
+    assert f"the loss is {low:.0f} to {round(high, -1):.0f} times as large" in text
+    assert (solved < 1).all() and stiff.length.max() / 1e-6 == pytest.approx(1e5)
+    assert "it falls, along a step a hundred thousand times as long" in text
+    size, each, mean = (float(stiff[name].median()) for name in ("size", "each", "mean"))
+    assert f"of length {size / 1e6:.0f} million" in text and round(size / 1e6) == round(each / 1e6)
+    assert f"cancel to {mean:.0f}." in text
+
+
+def test_14_where_else_it_ends(trained_by_sums):
+    text = text_of(parts("14_sums_for_networks")[0])
+    off = trained_by_sums.attack.off
+    client, total = (off.sel(sums=whose) for whose in ("one client", "total"))
+    assert (client < 1e-7).all() and "from its first message, to seven digits" in text
+    assert f"it is off by {float(total.sel(evaluation=1).max()):.2f} at first" in text
+    assert (total.sel(evaluation=[100, 200]) < 1e-6).all() and total.sel(evaluation=50).max() > 0.01
+    assert "after a hundred evaluations" in text and "it finds all 32" in text
+    starts = trained_by_sums.starts
+    error, loss = (np.sort(starts[name].isel(evaluation=-1).values.ravel()) for name in ("error", "loss"))
+    assert len(error) == 20 and error[9] < 1e-4 and f"{in_percent(error[-2])[:-2]} and {in_percent(error[-1])}" in text
+    order = starts.error.isel(evaluation=-1).values.ravel().argsort()
+    worst = starts.loss.isel(evaluation=-1).values.ravel()[order[-2:]]
+    assert (worst < loss[-1] / 10).all() and "The training losses do not stand out" in text
+    assert [*order[-3:]] == [*starts.score.values.ravel().argsort()[-3:]]
+    wave = trained_by_sums.sums["wave"].error.isel(evaluation=-1, seed=0)
+    said_of = [in_percent(wave.sel(level=level).item()) for level in (2, 1, 20)]
+    words = "one start of five ends at {} with two pieces, at {} in one place and at {} with twenty"
+    assert words.format(*said_of) in text
+    waves = trained_by_sums.waves.error.isel(evaluation=-1)
+    low, high = (in_percent(float(getattr(waves.sel(waves=6), end)())) for end in ("min", "max"))
+    assert f"with six half waves per axis Helmholtz' network ends at {low[:-2]} and {high}" in text
+    low, high = (in_percent(float(getattr(waves.sel(waves=8), end)())) for end in ("min", "max"))
+    assert f"with eight at {low[:-2]} and {high}" in text
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():

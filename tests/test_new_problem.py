@@ -15,7 +15,9 @@ from fedlib.federated.rules import RULES
 from fedlib.federated.sweep import best, errors, grid, sweep
 from fedlib.files import ROOT
 from fedlib.live.stage import live
-from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
+from fedlib.machines.engines import ask_in_turn, difference, sites_of
+from fedlib.machines.plan import load
+from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate
 from fedlib.notebook.pictures import error_against_level, error_on_the_way
 
@@ -28,7 +30,7 @@ EXACT = {"dtype": torch.float64, "backend": "eager"}
 def test_it_is_one_short_file_and_no_other_knows_it():
     assert len(FILE.read_text().splitlines()) <= 40
     assert not re.search(r"fedlib\.(papers|problems|plots)", FILE.read_text())
-    code = [path.read_text() for folder in ("fedlib", "experiments") for path in (ROOT / folder).rglob("*.py")]
+    code = [path.read_text() for path in (ROOT / "fedlib").rglob("*.py")]
     assert len(code) > 100 and not any("oscillator" in text for text in code)
 
 
@@ -86,10 +88,11 @@ def test_its_settings_are_chosen_on_validation_points():
 
 
 def test_it_is_federated_on_the_local_carrier():
-    sites = sites_of(FILE)
-    played = [*federate(FILE, ask_in_turn(sites), rounds=3)]
+    plan = load(FILE)
+    sites = sites_of(plan)
+    played = [*federate(plan, ask_in_turn(sites), rounds=3)]
     assert len(played) == 3 and np.isfinite(played[-1].losses).all()
-    assert difference(sites, in_one_process(FILE, rounds=3)) < 1e-6
+    assert difference(sites, in_one_process(plan, rounds=3)) < 1e-6
 
 
 NAMES = "Experiment, Data, sweep, grid, best, under, pinn"

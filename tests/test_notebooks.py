@@ -23,8 +23,12 @@ LESSONS = [
     "06_flow",
     "06b_reaction",
     "07_operator_learning",
+    "08_stochastic_regression",
+    "09_stochastic_image",
     "11_client_drift",
+    "12_real_federation",
     "13_one_round",
+    "14_sums_for_networks",
 ]
 """Notebooks that are a lesson first, a report second (tests/test_lessons.py). The list may only grow."""
 

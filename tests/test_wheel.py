@@ -1,6 +1,5 @@
 """What pip installs is whole: a wheel has every module, and runs the documents' example where there is no clone."""
 
-import re
 import shlex
 import shutil
 import subprocess
@@ -11,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from fedlib.files import ROOT
+
+from .machines import laboratories
 
 PACKED = "fedlib", "pyproject.toml", "README.md", "LICENSE", "LICENSES"
 EXTRAS = {"flwr", "nvflare", "dask", "distributed", "deepxde", "ngsolve", "voila", "sphinx", "myst_nb", "docutils"}
@@ -72,12 +73,13 @@ def test_a_wheel_has_what_is_no_module(installed):
 
 
 def test_a_wheel_runs_the_documents_example(installed, tmp_path):
-    """Laboratories with data of their own install it and have no clone, but the experiments."""
-    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
-    page = (ROOT / "docs/own_data.md").read_text(encoding="utf-8")
+    """Laboratories with data of their own install it and have no clone."""
+    laboratories.saved(tmp_path / "laboratories.py")
     lines = ["import sys", "from fedlib.__main__ import main", "sys.path.insert(0, '')"]
-    for python, code in re.findall(r"^```(python)?\n(.*?)^```", page, re.M | re.S):
-        arguments = shlex.split(code)[shlex.split(code).index("fedlib") + 1 :] if not python else []
-        lines.append(code if python else f"assert main({arguments!r}) == 0")
+    for language, code in laboratories.blocks():
+        if language == "python":
+            lines.append(code)
+        elif not language:
+            lines.append(f"assert main({shlex.split(code.removeprefix('python -m fedlib '))!r}) == 0")
     printed = run(installed, "\n".join(lines), tmp_path)
-    assert "relative error" in printed and "temperature,concentration,rate" in printed
+    assert "centralised" in printed and "temperature,concentration,rate" in printed

@@ -91,9 +91,7 @@ def rounds_from(
             changed = changed or not all(map(np.array_equal, drawn, active))
             active = drawn
         if changed:
-            mixing = matrices(federations, active)
-            turn = turn_of(work, active, [*map(needs_everyone, mixing, active)])
-            mixed, served = exchange(work, mixing, turn), served_by(work, mixing)
+            turn, mixed, served = arranged(work, active)
             program = None
             if everyone and work.backend.rounds:
                 program = work.backend.rounds(work, turn, mixed, served, r, standing(work, state, turn, served))
@@ -107,6 +105,14 @@ def rounds_from(
             done = one_round(work, state, turn, mixed, served, lr)
         yield done
         state = done.state
+
+
+def arranged(work: Work, active: Sequence[np.ndarray]) -> tuple[Turn, Exchange, list]:
+    """Of a round in which these clients of each federation take part: who is at hand, what they exchange, and the
+    servers, see ``served_by``."""
+    mixing = matrices(work.federations, active)
+    turn = turn_of(work, active, [*map(needs_everyone, mixing, active)])
+    return turn, exchange(work, mixing, turn), served_by(work, mixing)
 
 
 def look_at_padding(work: Work, state: State, turn: Turn, r: int) -> bool:
@@ -243,8 +249,13 @@ def spread_out(first: Mapping[str, Tensor], source: Tensor) -> dict[str, Tensor]
     return {name: v[source] if v.cpu().any() else v.new_zeros(len(source), *v.shape[1:]) for name, v in first.items()}
 
 
-def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: list, lr: Tensor) -> Round:
-    """Local work, exchange, server. served: of ``served_by``. lr [n, 1]."""
+def one_round(
+    work: Work, state: State, turn: Turn, mixed: Exchange, served: list, lr: Tensor, local: Callable | None = None
+) -> Round:
+    """Local work, exchange, server. turn, mixed, served: as ``arranged``. lr [n, 1].
+
+    local: who does the local work, ``site_round`` here; on several machines the sites do, see ``machines.server``.
+    """
     r, optimizer = state.round, work.optimizer
     x, kept, at_server = standing(work, state, turn, served)
     if work.reset_moments or optimizer.passing:
@@ -252,7 +263,7 @@ def one_round(work: Work, state: State, turn: Turn, mixed: Exchange, served: lis
     wire = None
     if needs_wire(optimizer):
         wire = wire_of(work, turn, mixed, lambda: full_gradient(work, work.gradient, x, turn))
-    loss = site_round(work, turn, r, x, kept, lr, wire)
+    loss = (local or site_round)(work, turn, r, x, kept, lr, wire)
     began = [state.models(clients) for *_, clients in served]
     theta = server_step(mixed, x, served, began, at_server)
     if len(state.columns):
@@ -300,8 +311,8 @@ def site_round(
 ) -> np.ndarray:
     """The local work of all clients of one site as one stack, in place in x and kept: one half of a round.
 
-    The other half is ``server_step``. ``one_round`` plays both in one process, ``fedlib.machines`` on different
-    machines: what is equal by construction is these two functions.
+    The other half is ``server_step``. ``one_round`` plays both; where the sites are other machines, they play this half
+    and the server all else.
 
     Args:
         work, turn: what the clients do, and who of them in round r.

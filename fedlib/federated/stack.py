@@ -35,6 +35,11 @@ def stack(net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable) -> Te
     return torch.stack([drawn[key] for key in keys])
 
 
+def parameter_count(net: nn.Module) -> int:
+    """P, how many numbers a network learns."""
+    return sum(parameter.numel() for parameter in net.parameters())
+
+
 def as_dict(net: nn.Module, theta: Tensor) -> dict[str, Tensor]:
     """theta [..., P] as named tensors [..., *shape]: views in the layout of ``stack_module_state``."""
     shapes = {name: p.shape for name, p in net.named_parameters()}

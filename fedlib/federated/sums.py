@@ -49,32 +49,50 @@ class Sums(NamedTuple):
 # at a client
 
 
-def rows(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor) -> Tensor:
+def in_dtype(experiment: Experiment, points: Mapping[str, Tensor], dtype: torch.dtype) -> tuple[dict, dict, Tensor]:
+    """Points, the experiment's constants, and the points' weights w [n], 1 if there are none."""
+    points, constants = ({n: v.to(dtype) for n, v in named.items()} for named in (points, experiment.constants))
+    weights = points.pop("w", torch.ones(len(next(iter(points.values()))), dtype=dtype))
+    return points, constants, weights
+
+
+def rows(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, learnt: slice = slice(None)) -> Tensor:
     """The rows [J, r] of some points [n, ...] at theta [P], one for each residual: [n c, P + 1], times sqrt(w).
 
     Of each point alone: residuals of a point must not depend on the others. w [n]: weights of the points, 1 if there
-    are none. All is computed in theta's dtype.
+    are none. All is computed in theta's dtype. learnt: by which parameters J is taken; the others are fixed.
     """
     if experiment.residuals is None:
         raise ValueError(f"{experiment.name} has a loss, but no residuals; sums are for mean squares of residuals")
-    points, constants = ({n: v.to(theta.dtype) for n, v in named.items()} for named in (points, experiment.constants))
-    weights = points.pop("w", torch.ones(len(next(iter(points.values()))), dtype=theta.dtype))
+    points, constants, weights = in_dtype(experiment, points, theta.dtype)
+    first, end, _ = learnt.indices(len(theta))
 
-    def residuals(theta, point):
+    def residuals(part, point):
         batch = {name: value[None] for name, value in point.items()} | constants
-        r = experiment.residuals(predicting(experiment, theta), batch)[0]
+        model = torch.cat([theta[:first], part, theta[end:]])
+        r = experiment.residuals(predicting(experiment, model), batch)[0]
         return r, r
 
-    J, r = vmap(jacrev(residuals, has_aux=True), (None, 0), chunk_size=CHUNK)(theta, points)
+    J, r = vmap(jacrev(residuals, has_aux=True), (None, 0), chunk_size=CHUNK)(theta[first:end], points)
     return (weights.sqrt()[:, None, None] * torch.cat([J, r[..., None]], -1)).flatten(0, 1)
 
 
-def check_linear(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, few: int = 8) -> None:
+def is_linear(
+    experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, learnt: slice = slice(None), few: int = 32
+) -> bool:
+    """Whether J stays the same where the learnt parameters change, at a few points: drawn, for the first ones, or every
+    tenth of a grid, may all lie on a boundary, where J vanishes."""
+    drawn = torch.randperm(len(next(iter(points.values()))), generator=torch_stream(0, "a few points"))[:few]
+    points = {name: value[drawn] for name, value in points.items()}
+    other = theta.clone()
+    other[learnt] += torch.randn(theta[learnt].shape, generator=torch_stream(0, "elsewhere"), dtype=theta.dtype)
+    J, changed = (rows(experiment, points, model, learnt)[:, :-1] for model in (theta, other))
+    return bool((J - changed).norm() <= torch.finfo(theta.dtype).eps ** 0.5 * changed.norm())
+
+
+def check_linear(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor) -> None:
     """ValueError where J changes with theta [P]: one round of sums is then one step of Gauss-Newton, no solution."""
-    points = {name: value[:few] for name, value in points.items()}
-    other = theta + torch.randn(theta.shape, generator=torch_stream(0, "elsewhere"), dtype=theta.dtype)
-    J, changed = (rows(experiment, points, model)[:, :-1] for model in (theta, other))
-    if (J - changed).norm() > torch.finfo(theta.dtype).eps ** 0.5 * changed.norm():
+    if not is_linear(experiment, points, theta):
         raise ValueError(
             f"{experiment.name}: residuals are not linear in the parameters, so one round of sums is no solution; "
             "train without --sums, or take a network that is linear in what it learns, see fedlib.models.features"
@@ -87,12 +105,15 @@ def predicting(experiment: Experiment, theta: Tensor) -> Callable:
     return lambda *inputs: functional_call(experiment.net, as_dict(experiment.net, theta) | fixed, inputs)
 
 
-def statistics(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, root: bool = True) -> Sums:
-    """What a client with these points sends at theta [P]; see ``Sums``. Without points it sends zeros, or nothing."""
+def statistics(
+    experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, root: bool = True, learnt: slice = slice(None)
+) -> Sums:
+    """What a client with these points sends at theta [P]; see ``Sums`` and ``rows``. Without points it sends zeros, or
+    nothing."""
     if not len(next(iter(points.values()))):
-        m = len(theta) + 1
+        m = len(theta[learnt]) + 1
         return Sums(theta.new_zeros(0 if root else m, m), 0.0, root)
-    A, weights = rows(experiment, points, theta), points.get("w")
+    A, weights = rows(experiment, points, theta, learnt), points.get("w")
     n = float(len(A) if weights is None else weights.sum() * len(A) / len(weights))
     return Sums(torch.linalg.qr(A, mode="r").R if root else A.T @ A, n, root)
 

@@ -136,3 +136,58 @@ function button(name, press) {
     return made;
 }
 
+// A canvas with a slider for each of data.controls and a sentence below it: JupyterLab scrolls a piece's foot into sight,
+// not its head. paint(canvas, data, chosen) draws at the numbers of the sliders' values, and returns the strip on which
+// the first slider can be dragged, too. sentence(data, chosen): what is seen.
+function withSliders({ model, el }, data, paint, sentence) {
+    const row = document.createElement("div"), status = document.createElement("p"), canvas = document.createElement("canvas");
+    const controls = data.controls.map(({ name, options, start }) => slider(name, options, options[start]));
+    let strip, held = false;
+
+    function show() {
+        const chosen = controls.map((control) => control.index);
+        strip = paint(canvas, data, chosen);
+        status.textContent = sentence(data, chosen);
+        canvas.setAttribute("aria-label", status.textContent);
+    }
+    function move() {
+        show();
+        const values = new URLSearchParams(controls.map((control, i) => [data.controls[i].name, control.value]));
+        if (model.get("anchor")) history.replaceState(null, "", `#${model.get("anchor")}?${values}`);
+    }
+    function read() {  // "#anchor?pieces=8", as move writes it
+        const [anchor, state] = location.hash.slice(1).split("?"), wanted = new URLSearchParams(state);
+        if (!anchor || !state || anchor !== model.get("anchor")) return;
+        data.controls.forEach(({ name, options, start }, i) => {
+            const index = options.map(String).indexOf(wanted.get(name));
+            controls[i].put(index < 0 ? start : index);
+        });
+        move();  // the address of what is shown, where it names what there is not
+        el.scrollIntoView({ block: "nearest" });
+    }
+    function point(event) {
+        const place = canvas.getBoundingClientRect(), shrunk = canvas.clientWidth / place.width;
+        const px = (event.clientX - place.left) * shrunk, py = (event.clientY - place.top) * shrunk;
+        if (event.type === "pointerdown") {
+            held = px > strip.left && px < strip.right && py > strip.top && py < strip.bottom;
+            if (held) canvas.setPointerCapture(event.pointerId);
+        }
+        if (!held) return;
+        const gaps = strip.levels.map((level) => Math.abs(strip.X(level) - px)), nearest = gaps.indexOf(Math.min(...gaps));
+        if (nearest !== controls[0].index) controls[0].put(nearest), move();
+    }
+
+    row.className = "fed-row", status.className = "fed-said", status.setAttribute("aria-live", "polite");
+    canvas.setAttribute("role", "img"), canvas.style.touchAction = "pan-y";
+    row.append(...controls.map(({ label }) => label));
+    for (const { label } of controls) label.addEventListener("input", move);
+    for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, point);
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = false));
+    boxIn(el).append(canvas, row, status);
+    show(), read();
+    addEventListener("hashchange", read);
+    const watcher = new ResizeObserver(show);
+    watcher.observe(canvas);
+    return () => (removeEventListener("hashchange", read), watcher.disconnect());
+}
+

@@ -5,15 +5,19 @@
 
 // curve(state, m): values of model m [x]; error(state, m): of all seeds (%), NaN where there is none. A state is the
 // number of a combination of the controls' values, the last one counting fastest. truth(state): of all, or its own.
+// half(state, m), truthHalf(state): half the width of a band around the curve, around the truth, if there are any.
 export function unpacked(data) {
     const [q, errors, x, truth] = [new Int16Array(bytes(data.curves)), ...["errors", "x", "truth"].map((name) =>
         Float64Array.from(new Float32Array(bytes(data[name]))))];
+    const [half, truthHalf] = ["half", "truth_half"].map((name) => data[name] && new Float32Array(bytes(data[name])));
     const shown = data.models.filter(({ curve }) => curve).length, { seeds, models, zero, step } = data;
     return {
         ...data, x, errors,
         truth: (state) => (truth.length > x.length ? truth.subarray(state * x.length, (state + 1) * x.length) : truth),
         curve: (state, m) => Float64Array.from(q.subarray((state * shown + m) * x.length).subarray(0, x.length),
             (value) => zero + step * value),
+        half: half && ((state, m) => half.subarray((state * shown + m) * x.length).subarray(0, x.length)),
+        truthHalf: truthHalf && ((state) => truthHalf.subarray(state * x.length).subarray(0, x.length)),
         error: (state, m) => errors.slice((state * models.length + m) * seeds).slice(0, seeds),
     };
 }
@@ -52,6 +56,13 @@ export function inWords(tick) {
 
 // ---- the picture
 
+function fill(pen, { X, Y }, xs, lows, highs) {
+    pen.beginPath();
+    xs.forEach((value, i) => pen.lineTo(X(value), Y(highs[i])));
+    for (let i = xs.length - 1; i >= 0; i--) pen.lineTo(X(xs[i]), Y(lows[i]));
+    pen.fill();
+}
+
 function paint(canvas, data, chosen) {
     const { x, models, controls, limits } = data, [level] = controls, state = stateOf(controls, chosen);
     const seen = innerHeight / (canvas.currentCSSZoom || 1);  // so that slider and sentence are seen with the picture
@@ -73,6 +84,16 @@ function paint(canvas, data, chosen) {
             from = i;
         }
         pen.globalAlpha = 0.25, line(pen, here, x, data.truth(state), "#000000", 5), pen.globalAlpha = 1;
+        const edge = (values, half, side) => values.map((value, i) => value + side * half[i]);
+        models.forEach(({ curve, color }, m) => {
+            if (!data.half || !curve || !(data.error(state, m)[0] >= 0)) return;
+            const [values, half] = [data.curve(state, m), data.half(state, m)];
+            pen.globalAlpha = 0.3, pen.fillStyle = color;
+            fill(pen, here, x, edge(values, half, -1), edge(values, half, 1)), pen.globalAlpha = 1;
+        });
+        for (const side of data.truthHalf ? [-1, 1] : []) {
+            line(pen, here, x, edge(data.truth(state), data.truthHalf(state), side), INK, 1.5, [5, 4]);
+        }
         models.forEach(({ curve }, m) => curve && data.error(state, m)[0] >= 0 && line(pen, here, x, data.curve(state, m), ...style[m]));
     });
 
@@ -98,59 +119,7 @@ function paint(canvas, data, chosen) {
     return { left: second[0], right: second[0] + second[2], top: second[1], bottom: second[1] + second[3], levels, X: there.X };
 }
 
-// ---- sliders below it: JupyterLab scrolls a piece's foot into sight, not its head
-
-function render({ model, el }) {
-    const data = unpacked(model.get("data")), canvas = document.createElement("canvas");
-    const row = document.createElement("div"), status = document.createElement("p");
-    const controls = data.controls.map(({ name, options, start }) => slider(name, options, options[start]));
-    let strip, held = false;
-
-    function show() {
-        const chosen = controls.map((control) => control.index);
-        strip = paint(canvas, data, chosen);
-        status.textContent = data.sentences[stateOf(data.controls, chosen)];
-        canvas.setAttribute("aria-label", status.textContent);
-    }
-    function move() {
-        show();
-        const values = new URLSearchParams(controls.map((control, i) => [data.controls[i].name, control.value]));
-        if (model.get("anchor")) history.replaceState(null, "", `#${model.get("anchor")}?${values}`);
-    }
-    function read() {  // "#anchor?pieces=8", as move writes it
-        const [anchor, state] = location.hash.slice(1).split("?"), wanted = new URLSearchParams(state);
-        if (!anchor || !state || anchor !== model.get("anchor")) return;
-        data.controls.forEach(({ name, options, start }, i) => {
-            const index = options.map(String).indexOf(wanted.get(name));
-            controls[i].put(index < 0 ? start : index);
-        });
-        move();  // the address of what is shown, where it names what there is not
-        el.scrollIntoView({ block: "nearest" });
-    }
-    function point(event) {
-        const place = canvas.getBoundingClientRect(), shrunk = canvas.clientWidth / place.width;
-        const px = (event.clientX - place.left) * shrunk, py = (event.clientY - place.top) * shrunk;
-        if (event.type === "pointerdown") {
-            held = px > strip.left && px < strip.right && py > strip.top && py < strip.bottom;
-            if (held) canvas.setPointerCapture(event.pointerId);
-        }
-        if (!held) return;
-        const gaps = strip.levels.map((level) => Math.abs(strip.X(level) - px)), nearest = gaps.indexOf(Math.min(...gaps));
-        if (nearest !== controls[0].index) controls[0].put(nearest), move();
-    }
-
-    row.className = "fed-row", status.className = "fed-said", status.setAttribute("aria-live", "polite");
-    canvas.setAttribute("role", "img"), canvas.style.touchAction = "pan-y";
-    row.append(...controls.map(({ label }) => label));
-    for (const { label } of controls) label.addEventListener("input", move);
-    for (const kind of ["pointerdown", "pointermove"]) canvas.addEventListener(kind, point);
-    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => (held = false));
-    boxIn(el).append(canvas, row, status);
-    show(), read();
-    addEventListener("hashchange", read);
-    const watcher = new ResizeObserver(show);
-    watcher.observe(canvas);
-    return () => (removeEventListener("hashchange", read), watcher.disconnect());
-}
+const render = (view) => withSliders(view, unpacked(view.model.get("data")), paint,
+    (data, chosen) => data.sentences[stateOf(data.controls, chosen)]);
 
 export default { render };

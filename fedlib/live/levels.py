@@ -41,9 +41,10 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
 
     Args:
         curves: [level, *others, model, x]. Coordinates beside these: truth [x], or one for each state [level, *others,
-            x]; owner [level, x], the number of the client, from 0, who owns a place, if x is one; color [model], for
-            what ``style`` has none. attrs: xlabel, ylabel; limits of what is drawn, if they do not follow from the
-            truth.
+            x]; half [level, *others, model, x] and truth_half [level, *others, x], half the widths of bands around the
+            curves and around the truth; owner [level, x], the number of the client, from 0, who owns a place, if x is
+            one; color [model], for what ``style`` has none. attrs: xlabel, ylabel; limits of what is drawn, if they do
+            not follow from the truth.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
             whose curves are shown. NaN: not trained, and no curve.
         start: name of a slider -> where it begins; the first value where it is not named.
@@ -86,6 +87,9 @@ def complaints(
     truths = ("x",), (*names, "x")
     if "truth" not in curves.coords or curves.truth.dims not in truths or not np.isfinite(curves.truth).all():
         yield f"curves: expected a coordinate truth [x], or {[*truths[1]]}, without gaps; assign_coords(truth=('x', u))"
+    for name, dims in (("half", curves.dims), ("truth_half", (*names, "x"))):
+        if name in curves.coords and curves[name].dims != dims:
+            yield f"{name} {curves[name].dims}: expected {dims}; transpose it"
     if "owner" in curves.coords and curves.owner.dims != (names[0], "x"):
         yield f"owner {curves.owner.dims}: expected {(names[0], 'x')}; transpose it"
     if not {"xlabel", "ylabel"} <= {*curves.attrs}:
@@ -121,6 +125,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
         "seeds": errors.sizes["seed"],
         "x": in_base64(curves.x.values, "<f4"),
         "truth": in_base64(truth, "<f4"),
+        **{name: in_base64(curves[name].values, "<f4") for name in ("half", "truth_half") if name in curves.coords},
         "owners": curves.owner.values.tolist() if "owner" in curves.coords else [],
         "limits": [low, high],
         "xlabel": curves.attrs["xlabel"],
@@ -179,12 +184,18 @@ def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:
     for values in product(*(errors[name].values.tolist() for name in names)):
         every = errors.sel(dict(zip(names, values, strict=True))).to_series()
         error = every.dropna().to_dict()
-        state = ", ".join(f"{value} {name}" for name, value in zip(names, values, strict=True))
-        off = ", ".join(f"{model} by {in_percent(e)}" for model, e in error.items()).replace("by below", "by less than")
-        text = f"{state}: {off.replace(' by', ' is off by', 1)}.{better_alone(error)}" if error else f"{state}."
+        state = ", ".join(counted(value, name) for name, value in zip(names, values, strict=True))
+        by = [f"by {in_percent(e)}".replace("by below", "by less than") for e in error.values()]
+        off = ", ".join(f"{model}{'' if i else ' is off'} {by[i]}" for i, model in enumerate(error))
+        text = f"{state}: {off}.{better_alone(error)}" if error else f"{state}."
         untrained = ", ".join(every.index[every.isna()])
         texts.append(text + (f" Not trained: {untrained}." if untrained else ""))
     return texts
+
+
+def counted(value: object, name: str) -> str:
+    """A slider's value with its name: "8 pieces", "1 piece"."""
+    return f"{value} {name.removesuffix('s') if value == 1 else name}"
 
 
 def better_alone(error: Mapping[str, float]) -> str:

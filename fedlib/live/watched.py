@@ -10,7 +10,7 @@ from torch.func import functional_call, vmap
 from ..federated.experiment import Data, Experiment, data_of, federation, train_arguments, under
 from ..federated.federation import Federation, slices_of
 from ..federated.mixing import fedavg
-from ..federated.stack import as_dict
+from ..federated.stack import as_dict, parameter_count
 from ..federated.states import Round
 from ..federated.watching import watched_rounds
 
@@ -113,7 +113,7 @@ def watched_experiment(
     watched = Watched(net, loss, data.pool, federations, play_args, error)
     reach = None
     if experiment.residuals and {*data.pool} <= {*data.test}:  # so it can be asked for at the test points
-        nothing = torch.zeros(1, sum(p.numel() for p in net.parameters()))
+        nothing = torch.zeros(1, parameter_count(net))
         reach = 1.5 * float(
             watched.values(nothing, lambda predict: experiment.residuals(predict, data.test)[:, 0]).abs().max()
         )

@@ -15,17 +15,17 @@ from pathlib import Path
 import psutil
 import yaml
 
-from .experiment import load
+from .flare import ENDED, ending, recipe
+from .plan import load
 
 ADMIN = "admin@fedlib.org"
 PATIENCE = 15.0  # s that FLARE may take to end a job, and then to say so to all sites
-BUILDERS = [
-    "workspace.WorkspaceBuilder",
-    "static_file.StaticFileBuilder",
-    "cert.CertBuilder",
-    "signature.SignatureBuilder",
-]
-ARGUMENTS = {BUILDERS[0]: {"template_file": ["master_template.yml"]}, BUILDERS[1]: {"config_folder": "config"}}
+BUILDERS = {
+    "workspace.WorkspaceBuilder": {"template_file": ["master_template.yml"]},
+    "static_file.StaticFileBuilder": {"config_folder": "config"},
+    "cert.CertBuilder": {},
+    "signature.SignatureBuilder": {},
+}
 
 
 def provision(path: Path, folder: Path, host: str, port: int = 8002) -> Path:
@@ -51,7 +51,7 @@ def provision(path: Path, folder: Path, host: str, port: int = 8002) -> Path:
     sites = [{"name": site, "type": "client", "org": "lab"} for site in load(path).clients]
     admin = {"name": ADMIN, "type": "admin", "org": "lab", "role": "project_admin"}
     project = {"api_version": 3, "name": name, "description": path.stem, "participants": [server, *sites, admin]}
-    project["builders"] = [{"path": f"nvflare.lighter.impl.{b}", "args": ARGUMENTS.get(b, {})} for b in BUILDERS]
+    project["builders"] = [{"path": f"nvflare.lighter.impl.{b}", "args": args} for b, args in BUILDERS.items()]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "project.yml").write_text(yaml.safe_dump(project, sort_keys=False), encoding="utf-8")
     Provisioner(str(folder), prepare_builders(project)).provision(prepare_project(project))
@@ -60,23 +60,23 @@ def provision(path: Path, folder: Path, host: str, port: int = 8002) -> Path:
 
 def kit_with(kits: Path, file: str) -> Path:
     """The kit in a folder of kits that has such a file in startup/; ValueError if there is not exactly one."""
-    found = sorted({f.parent.parent for f in kits.glob(f"*/startup/{file}")})
-    if len(found) != 1:
-        raise ValueError(f"{kits} has {len(found)} kits with startup/{file}, expected one; see federate provision")
-    return found[0]
+    matching = sorted({f.parent.parent for f in kits.glob(f"*/startup/{file}")})
+    if len(matching) != 1:
+        raise ValueError(f"{kits} has {len(matching)} kits with startup/{file}, expected one; see federate provision")
+    return matching[0]
 
 
 @contextlib.contextmanager
 def running(kit: Path, path: Path, folder: Path) -> Iterator[tuple[subprocess.Popen, Path]]:
     """FLARE's process of a machine and its log; when this ends, or is killed, none of its processes is left."""
     folder.mkdir(parents=True, exist_ok=True)
-    own = {"FEDLIB_EXPERIMENT": str(path.resolve()), "FEDLIB_FOLDER": str(folder.resolve())}
-    own["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # its script calls python3
+    env = {"FEDLIB_EXPERIMENT": str(path.resolve()), "FEDLIB_FOLDER": str(folder.resolve())}
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # its script calls python3
     script = ["bash", str(kit.resolve() / "startup" / "sub_start.sh"), "--once"]
     log = folder / f"{kit.resolve().name}.log"
     with open(log, "wb") as file:
         process = subprocess.Popen(
-            script, env=os.environ | own, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+            script, env=os.environ | env, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
             preexec_fn=die_with_parent,
         )  # fmt: skip
     try:
@@ -97,15 +97,15 @@ def end(pid: int, patience: float = 5.0) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         top = psutil.Process(pid)
         family = [top, *top.children(recursive=True)]
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            for each in family:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for process in family:
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    each.send_signal(how)
+                    process.send_signal(number)
             _, family = psutil.wait_procs(family, timeout=patience)
 
 
-def site(path: Path, folder: Path, kit: Path) -> None:
-    """A site: waits for the server's trainings until the server ends the federation."""
+def attend(path: Path, folder: Path, kit: Path) -> None:
+    """A site's machine: waits for the server's trainings until the server ends the federation."""
     if not (kit / "startup" / "fed_client.json").exists():
         raise ValueError(f"{kit} is no site's kit; see federate provision")
     with running(kit, path, folder) as (process, _):
@@ -113,14 +113,13 @@ def site(path: Path, folder: Path, kit: Path) -> None:
 
 
 def serve(
-    path: Path, folder: Path, kits: Path, *, rounds: int | None = None, min_sites: int | None = None,
-    timeout: float = 600.0, wait: float = 3600.0, sums: bool = False, show: Callable[[str], None] = print,
-) -> None:  # fmt: skip
+    path: Path, folder: Path, kits: Path, *, wait: float = 3600.0, show: Callable[[str], None] = print, **settings
+) -> None:
     """The server: waits for all sites, plays the experiment, ends the federation.
 
     Args:
-        kits: the folder with the server's kit and the admin's. timeout [s]: for a site's answer. wait [s]: for the
-            sites to join.
+        kits: the folder with the server's kit and the admin's. wait [s]: for the sites to join. settings: of
+            ``flare.recipe``.
 
     Raises:
         RuntimeError: sites did not join, or the training did not come to its end; says why.
@@ -128,31 +127,27 @@ def serve(
     from nvflare.fuel.flare_api.flare_api import new_secure_session
     from nvflare.recipe import ProdEnv
 
-    from .flare import recipe
-
-    admin, ended = kit_with(kits, "fed_admin.json").resolve(), folder / "ended.txt"
-    names = sorted(load(path).clients)
-    ended.unlink(missing_ok=True)
+    admin, names = kit_with(kits, "fed_admin.json").resolve(), sorted(load(path).clients)
+    (folder / ENDED).unlink(missing_ok=True)
     with running(kit_with(kits, "fed_server.json"), path, folder) as (_, log):
         session = new_secure_session(ADMIN, str(admin), timeout=wait)
         show(f"waiting for {', '.join(names)}")
         until = time.monotonic() + wait
-        while missing := [name for name in names if name not in here(session)]:
+        while missing := [name for name in names if name not in joined(session)]:
             if time.monotonic() > until:
                 raise RuntimeError(f"{', '.join(missing)} did not join within {wait:.0f} s")
             time.sleep(1)
-        job = recipe(rounds or 0, min_sites or 0, timeout, sums)
-        job = job.execute(ProdEnv(str(admin), username=ADMIN)).get_job_id()
-        watch(session, job, log, ended, show)
+        job = recipe(**settings).execute(ProdEnv(str(admin), username=ADMIN)).get_job_id()
+        watch(session, job, log, folder / ENDED, show)
         farewell = threading.Thread(target=send_home, args=(session, job), daemon=True)
         farewell.start()
         farewell.join(PATIENCE)  # a site that is gone does not answer
-    if why := ended.read_text(encoding="utf-8") if ended.exists() else f"FLARE ended the training early; see {log}":
+    if why := ending(folder, f"FLARE ended the training early; see {log}"):
         raise RuntimeError(why)
 
 
-def here(session) -> list[str]:
-    """The sites that have joined."""
+def joined(session) -> list[str]:
+    """The sites that are there."""
     return [client.name for client in session.get_system_info().client_info]
 
 

@@ -1,78 +1,87 @@
-"""The server in the middle of a round: it mixes what optimisers exchange besides the models."""
+"""The middle of a round, where an optimiser's rows are mixed by the server while its clients wait at their sites.
 
+At a site the round is played in a thread, which stops there until the server asks again.
+"""
+
+import threading
 from collections.abc import Callable, Mapping
+from queue import SimpleQueue
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..federated.exchange import exchange, matrices, needs_everyone
-from ..federated.local import turn_of
-from ..federated.states import split_state
-from .exchanging import columns_of
-
-Ask = Callable[[dict[str, dict]], dict[str, dict]]
-"""Questions by site -> answers by site; {"error": text} of a site that fails, is silent, or is not there."""
+from ..federated.local import Turn, Work, full_gradient
 
 
-def at_first(work, theta: Tensor, sent: Tensor) -> dict[str, Tensor]:
-    """What the optimiser keeps with the models before round 0, rows [D, .] of what is sent of them."""
-    whole = torch.zeros(len(theta), len(sent) + len(work.home), dtype=work.dtype)
-    whole[:, sent] = theta
-    _, shared = split_state(work.optimizer, work.optimizer.init(whole), work.reset_moments)
-    return {name: v[:, columns_of(v, sent, work.home)] for name, v in shared.items()}
+class Halted(Exception):
+    """The server plays the round anew."""
 
 
-def talk(ask: Ask, questions: dict[str, dict], middle: Callable | None) -> tuple[dict, dict]:
-    """Questions until the sites have answered with their models, or one has failed; and bytes {site: (down, up)}."""
-    answers = ask(questions) if questions else {}
-    sent = {name: [(size(q), size(answers[name]))] for name, q in questions.items()}
-    while middle and all("mix" in answer for answer in answers.values()) and not any(map(unsound, answers.values())):
-        asked = middle(answers)
-        answers = ask(asked)
-        for name, q in asked.items():
-            sent[name].append((size(q), size(answers[name])))
-    return answers, {name: tuple(map(sum, zip(*each, strict=True))) for name, each in sent.items()}
+class Halting:
+    """A round of a site that stops wherever it asks.
+
+    play: (ask) -> the last answer; ask(answer) gives the server's next question. Its errors come out of ``go_on``.
+    """
+
+    def __init__(self, play: Callable[[Callable[[dict], dict]], dict]):
+        self.up, self.down = SimpleQueue(), SimpleQueue()
+        self.thread = threading.Thread(target=self.run, args=(play,), daemon=True)
+        self.thread.start()
+
+    def run(self, play):
+        try:
+            self.up.put(play(self.ask))
+        except BaseException as error:
+            self.up.put(error)
+
+    def ask(self, answer: dict) -> dict:
+        self.up.put(answer)
+        if (question := self.down.get()) is None:
+            raise Halted
+        return question
+
+    def go_on(self, question: Mapping | None = None) -> dict:
+        """The next answer."""
+        if question is not None:
+            self.down.put(question)
+        answer = self.up.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def halt(self) -> None:
+        self.down.put(None)
+        self.thread.join()
 
 
-def unsound(answer: Mapping) -> bool:
-    return not np.isfinite(answer["rows"]).all()
+class SiteWire:
+    """``exchange.Wire`` of the clients of a site: what ``mix`` and ``mean`` give, the server computes.
+
+    ask: see ``Halting``. order [n]: where each row of the stack stands in a message. sent [P']: see ``columns``.
+    everyone: whether all clients of all sites take part. x [n, P]: the models with which the round began.
+    """
+
+    def __init__(self, work: Work, turn: Turn, x: Tensor, ask, order: np.ndarray, sent: Tensor, everyone: bool):
+        self.work, self.turn, self.x, self.ask, self.order, self.sent = work, turn, x, ask, order, sent
+        self.everyone, self.home = everyone, work.home
+        self.active = torch.ones(len(x), 1, dtype=torch.bool)
+        self.steps = torch.as_tensor(np.array(turn.steps))[:, None]
+
+    def mix(self, x: Tensor, matrix: str = "mix") -> Tensor:
+        """x [n, P] -> A x; columns that are not sent stay as they are. matrix: A's name at the server."""
+        kept = columns(x, self.sent, self.home)
+        answer = self.ask({"mix": matrix, "rows": x[:, kept].numpy()[np.argsort(self.order)]})
+        rows = np.asarray(answer["rows"])[np.asarray(answer["which"])[self.order]]
+        return x.index_copy(1, kept, torch.as_tensor(rows, dtype=x.dtype))
+
+    def mean(self, new: Tensor, old: Tensor, mean: Tensor) -> Tensor:
+        return self.mix(new, "mean") if self.everyone else mean + self.mix(new - old, "mean")
+
+    def gradient(self) -> Tensor:
+        return full_gradient(self.work, self.work.gradient, self.x, self.turn)
 
 
-def added(some: tuple[int, int], more: tuple[int, int]) -> tuple[int, int]:
-    return some[0] + more[0], some[1] + more[1]
-
-
-def size(message: Mapping) -> int:
-    """Bytes of a message's arrays: what the engine wraps around them is not counted."""
-    return sum(value.nbytes for value in message.values() if isinstance(value, np.ndarray))
-
-
-class Middle:
-    """What the server makes of clients' rows in the middle of a round: answers of sites -> their next questions."""
-
-    def __init__(self, work, fed, here: np.ndarray, r: int, questions: Mapping[str, Mapping]):
-        matrix = matrices([fed], [here])
-        if not here.all() and needs_everyone(matrix[0], here):
-            raise ValueError(
-                "this optimiser exchanges more than the models (control variates, moments) and clients are idle whose "
-                "rows this mixing needs; on several machines take fedavg, or let all clients take part"
-            )
-        self.r, self.questions, self.own = r, questions, turn_of(work, [here], [False])
-        self.dtype, self.K = work.dtype, len(here)
-        self.by = {"mix": exchange(work, matrix, self.own)}
-        self.by["mean"] = exchange(work, matrices([fed], [np.ones_like(here)]), self.own)
-
-    def __call__(self, answers: Mapping[str, Mapping]) -> dict[str, dict]:
-        some = next(iter(answers.values()))
-        rows = torch.zeros(self.K, np.shape(some["rows"])[1], dtype=self.dtype)
-        for name, answer in answers.items():
-            rows[torch.as_tensor(self.questions[name]["clients"])] = torch.as_tensor(np.array(answer["rows"]))
-        by = self.by[some["mix"]]
-        new, asked = by.distinct(rows[self.own.clients]), {}
-        for name in answers:
-            models, which = torch.unique(
-                by.source[torch.as_tensor(self.questions[name]["clients"])], return_inverse=True
-            )
-            asked[name] = {"do": "mixed", "round": self.r, "rows": new[models].numpy(), "which": which.numpy()}
-        return asked
+def columns(x: Tensor, sent: Tensor, home: Tensor) -> Tensor:
+    """The columns of x that go over the wire: all but those of personal parameters; all of numbers like step counts."""
+    return sent if x.shape[1] == len(sent) + len(home) else torch.arange(x.shape[1])

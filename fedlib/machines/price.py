@@ -1,18 +1,52 @@
-"""What a federation costs: seconds and bytes of a round."""
+"""What a federation sends, and what a round costs: messages as a table, numbers that stand in them, seconds, bytes."""
 
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ..federated.experiment import train_arguments
 from ..federated.rounds import play
-from .carriers import carrier
-from .experiment import in_one_memory, load
-from .local import sites_of
+from .engines import engine, sites_of
+from .messages import Heard, packed, size
+from .plan import Plan
+from .points import train_arguments_of
 from .server import federate
+
+
+def content(message: Mapping) -> str:
+    """What is in a message: "round, rows 7 x 5681, losses 7"."""
+    shapes = {name: np.shape(value) for name, value in message.items()}
+    return ", ".join(" ".join([name, " x ".join(map(str, shape))]).strip() for name, shape in shapes.items())
+
+
+def record(heard: Sequence[Heard]) -> list[list[str]]:
+    """For a table: message, from, to, what is in it, bytes of the arrays, bytes of the message as it is packed."""
+    return [
+        [
+            {"round": f"round {h.number + 1}", "mixed": f"in round {h.number + 1}"}.get(h.what, h.what),
+            *((h.site, "server") if h.up else ("server", h.site)),
+            content(h.content),
+            f"{size(h.content):,}",
+            f"{len(packed(h.content)):,}",
+        ]
+        for h in heard
+    ]
+
+
+def values_in_common(heard: Sequence[Heard], points: np.ndarray) -> int:
+    """In how many arrays of messages one of these numbers stands as it is, in their own precision; 0 is not counted."""
+    values = [value for h in heard for value in h.content.values() if isinstance(value, np.ndarray)]
+    points = points[points != 0]
+    return sum(bool(np.isin(points.astype(v.dtype), v).any()) for v in values if v.dtype.kind == "f")
+
+
+def differences_table(differences: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows, of kind of federation -> engine -> largest difference of any parameter from one process."""
+    engines = next(iter(differences.values()))
+    return ["largest difference", *engines], [
+        [kind, *map("{:.0e}".format, d.values())] for kind, d in differences.items()
+    ]
 
 
 class Price(NamedTuple):
@@ -28,22 +62,16 @@ class Price(NamedTuple):
         return float(np.median(self.seconds[1:] if len(self.seconds) > 1 else self.seconds))
 
 
-def of_sites(path: Path | str, by: str, rounds: int) -> Price:
-    """With all sites on this machine. by: a carrier, see ``carriers``."""
-    played, seconds = timed(federate(path, carrier(by, sites_of(path)), rounds=rounds), rounds)
+def of_sites(plan: Plan, name: str, rounds: int) -> Price:
+    """With all sites on this machine. name: of an engine."""
+    played, seconds = timed(federate(plan, engine(name, sites_of(plan)), rounds=rounds), rounds)
     down, up = np.array([np.sum(list(done.sent.values()), 0) for done in played]).T
     return Price(seconds, down, up)
 
 
-def of_one_process(path: Path | str, rounds: int) -> Price:
+def of_one_process(plan: Plan, rounds: int) -> Price:
     """Of ``train`` on the same points in one memory: nothing is sent."""
-    plan = load(path)
-    pool, owners, _ = in_one_memory(plan)
-    playing = play(
-        **train_arguments(plan.experiment), pool=pool, federations=[plan.federation(owners)], rounds=rounds,
-        init=plan.experiment.init, dtype=plan.dtype, backend=plan.backend,
-    )  # fmt: skip
-    _, seconds = timed(playing, rounds)
+    _, seconds = timed(play(**train_arguments_of(plan), rounds=rounds), rounds)
     return Price(seconds, np.zeros(rounds, int), np.zeros(rounds, int))
 
 
@@ -58,7 +86,7 @@ def timed(playing: Iterator, rounds: int) -> tuple[list, np.ndarray]:
 
 
 def expected_bytes(parameters: int, clients: Sequence[int], item: int = 4) -> tuple[int, int]:
-    """Bytes of a FedAvg round, all clients at work: the model once to each site, one back from each client.
+    """Bytes of a FedAvg round, down and up, all clients at work: a model to each site, one back from each client.
 
     With every model goes who is asked (client and its row, 8 bytes each), with every answer its loss (8 bytes).
 
@@ -67,3 +95,18 @@ def expected_bytes(parameters: int, clients: Sequence[int], item: int = 4) -> tu
     """
     n = sum(clients)
     return item * parameters * len(clients) + 16 * n, item * parameters * n + 8 * n
+
+
+def rows(price: Mapping[str, Mapping | Sequence]) -> list[list[str]]:
+    """Rows of a table, against clients per site: megabytes of a round, and CPU time over that of one process.
+
+    price: seconds (name -> [n]), bytes down, up, and data, those of all points [n].
+    """
+    words = {"down": "down, all sites", "up": "up, all sites", "data": "of all points, once"}
+    lines = [[f"MB {text}", *(f"{b / 1e6:.2f}" for b in price[name])] for name, text in words.items()]
+    alone = np.array(price["seconds"]["in one process"])
+    for name in price["seconds"]:
+        if name != "in one process":
+            ratios = np.array(price["seconds"][name]) / alone
+            lines.append([f"CPU time over one process's, {name}", *(f"{x:.1f}" for x in ratios)])
+    return lines

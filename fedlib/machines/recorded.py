@@ -7,87 +7,86 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ..federated.stack import parameter_count
 from ..files import replacing
 from ..notebook.run import Run
-from .adding import one_round
-from .experiment import load
+from .messages import Ask, counted
 from .model import program_of, write_model
-from .server import Ask, Played, federate
-from .wiretap import counted
+from .plan import Plan
+from .server import Played, federate, one_message
 
 
 def play_out(
-    path: Path | str, ask: Ask, folder: Path | str, *, engine: str, rounds: int | None = None,
-    min_sites: int | None = None, show: Callable[[str], None] = print,
-) -> list[Played]:  # fmt: skip
+    plan: Plan, ask: Ask, folder: Path | str, *, engine: str, rounds: int | None = None, min_sites: int | None = None,
+    sums: bool = False, show: Callable[[str], None] = print,
+) -> None:  # fmt: skip
     """Play the rounds that are left, and write server.pt (after each), models.npz and result.json into a folder.
 
     Both have the form of a notebook's; models.npz holds the distinct models, "model_of_client" in the result which of
     them each client has; "sites" the loss and the errors of each site in each round. A loss of a client that did not
     take part is None, so are seconds, bytes and sites of rounds that were played before the server started again;
     "traffic" counts the messages since then. Where the experiment names COLUMNS, and all clients have one model, this
-    is left as model.pt2, see ``model``.
+    is left as model.pt2, see ``model``. sums: one round of sums instead, of a model that is linear in what it learns,
+    and solution.npz (theta [P], with all digits).
     """
-    folder, played = Path(folder), []
-    run = Run(Path(path).stem, "federation", {})
-    run.folder = folder
-    ask, traffic = counted(ask)
-    plan = load(path)
-    if plan.columns:
-        program_of(
-            plan.experiment.net, plan.columns
-        )  # what cannot be written at the end is said before the first round
+    run = Run(Path(plan.file).stem, "federation", {"experiment": Path(plan.file).name, "engine": engine})
+    run.folder, (ask, traffic) = Path(folder), counted(ask)
+    if plan.columns:  # what cannot be written at the end is said before the first round
+        program_of(plan.experiment.net, plan.columns)
+    if sums:
+        metrics = add_up(plan, ask, run.folder)
+        show(f"round    1  sums  {traffic['messages']} messages  down {traffic['down']} B  up {traffic['up']} B")
+    else:
+        metrics = play_rounds(plan, ask, run, rounds, min_sites, show)
+    run.finish(**metrics, traffic=traffic)
+
+
+def play_rounds(plan: Plan, ask: Ask, run: Run, rounds: int | None, min_sites: int | None, show: Callable) -> dict:
+    """The rounds that are left; gives the metrics of the result."""
+    checkpoint, played = run.folder / "server.pt", []
     settings = {"rounds": rounds, "min_sites": min_sites, "warn": lambda text: show(f"warning: {text}")}
-    for done in federate(path, ask, checkpoint=folder / "server.pt", **settings):
+    for done in federate(plan, ask, checkpoint=checkpoint, **settings):
         played.append(done)
         show(line(done))
     if not played:
-        raise ValueError(f"{folder / 'server.pt'} has all its rounds already; take another folder, or more rounds")
-    now = played[-1].standing
-    if played[-1].final:
-        show(f"after {now.round} rounds  " + values_of(played[-1].final))
-    if plan.columns and len(now.theta) == 1 and not plan.experiment.personal:
-        write_model(folder / "model.pt2", plan.experiment.net, now.theta[0], plan.columns, played[-1].scale)
-    run.keep_models({"federation": now.theta})
-    earlier = [None] * (now.round - len(played))
-    run.parameters |= {"experiment": Path(path).name, "engine": engine, "rounds": now.round, "min_sites": min_sites}
-    run.finish(
-        losses=[[None if math.isnan(x) else x for x in losses] for losses, _ in now.past],
-        lost=[lost for _, lost in now.past],
-        seconds=[*earlier, *(done.seconds for done in played)],
-        bytes=[*earlier, *(done.sent for done in played)],
-        sites=[*earlier, *(done.sites for done in played)],
-        final=played[-1].final,
-        traffic=traffic,
-        model_of_client=now.source,
-    )
-    return played
+        raise ValueError(f"{checkpoint} has all its rounds already; take another folder, or more rounds")
+    (state, _, past), final = done.progress, done.final
+    if final:
+        show(f"after {state.round} rounds  " + values_of(final))
+    if plan.columns and len(state.theta) == 1 and not plan.experiment.personal:
+        write_model(run.folder / "model.pt2", plan.experiment.net, state.theta[0], plan.columns, done.scale)
+    run.keep_models({"federation": state.theta})
+    run.parameters |= {"rounds": state.round, "min_sites": min_sites}
+    earlier = [None] * (state.round - len(played))
+    return {
+        "losses": [[None if math.isnan(x) else x for x in losses] for losses, _ in past],
+        "lost": [lost for _, lost in past],
+        "seconds": [*earlier, *(done.seconds for done in played)],
+        "bytes": [*earlier, *(done.sent for done in played)],
+        "sites": [*earlier, *(done.sites for done in played)],
+        "final": final,
+        "model_of_client": state.source,
+    }
 
 
-def add_up(path: Path | str, ask: Ask, folder: Path | str, *, engine: str, show: Callable[[str], None] = print) -> None:
-    """One round of sums, see ``adding``, of a model that is linear in what it learns: solution.npz (theta [P], with all
-    digits) and result.json."""
-    plan = load(path)
-    net, run = plan.experiment.net, Run(Path(path).stem, "federation", {})
-    theta = torch.zeros(sum(p.numel() for p in net.parameters()), dtype=torch.float64)
-    run.folder = Path(folder)
-    ask, traffic = counted(ask)
-    done = one_round(path, ask, theta)
-    with replacing(run.folder / "solution.npz") as partial, open(partial, "wb") as file:
-        np.savez(file, theta=theta + done.solution.step)
+def add_up(plan: Plan, ask: Ask, folder: Path) -> dict:
+    """One round of sums, see ``server.one_message``; gives the metrics of the result."""
+    net = plan.experiment.net
+    start = torch.zeros(parameter_count(net), dtype=torch.float64)
+    solution, sent, scale = one_message(plan, ask, start)
+    with replacing(folder / "solution.npz") as partial, open(partial, "wb") as file:
+        np.savez(file, theta=start + solution.step)
     if plan.columns:
-        write_model(run.folder / "model.pt2", net, theta + done.solution.step, plan.columns, done.scale)
-    run.parameters |= {"experiment": Path(path).name, "engine": engine}
-    run.finish(ridge=done.solution.ridge, gcv=done.solution.gcv, bytes=[done.sent], traffic=traffic)
-    show(f"round    1  sums  {traffic['messages']} messages  down {traffic['down']} B  up {traffic['up']} B")
+        write_model(folder / "model.pt2", net, start + solution.step, plan.columns, scale)
+    return {"ridge": solution.ridge, "gcv": solution.gcv, "bytes": [sent]}
 
 
 def line(done: Played) -> str:
     """A round as a line: mean loss of those who took part, loss and errors of each site, bytes, who is missing."""
-    down, up = (sum(b[i] for b in done.sent.values()) for i in (0, 1))
-    there = done.losses[np.isfinite(done.losses)]
-    loss = f"{there.mean():.3e}" if len(there) else "nobody"
-    words = f"round {done.number + 1:4d}  loss {loss}  {len(there)} clients  down {down} B  up {up} B"
+    down, up = (sum(both[i] for both in done.sent.values()) for i in (0, 1))
+    losses = done.losses[np.isfinite(done.losses)]
+    loss = f"{losses.mean():.3e}" if len(losses) else "nobody"
+    words = f"round {done.number + 1:4d}  loss {loss}  {len(losses)} clients  down {down} B  up {up} B"
     words += f"  {values_of(done.sites)}" if len(done.sites) > 1 else ""
     lost = "".join(f"  without {name}: {why}" for name, why in done.lost.items())
     return f"{words}  {done.seconds:.2f} s{lost}"

@@ -1,6 +1,7 @@
 """The server of a federation, whatever engine carries its questions to the sites.
 
-It knows the experiment, how many points each client has, and the models that the clients send: never a point.
+It knows the experiment, how many points each client has, and the models that the clients send: never a point. It plays
+the rounds of ``federated.rounds``; of each of them the sites do the local work.
 """
 
 import json
@@ -17,32 +18,29 @@ from torch import Tensor
 
 from ..federated.batches import participants
 from ..federated.checks import ROUNDS_TO_LEARN, check_federation, check_work
-from ..federated.exchange import exchange, matrices, needs_everyone, served_by
+from ..federated.exchange import Exchange, exchange, matrices, needs_everyone
 from ..federated.experiment import train_arguments
-from ..federated.local import turn_of
-from ..federated.rounds import needs_wire, prepared, server_step
+from ..federated.local import Turn, Work
+from ..federated.rounds import arranged, beginning, needs_wire, one_round, prepared
+from ..federated.states import State, split_state
+from ..federated.sums import Solution, Sums, added, solve
 from ..files import replacing
-from .experiment import Plan, identity, load, named, unlike
-from .middle import Ask, Middle, added, at_first, talk
+from .messages import ERROR, MOMENTS, SCALE, SHARED, Ask, part, size
+from .middle import columns
+from .plan import Plan, check, named
+from .points import unlike
 from .scaling import Moments, agreed, far
-from .site import ERROR, MOMENTS, SCALE, SHARED, columns_sent, first_models
+from .site import columns_sent
 
 
-class Standing(NamedTuple):
-    """Between two rounds. theta [D, P'], source [K]: the distinct models, and which of them each client has.
+class Progress(NamedTuple):
+    """What a server writes down after a round. state: of ``rounds``, but for what stays at the clients. after: the last
+    round that counted of each site, -1 at first. past: of each round (losses [K], NaN for who did not take part;
+    {site: why it failed})."""
 
-    server: what the server rule keeps. after: the last round that counted of each site, -1 at first.
-    past: for each round (losses [K], NaN for who did not take part; {site: why it failed}).
-    shared: what the clients' optimiser keeps with the models, rows [D, .].
-    """
-
-    round: int
-    theta: Tensor
-    source: Tensor
-    server: list[dict[str, Tensor]]
+    state: State
     after: dict[str, int]
     past: list[tuple[list[float], dict[str, str]]]
-    shared: dict[str, Tensor]
 
 
 class Played(NamedTuple):
@@ -57,15 +55,15 @@ class Played(NamedTuple):
     lost: dict[str, str]
     sent: dict[str, tuple[int, int]]
     seconds: float
-    standing: Standing
     sites: dict[str, dict[str, float]]
     final: dict[str, dict[str, float]]
     scale: dict[str, np.ndarray]
+    progress: Progress
 
 
 def federate(
-    path: Path | str, ask: Ask, *, rounds: int | None = None, min_sites: int | None = None,
-    checkpoint: Path | None = None, warn: Callable[[str], None] = warnings.warn,
+    plan: Plan, ask: Ask, *, rounds: int | None = None, min_sites: int | None = None, checkpoint: Path | None = None,
+    warn: Callable[[str], None] = warnings.warn,
 ) -> Iterator[Played]:  # fmt: skip
     """Play the rounds of an experiment, one for each ``next``; at the end all sites get their models.
 
@@ -81,209 +79,294 @@ def federate(
         RuntimeError: a site failed; names round, site and why. ValueError: a site is refused, the checkpoint, or a
             number.
     """
-    plan, same = load(path), identity(path)
-    experiment, clients = plan.experiment, plan.clients
-    check_numbers(clients, rounds, min_sites)
-    rounds = experiment.rounds if rounds is None else rounds
-    where = {k: name for name, there in clients.items() for k in there}
-    there = ask({name: {"do": "hello"} for name in clients})
-    welcome(there, clients, same, min_sites)
-    if missing := [name for name in clients if "error" in there[name]]:
-        raise RuntimeError(f"{missing[0]} did not join: {there[missing[0]]['error']}; the first roll call needs all")
-    sizes = np.empty(len(where), int)
-    for answer in there.values():
-        sizes[np.asarray(answer["clients"])] = answer["sizes"]
-    lost, layout = odd_ones(there, clients), usual_layout(there)
-    if lost and (min_sites is None or len(clients) - len(lost) < min_sites):
-        raise ValueError("; ".join(f"{name} is refused: {why}" for name, why in lost.items()))
-    moments = moments_in({name: answer for name, answer in there.items() if name not in lost}, plan)
-    scale = agreed(moments)
-    for name, table in plan.columns.items():
-        for sentence in far({site: of_site[name] for site, of_site in moments.items()}, named(table)):
-            warn(sentence)
-    fed = plan.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
-    check_federation(fed, sizes.sum())
-    work_args = {**train_arguments(experiment), "pool": {}, "dtype": plan.dtype}
-    check_work(**work_args)
-    work = prepared(**work_args, federations=[fed], backend="eager")
-    sent = columns_sent(experiment, work.home)
-    first = first_models(experiment, fed, [0] if fed.common_init else range(len(where)))[:, sent].to(work.dtype)
-    now = Standing(
-        0, first, work.sources((len(first),)), [], dict.fromkeys(clients, -1), [], at_first(work, first, sent)
-    )
-    now = standing_of(checkpoint, same) or now
-    alone = not needs_wire(work.optimizer)  # nothing of other clients is in what a client sends
-
-    def farewell() -> dict[str, dict]:
-        asked = {name: question(now, now.round, name, np.array(its), scale, "finish") for name, its in clients.items()}
-        return ask(asked)
-
-    if now.round >= rounds:
-        farewell()
-    for r in range(now.round, rounds):
+    check_numbers(plan, rounds, min_sites)
+    rounds, server = plan.experiment.rounds if rounds is None else rounds, Server(plan, ask, min_sites, warn)
+    server.progress = stored_progress(checkpoint, plan.identity) or server.progress
+    if server.progress.state.round >= rounds:
+        server.finish()
+    while server.progress.state.round < rounds:
         began = time.monotonic()
-        if lost:
-            back = ask({name: {"do": "hello"} for name in lost})
-            welcome(back, {name: clients[name] for name in lost}, same, min_sites)
-            lost = {name: answer["error"] for name, answer in back.items() if "error" in answer}
-            lost |= odd_ones({name: answer for name, answer in back.items() if name not in lost}, clients, layout)
-        here = participants(fed.seed, r, len(where), fed.fraction)
-        here &= [where[k] not in lost for k in range(len(where))]
-        failed, bytes_of = {"": ""}, {}
-        while failed:  # a round with exchanges in its middle is played anew without who failed
-            questions = {
-                name: question(now, r, name, np.array([k for k in its if here[k]]), scale)
-                | ({} if alone else {"everyone": bool(here.all())})
-                for name, its in clients.items()
-                if here[its].any()
-            }
-            mixed_of = Middle(work, fed, here, r, questions) if questions and not alone else None
-            answers, moved = talk(ask, questions, mixed_of)
-            bytes_of |= {name: added(b, bytes_of.get(name, (0, 0))) for name, b in moved.items()}
-            failed = {name: why for name, q in questions.items() if (why := trouble(answers[name], q, len(sent)))}
-            lost |= failed
-            if failed and (min_sites is None or len(clients) - len(lost) < min_sites):
-                raise RuntimeError(f"round {r}: " + "; ".join(f"{name} failed: {why}" for name, why in failed.items()))
-            for name in failed:
-                here[clients[name]] = False
-            if alone:
-                break
-        losses = np.full(len(where), np.nan)
-        theta, source, server, shared = now.theta, now.source, now.server, now.shared
-        if here.any():
-            matrix = matrices([fed], [here])
-            turn = turn_of(work, [here], [needs_everyone(matrix[0], here)])
-            mixed, served = exchange(work, matrix, turn), served_by(work, matrix)
-            rows = theta[source]
-            there = {name: v[source] for name, v in shared.items()}
-            for name in questions.keys() - failed.keys():
-                who = questions[name]["clients"]
-                rows[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name]["rows"]), dtype=work.dtype)
-                losses[who] = answers[name]["losses"]
-                for kept, v in there.items():
-                    v[torch.as_tensor(who)] = torch.as_tensor(np.array(answers[name][SHARED + kept]), dtype=work.dtype)
-            before = [theta[source[which]] for *_, which in served]
-            server = server or [rule.init(models) for (rule, *_), models in zip(served, before, strict=True)]
-            theta, source = server_step(mixed, rows[turn.clients], served, before, server), mixed.source
-            D = len(theta)
-            shared = {
-                k: v.new_zeros(D, v.shape[1]).index_copy_(0, mixed.spread, v[turn.clients]) for k, v in there.items()
-            }
-        after = now.after | {name: r for name in questions if name not in failed}
-        now = Standing(r + 1, theta, source, server, after, [*now.past, (losses.tolist(), dict(lost))], shared)
+        done = server.round()
         if checkpoint:
             with replacing(Path(checkpoint)) as partial:
-                torch.save({"identity": same, "standing": tuple(now)}, partial)
-        good = {name: answers[name] for name in questions if name not in failed}
-        sites = {name: {"loss": float(np.mean(answer["losses"]))} | errors_in(answer) for name, answer in good.items()}
-        final, seconds = {}, time.monotonic() - began
-        if r + 1 == rounds:
-            ended = farewell()
-            final = {name: errors_in(answer) for name, answer in ended.items() if "error" not in answer}
-            for sentence in nothing_learnt(experiment.name, ended, sizes, clients, now.past):
-                warn(sentence)
-        yield Played(r, losses, dict(lost), bytes_of, seconds, now, sites, final, scale)
+                torch.save({"identity": dict(plan.identity), "progress": plain(server.progress)}, partial)
+        seconds = time.monotonic() - began
+        final = server.finish() if server.progress.state.round == rounds else {}
+        yield done._replace(seconds=seconds, final=final)
 
 
-def check_numbers(clients: Mapping[str, Sequence[int]], rounds: int | None, min_sites: int | None) -> None:
+def one_message(
+    plan: Plan, ask: Ask, theta: Tensor, ridge: float | None = None, root: bool = True
+) -> tuple[Solution, dict[str, tuple[int, int]], dict[str, np.ndarray]]:
+    """One round of sums (``federated.sums``): the centralised solution of an experiment with residuals, for whatever
+    clients and sites.
+
+    theta [P]: where the residuals are linearised. A point that several clients have counts as often; give it weights
+    "w" there. Returns the solution, at which theta + step is the model; bytes {site: (down, up)}; the columns' scale.
+
+    Raises:
+        RuntimeError: a site failed; the sums of the others are not those of all. ValueError: a site is refused.
+    """
+    roll = RollCall(plan, ask, None)
+    question = {"do": "sums", "theta": theta.numpy(), "form": "roots" if root else "sums"} | roll.scale_sent
+    answers = ask(dict.fromkeys(plan.clients, question))
+    for name, answer in answers.items():
+        if "error" in answer:
+            raise RuntimeError(f"{name} failed: {answer['error']}; without it the sums are not those of all")
+    sums = [Sums(torch.as_tensor(np.array(a["matrix"])), float(a["n"]), root) for a in map(answers.get, plan.clients)]
+    sent = {name: (size(question), size(answers[name])) for name in plan.clients}
+    return solve(added(sums), ridge), sent, roll.scale
+
+
+class RollCall:
+    """Who is there: every site has to answer once, with the same experiment, its clients and their sizes.
+
+    sizes [K]: points of each client. layout: of what points are made at most clients. lost: {site: why} of those whose
+    points are made of something else, with which min_sites may begin. moments: site -> tensor -> of its columns, and
+    scale, on which the sites agree by them.
+    """
+
+    def __init__(self, plan: Plan, ask: Ask, min_sites: int | None):
+        check(plan)
+        self.plan, answers = plan, ask({name: {"do": "hello"} for name in plan.clients})
+        if missing := {name: answers[name]["error"] for name in plan.clients if "error" in answers[name]}:
+            reasons = "; ".join(f"{name} did not join: {why}" for name, why in missing.items())
+            raise RuntimeError(f"{reasons}; the first roll call needs all")
+        self.welcome(answers)
+        self.sizes, count = np.empty(sum(map(len, plan.sites)), int), Counter()
+        for answer in answers.values():
+            self.sizes[np.asarray(answer["clients"])] = answer["sizes"]
+            count[answer["layout"]] += len(answer["clients"])
+        self.layout = json.loads(count.most_common(1)[0][0])
+        self.lost = self.odd(answers)
+        if self.lost and (min_sites is None or len(answers) - len(self.lost) < min_sites):
+            raise ValueError("; ".join(f"{name} is refused: {why}" for name, why in self.lost.items()))
+        self.moments = {
+            site: {n: Moments(float(np.sum(answer["sizes"])), *m) for n, m in part(answer, MOMENTS).items()}
+            for site, answer in answers.items()
+            if site not in self.lost
+        }
+        self.scale = agreed(self.moments)
+        self.scale_sent = {SCALE + name: value for name, value in self.scale.items()}
+
+    def welcome(self, answers: Mapping[str, Mapping]) -> None:
+        """ValueError that names a site with another experiment, other code or other clients."""
+        for name, answer in answers.items():
+            if "error" in answer:
+                continue
+            for what, mine in self.plan.identity.items():
+                if answer[what] != mine:
+                    raise ValueError(f"{name} is refused: its {what} has hash {answer[what]}, the server's {mine}")
+            if [*map(int, answer["clients"])] != self.plan.clients[name]:
+                clients = self.plan.clients[name]
+                raise ValueError(f"{name} is refused: it has clients {answer['clients']}, expected {clients}")
+
+    def odd(self, answers: Mapping[str, Mapping]) -> dict[str, str]:
+        """Of these sites, {site: of what} whose points are made of something else than at most clients."""
+        reasons = {name: unlike(json.loads(answer["layout"]), self.layout) for name, answer in answers.items()}
+        clients = self.plan.clients
+        return {name: f"points({clients[name][0]}) has {why}, as most clients" for name, why in reasons.items() if why}
+
+    def far(self) -> Iterator[str]:
+        """Sentences on sites whose columns are far from the others'."""
+        for name, table in self.plan.columns.items():
+            yield from far({site: moments[name] for site, moments in self.moments.items()}, named(table))
+
+
+class Failed(Exception):
+    """Sites that failed in a round: {site: why}."""
+
+
+class Server:
+    """Who asks the sites for a round's local work, and mixes what they send."""
+
+    def __init__(self, plan: Plan, ask: Ask, min_sites: int | None, warn: Callable[[str], None]):
+        self.plan, self.ask, self.min_sites, self.warn = plan, ask, min_sites, warn
+        self.roll = RollCall(plan, ask, min_sites)
+        self.lost = self.roll.lost
+        for sentence in self.roll.far():
+            warn(sentence)
+        sizes = self.roll.sizes
+        self.fed = plan.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
+        check_federation(self.fed, sizes.sum())
+        work_args = {**train_arguments(plan.experiment), "pool": {}, "dtype": plan.dtype}
+        check_work(**work_args)
+        self.work = prepared(**work_args, federations=[self.fed], backend="eager")
+        self.sent = columns_sent(self.work)
+        self.site_of = {k: name for name, clients in plan.clients.items() for k in clients}
+        state = beginning(self.work, plan.experiment.init)
+        _, shared = split_state(self.work.optimizer, state.optimizer, self.work.reset_moments)
+        self.progress = Progress(state._replace(optimizer=shared), dict.fromkeys(plan.clients, -1), [])
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether clients exchange something in the middle of a round, so that one who fails changes all."""
+        return needs_wire(self.work.optimizer)
+
+    def round(self) -> Played:
+        """The next round, of the sites that are there, played anew as often as one of them fails in it."""
+        self.call_back()
+        state, after, past = self.progress
+        r, K = state.round, len(self.roll.sizes)
+        present = participants(self.fed.seed, r, K, self.fed.fraction)
+        present &= [self.site_of[k] not in self.lost for k in range(K)]
+        self.answers, self.bytes, done, lr = {}, {}, None, torch.zeros(1)
+        while present.any() and done is None:
+            turn, mixed, served = arranged(self.work, [present])
+            self.mixing = self.matrices_of(present, turn, mixed) if self.exchanges else {}
+            try:
+                done = one_round(self.work, state, turn, mixed, served, lr, self.local)
+            except Failed as error:
+                (failed,) = error.args
+                self.lost |= failed
+                if self.min_sites is None or len(self.plan.clients) - len(self.lost) < self.min_sites:
+                    reasons = "; ".join(f"{name} failed: {why}" for name, why in failed.items())
+                    raise RuntimeError(f"round {r}: {reasons}") from None
+                for name in failed:
+                    present[self.plan.clients[name]] = False
+        state = done.state if done else state._replace(round=r + 1)
+        losses = done.losses if done else np.full(K, np.nan)
+        after = after | dict.fromkeys(self.answers, r)
+        self.progress = Progress(state, after, [*past, (losses.tolist(), dict(self.lost))])
+        sites = {name: {"loss": float(np.mean(a["losses"]))} | errors_in(a) for name, a in self.answers.items()}
+        return Played(r, losses, dict(self.lost), self.bytes, 0.0, sites, {}, self.roll.scale, self.progress)
+
+    def call_back(self) -> None:
+        """Sites that were lost are asked whether they are there again."""
+        if self.lost:
+            answers = self.ask({name: {"do": "hello"} for name in self.lost})
+            self.roll.welcome(answers)
+            errors = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
+            self.lost = errors | self.roll.odd({name: a for name, a in answers.items() if name not in errors})
+
+    def local(self, work: Work, turn: Turn, r: int, x: Tensor, kept: Mapping[str, Tensor], lr, wire) -> np.ndarray:
+        """``rounds.site_round``, done by the sites: their models in place in x [n, P], what goes with them in kept.
+
+        Raises:
+            Failed: some of them did not; what the others have sent is not asked again, unless it depends on all.
+        """
+        present = {}
+        for k in np.sort(turn.numbers).tolist():
+            present.setdefault(self.site_of[k], []).append(k)
+        questions = {name: self.question(name, clients) for name, clients in present.items()}
+        if self.exchanges:
+            everyone = len(turn.numbers) == len(self.roll.sizes)
+            questions, self.answers = {name: q | {"everyone": everyone} for name, q in questions.items()}, {}
+        self.talk({name: question for name, question in questions.items() if name not in self.answers}, turn)
+        failed = {name: why for name, q in questions.items() if (why := trouble(self.answers[name], q, self.sent))}
+        if failed:
+            self.answers = {name: answer for name, answer in self.answers.items() if name not in failed}
+            raise Failed(failed)
+        row, losses = {k: i for i, k in enumerate(turn.clients.tolist())}, np.empty(len(turn.numbers))
+        for name, clients in present.items():
+            rows, answer = [row[k] for k in clients], self.answers[name]
+            losses[rows] = answer["losses"]
+            for v, new in ((x, answer["rows"]), *((kept[n], new) for n, new in part(answer, SHARED).items())):
+                which = columns(v, self.sent, work.home)
+                v[torch.as_tensor(rows)[:, None], which] = torch.as_tensor(np.array(new), dtype=work.dtype)
+        return losses
+
+    def question(self, name: str, clients: Sequence[int], do: str = "round") -> dict:
+        """What a site needs for the work of these clients: every distinct model once."""
+        state, after, _ = self.progress
+        models, which = torch.unique(state.source[torch.as_tensor(clients)], return_inverse=True)
+        question = {"do": do, "round": state.round, "after": after[name], "clients": np.array(clients)}
+        question |= {"rows": state.theta[models][:, self.sent].numpy(), "which": which.numpy()}
+        for kept, v in state.optimizer.items() if do == "round" else ():
+            question[SHARED + kept] = v[models][:, columns(v, self.sent, self.work.home)].numpy()
+        return question | self.roll.scale_sent
+
+    def talk(self, questions: dict[str, dict], turn: Turn) -> None:
+        """Questions until these sites have answered with their models, or one has failed; counts their bytes."""
+        while questions:
+            answers = self.ask(questions)
+            for name, question in questions.items():
+                down, up = self.bytes.get(name, (0, 0))
+                self.bytes[name] = down + size(question), up + size(answers[name])
+            self.answers |= answers
+            all_ask = all("mix" in answer and np.isfinite(answer["rows"]).all() for answer in answers.values())
+            questions = self.mixed(answers, turn) if all_ask else {}
+
+    def mixed(self, answers: Mapping[str, Mapping], turn: Turn) -> dict[str, dict]:
+        """What the server makes of clients' rows in the middle of a round: the sites' next questions."""
+        first = next(iter(answers.values()))
+        rows = torch.zeros(len(self.roll.sizes), np.shape(first["rows"])[1], dtype=self.work.dtype)
+        present = {name: np.intersect1d(self.plan.clients[name], turn.numbers) for name in answers}
+        for name, answer in answers.items():
+            rows[torch.as_tensor(present[name])] = torch.as_tensor(np.array(answer["rows"]))
+        mixing, r = self.mixing[first["mix"]], self.progress.state.round
+        new, questions = mixing.distinct(rows[turn.clients]), {}
+        for name, clients in present.items():
+            models, which = torch.unique(mixing.source[torch.as_tensor(clients)], return_inverse=True)
+            questions[name] = {"do": "mixed", "round": r, "rows": new[models].numpy(), "which": which.numpy()}
+        return questions
+
+    def matrices_of(self, present: np.ndarray, turn: Turn, mixed: Exchange) -> dict[str, Exchange]:
+        """What a site may ask for in the middle: the round's own exchange, and that of a round with everybody."""
+        if not present.all() and needs_everyone(matrices([self.fed], [present])[0], present):
+            raise ValueError(
+                "this optimiser exchanges more than the models (control variates, moments) and clients are idle whose "
+                "rows this mixing needs; on several machines take fedavg, or let all clients take part"
+            )
+        return {"mix": mixed, "mean": exchange(self.work, matrices([self.fed], [np.ones_like(present)]), turn)}
+
+    def finish(self) -> dict[str, dict[str, float]]:
+        """All sites get their models, and say how far off these are: {site: errors}; warns if nothing was learnt."""
+        answers = self.ask({name: self.question(name, its, "finish") for name, its in self.plan.clients.items()})
+        answers = {name: answer for name, answer in answers.items() if "error" not in answer}
+        for sentence in self.nothing_learnt(answers) if self.progress.past else ():
+            self.warn(sentence)
+        return {name: errors_in(answer) for name, answer in answers.items()}
+
+    def nothing_learnt(self, answers: Mapping[str, Mapping]) -> Iterator[str]:
+        """As of ``checks.warn_if_nothing_learnt``; where columns have a scale, that the mean would do better."""
+        name, sizes, past, clients = self.plan.experiment.name, self.roll.sizes, self.progress.past, self.plan.clients
+        losses, start = np.array(past[-1][0]), np.full(len(sizes), np.nan)
+        for site, answer in answers.items():
+            start[clients[site]] = answer["start"]
+        both = np.isfinite(start) & np.isfinite(losses)
+        if len(past) >= ROUNDS_TO_LEARN and both.any() and (end := losses[both].mean()) > (begin := start[both].mean()):
+            yield f"{name}: the mean loss went from {begin:.3g} to {end:.3g}; lower lr"
+        n = {site: float(sizes[clients[site]].sum()) for site, answer in answers.items() if "misfit" in answer}
+        if n and (share := sum(answers[site]["misfit"] for site in n) / sum(n.values())) >= 1:
+            worst = max(n, key=lambda site: answers[site]["misfit"] / n[site])
+            yield (
+                f"{name}: nothing was learnt: the model's mean square error is {share:.3g} of that of the mean of all, "
+                f"worst at {worst}; train longer (rounds, local steps), or look at lr and at the loss"
+            )
+
+
+def check_numbers(plan: Plan, rounds: int | None, min_sites: int | None) -> None:
     """ValueError where rounds or min_sites cannot be meant."""
     if rounds is not None and not (type(rounds) is int and rounds >= 1):
         raise ValueError(f"rounds = {rounds!r}: expected a whole number >= 1")
-    if min_sites is not None and not (type(min_sites) is int and 1 <= min_sites <= len(clients)):
-        raise ValueError(f"min_sites = {min_sites!r}: expected a whole number from 1 to {len(clients)}, the sites")
-
-
-def question(now: Standing, r: int, name: str, who: np.ndarray, scale: Mapping, do: str = "round") -> dict:
-    """What a site needs for the work of clients ``who`` [n]: every distinct model once."""
-    models, which = torch.unique(now.source[torch.as_tensor(who)], return_inverse=True)
-    rows = now.theta[models].numpy()
-    shared = {SHARED + kept: v[models].numpy() for kept, v in now.shared.items() if do == "round"}
-    asked = {"do": do, "round": r, "after": now.after[name], "clients": who, "rows": rows, "which": which.numpy()}
-    return asked | shared | {SCALE + name: of_name for name, of_name in scale.items()}
+    if min_sites is not None and not (type(min_sites) is int and 1 <= min_sites <= len(plan.sites)):
+        raise ValueError(f"min_sites = {min_sites!r}: expected a whole number from 1 to {len(plan.sites)}, the sites")
 
 
 def errors_in(answer: Mapping) -> dict[str, float]:
     """Mean over a site's clients of each error that it sent, of those that hold something back."""
-    names = [name for name in answer if name.startswith(ERROR)]
-    return {name.removeprefix(ERROR): float(np.nanmean(answer[name])) for name in names}
+    return {name: float(np.nanmean(values)) for name, values in part(answer, ERROR).items()}
 
 
-def usual_layout(answers: Mapping[str, Mapping]) -> dict[str, str]:
-    """Of what points are made at most clients."""
-    count = Counter()
-    for answer in answers.values():
-        count[answer["layout"]] += len(answer["clients"])
-    return json.loads(count.most_common(1)[0][0])
-
-
-def odd_ones(
-    answers: Mapping[str, Mapping], clients: Mapping[str, Sequence[int]], layout: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Sites whose points are made of something else than at most clients: {site: of what}."""
-    layout = layout or usual_layout(answers)
-    unequal = {name: unlike(json.loads(answer["layout"]), layout) for name, answer in answers.items()}
-    return {name: f"points({clients[name][0]}) has {why}, as most clients" for name, why in unequal.items() if why}
-
-
-def moments_in(answers: Mapping[str, Mapping], plan: Plan) -> dict[str, dict[str, Moments]]:
-    """What sites tell of their columns: site -> tensor -> moments."""
-    return {
-        site: {name: Moments(float(np.sum(answer["sizes"])), *answer[MOMENTS + name]) for name in plan.columns}
-        for site, answer in answers.items()
-    }
-
-
-def nothing_learnt(
-    name: str, ended: Mapping[str, Mapping], sizes: np.ndarray, clients: Mapping[str, Sequence[int]], past: Sequence
-) -> list[str]:
-    """Sentences, as of ``checks.warn_if_nothing_learnt``; where columns have a scale, that the mean would do better.
-
-    ended: what the sites have answered at the end.
-    """
-    ended = {site: answer for site, answer in ended.items() if "error" not in answer}
-    losses, start, sentences = np.array(past[-1][0]), np.full(len(sizes), np.nan), []
-    for site, answer in ended.items():
-        start[clients[site]] = answer["start"]
-    both = np.isfinite(start) & np.isfinite(losses)
-    if len(past) >= ROUNDS_TO_LEARN and both.any() and (end := losses[both].mean()) > (begin := start[both].mean()):
-        sentences.append(f"{name}: the mean loss went from {begin:.3g} to {end:.3g}; lower lr")
-    n = {site: float(sizes[clients[site]].sum()) for site, answer in ended.items() if "misfit" in answer}
-    if n and (share := sum(ended[site]["misfit"] for site in n) / sum(n.values())) >= 1:
-        worst = max(n, key=lambda site: ended[site]["misfit"] / n[site])
-        sentences.append(
-            f"{name}: nothing was learnt: the model's mean square error is {share:.3g} of that of the mean of all, "
-            f"worst at {worst}; train longer (rounds, local steps), or look at lr and at the loss"
-        )
-    return sentences
-
-
-def welcome(answers: Mapping[str, Mapping], clients: Mapping, same: Mapping, min_sites: int | None) -> None:
-    """ValueError that names a site with another experiment, other code or other clients."""
-    for name, answer in answers.items():
-        if "error" in answer:
-            continue
-        for what, mine in same.items():
-            if answer[what] != mine:
-                raise ValueError(f"{name} is refused: its {what} has hash {answer[what]}, the server's {mine}")
-        if [*map(int, answer["clients"])] != clients[name]:
-            raise ValueError(f"{name} is refused: it has clients {answer['clients']}, expected {clients[name]}")
-
-
-def trouble(answer: Mapping, asked: Mapping, columns: int) -> str:
-    """Why an answer cannot be averaged; empty if it can."""
+def trouble(answer: Mapping, question: Mapping, sent: Tensor) -> str:
+    """Why an answer cannot be averaged; empty if it can. One from the middle of a round is there where another site
+    failed."""
     if "error" in answer:
         return answer["error"]
-    if "mix" in answer:  # another site failed; or this one
-        bad = ~np.isfinite(answer["rows"]).all(1)
-        return f"client {asked['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
-    rows, losses = np.asarray(answer["rows"]), np.asarray(answer["losses"])
-    if rows.shape != (len(asked["clients"]), columns) or losses.shape != rows.shape[:1]:
-        return f"it sent models {rows.shape}, expected {(len(asked['clients']), columns)}"
+    n, rows, losses = len(question["clients"]), np.asarray(answer["rows"]), np.asarray(answer.get("losses", 0.0))
+    if "mix" not in answer and (rows.shape != (n, len(sent)) or losses.shape != (n,)):
+        return f"it sent models {rows.shape}, expected {(n, len(sent))}"
     bad = ~(np.isfinite(rows).all(1) & np.isfinite(losses))
-    return f"client {asked['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
+    return f"client {question['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
 
 
-def standing_of(checkpoint: Path | None, same: Mapping) -> Standing | None:
+def plain(progress: Progress) -> tuple:
+    """Of tuples, lists, dictionaries and tensors only, which a file may hold."""
+    return (tuple(progress.state), *progress[1:])
+
+
+def stored_progress(checkpoint: Path | None, identity: Mapping) -> Progress | None:
     """Where the server stood, if there is a checkpoint; ValueError where it is another experiment's."""
     if checkpoint is None or not Path(checkpoint).exists():
         return None
@@ -291,6 +374,7 @@ def standing_of(checkpoint: Path | None, same: Mapping) -> Standing | None:
         kept = torch.load(checkpoint, weights_only=True)
     except Exception as error:  # torch raises half a dozen types for a damaged file
         raise ValueError(f"{checkpoint} cannot be read as a checkpoint; remove it to start anew") from error
-    if kept["identity"] != dict(same):
+    if kept["identity"] != dict(identity):
         raise ValueError(f"{checkpoint} is of another experiment or other code; remove it to start anew")
-    return Standing(*kept["standing"])
+    state, *rest = kept["progress"]
+    return Progress(State(*state), *rest)

@@ -2,10 +2,10 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -70,6 +70,11 @@ def find(id: str) -> Claim:
     if ("{}" in claim.text) != bool(slash and variant):
         raise ValueError(f"claim {id!r}: its text is {claim.text!r}; expected an id with '/value' where it has '{{}}'")
     return replace(claim, id=id, text=claim.text.replace("{}", variant))
+
+
+def where(trained: Callable[[Any], bool], claim: Callable[[Any], Verdict | None]) -> Callable[[Any], Verdict | None]:
+    """A claim(results) that cannot be told where what it rests on is not trained."""
+    return lambda results: claim(results) if trained(results) else None
 
 
 def rows(verdicts: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:

@@ -14,10 +14,11 @@ import numpy as np
 import xarray
 from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from ..federated.experiment import Experiment, data_of
 from ..federated.partitions import private
@@ -148,6 +149,11 @@ def lines_of(middles: Sequence[float], labels: Sequence[str], letter: float, fir
                 lines[i] = line
                 break
     return lines
+
+
+def plain(axis: Axis) -> None:
+    """A logarithmic axis with numbers as one says them: 0.0001, 100."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.9f}".rstrip("0").rstrip(".")))
 
 
 def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:

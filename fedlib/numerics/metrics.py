@@ -51,3 +51,8 @@ def in_percent(e: float) -> str:
     rounded = f"{e:.1e}"
     decimals = max(0, 1 - int(rounded.partition("e")[2]))
     return f"{float(rounded):,.{decimals}f} %".replace(",", " ")
+
+
+def two_digits(e: float) -> str:
+    """An error (%) for those who check: as ``in_percent`` says it, and of the smallest, too, how small."""
+    return in_percent(e).removesuffix(" %") if e >= 1e-4 else f"{e:.1e}"

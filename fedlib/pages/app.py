@@ -131,6 +131,12 @@ PAGES: dict[str, list[Piece]] = {
             "when you cut the interval into more pieces? Then take sines away, until it leaves the truth.",
             stored("papers.beyond.one_round.live"),
         ),
+        Piece(
+            "Sums train a network",
+            "Beyond the paper: the blue network was averaged a thousand times, the green one is trained by sums. Let "
+            "it take more evaluations. How many beat a thousand averages with eight pieces, and how many with two?",
+            stored("papers.beyond.projection.live"),
+        ),
     ],
     "fedstnn": [
         Piece(
@@ -138,32 +144,32 @@ PAGES: dict[str, list[Piece]] = {
             "Each client owns noisy points of a sine. Play: the federation's blue band should become the dashed one, "
             "of two sigma, and its spread the dashed line below. Then take the squared error: what becomes of the "
             "band?",
-            live("plots.noisy_live"),
+            live("papers.fedstnn.curve.live"),
         ),
         Piece(
             "Three letters",
             "Above is what the federation draws (orange should be black, blue should be white), below what a client "
             "of each letter owns and draws by itself. Take the pace <i>fastest</i>; then give the clients own pixels "
             "only: which letters does a client lose?",
-            live("plots.letters_live"),
+            live("papers.fedstnn.letters.live"),
         ),
         Piece(
-            "Ask trained bands",
-            "Twelve trained networks. Move sigma from .05 to .4: with the energy score the learnt spread follows the "
-            "noise. And with the squared error?",
-            trained("of_noise"),
+            "Which band is true?",
+            "Twelve trained networks, four noises, three losses. Dashed is the true band. Move the loss: which draws "
+            "no band at all, however loud the noise?",
+            stored("papers.fedstnn.curve.live"),
         ),
         Piece(
             "As printed, as coded",
             "The algorithm as the paper prints it, as its authors coded it, and as it should be. Move sigma through "
             "its five values: whose band knows the noise, and whose is right by chance at one of them?",
-            trained("of_arms"),
+            trained("of_ways"),
         ),
         Piece(
             "Who draws what",
-            "30 clients, ten for each letter, after 100 rounds. Move through them: a client alone draws its own "
-            "letter, together they draw all three, though nobody has seen more than a part of one.",
-            trained("of_letters"),
+            "30 clients, ten for each letter. Move through the rounds: which letter comes first? Then through the "
+            "clients: each alone draws its own letter, together they draw all three, though nobody has seen one whole.",
+            stored("papers.fedstnn.letters.live"),
         ),
     ],
     "feddro": [

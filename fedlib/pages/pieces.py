@@ -9,7 +9,9 @@ import anywidget
 
 from ..live.modules import module
 from ..papers.beyond.drift import live as drift
+from ..papers.beyond.leak import live as leak
 from ..papers.beyond.one_round import live as one_round
+from ..papers.beyond.projection import live as projection
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
@@ -18,6 +20,8 @@ from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..papers.fedsciml.operators import live as operators
 from ..papers.fedsciml.reaction import live as reaction
+from ..papers.fedstnn.curve import live as noise
+from ..papers.fedstnn.letters import live as letters
 
 HERE = Path(__file__).parent
 
@@ -59,8 +63,12 @@ EXPLORERS = {
     "06_flow": flow,
     "06b_reaction": reaction,
     "07_operator_learning": operators,
+    "08_stochastic_regression": noise,
+    "09_stochastic_image": letters,
     "11_client_drift": drift,
+    "12_real_federation": leak,
     "13_one_round": one_round,
+    "14_sums_for_networks": projection,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""
 

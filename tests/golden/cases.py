@@ -5,8 +5,6 @@ The first word is the notebook. Studies of ``fedlib.problems`` are called as the
 """
 
 from functools import cache, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
@@ -14,26 +12,24 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, centralised, join
-from fedlib.federated.experiment import KINDS, under
+from fedlib.federated.experiment import KINDS, federation, train_arguments, under
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
 from fedlib.federated.rules import RULES
 from fedlib.federated.schedules import Drop
 from fedlib.federated.sweep import sweep
-from fedlib.files import ROOT
 from fedlib.live.watched import watched_experiment
-from fedlib.machines.local import in_one_process
-from fedlib.machines.variant import numbered, variant
-from fedlib.models.coded import statistics
+from fedlib.machines.plan import Plan
+from fedlib.machines.points import in_one_process
 from fedlib.models.jets import Sine
 from fedlib.models.networks import DeepONet, glorot_uniform
-from fedlib.models.scores import energy_score, gaussian_nll, local_loss, squared_error
-from fedlib.models.stochastic import SNN, init_snn
 from fedlib.numerics import spaces
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import problem as drift
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.leak import attack as leak
+from fedlib.papers.beyond.leak import problem as leak_problem
 from fedlib.papers.fed_deeponet import live as shared_live
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.library import live as library_live
@@ -51,23 +47,22 @@ from fedlib.papers.fedsciml.functions import weights
 from fedlib.papers.fedsciml.operators import live as operators_live
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
+from fedlib.papers.fedstnn import diffusion, plane, sine
+from fedlib.papers.fedstnn.as_coded import problem as as_coded
+from fedlib.papers.fedstnn.as_coded import study as as_coded_study
+from fedlib.papers.fedstnn.as_coded.coded import statistics
+from fedlib.papers.fedstnn.curve import live as noisy_live
+from fedlib.papers.fedstnn.curve import problem as noisy_curve
+from fedlib.papers.fedstnn.experiment import evaluate as answers
+from fedlib.papers.fedstnn.letters import live as letters_live
+from fedlib.papers.fedstnn.letters import problem as letters
+from fedlib.papers.fedstnn.letters.study import decay_of
+from fedlib.papers.fedstnn.surface import problem as noisy_surface
 from fedlib.problems import (
-    arms,
-    arms_study,
     barycenters,
-    diffusions,
     digits,
     dro_controls,
     feddro_live,
-    fedstnn,
-    letters,
-    letters_live,
-    letters_study,
-    noisy_curve,
-    noisy_live,
-    noisy_search,
-    noisy_surface,
-    pendulum_leak,
     readings,
 )
 from fedlib.streams import stream
@@ -382,142 +377,145 @@ OPERATORS = {
 
 # 08 to 09: stochastic networks
 
-NET = SNN(1, 8, 16)
-QUIET = SNN(1, 8, 16, std=0.1)
 COOLING = {"lr": 0.02, "decay": 0.75}
 WORK = Local(3, "steps", 8)
 
 
-def seen_curve() -> tuple:
-    """Ten clients, one in each tenth of the interval; two noises and a pair of them."""
-    setting = noisy_curve.setting(10, 0.1, [0.05, 0.4], [[0.05, 0.15]])
-    return setting, noisy_curve.observe(setting, [0])
+def stochastic(rows: dict, local=WORK, evaluate=answers, constants=None) -> dict:
+    """Notebook 08: key -> (experiment, level, kind, settings of its federation); seeds are the last of a key."""
+    data = {key: experiment.data(level, key[-1]) for key, (experiment, level, *_) in rows.items()}
+    pool, joined = join({key: one.pool for key, one in data.items()})
+    experiment = next(iter(rows.values()))[0]
+    federations = {
+        key: federation(own, joined(key, data[key].owners), kind, key[-1], **{"fraction": 0.3, **settings})
+        for key, (own, _, kind, settings) in rows.items()
+    }
+    case = train_arguments(experiment._replace(local=local)) | {"pool": pool, "federations": federations}
+    case |= {"parts": ("name", "seed"), "init": experiment.init, "evaluate": evaluate}
+    return with_paths(case | {"constants": constants or experiment.constants})
 
 
-def fitted(net, score, paths: int, federations, data, known, local=WORK, **more) -> dict:
-    """As ``fedstnn.fit`` trains."""
-    how = dict(pool=data.pool, local=local, **more)
-    return with_paths(captured(lambda: fedstnn.fit(net, score, paths, federations, 3, known, **how)))
+def on_curve(names=None, **arguments) -> dict:
+    """5.1: federations of ten clients, one in each tenth of the interval; clients alone; two noises."""
+    sizes = {"clients": 10, "tests": 8}
+    shared, alone, pair = noisy_curve.shared(**sizes, **arguments), noisy_curve.some_alone(**sizes), (0.05, 0.15)
+    rows = {(name, 0): (shared, name, "federated", COOLING) for name in ("IID 110", "non-IID 110", "non-IID 60")} | {
+        (pair, 0): (noisy_curve.two_noises(**sizes), pair[0], "federated", COOLING),
+        ("alone", 0): (alone, "non-IID 110", "isolated", COOLING),
+        ("own starts", 0): (shared, "non-IID 110", "federated", COOLING | {"common_init": False}),
+    }
+    return stochastic({key: row for key, row in rows.items() if names is None or key[0] in names})
 
 
-def on_curve(net, score, paths: int, names=None) -> dict:
-    """Notebook 08, 5.1: federations."""
-    setting, data = seen_curve()
-    made = noisy_curve.federations(setting, data, 0.3, **COOLING)
-    made = {key: federation for key, federation in made.items() if names is None or key[0] in names}
-    return fitted(net, score, paths, made, data, noisy_curve.known(net, 0.1, 8))
-
-
-def in_one_place(net, score, paths: int, variants=(0.05, 0.4, "x")) -> dict:
-    """Notebook 08: one model on all points, for several noises."""
-    _, data = seen_curve()
-    made = noisy_curve.central(data, variants, **COOLING)
-    return fitted(net, score, paths, made, data, noisy_curve.known(net, 0.1, 8), Local(3, "steps", 16))
+def in_one_place(score="energy score", variants=(0.05, 0.4, "x"), **arguments) -> dict:
+    """One model on all points, for several noises."""
+    experiment = noisy_curve.one_place(score, tests=8, **arguments)
+    levels = {variant: noisy_curve.GROWING if variant == "x" else variant for variant in variants}
+    rows = {(variant, 0): (experiment, level, "centralised", COOLING) for variant, level in levels.items()}
+    return stochastic(rows, Local(3, "steps", 16))
 
 
 def on_surface() -> dict:
-    """Notebook 08, 5.2."""
-    _, data = noisy_surface.observe(8, 0.1, [0])
-    net, made = SNN(2, 16, 32), noisy_surface.federations(data, 0.3, lr=0.02, decay=0.8)
-    return fitted(net, energy_score, 2, made, data, noisy_surface.known(net, 0.1, 3))
+    """5.2."""
+    shared, alone = noisy_surface.shared(8), noisy_surface.shared(8, alone=True)
+    rows = {
+        ("federated", 0): (shared, 10, "federated", {"lr": 0.02, "decay": 0.8}),
+        ("alone", 0): (alone, 10, "isolated", {"lr": 0.02, "decay": 0.8}),
+        ("central", 0): (shared, 10, "centralised", {"lr": 0.02, "decay": 0.8}),
+    }
+    return stochastic(rows, constants=plane.probes(shared.net, 0.1, 3))
 
 
 def searched() -> dict:
-    """Notebook 08: rates and decays on validation data; its scores need draws of torch and stay aside."""
-    tries = noisy_search.configs([0.3], [0.02, 0.04], [0.75], [3])
-    small = dict(rounds=3, batch_size=8, paths=2, sigma=0.1, seeds=[100])
-    case = captured(lambda: noisy_search.on_curve(NET, tries, 10, **small))
-    return case | {"evaluate": None}
+    """Rates on validation data; its scores need draws of torch and stay aside."""
+    shared = noisy_curve.shared(clients=10)
+    rows = {
+        (f"C = 0.3, lr = {lr:g}, decay = 0.75, 3 steps", 100): (
+            shared,
+            "non-IID 110",
+            "federated",
+            {"lr": lr, "decay": 0.75},
+        )
+        for lr in (0.02, 0.04)
+    }
+    return stochastic(rows, evaluate=None)
 
 
 def armed(arm, federations, data, known, **more) -> dict:
-    """As ``arms.fit`` trains."""
-    return with_paths(captured(lambda: arms.fit(arm, data.pool, federations, 3, known, **more)))
+    """As ``as_coded.fit`` trains."""
+    return with_paths(captured(lambda: as_coded.fit(arm, data.pool, federations, 3, known, **more)))
 
 
 def of_arm(arm, alone=False, personal=()) -> dict:
     """Notebook 08b, 5.1."""
-    data = arms_study.observe(10, [0.1, 0.4], [0])
-    made = arms_study.alone(arm, data, [0.1, 0.4]) if alone else arms_study.federations(arm, data, [0.1, 0.4], 0.3)
-    return armed(arm, made, data, noisy_curve.known(arm.net, 0.1, 8), personal=personal)
+    data = as_coded_study.observe(10, [0.1, 0.4], [0])
+    made = (
+        as_coded_study.alone(arm, data, [0.1, 0.4]) if alone else as_coded_study.federations(arm, data, [0.1, 0.4], 0.3)
+    )
+    return armed(arm, made, data, sine.probes(arm.net, 0.1, 8), personal=personal)
 
 
 def of_arm_2d(arm, other=10) -> dict:
     """Notebook 08b, 5.2."""
-    _, data = noisy_surface.observe(8, 0.1, [0], other)
-    return armed(arm, arms_study.on_surface(arm, data, 0.3), data, noisy_surface.known(arm.net, 0.1, 3))
+    data = as_coded_study.observe_surface(8, 0.1, [0], other)
+    return armed(arm, as_coded_study.on_surface(arm, data, 0.3), data, plane.probes(arm.net, 0.1, 3))
 
 
-CODED = arms.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))
+CODED = as_coded.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))
 
 
 def exact(frozen: bool) -> dict:
     """Notebook 08b: one client with frozen or fresh paths."""
-    return of_arm(arms.coded(1, 8, 16, 4, 8, "exact", frozen=frozen, lr=1e-3), alone=True)
+    return of_arm(as_coded.coded(1, 8, 16, 4, 8, "exact", frozen=frozen, lr=1e-3), alone=True)
 
 
-def drawing(make) -> dict:
-    """Notebook 09: a picture of 8 x 24 pixels."""
-    picture, net = letters.Picture(letters.letters((8, 24))), SNN(2, 16, 32, std=0.1)
-    x = letters.pixels(picture.shape)
-    federations, parts = make(picture)
-    paths = torch.as_tensor(stream(0, "golden paths").standard_normal((len(x), *net.noise(1))))
-    return {
-        "net": net, "loss": local_loss(squared_error), "pool": {"x": x, "y": picture.truth.double()},
-        "federations": federations, "parts": parts, "local": Local(4, "steps", 8), "noise": net.noise(1),
-        "reset_moments": True, "init": init_snn, "evaluate": letters.evaluate,
-        "constants": {"x_test": x, "w_test": paths},
-    }  # fmt: skip
+def on_letters(rows: dict, ratio: float = 0.1) -> dict:
+    """Notebook 09: six clients of a picture of 8 x 24 pixels; key -> (own pixels, kind, rate)."""
+    experiment = letters.drawing(6, ratio, (8, 24))
+    settings = {"decay": decay_of(0.01, 3), "fraction": 0.5}
+    made = {key: (experiment, L, kind, settings | {"lr": lr}) for key, (L, kind, lr) in rows.items()}
+    return stochastic(made, Local(4, "steps", 8), letters.scored)
 
 
-FADING = {"lr": 0.04, "decay": letters_study.decay_of(0.01, 3)}
-
-
-def all_ways(picture) -> tuple:
+def all_ways() -> dict:
     """Together, alone, in one place."""
-    shards = {0: letters_study.shards_of(picture, 6, 20, 2, 0)}
-    return letters_study.federations(shards, 0.5, **FADING), ("name", "seed")
+    kinds = {"federation": "federated", "alone": "isolated", "central": "centralised"}
+    return on_letters({(name, 0): (20, kind, 0.04) for name, kind in kinds.items()})
 
 
-def pixels_each(picture) -> tuple:
-    """Some numbers of pixels."""
-    return letters_study.sweep(picture, [10, 30], [0], 6, fraction=0.5, **FADING), ("own", "seed")
-
-
-def settings_tried(picture) -> tuple:
+def settings_tried() -> dict:
     """Rates and their ends."""
-    shards = {5: letters_study.shards_of(picture, 6, 20, 2, 5)}
-    return letters_study.grid(shards, [0.02, 0.04], [0.01], 4, 3, 0.5), None
+    return on_letters({(4, 3, lr, 0.01, 5): (20, "federated", lr) for lr in (0.02, 0.04)}) | {
+        "parts": ("steps", "rounds", "lr", "lr_end", "seed")
+    }
 
 
 STOCHASTIC = {
-    "08 curve, energy score": lambda: on_curve(NET, energy_score, 2),
-    "08 curve, squared error": lambda: on_curve(QUIET, squared_error, 1, ["non-IID 110"]),
-    "08 curve, printed gradient": lambda: on_curve(
-        SNN(1, 8, 16, gradient="smp_paper"), energy_score, 2, ["non-IID 110"]
-    ),
-    "08 all data, energy score": lambda: in_one_place(NET, energy_score, 2),
-    "08 all data, likelihood": lambda: in_one_place(NET, gaussian_nll, 8, (0.05, 0.4)),
-    "08 all data, squared error": lambda: in_one_place(QUIET, squared_error, 1, (0.05, 0.4)),
-    "08 all data, g of X": lambda: in_one_place(SNN(1, 8, 16, diffusion="net"), energy_score, 2, ("x",)),
+    "08 curve, energy score": on_curve,
+    "08 curve, squared error": lambda: on_curve(["non-IID 110"], score="squared error"),
+    "08 curve, printed gradient": lambda: on_curve(["non-IID 110"], gradient="smp_paper"),
+    "08 all data, energy score": in_one_place,
+    "08 all data, likelihood": lambda: in_one_place("likelihood", (0.05, 0.4)),
+    "08 all data, squared error": lambda: in_one_place("squared error", (0.05, 0.4)),
+    "08 all data, g of X": lambda: in_one_place(variants=("x",), diffusion="net"),
     "08 surface": on_surface,
     "08 search": searched,
-    "08 plain loop": lambda: captured(diffusions.loop_against_stack),
+    "08 plain loop": lambda: captured(diffusion.loop_against_stack),
     "08 live, energy score": lambda: of_live(noisy_live.training(E=3)),
     "08 live, likelihood": lambda: of_live(noisy_live.training("likelihood", E=3)),
     "08 live, squared error": lambda: of_live(noisy_live.training("squared error", paths=1, E=3)),
-    "08b printed": lambda: of_arm(arms.printed(1, 8, 16, 4, 8, 0.1)),
+    "08b printed": lambda: of_arm(as_coded.printed(1, 8, 16, 4, 8, 0.1)),
     "08b coded": lambda: of_arm(CODED),
     "08b coded, own statistics": lambda: of_arm(CODED, personal=statistics(CODED.net)),
-    "08b proper": lambda: of_arm(arms.proper(1, 8, 16, 4, 8, 0.02, 0.75)),
+    "08b proper": lambda: of_arm(as_coded.proper(1, 8, 16, 4, 8, 0.02, 0.75)),
     "08b alone, frozen paths": lambda: exact(True),
     "08b alone, fresh paths": lambda: exact(False),
-    "08b printed, surface": lambda: of_arm_2d(arms.printed(2, 16, 32, 3, 32, 0.03)),
-    "08b coded, surface": lambda: of_arm_2d(arms.coded(2, 16, 32, 3, 32, "coded 2D"), 20),
-    "08b proper, surface": lambda: of_arm_2d(arms.proper(2, 16, 32, 4, 8, 0.02, 0.75)),
-    "09 letters": lambda: drawing(all_ways),
-    "09 letters, pixels each": lambda: drawing(pixels_each),
-    "09 letters, settings": lambda: drawing(settings_tried),
+    "08b printed, surface": lambda: of_arm_2d(as_coded.printed(2, 16, 32, 3, 32, 0.03)),
+    "08b coded, surface": lambda: of_arm_2d(as_coded.coded(2, 16, 32, 3, 32, "coded 2D"), 20),
+    "08b proper, surface": lambda: of_arm_2d(as_coded.proper(2, 16, 32, 4, 8, 0.02, 0.75)),
+    "09 letters": all_ways,
+    "09 letters, pixels each": lambda: on_letters({(L, 0): (L, "federated", 0.04) for L in (10, 30)}, letters.RATIO),
+    "09 letters, settings": settings_tried,
     "09 live": lambda: of_live(letters_live.training(30, 3, 3, 1.0, 3)),
     "09 live, some": lambda: of_live(letters_live.training(30, 3, 6, 0.5, 3)),
 }
@@ -620,24 +618,24 @@ DRIFT = {
 # 12: laboratories
 
 
-def laboratories(**constants) -> dict:
+def laboratories(**settings) -> dict:
     """The experiment of all sites in one process."""
-    small = dict(SITES=numbered([2, 2, 1]), POINTS=8, SENSORS=M, WIDTH=10)
-    with TemporaryDirectory() as folder:
-        path = variant(ROOT / "experiments/pendulum.py", Path(folder) / "sites.py", **small, **constants)
-        return captured(lambda: in_one_process(path))
+    experiment = leak_problem.laboratories(M, 10)._replace(**settings)
+    return captured(
+        lambda: in_one_process(Plan(experiment, lambda k: leak_problem.points(k, 8, M), [[0, 1], [2, 3], [4]]))
+    )
 
 
 def leaking(E: int, optimizer: str) -> dict:
     """One round of one client, whose update tells what it owns."""
     net, point = DeepONet((M, 10, 10), (1, 10, 10)), pendulum.pendulum_triplets(3, M, SCALE, stream(0, "site data", 0))
-    return captured(lambda: pendulum_leak.one_round(net, point, E, optimizer))
+    return captured(lambda: leak.one_round(net, point, E, optimizer))
 
 
 LABORATORIES = {
     "12 everybody": laboratories,
-    "12 some": lambda: laboratories(FRACTION=0.5),
-    "12 personal layer": lambda: laboratories(PERSONAL=["branch.0.weight", "branch.0.bias"]),
+    "12 some": lambda: laboratories(fraction=0.5),
+    "12 personal layer": lambda: laboratories(personal=["branch.0.weight", "branch.0.bias"]),
     "12 leak, SGD": lambda: leaking(1, "SGD"),
     "12 leak, Adam": lambda: leaking(5, "Adam"),
 }

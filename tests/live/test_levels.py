@@ -85,6 +85,24 @@ def test_each_state_may_have_a_truth_of_its_own(made, tmp_path):
     np.testing.assert_allclose(np.reshape(seen["truth"], truth.shape), truth, atol=1e-6)
 
 
+def test_bands_are_those_of_each_state(made, tmp_path):
+    curves, off = made
+    random = np.random.default_rng(2)
+    half, true_half = random.uniform(0, 1, curves.shape), random.uniform(0, 1, (3, 2, 5))
+    banded = curves.assign_coords(half=(curves.dims, half), truth_half=(("pieces", "sines", "x"), true_half))
+    body = """
+        const data = M.unpacked(given), states = [...given.sentences.keys()];
+        return [states.map((s) => [0, 1].map((m) => Array.from(data.half(s, m)))),
+            states.map((s) => Array.from(data.truthHalf(s)))];
+    """
+    seen = evaluate(Explorer._esm, body, explore(banded, off).data, tmp_path)
+    for values, wanted in zip(seen, (half, true_half), strict=True):
+        np.testing.assert_allclose(np.reshape(values, wanted.shape), wanted, atol=1e-6)
+    assert not {"half", "truth_half"} & {*explore(curves, off).data}
+    with pytest.raises(ValueError, match=r"truth_half \('x',\): expected \('pieces', 'sines', 'x'\)"):
+        explore(curves.assign_coords(truth_half=("x", np.ones(5))), off)
+
+
 def test_states_of_two_sliders_are_told_apart(made, tmp_path):
     curves, off = made
     data = explore(curves, off, {"sines": 20}).data
@@ -207,6 +225,15 @@ def test_a_client_beats_what_several_found_whatever_stands_first_and_not_what_wa
     two, four, _ = explore(curves.where((curves.pieces != 4) | (curves.model != "sums")), off).data["sentences"]
     assert two == "2 pieces: sums is off by 3.0 %, client 1 alone by 1.0 %. Here client 1 alone beats the sums."
     assert four == "4 pieces: client 1 alone is off by 1.0 %. Not trained: sums."
+
+
+def test_a_sentence_says_one_of_a_thing_and_may_have_by_in_a_models_name(made):
+    curves, off = (array.sel(sines=10, drop=True).assign_coords(pieces=[1, 4, 8]) for array in made)
+    names = ["drawn by the server", "sums"]
+    curves, off = (array.sel(model=["client 1 alone", "sums"]).assign_coords(model=names) for array in (curves, off))
+    off = off.copy(data=np.full(off.shape, 3.0))
+    one, *_ = explore(curves.assign_coords(color=("model", ["#000000", "#000000"])), off).data["sentences"]
+    assert one == "1 piece: drawn by the server is off by 3.0 %, sums by 3.0 %."
 
 
 def test_twelve_clients_have_places_and_colours_and_no_owner_has_none(made):

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from fedlib.federated.mixing import fedavg
-from fedlib.files import ROOT
-from fedlib.machines import experiment
-from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
-from fedlib.machines.message import packed, unpacked
+from fedlib.machines import plan as plans
+from fedlib.machines.command import main
+from fedlib.machines.engines import ask_in_turn, difference, flower, sites_of
+from fedlib.machines.messages import packed, unpacked
+from fedlib.machines.plan import load
+from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate
-from fedlib.machines.simulate import main
 from fedlib.machines.site import Site
-from fedlib.machines.variant import variant
 from fedlib.trainings.profiles import read_result
 
 from . import shapes
@@ -35,9 +35,9 @@ def case(monkeypatch):
 @pytest.mark.parametrize("name", shapes.CASES)
 def test_sites_equal_one_process(case, name):
     case(name)
-    sites = sites_of(PATH)
-    played = [*federate(PATH, ask_in_turn(sites))]
-    together = in_one_process(PATH)
+    sites = sites_of(load(PATH))
+    played = [*federate(load(PATH), ask_in_turn(sites))]
+    together = in_one_process(load(PATH))
     assert difference(sites, together) < 1e-12
     np.testing.assert_allclose([p.losses for p in played], together.losses, rtol=1e-12)
 
@@ -45,29 +45,16 @@ def test_sites_equal_one_process(case, name):
 @pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
 @pytest.mark.parametrize("name", shapes.CASES)
 def test_flower_equals_one_process(case, name):
-    from fedlib.machines.flower_grid import grid_of, import_library
-
-    import_library()
-    from fedlib.machines.flower import asking, client_app
-
     case(name)
-    sites = sites_of(PATH)
+    sites = sites_of(load(PATH))
     nodes = [sites[f"site-{i}"] for i in (3, 1, 2)]  # nodes come in any order
-    app = client_app(lambda context: nodes[context.node_config["partition-id"]])
-    assert len([*federate(PATH, asking(grid_of(app, 3)))]) == 4
-    assert difference(sites, in_one_process(PATH)) < 1e-12
+    assert len([*federate(load(PATH), flower(nodes))]) == 4
+    assert difference(sites, in_one_process(load(PATH))) < 1e-12
 
 
-def test_a_site_loads_its_own_points_only(monkeypatch):
-    asked = []
-    real = experiment.load
-
-    def watched(path):
-        plan = real(path)
-        return plan._replace(points=lambda k: asked.append(k) or plan.points(k))
-
-    monkeypatch.setattr("fedlib.machines.site.load", watched)
-    site = Site(PATH, "site-1")
+def test_a_site_loads_its_own_points_only():
+    asked, plan = [], load(PATH)
+    site = Site(plan._replace(points=lambda k: asked.append(k) or plan.points(k)), "site-1")
     assert asked == [0, 3]
     assert len(site.work.pool["x"]) == shapes.SIZES[0] + shapes.SIZES[3]
 
@@ -75,14 +62,14 @@ def test_a_site_loads_its_own_points_only(monkeypatch):
 def test_personal_parameters_and_points_stay_at_home(case):
     """Their columns, 7 x 2 weights and 7 biases, are in no message; nor is anything as long as the data."""
     case(PERSONAL)
-    sites, seen = sites_of(PATH), []
+    sites, seen = sites_of(load(PATH)), []
 
     def ask(questions):
         answers = ask_in_turn(sites)(questions)
         seen.extend([*questions.values(), *answers.values()])
         return answers
 
-    [*federate(PATH, ask)]
+    [*federate(load(PATH), ask)]
     shared = sum(p.numel() for p in shapes.make().net.parameters()) - 21
     rows = [m["rows"] for m in seen if "rows" in m]
     assert rows and {row.shape[1] for row in rows} == {shared}
@@ -144,7 +131,7 @@ def silent(answer):
 def test_a_site_that_fails_is_named(case, how, says):
     case("ragged, full batch")
     with pytest.raises(RuntimeError, match=f"round 2: site-1 failed: .*{says}"):
-        [*federate(PATH, broken(sites_of(PATH), "site-1", {2}, how))]
+        [*federate(load(PATH), broken(sites_of(load(PATH)), "site-1", {2}, how))]
 
 
 @pytest.mark.fault("survived")
@@ -152,11 +139,11 @@ def test_a_site_that_fails_is_named(case, how, says):
 def test_a_round_goes_on_without_a_site(case, how):
     """Weights are renormalised over those who answered, and the history says who did not; then the site is back."""
     case("ragged, full batch")
-    sites = sites_of(PATH)
-    played = [*federate(PATH, broken(sites, "site-1", {1}, how), min_sites=2)]
+    sites = sites_of(load(PATH))
+    played = [*federate(load(PATH), broken(sites, "site-1", {1}, how), min_sites=2)]
     assert [sorted(p.lost) for p in played] == [[], ["site-1"], [], []]
     assert np.isnan(played[1].losses[[0, 3]]).all() and np.isfinite(played[1].losses[[1, 2, 4]]).all()
-    before, after = played[0].standing.theta, played[1].standing.theta
+    before, after = played[0].progress.state.theta, played[1].progress.state.theta
     own = {k: sites[n].answer(q)["rows"][0] for k, n, q in one_client_each(sites, before)}
     n = np.array(shapes.SIZES)[[1, 2, 4]]
     np.testing.assert_allclose(after[0], (n / n.sum()) @ np.stack([own[k] for k in (1, 2, 4)]), atol=1e-12)
@@ -164,8 +151,8 @@ def test_a_round_goes_on_without_a_site(case, how):
 
 def one_client_each(sites, theta):
     """What clients 1, 2 and 4 are asked in round 1, each alone, at sites that have just played round 0."""
-    fresh = sites_of(PATH)
-    list(islice(federate(PATH, ask_in_turn(fresh)), 1))
+    fresh = sites_of(load(PATH))
+    list(islice(federate(load(PATH), ask_in_turn(fresh)), 1))
     for k, name in ((1, "site-2"), (2, "site-3"), (4, "site-3")):
         sites[name] = fresh[name]
         which = np.array([0])
@@ -180,7 +167,7 @@ def test_it_makes_no_difference_where_in_a_round_a_site_fails(case, name, exchan
     case(name)
     found = []
     for fails in range(exchanges + 1):
-        sites, asked = sites_of(PATH), []
+        sites, asked = sites_of(load(PATH)), []
 
         def ask(questions, sites=sites, asked=asked, fails=fails):
             asked += [q for name, q in questions.items() if name == "site-3" and q.get("round") == 1]
@@ -188,9 +175,9 @@ def test_it_makes_no_difference_where_in_a_round_a_site_fails(case, name, exchan
             gone = "site-3" in questions and questions["site-3"].get("round") == 1 and len(asked) == fails + 1
             return answers | {"site-3": silent({})} if gone else answers
 
-        played = [*federate(PATH, ask, min_sites=2)]
+        played = [*federate(load(PATH), ask, min_sites=2)]
         assert [sorted(p.lost) for p in played] == [[], ["site-3"], [], []]
-        found.append(played[-1].standing.theta)
+        found.append(played[-1].progress.state.theta)
     assert all(torch.equal(theta, found[0]) for theta in found)
 
 
@@ -205,14 +192,14 @@ def test_rows_of_idle_clients_are_not_had(case, tmp_path):
         "    return experiment.federation(make(), owners, mixing=ring)\n"
     )
     with pytest.raises(ValueError, match="take fedavg, or let all clients take part"):
-        [*federate(on_a_ring, ask_in_turn(sites_of(on_a_ring)))]
+        [*federate(load(on_a_ring), ask_in_turn(sites_of(load(on_a_ring))))]
 
 
 @pytest.mark.fault("clear error")
 def test_too_few_sites_end_the_training(case):
     case("ragged, full batch")
     with pytest.raises(RuntimeError, match="site-1 failed"):
-        [*federate(PATH, broken(sites_of(PATH), "site-1", {1}, silent), min_sites=3)]
+        [*federate(load(PATH), broken(sites_of(load(PATH)), "site-1", {1}, silent), min_sites=3)]
 
 
 @pytest.mark.fault("survived")
@@ -220,14 +207,13 @@ def test_too_few_sites_end_the_training(case):
 def test_server_and_sites_that_start_again_go_on(case, name, tmp_path):
     """The server stops before it could write down round 2, which its sites have worked already."""
     case(name)
-    file = tmp_path / "server.pt"
-    with pytest.raises(ZeroDivisionError):
-        [*federate(PATH, broken(sites_of(PATH, tmp_path), "site-3", {2}, lambda a: 1 / 0), checkpoint=file)]
-    with pytest.raises(ZeroDivisionError):
-        [*federate(PATH, broken(sites_of(PATH, tmp_path), "site-1", {2, 3}, lambda a: 1 / 0), checkpoint=file)]
-    sites = sites_of(PATH, tmp_path)
-    [*federate(PATH, ask_in_turn(sites), checkpoint=file)]
-    assert difference(sites, in_one_process(PATH)) < 1e-12
+    plan, file = load(PATH), tmp_path / "server.pt"
+    for name, rounds in (("site-3", {2}), ("site-1", {2, 3})):
+        with pytest.raises(ZeroDivisionError):
+            [*federate(plan, broken(sites_of(plan, tmp_path), name, rounds, lambda a: 1 / 0), checkpoint=file)]
+    sites = sites_of(plan, tmp_path)
+    [*federate(plan, ask_in_turn(sites), checkpoint=file)]
+    assert difference(sites, in_one_process(plan)) < 1e-12
     assert (tmp_path / "site-2.models.npz").exists()
 
 
@@ -236,19 +222,20 @@ def test_a_site_that_forgot_is_no_fresh_one(case, tmp_path):
     """Its clients' momentum is gone; to start it at 0 would be another algorithm."""
     case(MOMENTUM)
     file = tmp_path / "server.pt"
-    list(islice(federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file), 3))
+    list(islice(federate(load(PATH), ask_in_turn(sites_of(load(PATH))), checkpoint=file), 3))
     with pytest.raises(RuntimeError, match="knows what its clients kept after rounds"):
-        [*federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file)]
+        [*federate(load(PATH), ask_in_turn(sites_of(load(PATH))), checkpoint=file)]
 
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("what", ["code", "experiment"])
 def test_another_code_or_experiment_is_refused(case, what):
     case("ragged, full batch")
-    sites = sites_of(PATH)
-    sites["site-2"].identity = sites["site-2"].identity | {what: "another"}
+    sites = sites_of(load(PATH))
+    site = sites["site-2"]
+    site.plan = site.plan._replace(identity={**site.plan.identity, what: "another"})
     with pytest.raises(ValueError, match=f"site-2 is refused: its {what} has hash another"):
-        [*federate(PATH, ask_in_turn(sites))]
+        [*federate(load(PATH), ask_in_turn(sites))]
 
 
 @pytest.mark.fault("clear error")
@@ -256,17 +243,17 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path):
     file = tmp_path / "server.pt"
     file.write_bytes(b"no checkpoint")
     with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
-        [*federate(PATH, ask_in_turn(sites_of(PATH)), checkpoint=file)]
+        [*federate(load(PATH), ask_in_turn(sites_of(load(PATH))), checkpoint=file)]
 
 
 def test_the_identity_is_that_of_the_files(tmp_path, monkeypatch):
     own, library = tmp_path / "own.py", tmp_path / "fedlib/one.py"
     library.parent.mkdir()
-    monkeypatch.setattr(experiment, "ROOT", tmp_path)
+    monkeypatch.setattr(plans, "ROOT", tmp_path)
 
     def identity():
-        experiment.identity.cache_clear()
-        return experiment.identity(own)
+        plans.identity.cache_clear()
+        return plans.identity(own)
 
     own.write_text("RATE = 0.02"), library.write_text("X = 1")
     first = identity()
@@ -275,14 +262,14 @@ def test_the_identity_is_that_of_the_files(tmp_path, monkeypatch):
     assert identity()["experiment"] != first["experiment"] and identity()["code"] == first["code"]
     library.write_text("X = 2")
     assert identity()["code"] != first["code"]
-    experiment.identity.cache_clear()
+    plans.identity.cache_clear()
 
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("sites", [[[0, 1], [1]], [[0], [2]], [[0], []], []])
-def test_every_client_lives_at_one_site(sites, tmp_path):
+def test_every_client_lives_at_one_site(sites):
     with pytest.raises(ValueError, match="exactly one site"):
-        experiment.load(variant(PATH, tmp_path / "elsewhere.py", SITES=sites))
+        plans.check(load(PATH)._replace(sites=sites))
 
 
 @pytest.mark.fault("clear error")
@@ -297,7 +284,7 @@ def test_every_client_lives_at_one_site(sites, tmp_path):
 def test_what_an_experiment_module_lacks_is_said(text, says, tmp_path):
     (tmp_path / "half.py").write_text(text)
     with pytest.raises(ValueError, match=says):
-        experiment.load(tmp_path / "half.py")
+        load(tmp_path / "half.py")
 
 
 def test_a_module_may_say_no_more_than_it_has_to(tmp_path):
@@ -307,20 +294,10 @@ def test_a_module_may_say_no_more_than_it_has_to(tmp_path):
         "SITES, points = [[0, 1]], None\n"
         "def make(): return Experiment('short', None, lr=0.3, fraction=0.5)\n"
     )
-    plan = experiment.load(tmp_path / "short.py")
+    plan = load(tmp_path / "short.py")
     fed = plan.federation([np.array([0]), np.array([1])])
     assert (fed.lr, fed.fraction, fed.seed, fed.mixing) == (0.3, 0.5, 0, fedavg)
     assert (plan.dtype, plan.backend, plan.clients) == (torch.float32, "auto", {"site-1": [0, 1]})
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.py")), ids=lambda path: path.stem)
-def test_our_experiments_play(path, tmp_path, monkeypatch):
-    for k in range(3):
-        (tmp_path / f"client-{k}.csv").write_text(f"x1,x2,y\n1,2,{k}\n0.5,{k},1\n")
-    monkeypatch.setenv("FEDLIB_CSV", str(tmp_path))
-    sites = sites_of(path)
-    [*federate(path, ask_in_turn(sites), rounds=2, warn=lambda text: None)]  # two rounds learn nothing
-    assert difference(sites, in_one_process(path, rounds=2)) < 1e-5  # float32
 
 
 def test_the_command_writes_a_result_like_a_notebooks(case, tmp_path, capsys):
@@ -351,7 +328,7 @@ def test_machines_are_for_flare(what, capsys):
 def test_line_ends_and_an_editors_copies_are_no_other_code(tmp_path, monkeypatch, change):
     own, library = tmp_path / "own.py", tmp_path / "fedlib/one.py"
     library.parent.mkdir()
-    monkeypatch.setattr(experiment, "ROOT", tmp_path)
+    monkeypatch.setattr(plans, "ROOT", tmp_path)
     own.write_bytes(b"A = 1\nB = 2\n"), library.write_bytes(b"X = 1\nY = 2\n")
     first = identity_of(own)
     if change == "line ends":
@@ -376,7 +353,7 @@ def test_what_lies_beside_an_experiment_is_found_and_part_of_it(tmp_path, name):
     identities = set()
     for rate in (0.25, 0.5):
         file.write_text(f"RATE = {rate}  # {'x' * int(100 * rate)}\n")
-        assert experiment.load(own).experiment.lr == rate
+        assert load(own).experiment.lr == rate
         identities.add(identity_of(own)["experiment"])
     assert len(identities) == 2 and str(tmp_path) not in sys.path
 
@@ -388,7 +365,7 @@ def test_two_experiments_have_helpers_of_one_name(tmp_path):
         (tmp_path / folder / "own.py").write_text(
             f"from helper import RATE\n{SHORT}def make(): return Experiment('own', None, lr=RATE)\n"
         )
-    assert [experiment.load(tmp_path / name / "own.py").experiment.lr for name in ("one", "two", "one")] == [
+    assert [load(tmp_path / name / "own.py").experiment.lr for name in ("one", "two", "one")] == [
         0.25,
         0.5,
         0.25,
@@ -396,9 +373,9 @@ def test_two_experiments_have_helpers_of_one_name(tmp_path):
 
 
 def identity_of(path):
-    experiment.identity.cache_clear()
-    found = experiment.identity(path)
-    experiment.identity.cache_clear()
+    plans.identity.cache_clear()
+    found = plans.identity(path)
+    plans.identity.cache_clear()
     return found
 
 
@@ -416,7 +393,7 @@ def identity_of(path):
 def test_a_module_that_means_nothing_is_a_clear_error(text, says, tmp_path):
     (tmp_path / "own.py").write_text(f"{PATH.read_text()}\n{text}\n")
     with pytest.raises(ValueError, match=f"own.py.*{says}"):
-        experiment.load(tmp_path / "own.py")
+        load(tmp_path / "own.py")
 
 
 WRONG = {  # of one client's tensors, with what is said of it
@@ -449,7 +426,7 @@ def test_wrong_tensors_are_named_with_their_client(wrong, k, name, tmp_path):
         f"{PATH.read_text()}\ngood = points\n\ndef points(k):\n    return {points} if k == {k} else good(k)\n"
     )
     with pytest.raises(ValueError, match=says.replace("{k}", str(k))):
-        next(federate(own, ask_in_turn(sites_of(own))))
+        next(federate(load(own), ask_in_turn(sites_of(load(own)))))
 
 
 @pytest.mark.fault("survived")
@@ -459,7 +436,7 @@ def test_a_site_with_wrong_tensors_is_left_out_where_others_may_go_on(case, wron
     own = tmp_path / "own.py"
     points = WRONG[wrong][0]
     own.write_text(f"{PATH.read_text()}\ngood = points\n\ndef points(k):\n    return {points} if k == 1 else good(k)\n")
-    played = [*federate(own, ask_in_turn(sites_of(own)), min_sites=2)]
+    played = [*federate(load(own), ask_in_turn(sites_of(load(own))), min_sites=2)]
     assert [[*done.lost] for done in played] == [["site-2"]] * 4 and "points(1)" in played[0].lost["site-2"]
     assert np.isfinite(played[-1].losses[[0, 2, 3, 4]]).all()
 
@@ -471,7 +448,7 @@ def test_an_error_at_a_site_is_told_with_its_line_by_every_engine(case, tmp_path
     own, last = tmp_path / "own.py", 1 + len(PATH.read_text().splitlines())
     own.write_text(f"{PATH.read_text()}\ndef loss(predict, batch): return batch['no such tensor']\n")
     with pytest.raises(RuntimeError, match=rf"site-1 failed: KeyError: 'no such tensor' \(own.py, line {last + 1}\)"):
-        next(federate(own, ask_in_turn(sites_of(own))))
+        next(federate(load(own), ask_in_turn(sites_of(load(own)))))
 
 
 @pytest.mark.fault("clear error")
@@ -488,13 +465,13 @@ def test_an_error_at_a_site_is_told_with_its_line_by_every_engine(case, tmp_path
 )
 def test_numbers_that_cannot_be_meant_are_refused(what, says):
     with pytest.raises(ValueError, match=says):
-        next(federate(PATH, ask_in_turn(sites_of(PATH)), **what))
+        next(federate(load(PATH), ask_in_turn(sites_of(load(PATH))), **what))
 
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("what", ["simulate", "server"])
 def test_the_command_refuses_numbers_a_file_for_a_folder_and_blanks_in_it(what, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("fedlib.machines.simulate.find_spec", lambda name: object())
+    monkeypatch.setattr("fedlib.machines.command.find_spec", lambda name: object())
     (tmp_path / "FILE").write_text("")
     kits = ["--kits", str(tmp_path / "my kits")] if what == "server" else []
     for arguments, says in (

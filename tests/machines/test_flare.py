@@ -13,10 +13,12 @@ import torch
 from fedlib.federated import sums
 from fedlib.federated.experiment import Data
 from fedlib.files import ROOT
-from fedlib.machines.experiment import load, pool_of
-from fedlib.machines.local import in_one_process
 from fedlib.machines.model import read_model
+from fedlib.machines.plan import load
+from fedlib.machines.points import in_one_process, pool_of
 from fedlib.trainings.profiles import read_result
+
+from .laboratories import saved
 
 PATH, SUMS = (Path(__file__).with_name(name) for name in ("shapes.py", "poisson.py"))
 pytestmark = pytest.mark.skipif(
@@ -60,7 +62,7 @@ def test_the_simulator_with_five_sites_equals_one_process(monkeypatch, tmp_path)
     monkeypatch.setenv("FEDLIB_CASE", "half of the clients")
     done = command("simulate", str(PATH), "--engine", "flare", "--folder", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    together = in_one_process(PATH)
+    together = in_one_process(load(PATH))
     assert largest_difference(tmp_path, together) < 1e-12
     losses = np.array(read_result(tmp_path / "result.json")["metrics"]["losses"], float)
     np.testing.assert_allclose(losses, together.losses, rtol=1e-12)
@@ -84,14 +86,14 @@ def tables(tmp_path, monkeypatch):
     (tmp_path / "my tables").mkdir()
     for k in range(3):
         rows = "".join(f"{x},{x * k},{x + k}\n" for x in range(10))
-        (tmp_path / "my tables" / f"client-{k}.csv").write_text(f"x1,x2,y\n{rows}")
+        (tmp_path / "my tables" / f"client-{k}.csv").write_text(f"temperature,concentration,rate\n{rows}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return tmp_path
 
 
 def test_tables_in_a_relative_folder_are_found_and_the_model_is_the_same(tables):
-    own, models = str(ROOT / "experiments/own_csv.py"), []
+    own, models = str(saved(tables / "laboratories.py")), []
     for engine in ("local", "flare"):
         done = command("simulate", own, "--engine", engine, "--rounds", "2", "--folder", engine, FEDLIB_CSV="my tables")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -101,7 +103,7 @@ def test_tables_in_a_relative_folder_are_found_and_the_model_is_the_same(tables)
 
 @pytest.mark.fault("clear error")
 def test_the_last_line_says_what_was_wrong_at_a_site(tables):
-    own = str(ROOT / "experiments/own_csv.py")
+    own = str(saved(tables / "laboratories.py"))
     done = command("simulate", own, "--engine", "flare", "--folder", "results", FEDLIB_CSV="none")
     assert done.returncode == 2
     assert f"there is no file {tables / 'none' / 'client-0.csv'}" in done.stderr.strip().splitlines()[-1]

@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-import torch
 
-from fedlib.machines.local import in_one_process, sites_of
-from fedlib.machines.server import Standing, federate
+from fedlib.machines.engines import sites_of
+from fedlib.machines.plan import load
+from fedlib.machines.points import in_one_process
+from fedlib.machines.server import federate, stored_progress
 from fedlib.trainings.profiles import read_result
 
 from .test_engines import broken, silent
@@ -41,12 +42,12 @@ pytestmark = [
 class Machines:
     """The commands of all machines of a federation, each a process here."""
 
-    def __init__(self, folder: Path, port: int | None = None):
+    def __init__(self, folder: Path, port: int | None = None, path: Path = PATH):
         self.folder, self.kits, self.started = folder, folder / "kits" / "federation" / "prod_00", {}
         with socket.socket() as free:
             free.bind(("localhost", 0))
             self.port = port or free.getsockname()[1]
-        self.start("provision", str(PATH), "--kits", str(folder / "kits"), "--port", str(self.port))
+        self.start("provision", str(path), "--kits", str(folder / "kits"), "--port", str(self.port))
         assert self.end("provision") == 0
 
     def start(self, name: str, *arguments: str, **environment: str):
@@ -84,6 +85,15 @@ class Machines:
         for process in [its, *its.children(recursive=True)]:
             process.kill()
         self.end(name)
+
+    def clear(self):
+        """End what is still there, at the end of a test; nothing may be left over."""
+        for process in self.started.values():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+                    each.kill()
+            process.wait()
+        assert self.left_over() == []
 
     def left_over(self) -> list[str]:
         """Command lines of processes that have to do with these kits, ten seconds later at most."""
@@ -128,12 +138,7 @@ def machines(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_CASE", "momentum kept")
     its = Machines(tmp_path)
     yield its
-    for process in its.started.values():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for each in [*psutil.Process(process.pid).children(recursive=True), process]:
-                each.kill()
-        process.wait()
-    assert its.left_over() == []
+    its.clear()
 
 
 def test_real_processes_equal_one_process(machines):
@@ -144,7 +149,7 @@ def test_real_processes_equal_one_process(machines):
     assert machines.end("server") == 0, machines.output("server").read_text()
     assert [machines.end(name) for name in SITES] == [0, 0, 0]
     assert machines.left_over() == []
-    together = in_one_process(PATH, rounds=20)
+    together = in_one_process(load(PATH), rounds=20)
     assert largest_difference(machines.folder / "sites", together) < 1e-10
     metrics = read_result(machines.folder / "server" / "result.json")["metrics"]
     np.testing.assert_allclose(np.array(metrics["losses"], float), together.losses, rtol=1e-10)
@@ -179,7 +184,7 @@ def test_a_killed_site_is_named_and_comes_back(machines):
         machines.site(name)
     machines.server("--rounds", "8")
     assert machines.end("server") == 0, machines.output("server").read_text()
-    assert largest_difference(machines.folder / "sites", in_one_process(PATH, rounds=8)) < 1e-12
+    assert largest_difference(machines.folder / "sites", in_one_process(load(PATH), rounds=8)) < 1e-12
 
 
 @pytest.mark.fault("survived")
@@ -194,10 +199,10 @@ def test_a_round_goes_on_without_a_killed_site(machines):
     lost = read_result(machines.folder / "server" / "result.json")["metrics"]["lost"]
     first = [*map(bool, lost)].index(True)
     assert 2 <= first < 5 and {*map(tuple, lost[first:])} == {("site-3",)}
-    ask = broken(sites_of(PATH), "site-3", range(first, 6), silent)
-    *_, last = federate(PATH, ask_but_not(ask, "site-3", first), rounds=6, min_sites=2)
-    found = torch.load(machines.folder / "server" / "server.pt", weights_only=True)["standing"]
-    np.testing.assert_allclose(Standing(*found).theta, last.standing.theta, rtol=0, atol=1e-12)
+    ask = broken(sites_of(load(PATH)), "site-3", range(first, 6), silent)
+    *_, last = federate(load(PATH), ask_but_not(ask, "site-3", first), rounds=6, min_sites=2)
+    state = stored_progress(machines.folder / "server" / "server.pt", load(PATH).identity).state
+    np.testing.assert_allclose(state.theta, last.progress.state.theta, rtol=0, atol=1e-12)
 
 
 @pytest.mark.fault("survived")
@@ -212,7 +217,7 @@ def test_a_killed_server_goes_on_from_its_checkpoint(machines):
     machines.server("--rounds", "8")
     assert machines.end("server") == 0, machines.output("server").read_text()
     assert "round    2" not in machines.output("server").read_text()
-    assert largest_difference(machines.folder / "sites", in_one_process(PATH, rounds=8)) < 1e-12
+    assert largest_difference(machines.folder / "sites", in_one_process(load(PATH), rounds=8)) < 1e-12
 
 
 @pytest.mark.fault("clear error")

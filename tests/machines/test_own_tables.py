@@ -16,22 +16,21 @@ from fedlib.federated import sums
 from fedlib.federated.experiment import Data
 from fedlib.federated.stack import predict
 from fedlib.federated.sweep import sweep
-from fedlib.files import ROOT
-from fedlib.machines.adding import one_round
-from fedlib.machines.experiment import in_one_memory, load
-from fedlib.machines.local import ask_in_turn, difference, in_one_process, sites_of
+from fedlib.machines.command import main
+from fedlib.machines.engines import ask_in_turn, difference, sites_of
 from fedlib.machines.model import InUnits, read_model
-from fedlib.machines.recorded import add_up
+from fedlib.machines.plan import load
+from fedlib.machines.points import in_one_memory, in_one_process
+from fedlib.machines.recorded import play_out
 from fedlib.machines.scaling import added, far, moments
-from fedlib.machines.server import federate
-from fedlib.machines.simulate import main
-from fedlib.machines.variant import variant
+from fedlib.machines.server import federate, one_message
 from fedlib.streams import stream
 from fedlib.trainings import calls, store
 from fedlib.trainings.profiles import read_result
 from fedlib.trainings.store import stored_sweep
 
-OWN = ROOT / "experiments/own_csv.py"
+from .laboratories import saved
+
 RANGES = (290, 320), (310, 350), (340, 370)  # K, of three laboratories
 COLUMNS = {"x": {"temperature": "K", "c/mol": "mol/l"}, "y": {"rate, mol/s": "mol/(l s)"}}
 
@@ -53,9 +52,7 @@ def study(tmp_path, monkeypatch):
             table = pd.DataFrame(rows, columns=[name for tensor in COLUMNS.values() for name in tensor])
             table[[*table.columns[:: (-1) ** k]]].to_csv(tmp_path / f"client-{k}.csv", index=False)
         monkeypatch.setenv("FEDLIB_CSV", str(tmp_path))
-        path = variant(OWN, tmp_path / "study.py", COLUMNS=COLUMNS)
-        path.write_text(path.read_text() + text + "\n")
-        return path
+        return saved(tmp_path / "study.py", text, COLUMNS=COLUMNS)
 
     return write
 
@@ -86,8 +83,8 @@ def test_the_scale_is_that_of_all_tables_and_points_stay_at_home(study):
         heard.extend([*questions.values(), *answers.values()])
         return answers
 
-    sites = sites_of(path)
-    done = next(federate(path, ask))
+    sites = sites_of(load(path))
+    done = next(federate(load(path), ask))
     kept = [np.delete(rows_of(k), np.s_[4::5], 0) for k in range(3)]
     x = np.concatenate(kept)
     np.testing.assert_allclose(done.scale["x"], [x[:, :2].mean(0), x[:, :2].std(0)], rtol=1e-12)
@@ -98,9 +95,9 @@ def test_the_scale_is_that_of_all_tables_and_points_stay_at_home(study):
 
 def test_sites_equal_one_process(study):
     path = study()
-    sites = sites_of(path)
-    played = [*federate(path, ask_in_turn(sites), rounds=5)]
-    together = in_one_process(path, rounds=5)
+    sites = sites_of(load(path))
+    played = [*federate(load(path), ask_in_turn(sites), rounds=5)]
+    together = in_one_process(load(path), rounds=5)
     assert difference(sites, together) < 1e-12
     np.testing.assert_allclose([done.losses for done in played], together.losses, rtol=1e-12)
 
@@ -111,14 +108,14 @@ def test_one_round_of_sums_is_on_the_same_scale(study, tmp_path):
     x = np.concatenate([np.delete(rows_of(k), np.s_[4::5], 0) for k in range(3)])
     A = np.column_stack([np.ones(len(x)), x[:, :2]])
     expected = A @ np.linalg.lstsq(A, x[:, 2], rcond=None)[0]
-    ask, net = ask_in_turn(sites_of(path)), load(path).experiment.net
-    done = one_round(path, ask, torch.zeros(3, dtype=torch.float64), 1e-9)
-    found = predict(InUnits(net, done.scale), done.solution.step, torch.as_tensor(x[:, :2]))[:, 0]
+    ask, net = ask_in_turn(sites_of(load(path))), load(path).experiment.net
+    solution, _, scale = one_message(load(path), ask, torch.zeros(3, dtype=torch.float64), 1e-9)
+    found = predict(InUnits(net, scale), solution.step, torch.as_tensor(x[:, :2]))[:, 0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    add_up(path, ask, tmp_path / "sums", engine="local", show=lambda line: None)
+    play_out(load(path), ask, tmp_path / "sums", engine="local", sums=True, show=lambda line: None)
     left = read_model(tmp_path / "sums")(x[:, :2])[:, 0]
     with np.load(tmp_path / "sums/solution.npz") as file:
-        there = predict(InUnits(net, done.scale), torch.as_tensor(file["theta"]), torch.as_tensor(x[:, :2]))[:, 0]
+        there = predict(InUnits(net, scale), torch.as_tensor(file["theta"]), torch.as_tensor(x[:, :2]))[:, 0]
     np.testing.assert_allclose(left, there, rtol=1e-12)
     assert np.linalg.norm(left - expected) < 0.1 * expected.std() * len(x) ** 0.5, "but for a ridge"
 
@@ -130,7 +127,7 @@ def test_a_sum_at_a_site_is_a_sum_of_standardised_rows(study):
     theta = stream(0, "theta").normal(size=sum(p.numel() for p in plan.experiment.net.parameters()))
     theta = torch.as_tensor(theta)
     expected = sums.one_round(plan.experiment, Data(pool, [np.arange(len(pool["x"]))]), theta, 1.0).step
-    found = one_round(path, ask_in_turn(sites_of(path)), theta, 1.0).solution.step
+    found = one_message(load(path), ask_in_turn(sites_of(load(path))), theta, 1.0)[0].step
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
@@ -151,7 +148,7 @@ def test_a_sum_at_a_site_is_a_sum_of_standardised_rows(study):
 def test_a_site_in_another_unit_is_named_before_training(study, odd, factor, offset, column):
     path, sentences = study(odd, factor, offset), []
     asked = []
-    sites = sites_of(path)
+    sites = sites_of(load(path))
 
     def ask(questions):
         asked.extend(question["do"] for question in questions.values())
@@ -161,7 +158,7 @@ def test_a_site_in_another_unit_is_named_before_training(study, odd, factor, off
         assert "round" not in asked
         sentences.append(text)
 
-    next(federate(path, ask, warn=warn))
+    next(federate(load(path), ask, warn=warn))
     (sentence,) = sentences
     assert sentence.startswith(f"site-{odd + 1} has ")
     assert re.search(column + ".*another unit", sentence)
@@ -203,7 +200,7 @@ def test_worse_than_the_mean_and_a_loss_that_rises_are_said(study):
          "    return f(make(), owners, lr=3e4)\n", "the mean loss went from .*; lower lr"),
     ):  # fmt: skip
         sentences, path = [], study(text=text)
-        [*federate(path, ask_in_turn(sites_of(path)), warn=sentences.append)]
+        [*federate(load(path), ask_in_turn(sites_of(load(path))), warn=sentences.append)]
         assert re.search(says, " ".join(sentences)), sentences
 
 
@@ -287,10 +284,10 @@ def test_other_tables_in_the_same_folder_are_refused(study, tmp_path, capsys):
 
 @pytest.mark.fault("clear error")
 def test_two_federations_in_one_folder_are_refused(study, tmp_path, capsys):
-    from fedlib.machines.simulate import alone
+    from fedlib.machines.command import only_one
 
     path = study()
-    with alone(tmp_path / "results", "federation"):
+    with only_one(tmp_path / "results", "federation"):
         assert main(["simulate", str(path), "--rounds", "1", "--folder", str(tmp_path / "results")]) == 2
     assert "another federation is running in" in capsys.readouterr().err
     assert main(["simulate", str(path), "--rounds", "1", "--folder", str(tmp_path / "results")]) == 0
@@ -300,12 +297,12 @@ def test_two_federations_in_one_folder_are_refused(study, tmp_path, capsys):
 def test_columns_that_mean_nothing_are_refused(study, tmp_path):
     for columns in (["x", "y"], {"x": {"a": ""}}, {"x": {"a": ""}, "y": {}}, {"x": {"a": ""}, "y": {"a": ""}}):
         with pytest.raises(ValueError, match=r"COLUMNS = .*; expected what the network takes and what it gives"):
-            load(variant(OWN, tmp_path / "other.py", COLUMNS=columns))
+            load(saved(tmp_path / "other.py", COLUMNS=columns))
     flat = study(text="rows = points\ndef points(k): return {'x': rows(k)['x'], 'y': rows(k)['y'][:, 0]}")
     with pytest.raises(
         ValueError, match=r"points\(0\) has 'y' as numbers \[\], expected numbers \[1\], as at all clients"
     ):
-        sites_of(flat)
+        sites_of(load(flat))
 
 
 @pytest.mark.fault("clear error")
@@ -314,7 +311,7 @@ def test_a_value_that_is_not_finite_is_named_with_its_client(study):
     path = study(text="rows = points\ndef points(k): return {n: v.log() if k == 1 else v for n, v in rows(k).items()}")
     path.write_text(path.read_text().replace("v.log()", "(v - v[2]).log()"))
     with pytest.raises(ValueError, match=r"points\(1\)\['x'\] has (nan|-inf) at \[\d, \d\]"):
-        sites_of(path)
+        sites_of(load(path))
 
 
 def test_it_is_swept_where_all_tables_may_lie_in_one_place(study):

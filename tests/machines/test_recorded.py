@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fedlib.machines.local import ask_in_turn, in_one_process, sites_of
-from fedlib.machines.recorded import add_up, play_out
+from fedlib.machines.engines import ask_in_turn, sites_of
+from fedlib.machines.plan import load
+from fedlib.machines.points import in_one_process
+from fedlib.machines.recorded import play_out
 from fedlib.notebook import models
 from fedlib.trainings.profiles import read_result
 
@@ -15,22 +17,21 @@ SUMS = Path(__file__).with_name("poisson.py")
 
 def test_a_result_is_a_notebooks_and_keeps_its_length_over_a_restart(tmp_path):
     folder = tmp_path / "custom" / "federate-shapes-local"
+    plan, quiet = load(PATH), {"engine": "local", "show": lambda line: None}
     for rounds in (1, 3):
-        play_out(
-            PATH, ask_in_turn(sites_of(PATH, folder)), folder, engine="local", rounds=rounds, show=lambda line: None
-        )
+        play_out(plan, ask_in_turn(sites_of(plan, folder)), folder, rounds=rounds, **quiet)
     found = read_result(folder / "result.json")["metrics"]
     assert [len(found[name]) for name in ("losses", "lost", "seconds", "bytes")] == [3] * 4
     assert found["seconds"][0] is found["bytes"][0] is None and found["seconds"][1] > 0
     theta = models.load(folder)["federation"][found["model_of_client"]]
-    np.testing.assert_allclose(theta, in_one_process(PATH, 3).theta.numpy(), atol=1e-6)
+    np.testing.assert_allclose(theta, in_one_process(load(PATH), 3).theta.numpy(), atol=1e-6)
 
 
 def test_messages_are_counted_of_rounds_and_of_a_round_of_sums(tmp_path):
     """Three sites: a roll call, the rounds, the end, each with a message down and one up."""
     quiet = {"engine": "local", "show": lambda line: None}
-    play_out(PATH, ask_in_turn(sites_of(PATH)), tmp_path / "rounds", rounds=2, **quiet)
-    add_up(SUMS, ask_in_turn(sites_of(SUMS)), tmp_path / "sums", **quiet)
+    play_out(load(PATH), ask_in_turn(sites_of(load(PATH))), tmp_path / "rounds", rounds=2, **quiet)
+    play_out(load(SUMS), ask_in_turn(sites_of(load(SUMS))), tmp_path / "sums", sums=True, **quiet)
     rounds, once = (read_result(tmp_path / name / "result.json")["metrics"] for name in ("rounds", "sums"))
     assert [of["traffic"]["messages"] for of in (rounds, once)] == [3 * 2 * (1 + 2 + 1), 3 * 2 * (1 + 1)]
     down, up = np.sum([[*of.values()] for of in rounds["bytes"]], (0, 1))
@@ -41,4 +42,4 @@ def test_messages_are_counted_of_rounds_and_of_a_round_of_sums(tmp_path):
 def test_a_short_training_at_a_site_does_not_compile(monkeypatch):
     """It knows how many rounds there are, and so that four of them are too few."""
     monkeypatch.setattr("fedlib.federated.rounds.STEPS_TO_COMPILE", 100)
-    assert {site.work.backend.name for site in sites_of(PATH).values()} == {"eager"}
+    assert {site.work.backend.name for site in sites_of(load(PATH)).values()} == {"eager"}

@@ -10,7 +10,7 @@ import torch
 import xarray
 
 from fedlib.files import ROOT
-from fedlib.numerics.metrics import in_percent, mean_sd, percent, plus_minus, relative_l2
+from fedlib.numerics.metrics import in_percent, mean_sd, percent, plus_minus, relative_l2, two_digits
 from fedlib.streams import stream
 
 
@@ -99,3 +99,10 @@ def test_small_integers_do_not_wrap_around():
         == pytest.approx(percent(one.astype(float), other.astype(float)))
         == pytest.approx(96.6, abs=0.1)
     )
+
+
+@pytest.mark.parametrize(
+    ("e", "words"), [(100, "100"), (8.03, "8.0"), (0.00123, "0.0012"), (1e-4, "0.00010"), (2.3e-5, "2.3e-05")]
+)
+def test_two_digits(e, words):
+    assert two_digits(e) == words

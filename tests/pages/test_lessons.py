@@ -12,6 +12,7 @@ from fedlib.federated.sweep import errors
 from fedlib.files import ROOT
 from fedlib.numerics.metrics import percent
 from fedlib.pages import pieces
+from fedlib.papers.beyond.leak import study as leak
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import problem as forward
@@ -180,7 +181,11 @@ def told_07(metrics):
 def told_08(metrics):
     runs = metrics["one_d"] | {k: v for k, v in metrics["two_d"].items() if "all data" not in k}
     rows = {name: [run[what] for what in ("RMSE", "std", "coverage", "in band")] for name, run in runs.items()}
-    return rows | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
+    covered = {
+        f"σ = {sigmas.replace(', ', ' and ')}": [row["covered, quiet"], row["covered, loud"]]
+        for sigmas, row in metrics["client_noise"].items()
+    }
+    return rows | covered | {loss: list(spreads.values()) for loss, spreads in metrics["learnt_std"].items()}
 
 
 def told_08b(metrics):
@@ -191,13 +196,13 @@ def told_08b(metrics):
 
 
 def told_09(metrics):
-    accuracy = {"federation": "federation", "central": "one model with all pixels"}
-    right = {words: [100 * np.array(metrics["accuracy"][name])] for name, words in accuracy.items()}
-    right |= {f"{L} own pixels": [100 * np.array(values)] for L, values in metrics["sweep"].items()}
-    letters = {"federation": metrics["federation_iou"], "50 own pixels": metrics["sweep_iou"]["50"]}
-    own, others = metrics["alone_own_iou"], metrics["alone_other_iou"]
+    kinds = {"federated": "federation", "centralised": "one model with all pixels"}
+    right = {words: [100 * np.array(metrics["right"][kind])] for kind, words in kinds.items()}
+    right |= {f"{L} own pixels": [100 * np.array(values)] for L, values in metrics["levels"].items()}
+    letters = {"federation": metrics["overlap"]["federated"], "50 own pixels": metrics["levels, overlap"]["50"]}
     overlap = {f"overlap, {name}": list(np.array(values).T) for name, values in letters.items()}
-    return right | overlap | {"own letter": [own], "the others'": [others]}
+    alone = metrics["overlap alone"]
+    return right | overlap | {"own letter": [alone["own"]], "the others'": [alone["others"]]}
 
 
 def told_10(metrics):
@@ -218,8 +223,14 @@ def told_11(metrics):
 
 
 def told_12(metrics):
+    messages = stored(leak, "messages")
     apart = {
-        case: [100 * np.array(of[n][2]) for n in ("1", "10", "20", "50")] for case, of in metrics["learnt"].items()
+        f"{attack}, {optimizer}, E = {E}": messages[attack]
+        .sel(optimizer=optimizer, E=E, points=[1, 10, 20, 50])
+        .mean("client")
+        .values
+        for attack in ("span", "fit")
+        for optimizer, E in (("SGD", 1), ("Adam", 5))
     }
     price = metrics["price"]
     sizes = zip(price["clients"], price["up"], price["data"], strict=True)
@@ -240,6 +251,12 @@ def told_13(metrics):
     return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
 
 
+def told_14(metrics):
+    final = {f"{problem}, {way}": e for problem, ways in metrics["final"].items() for way, e in ways.items()}
+    final |= {f"Poisson, {steps}": e for steps, e in metrics["steps"].items()}
+    return {name: [np.median(e)] for name, e in final.items()}
+
+
 TOLD = {
     "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
@@ -247,13 +264,14 @@ TOLD = {
     "06": ("06_flow", told_06, 8),
     "06b": ("06b_reaction", told_06b, 9),
     "07": ("07_operator_learning", told_07, 10),
-    "08": ("08_stochastic_regression", told_08, 9),
+    "08": ("08_stochastic_regression", told_08, 12),
     "08b": ("08b_as_coded", told_08b, 8),
     "09": ("09_stochastic_image", told_09, 9),
     "10": ("10_feddro_mnist", told_10, 3),
     "11": ("11_client_drift", told_11, 6),
-    "12": ("12_real_federation", told_12, 4),
+    "12": ("12_real_federation", told_12, 6),
     "13": ("13_one_round", told_13, 13),
+    "14": ("14_sums_for_networks", told_14, 6),
 }
 
 

@@ -155,4 +155,4 @@ def test_links_of_a_page_lead_to_its_place_on_the_site():
     assert "](../notebooks/05_pinn_forward.ipynb)" in lesson and '<img src="../figures/05_pinn_forward/' in lesson
     data = build.relinked(ROOT / "docs/own_data.md")
     assert "[machines.md](machines.md)" in data and "](../" not in data
-    assert "tests/new_problem.py is a whole one" in data, "no link, for the file is not on the site"
+    assert "tests/new_problem.py is an equation in 40 lines" in data, "no link, for the file is not on the site"

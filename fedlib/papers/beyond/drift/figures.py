@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from ....federated.rules import RULES
+from ....federated.stack import parameter_count
 from ....notebook.pictures import seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, log_axis, panels
 from ....numerics.metrics import in_percent, plus_minus
@@ -217,7 +218,7 @@ def megabytes(name: str, rule: str, E: int) -> float:
     experiment, level = PROBLEMS[name].make(), PROBLEMS[name].level
     clients = len(experiment.data(level, 0).owners)
     vectors = E if rule == CENTRAL else RULES[rule].optimizer(RULES[rule].knobs[0]).sent
-    return 4e-6 * vectors * clients * sum(values.numel() for values in experiment.net.parameters())
+    return 4e-6 * vectors * clients * parameter_count(experiment.net)
 
 
 def stale(off: xarray.DataArray) -> Figure:

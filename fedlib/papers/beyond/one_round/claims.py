@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ....notebook.claims import Verdict
+from ..points import every_point
 from .study import Results
 
 
@@ -56,10 +57,9 @@ def points(sums: str, within: float) -> Callable[[Results], Verdict | None]:
     """With twelve sines and with more, the attack finds every point of these sums, in every seed."""
 
     def claim(results: Results) -> Verdict | None:
-        if results.leak is None or not (many := results.leak.m >= 12).any():
+        if results.leak is None:
             return None
-        worst = float(results.leak.off.sel(sums=sums, m=many).max())
-        return Verdict(worst < within, f"off by at most {worst:.0e}, {results.leak.sizes['seed']} seeds")
+        return every_point(results.leak.off.sel(sums=sums, m=results.leak.m >= 12), within)
 
     return claim
 

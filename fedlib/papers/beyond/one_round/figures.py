@@ -5,19 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
-from ....notebook.pictures import seeds_and_median, shade
+from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels
-from ....numerics.metrics import in_percent
-from .study import IN_WORDS, SHOWN, TITLES, Place, Way, chosen
+from ....numerics.metrics import in_percent, two_digits
+from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
-SINGLE = {"poisson": 3e-6, "helmholtz": 2.3e-5}
-"""Error (%) of the exact solution itself: the stored test values have single precision, and nothing below is seen."""
-
 SUMS = COLORS["centralised"]  # what sums give is the centralised solution
 LOOKS = {
     "FedAvg, as printed": {"color": COLORS["federated"], "marker": "o", "mfc": "w", "ms": 4, "ls": ":"},
@@ -49,11 +44,6 @@ def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int 
     ax.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-1, 5), title=f"{pieces} pieces, and how far each is off")
     ax.legend(loc="upper left", ncols=2)
     return fig
-
-
-def plain(axis: Axis) -> None:
-    """A logarithmic axis with numbers as one says them: 0.0001, 100."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.9f}".rstrip("0").rstrip(".")))
 
 
 def race(equations: Mapping[str, Mapping[str, Way]]) -> Figure:
@@ -154,11 +144,6 @@ PLACES = (
     "problem", "how", "run", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends",
     "CPU s",
 )  # fmt: skip
-
-
-def two_digits(e: float) -> str:
-    """An error (%) for those who check: as ``in_percent`` says it, and of the smallest, too, how small."""
-    return in_percent(e).removesuffix(" %") if e >= 1e-4 else f"{e:.1e}"
 
 
 def place_rows(places: Sequence[Place]) -> list[list[str]]:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment, data_of, halved
+from ....federated.stack import parameter_count
 from ....models.features import random_sines
 from ....numerics.metrics import percent
 from ....numerics.tabulated import tabulated
@@ -41,7 +42,7 @@ def with_sines(name: str, m: int, scale: float, seed: int) -> Experiment:
 
 def start(experiment: Experiment) -> Tensor:
     """Zeros [P] in float64: where a linear model begins does not matter."""
-    return torch.zeros(sum(p.numel() for p in experiment.net.parameters()), dtype=torch.float64)
+    return torch.zeros(parameter_count(experiment.net), dtype=torch.float64)
 
 
 def answers(experiment: Experiment, theta: Tensor, test: Mapping[str, Tensor]) -> np.ndarray:

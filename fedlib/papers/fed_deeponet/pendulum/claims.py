@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, where
 from ....notebook.maps import Panel
 from ..trainings import last
 from .study import PRINTED, Results, by_name
@@ -81,12 +81,12 @@ NEEDS = {
 """Id of data/claims.yaml -> claim, and the results that it rests on."""
 
 
-def where_trained(claim: Callable, needs: tuple[str, ...]) -> Callable[[Results], Verdict | None]:
-    """The claim, or None where something that it rests on is not trained."""
-    return lambda results: claim(results) if all(getattr(results, name) for name in needs) else None
+def has(needs: tuple[str, ...]) -> Callable[[Results], bool]:
+    """Whether results have all of these."""
+    return lambda results: all(getattr(results, name) for name in needs)
 
 
-CLAIMS = {id: where_trained(*needed) for id, needed in NEEDS.items()}
+CLAIMS = {id: where(has(needs), claim) for id, (claim, needs) in NEEDS.items()}
 
 
 FULL = "N, R, K, C, alpha as printed, twenty seeds"

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ....federated.batches import participants
 from ....federated.experiment import Data
+from ....federated.stack import parameter_count
 from ....notebook.pictures import against_level
 from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
 from ....notebook.verdicts import interval, paper_numbers
@@ -326,7 +327,7 @@ def sent(active: float, parameters: int) -> float:
 
 def cost_paths(p: Mapping, results: Results) -> tuple[dict[str, Path], dict[str, Path], float]:
     """What ``costs`` takes: some federations, one model with all triplets, and the MB of these."""
-    parameters = sum(weights.numel() for weights in dealt(sensors=p["sensors"]).net.parameters())
+    parameters = parameter_count(dealt(sensors=p["sensors"]).net)
     printed = [C for C in p["clients"] if C in PRINTED] or p["clients"]
     clients = sorted({min(printed), twenty(p), max(printed)})
     federated, centralised = {}, {}

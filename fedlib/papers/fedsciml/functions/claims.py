@@ -12,7 +12,7 @@ import xarray
 from scipy.stats import spearmanr
 
 from ....federated.solved import Solved
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, where
 from ....notebook.maps import Panel
 from ....numerics.metrics import percent, relative_l2
 from ..yardsticks import RHO, agrees, between, falls, grows
@@ -33,7 +33,7 @@ def printed(values: xarray.DataArray) -> xarray.DataArray:
 
 def on_line(judge: Judge) -> Claim:
     """Judge the errors [kind, level, seed] on the line, with the best client alone."""
-    return lambda results: judge(printed(results.best["line"])) if "line" in results.best else None
+    return where(lambda results: "line" in results.best, lambda results: judge(printed(results.best["line"])))
 
 
 def with_halves(judge: Judge) -> Claim:
@@ -86,7 +86,7 @@ def numbers(results: Results) -> dict[str, Sequence[float]]:
 
 def on_partitions(judge: Callable[[xarray.Dataset], Verdict]) -> Claim:
     """Judge W1 of the partitions, as of ``problem.partitions``."""
-    return lambda results: None if results.partitions is None else judge(results.partitions)
+    return where(lambda results: results.partitions is not None, lambda results: judge(results.partitions))
 
 
 def falls_on_line(w1: xarray.Dataset) -> Verdict:

@@ -8,7 +8,8 @@ import torch
 
 from fedlib.federated import sums
 from fedlib.papers.beyond.one_round import problem
-from fedlib.papers.beyond.one_round.attack import independent_products, points_behind, points_of_sums, poisson_at
+from fedlib.papers.beyond.one_round.attack import points_of_sums
+from fedlib.papers.beyond.points import independent_products, points_behind, poisson_at
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)

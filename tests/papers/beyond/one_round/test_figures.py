@@ -51,13 +51,6 @@ def test_numbers_on_axes_are_plain(results):
     assert "0.00001" in [text.get_text() for text in drawn[2].axes[0].get_xticklabels()]
 
 
-@pytest.mark.parametrize(
-    ("e", "words"), [(100, "100"), (8.03, "8.0"), (0.00123, "0.0012"), (1e-4, "0.00010"), (2.3e-5, "2.3e-05")]
-)
-def test_two_digits(e, words):
-    assert figures.two_digits(e) == words
-
-
 def test_the_best_rate_is_chosen_on_validation_points(results):
     last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways["poisson"].items()}
     assert (last["FedAvg, best rate"] <= 1.05 * last["FedAvg, as printed"]).all()

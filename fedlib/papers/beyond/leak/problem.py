@@ -1,0 +1,27 @@
+"""Fed-DeepONet's pendulum on three sites: clients with torques and angles of their own, as notebook 12 has them."""
+
+from torch import Tensor
+
+from ....federated.batches import Local
+from ....federated.experiment import Experiment
+from ....models.networks import DeepONet, glorot_normal
+from ....streams import stream
+from ...fed_deeponet.physics import loss, pendulum_triplets
+
+LENGTH_SCALE = 0.2
+
+
+def network(sensors: int = 50, width: int = 40) -> DeepONet:
+    """One hidden layer in each half, of the torque at its sensors and of the time."""
+    return DeepONet((sensors, width, width), (1, width, width))
+
+
+def laboratories(sensors: int = 50, width: int = 40, updates: int = 5, **settings) -> Experiment:
+    """What all machines have in common. settings: other fields of the experiment."""
+    experiment = Experiment("pendulum", network(sensors, width), loss=loss, rounds=20, local=Local(updates))
+    return experiment._replace(**{"init": glorot_normal} | settings)
+
+
+def points(client: int, n: int = 50, sensors: int = 50) -> dict[str, Tensor]:
+    """Triplets (input, time, angle), drawn from a stream of this client's own."""
+    return pendulum_triplets(n, sensors, LENGTH_SCALE, stream(0, "site data", client))

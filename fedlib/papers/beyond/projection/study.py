@@ -1,0 +1,191 @@
+"""What notebook 14 computes, and the labelled arrays that its figures and claims take."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+
+from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.stack import parameter_count
+from ....federated.sweep import errors
+from ....notebook import rules
+from ....trainings.calls import TIMED, Computed, Tolerance
+from ....trainings.store import last_reading, parameters_of, stored
+from ...fedsciml.forward import study as forward
+from ..drift import study as drift
+from ..one_round.study import FLOAT32
+from . import limits
+from .problem import PROBLEMS, TOGETHER, by_sums, data_at, without_projection
+
+NOTEBOOK = "14_sums_for_networks"
+
+RULES = {
+    "problems": rules.one_of(*PROBLEMS),
+    **dict.fromkeys(("levels", "looks", "unprojected", "tuned"), rules.whole(1)),
+    "ridges": rules.positive(),
+}
+"""Parameter -> what it may be."""
+
+
+class Shown(NamedTuple):
+    """The level at which ways are compared, and what notebook 11 calls the problem there."""
+
+    level: int
+    drift: str
+    title: str
+
+
+SHOWN = {
+    "poisson": Shown(8, "poisson_8", "Poisson, 8 pieces"),
+    "helmholtz": Shown(4, "helmholtz_4", "Helmholtz, 4 x 4 blocks"),
+    "wave": Shown(20, "line_20", "wave, 20 pieces"),
+    "schaffer": Shown(4, "square_4", "Schaffer, 4 slabs"),
+}
+
+CHAOTIC = Tolerance(relative=1e-2, first={"evaluation": 2})
+"""A step amplifies the rounding of all before it."""
+
+ANYTHING = Tolerance(absolute=float("inf"))
+TOLERANCES = {**dict.fromkeys(("error", "loss"), CHAOTIC), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
+TOLERANCES |= dict.fromkeys(("tried", "score", "evaluations", "u"), ANYTHING)
+WALKED = {name: Tolerance(relative=0.5, first={"evaluation": 1}) for name in ("loss", "foot", "size", "each", "mean")}
+POINTS = {"off": ANYTHING, "products": Tolerance(absolute=3, first={"evaluation": 1})}
+"""Points are found, or may be anywhere; the claims of the room say which must be found."""
+
+PARTED = dict.fromkeys(("error", "loss"), ANYTHING)
+"""Adam divides by a second moment that rounding decides, where the clients' gradients cancel to their eighth digit."""
+
+
+def check(p: Mapping) -> None:
+    """ValueError where a table lacks a problem, points do not allow a level, or a seed both chooses and is shown."""
+    rules.check_tables(p, p["problems"], [*PROBLEMS], "levels", "looks", "ridges", "tuning", "tuned", "unprojected")
+    for name in p["problems"]:
+        if both := {*p["seeds"]} & {*p["tuning"][name]}:
+            raise ValueError(f"seeds and tuning of {name} both have {min(both)}; expected other seeds for the ridge")
+        for level in p["levels"][name]:
+            data_at(name, level)
+
+
+def trainings(p: Mapping) -> dict[str, Computed]:
+    """Variable projection by sums ("sums_..."), and the same optimiser without it ("lbfgs_..."); more starts of Poisson
+    ("starts"); and where it ends: "steps", "stiff", "waves", "told"."""
+    calls = {}
+    for name in p["problems"]:
+        shared = {"name": name, "seeds": p["seeds"]}
+        arguments = {argument: p[argument][name] for argument in ("levels", "looks", "ridges", "tuning", "tuned")}
+        calls[f"sums_{name}"] = Computed(by_sums, shared | arguments, tolerances=TOLERANCES)
+        single = {"looks": p["unprojected"][name]}
+        calls[f"lbfgs_{name}"] = Computed(without_projection, shared | single, tolerances=TOLERANCES)
+    calls["starts"] = Computed(by_sums, {"name": "poisson", "levels": [8]} | p["starts"], tolerances=TOLERANCES)
+    steps = {"name": "poisson", "level": 8} | p["local_steps"]
+    calls["steps"] = Computed(limits.by_local_steps, steps, tolerances=PARTED)
+    calls["stiff"] = Computed(limits.stiffness, {"name": "poisson", "level": 8} | p["stiffness"], tolerances=WALKED)
+    calls["waves"] = Computed(limits.faster_waves, p["faster_waves"], tolerances=TOLERANCES)
+    calls["told"] = Computed(limits.revealed, {"level": 8} | p["told"], tolerances=POINTS)
+    return calls
+
+
+# what figures and claims take
+
+
+class Way(NamedTuple):
+    """A way to learn together, at the level of SHOWN. error (%) [round, seed]; bytes [round] that a client has sent; a
+    round of what is in one place is an evaluation, or five steps of Adam. Notebook 11 keeps a mean over seeds on the
+    way: one "seed"."""
+
+    error: xarray.DataArray
+    bytes: xarray.DataArray
+
+
+class Results(NamedTuple):
+    """ways: problem -> label -> ``Way``. final: problem -> label -> error (%) [seed] in the end, each at its own rate.
+    sums: problem -> what ``by_sums`` computed. The others: what their functions in ``limits`` did; None where it is
+    not there.
+    """
+
+    ways: Mapping[str, Mapping[str, Way]]
+    final: Mapping[str, Mapping[str, np.ndarray]]
+    sums: Mapping[str, xarray.Dataset]
+    starts: xarray.Dataset | None
+    steps: xarray.Dataset | None
+    stiff: xarray.Dataset | None
+    waves: xarray.Dataset | None
+    attack: xarray.Dataset | None
+
+
+def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
+    """Of what ``trainings(p)`` left; averaged networks are those that notebooks 05 and 11 have stored."""
+    computed = [name for name in p["problems"] if f"sums_{name}" in histories]
+    compared = rules_of_drift(computed)
+    both = {name: ways(name, histories, compared) for name in computed}
+    ends = {name: final(name, histories, compared) for name in computed}
+    sums = {name: histories[f"sums_{name}"] for name in computed}
+    return Results(both, ends, sums, *(histories.get(name) for name in ("starts", "steps", "stiff", "waves", "told")))
+
+
+def rules_of_drift(problems: Sequence[str]) -> drift.Results:
+    """What notebook 11 has stored of its rules at all rates, on some problems."""
+    p = parameters_of(drift.NOTEBOOK)
+    calls = drift.trainings(p)
+    names = ["earlier", *((SHOWN[name].drift, part) for name in problems for part in ("rules", drift.CENTRAL))]
+    readings = {name: last_reading(drift.NOTEBOOK, calls, name, earlier=True)[0].result for name in names}
+    return drift.results(p, {name: result for name, result in readings.items() if result is not None})
+
+
+def best_rule(errors: xarray.DataArray) -> str:
+    """Of all federated rules that were tried that with the least median error [rule, seed]."""
+    return errors.drop_sel(rule=drift.CENTRAL).median("seed").idxmin("rule").item()
+
+
+def ways(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, Way]:
+    """Label -> what there is of a problem on the way."""
+    level, problem, _ = SHOWN[name]
+    P, table = parameter_count(PROBLEMS[name].make().net), {}
+    if name in ("poisson", "helmholtz"):
+        printed = errors(stored(forward, name)).sel(kind="federated", level=level).reset_coords(drop=True)
+        table["FedAvg, as printed"] = network(printed, P)
+    paths = compared.paths[problem]
+    best = best_rule(compared.errors[problem])
+    rule = AGAINST_DRIFT[best]
+    for label, rule_name, sent in (
+        ("FedAvg, own rate", "FedAvg", 1),
+        ("best rule", best, rule.optimizer(rule.knobs[0]).sent),
+        ("Adam, one place", drift.CENTRAL, 0),
+    ):
+        table[label] = network(paths.sel(rule=rule_name).dropna("round").expand_dims("seed"), P * sent)
+    if f"lbfgs_{name}" in histories:
+        table["L-BFGS, one place"] = network(histories[f"lbfgs_{name}"].error.rename(evaluation="round"), 0)
+    sums = histories[f"sums_{name}"].rename(evaluation="round")
+    if TOGETHER in sums.level:
+        table["projection, one place"] = network(sums.error.sel(level=TOGETHER, drop=True), 0)
+    if level in sums.level:
+        shown = sums.sel(level=level)
+        table["sums"] = Way(shown.error, shown.bytes.isel(seed=0, drop=True))
+    return table
+
+
+def network(error: xarray.DataArray, sent: int) -> Way:
+    """Of a training [round, seed] in which a client sends so many numbers in a round."""
+    error = error.reset_coords(drop=True).transpose("round", "seed")
+    return Way(error, FLOAT32 * sent * error["round"])
+
+
+def final(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, np.ndarray]:
+    """Label -> error (%) [seed] in the end: of rules and of Adam at the rates that validation points chose."""
+    level, problem, _ = SHOWN[name]
+    errors = compared.errors[problem]
+    rule_names = {"FedAvg, own rate": "FedAvg", "best rule": best_rule(errors), "Adam, one place": drift.CENTRAL}
+    table = {label: errors.sel(rule=rule).values for label, rule in rule_names.items()}
+    sums = histories[f"sums_{name}"].error.isel(evaluation=-1)
+    if f"lbfgs_{name}" in histories:
+        single = histories[f"lbfgs_{name}"].error
+        table["L-BFGS, one place"] = single.isel(evaluation=-1).values
+    labels = {"projection, one place": TOGETHER, "sums": level}
+    return table | {label: sums.sel(level=n).values for label, n in labels.items() if n in sums.level}
+
+
+def at_own_rate(steps: xarray.Dataset) -> xarray.DataArray:
+    """Errors (%) [corrected, E, seed] at the rate of the least loss, a median over seeds."""
+    score = steps.loss.median("seed").fillna(np.inf)
+    return steps.error.isel(lr=score.argmin("lr")).reset_coords(drop=True)

@@ -1,0 +1,225 @@
+"""What notebook 09 trains of the letters (FedStNN, Section 5.3), and what its figures and claims take.
+
+``python -m fedlib train 09_stochastic_image --only letters`` trains what is not stored of the main run.
+"""
+
+from collections.abc import Hashable, Mapping
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+
+from ....federated.batches import Local
+from ....federated.history import History
+from ....notebook import rules
+from ....trainings.calls import Call
+from .edges import Edges, measured, near_share
+from .picture import PAPER_SHAPE, Picture, letters
+from .problem import drawing, others_of, owners, picture_of
+
+NOTEBOOK, NAME = "09_stochastic_image", "letters"
+AUTHORS = 2000  # L, pixels that a client owns of its third in the authors' code
+STEPS, RATE = 2000, 1e-4  # local steps and Adam's rate there
+
+RULES = {
+    "height": rules.whole(2),
+    "width": rules.whole(3),
+    "clients": rules.whole(3),
+    "own_pixels": rules.whole(),
+    "levels": rules.whole(),
+    "ratio": rules.number(0),
+    "lr_end": rules.share(),
+    "big_rounds": rules.whole(),
+}
+"""Parameter -> what it may be."""
+
+MAY_BE_EMPTY = {
+    "big_seeds": rules.whole(0),
+    "grid_seeds": rules.whole(0),
+    "grid_local_updates": rules.whole(),
+    "grid_lr": rules.positive(),
+    "grid_lr_end": rules.share(),
+}
+"""The same of lists that may be empty."""
+
+
+def check(p: Mapping) -> None:
+    """ValueError where the picture has not the pixels that clients are to own, or settings are chosen on seeds that
+    count."""
+    rules.check(p, **{name: rule for name, rule in MAY_BE_EMPTY.items() if p[name]})
+    if p["clients"] % 3:
+        raise ValueError(f"clients = {p['clients']}: expected a multiple of three, as many for each letter")
+    third = min(map(len, picture_of(p["picture"], shape_of(p)).thirds))
+    for L in {p["own_pixels"], *p["levels"]}:
+        if third < L or others_of(L, p["ratio"]) > 2 * third:
+            raise ValueError(
+                f"{L} own pixels and {others_of(L, p['ratio'])} others: a third of the picture has {third}; take fewer "
+                "of them, a smaller ratio, or a larger picture"
+            )
+    if both := {*p["grid_seeds"]} & {*p["seeds"]}:
+        raise ValueError(f"grid_seeds = {p['grid_seeds']}: {both.pop()} is among seeds; settings are chosen on others")
+
+
+def shape_of(p: Mapping) -> tuple[int, int]:
+    """Rows and columns of the letters."""
+    return p["height"], p["width"]
+
+
+def decay_of(lr_end: float, rounds: int) -> float:
+    """The factor per round with which the last round has lr_end times the first one's rate."""
+    return lr_end ** (1 / max(rounds - 1, 1))
+
+
+def trainings(p: Mapping) -> dict[Hashable, Call]:
+    """("letters", "together"), watched on the way, and ("letters", "alone"); "levels": other numbers of own pixels;
+    "grid": what the paper leaves open; ("authors", steps): their size, with our steps and with theirs."""
+    arguments = {name: p[name] for name in ("clients", "ratio", "picture")} | {"shape": list(shape_of(p))}
+    seeds, L, federated = p["seeds"], [p["own_pixels"]], ["federated"]
+
+    def fading(rounds: int, steps: int, lr: float, lr_end: float, batch: int = p["batch_size"]) -> dict:
+        local = Local(steps, "steps", batch)
+        return {"rounds": rounds, "local": local, "lr": lr, "decay": decay_of(lr_end, rounds)}
+
+    share = {"fraction": p["fraction"]}
+    ours = p["rounds"], p["local_updates"], p["lr"], p["lr_end"]
+    changes, none = share | fading(*ours), {"models": {}}
+    watched = changes | {"evaluations": p["evaluations"]}
+    calls: dict[Hashable, Call] = {
+        (NAME, "together"): Call(drawing, arguments, L, seeds, ["federated", "centralised"], changes=watched, **none),
+        (NAME, "alone"): Call(drawing, arguments, L, seeds, ["isolated"], changes=changes, **none),
+    }
+    if others := [level for level in p["levels"] if level not in L]:
+        calls["levels"] = Call(drawing, arguments, others, seeds, federated, changes=changes, **none)
+    if p["grid_seeds"]:
+        total = p["rounds"] * p["local_updates"]
+        points = product(p["grid_local_updates"], p["grid_lr"], p["grid_lr_end"])
+        tries = {(steps, lr, end): fading(max(1, total // steps), steps, lr, end) for steps, lr, end in points}
+        over = {("steps", "lr", "lr_end"): tries}
+        calls["grid"] = Call(drawing, arguments, L, p["grid_seeds"], federated, over, share, **none)
+    if p["big_seeds"]:
+        theirs = p["big_rounds"], p["big_local_updates"], RATE, 1.0
+        for name, steps in (("our steps", ours), ("their steps", theirs)):
+            big = share | fading(*steps, batch=256)
+            calls["authors", name] = Call(
+                drawing, {"shape": list(PAPER_SHAPE)}, [AUTHORS], p["big_seeds"], federated, changes=big, **none
+            )
+    return calls
+
+
+class Results(NamedTuple):
+    """What figures and claims take. Drawings are white, bool [..., pixel].
+
+    picture: what is learnt. L: own pixels of a client. together [kind, seed, round, pixel]; alone [seed, client,
+    pixel]; levels [level, seed, pixel], of federations. authors: steps -> [seed, pixel], of their size. tried: wrong
+    pixels (%) [seed, steps, lr, lr_end] of the grid, or None.
+    """
+
+    picture: Picture
+    L: int
+    together: xarray.DataArray | None
+    alone: xarray.DataArray | None
+    levels: xarray.DataArray | None
+    authors: dict[str, xarray.DataArray]
+    tried: xarray.DataArray | None
+
+    def last(self, kind: str = "federated") -> xarray.DataArray:
+        """What a kind draws after the last round [seed, pixel]; isolated: [seed, client, pixel]."""
+        return self.alone if kind == "isolated" else self.together.sel(kind=kind).isel(round=-1, drop=True)
+
+
+def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
+    """The labelled arrays of what is trained."""
+    L = p["own_pixels"]
+
+    def drawn(name: Hashable, **chosen) -> xarray.DataArray | None:
+        history = histories.get(name)
+        return None if history is None else history.metric("drawn", **chosen).rename(i="pixel")
+
+    def last(name: Hashable, **chosen) -> xarray.DataArray | None:
+        every = drawn(name, **chosen)
+        return None if every is None else every.isel(round=-1, drop=True)
+
+    together, swept = drawn((NAME, "together"), level=L, client=0), last("levels", kind="federated", client=0)
+    if together is not None:
+        together = together.transpose("kind", "seed", ...)
+        main = together.sel(kind="federated", drop=True).isel(round=-1, drop=True).expand_dims(level=[L])
+        swept = main if swept is None else xarray.concat([swept, main], "level").sortby("level")
+    tried = histories.get("grid")
+    return Results(
+        picture_of(p["picture"], shape_of(p)),
+        L,
+        together,
+        last((NAME, "alone"), kind="isolated", level=L),
+        swept,
+        {
+            name: last(("authors", name), kind="federated", level=AUTHORS, client=0)
+            for name in ("our steps", "their steps")
+            if ("authors", name) in histories
+        },
+        None if tried is None else tried.last("wrong", kind="federated", level=L, client=0),
+    )
+
+
+def owned(p: Mapping, seed: int) -> list[np.ndarray]:
+    """Pixels of each client of the main run."""
+    L, picture = p["own_pixels"], picture_of(p["picture"], shape_of(p))
+    return owners(picture, p["clients"], L, others_of(L, p["ratio"]), seed)
+
+
+# what is measured
+
+
+def edges_of(results: Results) -> dict[str, Edges]:
+    """Name of a drawing -> what is measured at its edges [seed]."""
+    shape, truth = results.picture.shape, results.picture.white
+    kinds = {"federated": "federated", "one model with all pixels": "centralised"}
+    made = {name: measured(results.last(kind).values.reshape(-1, *shape), truth) for name, kind in kinds.items()}
+    white = letters(PAPER_SHAPE)
+    return made | {
+        f"authors' size, {steps}": measured(every.values.reshape(-1, *PAPER_SHAPE), white)
+        for steps, every in results.authors.items()
+    }
+
+
+def by_group(results: Results) -> dict[str, np.ndarray]:
+    """Overlaps of each client alone: "own" with its group's letter [seed, client], "others" [seed, client, 2]."""
+    alone = results.picture.overlaps(results.last("isolated").transpose("seed", "client", "pixel").values)
+    S, K, _ = alone.shape
+    at_home = (np.arange(K) * 3 // K)[:, None] == np.arange(3)
+    return {"own": alone[:, at_home], "others": alone[:, ~at_home].reshape(S, K, 2)}
+
+
+def settings_tried(results: Results) -> list[tuple[tuple, np.ndarray]]:
+    """(steps, lr, lr_end), wrong pixels (%) [seed] of what was tried, the best first."""
+    if results.tried is None:
+        return []
+    every = results.tried.stack(setting=("steps", "lr", "lr_end")).transpose("setting", "seed")
+    ranked = every.isel(setting=every.mean("seed").argsort().values)
+    return list(zip(ranked.setting.values.tolist(), ranked.values, strict=True))
+
+
+def right(results: Results) -> dict[str, np.ndarray]:
+    """Kind -> share of right pixels [seed]; isolated: [seed, client]."""
+    return {kind: results.picture.right(results.last(kind).values) for kind in ("federated", "centralised", "isolated")}
+
+
+def metrics(results: Results) -> dict:
+    """What result.json keeps: the numbers of all tables, over seeds."""
+    picture, edges = results.picture, edges_of(results)
+    levels = (
+        {}
+        if results.levels is None
+        else {str(L): results.levels.sel(level=L).values for L in results.levels.level.values}
+    )
+    return {
+        "white pixels": picture.xi,
+        "right": right(results),
+        "overlap": {kind: picture.overlaps(results.last(kind).values) for kind in ("federated", "centralised")},
+        "overlap alone": by_group(results),
+        "near the edge": near_share(picture.white),
+        "edges": {name: one._asdict() for name, one in edges.items()},
+        "levels": {L: picture.right(white) for L, white in levels.items()},
+        "levels, overlap": {L: picture.overlaps(white) for L, white in levels.items()},
+        "grid": [[*setting, wrong] for setting, wrong in settings_tried(results)],
+    }

@@ -1,0 +1,91 @@
+"""What is written down is what was sent; what it costs is what one can count."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedlib.machines import engines, price
+from fedlib.machines.engines import ask_in_turn, sites_of
+from fedlib.machines.messages import packed, tapped
+from fedlib.machines.plan import load
+from fedlib.machines.points import pool_of
+from fedlib.machines.server import federate
+
+from . import shapes
+
+PATH = Path(__file__).with_name("shapes.py")
+P = 7 * 2 + 7 + 7 + 1
+SIZES = [len(own) for own in shapes.SITES]
+
+
+@pytest.fixture
+def heard():
+    ask, heard = tapped(ask_in_turn(sites_of(load(PATH))), keep=2)
+    return [*federate(load(PATH), ask)], heard
+
+
+def test_every_message_is_written_down_once(heard):
+    played, messages = heard
+    count = {(h.what, h.up): 0 for h in messages}
+    for h in messages:
+        count[h.what, h.up] += 1
+    assert count == {(what, up): n for what, n in (("hello", 3), ("round", 6), ("finish", 3)) for up in (False, True)}
+    for done in played[:2]:
+        for site, both in done.sent.items():
+            own = [h for h in messages if (h.number, h.site) == (done.number, site)]
+            assert both == tuple(sum(v.nbytes for v in h.content.values() if np.ndim(v)) for h in own)
+
+
+def test_the_table_has_shapes_and_both_sizes(heard):
+    (row,) = [r for r in price.record(heard[1]) if r[:3] == ["round 2", "site-3", "server"]]
+    assert row[3:5] == [f"rows 2 x {P}, losses 2", f"{2 * P * 8 + 2 * 8:,}"]
+    (h,) = [h for h in heard[1] if (h.number, h.site, h.up) == (1, "site-3", True)]
+    assert int(row[5].replace(",", "")) == len(packed(h.content)) > 2 * P * 8
+    assert "hello, experiment" not in row[3]
+
+
+def test_points_are_found_in_a_message_that_has_them(heard):
+    pool, _ = pool_of(load(PATH), range(5))
+    x = pool["x"].numpy()
+    assert price.values_in_common(heard[1], x) == 0
+    spoilt = heard[1][-1]._replace(content={"rows": np.array([1.0, x[3, 1]], np.float32)})
+    assert price.values_in_common([*heard[1], spoilt], x) == 1
+
+
+def test_a_round_costs_what_one_counts():
+    found = price.of_sites(load(PATH), "local", 2)
+    down, up = price.expected_bytes(P, SIZES, 8)
+    assert found.down.tolist() == [down] * 2 and found.up.tolist() == [up] * 2
+    alone = price.of_one_process(load(PATH), 3)
+    assert alone.median > 0 and len(alone.seconds) == 3 and not alone.up.any()
+
+
+def test_seconds_leave_out_the_first_round():
+    assert price.Price(np.array([9.0, 1, 2, 3]), np.zeros(4), np.zeros(4)).median == 2
+    assert price.Price(np.array([9.0]), np.zeros(1), np.zeros(1)).median == 9
+
+
+def test_the_engine_is_said_and_a_missing_one_is_an_error(monkeypatch):
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    name, words = engines.chosen("auto")
+    assert name == "local" and "Flower is not here" in words
+    with pytest.raises(ValueError, match="Flower is not here"):
+        engines.chosen("flower")
+    monkeypatch.setattr(engines, "find_spec", lambda name: object())
+    assert engines.chosen("auto") == ("flower", "Messages are carried by Flower's Grid, all in this process.")
+
+
+@pytest.mark.skipif("flower" not in engines.installed(), reason="Flower is not here: pip install '.[flower]'")
+def test_flower_sends_the_same_bytes():
+    by = {name: price.of_sites(load(PATH), name, 2) for name in ("local", "flower")}
+    assert by["local"].up.tolist() == by["flower"].up.tolist()
+
+
+def test_prices_and_differences_as_tables():
+    seconds = {"in one process": [0.1, 0.2], "a loop over the sites": [0.2, 0.3]}
+    rows = price.rows({"seconds": seconds, "down": [10**6, 10**6], "up": [10**6, 5 * 10**6], "data": [10**4, 10**5]})
+    assert rows[1] == ["MB up, all sites", "1.00", "5.00"] and rows[2] == ["MB of all points, once", "0.01", "0.10"]
+    assert rows[3:] == [["CPU time over one process's, a loop over the sites", "2.0", "1.5"]]
+    header, lines = price.differences_table({"everybody": {"a loop over the sites": 4e-16}})
+    assert header == ["largest difference", "a loop over the sites"] and lines == [["everybody", "4e-16"]]

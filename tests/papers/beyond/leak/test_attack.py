@@ -1,0 +1,90 @@
+"""One point is read exactly, several are not, and signs are all that Adam's first step shows."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.models.networks import DeepONet
+from fedlib.papers.beyond.leak import attack
+from fedlib.papers.fed_deeponet.physics import pendulum_triplets
+from fedlib.streams import stream
+
+NET = DeepONet((12, 16, 8), (1, 16, 8), domain=(0.0, 1.0))
+
+
+def points(n, seed=0):
+    return pendulum_triplets(n, 12, 0.3, stream(seed, "leak test"))
+
+
+@pytest.mark.parametrize("E", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_point_is_read_off_gradient_descent(E, seed):
+    """However many steps: each moves W by a multiple of u, and b by the same multiple of 1."""
+    client = points(1, seed)
+    read = attack.read(NET, attack.one_round(NET, client, E, dtype=torch.float64))
+    np.testing.assert_allclose(read.u, client["u"][0], atol=1e-8)
+    assert read.y == pytest.approx(client["y"].item(), abs=1e-8)
+    if E == 1:
+        assert read.s == pytest.approx(client["s"].item(), abs=1e-8)
+
+
+def test_of_several_points_one_reads_a_mixture():
+    """It is a sum of them, with the gradients of the layer's outputs as weights."""
+    client = points(3)
+    read = attack.read(NET, attack.one_round(NET, client, 1, dtype=torch.float64))
+    weights, *_ = np.linalg.lstsq(client["u"].numpy().T, read.u, rcond=None)
+    np.testing.assert_allclose(weights @ client["u"].numpy(), read.u, atol=1e-8)
+    assert np.abs(read.u - client["u"].numpy()).max(1).min() > 0.01
+
+
+def test_of_adam_one_reads_signs():
+    client = points(1)
+    read = attack.read(NET, attack.one_round(NET, client, 1, "Adam", dtype=torch.float64))
+    np.testing.assert_allclose(read.u, np.sign(client["u"][0]), atol=0.05)
+
+
+def test_how_far_off_is_the_sine_of_an_angle():
+    torques = np.array([[1.0, 0.0], [3.0, 4.0]])
+    assert attack.nearest(np.array([6.0, 8.0]), torques) == (1, pytest.approx(0))
+    assert attack.nearest(np.array([1.0, 1.0]), torques[:1]) == (0, pytest.approx(50 * 2**0.5))
+    assert attack.nearest(np.array([0.0, -2.0]), torques) == (0, 100), "another sign is no likeness"
+    np.testing.assert_allclose(np.mean(attack.scaled(torques) ** 2, 1), 1)
+
+
+def test_pairs_are_told_apart_by_the_smaller_score():
+    assert attack.told_apart(np.array([0.0, 1.0]), np.array([2.0, 3.0])) == 100
+    assert attack.told_apart(np.array([2.0]), np.array([1.0])) == 0
+    assert attack.told_apart(np.array([1.0, 5.0]), np.array([1.0, 5.0])) == 50
+
+
+@pytest.mark.parametrize("E", [1, 3])
+def test_torques_lie_in_the_span_of_a_message_of_gradient_descent(E):
+    """Mixtures of three span all three; a fourth torque is not in there."""
+    client, other = points(3, 1), points(3, 2)["u"].numpy()
+    message = attack.one_round(NET, client, E, dtype=torch.float64)
+    assert attack.outside(NET, message, client["u"].numpy(), 3).max() < 1e-8
+    assert attack.outside(NET, message, other, 3).min() > 1e-3
+
+
+def test_of_learnt_points_the_error_falls():
+    """Of a client that descends long enough."""
+    client = points(3, 1)
+    assert attack.rise(NET, attack.one_round(NET, client, 200), client).sum() < 0
+
+
+def test_a_client_is_told_from_its_neighbour_and_not_from_itself():
+    clients = [points(2, seed) for seed in range(3)]
+    messages = [attack.one_round(NET, client, 1) for client in clients]
+    found = attack.learnt(NET, messages, clients)
+    assert found.span.values.tolist() == [100] * 3 and (found.off < found.off_other).all()
+    assert found.u.sizes == {"client": 3, "t": 12}
+    np.testing.assert_allclose((found.u**2).mean("t"), 1, rtol=1e-6)
+    alone = attack.learnt(NET, messages[:1], clients[:1])
+    assert alone.span.item() == alone.fit.item() == 50, "alone there is nobody to tell it from"
+
+
+def test_messages_are_a_table():
+    table = attack.of_messages(3, [1, 4], [1, 2], sensors=12, width=8)
+    assert table.off.sizes == {"optimizer": 2, "E": 2, "points": 2, "client": 3}
+    assert (table.off.sel(optimizer="SGD", points=1) < 0.1).all()
+    assert table.u.dims == ("optimizer", "E", "points", "t"), "of the first client"

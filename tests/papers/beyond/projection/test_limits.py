@@ -1,0 +1,47 @@
+"""Where sums for networks end: what is measured is what it says."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedlib.federated.projection import beginning, evaluate
+from fedlib.papers.beyond.projection import limits, problem
+
+
+@pytest.fixture(scope="module")
+def poisson():
+    experiment = problem.PROBLEMS["poisson"].make()
+    return experiment, beginning(experiment, problem.data_at("poisson", 8), problem.start(experiment, 0), 1e-10, True)
+
+
+def test_one_corrected_step_is_adam_on_the_reduced_loss(poisson):
+    """The twin: torch's Adam on L, whoever owns what."""
+    experiment, (clients, w, last, ridge, n) = poisson
+    _, losses = limits.stepped(experiment, clients, w, last, ridge, 1, 1e-3, 5, True)
+    v = w.clone().requires_grad_()
+    adam, plain = torch.optim.Adam([v], lr=1e-3), []
+    for _ in range(5):
+        new = evaluate(experiment, clients, v.detach(), last, ridge)
+        plain.append(new.reduced / n)
+        v.grad = new.gradient / n
+        adam.step()
+    np.testing.assert_allclose(losses, plain, rtol=1e-6)
+
+
+def test_a_single_client_needs_no_correction(poisson):
+    experiment, (_, w, last, ridge, _) = poisson
+    whole = [{**problem.data_at("poisson", 8).pool, "w": torch.ones(32)}]
+    one, other = (limits.stepped(experiment, whole, w, last, ridge, 2, 1e-3, 3, c)[1] for c in (False, True))
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_the_walk_begins_where_the_model_is():
+    table = limits.stiffness("poisson", 8, [0], [2], [1e-14], 1e-10)
+    for layer in ("held", "solved"):
+        np.testing.assert_allclose(table.loss.sel({"last layer": layer})[..., 0], table.foot, rtol=1e-3)
+    assert (table["mean"] < table["each"]).all()
+
+
+def test_points_are_those_of_the_message():
+    table = limits.revealed(8, [0], [1], 1e-14)
+    assert table.off.sel(sums="one client").item() < 1e-4 and table.points == [16, 32]

@@ -1,0 +1,141 @@
+"""What notebook 09 trains, and what is computed of it, against drawings that are made by hand."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.notebook.claims import known_claims
+from fedlib.papers.fedstnn.letters import claims, study
+from fedlib.papers.fedstnn.letters.edges import edge_distance
+from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
+from fedlib.trainings.store import parameters_of
+
+PICTURE, SEEDS, K = Picture(letters()), [0, 1], 6
+TRUTH = PICTURE.white.ravel()
+
+
+def one_letter(j):
+    """The letter of a third, and the other white pixels in the right lower corner of the picture that is left."""
+    white = np.zeros_like(TRUTH)
+    white[PICTURE.thirds[j]] = TRUTH[PICTURE.thirds[j]]
+    free = np.flatnonzero(~white & ~TRUTH & ~np.isin(np.arange(len(TRUTH)), PICTURE.thirds[j]))
+    white[free[-(PICTURE.xi - white.sum()) :]] = True
+    return white
+
+
+def drawn(values, **axes):
+    """A drawing [pixel] for all labels of some axes."""
+    shape = [len(labels) for labels in axes.values()]
+    return xarray.DataArray(np.broadcast_to(values, (*shape, *np.shape(values)[-1:])), axes, (*axes, "pixel"))
+
+
+@pytest.fixture
+def results():
+    """A federation that is right after two rounds, clients who are right in their third only."""
+    together = drawn(TRUTH, kind=["federated", "centralised"], seed=SEEDS, round=[1, 2]).copy()
+    together[dict(round=0)] = one_letter(1)
+    alone = xarray.concat([drawn(one_letter(k * 3 // K), seed=SEEDS) for k in range(K)], "client")
+    levels = xarray.concat([drawn(one_letter(0), seed=SEEDS), drawn(TRUTH, seed=SEEDS)], "level")
+    tried = xarray.DataArray(
+        [[[[3.0]], [[1.0]]], [[[2.0]], [[1.5]]]],
+        {"seed": [100, 101], "steps": [50, 100], "lr": [0.02], "lr_end": [0.1]},
+    )
+    authors = {"our steps": drawn(letters(PAPER_SHAPE).ravel(), seed=SEEDS)}
+    levels = levels.assign_coords(level=[100, 400])
+    return study.Results(PICTURE, 400, together, alone.transpose("seed", ...), levels, authors, tried)
+
+
+def test_claims_hold_where_they_should_and_are_known(results):
+    together = results.together.copy()
+    place = np.flatnonzero(abs(edge_distance(PICTURE.white)).ravel() == 1)[0]
+    together[dict(round=-1, pixel=place)] = ~TRUTH[place]
+    verdicts = {id: claim(results._replace(together=together)) for id, claim in claims.CLAIMS.items()}
+    assert {*verdicts} <= {*known_claims()} and all(verdict.holds for verdict in verdicts.values())
+    assert all(id in claims.CLAIMS for panel in claims.PANELS for id in panel.claims)
+
+
+def test_claims_fail_where_a_letter_is_missing(results):
+    lost = results._replace(together=results.together.copy(data=np.roll(results.together.values, 40, -1)))
+    failing = {id for id, claim in claims.CLAIMS.items() if not claim(lost).holds}
+    assert {"fedstnn.53.together", "fedstnn.target.53.iou"} <= failing
+    swapped = results._replace(alone=results.alone.isel(client=slice(None, None, -1)))
+    failing = {id for id, claim in claims.CLAIMS.items() if not claim(swapped).holds}
+    assert failing >= {"fedstnn.53.others", "fedstnn.target.53.own"}
+    own = results._replace(picture=Picture(PICTURE.white, ("left", "middle", "right")))
+    assert claims.holes(own) is None, "a reader's picture may have holes"
+
+
+def test_facts_hold_of_good_drawings_and_not_of_others(results):
+    good = claims.facts(results)
+    assert all(type(fact) is bool for fact in good.values())
+    unless = {"wrong pixels are nearer to the edges than pixels are"}  # there are none
+    assert {text for text, fact in good.items() if not fact} <= unless
+    bad = claims.facts(results._replace(together=~results.together, levels=results.levels[::-1]))
+    assert sum(bad[text] != good[text] for text in good) >= 3
+
+
+def test_who_draws_whose_letter(results):
+    groups = study.by_group(results)
+    assert groups["own"].shape == (2, K) and groups["others"].shape == (2, K, 2)
+    np.testing.assert_array_equal(groups["own"], 1)
+    assert groups["others"].max() < 0.5
+
+
+def test_the_best_settings_come_first(results):
+    ranked = study.settings_tried(results)
+    assert [setting for setting, _ in ranked] == [(100, 0.02, 0.1), (50, 0.02, 0.1)]
+    np.testing.assert_array_equal(ranked[0][1], [1, 1.5])
+    assert study.settings_tried(results._replace(tried=None)) == []
+
+
+def test_numbers_that_are_kept(results):
+    kept = study.metrics(results)
+    assert kept["right"]["federated"].tolist() == [1, 1] and kept["right"]["isolated"].shape == (2, K)
+    assert kept["levels"]["400"].tolist() == [1, 1] and kept["levels"]["100"].max() < 1
+    assert kept["edges"]["authors' size, our steps"]["holes"].tolist() == [0, 0]
+    assert kept["grid"][0][:3] == [100, 0.02, 0.1]
+
+
+@pytest.mark.parametrize("rounds", [2, 10, 25])
+def test_the_last_round_has_the_rate_asked_for(rounds):
+    decay = study.decay_of(0.1, rounds)
+    assert decay ** (rounds - 1) == pytest.approx(0.1) and study.decay_of(1.0, rounds) == 1
+    assert study.decay_of(0.1, 1) == pytest.approx(0.1)  # one round has the first rate only
+
+
+@pytest.fixture
+def paper():
+    return parameters_of(study.NOTEBOOK)
+
+
+def test_the_grid_has_every_choice_once_with_as_many_steps(paper):
+    call = study.trainings(paper)["grid"]
+    (axis,) = call.over.values()
+    assert len(axis) == 27 and {c["rounds"] * c["local"].updates for c in axis.values()} == {5000}
+    for (steps, lr, end), changes in axis.items():
+        assert changes["local"].updates == steps and changes["lr"] == lr
+        assert changes["decay"] ** (changes["rounds"] - 1) == pytest.approx(end)
+
+
+def test_no_level_is_trained_twice(paper):
+    calls = study.trainings(paper)
+    assert calls["levels"].levels == [50, 100, 200, 800] and calls["letters", "together"].levels == [400]
+    assert ("authors", "our steps") in calls and "grid" not in study.trainings(paper | {"grid_seeds": []})
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"clients": 4}, "a multiple of three"),
+        ({"own_pixels": 1601}, "a third of the picture has 1600"),
+        ({"levels": [100, 2000]}, "2000 own pixels"),
+        ({"ratio": 9.0}, "a smaller ratio"),
+        ({"grid_seeds": [3, 100]}, "3 is among seeds"),
+        ({"grid_lr": [0.0]}, "grid_lr"),
+        ({"big_seeds": [-1]}, "big_seeds"),
+    ],
+)
+def test_what_cannot_be_is_refused(paper, change, words):
+    study.check(paper)
+    with pytest.raises(ValueError, match=words):
+        study.check(paper | change)
