@@ -44,6 +44,7 @@ MAY_BE_EMPTY = {
     "longer": rules.whole(),
     "aliased": rules.whole(2),
     "readings": rules.one_of(*READINGS),
+    "long_readings": rules.one_of(*READINGS),
 }
 """The same of lists that may be empty."""
 
@@ -52,7 +53,8 @@ def trainings(p: Mapping) -> dict[str | tuple, Call]:
     """ "flow", Table 2 and Fig. 10, with C recorded in every round; "many", the centralised model of more observations.
 
     Beside them "alone", each client by itself; "aliased", C as the authors' code moves it; ("long", ...), the same rows
-    to more rounds, for a longer training is another setting; and "readings", at the first level.
+    to more rounds, for a longer training is another setting; and "readings", at the first level, of which ``long_readings``
+    go to ``long_rounds``.
     """
     arguments = {name: p[name] for name in ("observations", "residual", "widths", "source")}
 
@@ -75,7 +77,8 @@ def trainings(p: Mapping) -> dict[str | tuple, Call]:
         calls["long", "centralised"] = call(levels[-1:], ["centralised"], p["longer"][-1])
         calls["long", "many"] = call(levels[:1], ["centralised"], p["longer"][-1], **many)
     for name in p["readings"]:
-        calls["readings", name] = call(levels[:1], ["federated"], rounds, **READINGS[name])
+        longer = p["long_rounds"] if name in p["long_readings"] else rounds
+        calls["readings", name] = call(levels[:1], ["federated"], longer, **READINGS[name])
     return calls
 
 
