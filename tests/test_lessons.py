@@ -20,7 +20,7 @@ from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
-from fedlib.numerics.metrics import in_percent, percent
+from fedlib.numerics.metrics import in_percent, mean_sd, percent
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
@@ -53,6 +53,8 @@ from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.papers.fedstnn import network, regression, scores, sine
+from fedlib.papers.fedstnn.as_coded import live as ways_live
+from fedlib.papers.fedstnn.as_coded import study as ways_study
 from fedlib.papers.fedstnn.curve import claims as noise_claims
 from fedlib.papers.fedstnn.curve import live as noise_live
 from fedlib.papers.fedstnn.curve import study as noise_study
@@ -79,6 +81,7 @@ ANSWERS = {
     "06b_reaction": r"\bthe ends\b",
     "07_operator_learning": r"Only the federation",
     "08_stochastic_regression": r"likelihood and the energy score",
+    "08b_as_coded": r"stopped clock",
     "09_stochastic_image": r"The S comes first",
     "11_client_drift": r"Both do",
     "12_real_federation": r"hide nothing",
@@ -97,6 +100,7 @@ FILLINGS = {
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",
     "07_operator_learning": "torch.nn.Linear(100, 40)",
     "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
+    "08b_as_coded": "fresh(client, copy // 10)",
     "09_stochastic_image": "score > 0.5",
     "11_client_drift": "correction(first) / 2",
     "12_real_federation": "W.sign(), b.sign()",
@@ -257,6 +261,7 @@ SMALL = {
     "06b_reaction": "levels, rounds, inside, many_levels = [2, 24], 20, [10], [2]",
     "07_operator_learning": "problems, E_values = ['antiderivative'], {}",
     "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
+    "08b_as_coded": "clients, clients_2d, steps, steps_2d, steps_alone, steps_mended_2d = 20, 4, 9, 2, 9, 9",
     "09_stochastic_image": "clients, rounds, levels = 6, 4, [100]",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
@@ -797,6 +802,66 @@ def test_08_what_the_blank_says():
     assert names["spreads"]["squared error"] < mean < 0.2 < names["spreads"]["energy score"]
 
 
+# notebook 08b
+
+
+@pytest.fixture(scope="module")
+def ways():
+    """Results of the stored trainings; mean spreads, way -> noise -> number; what both parts say."""
+    results = Lesson(ways_study).results()
+    spreads = {way: {s: v.mean() for s, v in row.items()} for way, row in ways_study.spreads(results).items()}
+    return results, spreads, *map(text_of, parts("08b_as_coded"))
+
+
+def test_08b_what_the_slider_shows_is_what_the_text_promises(ways):
+    results, spreads, text, _ = ways
+    _, errors = ways_live.explored()
+    mended = errors.sel(model="mended").median("seed")
+    assert mended.sel({ways_live.NOISE: slice(0.05, None)}).max() < 12 and "from 0.05 on, to about a tenth" in text
+    assert spreads["mended"][0.02] > 0.025 and "At 0.02 it is too wide" in text
+    rmse = results.quality["RMSE"].sel(way="mended", level=0.02).mean().item()
+    assert f"the mean is off by {rmse:.3f}, nearly as much as the noise" in text and rmse > 0.015
+    words = "the one as printed goes from {:.3f} to {:.3f}, the one as coded from {:.3f} to {:.3f}"
+    assert words.format(*(spreads[way][s] for way in ("as printed", "as coded") for s in (0.02, 0.4))) in text
+    assert spreads["as coded"][0.05] > 0.05 and spreads["as coded"][0.1] < 0.08, "a little above 0.05"
+    assert spreads["as printed"][0.02] > 0.02 and spreads["as printed"][0.05] < 0.05
+    assert "bands of {:.2f}, {:.2f} and {:.2f} all look".format(*(row[0.1] for row in spreads.values())) in text
+
+
+def test_08b_frozen_paths_keep_a_band(ways):
+    results, _, text, _ = ways
+    frozen, fresh = ({s: v.mean() for s, v in row.items()} for row in ways_study.alone(results).values())
+    words = "With fresh paths the spread is {:.3f} at σ = 0.02 and {:.3f} at 0.4, with frozen ones {:.3f} and {:.3f}"
+    assert words.format(fresh[0.02], fresh[0.4], frozen[0.02], frozen[0.4]) in text
+    assert [*frozen.values()] == sorted(frozen.values()) and "one that grows with the noise" in text
+
+
+def test_08b_which_claims_hold(ways):
+    results, _, text, report = ways
+    inside, cover = (results.quality[name].sel(level=0.1).mean("seed") for name in ("in band", "coverage"))
+    assert (
+        inside.min() > 0.8 and results.quality_2d["in band"].mean("seed").min() > 0.8 and "all three are right" in text
+    )
+    assert inside.idxmax("way") == "as printed" and "whoever draws no noise at all is best" in text
+    for covered in (cover, results.quality_2d["coverage"].mean("seed")):
+        assert covered.sel(way="mended") > 0.9 and covered.drop_sel(way="mended").max() < 0.75
+    paths = results.quality[ways_study.PATH].sel(way="as coded", level=0.1)
+    mean, std = mean_sd(paths.values)
+    assert f"Ours as coded have {mean:.3f} ± {std:.3f} there" in report and abs(mean - 0.0138) < std
+
+
+def test_08b_what_the_cells_by_hand_say():
+    cells = parts("08b_as_coded")[0]
+    cell = next(cell for cell in cells if "def fit(" in cell.source)
+    names = {"np": np, "torch": torch}
+    exec(cell.source, names)
+    frozen, fresh, spreads = names["frozen"], names["fresh"], names["spreads"]
+    client, average = spreads(frozen)
+    assert 0.3 < client < 0.6 and average < client / 2 and spreads(fresh)[0] < client / 5
+    own = spreads(lambda client, copy: fresh(client, copy // 10))[0]
+    assert f"A client has {own:.2f}: five times as many rows" in text_of(cells)
+
+
 # notebook 09
 
 
@@ -1275,7 +1340,8 @@ def test_14_how_much_is_the_optimiser(trained_by_sums):
     )
     for ways in trained_by_sums.final.values():
         median = {way: np.median(e) for way, e in ways.items()}
-        assert median["projection, one place"] < median["Adam, one place"] < median["FedAvg, own rate"]
+        averaged = median[next(way for way in ways if way.startswith("FedAvg"))]
+        assert median["projection, one place"] < median["Adam, one place"] < averaged
         assert median["projection, one place"] < median["L-BFGS, one place"]
         assert 1 / 3 < median["sums"] / median["projection, one place"] < 3, (
             "what the sums add is that it costs nothing"

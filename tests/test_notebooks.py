@@ -24,6 +24,7 @@ LESSONS = [
     "06b_reaction",
     "07_operator_learning",
     "08_stochastic_regression",
+    "08b_as_coded",
     "09_stochastic_image",
     "11_client_drift",
     "12_real_federation",

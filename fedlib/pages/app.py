@@ -161,9 +161,9 @@ PAGES: dict[str, list[Piece]] = {
         ),
         Piece(
             "As printed, as coded",
-            "The algorithm as the paper prints it, as its authors coded it, and as it should be. Move sigma through "
-            "its five values: whose band knows the noise, and whose is right by chance at one of them?",
-            trained("of_ways"),
+            "The algorithm as the paper prints it, as its authors coded it, and mended. Move the noise through five "
+            "values: whose band knows it, and whose is right by chance at one of them?",
+            stored("papers.fedstnn.as_coded.live"),
         ),
         Piece(
             "Who draws what",

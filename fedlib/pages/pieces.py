@@ -20,6 +20,7 @@ from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
 from ..papers.fedsciml.operators import live as operators
 from ..papers.fedsciml.reaction import live as reaction
+from ..papers.fedstnn.as_coded import live as ways
 from ..papers.fedstnn.curve import live as noise
 from ..papers.fedstnn.letters import live as letters
 
@@ -64,6 +65,7 @@ EXPLORERS = {
     "06b_reaction": reaction,
     "07_operator_learning": operators,
     "08_stochastic_regression": noise,
+    "08b_as_coded": ways,
     "09_stochastic_image": letters,
     "11_client_drift": drift,
     "12_real_federation": leak,

@@ -15,6 +15,7 @@ from .fedsciml.functions import study as functions
 from .fedsciml.operators import study as operators
 from .fedsciml.reaction import study as reaction
 from .fedstnn import regression
+from .fedstnn.as_coded import study as as_coded
 from .fedstnn.letters import study as letters
 
 STUDIES: dict[str, ModuleType] = {
@@ -29,6 +30,7 @@ STUDIES: dict[str, ModuleType] = {
         reaction,
         operators,
         regression,
+        as_coded,
         letters,
         drift,
         leak,

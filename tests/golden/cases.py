@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from fedlib import Federation, Local, centralised, join
-from fedlib.federated.experiment import KINDS, federation, train_arguments, under
+from fedlib.federated.experiment import KINDS, Experiment, federation, train_arguments, under
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
@@ -49,7 +49,6 @@ from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedstnn import diffusion, plane, sine
 from fedlib.papers.fedstnn.as_coded import problem as as_coded
-from fedlib.papers.fedstnn.as_coded import study as as_coded_study
 from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
@@ -441,32 +440,35 @@ def searched() -> dict:
     return stochastic(rows, evaluate=None)
 
 
-def armed(arm, federations, data, known, **more) -> dict:
-    """As ``as_coded.fit`` trains."""
-    return with_paths(captured(lambda: as_coded.fit(arm, data.pool, federations, 3, known, **more)))
+def by_way(experiment, clients_alone=False, personal=()) -> dict:
+    """Notebook 08b, 5.1: three rounds at two noises."""
+    kind = "isolated" if clients_alone else "federated"
+    experiment = experiment._replace(personal=personal)
+    rows = {(sigma, 0): (experiment, sigma, kind, {}) for sigma in (0.1, 0.4)}
+    return stochastic(rows, experiment.local, constants=sine.probes(experiment.net, 0.1, 8))
 
 
-def of_arm(arm, alone=False, personal=()) -> dict:
-    """Notebook 08b, 5.1."""
-    data = as_coded_study.observe(10, [0.1, 0.4], [0])
-    made = (
-        as_coded_study.alone(arm, data, [0.1, 0.4]) if alone else as_coded_study.federations(arm, data, [0.1, 0.4], 0.3)
-    )
-    return armed(arm, made, data, sine.probes(arm.net, 0.1, 8), personal=personal)
-
-
-def of_arm_2d(arm, other=10) -> dict:
+def by_way_2d(experiment) -> dict:
     """Notebook 08b, 5.2."""
-    data = as_coded_study.observe_surface(8, 0.1, [0], other)
-    return armed(arm, as_coded_study.on_surface(arm, data, 0.3), data, plane.probes(arm.net, 0.1, 3))
+    rows = {("federated", 0): (experiment, 0.1, "federated", {})}
+    return stochastic(rows, experiment.local, constants=plane.probes(experiment.net, 0.1, 3))
 
 
-CODED = as_coded.coded(1, 8, 16, 4, 8, "coded 1D", domain=(0, 2 * np.pi))
+def as_printed(case="curve", sizes=(10, 4, 8), lr=0.1) -> Experiment:
+    """Notebook 08b, as printed."""
+    return as_coded.printed(case, *sizes)._replace(lr=lr)
 
 
 def exact(frozen: bool) -> dict:
     """Notebook 08b: one client with frozen or fresh paths."""
-    return of_arm(as_coded.coded(1, 8, 16, 4, 8, "exact", frozen=frozen, lr=1e-3), alone=True)
+    experiment = as_coded.one_client(10, 4, 8, frozen=frozen)
+    return by_way(experiment._replace(lr=1e-3), clients_alone=True)
+
+
+def own_statistics() -> dict:
+    """Notebook 08b: as coded, but for the running statistics."""
+    experiment = as_coded.coded("curve", 10, 4, 8)
+    return by_way(experiment, personal=statistics(experiment.net))
 
 
 def on_letters(rows: dict, ratio: float = 0.1) -> dict:
@@ -504,15 +506,15 @@ STOCHASTIC = {
     "08 live, energy score": lambda: of_live(noisy_live.training(E=3)),
     "08 live, likelihood": lambda: of_live(noisy_live.training("likelihood", E=3)),
     "08 live, squared error": lambda: of_live(noisy_live.training("squared error", paths=1, E=3)),
-    "08b printed": lambda: of_arm(as_coded.printed(1, 8, 16, 4, 8, 0.1)),
-    "08b coded": lambda: of_arm(CODED),
-    "08b coded, own statistics": lambda: of_arm(CODED, personal=statistics(CODED.net)),
-    "08b proper": lambda: of_arm(as_coded.proper(1, 8, 16, 4, 8, 0.02, 0.75)),
+    "08b printed": lambda: by_way(as_printed()),
+    "08b coded": lambda: by_way(as_coded.coded("curve", 10, 4, 8)),
+    "08b coded, own statistics": own_statistics,
+    "08b proper": lambda: by_way(as_coded.mended("curve", 10, 4, 8)),
     "08b alone, frozen paths": lambda: exact(True),
     "08b alone, fresh paths": lambda: exact(False),
-    "08b printed, surface": lambda: of_arm_2d(as_coded.printed(2, 16, 32, 3, 32, 0.03)),
-    "08b coded, surface": lambda: of_arm_2d(as_coded.coded(2, 16, 32, 3, 32, "coded 2D"), 20),
-    "08b proper, surface": lambda: of_arm_2d(as_coded.proper(2, 16, 32, 4, 8, 0.02, 0.75)),
+    "08b printed, surface": lambda: by_way_2d(as_printed("surface", (8, 3, 32), 0.03)),
+    "08b coded, surface": lambda: by_way_2d(as_coded.coded("surface", 8, 3, 32)),
+    "08b proper, surface": lambda: by_way_2d(as_coded.mended("surface", 8, 4, 8)),
     "09 letters": all_ways,
     "09 letters, pixels each": lambda: on_letters({(L, 0): (L, "federated", 0.04) for L in (10, 30)}, letters.RATIO),
     "09 letters, settings": settings_tried,

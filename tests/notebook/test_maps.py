@@ -10,3 +10,8 @@ def test_verdicts_are_grouped_by_word():
     (row,) = rows([panel], [{"claims": claims}, {"claims": later}])
     assert row == ["Fig. 1", "here", "so", "holds: q8.sooner.C1; does not hold: q8.sooner.C2"]
     assert rows([Panel("A", "b", "c")], [])[0][-1] == "shown"
+
+
+def test_a_claim_with_variants_that_no_result_has_was_not_run():
+    (row,) = rows([Panel("A", "b", "c", ("fedstnn.ways.sigma/as coded",))], [])
+    assert row[-1] == "not run: ways.sigma/as coded"

@@ -189,10 +189,10 @@ def told_08(metrics):
 
 
 def told_08b(metrics):
-    arms = {arm: [of["std"], *(100 * np.array(of[what]) for what in ("in band", "coverage"))]
-            for arm, of in metrics["one_d"].items()}  # fmt: skip
-    spreads = {f"{arm} at every noise": of for arm, of in metrics["spreads"].items()} | metrics["spread_alone"]
-    return arms | {name: [of["0.02"], of["0.4"]] for name, of in spreads.items()}
+    ways = {name[5:]: [row["std"], *(100 * np.array(row[what]) for what in ("in band", "coverage"))]
+            for name, row in metrics["quality"].items() if name.startswith("5.1, ")}  # fmt: skip
+    spreads = {f"{way} at every noise": row for way, row in metrics["spreads"].items()} | metrics["spread_alone"]
+    return ways | {name: [row["0.02"], row["0.4"]] for name, row in spreads.items()}
 
 
 def told_09(metrics):

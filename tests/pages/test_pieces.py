@@ -8,7 +8,6 @@ import threading
 import anywidget
 import ipywidgets
 import pytest
-import torch
 from ipywidgets import Box
 from ipywidgets.widgets.widget import _instances
 
@@ -17,7 +16,7 @@ from fedlib.files import ROOT
 from fedlib.live import stage as live
 from fedlib.live import widgets
 from fedlib.numerics.metrics import relative_l2
-from fedlib.pages import app, page, trained
+from fedlib.pages import app, page
 from fedlib.pages.app import PAGES
 from fedlib.papers.fed_deeponet import physics as pendulum
 from fedlib.papers.fed_deeponet.pendulum import problem, study
@@ -118,9 +117,3 @@ def test_the_trained_pendulum_is_good_and_better_than_the_client_alone():
         guess = predict(problem.dealt().net, row, tests["u"].float()[:, None], pendulum.times(100))
         errors[kind] = float(100 * relative_l2(guess, tests["x1"].float()).mean())
     assert errors["federated"] < 2 < errors["isolated"] < 10, errors
-
-
-def test_missing_networks_are_an_error_that_names_them(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"models\.npz"):
-        trained.rows(tmp_path)
-    assert torch.is_tensor(next(iter(trained.rows(trained.folder_of("08b_as_coded", "paper")).values())))

@@ -146,3 +146,9 @@ def likeness(path: np.ndarray, observed: np.ndarray, f: np.ndarray) -> dict[str,
 def seeds_of(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
     """Quantity -> values over seeds, as tables take them."""
     return {str(name): values.values for name, values in dataset.data_vars.items()}
+
+
+def beside(axis: str, parts: Mapping[str, xarray.Dataset | None]) -> xarray.Dataset | None:
+    """What has labels along a new axis; without those that are None, and None where all are."""
+    present = {label: part for label, part in parts.items() if part is not None}
+    return xarray.concat(present.values(), xarray.Variable(axis, [*present])) if present else None

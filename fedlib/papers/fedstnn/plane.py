@@ -1,8 +1,12 @@
 """Section 5.2: a noisy surface, and who observes it where: clients in four groups, one for each quadrant."""
 
+from collections.abc import Mapping
+
 import numpy as np
+import xarray
 from torch import Tensor, nn
 
+from ...federated.history import History
 from ...federated.partitions import focused
 from ...streams import stream
 from . import experiment
@@ -66,3 +70,13 @@ def first(clients: int) -> list[int]:
 def probes(net: nn.Module, sigma: float, paths: int = 20) -> dict[str, Tensor]:
     """``experiment.probes`` of the grid."""
     return experiment.probes(net, surface_grid(), on_grid(), sigma, paths, "test paths 2d")
+
+
+def answered(
+    net: nn.Module, constants: Mapping, history: History, kind: str, level: float, client: int = 0
+) -> xarray.Dataset:
+    """``experiment.Answers`` of models at all points of the grid [seed, x]; constants: ``probes``."""
+    seeds = history.labels("seed")
+    rows = [experiment.asked(net, history.model(kind, level, seed, client=client), constants) for seed in seeds]
+    dims = {name: ("seed", "x")[: 1 + values.ndim] for name, values in rows[0].items()}
+    return xarray.Dataset({name: (dims[name], np.stack([row[name] for row in rows])) for name in dims}, {"seed": seeds})

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import xarray
 from torch import Tensor, nn
 
+from ...federated.history import History
 from ...federated.partitions import focused
 from ...streams import stream
 from . import experiment
@@ -89,3 +91,11 @@ def probes(net: nn.Module, sigma: float, paths: int) -> dict[str, Tensor]:
     """``experiment.probes`` of the curve."""
     x = curve_grid(TESTED)
     return experiment.probes(net, inputs(x), curve(x), sigma, paths, "test paths")
+
+
+def answered(history: History | None, **labels) -> xarray.Dataset | None:
+    """``experiment.Answers`` after the last round [..., seed, x] of rows with these labels."""
+    if history is None:
+        return None
+    metrics = {name: history.last(name, **labels) for name in experiment.Answers._fields}
+    return xarray.Dataset(metrics).rename(i="x").assign_coords(x=curve_grid(TESTED)).drop_attrs()

@@ -18,3 +18,13 @@ def spread(std: np.ndarray, sigma: float, share: float = 0.15) -> Verdict:
 def below(values: np.ndarray, bound: float) -> Verdict:
     """An error, its mean over seeds, is below a bound."""
     return Verdict(bool(values.mean() < bound), f"{values.mean():.3f}")
+
+
+def covers(coverage: np.ndarray) -> Verdict:
+    """A band of 2 std covers 90 to 97 % of new observations, mean over seeds."""
+    return Verdict(bool(0.90 < coverage.mean() < 0.97), f"{coverage.mean():.1%}")
+
+
+def inside(share: np.ndarray) -> Verdict:
+    """Most predictions lie within f +- 2 sigma, mean over seeds."""
+    return Verdict(bool(share.mean() > 0.8), f"{share.mean():.1%}")

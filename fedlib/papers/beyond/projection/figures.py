@@ -140,7 +140,7 @@ def ends(starts: xarray.Dataset, attack: xarray.Dataset) -> Figure:
 
 def ridges(sums: Mapping[str, xarray.Dataset]) -> Figure:
     """What chose the ridge: the mean square residual between the points; a dot for each seed that only chooses."""
-    fig, axes = panels_of([*sums], (2.7, 2.3), 4)
+    fig, axes = panels_of([*sums], (2.7, 2.3), 3)
     for name, ax in axes.items():
         tried, best = sums[name].tried.sortby("ridge"), sums[name].attrs["chosen_ridge"]
         ax.plot(tried.ridge, tried, "o", ms=4, color=SUMS, mfc="w")

@@ -39,11 +39,6 @@ class Problem(NamedTuple):
     points: int = 2
 
 
-def midpoints(n: int = 32) -> dict[str, Tensor]:
-    """Poisson's equation in the middle between neighbours of its n points."""
-    return {name: values[1::2] for name, values in data_of(forward.poisson(2 * n - 1), 2).pool.items()}
-
-
 def other_blocks(n: int = 400) -> dict[str, Tensor]:
     """Helmholtz' equation at the points inside 5 x 5 blocks; on the boundary it is trained."""
     return {name: values[:n] for name, values in data_of(forward.helmholtz(), 5).pool.items()}
@@ -60,10 +55,11 @@ def pool_of(make: Callable[..., Experiment], n: int, every: slice = slice(None))
 
 
 PROBLEMS = {
-    "poisson": Problem(forward.poisson, midpoints),
+    "poisson": Problem(forward.poisson, lambda: pool_of(forward.poisson, 63, slice(1, None, 2))),
     "helmholtz": Problem(forward.helmholtz, other_blocks, points=4),
     "wave": Problem(functions.gramacy_lee, lambda: pool_of(functions.gramacy_lee, 399, slice(1, None, 2))),
     "schaffer": Problem(square, lambda: pool_of(square, 301)),
+    "beam": Problem(forward.euler_beam, lambda: pool_of(forward.euler_beam, 101, slice(0, 101, 2))),
 }
 
 

@@ -29,10 +29,10 @@ RULES = {
 
 
 class Shown(NamedTuple):
-    """The level at which ways are compared, and what notebook 11 calls the problem there."""
+    """The level at which ways are compared, and what notebook 11 calls the problem there, where it has it."""
 
     level: int
-    drift: str
+    drift: str | None
     title: str
 
 
@@ -41,7 +41,11 @@ SHOWN = {
     "helmholtz": Shown(4, "helmholtz_4", "Helmholtz, 4 x 4 blocks"),
     "wave": Shown(20, "line_20", "wave, 20 pieces"),
     "schaffer": Shown(4, "square_4", "Schaffer, 4 slabs"),
+    "beam": Shown(2, None, "beam, 2 pieces"),
 }
+
+AVERAGED = ("poisson", "helmholtz", "beam")
+"""What notebook 05 has trained as the paper prints it."""
 
 CHAOTIC = Tolerance(relative=1e-2, first={"evaluation": 2})
 """A step amplifies the rounding of all before it."""
@@ -119,7 +123,7 @@ def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     computed = [name for name in p["problems"] if f"sums_{name}" in histories]
     compared = rules_of_drift(computed)
     both = {name: ways(name, histories, compared) for name in computed}
-    ends = {name: final(name, histories, compared) for name in computed}
+    ends = {name: final(name, both[name], histories, compared) for name in computed}
     sums = {name: histories[f"sums_{name}"] for name in computed}
     return Results(both, ends, sums, *(histories.get(name) for name in ("starts", "steps", "stiff", "waves", "told")))
 
@@ -128,7 +132,8 @@ def rules_of_drift(problems: Sequence[str]) -> drift.Results:
     """What notebook 11 has stored of its rules at all rates, on some problems."""
     p = parameters_of(drift.NOTEBOOK)
     calls = drift.trainings(p)
-    names = ["earlier", *((SHOWN[name].drift, part) for name in problems for part in ("rules", drift.CENTRAL))]
+    rates = [SHOWN[name].drift for name in problems if SHOWN[name].drift]
+    names = ["earlier", *((name, part) for name in rates for part in ("rules", drift.CENTRAL))]
     readings = {name: last_reading(drift.NOTEBOOK, calls, name, earlier=True)[0].result for name in names}
     return drift.results(p, {name: result for name, result in readings.items() if result is not None})
 
@@ -142,18 +147,21 @@ def ways(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Res
     """Label -> what there is of a problem on the way."""
     level, problem, _ = SHOWN[name]
     P, table = parameter_count(PROBLEMS[name].make().net), {}
-    if name in ("poisson", "helmholtz"):
-        printed = errors(stored(forward, name)).sel(kind="federated", level=level).reset_coords(drop=True)
-        table["FedAvg, as printed"] = network(printed, P)
-    paths = compared.paths[problem]
-    best = best_rule(compared.errors[problem])
-    rule = AGAINST_DRIFT[best]
-    for label, rule_name, sent in (
-        ("FedAvg, own rate", "FedAvg", 1),
-        ("best rule", best, rule.optimizer(rule.knobs[0]).sent),
-        ("Adam, one place", drift.CENTRAL, 0),
-    ):
-        table[label] = network(paths.sel(rule=rule_name).dropna("round").expand_dims("seed"), P * sent)
+    if name in AVERAGED:
+        printed = errors(stored(forward, name)).sel(level=level)
+        table["FedAvg, as printed"] = network(printed.sel(kind="federated"), P)
+    if problem is None:
+        table["Adam, one place"] = network(printed.sel(kind="centralised"), 0)
+    else:
+        paths = compared.paths[problem]
+        best = best_rule(compared.errors[problem])
+        rule = AGAINST_DRIFT[best]
+        for label, rule_name, sent in (
+            ("FedAvg, own rate", "FedAvg", 1),
+            ("best rule", best, rule.optimizer(rule.knobs[0]).sent),
+            ("Adam, one place", drift.CENTRAL, 0),
+        ):
+            table[label] = network(paths.sel(rule=rule_name).dropna("round").expand_dims("seed"), P * sent)
     if f"lbfgs_{name}" in histories:
         table["L-BFGS, one place"] = network(histories[f"lbfgs_{name}"].error.rename(evaluation="round"), 0)
     sums = histories[f"sums_{name}"].rename(evaluation="round")
@@ -171,18 +179,18 @@ def network(error: xarray.DataArray, sent: int) -> Way:
     return Way(error, FLOAT32 * sent * error["round"])
 
 
-def final(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, np.ndarray]:
-    """Label -> error (%) [seed] in the end: of rules and of Adam at the rates that validation points chose."""
-    level, problem, _ = SHOWN[name]
-    errors = compared.errors[problem]
-    rule_names = {"FedAvg, own rate": "FedAvg", "best rule": best_rule(errors), "Adam, one place": drift.CENTRAL}
-    table = {label: errors.sel(rule=rule).values for label, rule in rule_names.items()}
-    sums = histories[f"sums_{name}"].error.isel(evaluation=-1)
-    if f"lbfgs_{name}" in histories:
-        single = histories[f"lbfgs_{name}"].error
-        table["L-BFGS, one place"] = single.isel(evaluation=-1).values
-    labels = {"projection, one place": TOGETHER, "sums": level}
-    return table | {label: sums.sel(level=n).values for label, n in labels.items() if n in sums.level}
+def final(
+    name: str, table: Mapping[str, Way], histories: Mapping[str, xarray.Dataset], compared: drift.Results
+) -> dict[str, np.ndarray]:
+    """Label -> error (%) [seed] in the end of each way of a table: of rules and of Adam at the rates that validation
+    points chose; where notebook 11 has no rates, as printed."""
+    ends = {label: way.error.isel(round=-1).values for label, way in table.items()}
+    if SHOWN[name].drift:
+        ends.pop("FedAvg, as printed", None)
+        errors = compared.errors[SHOWN[name].drift]
+        rule_names = {"FedAvg, own rate": "FedAvg", "best rule": best_rule(errors), "Adam, one place": drift.CENTRAL}
+        ends |= {label: errors.sel(rule=rule).values for label, rule in rule_names.items()}
+    return ends
 
 
 def at_own_rate(steps: xarray.Dataset) -> xarray.DataArray:

@@ -13,7 +13,10 @@ import torch
 from torch import Tensor
 
 from ....downloads import CACHE, Unavailable, fetch
+from .. import plane, sine
+from ..experiment import asked, quality
 from .coded import Coded
+from .problem import CASES
 
 
 class Source(NamedTuple):
@@ -94,3 +97,22 @@ def their_name(name: str) -> str:
         return f"diffusionList.{rest[0]}.bn.{'running_' * (rest[1] in ('mean', 'var'))}{rest[1]}"
     block, layer, kind = rest
     return f"{dict(drift='driftList', spread='diffusionList')[part]}.{block}.layers.{layer}.linear.{kind}"
+
+
+MEASURED = {
+    "5.1": {"RMSE": 0.0860, "std": 0.0787, "coverage": 0.6616, "in band": 0.9164, "a path against f": 0.0136},
+    "5.2": {"RMSE": 0.1111, "std": 0.1605, "coverage": 0.8237, "in band": 0.7518, "a path against f": 0.0381},
+}
+"""What ``judged`` gives of their files, which were at hand once; section -> quantity -> number."""
+
+
+def judged_theirs(section: str, folder: str | Path | None = None) -> dict[str, float] | None:
+    """The quantities of MEASURED, measured again; None if the file is not here."""
+    loaded, case = load_authors(section, folder), {"5.1": "curve", "5.2": "surface"}[section]
+    if loaded is None:
+        return None
+    net, theta = loaded
+    answers = asked(net, theta, CASES[case].probes(net, 0.1, {"curve": 100, "surface": 20}[case]))
+    f = sine.curve(sine.curve_grid(sine.TESTED)) if case == "curve" else plane.on_grid()
+    row = quality(answers["mean"], answers["std"], f, 0.1)
+    return row | {"in band": answers["inside"], "a path against f": row["RMSE"] ** 2 + row["std"] ** 2}

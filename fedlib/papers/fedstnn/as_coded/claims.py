@@ -1,44 +1,125 @@
-"""What a run of the three ways says: its claims and checked facts, from its metrics."""
+"""Which of FedStNN's claims hold as printed, as coded, and mended: id -> claim(results) -> ``Verdict``.
 
-from collections.abc import Mapping, Sequence
+Claims rest on means over seeds; a statement has one yardstick for all ways, and that of notebook 08.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-PRINTED = {"one_d": 0.0138, "two_d": 0.0253}
+from ....notebook.claims import WORDS, Verdict
+from ....notebook.maps import Panel
+from ..yardsticks import below, covers, inside, spread
+from .problem import WAYS
+from .study import PATH, Results, spreads
+
+Claim = Callable[[Results], Verdict | None]
+
+
+class Statement(NamedTuple):
+    """What is said, the quantity that it is said of, and how its values [seed] are judged where the data have sigma."""
+
+    words: str
+    quantity: str
+    judge: Callable[[np.ndarray, float], Verdict]
+
+
+STATEMENTS = {
+    "51.mean": Statement("5.1: the mean is the curve", "RMSE", lambda values, sigma: below(values, sigma / 2)),
+    "51.spread": Statement("5.1: the spread is the noise", "std", spread),
+    "51.inside": Statement("5.1: answers lie within 2σ of the curve", "in band", lambda values, _: inside(values)),
+    "51.band": Statement("5.1: the band covers new measurements", "coverage", lambda values, _: covers(values)),
+    "52.mean": Statement("5.2: the mean is the surface", "RMSE", below),
+    "52.spread": Statement("5.2: the spread is the noise", "std", spread),
+    "52.inside": Statement("5.2: answers lie within 2σ of the surface", "in band", lambda values, _: inside(values)),
+    "52.band": Statement("5.2: the band covers new measurements", "coverage", lambda values, _: covers(values)),
+}
+"""End of an id in data/claims.yaml -> statement."""
+
+FOLLOWS = "sigma"
+"""One more, of all noises at once."""
+
+
+def verdict(results: Results, name: str, way: str) -> Verdict | None:
+    """Of a statement, for a way."""
+    quality = results.quality_2d if name.startswith("52.") else results.quality
+    if quality is None or way not in quality.way:
+        return None
+    if name == FOLLOWS:
+        return follows(spreads(results)[way])
+    statement, row = STATEMENTS[name], quality.sel(way=way)
+    row = row.sel(level=results.sigma) if "level" in row.dims else row
+    return statement.judge(row[statement.quantity].values, results.sigma)
+
+
+def follows(std: Mapping[float, np.ndarray]) -> Verdict:
+    """The spread, mean over seeds, is sigma at every level, within 25 %."""
+    off = off_the_noise(std)
+    return Verdict(off < 0.25, f"off by up to {off:.0%}")
+
+
+def off_the_noise(std: Mapping[float, np.ndarray]) -> float:
+    """Largest relative distance of a learnt spread, mean over seeds, to the sigma of its data."""
+    return max(abs(float(values.mean()) / sigma - 1) for sigma, values in std.items())
+
+
+def table(results: Results) -> list[list[str]]:
+    """Rows of text: a statement, and for each way whether it holds, with the number."""
+    words = {name: statement.words for name, statement in STATEMENTS.items()}
+    rows = []
+    for name, sentence in (words | {FOLLOWS: "5.1: the spread follows the noise over all its levels"}).items():
+        verdicts = [verdict(results, name, way) for way in WAYS]
+        rows.append([sentence, *("-" if v is None else f"{WORDS[v.holds]}: {v.why}" for v in verdicts)])
+    return rows
+
+
+PRINTED = {"51": 0.0138, "52": 0.0253}
 """Mean square of a path against f that the authors' notebooks print for 5.1 and 5.2."""
 
 
-def off_the_noise(spreads: Mapping[str, Sequence[float]]) -> float:
-    """Largest relative distance of a learnt spread, mean over seeds, to the sigma of its data: sigma -> [S]."""
-    return max(abs(np.mean(v) / float(sigma) - 1) for sigma, v in spreads.items())
+def path_as_coded(results: Results, section: str) -> Verdict | None:
+    """Target: as coded, a path is as near to f as the authors' notebook prints."""
+    quality = results.quality if section == "51" else results.quality_2d
+    if quality is None or "as coded" not in quality.way:
+        return None
+    paths = quality[PATH].sel(way="as coded")
+    mean = (paths.sel(level=results.sigma) if section == "51" else paths).mean().item()
+    return Verdict(mean <= PRINTED[section], f"{mean:.4f} against {PRINTED[section]}")
 
 
-def claims(metrics: Mapping, sigma: float) -> dict[str, tuple[bool, str]]:
-    """Claim -> whether it holds, and the numbers."""
-    verdicts = {}
-    for way, name in (("as printed", "printed"), ("as coded", "coded"), ("as it should be", "proper")):
-        off = off_the_noise(metrics["spreads"][way])
-        verdicts[f"arms.{name}"] = off < 0.25, f"off by up to {off:.0%}"
-    for part, section in (("one_d", "51"), ("two_d", "52")):
-        path = np.mean(metrics[part]["as coded"]["a path against f"])
-        verdicts[f"target.coded.{section}"] = bool(path <= PRINTED[part]), f"{path:.4f} against {PRINTED[part]}"
-    row = {name: np.mean(v) for name, v in metrics["two_d"]["as it should be"].items()}
-    words = f"RMSE {row['RMSE']:.3f}, std {row['std']:.3f}, coverage {row['coverage']:.1%}"
-    right = row["RMSE"] < 0.6 * sigma and 0.9 < row["std"] / sigma < 1.1 and row["coverage"] > 0.9
-    return verdicts | {"target.proper.52": (bool(right), words)}
+def id_of(name: str, way: str) -> str:
+    """In data/claims.yaml; what is mended is ours, and no claim of the paper."""
+    return f"fedstnn.target.ways.{name}" if way == "mended" else f"fedstnn.ways.{name}/{way}"
 
 
-def facts(metrics: Mapping, sigma: float) -> dict[str, object]:
-    """Text -> whether it is so, in the committed result."""
-    spreads, alone = metrics["spreads"], metrics["spread_alone"]
-    fresh = off_the_noise(alone["fresh paths"])
-    off = {way: off_the_noise(spread) for way, spread in spreads.items()}
-    cover = {way: np.mean(row["coverage"]) for way, row in metrics["one_d"].items()}
+CLAIMS: dict[str, Claim] = {
+    id_of(name, way): partial(verdict, name=name, way=way) for way in WAYS for name in (*STATEMENTS, FOLLOWS)
+} | {f"fedstnn.target.coded.{section}": partial(path_as_coded, section=section) for section in PRINTED}
+"""Id of data/claims.yaml -> claim."""
+
+PANELS = (
+    Panel("Figs. 5, 6", "sections 4 and 5, answer", "50 + 10 points a client, as in the authors' notebook",
+          tuple(id_of(name, way) for way in WAYS for name in STATEMENTS if name.startswith("51."))),
+    Panel("Figs. 8 to 11", "B4, surface", "100 + 10 points a client, as coded 100 + 20",
+          tuple(id_of(name, way) for way in WAYS for name in STATEMENTS if name.startswith("52."))),
+    Panel("not in the paper", "section 4, sigma", "five noises", tuple(id_of(FOLLOWS, way) for way in WAYS)),
+    Panel("Eqs. 33 to 35", "B2", "gradients as printed and as coded"),
+)  # fmt: skip
+"""Where the paper's panels are in notebook 08b."""
+
+
+def facts(results: Results, errors: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
+    """Text -> whether it is so in this run; errors: of ``gradients.errors``."""
+    mended = results.quality.sel(way="mended").mean("seed")
     return {
-        "paper profile: alone, fresh paths lose more than 9/10 of the noise": fresh > 0.9,
-        "frozen ones keep a spread above half of it": all(
-            np.mean(v) > float(s) / 2 for s, v in alone["frozen paths"].items()
-        ),
-        "the way nearest to the noise": min(off, key=off.get),
-        "the way with the best coverage": min(cover, key=lambda way: abs(cover[way] - 0.954)),
+        "exact pairing is backpropagation to 1e-10": max(errors["pairing exact"].values()) < 1e-10,
+        "pairing of 1D: the drift is exact": errors["pairing coded 1D"]["drift"] < 1e-10,
+        "and the diffusion is off by more than half of its length": errors["pairing coded 1D"]["diffusion"] > 0.5,
+        "pairing of 2D: the drift is off by more than 2 %": errors["pairing coded 2D"]["drift"] > 0.02,
+        "printed costate, g(u_n): the drift is exact": errors["printed, g (u_n)"]["drift"] < 1e-10,
+        "where g depends on the state it is not": errors["printed, g of the state"]["drift"] > 0.01,
+        "mended, the spread grows with the noise": bool((mended["std"].diff("level") > 0).all()),
+        "mended, the mean is nearer to f than a line at 0": bool((mended["RMSE"] < 0.5**0.5).all()),
     }

@@ -51,15 +51,14 @@ class Coded(nn.Module):
     Args:
         d, L, H, N: widths of input, state and hidden layer; number of blocks.
         gradient: of the squared error: one of PAIRINGS, or "autograd".
-        running: normalise by the running statistics. The authors never do, also when they predict.
         domain: interval that inputs in [-1, 1] stand for. The authors do not scale them: (0, 2 pi) in 5.1.
     """
 
-    def __init__(self, d: int, L: int, H: int, N: int = 4, gradient: str = "coded 1D", running=False, domain=(-1, 1)):
+    def __init__(self, d: int, L: int, H: int, N: int = 4, gradient: str = "coded 1D", domain=(-1, 1)):
         super().__init__()
         if gradient not in ("autograd", *PAIRINGS):
             raise ValueError(f"gradient = {gradient!r}: expected 'autograd' or one of {', '.join(PAIRINGS)}")
-        self.widths, self.gradient, self.running, self.domain = (d, L, H, N), gradient, running, domain
+        self.widths, self.gradient, self.domain = (d, L, H, N), gradient, domain
         self.L, self.N, self.h = L, N, 1 / N
         self.lift, self.read = nn.Linear(d, L), nn.Linear(L, 1)
         self.drift, self.spread = (nn.ModuleList(two_layers(L, H) for _ in range(N)) for _ in "fg")
@@ -74,8 +73,8 @@ class Coded(nn.Module):
         return relu_network(X, *weights(self.drift[n]))
 
     def g(self, X: Tensor, n: int, weight: Tensor | None) -> Tensor:
-        """Diffusion of block n; weight [B]: of the points that the normalisation averages."""
-        normal = self.norm[n](X, None if self.running else weight)
+        """Diffusion of block n; weight [B]: of the points that the normalisation averages; None: as it ran before."""
+        normal = self.norm[n](X, weight)
         return torch.sigmoid(relu_network(normal, *weights(self.spread[n])))
 
     def lifted(self, x: Tensor) -> Tensor:
@@ -83,16 +82,21 @@ class Coded(nn.Module):
         a, b = self.domain
         return self.lift(a + (b - a) * (x + 1) / 2)[:, None]
 
-    def path(self, x: Tensor, w: Tensor, weight: Tensor) -> list[Tensor]:
+    def path(self, x: Tensor, w: Tensor, weight: Tensor | None) -> list[Tensor]:
         """The states X_0, ..., X_N of every path: x [B, d], w [B, N, M, L] -> N + 1 of [B, M, L]."""
         X = [self.lifted(x).expand(len(x), *w.shape[-2:])]
         for n in range(self.N):
             X.append(X[n] + self.h * self.f(X[n], n) + self.h**0.5 * self.g(X[n], n, weight) * w[:, n])
         return X
 
-    def forward(self, x: Tensor, w: Tensor, y: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
-        """Points x [B, d], standard normal w [B, N, M, L] -> outputs [B, M]; with y [B], see ``error``."""
-        weight = torch.full_like(x[:, 0], 1 / len(x)) if weight is None else weight
+    def forward(
+        self, x: Tensor, w: Tensor, y: Tensor | None = None, weight: Tensor | None = None, running: bool = False
+    ) -> Tensor:
+        """Points x [B, d], standard normal w [B, N, M, L] -> outputs [B, M]; with y [B], see ``error``.
+
+        running: normalise by the running statistics. The authors never do, also when they predict.
+        """
+        weight = torch.full_like(x[:, 0], 1 / len(x)) if weight is None and not running else weight
         X = self.path(x, w, weight)
         return self.read(X[-1])[..., 0] if y is None else self.error(x, w, y, weight, X)
 

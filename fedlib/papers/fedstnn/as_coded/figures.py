@@ -2,115 +2,85 @@
 
 from collections.abc import Mapping
 
-import ipywidgets
 import numpy as np
-import torch
+import xarray
 from matplotlib.figure import Figure
-from torch import Tensor, nn
 
-from ....federated.stack import predict
-from ....live.widgets import choice, explore, slider
-from ....notebook.style import COLORS, band, log_axis, panels
-from ....streams import torch_stream
-from ..experiment import Answers
-from ..figures import band_and_spread, uncertainty
-from ..plane import surface_grid
-from ..sine import TESTED, curve, curve_grid, inputs
-from .study import POINTS, Data
+from ....notebook.style import COLORS, band, log_axis, panels, set_ticks
+from ..experiment import rms
+from ..figures import uncertainty
+from ..plane import on_grid
+from ..sine import curve as sine
+from .problem import WAYS
+from .study import Results, alone, spreads
 
-WAYS = {"as printed": ("other", "s"), "as coded": ("isolated", "^"), "as it should be": ("centralised", "o")}
-"""Colour and marker of each."""
+LOOKS = {
+    "as printed": ("paper", "s"),
+    "as coded": ("other", "^"),
+    "mended": ("federated", "o"),
+    "frozen paths": ("other", "^"),
+    "fresh paths": ("paper", "s"),
+}
+"""Colour and marker of each way, and of one client's paths."""
+
+PI = ((0, np.pi, 2 * np.pi), ("0", r"$\pi$", r"$2\pi$"))
 
 
-GRID = curve_grid(TESTED)
-
-PATHS = {"frozen paths": ("isolated", "^"), "fresh paths": ("other", "s")}
-
-
-def client_figure(data: Data, sigma: float, client: int) -> Figure:
-    """What one client of the first seed observes, and f."""
-    seed, shards = next(iter(data.shards.items()))
-    (shard,) = data.joined((sigma, seed), shards[POINTS][client - 1 : client])
-    x = np.pi * (data.pool["x"][shard, 0].numpy() + 1)
-    fig, ((ax,),) = panels(1, 1, size=(5.2, 2.4))
-    ax.plot(x, data.pool["y"][shard].numpy(), ".", ms=5, color=COLORS["isolated"], label=f"client {client}")
-    ax.plot(GRID, curve(GRID), color=COLORS["truth"], lw=1, label="f")
-    ax.set(xlabel="x", ylabel="y")
-    ax.legend(loc="upper right")
+def bands(curve: xarray.Dataset, sigma: float) -> Figure:
+    """The curve as each way knows it in the first seed, with its band and the true one; curve: of ``Results``."""
+    fig, (axes,) = panels(1, len(WAYS), size=(2.75, 2.6), sharey=True)
+    for ax, way in zip(axes, curve.way.values.tolist(), strict=True):
+        one = curve.sel(way=way, level=sigma).isel(seed=0)
+        mean, std = one["mean"].values, one["std"].values
+        uncertainty(ax, one.x.values, sine(one.x.values), sigma, mean, std, color=LOOKS[way][0])
+        ax.set(title=f"{way}: a spread of {rms(std):.2g}", xlabel="x")
+        set_ticks(ax.xaxis, *PI)
+    axes[0].set_ylabel("y")
+    handles, labels = axes[-1].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=5)
     return fig
 
 
-def against_sigma(ax, spreads: Mapping[str, Mapping[float, np.ndarray]], looks: Mapping[str, tuple]) -> None:
-    """Learnt std over the data's sigma: name -> sigma -> [S], with the diagonal."""
-    for name, stds in spreads.items():
-        color, marker = looks[name]
-        band(ax, list(stds), np.stack(list(stds.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2.5)
-    sigmas = list(next(iter(spreads.values())))
+def against_noise(results: Results) -> Figure:
+    """The spread of each way over the noise of the data."""
+    return against(spreads(results), "a federation of a hundred clients")
+
+
+def frozen(results: Results) -> Figure:
+    """The same of one client alone, with frozen and with fresh paths."""
+    return against(alone(results), "one client alone, squared error, exact gradient")
+
+
+def against(stds: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figure:
+    """Learnt spreads over the data's sigma: name -> sigma -> [seed], with the diagonal that is right."""
+    fig, ((ax,),) = panels(1, 1, size=(4.6, 3.4))
+    for name, values in stds.items():
+        color, marker = LOOKS[name]
+        band(ax, list(values), np.stack(list(values.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2)
+    sigmas = list(next(iter(stds.values())))
     ax.plot(sigmas, sigmas, "--", color=COLORS["truth"], lw=1, label="truth")
     for axis in (ax.xaxis, ax.yaxis):
         log_axis(axis)
-    ax.set(xlabel=r"$\sigma$ of the data", ylabel="learnt std (RMS over x)")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
-
-
-def sigma_figure(spreads: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figure:
-    """One panel of ``against_sigma``: ways, or frozen against fresh paths."""
-    fig, ((ax,),) = panels(1, 1, size=(4.6, 3.4))
-    against_sigma(ax, spreads, WAYS if set(spreads) <= set(WAYS) else PATHS)
-    ax.set_title(title)
+    set_ticks(ax.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
+    set_ticks(ax.yaxis, [0.01, 0.03, 0.1, 0.3], ["0.01", "0.03", "0.1", "0.3"])
+    ax.set(xlabel=r"$\sigma$ of the data", ylabel="learnt spread", title=title)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
     return fig
 
 
-def ways_figure(shown: Mapping[str, Answers], sigma: float) -> Figure:
-    """The curve as each way knows it in the first seed, with its band and the true one."""
-    fig, axes = panels(1, len(shown), size=(2.75, 2.6), sharey=True)
-    for ax, (name, answers) in zip(axes[0], shown.items(), strict=True):
-        uncertainty(ax, GRID, curve(GRID), sigma, answers.mean[0], answers.std[0], answers.path[0], WAYS[name][0])
-        ax.set(title=name, xlabel="x")
-    axes[0, 0].set_ylabel("y")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    return fig
-
-
-def surface_figure(shown: Mapping[str, Answers], truth: np.ndarray, sigma: float) -> Figure:
+def surface(results: Results) -> Figure:
     """Above the error of each way's mean on the surface, below its spread, in units of sigma, in the first seed."""
-    fig, axes = panels(2, len(shown), size=(2.75, 2.4), sharex=True, sharey=True)
-    n = round(len(surface_grid()) ** 0.5)
-    for column, (name, answers) in zip(axes.T, shown.items(), strict=True):
-        rows = [
-            (name, answers.mean[0] - truth, "error of the mean", dict(cmap="PuOr", vmin=-3, vmax=3)),
-            ("", answers.std[0], "std", dict(vmin=0, vmax=3)),
-        ]
-        for ax, (title, values, what, colours) in zip(column, rows, strict=True):
-            image = ax.imshow(values.reshape(n, n).T / sigma, origin="lower", extent=(-1, 1, -1, 1), **colours)
-            ax.set(title=title, xlabel="x", ylabel="y")
+    answers, sigma = results.surface.isel(seed=0), results.sigma
+    fig, axes = panels(2, len(WAYS), size=(2.4, 2.2), sharex=True, sharey=True)
+    n = round(answers.sizes["x"] ** 0.5)
+    for i, way in enumerate(answers.way.values.tolist()):
+        one = answers.sel(way=way)
+        rows = (one["mean"].values - on_grid(), "PuOr", -3), (one["std"].values, "viridis", 0)
+        for ax, (values, colours, least) in zip(axes[:, i], rows, strict=True):
+            image = values.reshape(n, n).T / sigma
+            ax.imshow(image, origin="lower", extent=(-1, 1, -1, 1), cmap=colours, vmin=least, vmax=3)
+            ax.set(title=way, xlabel="x", ylabel="y", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
             ax.label_outer()
-            fig.colorbar(image, ax=ax, label=rf"{what} / $\sigma$")
+    for row, words in zip(axes, (r"error of the mean / $\sigma$", r"spread / $\sigma$"), strict=True):
+        fig.colorbar(row[0].images[0], ax=row, label=words)
     return fig
-
-
-def draw_way(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]], way: str, sigma: float, paths=30) -> Figure:
-    """What a way learnt at a noise of the data: paths, their band, the true one; right its std over x.
-
-    models: (way, sigma) -> (network, row [P]). paths: at each of 100 points.
-    """
-    if (way, sigma) not in models:
-        raise ValueError(f"no model was trained {way!r} at sigma = {sigma:g}; choose another pair")
-    net, row = models[way, sigma]
-    x = np.linspace(0, 2 * np.pi, 100, endpoint=False)
-    w = torch.randn(100, *net.noise(paths), generator=torch_stream(0, "widget"))
-    out = predict(net, row, inputs(x).float(), w)
-    title, most = f"{way}, {paths} paths", max(s for _, s in models)
-    return band_and_spread(x, curve(x), out, sigma, most, title, WAYS[way][0], out[:, 0])
-
-
-def ways_explorer(models: Mapping[tuple[str, float], tuple[nn.Module, Tensor]]) -> ipywidgets.GridBox:
-    """The widget of notebook 08b: way, noise of the data, number of paths."""
-    names, sigmas = (list(dict.fromkeys(key[i] for key in models)) for i in (0, 1))
-    return explore(
-        lambda **values: draw_way(models, **values),
-        "left what a way learnt with its band and the true one, right its spread against the noise",
-        way=choice(names, tooltip="Which form of the algorithm trained the network."),
-        sigma=slider(sorted(sigmas)),
-        paths=slider(range(2, 201), 30),
-    )

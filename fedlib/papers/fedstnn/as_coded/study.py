@@ -1,188 +1,226 @@
-"""What three ways to train FedStNN are compared on: data, federations, gradients, normalisation, quality."""
+"""What notebook 08b trains of three ways, and the labelled arrays that its figures and claims take.
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+``python -m fedlib train 08b_as_coded --only curve`` trains what is not stored of Section 5.1.
+"""
+
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.func import functional_call, grad
+import xarray
 
-from ....federated.federation import Federation, join
 from ....federated.history import History
-from ....federated.mixing import isolated
-from ....federated.stack import as_dict, predict, stack
-from ....numerics.metrics import relative_l2
-from ....streams import stream, torch_stream
-from .. import plane
-from ..experiment import Answers, asked, quality
-from ..sine import curve, curve_grid, inputs, owners
-from .coded import Coded, is_statistic
-from .problem import Way
+from ....notebook import rules
+from ....trainings.calls import Call
+from .. import plane, sine
+from ..experiment import beside, judged, seeds_of
+from ..network import SNN
+from .coded import Coded, statistics
+from .problem import CASES, RUNNING, WAYS, coded, mended, one_client, printed, running_only
 
-POINTS = "non-IID 60"  # the authors' saved notebook has 50 + 10 points per client
+NOTEBOOK = "08b_as_coded"
 
+RULES = {
+    **dict.fromkeys(
+        ("rounds_2d", "steps", "steps_2d", "steps_alone", "steps_mended", "steps_mended_2d", "batch", "batch_2d"),
+        rules.whole(),
+    ),
+    **dict.fromkeys(("sigma", "sigmas", "rate", "rate_2d"), rules.positive()),
+    **dict.fromkeys(("fraction", "decay", "decay_2d"), rules.share()),
+    "test_paths": rules.whole(2),
+    "clients": rules.whole(10, 1000),
+    "clients_2d": rules.whole(4),
+}
+"""Parameter -> what it may be."""
 
-class Data(NamedTuple):
-    """Data of several seeds in one pool.
-
-    shards: seed -> who owns what. joined: ``joined(key, shards)`` are these of the data set ``key``, see ``join``.
-    """
-
-    shards: Mapping
-    pool: Mapping[str, Tensor]
-    joined: Callable
-
-
-def observe(clients: int, sigmas: Sequence[float], seeds: Sequence[int]) -> Data:
-    """Noisy observations of the sine: keys (sigma, seed), shards "non-IID 60" and "one", 110 points of one client.
-
-    A client's noise is drawn for the client, as coded: two of them see different y at the same x.
-    """
-    pools, shards = {}, {}
-    for seed in seeds:
-        parts = [*owners(POINTS, clients, seed), owners("IID 110", clients, seed)[0]]
-        ends = np.cumsum([0, *map(len, parts)])
-        places = [np.arange(a, b) for a, b in pairwise(ends)]
-        shards[seed] = {POINTS: places[:-1], "one": places[-1:]}
-        x = curve_grid()[np.concatenate(parts)]
-        e = stream(seed, "noise of the clients").standard_normal(len(x))
-        for sigma in sigmas:
-            pools[sigma, seed] = {"x": inputs(x), "y": torch.as_tensor(curve(x) + sigma * e)}
-    return Data(shards, *join(pools))
+SEARCHED = {"rates": rules.positive(), "rates_2d": rules.positive()}
+"""The same of lists that may be empty: nothing is searched."""
 
 
-def federations(way: Way, data: Data, sigmas: Sequence[float], fraction: float) -> dict[tuple, Federation]:
-    """(sigma, seed) -> Federation of clients with equal weights (all have as many points)."""
+def check(p: Mapping) -> None:
+    """ValueError where a rate that is tried cannot be one."""
+    rules.check(p, **{name: rule for name, rule in SEARCHED.items() if p[name]})
+
+
+PATHS = ("frozen paths", "fresh paths")
+
+
+def trainings(p: Mapping) -> dict[Hashable, Call]:
+    """("curve", way), ("surface", way): federations. ("rates", case): those tried for SGD. ("statistics", "own"): as
+    coded, but each client keeps its own of the batch normalisation. ("alone", paths): one client, frozen or fresh."""
+    calls = {(case, way): call for case in CASES for way, call in federations(p, case).items()}
+    for case, fewer in (("curve", 1), ("surface", 5)):
+        if rates := p["rates" + SUFFIX[case]]:
+            call = calls[case, "as printed"]
+            arguments = call.arguments | {"steps": -(-call.arguments["steps"] // fewer), "choice": True}
+            calls["rates", case] = call._replace(
+                arguments=arguments, levels=[p["sigma"]], seeds=p["validation_seeds"], over={"lr": rates}, models={}
+            )
+    call = calls["curve", "as coded"]
+    personal = {"personal": statistics(Coded(*CASES["curve"].widths)), "evaluate": running_only}
+    calls["statistics", "own"] = call._replace(levels=[p["sigma"]], changes=call.changes | personal)
+    for paths in PATHS:
+        arguments = {name: call.arguments[name] for name in ("clients", "batch", "tests")}
+        arguments |= {"steps": p["steps_alone"], "frozen": paths == "frozen paths"}
+        calls["alone", paths] = call._replace(
+            make=one_client, arguments=arguments, kinds=["isolated"], changes={"rounds": 1, "lr": 1e-3}
+        )
+    return calls
+
+
+SUFFIX = {"curve": "", "surface": "_2d"}
+"""Case -> how its parameters end."""
+
+
+def federations(p: Mapping, case: str) -> dict[Hashable, Call]:
+    """Way -> its federations. On the surface models are kept: at all points answers are too much to keep."""
+    clients, steps, batch, few, rate, decay, rounds, seeds = (
+        p[name + SUFFIX[case]]
+        for name in ("clients", "steps", "batch", "steps_mended", "rate", "decay", "rounds", "seeds")
+    )
+    common = {"rounds": rounds, "fraction": p["fraction"]}
+    levels, tests, models = (
+        (sorted({*p["sigmas"], p["sigma"]}), p["test_paths"], {}) if case == "curve" else ([p["sigma"]], 20, None)
+    )
+
+    def call(make, steps: int, batch: int, **changes) -> Call:
+        arguments = {"case": case, "clients": clients, "steps": steps, "batch": batch, "tests": tests}
+        return Call(make, arguments, levels, seeds, ["federated"], changes=common | changes, models=models)
+
     return {
-        (sigma, seed): Federation(data.joined((sigma, seed), parts[POINTS]), fraction=fraction, seed=seed, **way.common)
-        for seed, parts in data.shards.items()
-        for sigma in sigmas
+        "as printed": call(printed, steps, batch, lr=rate),
+        "as coded": call(coded, steps, batch),
+        "mended": call(mended, few, 32, lr=p["lr"], decay=decay),
     }
 
 
-def rates(data: Data, key: tuple, points: str | None, fraction: float, rates: Sequence[float]) -> dict:
-    """(learning rate, seed) -> Federation: what a rate is chosen from.
+class Results(NamedTuple):
+    """What figures and claims take; None: nothing of it is trained. A level is the sigma of the data.
 
-    key: of the data set, before the seed. points: which of its shards, where there are several kinds.
+    curve: ``Answers`` at ``sine.TESTED`` points [way, level, seed, x]. quality: of them, ``judged`` [way, level, seed].
+    surface, quality_2d: the same at all points of the grid, [way, seed, x] and [way, seed]. alone: spread of one client
+    [paths, level, seed]. tried: case -> squared error on new observations [seed, lr]. normalised: how one normalises ->
+    RMSE [seed] of the mean, as coded. sigma: of the run.
     """
-    feds = {}
-    for seed, parts in data.shards.items():
-        shards = data.joined((*key, seed) if key else seed, parts[points] if points else parts)
-        feds |= {(lr, seed): Federation(shards, fraction=fraction, seed=seed, lr=lr) for lr in rates}
-    return feds
+
+    curve: xarray.Dataset | None
+    quality: xarray.Dataset | None
+    surface: xarray.Dataset | None
+    quality_2d: xarray.Dataset | None
+    alone: xarray.DataArray | None
+    tried: dict[str, xarray.DataArray]
+    normalised: dict[str, np.ndarray]
+    sigma: float
 
 
-def alone(way: Way, data: Data, sigmas: Sequence[float]) -> dict[tuple, Federation]:
-    """(sigma, seed) -> one client with 110 points from everywhere, who talks to nobody."""
+def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
+    """The labelled arrays of what is trained."""
+    sigma, federated = p["sigma"], {"kind": "federated", "client": 0}
+    curve = beside("way", {way: sine.answered(histories.get(("curve", way)), **federated) for way in WAYS})
+    surface = beside("way", {way: on_grid(histories.get(("surface", way)), way, sigma) for way in WAYS})
+    one = {"kind": "isolated", "client": 0}
+    alone = beside("paths", {paths: sine.answered(histories.get(("alone", paths)), **one) for paths in PATHS})
+    return Results(
+        curve,
+        None if curve is None else judged_each(curve),
+        surface,
+        None if surface is None else with_path(judged(surface, plane.on_grid(), sigma)),
+        None if alone is None else (alone["std"] ** 2).mean("x") ** 0.5,
+        {
+            case: history.last("a path against f", level=sigma, **federated) + sigma**2
+            for (name, case), history in histories.items()
+            if name == "rates"
+        },
+        normalised(histories, sigma),
+        sigma,
+    )
+
+
+def on_grid(history: History | None, way: str, sigma: float) -> xarray.Dataset | None:
+    """``Answers`` at all points of the grid [seed, x], computed here: they are too much to keep."""
+    if history is None:
+        return None
+    widths = CASES["surface"].widths
+    net = Coded(*widths) if way == "as coded" else SNN(*widths)
+    return plane.answered(net, plane.probes(net, sigma), history, "federated", sigma)
+
+
+def judged_each(curve: xarray.Dataset) -> xarray.Dataset:
+    """``judged`` of answers on the curve, each level by its own sigma, and a path against f."""
+    f = sine.curve(curve.x.values)
+    return with_path(xarray.concat([judged(curve.sel(level=s), f, s) for s in curve.level.values], "level"))
+
+
+def with_path(quality: xarray.Dataset) -> xarray.Dataset:
+    """And the mean square of a path against f, which the authors' notebooks print."""
+    return quality.assign({PATH: quality["RMSE"] ** 2 + quality["std"] ** 2})
+
+
+PATH = "a path against f"
+
+
+def normalised(histories: Mapping[Hashable, History], sigma: float) -> dict[str, np.ndarray]:
+    """RMSE of the mean as coded, over seeds, by how one normalises when one predicts.
+
+    Of the federation's model; and of the clients that have ever worked, each with running statistics of its own, their
+    mean.
+    """
+    averaged, personal = (histories.get(name) for name in (("curve", "as coded"), ("statistics", "own")))
+    if averaged is None or personal is None:
+        return {}
+    answers = sine.answered(averaged, kind="federated", client=0, level=sigma)
+    worked = personal.metric("loss", kind="federated", level=sigma).notnull().any("round")
+    each = personal.last(RUNNING, kind="federated", level=sigma)
     return {
-        (sigma, seed): Federation(data.joined((sigma, seed), parts["one"]), mixing=isolated, seed=seed, **way.common)
-        for seed, parts in data.shards.items()
-        for sigma in sigmas
+        "statistics of the points asked for": judged(answers, sine.curve(answers.x.values), sigma)["RMSE"].values,
+        "averaged running statistics": averaged.last(RUNNING, kind="federated", client=0, level=sigma).values,
+        "each client's own running statistics": each.where(worked).mean("client").values,
     }
 
 
-def observe_surface(clients: int, sigma: float, seeds: Sequence[int], outside: int = 10) -> Data:
-    """Noisy observations of the surface, see ``plane.owners``; keys of the pool are the seeds."""
-    points = torch.as_tensor(plane.surface_grid())
-    pools = {seed: {"x": points, "y": torch.as_tensor(plane.observations(seed, sigma))} for seed in seeds}
-    return Data({seed: plane.owners(clients, outside, seed) for seed in seeds}, *join(pools))
+# tables, and what result.json keeps
 
 
-def on_surface(way: Way, data: Data, fraction: float) -> dict[tuple, Federation]:
-    """("federated", seed) -> Federation of the clients of ``observe_surface``."""
+def spreads(results: Results) -> dict[str, dict[float, np.ndarray]]:
+    """Way -> sigma of the data -> spread [seed]."""
+    return {way: by_level(results.quality["std"].sel(way=way)) for way in results.quality.way.values.tolist()}
+
+
+def alone(results: Results) -> dict[str, dict[float, np.ndarray]]:
+    """The same of one client: paths -> sigma -> spread [seed]."""
+    return {paths: by_level(results.alone.sel(paths=paths)) for paths in results.alone.paths.values.tolist()}
+
+
+def tried(results: Results) -> dict[str, dict[str, np.ndarray]]:
+    """Case -> rate -> squared error on new observations [seed]."""
     return {
-        ("federated", seed): Federation(data.joined(seed, shards), fraction=fraction, seed=seed, **way.common)
-        for seed, shards in data.shards.items()
+        case: {f"{lr:g}": values.sel(lr=lr).values for lr in values.lr.values} for case, values in results.tried.items()
     }
 
 
-def answered(net: nn.Module, row: Tensor, constants: Mapping[str, Tensor]) -> Answers:
-    """What one model [P] answers to ``experiment.probes``, as if it were one seed."""
-    answers = asked(net, row, constants)
-    return Answers(*(answers[name][None] for name in Answers._fields))
+def by_level(values: xarray.DataArray) -> dict[float, np.ndarray]:
+    """Level -> values [seed]."""
+    return {level: values.sel(level=level).values for level in values.level.values.tolist()}
 
 
-def learnt(history: History, name, client: int | None = 0) -> Answers:
-    """A client's model of a federation after the last round, over seeds: [S, n] and [S]; None: all, [S, K, n]."""
-    chosen = {"name": name} | ({} if client is None else {"client": client})
-    return Answers(*(history.last(metric, **chosen).values for metric in Answers._fields))
+def rows(results: Results) -> dict[str, dict[str, np.ndarray]]:
+    """ "5.1, way" -> quantity -> values [seed], at the sigma of the run."""
+    table = {f"5.1, {way}": results.quality.sel(way=way, level=results.sigma) for way in WAYS}
+    table |= {f"5.2, {way}": results.quality_2d.sel(way=way) for way in WAYS}
+    return {name: seeds_of(row) for name, row in table.items()}
 
 
-def hundredths(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, np.ndarray]]:
-    """Row -> quantity -> values over seeds, times 100: so a share is in percent."""
-    return {name: {quantity: 100 * np.array(v) for quantity, v in row.items()} for name, row in rows.items()}
+def hundredths(table: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
+    """Row -> quantity -> values times 100: so a share is in percent."""
+    return {name: {quantity: 100 * np.asarray(v) for quantity, v in row.items()} for name, row in table.items()}
 
 
-def judged(answers: Answers, f: np.ndarray, sigma: float) -> dict[str, np.ndarray]:
-    """``quality``, the share of paths in f +- 2 sigma, and the mean square of a path against f: name -> [S]."""
-    row = quality(answers.mean, answers.std, f, sigma)
-    return row | {"in band": answers.inside, "a path against f": row["RMSE"] ** 2 + row["std"] ** 2}
-
-
-def own_error(answers: Answers, f: np.ndarray, sigma: float) -> np.ndarray:
-    """Mean square of a path against new observations [S]: the squared error on validation data."""
-    return judged(answers, f, sigma)["a path against f"] + sigma**2
-
-
-def gradient_errors(net: nn.Module, exact: nn.Module, row: Tensor, B: int = 64) -> dict[str, float]:
-    """Relative L2 distance of the gradient of the squared error to that by autograd, in float64: part -> number.
-
-    net, exact: the same network with both gradients. row [P]: where. B random points with one path each.
-    """
-    generator, params = torch_stream(0, "gradients"), as_dict(exact, row.double())
-    d = params["lift.weight"].shape[1]
-    x, y, w = (torch.randn(*s, generator=generator).double() for s in ((B, d), (B,), (B, *net.noise(1))))
-    gradients = [grad(lambda p, n=n: squared_error(n, p, x, y, w))(params) for n in (net, exact)]
-    parts = {"lift": ("lift",), "drift": ("drift",), "diffusion": ("s", "spread", "norm")}
-    return {part: distance(*gradients, lambda name, k=kinds: name.split(".")[0] in k) for part, kinds in parts.items()}
-
-
-def squared_error(net: nn.Module, params: Mapping[str, Tensor], x: Tensor, y: Tensor, w: Tensor) -> Tensor:
-    """Mean over points, one path each."""
-    if isinstance(net, Coded):
-        return functional_call(net, params, (x, w, y))
-    return ((functional_call(net, params, (x, w))[:, 0] - y) ** 2).mean()
-
-
-def distance(a: Mapping[str, Tensor], b: Mapping[str, Tensor], chosen) -> float:
-    """Of the chosen parameters' gradients, all as one vector; running statistics have none."""
-    names = [name for name in a if chosen(name) and not name.endswith((".mean", ".var"))]
-    one, other = (torch.cat([gradient[name].flatten() for name in names]) for gradient in (a, b))
-    return float(relative_l2(one, other))
-
-
-def start_of(net: nn.Module, init) -> Tensor:
-    """A start [P] of seed 0."""
-    return stack(net, [(0,)], init)[0]
-
-
-def normalised(net: Coded, rows: Tensor, constants: Mapping[str, Tensor], running: bool) -> np.ndarray:
-    """RMSE on the grid of models [K, P] by their running statistics or by those of the points asked for: [K]."""
-    net = Coded(*net.widths, running=running, domain=net.domain)
-    x, f, w = (constants[name].float() for name in ("x_test", "f_test", "w_test"))
-    return np.array([float((predict(net, row, x, w).mean(1) - f[:, 0]).square().mean().sqrt()) for row in rows])
-
-
-def normalisations(
-    net: Coded, averaged: History, personal: History, key: tuple, constants: Mapping[str, Tensor]
-) -> dict[str, np.ndarray]:
-    """RMSE after a training whose running statistics were averaged, or stayed ("personal"), by how one normalises.
-
-    Of the federation's model, or of all clients that have ever worked [.].
-    """
-    models, statistic = personal.models(*key), is_statistic(net)
-    start = nn.utils.parameters_to_vector(net.parameters()).detach()
-    worked = (models[:, statistic] != start[statistic]).any(1)
+def metrics(results: Results) -> dict:
+    """What result.json keeps: the numbers of all tables, over seeds."""
     return {
-        "statistics of the points asked for": normalised(net, averaged.models(*key)[:1], constants, False),
-        "averaged running statistics": normalised(net, averaged.models(*key)[:1], constants, True),
-        "each client's own running statistics": normalised(net, models[worked], constants, True),
+        "quality": rows(results),
+        "spreads": spreads(results),
+        "spread_alone": alone(results),
+        "tried": tried(results),
+        "normalised": results.normalised,
     }
-
-
-def cost(history: History, way: Way, seconds: float) -> dict[str, float]:
-    """Local steps of all models of a training, and what one of them took."""
-    steps = float(np.isfinite(history.losses).sum()) * way.local.updates
-    return {"local steps": steps, "seconds": seconds, "microseconds per step": 1e6 * seconds / steps}

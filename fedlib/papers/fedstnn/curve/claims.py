@@ -12,7 +12,7 @@ from ....notebook.claims import Verdict, where
 from ....notebook.maps import Panel
 from ..experiment import judged, rms
 from ..sine import curve
-from ..yardsticks import below, near, spread
+from ..yardsticks import below, covers, near, spread
 from .study import MAIN, SIXTY, Results, own_and_elsewhere
 
 Claim = Callable[[Results], Verdict | None]
@@ -40,8 +40,7 @@ def noise(results: Results) -> Verdict:
 
 def band(results: Results) -> Verdict:
     """The band of 2 std covers new observations."""
-    cover = shared(results)["coverage"].values.mean()
-    return Verdict(bool(0.90 < cover < 0.97), f"{cover:.1%}")
+    return covers(shared(results)["coverage"].values)
 
 
 def sixty(results: Results) -> Verdict:

@@ -22,8 +22,7 @@ from .. import regression
 from ..experiment import SCORES
 from ..network import SNN, init_snn
 from ..scores import local_loss
-from ..sine import curve, curve_grid
-from .study import answered
+from ..sine import answered, curve, curve_grid
 
 # as stored
 

@@ -9,9 +9,9 @@ import xarray
 from ....federated.batches import Local
 from ....federated.history import History
 from ....trainings.calls import Call
-from ..experiment import SCORES, Answers, covered, rms, sample
+from ..experiment import SCORES, beside, covered, rms, sample
 from ..network import SNN
-from ..sine import SHARINGS, TESTED, N, curve, curve_grid, inputs, observed, owners, region, some
+from ..sine import SHARINGS, TESTED, N, answered, curve, curve_grid, inputs, observed, owners, region, some
 from .problem import GROWING, one_place, shared, some_alone, two_noises
 
 MAIN, SIXTY, RANDOM = "non-IID 110", "non-IID 60", "IID 110"
@@ -93,9 +93,8 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
         return answered(histories.get((NAME, name)), kind="federated", client=0, **labels)
 
     def in_one_place(axis: str, file: str, labels: Sequence[str], **chosen) -> xarray.Dataset | None:
-        parts = {x: answered(histories.get((file, x)), kind="centralised", client=0, **chosen) for x in labels}
-        parts = {label: part for label, part in parts.items() if part is not None}
-        return xarray.concat(parts.values(), xarray.Variable(axis, [*parts])) if parts else None
+        chosen |= {"kind": "centralised", "client": 0}
+        return beside(axis, {label: answered(histories.get((file, label)), **chosen) for label in labels})
 
     alone = answered(by_itself, kind="isolated", level=MAIN)
     alone = None if alone is None else alone.assign_coords(client=some(clients))
@@ -122,14 +121,6 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
         sigma,
         clients,
     )
-
-
-def answered(history: History | None, **labels) -> xarray.Dataset | None:
-    """``Answers`` after the last round [..., seed, x] of rows with these labels."""
-    if history is None:
-        return None
-    metrics = {name: history.last(name, **labels) for name in Answers._fields}
-    return xarray.Dataset(metrics).rename(i="x").assign_coords(x=curve_grid(TESTED)).drop_attrs()
 
 
 def tried(history: History | None) -> xarray.Dataset | None:

@@ -9,9 +9,9 @@ import xarray
 from ....federated.batches import Local
 from ....federated.history import History
 from ....trainings.calls import Call
-from ..experiment import Answers, asked, judged
+from ..experiment import beside, judged
 from ..network import SNN
-from ..plane import SLICES, first, observations, on_grid, on_slice, probes, quadrants, surface_grid
+from ..plane import SLICES, answered, first, observations, on_grid, on_slice, probes, quadrants, surface_grid
 from .problem import shared
 
 NAME, OUTSIDE = "surface", 10
@@ -64,26 +64,19 @@ class Results(NamedTuple):
 def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
     """The labelled arrays; what models say is computed here, for at all points it is too much to keep."""
     together, alone = (histories.get((NAME, name)) for name in ("together", "alone"))
-    models = {} if together is None else {kind: (together, kind, 0) for kind in ("federated", "centralised")}
+    models = {} if together is None else {kind: (together, kind, OUTSIDE) for kind in ("federated", "centralised")}
     if alone is not None:
-        models |= {f"client {k + 1} alone": (alone, "isolated", i) for i, k in enumerate(first(p["clients_2d"]))}
+        models |= {
+            f"client {k + 1} alone": (alone, "isolated", OUTSIDE, i) for i, k in enumerate(first(p["clients_2d"]))
+        }
     net = SNN(2, 16, 32)
     constants = probes(net, p["sigma"])
-    parts = {label: answered(net, constants, *row) for label, row in models.items()}
-    answers = xarray.concat(parts.values(), xarray.Variable("model", [*parts])) if parts else None
+    answers = beside("model", {label: answered(net, constants, *row) for label, row in models.items()})
     z = None
     if answers is not None:
         seeds = answers.seed.values.tolist()
         z = xarray.DataArray([observations(seed, p["sigma"]) for seed in seeds], {"seed": seeds}, ("seed", "x"))
     return Results(answers, z, tried(histories.get(("search", NAME))), p["sigma"], p["clients_2d"])
-
-
-def answered(net: SNN, constants: Mapping, history: History, kind: str, client: int) -> xarray.Dataset:
-    """``Answers`` of a kind's models [seed, x]."""
-    seeds = history.labels("seed")
-    rows = [asked(net, history.model(kind, OUTSIDE, seed, client=client), constants) for seed in seeds]
-    dims = {name: ("seed", "x")[: 1 + rows[0][name].ndim] for name in Answers._fields}
-    return xarray.Dataset({name: (dims[name], np.stack([row[name] for row in rows])) for name in dims}, {"seed": seeds})
 
 
 def tried(history: History | None) -> xarray.Dataset | None:

@@ -1,171 +1,174 @@
-"""The three ways of FedStNN: an optimiser as torch's, trainings as plain loops of the authors' kind, loop and stack."""
-
-from copy import deepcopy
+"""What notebook 08b trains of three ways, what is read of it, and what is said of it."""
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
+import xarray
 
-from fedlib import Local
-from fedlib.federated import reference
-from fedlib.federated.batches import participants
-from fedlib.federated.federation import Federation
-from fedlib.federated.stack import draw_parameters, load
-from fedlib.federated.train import train
-from fedlib.models.networks import fan_in_uniform
-from fedlib.papers.fedstnn import experiment, sine
-from fedlib.papers.fedstnn.as_coded import claims, coded, problem, study
-from fedlib.papers.fedstnn.as_coded.coded import Coded
-from fedlib.streams import stream, torch_stream
+from fedlib.federated.history import History
+from fedlib.notebook.claims import find
+from fedlib.papers.fedstnn import sine
+from fedlib.papers.fedstnn.as_coded import claims, figures, live, problem, study
+from fedlib.papers.fedstnn.as_coded.coded import PAIRINGS
+from fedlib.trainings import store
+from fedlib.trainings.store import parameters_of
 
-
-def torchs_adam(net, lr):
-    """torch.optim.Adam with weight decay on all but running statistics, which an SGD of rate MOMENTUM updates."""
-    named = dict(net.named_parameters())
-    statistic = coded.statistics(net)
-    own = torch.optim.Adam([p for k, p in named.items() if k not in statistic], lr, weight_decay=1e-8)
-    update = torch.optim.SGD([named[k] for k in statistic], coded.MOMENTUM)
-    return lambda: (own.step(), update.step())
-
-
-@pytest.mark.parametrize("gradient", ["exact", "coded 2D"])
-def test_as_coded_loop_and_stack_agree(gradient):
-    """Frozen paths, batches with replacement that are larger than a client, 2 of 4 clients; float64."""
-    rng = stream(0, "small")
-    x = torch.as_tensor(rng.uniform(-1, 1, (20, 1)))
-    pool = {"x": x, "y": torch.sin(3 * x[:, 0]) + 0.1 * torch.as_tensor(rng.normal(size=20))}
-    fed = Federation(np.split(np.arange(20), 4), fraction=0.5, lr=1e-3, seed=3)
-    net, local = Coded(1, 3, 5, gradient=gradient).double(), Local(4, "steps", 7, replacement=True, frozen=True)
-    theta = draw_parameters(net, fan_in_uniform, torch_stream(3, "init"))
-    for r in range(3):
-        here = np.flatnonzero(participants(3, r, 4, 0.5))
-        clients = [load(deepcopy(net), theta) for _ in here]
-        for k, own in zip(here, clients, strict=True):
-            step = torchs_adam(own, 1e-3)
-            for batch in reference.client_batches(pool, fed, k, r, local, net.noise(1)):
-                own.zero_grad()
-                coded.coded_error(own, batch).backward()
-                step()
-        theta = reference.average(clients, fed.p[here])
-    how = dict(noise=net.noise(1), optimizer=problem.decaying(net), reset_moments=True, init=fan_in_uniform)
-    for backend in ("eager", "xla"):
-        found = train(
-            net, coded.coded_error, pool, [fed], rounds=3, local=local, dtype=torch.float64, backend=backend, **how
-        )
-        assert (found.model(0) - theta).abs().max() < 1e-10
-
-
-def test_arms_are_what_they_say():
-    printed = problem.printed(1, 8, 16, 30, 16, 0.1)
-    as_coded, proper = problem.coded(1, 8, 16, 30, 16, "coded 1D"), problem.proper(2, 16, 32, 20, 32, 0.02, 0.9)
-    assert (printed.local, printed.paths, printed.optimizer.init(torch.zeros(1, 2))) == (Local(30, "steps", 16), 1, {})
-    assert as_coded.local == Local(30, "steps", 16, replacement=True, frozen=True)
-    assert as_coded.common == {"lr": 1e-4, "decay": 1.0} and proper.common == {"lr": 0.02, "decay": 0.9}
-    assert sum(p.numel() for p in as_coded.net.parameters()) == 25 + 2 * 4 * 280 + 4 * 32
-    assert proper.paths == 2 and proper.net.noise(2) == (4, 2, 16)
+P = parameters_of(study.NOTEBOOK)
 
 
 @pytest.fixture(scope="module")
-def data():
-    return study.observe(20, [0.1, 0.4], [3, 1])
+def results():
+    """Of a run of a few steps."""
+    tiny = {"seeds": [3, 1], "sigmas": [0.4, 0.1], "clients": 10, "rounds": 2, "steps": 2, "batch": 4, "steps_alone": 2}
+    tiny |= {"seeds_2d": [0, 1], "clients_2d": 4, "rounds_2d": 1, "steps_2d": 2, "batch_2d": 4, "test_paths": 5}
+    tiny |= {"steps_mended": 2, "steps_mended_2d": 2, "rates": [0.1, 0.01], "rates_2d": [], "fraction": 0.3}
+    study.check(P | tiny)
+    return study.results(P | tiny, store.made(study.trainings(P | tiny), backend="eager"))
 
 
-def test_every_client_has_noise_of_its_own(data):
-    """The same e at all noise levels; two clients who share a point see two values there."""
-    assert list(data.shards) == [3, 1]
-    x, e = data.pool["x"][:, 0].numpy(), {}
-    for sigma in (0.1, 0.4):
-        at = np.concatenate(data.joined((sigma, 1), data.shards[1][study.POINTS]))
-        e[sigma] = (data.pool["y"][at].numpy() - np.sin(np.pi * (x[at] + 1))) / sigma
-    np.testing.assert_allclose(e[0.1], e[0.4], atol=1e-9)
-    assert (
-        abs(e[0.1].std() - 1) < 4 / (2 * len(at)) ** 0.5 and [len(s) for s in data.shards[1][study.POINTS]] == [60] * 20
-    )
-    shared = {}
-    for where, noise in zip(np.round(x[at], 9), e[0.4], strict=True):
-        shared.setdefault(where, set()).add(round(float(noise), 9))
-    assert max(map(len, shared.values())) > 1
+def test_what_is_trained():
+    calls = study.trainings(P)
+    assert {name for _, name in calls} == {*problem.WAYS, "curve", "surface", "own", "frozen paths", "fresh paths"}
+    assert calls["curve", "as coded"].experiment().local.updates == 5000
+    assert calls["rates", "surface"].arguments["steps"] == 400, "a fifth"
+    assert calls["rates", "curve"].seeds == P["validation_seeds"] != P["seeds"]
+    assert len(calls["statistics", "own"].experiment().personal) == 8
+    assert calls["alone", "fresh paths"].arguments["frozen"] is False
+    assert calls["curve", "as printed"].levels == [0.02, 0.05, 0.1, 0.2, 0.4]
+    assert study.trainings(P | {"sigma": 0.3})["curve", "mended"].levels == [0.02, 0.05, 0.1, 0.2, 0.3, 0.4]
+    assert ("rates", "curve") not in study.trainings(P | {"rates": []})
+    with pytest.raises(ValueError, match="rates"):
+        study.check(P | {"rates": [-1.0]})
 
 
-def test_federations_of_the_arms(data):
-    way = problem.coded(1, 8, 16, 2, 4, "coded 1D")
-    feds = study.federations(way, data, [0.4, 0.1], 0.1)
-    assert list(feds) == [(s, seed) for seed in (3, 1) for s in (0.4, 0.1)]
-    assert feds[0.1, 3].seed == 3 and feds[0.1, 3].lr == 1e-4 and len(feds[0.1, 3].shards) == 20
-    (one,) = study.alone(way, data, [0.1])[0.1, 1].shards
-    assert len(one) == 110
-    found = study.rates(data, (0.1,), study.POINTS, 0.5, [0.3, 0.2])
-    assert [(key, fed.lr) for key, fed in found.items()] == [((lr, s), lr) for s in (3, 1) for lr in (0.3, 0.2)]
+def test_results_are_labelled(results):
+    assert results.curve["mean"].sizes == {"way": 3, "level": 2, "seed": 2, "x": sine.TESTED}
+    assert results.surface["std"].sizes == {"way": 3, "seed": 2, "x": 101**2}
+    assert results.alone.sizes == {"paths": 2, "level": 2, "seed": 2}
+    row = results.quality.sel(way="mended", level=0.4, seed=1)
+    one = results.curve.sel(way="mended", level=0.4, seed=1)
+    assert row["std"].item() == pytest.approx(((one["std"] ** 2).mean() ** 0.5).item(), rel=1e-6)
+    assert row[study.PATH].item() == pytest.approx((row["RMSE"] ** 2 + row["std"] ** 2).item())
+    assert [*results.tried] == ["curve"] and results.tried["curve"].sizes == {"seed": 2, "lr": 2}
+    assert [len(values) for values in results.normalised.values()] == [2, 2, 2]
 
 
-def test_a_path_against_f():
-    """A mean that is 0.3 too high and a spread of 0.4: a path is 0.5 away, root mean square."""
-    found = experiment.Answers(np.full((1, 9), 0.3), np.full((1, 9), 0.4), np.zeros((1, 9)), np.ones(1))
-    row = study.judged(found, np.zeros(9), 0.1)
-    assert row["a path against f"] == pytest.approx(0.25)
-    assert study.own_error(found, np.zeros(9), 0.1) == pytest.approx(0.26)
+def test_statistics_of_ones_own_count_for_those_who_worked(results):
+    """Rounds and seeds as above: other numbers than with averaged ones."""
+    points, averaged, own = results.normalised.values()
+    assert not np.allclose(averaged, points) and not np.allclose(own, averaged) and np.isfinite(own).all()
 
 
-def test_gradient_errors_are_relative_and_by_part():
-    """Twice a gradient is off by 1; the same is off by 0."""
-
-    class Twice(nn.Module):
-        def __init__(self, net, factor):
-            super().__init__()
-            self.lift, self.drift, self.s, self.read = net.lift, net.drift, net.s, net.read
-            self.noise, self.net, self.factor = net.noise, [net], factor
-
-        def forward(self, x, w):
-            out = torch.func.functional_call(self.net[0], dict(self.named_parameters()), (x, w))
-            return self.factor * out - (self.factor - 1) * out.detach()
-
-    net = problem.SNN(1, 4, 6).double()
-    row = study.start_of(net, problem.init_snn)
-    for factor, off in ((1, 0), (2, 1)):
-        found = study.gradient_errors(Twice(net, factor), net, row)
-        np.testing.assert_allclose(list(found.values()), off, atol=1e-12)
-        assert list(found) == ["lift", "drift", "diffusion"]
-
-
-def test_normalisations_and_costs(data):
-    """Averaged statistics differ from own ones; only who has worked is judged by them; steps are counted."""
-    way, known = problem.coded(1, 4, 6, 3, 4, "coded 1D"), sine.probes(Coded(1, 4, 6), 0.1, 5)
-    feds = {(0.1, 3): study.federations(way, data, [0.1], 0.1)[0.1, 3]}
-    averaged, seconds = problem.fit(way, data.pool, feds, 2, known)
-    personal, _ = problem.fit(way, data.pool, feds, 2, known, personal=coded.statistics(way.net))
-    found = study.normalisations(way.net, averaged, personal, (0.1, 3), known)
-    worked = np.isfinite(personal.losses).any(0).sum()
-    assert [len(v) for v in found.values()] == [1, 1, worked] and 2 <= worked <= 4
-    assert len(np.unique(np.concatenate([*found.values()]).round(9))) == worked + 2
-    cost = study.cost(averaged, way, 0.5)
-    assert cost == {"local steps": 12, "seconds": 0.5, "microseconds per step": pytest.approx(0.5e6 / 12)}
-    assert seconds > 0
-    by_points = experiment.quality(*study.answered(way.net, averaged.model(0.1, 3), known)[:2], 0, 0.1)
-    direct = study.learnt(averaged, 0.1)
-    np.testing.assert_allclose(by_points["std"], experiment.rms(direct.std), rtol=1e-4)
-
-
-def metrics(spread):
-    row = {"RMSE": [0.05], "std": [0.1], "coverage": [0.93], "in band": [0.9], "a path against f": [0.0125]}
-    names = ("as printed", "as coded", "as it should be")
-    return {
-        "spreads": {name: {"0.1": [spread[name]], "0.4": [4 * spread[name]]} for name in names},
-        "spread_alone": {"frozen paths": {"0.1": [0.2]}, "fresh paths": {"0.1": [0.005]}},
-        "one_d": dict.fromkeys(names, row) | {"as printed": row | {"coverage": [0.4]}},
-        "two_d": dict.fromkeys(names, row),
-    }
-
-
-def test_claims_and_facts():
-    spread = {"as printed": 0.05, "as coded": 0.126, "as it should be": 0.11}
-    found = {name: holds for name, (holds, _) in claims.claims(metrics(spread), 0.1).items()}
-    assert [found[f"arms.{way}"] for way in ("printed", "coded", "proper")] == [False, False, True]
-    assert found["target.coded.51"] and found["target.coded.52"] and found["target.proper.52"]
-    facts = claims.facts(metrics(spread), 0.1)
-    assert list(facts.values())[:3] == [True, True, "as it should be"]
-    assert facts["the way with the best coverage"] != "as printed"
-
-
-def test_hundredths():
+def test_tables(results):
+    assert [*study.rows(results)] == [f"{s}, {way}" for s in ("5.1", "5.2") for way in problem.WAYS]
     np.testing.assert_allclose(study.hundredths({"a": {"std": [0.1, 0.25]}})["a"]["std"], [10, 25])
+    assert [*study.spreads(results)["mended"]] == [0.1, 0.4] and [*study.alone(results)] == [*study.PATHS]
+    kept = study.metrics(results)
+    assert [*kept["tried"]["curve"]] == ["0.1", "0.01"] and kept["quality"].keys() == study.rows(results).keys()
+
+
+def test_without_trainings_nothing_is_said():
+    nothing = study.results(P, {})
+    assert nothing.curve is None and nothing.surface is None and nothing.alone is None and not nothing.normalised
+    assert {claim(nothing) for claim in claims.CLAIMS.values()} == {None}
+    assert {cell for row in claims.table(nothing) for cell in row[1:]} == {"-"}
+
+
+def test_pictures(results):
+    bands = figures.bands(results.curve, 0.4)
+    assert [ax.get_title().split(":")[0] for ax in bands.axes] == [*problem.WAYS]
+    lines = {line.get_label(): line.get_ydata() for line in bands.axes[1].get_lines()}
+    mean = results.curve["mean"].sel(way="as coded", level=0.4).isel(seed=0)
+    np.testing.assert_array_equal(lines["learnt mean"], mean)
+    for fig, names in ((figures.against_noise(results), problem.WAYS), (figures.frozen(results), study.PATHS)):
+        lines = {line.get_label(): line.get_ydata() for line in fig.axes[0].get_lines()}
+        np.testing.assert_allclose(lines["truth"], [0.1, 0.4])
+        assert {*names} < {*lines}
+    lines = {line.get_label(): line.get_ydata() for line in figures.against_noise(results).axes[0].get_lines()}
+    np.testing.assert_allclose(lines["mended"], [v.mean() for v in study.spreads(results)["mended"].values()])
+    images = [ax.images[0].get_array() for ax in figures.surface(results).axes if ax.images]
+    std = results.surface["std"].sel(way="as printed").isel(seed=0).mean() / results.sigma
+    assert len(images) == 6 and images[3].mean() == pytest.approx(std.item(), rel=1e-5)
+
+
+def quality(**changes) -> xarray.Dataset:
+    """Of a way: all is right, but for what is named; [level, seed]."""
+    sigma = xarray.DataArray([0.02, 0.1, 0.4], {"level": [0.02, 0.1, 0.4]}, ("level",))
+    seeds = xarray.DataArray([0.98, 1.02], {"seed": [0, 1]}, ("seed",))
+    right = {"RMSE": 0.3 * sigma * seeds, "std": sigma * seeds, "coverage": 0.95 * seeds + 0 * sigma}
+    right |= {"in band": 0.94 * seeds + 0 * sigma, study.PATH: sigma**2 * seeds}
+    return xarray.Dataset({name: changes.get(name, 1) * values for name, values in right.items()})
+
+
+def made(**changes) -> study.Results:
+    """Results where "as printed" is changed."""
+    ways = [quality(**changes), quality(), quality()]
+    every = xarray.concat(ways, xarray.Variable("way", [*problem.WAYS]))
+    return study.Results(None, every, None, every.sel(level=0.1, drop=True), None, {}, {}, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "fails"),
+    [
+        ({}, ()),
+        ({"RMSE": 4}, ("51.mean", "52.mean")),
+        ({"std": 0.8}, ("51.spread", "52.spread")),
+        ({"std": 1.4}, ("51.spread", "52.spread", "sigma")),
+        ({"coverage": 0.9}, ("51.band", "52.band")),
+        ({"coverage": 1.04}, ("51.band", "52.band")),
+        ({"in band": 0.8}, ("51.inside", "52.inside")),
+    ],
+)
+def test_which_claims_hold(change, fails):
+    results = made(**change)
+    verdicts = {id: claim(results) for id, claim in claims.CLAIMS.items()}
+    wrong = {id for id, verdict in verdicts.items() if not verdict.holds}
+    assert wrong == {claims.id_of(name, "as printed") for name in fails}
+    assert all(verdict.why for verdict in verdicts.values())
+    rows = claims.table(results)
+    assert sum(row[1].startswith("does not hold") for row in rows) == len(fails)
+    assert {row[3].split(":")[0] for row in rows} == {"holds"}
+
+
+def test_claims_have_words():
+    for id in claims.CLAIMS:
+        assert find(id).target == ("/" not in id), "what is mended is no claim of the paper"
+    assert "as coded: the mean is the function" in find(claims.id_of("51.mean", "as coded")).text
+
+
+def test_a_path_as_coded_against_the_printed_number():
+    assert claims.path_as_coded(made(), "51").holds
+    worse = made()
+    worse.quality[study.PATH].loc[{"way": "as coded"}] = 0.02
+    assert not claims.path_as_coded(worse, "51").holds and claims.path_as_coded(worse, "52").holds
+
+
+def test_facts(results):
+    errors = {f"pairing {name}": dict.fromkeys(("lift", "drift", "diffusion"), 0.0) for name in PAIRINGS}
+    errors |= {f"printed, g {g}": {"drift": 0.0, "diffusion": 0.1} for g in ("(u_n)", "of the state")}
+    facts = claims.facts(made(), errors)
+    assert (
+        facts["mended, the spread grows with the noise"] and facts["mended, the mean is nearer to f than a line at 0"]
+    )
+    assert not facts["where g depends on the state it is not"]
+
+
+def test_the_slider_shows_what_is_stored(monkeypatch):
+    """Means, twice the spreads, and how far these are off, of a made-up history."""
+    noises, n = [0.1, 0.4], sine.TESTED
+    rows = {
+        ("federated", sigma, seed): slice(i, i + 1)
+        for i, (sigma, seed) in enumerate((s, k) for s in noises for k in (0, 1))
+    }
+    std = np.repeat([0.1, 0.2, 0.4, 0.3], n).reshape(1, 4, n)
+    metrics = {"mean": np.ones((1, 4, n)), "std": std, "path": std, "inside": np.ones((1, 4))}
+    history = History(
+        rows, ("kind", "level", "seed"), np.zeros((1, 4)), torch.zeros(1, 1), torch.zeros(4, dtype=int), [1], metrics
+    )
+    monkeypatch.setattr(live, "stored", lambda module, name: history)
+    curves, errors = live.explored()
+    assert curves.dims == (live.NOISE, "model", "x") and curves.model.values.tolist() == [*problem.WAYS]
+    np.testing.assert_allclose(curves.half.isel(model=0, x=0), [0.2, 0.8])
+    np.testing.assert_allclose(curves.truth_half.isel(x=0), [0.2, 0.8])
+    np.testing.assert_allclose(errors.isel(model=2), [[0, 100], [0, 25]], atol=1e-9)
+    assert live.explore(curves, errors).data["seeds"] == 2
