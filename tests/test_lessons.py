@@ -957,6 +957,36 @@ def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
     assert "With more pieces $C_2$ crosses later, and ends nearer" in text
 
 
+def test_06_no_reading_of_the_paper_gives_its_times():
+    """What part B says of four other readings, of all seeds that are trained."""
+    results = Lesson(flow_study).results()
+    text = text_of(parts("06_flow")[1])
+    thousands = flow_study.reached(results.C, results.whole).sel(within=10) / 1000
+
+    def seeds(reading: str, name: str) -> list[float]:
+        rounds = flow_study.trained(results.C.sel(model=reading))
+        return thousands.sel(model=reading, coefficient=name).where(rounds > 0, drop=True).values.tolist()
+
+    def ends(*readings: str, name: str) -> str:
+        times = sorted(time for reading in readings for time in seeds(reading, name))
+        return " to ".join(f"{time:.1f}" if time >= 1 else f"{time:.2f}" for time in (times[0], times[-1]))
+
+    both = {name: ends("n = 2", name=name) for name in ("C1", "C2")}
+    assert f"as elsewhere {both['C1']} and {both['C2']} in five seeds" in text and len(seeds("n = 2", "C1")) == 5
+    divided, apart, reset, all_at_once = flow_study.READINGS
+    both = {name: ends(divided, name=name) for name in ("C1", "C2")}
+    assert f"$C_1$ after {both['C1']}, $C_2$ after {both['C2']} (three seeds)" in text
+    both = {name: ends(apart, name=name) for name in ("C1", "C2")}
+    assert f"later in $C_2$, {both['C2']}, and not clearly in $C_1$, {both['C1']} (three seeds)" in text
+    assert len(seeds(divided, "C1")) == len(seeds(apart, "C1")) == 3
+    late = [*seeds(reset, "C1"), *seeds(all_at_once, "C1")]
+    assert len(late) == 4 and np.isnan(late).all() and "in any of four trainings (two with either start)" in text
+    longest = results.C.sel(model=all_at_once, coefficient="C1", seed=0)
+    assert longest.sizes["round"] == 20_000 and f"stays near {float(longest[-5000:].mean()):.2f}" in text
+    late = {reading: ends(reading, name="C2") for reading in (reset, all_at_once)}
+    assert f"$C_2$ comes after {late[reset]}, and with independent starts after {late[all_at_once]}" in text
+
+
 def test_06_the_sum_of_the_steps_hardly_helps(flow):
     """Medians over five starts, of which one does not come with the sum."""
     results, text = flow
