@@ -316,7 +316,7 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     right.set(xscale="log", yscale="log", xlabel="points in the sums", ylabel="error (%)", ylim=(None, 100))
     right.set_title("noise that hides one of a crowd")
     plain(right.yaxis)
-    left.legend(fontsize=7, loc=(0.02, 0.26))
+    left.legend(fontsize=7, loc=(0.02, 0.26), handlelength=3.5)
     middle.legend(fontsize=7, loc=(0.02, 0.42))
     right.legend(fontsize=7, title="who knows all the others\ntells if one is in, right in", title_fontsize=7)
     return fig
@@ -334,7 +334,7 @@ def torques(table: xarray.Dataset, readings: xarray.DataArray) -> Figure:
     left.set_ylim(0.005, 200)
     plain(left.xaxis)
     plain(left.yaxis)
-    left.legend(fontsize=7, loc=(0.3, 0.3))
+    left.legend(fontsize=7, loc=(0.02, 0.22))
     share, points = table.share.mean("seed").values, table.points.values
     most = max(points[share > 0.5], default=points[0])
     shown, t = table.sel(points=most), np.linspace(0, 1, table.sizes["t"])
