@@ -1120,6 +1120,36 @@ def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
     assert "With more pieces $C_2$ crosses later, and ends nearer" in text
 
 
+def test_06_no_reading_of_the_paper_gives_its_times():
+    """What part B says of four other readings, of all seeds that are trained."""
+    results = Lesson(flow_study).results()
+    text = text_of(parts("06_flow")[1])
+    thousands = flow_study.reached(results.C, results.whole).sel(within=10) / 1000
+
+    def seeds(reading: str, name: str) -> list[float]:
+        rounds = flow_study.trained(results.C.sel(model=reading))
+        return thousands.sel(model=reading, coefficient=name).where(rounds > 0, drop=True).values.tolist()
+
+    def ends(*readings: str, name: str) -> str:
+        times = sorted(time for reading in readings for time in seeds(reading, name))
+        return " to ".join(f"{time:.1f}" if time >= 1 else f"{time:.2f}" for time in (times[0], times[-1]))
+
+    both = {name: ends("n = 2", name=name) for name in ("C1", "C2")}
+    assert f"as elsewhere {both['C1']} and {both['C2']} in five seeds" in text and len(seeds("n = 2", "C1")) == 5
+    divided, apart, reset, all_at_once = flow_study.READINGS
+    both = {name: ends(divided, name=name) for name in ("C1", "C2")}
+    assert f"$C_1$ after {both['C1']}, $C_2$ after {both['C2']} (three seeds)" in text
+    both = {name: ends(apart, name=name) for name in ("C1", "C2")}
+    assert f"later in $C_2$, {both['C2']}, and not clearly in $C_1$, {both['C1']} (three seeds)" in text
+    assert len(seeds(divided, "C1")) == len(seeds(apart, "C1")) == 3
+    late = [*seeds(reset, "C1"), *seeds(all_at_once, "C1")]
+    assert len(late) == 4 and np.isnan(late).all() and "in any of four trainings (two with either start)" in text
+    longest = results.C.sel(model=all_at_once, coefficient="C1", seed=0)
+    assert longest.sizes["round"] == 20_000 and f"stays near {float(longest[-5000:].mean()):.2f}" in text
+    late = {reading: ends(reading, name="C2") for reading in (reset, all_at_once)}
+    assert f"$C_2$ comes after {late[reset]}, and with independent starts after {late[all_at_once]}" in text
+
+
 def test_06_the_sum_of_the_steps_hardly_helps(flow):
     """Medians over five starts, of which one does not come with the sum."""
     results, text = flow
@@ -1440,8 +1470,8 @@ def test_13_conjugate_gradients_send_more():
 
 
 def test_13_what_sums_tell():
-    """Section 6 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
-    leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[0])
+    """B2 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
+    leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[1])
     plan = (ROOT / "docs/site/lessons/13.md").read_text()
     client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
     assert leak.points.tolist() == [16, 32, 32]
@@ -1451,12 +1481,64 @@ def test_13_what_sums_tell():
     assert "finds all of them from six sines on. With six the solution is off by a tenth" in plan
     assert (leak.products.sel(m=6) == 28).all() and "seven functions, but 28 independent products" in text
     assert (total.sel(m=slice(10, None)) < 1e-5).all() and (total.sel(m=slice(6)) > 0.01).all()
-    assert "from ten sines on all 32 are found" in text and "all 32 points, from ten sines on" in plan
+    assert "all 32 points are found from ten sines on" in text and "all 32 points, from ten sines on" in plan
     assert (leak["middle"].sel(sums="total, random", m=slice(10, None)) < 0.01).all() and random.max() > 0.01
-    assert "Of random points, half are found to better than 0.01 from ten sines on" in text  # where: test_attack.py
+    assert "half are found to better than 0.01 from ten sines on" in text  # where: test_attack.py
     assert (leak.products.sel(m=[3, 4]) < 16).all() and (leak.products.sel(m=slice(6, None)) > 16).all()
     assert client.sel(m=4).round(2).min() == 0.06 and "one of three attacks is off by 0.06 at most" in text
     assert leak.sizes["seed"] == 3
+
+
+def test_13_the_attacks_find_what_the_text_says():
+    """Section 6, its slider and its figure."""
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    crowd, noise, private = (stored(one_round_study, name) for name in ("crowd", "noise", "private"))
+    fit, null = (crowd.found.sel(attack=attack) for attack in ("non-negative fit", "null space"))
+    assert (fit.sel(points=slice(16)) == 1).all() and "the fit finds all, in every draw, from four sines on" in text
+    assert stored(one_round_study, "leak").error.sel(m=4).median() > 35, "whose solution is worthless"
+    assert (null.sel(points=16, m=12).mean() < 0.5) and null.sel(points=16, m=60).mean() == 1
+    assert (fit.sel(points=32, m=slice(12, None)) == 1).all() and "Of 32 it finds all from twelve sines on" in text
+    assert fit.sel(points=32, m=4).mean().round(1) == 0.2 and "with four a fifth" in text
+    many = fit.sel(points=64).mean("seed")
+    assert 0.35 < many.max() < 0.4 and "Of 64 it finds two fifths at most" in text
+    found, error = noise.found.mean("seed"), noise.error.median("seed")
+    least, best = noise.nothing.median().item(), {"message": "20 directions of 60 sines"}
+    blind, knows = (found.sel(attack=attack) for attack in ("null space", "non-negative fit"))
+    assert (blind < 0.25).all() and "It blinds the null space at once" in text
+    assert (error.where(knows < 0.25) > 0.85 * least).sum() == (knows < 0.25).sum() > 0
+    assert "the fit not before the solution is lost" in text
+    little, more = ({**best, "noise": size} for size in (1e-3, 1e-2))
+    assert f"Off by {error.sel(little):.1f} %, they still tell all 32" in text and knows.sel(little) == 1
+    assert f"off by {error.sel(more):.0f} %, {100 * knows.sel(more):.0f} % of them" in text
+    cost = private.error.median("seed").sel(epsilon=10)
+    assert f"it costs an error of {cost.sel(points=100_000):.2f} % at ε = 10" in text and cost.sel(points=32) > least
+    few, apart = crowd.products.sel(m=60), crowd.apart.sel(m=60)
+    assert f"From 60 sines come {few.min():.0f} to {few.max():.0f} independent products" in report
+    assert (apart.sel(points=16) < 1e-3).all() and (few > 2 * 16 + 1).all() and (few < 2 * 32 + 1).all()
+    assert (apart.sel(points=32).round(2) >= 0.03).all() and (apart.sel(points=32) < 0.04).all()
+    assert "by .03 to .04" in report and crowd.sizes["seed"] == noise.sizes["seed"] == 5 and "five draws" in text
+    states = one_round_live.attacks(crowd).data["sentences"]
+    few = [words for words in states if words.startswith(("4 points", "8 points", "16 points"))]
+    assert len(few) == 18 and all(words.endswith("non-negative fit finds 100 %.") for words in few)
+
+
+def test_13_torques_are_read_where_there_is_a_null_space():
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    torques = stored(one_round_study, "torques")
+    share, off = torques.share, torques.off
+    assert (share.sel(points=116) > 0.9).all() and "With up to 116 triplets it reads more than nine of ten" in report
+    assert (off.sel(points=slice(116)).median("points").round(2) == 0.02).all() and "off by 0.02 %" in report
+    assert (share.sel(points=slice(130, None)) == 0).all() and "From 130 on" in report
+    assert share.sel(points=100).mean() > 0.9 and "B2 reads a hundred torques off one message" in text
+    assert torques.points[-1] == 10_000 / 20 and "the clients of section 4 have 500" in report
+
+
+def test_13_one_round_is_below_adam():
+    compared, report = Lesson(one_round_study).results().compared, text_of(parts("13_one_round")[1])
+    medians = {name: {way: np.median(e) for way, e in ways.items()} for name, ways in compared.items()}
+    assert [*medians] == ["poisson", "helmholtz", "wave", "schaffer", "beam"] and "Five problems by six ways" in report
+    ratios = [ways["Adam, one place"] / ways["one round"] for ways in medians.values()]
+    assert 180 < min(ratios) < 200 and "less than Adam on all five, by 180 times or more" in report
 
 
 def test_13_bytes_of_what_was_tried():
