@@ -7,6 +7,7 @@ import sys
 import nbformat
 import numpy as np
 import pytest
+import torch
 
 from fedlib.__main__ import main
 from fedlib.federated.sweep import errors
@@ -64,6 +65,23 @@ def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monke
     np.testing.assert_allclose([float(x) for x in re.findall(r"[\d.]+", model)], predicted[:, 2], rtol=1e-3)
 
 
+def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
+    page = (ROOT / "docs/sums.md").read_text()
+    assert "A sum is no secret" in page.split("\n\n")[1].split(". ")[1], "in the second sentence"
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) <= 30
+    names = {}
+    exec(compile(code, "docs/sums.md", "exec"), names)
+    *lines, message = capsys.readouterr().out.splitlines()
+    for line in lines:
+        assert line.split(": ")[1] in page, "it prints what the page says"
+    assert f"{names['messages'][0].bytes} bytes from each laboratory" in page and "80 bytes" in message
+    rows = [torch.cat([table[name] for table in names["tables"]]) for name in ("x", "y")]
+    A = torch.cat([rows[0], torch.ones_like(rows[1])], 1)
+    together = torch.linalg.lstsq(A, rows[1]).solution[:, 0]
+    torch.testing.assert_close(names["solution"].step, together, rtol=1e-5, atol=0)  # a ridge of GCV
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
@@ -103,8 +121,8 @@ def test_what_the_readme_trusts_least_is_so():
     least = README.split("And these three least:")[1].split("\n## ")[0]
     rows = {row.number.id: row for _, row in facts().rows}
     kinds = {(id.split(".table")[0], row.sort, len(row.measured.values)) for id, row in rows.items() if ".table" in id}
-    assert {kind for kind in kinds if kind[0] == "feddro"} == {("feddro", "undefined", 3)}
-    assert "chosen after the table was seen, with three seeds" in least
+    assert {kind for kind in kinds if kind[0] == "feddro"} == {("feddro", "undefined", 5)}
+    assert "chosen after the table was seen, with five seeds" in least
     assert {len(row.measured.values) for id, row in rows.items() if id.startswith("fedsciml.table2.n")} == {5}
     assert "Five runs of ours, a quarter of the rounds, on a flow of our own" in least
     assert 4 * flow.paper()["rounds"] == max(flow.paper()["longer"])

@@ -17,8 +17,6 @@ FLOORS = [
     {"notebook"},
     {"live"},
     {"papers"},
-    {"problems"},
-    {"plots"},
     {"machines"},
     {"pages"},
 ]

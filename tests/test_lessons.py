@@ -20,7 +20,7 @@ from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
-from fedlib.numerics.metrics import in_percent, mean_sd, percent
+from fedlib.numerics.metrics import in_percent, mean_sd, percent, plus_minus
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
@@ -39,6 +39,10 @@ from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fed_deeponet.shards import live as shards_live
 from fedlib.papers.fed_deeponet.shards import problem as shards_problem
 from fedlib.papers.fed_deeponet.shards import study as shards_study
+from fedlib.papers.feddro.digits import study as digits_study
+from fedlib.papers.feddro.measures import wasserstein
+from fedlib.papers.feddro.transport import problem as transport_problem
+from fedlib.papers.feddro.transport import study as transport_study
 from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
@@ -62,6 +66,7 @@ from fedlib.papers.fedstnn.letters import picture as letters_picture
 from fedlib.papers.fedstnn.letters import problem as letters_problem
 from fedlib.papers.fedstnn.letters import study as letters_study
 from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
+from fedlib.streams import stream
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -83,6 +88,8 @@ ANSWERS = {
     "08_stochastic_regression": r"likelihood and the energy score",
     "08b_as_coded": r"stopped clock",
     "09_stochastic_image": r"The S comes first",
+    "10_transport": r"three rounds\.",
+    "10b_digits": r"FedAvg only begins later",
     "11_client_drift": r"Both do",
     "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
@@ -102,6 +109,8 @@ FILLINGS = {
     "08_stochastic_regression": "(answers.mean(-1) - y) ** 2",
     "08b_as_coded": "fresh(client, copy // 10)",
     "09_stochastic_image": "score > 0.5",
+    "10_transport": "middle + 0.1 * rng.normal(size=(size, 2))",
+    "10b_digits": "np.median(ten_each, 0)",
     "11_client_drift": "correction(first) / 2",
     "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
@@ -263,6 +272,8 @@ SMALL = {
     "08_stochastic_regression": "clients, clients_2d, rounds, rounds_2d, local_updates = 10, 4, 3, 2, 9",
     "08b_as_coded": "clients, clients_2d, steps, steps_2d, steps_alone, steps_mended_2d = 20, 4, 9, 2, 9, 9",
     "09_stochastic_image": "clients, rounds, levels = 6, 4, [100]",
+    "10_transport": "atoms, rounds, barycenter_rounds = 30, 5, 5",
+    "10b_digits": "levels, compared, per_client, atoms, rounds, long_rounds = [0.5], [], 40, 4, 1, 2",
     "11_client_drift": "share, followed, stale_on, early, predicted = 0.02, [], '', 0.01, {}",
     "12_real_federation": "engine, price_clients, price_rounds, leak_points, leak_steps = 'local', [1], 2, [1], [1]",
     "13_one_round": "problems = ['poisson']",
@@ -278,6 +289,14 @@ def flipped(p, online):
 mixing.fedavg.__code__ = flipped.__code__
 """
 
+FLIP_OF_10 = """
+import fedlib.papers.feddro.measures as measures
+def flipped(P, y):
+    return -(P @ y) / P.sum(1, keepdims=True)
+measures.project.__code__ = flipped.__code__
+"""
+"""Nothing is averaged there, but clouds are."""
+
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_flipped_sign_in_the_mixing_turns_facts_red(name):
@@ -287,7 +306,7 @@ def test_a_flipped_sign_in_the_mixing_turns_facts_red(name):
     for cell in notebook.cells:
         if "parameters" in cell.metadata.get("tags", []):
             cell.source += f"\n{SMALL[name]}\nbackend = 'eager'"
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(FLIP))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(FLIP_OF_10 if name == "10_transport" else FLIP))
     NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": NOTEBOOKS}}).execute()
     now = [said(cell) for cell in facts if not cell.source.startswith("show(")]
     red = [a for old, new in zip(kept, now, strict=True) for a in old if a.endswith(": True") and a not in new]
@@ -927,6 +946,150 @@ def test_09_what_the_blank_says():
     assert abs(wrong[0] - wrong[1]) < 1 and "White above one half is about as good for the average" in text_of(cells)
 
 
+# notebook 10
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    """Results of what is stored; what part A says."""
+    return Lesson(transport_study).results(), text_of(parts("10_transport")[0])
+
+
+def test_10_what_the_slider_shows_is_what_the_text_promises(clouds):
+    results, text = clouds
+    point, wide, far, few = (results.walks.gap.sel(start=start).values for start in transport_problem.STARTS)
+    below = {name: 1 + np.argmax(gap < 1) for name, gap in (("point", point), ("far", far))}  # the first such round
+    assert below == {"point": 3, "far": 5} and "After three rounds." in text and "needs two rounds more" in text
+    first = ", ".join(f"{gap:.2g}" for gap in point[:3])
+    assert f"the way is {first} % too long, a quarter in each further round" in text
+    for gap in (point, far[4:]):
+        np.testing.assert_allclose(gap[1:] / gap[:-1], 0.25, atol=0.04)
+    assert wide[0] == min(gap[0] for gap in (point, wide, far, few))
+    assert f"is best at first, {wide[0]:.2f} %, and then stays above 0.03 %" in text and 0.03 < wide[-1] < 0.04
+    assert f"twenty points for two hundred are too few: {few[-1]:.1f} % remain" in text
+
+
+def test_10_how_near_it_comes_elsewhere(clouds):
+    results, text = clouds
+    bounds = results.bounds
+    last = {case: bounds.gap.sel(case=case).dropna("round").values[-1] for case in bounds.case.values.tolist()}
+    assert f"{last['200, 200; wide start']:.1f} % remain in fifty dimensions" in text
+    assert f"and {last['150, 200; tight start']:.0f} % remain" in text and last["200, 200; tight start"] < 0.01
+    assert f"forty points become {bounds.atoms.sel(case='exact').item():.0f} in five rounds" in text
+    assert bounds.gap.sel(case="exact").count() == 5 and last["exact"] < last["barycentric"] / 10
+    assert f"{last['between the wrong pairs']:.1f} % too far" in text
+    facts = (ROOT / "fedlib/papers/feddro/README.md").read_text()
+    planes = ", ".join(f"{bounds.gap.sel(case=f'p = {p}', round=3).item():.2f}" for p in (1, 2, 3))
+    assert f"| {planes} % above the distance after three rounds" in facts
+    ratio = results.barycenters.ratio.sel(variant=transport_problem.PRINTED)
+    assert ratio.sizes["seed"] == 5 and f"objective {100 * (ratio.mean().item() - 1):.2f} % above" in facts
+
+
+def test_10_fold_out_answers(clouds):
+    _, text = clouds
+    X, Y, *_ = transport_problem.plane(200, stream(0, "clouds"))
+    moved = X.x - X.x.mean(0) + (X.x.mean(0) + Y.x.mean(0)) / 2
+    assert f"{transport_problem.gap(X, Y, moved, 3)[-1]:.2f} % after three rounds" in text
+    start, W = transport_problem.tight_start(X, Y, 200), wasserstein(X, Y)
+    near = transport_problem.fedwad(X, Y, start, 2, t=0.9).bound / W - 1
+    assert 80 < near[0] / near[1] < 120 and "falls by a hundred in each round instead of four" in text
+    A, B = transport_problem.gaussians(10, 40, 60)
+    left = {S: transport_problem.gap(A, B, transport_problem.tight_start(A, B, S))[-1] for S in (20, 60, 120)}
+    assert left[120] < 0.01 and "120, which both divide" in text
+    assert f"With 60 there remain {left[60]:.1f} %, with 20 there remain {left[20]:.0f} %" in text
+
+
+# notebook 10b
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Results of the stored trainings; the lead of mapped digits (points) [round, level, seed]; what both parts say."""
+    results = Lesson(digits_study).results()
+    return results, digits_study.gain(results.accuracy), *map(text_of, parts("10b_digits"))
+
+
+def points(values, digits=0):
+    """A list of numbers in words; -0 is 0."""
+    *first, last = (f"{round(float(value), digits) + 0:.{digits}f}" for value in values)
+    return f"{', '.join(first)} and {last}"
+
+
+def test_10b_the_lead_does_not_last(digits):
+    results, lead, text, report = digits
+    assert lead.sizes["seed"] == 5 and "five repetitions" in text and "five seeds" in report
+    mean = lead.mean("seed")
+    early, later, late = (mean.sel(round=r).values for r in (10, 20, 100))
+    assert f"lead by {points(early[1:])} points at the shifts 2, 3 and 5" in text
+    assert f"it is ahead by {points(-late[:3])} points at the three smaller shifts" in text
+    read = results.accuracy.sel(round=100, level=5).mean("seed")
+    assert f"{points([read.sel(way=way) for way in ('FedAvg', 'mapped')])} % are read" in text
+    assert f"The lead of *mapped* is {points(early)} points at the four sizes" in text
+    assert f"after twenty {points(later)}, after a hundred {points(late)}" in text
+    spread = lead.sel(round=100, level=5).std("seed", ddof=1).item()
+    assert abs(late[3]) < spread / 2 and f"{late[3]:.0f} ± {spread:.0f} points" in text
+    assert f"a gain of {early[3]:.0f} points" in text
+    affine = digits_study.gain(results.accuracy, "affine maps").mean("seed")
+    first, last = (affine.sel(round=r).values for r in (10, 100))
+    assert f"lead by {points(first)} points after ten rounds, and by {points(last)} after a hundred" in text
+    assert (last > late).all() and "Affine maps lose least" in text
+    said = re.search(r"larger than the spread of the five seeds \((.+) points after a hundred rounds\)", report)[1]
+    ends = lead.sel(round=100)
+    assert said == ", ".join(plus_minus(ends.sel(level=level).values, 1) for level in (0.5, 2, 3))
+    assert (mean.sel(round=100) < -ends.std("seed", ddof=1)).values.tolist() == [True, True, True, False]
+    assert f"the smallest size shows no gain ({plus_minus(lead.sel(round=10, level=0.5).values, 1)})" in report
+
+
+def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
+    facts, read = (ROOT / "fedlib/papers/feddro/README.md").read_text(), digits[0].accuracy.mean("seed")
+    for level in (0.5, 2, 3, 5):
+        ours = (read.sel(way=["FedAvg", "mapped"], round=round, level=level).values for round in (10, 100))
+        cells = " | ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours)
+        assert re.search(rf"\| {level} \| [\d.]+ / [\d.]+ \| {re.escape(cells)} \|", facts), level
+
+
+def test_10b_what_of_the_transport_matters(digits):
+    results, _, _, report = digits
+    change = {way: digits_study.gain(results.table, way, "mapped") for way in results.table.way.values.tolist()}
+    for way in ("barycenter Q", "atoms of γ", "data-wise", "mapped, Q as printed"):
+        assert (abs(change[way].mean("seed")) <= change[way].std("seed", ddof=1)).all(), way
+    for way in ("mapped, Q as printed", "affine maps"):
+        words = ", ".join(plus_minus(values, 1) for values in change[way].transpose("level", "seed").values)
+        assert f"{words.replace('-0.0', '0.0')} points" in report, way
+    worse = 100 * (results.barycenters["as printed / POT, same start"] - 1)
+    assert f"by {worse.min().item():.0f} to {worse.max().item():.0f} %, and no digit more readable" in report
+    late = digits_study.gain(results.accuracy, "affine maps", "mapped").sel(round=100).mean("seed")
+    assert (late > 0).all() and "win after a hundred" in report
+    facts, loss = (ROOT / "fedlib/papers/feddro/README.md").read_text(), results.loss.sel(round=10).mean("seed")
+    cells = [loss.sel(way=["FedAvg", "barycenter Q"], level=level).values for level in (0.5, 2, 3, 5)]
+    assert ", ".join(f"{seen:.2f} / {atoms:.2f}" for seen, atoms in cells) in facts
+
+
+def test_10b_the_ascent_is_told_as_it_is(digits):
+    results, _, _, report = digits
+    views = {view: results.shifted.sel(view=view, drop=True) for view in ("clean", "fresh")}
+    change = {view: digits_study.gain(shifted, "mapped + ascent", "mapped") for view, shifted in views.items()}
+    for view, values in change.items():
+        words = ", ".join(plus_minus(row, 1) for row in values.transpose("level", "seed").values)
+        assert words.replace("-0.0", "0.0") in report, view
+    theta = results.theta.mean("client").sel(way="mapped + ascent").values
+    assert f"{theta.min():.2f} to {theta.max():.2f} long" in report
+
+
+def test_10b_most_of_the_lead_is_averaging(digits):
+    results, lead, text, _ = digits
+    means, early = (digits_study.gain(results.accuracy, "class means"), lead)
+    means, early = (change.sel(round=10, level=[2, 3, 5]).mean("seed").values for change in (means, early))
+    assert (means > early / 2).all() and "Most of the lead is averaging" in text
+    assert f"{points(means)} points ahead of FedAvg, the maps {points(early)}" in text
+    same = results.commonest.sel(way="FedAvg", round=10, level=5).mean().item()
+    assert f"one answer to {same:.0f} % of all digits at the largest size" in text
+    every, own = (results.means[name].sel(level=5).mean().item() for name in ("all", "one"))
+    assert f"ten means read {every:.0f} % at the largest size" in text and f"any federation, {own:.0f} %" in text
+    transport = results.accuracy.sel(round=100, way="mapped", level=5).mean().item()
+    assert every > transport > own - 1 and "those of one client nearly as many" in text
+
+
 # notebook 06
 
 
@@ -955,6 +1118,36 @@ def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
     for n in (6, 10):
         assert first[n].sel(coefficient="C2") > first[2].sel(coefficient="C2") and ends[n] < ends[2]
     assert "With more pieces $C_2$ crosses later, and ends nearer" in text
+
+
+def test_06_no_reading_of_the_paper_gives_its_times():
+    """What part B says of four other readings, of all seeds that are trained."""
+    results = Lesson(flow_study).results()
+    text = text_of(parts("06_flow")[1])
+    thousands = flow_study.reached(results.C, results.whole).sel(within=10) / 1000
+
+    def seeds(reading: str, name: str) -> list[float]:
+        rounds = flow_study.trained(results.C.sel(model=reading))
+        return thousands.sel(model=reading, coefficient=name).where(rounds > 0, drop=True).values.tolist()
+
+    def ends(*readings: str, name: str) -> str:
+        times = sorted(time for reading in readings for time in seeds(reading, name))
+        return " to ".join(f"{time:.1f}" if time >= 1 else f"{time:.2f}" for time in (times[0], times[-1]))
+
+    both = {name: ends("n = 2", name=name) for name in ("C1", "C2")}
+    assert f"as elsewhere {both['C1']} and {both['C2']} in five seeds" in text and len(seeds("n = 2", "C1")) == 5
+    divided, apart, reset, all_at_once = flow_study.READINGS
+    both = {name: ends(divided, name=name) for name in ("C1", "C2")}
+    assert f"$C_1$ after {both['C1']}, $C_2$ after {both['C2']} (three seeds)" in text
+    both = {name: ends(apart, name=name) for name in ("C1", "C2")}
+    assert f"later in $C_2$, {both['C2']}, and not clearly in $C_1$, {both['C1']} (three seeds)" in text
+    assert len(seeds(divided, "C1")) == len(seeds(apart, "C1")) == 3
+    late = [*seeds(reset, "C1"), *seeds(all_at_once, "C1")]
+    assert len(late) == 4 and np.isnan(late).all() and "in any of four trainings (two with either start)" in text
+    longest = results.C.sel(model=all_at_once, coefficient="C1", seed=0)
+    assert longest.sizes["round"] == 20_000 and f"stays near {float(longest[-5000:].mean()):.2f}" in text
+    late = {reading: ends(reading, name="C2") for reading in (reset, all_at_once)}
+    assert f"$C_2$ comes after {late[reset]}, and with independent starts after {late[all_at_once]}" in text
 
 
 def test_06_the_sum_of_the_steps_hardly_helps(flow):
@@ -1277,8 +1470,8 @@ def test_13_conjugate_gradients_send_more():
 
 
 def test_13_what_sums_tell():
-    """Section 6 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
-    leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[0])
+    """B2 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
+    leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[1])
     plan = (ROOT / "docs/site/lessons/13.md").read_text()
     client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
     assert leak.points.tolist() == [16, 32, 32]
@@ -1288,12 +1481,64 @@ def test_13_what_sums_tell():
     assert "finds all of them from six sines on. With six the solution is off by a tenth" in plan
     assert (leak.products.sel(m=6) == 28).all() and "seven functions, but 28 independent products" in text
     assert (total.sel(m=slice(10, None)) < 1e-5).all() and (total.sel(m=slice(6)) > 0.01).all()
-    assert "from ten sines on all 32 are found" in text and "all 32 points, from ten sines on" in plan
+    assert "all 32 points are found from ten sines on" in text and "all 32 points, from ten sines on" in plan
     assert (leak["middle"].sel(sums="total, random", m=slice(10, None)) < 0.01).all() and random.max() > 0.01
-    assert "Of random points, half are found to better than 0.01 from ten sines on" in text  # where: test_attack.py
+    assert "half are found to better than 0.01 from ten sines on" in text  # where: test_attack.py
     assert (leak.products.sel(m=[3, 4]) < 16).all() and (leak.products.sel(m=slice(6, None)) > 16).all()
     assert client.sel(m=4).round(2).min() == 0.06 and "one of three attacks is off by 0.06 at most" in text
     assert leak.sizes["seed"] == 3
+
+
+def test_13_the_attacks_find_what_the_text_says():
+    """Section 6, its slider and its figure."""
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    crowd, noise, private = (stored(one_round_study, name) for name in ("crowd", "noise", "private"))
+    fit, null = (crowd.found.sel(attack=attack) for attack in ("non-negative fit", "null space"))
+    assert (fit.sel(points=slice(16)) == 1).all() and "the fit finds all, in every draw, from four sines on" in text
+    assert stored(one_round_study, "leak").error.sel(m=4).median() > 35, "whose solution is worthless"
+    assert (null.sel(points=16, m=12).mean() < 0.5) and null.sel(points=16, m=60).mean() == 1
+    assert (fit.sel(points=32, m=slice(12, None)) == 1).all() and "Of 32 it finds all from twelve sines on" in text
+    assert fit.sel(points=32, m=4).mean().round(1) == 0.2 and "with four a fifth" in text
+    many = fit.sel(points=64).mean("seed")
+    assert 0.35 < many.max() < 0.4 and "Of 64 it finds two fifths at most" in text
+    found, error = noise.found.mean("seed"), noise.error.median("seed")
+    least, best = noise.nothing.median().item(), {"message": "20 directions of 60 sines"}
+    blind, knows = (found.sel(attack=attack) for attack in ("null space", "non-negative fit"))
+    assert (blind < 0.25).all() and "It blinds the null space at once" in text
+    assert (error.where(knows < 0.25) > 0.85 * least).sum() == (knows < 0.25).sum() > 0
+    assert "the fit not before the solution is lost" in text
+    little, more = ({**best, "noise": size} for size in (1e-3, 1e-2))
+    assert f"Off by {error.sel(little):.1f} %, they still tell all 32" in text and knows.sel(little) == 1
+    assert f"off by {error.sel(more):.0f} %, {100 * knows.sel(more):.0f} % of them" in text
+    cost = private.error.median("seed").sel(epsilon=10)
+    assert f"it costs an error of {cost.sel(points=100_000):.2f} % at ε = 10" in text and cost.sel(points=32) > least
+    few, apart = crowd.products.sel(m=60), crowd.apart.sel(m=60)
+    assert f"From 60 sines come {few.min():.0f} to {few.max():.0f} independent products" in report
+    assert (apart.sel(points=16) < 1e-3).all() and (few > 2 * 16 + 1).all() and (few < 2 * 32 + 1).all()
+    assert (apart.sel(points=32).round(2) >= 0.03).all() and (apart.sel(points=32) < 0.04).all()
+    assert "by .03 to .04" in report and crowd.sizes["seed"] == noise.sizes["seed"] == 5 and "five draws" in text
+    states = one_round_live.attacks(crowd).data["sentences"]
+    few = [words for words in states if words.startswith(("4 points", "8 points", "16 points"))]
+    assert len(few) == 18 and all(words.endswith("non-negative fit finds 100 %.") for words in few)
+
+
+def test_13_torques_are_read_where_there_is_a_null_space():
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    torques = stored(one_round_study, "torques")
+    share, off = torques.share, torques.off
+    assert (share.sel(points=116) > 0.9).all() and "With up to 116 triplets it reads more than nine of ten" in report
+    assert (off.sel(points=slice(116)).median("points").round(2) == 0.02).all() and "off by 0.02 %" in report
+    assert (share.sel(points=slice(130, None)) == 0).all() and "From 130 on" in report
+    assert share.sel(points=100).mean() > 0.9 and "B2 reads a hundred torques off one message" in text
+    assert torques.points[-1] == 10_000 / 20 and "the clients of section 4 have 500" in report
+
+
+def test_13_one_round_is_below_adam():
+    compared, report = Lesson(one_round_study).results().compared, text_of(parts("13_one_round")[1])
+    medians = {name: {way: np.median(e) for way, e in ways.items()} for name, ways in compared.items()}
+    assert [*medians] == ["poisson", "helmholtz", "wave", "schaffer", "beam"] and "Five problems by six ways" in report
+    ratios = [ways["Adam, one place"] / ways["one round"] for ways in medians.values()]
+    assert 180 < min(ratios) < 200 and "less than Adam on all five, by 180 times or more" in report
 
 
 def test_13_bytes_of_what_was_tried():

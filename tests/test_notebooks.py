@@ -26,6 +26,8 @@ LESSONS = [
     "08_stochastic_regression",
     "08b_as_coded",
     "09_stochastic_image",
+    "10_transport",
+    "10b_digits",
     "11_client_drift",
     "12_real_federation",
     "13_one_round",

@@ -58,29 +58,3 @@ def fedavg_adam(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
             local_updates(clients[c], optimizers[c], loss, points)
         theta = average([clients[c] for c in available], fed.p[available])
     return theta
-
-
-def feddro(net, loss, pool, fed, *, rounds, local, eta_1, lam, p=2, momentum=0.5, noise=None, init=fan_in_uniform):
-    """FedDRO, Algorithm 1, lines 8-15: ascent on theta_i, descent on w, averaging of w after ``local`` updates.
-
-    The displacements theta_i stay at the clients. Line 10 is mended: average where tau divides t. Returns the global
-    w without theta, and theta_i [K, d]. pool: the mapped samples T_i(x). p = 2, by the proximal step.
-    """
-    if p != 2:
-        raise ValueError(f"p = {p}: the loop knows p = 2 only")
-    clients = [load(deepcopy(net), draw_parameters(net, init, torch_stream(fed.seed, "init"))) for _ in fed.shards]
-    for r in range(rounds):
-        for i, client in enumerate(clients):
-            w = [q for name, q in client.named_parameters() if name != "theta"]
-            descent = torch.optim.SGD(w, fed.rate(r), momentum=momentum)
-            for batch in client_batches(pool, fed, i, r, local, noise):
-                client.zero_grad()
-                loss(client, batch).backward()
-                with torch.no_grad():
-                    client.theta.add_(client.theta.grad, alpha=eta_1).div_(1 + 2 * eta_1 * lam)
-                descent.step()
-        rows = [torch.cat([q.flatten() for k, q in c.named_parameters() if k != "theta"]).detach() for c in clients]
-        mean = sum(share * row for share, row in zip(fed.p.tolist(), rows, strict=True))
-        for client in clients:
-            load(client, torch.cat([client.theta.detach(), mean]))  # theta is the first parameter
-    return mean, torch.stack([client.theta.detach() for client in clients])

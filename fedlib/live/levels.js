@@ -99,7 +99,7 @@ function paint(canvas, data, chosen) {
 
     const positive = data.errors.filter((e) => e > 0), span = [Math.min(...positive) / 1.5, Math.max(...positive) * 1.5];
     const levels = level.options, there = axes(pen, second, [levels[0] / 1.12, levels.at(-1) * 1.12], span, {
-        xlabel: level.name, ylabel: "error (%)", log: true, xlog: true, xticks: levels, yticks: powers(...span), words: inWords,
+        xlabel: level.name, ylabel: data.measure, log: true, xlog: true, xticks: levels, yticks: powers(...span), words: inWords,
     });
     const column = (i) => stateOf(controls, [i, ...chosen.slice(1)]), mark = there.X(levels[chosen[0]]);
     inside(pen, second, () => {

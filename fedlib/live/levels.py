@@ -46,7 +46,8 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
             one; color [model], for what ``style`` has none. attrs: xlabel, ylabel; limits of what is drawn, if they do
             not follow from the truth.
         errors: (%) [level, *others, model, seed], of the models with a curve and of others; the first seed is the one
-            whose curves are shown. NaN: not trained, and no curve.
+            whose curves are shown. NaN: not trained, and no curve. attrs: verb and ylabel, if they are no errors
+            ("finds", "points found (%)").
         start: name of a slider -> where it begins; the first value where it is not named.
 
     Raises:
@@ -122,6 +123,7 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
         "zero": zero,
         "step": step,
         "errors": in_base64(errors.values, "<f4"),
+        "measure": errors.attrs.get("ylabel", "error (%)"),
         "seeds": errors.sizes["seed"],
         "x": in_base64(curves.x.values, "<f4"),
         "truth": in_base64(truth, "<f4"),
@@ -180,13 +182,14 @@ def in_base64(values: np.ndarray, dtype: str) -> str:
 
 def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:
     """What is seen at each combination of the sliders' values; errors (%) [*names, model] of models with a curve."""
+    head, preposition = errors.attrs.get("verb", "is off by").rpartition(" ")[::2]
     texts = []
     for values in product(*(errors[name].values.tolist() for name in names)):
         every = errors.sel(dict(zip(names, values, strict=True))).to_series()
         error = every.dropna().to_dict()
         state = ", ".join(counted(value, name) for name, value in zip(names, values, strict=True))
-        by = [f"by {in_percent(e)}".replace("by below", "by less than") for e in error.values()]
-        off = ", ".join(f"{model}{'' if i else ' is off'} {by[i]}" for i, model in enumerate(error))
+        by = [f"{preposition} {in_percent(e)}".replace(" below", " less than") for e in error.values()]
+        off = ", ".join(f"{model}{'' if i or not head else f' {head}'} {by[i]}" for i, model in enumerate(error))
         text = f"{state}: {off}.{better_alone(error)}" if error else f"{state}."
         untrained = ", ".join(every.index[every.isna()])
         texts.append(text + (f" Not trained: {untrained}." if untrained else ""))

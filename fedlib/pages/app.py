@@ -178,13 +178,14 @@ PAGES: dict[str, list[Piece]] = {
             "Five clients see shifted digits and carry them to a common barycenter. Play at the pace <i>fastest</i>: "
             "blue bars are the clean digits that the network on carried digits reads, orange ones those of FedAvg. "
             "Then try the shifts .2 and 5, and no round of the barycenter at all.",
-            live("plots.feddro_live"),
+            live("papers.feddro.digits.live"),
         ),
         Piece(
             "A distance without samples",
             "Two clients measure how far their clouds are apart, and only the black cloud goes to and fro. Move "
-            "through the rounds: it finds its place between them, and the bound on the right falls to the distance.",
-            trained("of_clouds"),
+            "through the rounds: it finds its place between them, and the way over it, right, falls to the distance. "
+            "Then let it start in another place.",
+            stored("papers.feddro.transport.live"),
         ),
     ],
 }

@@ -15,6 +15,8 @@ from ..papers.beyond.projection import live as projection
 from ..papers.fed_deeponet.library import live as library
 from ..papers.fed_deeponet.pendulum import live as pendulum
 from ..papers.fed_deeponet.shards import live as shards
+from ..papers.feddro.digits import live as digits
+from ..papers.feddro.transport import live as transport
 from ..papers.fedsciml.flow import live as flow
 from ..papers.fedsciml.forward import live as forward
 from ..papers.fedsciml.functions import live as functions
@@ -67,6 +69,8 @@ EXPLORERS = {
     "08_stochastic_regression": noise,
     "08b_as_coded": ways,
     "09_stochastic_image": letters,
+    "10_transport": transport,
+    "10b_digits": digits,
     "11_client_drift": drift,
     "12_real_federation": leak,
     "13_one_round": one_round,

@@ -13,7 +13,7 @@ from ..files import ROOT
 SIZE = 480, 300  # px at most
 PAPERS = {
     "fed-deeponet": "01_pendulum/paper/fig3", "fedsciml": "04_function_approximation/paper/answer",
-    "fedstnn": "09_stochastic_image/paper/letters", "feddro": "10_feddro_mnist/paper/plane",
+    "fedstnn": "09_stochastic_image/paper/letters", "feddro": "10_transport/paper/plane",
 }  # fmt: skip
 """Page of the app -> the figure that stands for it."""
 

@@ -9,6 +9,8 @@ from .beyond.projection import study as projection
 from .fed_deeponet.library import study as library
 from .fed_deeponet.pendulum import study as pendulum
 from .fed_deeponet.shards import study as shards
+from .feddro.digits import study as digits
+from .feddro.transport import study as transport
 from .fedsciml.flow import study as flow
 from .fedsciml.forward import study as forward
 from .fedsciml.functions import study as functions
@@ -32,6 +34,8 @@ STUDIES: dict[str, ModuleType] = {
         regression,
         as_coded,
         letters,
+        transport,
+        digits,
         drift,
         leak,
         one_round,

@@ -247,8 +247,8 @@ class Computed(NamedTuple):
         """What a file has of it; earlier: of another ``numerics``, too. Unreadable: the file is damaged, or in use."""
         if not path.exists():
             return Reading(None, [()], why="never computed")
-        with reading(path) as tree:
-            stored, settings = loaded(tree), renamed(json.loads(tree.attrs["settings"]))
+        with reading(path) as file:
+            stored, settings = loaded(file), renamed(json.loads(file.attrs["settings"]))
         if earlier:
             settings |= {"numerics": self.numerics}
         if other := difference(self.settings(), settings):

@@ -37,8 +37,8 @@ def read(path: Path) -> list[Stored]:
     Raises:
         Unreadable: the file is damaged, none of ours, or in use.
     """
-    with reading(path) as tree:
-        groups = [loaded(tree[name]) for name in sorted(tree.children, key=int)]
+    with reading(path) as file:
+        groups = [loaded(file[name]) for name in sorted(file, key=int)]
         return [
             Stored(History.from_dataset(group), json.loads(group.attrs["settings"]), json.loads(group.attrs["about"]))
             for group in groups
@@ -46,15 +46,14 @@ def read(path: Path) -> list[Stored]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[xarray.DataTree]:
-    """A file's groups, open. Unreadable: it is damaged, none of ours, or in use; says what to do."""
+def reading(path: Path) -> Iterator[h5py.File]:
+    """A file, open. Unreadable: it is damaged, none of ours, or in use; says what to do."""
     try:
-        with h5py.File(path):  # an error where another program writes in it
+        with h5py.File(path) as file:  # an error where another program writes in it
             content, mark, digest = path.read_bytes().rpartition(SEAL)
-        if mark and len(digest) == 32 and digest != sha256(content).digest():
-            raise ValueError("its bytes are not those that were written")
-        with xarray.open_datatree(path, engine="h5netcdf") as tree:
-            yield tree
+            if mark and len(digest) == 32 and digest != sha256(content).digest():
+                raise ValueError("its bytes are not those that were written")
+            yield file
     except Exception as error:  # h5py raises half a dozen types for a damaged file
         raise Unreadable(f"{path} cannot be read as stored trainings: {remedy(path, error)}") from None
 
@@ -110,14 +109,37 @@ def writable(dataset: xarray.Dataset) -> xarray.Dataset:
     return changed(dataset, percent, in_words)
 
 
-def loaded(group: xarray.DataTree) -> xarray.Dataset:
+def loaded(group: h5py.Group) -> xarray.Dataset:
     """A group of an open file, as it was before ``writable``."""
 
     def value_of(words: Any) -> Any:
         in_json = isinstance(words, str) and words.startswith(IN_JSON)
         return json.loads(words[len(IN_JSON) :]) if in_json else words
 
-    return changed(group.to_dataset().load(), unquote, value_of)
+    return changed(in_memory(group), unquote, value_of)
+
+
+OF_HDF5 = "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_NCProperties"
+"""Attributes by which netCDF finds the axes of an array, and its own."""
+
+
+def in_memory(group: h5py.Group) -> xarray.Dataset:
+    """A group as ``xarray.open_dataset`` gives it. That asks for each axis some fifty times: seconds for a notebook."""
+
+    def attributes(part: h5py.Group | h5py.Dataset) -> dict:
+        values = {name: value for name, value in part.attrs.items() if name not in OF_HDF5}
+        return {name: value[0] if np.shape(value) == (1,) else value for name, value in values.items()}
+
+    arrays = {name: array for name, array in group.items() if isinstance(array, h5py.Dataset)}
+    axes = {array.attrs["_Netcdf4Dimid"]: name for name, array in arrays.items() if "CLASS" in array.attrs}
+    variables = {}
+    for name, array in arrays.items():
+        if array.attrs.get("NAME", b"").startswith(b"This is a netCDF dimension but not a netCDF variable"):
+            continue
+        numbers = array.attrs.get("_Netcdf4Coordinates", [array.attrs["_Netcdf4Dimid"]] if array.ndim else [])
+        text = h5py.check_string_dtype(array.dtype)
+        variables[name] = [axes[n] for n in numbers], array.asstr()[...] if text else array[...], attributes(array)
+    return xarray.decode_cf(xarray.Dataset(variables, attrs=attributes(group)))
 
 
 def changed(dataset: xarray.Dataset, name: Callable[[str], str], value: Callable[[Any], Any]) -> xarray.Dataset:
@@ -159,5 +181,6 @@ def alone(path: Path) -> Iterator[None]:
 
 def abouts(path: Path) -> list[dict]:
     """What ran each stack of a file, or computed it: seconds, core-seconds, versions, hardware, commit."""
-    with reading(path) as tree:
-        return [json.loads(group.attrs["about"]) for group in [*tree.children.values()] or [tree]]
+    with reading(path) as file:
+        groups = [group for group in file.values() if isinstance(group, h5py.Group)]
+        return [json.loads(group.attrs["about"]) for group in groups or [file]]

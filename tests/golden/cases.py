@@ -1,6 +1,6 @@
 """What the notebooks train, small: name -> a function that returns arguments of ``train``.
 
-The first word is the notebook. Studies of ``fedlib.problems`` are called as there, and give away what they train
+The first word is the notebook. Studies are called as there, and give away what they train
 (``capture``); where a notebook calls ``train`` itself, its call is repeated here.
 """
 
@@ -38,6 +38,10 @@ from fedlib.papers.fed_deeponet.library import study as library_study
 from fedlib.papers.fed_deeponet.pendulum import live as dealt_live
 from fedlib.papers.fed_deeponet.shards import live as skewed_live
 from fedlib.papers.fed_deeponet.shards import problem as shards
+from fedlib.papers.feddro.digits import live as digits_live
+from fedlib.papers.feddro.digits import problem as digits
+from fedlib.papers.feddro.digits import ways
+from fedlib.papers.feddro.digits.handwriting import normalised
 from fedlib.papers.fedsciml.flow import live as flow_live
 from fedlib.papers.fedsciml.flow import problem as flow
 from fedlib.papers.fedsciml.forward import problem as forward
@@ -57,13 +61,6 @@ from fedlib.papers.fedstnn.letters import live as letters_live
 from fedlib.papers.fedstnn.letters import problem as letters
 from fedlib.papers.fedstnn.letters.study import decay_of
 from fedlib.papers.fedstnn.surface import problem as noisy_surface
-from fedlib.problems import (
-    barycenters,
-    digits,
-    dro_controls,
-    feddro_live,
-    readings,
-)
 from fedlib.streams import stream
 
 from .capture import captured, of_live, with_paths
@@ -72,7 +69,7 @@ M, SCALE = 12, 0.2  # sensors and length scale of the pendulum's torques
 STEPS, PASSES = Local(4, "steps", 8), Local(2, "epochs", 8)
 ADAM = {"lr": 0.006, "decay": 0.7}
 VARYING, HALF = partial(Federation, fraction=(0.1, 1.0)), partial(Federation, fraction=0.5)
-FOUR, FIVE, ONE_PASS = Local(4), Local(5), Local(1, "epochs", 10)
+FOUR, FIVE = Local(4), Local(5)
 
 
 # 01 to 03: the pendulum
@@ -523,7 +520,7 @@ STOCHASTIC = {
 }
 
 
-# 10: shifted digits
+# 10b: shifted digits
 
 
 @cache
@@ -535,42 +532,34 @@ def handwriting() -> dict:
     both = load_digits()
     x = np.pad(np.kron(both.images / 16, np.ones((2, 2))), ((0, 0), (6, 6), (6, 6))).reshape(-1, 784)
     x, y = torch.as_tensor(x, dtype=torch.float32), torch.as_tensor(both.target).long()
-    return digits.normalised({"train": (x[:1250], y[:1250]), "test": (x[1250:], y[1250:])})
+    return normalised({"train": (x[:1250], y[:1250]), "test": (x[1250:], y[1250:])})
 
 
-def shifted(
-    ways: dict, partition="iid", reading="shared", controls=False, local=ONE_PASS, from_samples=False, **more
-) -> dict:
-    """Notebook 10: ways to train three clients with 30 digits."""
-    clients = digits.deal_digits(handwriting()["train"], 3, 30, partition, 1.0, 0)
-    made = barycenters.worlds(clients, [0.5], 0, reading, 2, 3, from_samples)
-    owned = barycenters.owned(ways, made)
-    if controls:
-        others = dro_controls.controls(made, 2, 3, 1, barycenters.moments_start(stream(0, "data-wise")))
-        owned |= {way: of for way, of in others.items() if way[0] != "affine maps"}  # POT makes them in float32
-    how = dict(local=local, lr=0.05, momentum=0.5, rounds=3, **more)
-    test = tuple(v[:20] for v in handwriting()["test"])
-    return captured(lambda: readings.trained(owned, 0, test, 10, **how)) | {"evaluate": None}
+def shifted(way: str, **arguments) -> dict:
+    """Notebook 10b: three clients with 30 digits train on what a way makes of them."""
+    small = {"source": "small", "clients": 3, "per_client": 30, "atoms": 2, "barycenter_rounds": 3, "test_digits": 20}
+    with patch.object(digits, "handwriting", lambda *names: handwriting()):
+        experiment = digits.digits(way, **small | arguments)._replace(lr=0.05)
+        return captured(lambda: sweep(experiment, [0.5], [0], ["federated"])) | {"evaluate": None}
 
 
 def live_digits() -> dict:
-    """Notebook 10 live."""
-    with patch.object(feddro_live, "digits", handwriting):
-        feddro_live.world.cache_clear()
-        case = of_live(feddro_live.training(atoms=2, rounds=3))
-        feddro_live.world.cache_clear()
+    """Notebook 10b live."""
+    with patch.object(digits_live, "handwriting", lambda *names: handwriting()):
+        digits_live.carried.cache_clear()
+        case = of_live(digits_live.training(2.0, atoms=2, rounds=3))
+        digits_live.carried.cache_clear()
     return case
 
 
-SEEN, MAPPED = {"FedAvg": "seen"}, {"mapped": "mapped"}
+WEAK, STRONG = (1.0, 0.1), (5.0, 0.005)
 DIGITS = {
-    "10 digits": lambda: shifted(SEEN | MAPPED | {"barycenter Q": "Q"}),
-    "10 controls": lambda: shifted({}, controls=True),
-    "10 Q from samples": lambda: shifted(MAPPED, from_samples=True),
-    "10 label skew": lambda: shifted(SEEN, "dirichlet", "levels"),
-    "10 adversary": lambda: shifted(SEEN | MAPPED, ascent=(1.0, 0.1)),
-    "10 strong adversary": lambda: shifted(MAPPED, ascent=(5.0, 0.005)),
-    "10 live": live_digits,
+    **{f"10b {way}": partial(shifted, way) for way in ways.WAYS if way not in (ways.AFFINE, ways.PRINTED)},
+    "10b label skew": lambda: shifted(ways.FEDAVG, partition="dirichlet", reading="levels"),
+    "10b FedAvg, adversary": lambda: shifted(ways.FEDAVG, ascent=WEAK),
+    "10b mapped, adversary": lambda: shifted(ways.MAPPED, ascent=WEAK),
+    "10b mapped, strong adversary": lambda: shifted(ways.MAPPED, ascent=STRONG),
+    "10b live": live_digits,
 }
 
 

@@ -236,6 +236,14 @@ def test_a_sentence_says_one_of_a_thing_and_may_have_by_in_a_models_name(made):
     assert one == "1 piece: drawn by the server is off by 3.0 %, sums by 3.0 %."
 
 
+def test_what_is_no_error_has_a_verb_and_an_axis_of_its_own(made):
+    curves, off = (array.sel(sines=10, drop=True) for array in made)
+    found = off.copy(data=np.full(off.shape, 25.0))
+    data = explore(curves, found.assign_attrs(verb="finds", ylabel="points found (%)")).data
+    assert data["sentences"][0].startswith("2 pieces: ") and data["sentences"][0].count(" finds 25 %") == 2
+    assert data["measure"] == "points found (%)" and explore(curves, off).data["measure"] == "error (%)"
+
+
 def test_twelve_clients_have_places_and_colours_and_no_owner_has_none(made):
     curves, off = (array.sel(sines=10, drop=True) for array in made)
     twelve = [f"client {k} alone" for k in range(1, 13)]

@@ -8,9 +8,9 @@ from torch import nn
 from fedlib.federated.stack import draw_parameters, stack
 from fedlib.models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
+from fedlib.papers.feddro.digits.problem import CNN
 from fedlib.papers.fedsciml.flow.problem import WithCoefficients
 from fedlib.papers.fedstnn.network import init_snn
-from fedlib.problems.feddro import CNN
 from fedlib.streams import stream, torch_stream
 
 from ..conftest import pairwise

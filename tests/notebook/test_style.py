@@ -22,9 +22,9 @@ import pkgutil
 from importlib import import_module
 import matplotlib
 before = dict(matplotlib.rcParams.copy())
-import fedlib, fedlib.notebook, fedlib.plots
-for room in (fedlib.notebook, fedlib.plots):
-    for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+import fedlib, fedlib.notebook, fedlib.papers
+for room in (fedlib.notebook, fedlib.papers):
+    for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
         import_module(module.name)
 changed = {name for name, value in matplotlib.rcParams.copy().items() if value != before[name]}
 assert not changed, changed

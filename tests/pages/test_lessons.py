@@ -206,11 +206,14 @@ def told_09(metrics):
 
 
 def told_10(metrics):
-    seeds = [of for name, of in metrics["results"].items() if name.startswith("iid")]
-    sizes = ("0.5", "2", "3", "5")
-    clean = {way: [[of[f"{way}, {size}"]["clean"] for of in seeds] for size in sizes]
-             for way in ("FedAvg", "mapped", "affine maps")}  # fmt: skip
-    return {way: list(100 * np.array(of)) for way, of in clean.items()}
+    return {start: [[gap[r]] for r in (0, 1, 2, 9)] for start, gap in metrics["gap_percent"].items()}
+
+
+def told_10b(metrics):
+    early, late, means = (metrics[f"{what}_percent"] for what in ("clean", "late", "means"))
+    parts = {f"{way}, 10 rounds": early[way] for way in late} | {f"{way}, 100 rounds": late[way] for way in late}
+    parts |= {"ten means of all, no network": means["all"], "ten means of client 1, no network": means["one"]}
+    return {name: [*levels.values()] for name, levels in parts.items()}
 
 
 def told_11(metrics):
@@ -246,6 +249,7 @@ def alone_13(pieces, points):
 
 def told_13(metrics):
     rows = {f"{of['problem']}, {of['way']}": [np.median(of["error"])] for of in metrics["places"]}
+    rows |= {name: [np.median(errors)] for name, errors in metrics["costs"].items()}
     assert max(alone_13(8, 64)) < 1e-4, "each alone is right, to a ten-thousandth of a per cent"
     cases = [(2, 32), (8, 32), (32, 32), (2, 64)]
     return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
@@ -267,10 +271,11 @@ TOLD = {
     "08": ("08_stochastic_regression", told_08, 12),
     "08b": ("08b_as_coded", told_08b, 8),
     "09": ("09_stochastic_image", told_09, 9),
-    "10": ("10_feddro_mnist", told_10, 3),
+    "10": ("10_transport", told_10, 4),
+    "10b": ("10b_digits", told_10b, 10),
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 6),
-    "13": ("13_one_round", told_13, 13),
+    "13": ("13_one_round", told_13, 16),
     "14": ("14_sums_for_networks", told_14, 6),
 }
 

@@ -25,13 +25,13 @@ from .hands import MOVES, begin, pressed, rounds_a_second, run
 STARTS = 20
 IMPORTS = """
 from importlib import import_module
-from pkgutil import iter_modules
-from fedlib import plots
+from pkgutil import walk_packages
+from fedlib import papers
 from fedlib.notebook import style
 from fedlib.pages import trained
 from fedlib.pages.app import PAGES
-for module in iter_modules(plots.__path__):
-    import_module(f"fedlib.plots.{module.name}")
+for module in walk_packages(papers.__path__, "fedlib.papers."):
+    import_module(module.name)
 style.use()
 """  # as in a notebook's first cell
 

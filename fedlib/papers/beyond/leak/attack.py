@@ -22,6 +22,7 @@ from ....federated.stack import as_dict, predict
 from ....models.networks import fan_in_uniform
 from ....numerics.tabulated import tabulated
 from ...fed_deeponet.physics import loss
+from ..points import nearest
 from .problem import network, points
 
 OPTIMIZERS = {"SGD": (sgd, 1e-2), "Adam": (adam, 1e-3)}
@@ -76,17 +77,6 @@ def read(net: nn.Module, message: Message) -> Point:
     y = (z * (high - low) + low + high) / 2
     s = predict(net, message.sent, u, y) + change["bias"][0] / (2 * message.lr)
     return Point(u.numpy(), y.item(), s.item())
-
-
-def nearest(u: np.ndarray, torques: np.ndarray) -> tuple[int, float]:
-    """Which of the torques [n, m] points most as u [m] does, and how far off u is from its direction, in %.
-
-    100 sin of the angle between both: what is left of u, in % of it, when the part along the torque is taken out. 0 is
-    the same curve but for its size; 100 has nothing in common with it, or only the sign is other.
-    """
-    cosine = torques @ u / np.linalg.norm(torques, axis=1) / np.linalg.norm(u)
-    i = int(cosine.argmax())
-    return i, 100 * float(np.sqrt(1 - np.clip(cosine[i], 0, 1) ** 2))
 
 
 def outside(net: nn.Module, message: Message, torques: np.ndarray, n: int) -> np.ndarray:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 import xarray
 
 from ....federated import sums
 from ....federated.experiment import data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from ..points import independent_products, points_behind, poisson_at
+from ..points import independent_products, points_behind, poisson_rows
 from .problem import EQUATIONS, error, start, with_sines
 
 
@@ -28,16 +27,16 @@ def points_of_sums(
 
     def attacked(m: int, seed: int) -> dict:
         experiment = with_sines("poisson", m, scale, seed)
-        zero = start(experiment)
+        rows = poisson_rows(experiment, start(experiment))
 
         def curve(x: np.ndarray) -> np.ndarray:
-            return sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()
+            return rows(x)[:, :-1]
 
         off = []
         for points in (x[data.owners[0]], x, stream(seed, "random points").uniform(0, np.pi, len(x))):
             J = curve(np.sort(points))
             off.append(np.abs(points_behind(J.T @ J, len(J), curve, grid) - np.sort(points)))
-        solution = sums.one_round(experiment, data, zero)
+        solution = sums.one_round(experiment, data, start(experiment))
         return {
             "off": ("sums", [distance.max() for distance in off]), "middle": ("sums", [*map(np.median, off)]),
             "error": error(experiment, solution.step, data.test), "products": independent_products(curve, grid),

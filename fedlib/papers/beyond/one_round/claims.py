@@ -64,6 +64,25 @@ def points(sums: str, within: float) -> Callable[[Results], Verdict | None]:
     return claim
 
 
+def noise(results: Results) -> Verdict | None:
+    """No noise leaves the solution an error (median) below 5 %, and hides half of the points (mean) from the attack."""
+    if results.noise is None:
+        return None
+    share = results.noise.found.mean("seed").max("attack")
+    useful = share.where(results.noise.error.median("seed") < 5)
+    if not useful.notnull().any():
+        return None
+    return Verdict(bool(useful.min() > 0.5), f"finds {100 * float(useful.min()):.0f} % or more")
+
+
+def crowd(results: Results) -> Verdict | None:
+    """Of 100 000 points, with one of them hidden at epsilon 10, the error is below 1 %, in every seed."""
+    if results.private is None or not (100_000 in results.private.points and 10 in results.private.epsilon):
+        return None
+    largest = float(results.private.error.sel(points=100_000, epsilon=10).max())
+    return Verdict(largest < 1, f"at most {largest:.2f} %")
+
+
 CLAIMS = {
     "fedsciml.target.sums.equal": equal,
     "fedsciml.target.sums.levels": same_at_all_levels,
@@ -72,5 +91,7 @@ CLAIMS = {
     "fed-deeponet.target.sums.linear": linear_map,
     "fedsciml.target.sums.client": points("one client", 1e-6),
     "fedsciml.target.sums.total": points("total", 1e-3),
+    "fedsciml.target.sums.noise": noise,
+    "fedsciml.target.sums.crowd": crowd,
 }
 """Id of data/claims.yaml -> claim."""

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels
 from ....numerics.metrics import in_percent, two_digits
+from .privacy import gaussian_sigma, told_in_or_out
 from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
@@ -159,6 +160,18 @@ def place_rows(places: Sequence[Place]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+COMPARED = ("FedAvg, as printed", "FedAvg, own rate", "best rule", "Adam, one place", "sums", "one round")
+COMPARED_HEADER = ("problem", *COMPARED[:4], "sums for the network", "one round of sums", "seeds")
+
+
+def compared_rows(compared: Mapping[str, Mapping[str, np.ndarray]]) -> list[list[str]]:
+    """Rows of COMPARED_HEADER: median errors (%)."""
+    return [
+        [name, *(two_digits(np.median(ways[way])) if way in ways else "-" for way in COMPARED), str(len(ways["sums"]))]
+        for name, ways in compared.items()
+    ]
+
+
 NEWTON = ("network", "level", "rounds", "error (%), median", "smallest", "largest", "MB a client sends")
 
 
@@ -254,4 +267,79 @@ def leak(table: xarray.Dataset) -> Figure:
         ax.minorticks_off()
     plain(left.yaxis)
     right.set_yticks([1e-15, 1e-10, 1e-5, 1])
+    return fig
+
+
+ATTACK = CLIENTS[0]
+"""Colour of the attack by non-negative weights."""
+
+
+def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset) -> Figure:
+    """What hides points: others, or noise, and what that costs; see ``privacy``. Dots are seeds, lines means (left),
+    means against medians (middle), medians (right)."""
+    fig, ((left, middle, right),) = panels(1, 3, size=(3.1, 2.9))
+    n, fit, null = crowd.points.values, *crowd.attack.values[::-1]
+    shares = 100 * crowd.found.mean("seed")
+    for m, dash in zip((4, 12, 60), ("-", "--", ":"), strict=True):
+        if m in crowd.m:
+            left.plot(n, shares.sel(m=m, attack=fit), dash, marker="o", ms=4, color=ATTACK, label=f"{m} sines")
+    most = crowd.m.values[-1]
+    look = {"color": COLORS["other"], "marker": "s", "ms": 4, "lw": 2.5}
+    left.plot(n, shares.sel(m=most, attack=null), label=f"{most} sines, {null}", **look)
+    left.set(xscale="log", xlabel="points in the sums", ylabel="points found (%)", title="no noise: a crowd hides")
+    left.set_xticks(n, n)
+    left.minorticks_off()
+
+    looks = zip(noise.message.values, ("s", "o", "D"), (COLORS["federated"], ATTACK, SUMS), strict=False)
+    for message, marker, color in looks:
+        error = noise.error.sel(message=message).median("seed")
+        share = 100 * noise.found.sel(message=message).mean("seed")
+        middle.plot(error, share.sel(attack=fit), marker=marker, ms=4, color=color, label=message)
+        middle.plot(error, share.sel(attack=null), marker=marker, ms=3, color=color, mfc="w", lw=0.8, ls=":")
+    middle.plot([], [], "o:", color="0.4", mfc="w", lw=0.8, ms=3, label=null)
+    nothing = float(noise.nothing.median())
+    middle.axvline(nothing, color="0.6", lw=1)
+    middle.text(1.1 * nothing, 97, "no data", fontsize=7, color="0.4", rotation=90, va="top")
+    middle.set(xscale="log", xlabel="error (%)", title="32 points: what noise hides, and costs", xlim=(1e-3, 90))
+    plain(middle.xaxis)
+    for ax in (left, middle):
+        ax.axhline(20, color="0.6", lw=1, ls="--")
+        ax.set_ylim(0, 105)
+    left.text(n[0], 21.5, "a guess", fontsize=7, color="0.4")
+
+    for epsilon, marker in zip(private.epsilon.values, "osD", strict=False):
+        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon)):.0f} %"
+        errors = private.error.sel(epsilon=epsilon).transpose("seed", "points").values
+        seeds_and_median(right, private.points.values, errors, label, color=COLORS["federated"], marker=marker)
+    right.axhline(float(private.nothing.median()), color="0.6", lw=1)
+    right.text(private.points.values[-1], 1.15 * nothing, "no data", fontsize=7, color="0.4", ha="right")
+    right.set(xscale="log", yscale="log", xlabel="points in the sums", ylabel="error (%)", ylim=(None, 100))
+    right.set_title("noise that hides one of a crowd")
+    plain(right.yaxis)
+    left.legend(fontsize=7, loc=(0.02, 0.26), handlelength=3.5)
+    middle.legend(fontsize=7, loc=(0.02, 0.42))
+    right.legend(fontsize=7, title="who knows all the others\ntells if one is in, right in", title_fontsize=7)
+    return fig
+
+
+def torques(table: xarray.Dataset, readings: xarray.DataArray) -> Figure:
+    """How far torques are off that are read off sums, and off notebook 12's models, against the triplets of a client;
+    and one of them; see ``torques.torques_of_sums``."""
+    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
+    seeds_and_median(left, table.points.values, table.off.transpose("seed", "points").values, "sums", color=SUMS)
+    for name, dash in (("SGD", "-"), ("Adam", ":")):
+        off = readings.sel(optimizer=name, E=1).median("client").clip(min=0.006)  # one is read exactly
+        left.plot(off.points, off, dash, marker="o", ms=4, color=COLORS["federated"], label=f"FedAvg's model, {name}")
+    left.set(xscale="log", yscale="log", xlabel="triplets of the client", ylabel="middle torque off by (%)")
+    left.set_ylim(0.005, 200)
+    plain(left.xaxis)
+    plain(left.yaxis)
+    left.legend(fontsize=7, loc=(0.02, 0.22))
+    share, points = table.share.mean("seed").values, table.points.values
+    most = max(points[share > 0.5], default=points[0])
+    shown, t = table.sel(points=most), np.linspace(0, 1, table.sizes["t"])
+    right.plot(t, shown.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="a client's torque")
+    right.plot(t, shown.u, "--", color=SUMS, label=f"read off the sums of {most}")
+    right.set(xlabel="time (s)", ylabel="torque")
+    right.legend(fontsize=7)
     return fig

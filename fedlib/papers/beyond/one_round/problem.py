@@ -7,6 +7,7 @@ the clients send anyhow.
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -21,11 +22,20 @@ from ....numerics.metrics import percent
 from ....numerics.tabulated import tabulated
 from ....streams import stream
 from ...fedsciml.forward import problem as forward
+from ...fedsciml.functions import problem as functions
 
 EQUATIONS = {"poisson": forward.poisson, "helmholtz": forward.helmholtz}
 """Linear differential equations of notebook 05."""
 
-DERIVATIVES = {"poisson": ("xx",), "helmholtz": ("xx+yy",)}
+OTHERS = {
+    "wave": functions.gramacy_lee,
+    "schaffer": partial(functions.schaffer, n=400),
+    "beam": forward.euler_beam,
+}
+"""Functions of notebook 04 (Schaffer's with the points of notebook 11), and notebook 05's beam."""
+
+MADE = EQUATIONS | OTHERS
+DERIVATIVES = {"poisson": ("xx",), "helmholtz": ("xx+yy",), "wave": (), "schaffer": (), "beam": ("xxxx",)}
 
 
 def equation_in_halves(name: str) -> Experiment:
@@ -34,10 +44,10 @@ def equation_in_halves(name: str) -> Experiment:
 
 
 def with_sines(name: str, m: int, scale: float, seed: int) -> Experiment:
-    """An equation with m random sines in the place of its network."""
-    experiment = EQUATIONS[name]()
-    rng = stream(seed, "features", m)
-    return experiment._replace(net=random_sines(m, scale, experiment.coordinates, DERIVATIVES[name], rng))
+    """A problem with m random sines in the place of its network."""
+    experiment, derivatives = MADE[name](), DERIVATIVES[name]
+    net = random_sines(m, scale, experiment.coordinates, derivatives, stream(seed, "features", m))
+    return experiment._replace(net=net if derivatives else net.net)  # functions ask for no derivatives, and take none
 
 
 def start(experiment: Experiment) -> Tensor:
@@ -60,7 +70,7 @@ def error(experiment: Experiment, theta: Tensor, test: Mapping[str, Tensor]) -> 
 def in_one_round(
     name: str, levels: Sequence[int], seeds: Sequence[int], features: Sequence[int], scales: Sequence[float]
 ) -> xarray.Dataset:
-    """An equation at all levels, each with one message of every client.
+    """A problem at all levels, each with one message of every client.
 
     gcv, error_of_all [m, scale, seed]: of all features that were tried, at the first level. m, scale: attributes, those
     with the least median of gcv. error (%), bytes that a client sends, seconds [level, seed]: with them.
@@ -96,7 +106,7 @@ def timed_round(experiment: Experiment, data: Data) -> tuple[sums.Solution, dict
 def bytes_of_all(name: str, level: int, tried: xarray.Dataset) -> float:
     """What a client sends of all features that were tried [m, scale], a mean over clients: cross-validation compares
     the sums of all of them."""
-    owners = data_of(EQUATIONS[name](), level).owners
+    owners = data_of(MADE[name](), level).owners
     sizes = tried.m.values + 2  # columns: of m sines, of the constant, and r
     roots = [torch.empty(min(len(shard), m), m, dtype=torch.float64, device="meta") for shard in owners for m in sizes]
     return tried.sizes["scale"] * sum(sums.Sums(root, 0.0, True).bytes for root in roots) / len(owners)

@@ -17,12 +17,15 @@ from ....trainings.profiles import FIGURES, committed
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from ..drift import study as drift
+from ..leak import study as leak
 from .attack import points_of_sums
 from .curve import error_bars
 from .networks import after_fedavg, by_gauss_newton
 from .partitions import whoever_owns_what
 from .pendulum import pendulum_in_one_round
-from .problem import EQUATIONS, bytes_of_all, equation_in_halves, in_one_round
+from .privacy import in_a_crowd, private_in_a_crowd, under_noise
+from .problem import EQUATIONS, OTHERS, bytes_of_all, equation_in_halves, in_one_round
+from .torques import torques_of_sums
 from .windows import allen_cahn_in_windows
 
 NOTEBOOK = "13_one_round"
@@ -48,6 +51,10 @@ PENDULUM_NETWORK = 10_251  # parameters of notebook 01's
 RIDGES = {**dict.fromkeys(("gcv", "error_of_all", "error"), Tolerance(relative=0.2)), "seconds": TIMED}
 """The least ridge is what rounding leaves of the largest singular value: where it is chosen, so are its errors."""
 
+ROUNDED = RIDGES | dict.fromkeys(("error", "error_of_all"), Tolerance(relative=0.5, absolute=1e-6))
+ROUNDED |= dict.fromkeys(("gcv", "bytes"), Tolerance(absolute=np.inf))
+"""The wave and the beam are solved to rounding by several features, so that rounding chooses among these."""
+
 NEWTON = {"error": Tolerance(relative=1e-2, first={"round": 8})}
 """A step of a network that falls or rises by rounding changes the damping, and all that comes after it."""
 
@@ -61,6 +68,11 @@ LEAK = {
 }
 """Points are found to rounding, or may be anywhere; the claims of the room say which must be found."""
 
+ANYWHERE = dict.fromkeys(("found", "guess"), Tolerance(absolute=np.inf))
+CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(absolute=3)}
+TORQUES = dict.fromkeys(("off", "share", "u"), Tolerance(absolute=np.inf))
+NOISE = ANYWHERE | {"error": RIDGES["error"]}
+
 GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
 """What is left of equal things by rounding alone."""
 
@@ -71,6 +83,8 @@ def check(p: Mapping) -> None:
     for name in p["problems"]:
         for level in p["levels"][name]:
             data_of(EQUATIONS[name](), level)
+    if unknown := {*p["others"]} - {*OTHERS}:
+        raise ValueError(f"others has {', '.join(sorted(unknown))}: expected some of {', '.join(OTHERS)}")
 
 
 def trainings(p: Mapping) -> dict[str, Call | Computed]:
@@ -91,10 +105,17 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
         calls[f"heads_{name}"] = Computed(after_fedavg, arguments)
         if name in p["newton"]:
             calls[f"newton_{name}"] = Computed(by_gauss_newton, {"name": name} | p["newton"][name], tolerances=NEWTON)
+    for name, arguments in p["others"].items():
+        arguments = {"name": name, "seeds": seeds} | arguments
+        calls[f"one_round_{name}"] = Computed(in_one_round, arguments, tolerances=ROUNDED)
     calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"], numerics=2, tolerances=WINDOWS)
     calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"], tolerances={"seconds": TIMED})
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
     calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
+    calls["crowd"] = Computed(in_a_crowd, {"seeds": seeds} | p["crowd"], tolerances=CROWD)
+    calls["noise"] = Computed(under_noise, {"seeds": seeds} | p["noise"], tolerances=NOISE)
+    calls["torques"] = Computed(torques_of_sums, {"seeds": seeds} | p["torques"], tolerances=TORQUES)
+    calls["private"] = Computed(private_in_a_crowd, {"seeds": seeds} | p["private"])
     calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
     return calls
 
@@ -127,9 +148,10 @@ class Results(NamedTuple):
     """What was computed, beside what other notebooks have; of equations by name.
 
     ways: label -> Way. places: errors of four problems. tried: problem -> gcv, error (%) of all features. once, newton,
-    heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions: what
-    their functions did; None where it is not there. network_coverage: of FedStNN's network, a mean over clients.
-    messages: way -> what NVIDIA FLARE carried.
+    heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions, crowd,
+    noise, private, torques: what their functions did; None where it is not there. readings: how far notebook 12's
+    readings of torques are off (%) [optimizer, E, points, client]. compared: what the function does. network_coverage:
+    of FedStNN's network, a mean over clients. messages: way -> what NVIDIA FLARE carried.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
@@ -141,6 +163,12 @@ class Results(NamedTuple):
     error_bars: xarray.Dataset | None
     leak: xarray.Dataset | None
     partitions: xarray.Dataset | None
+    crowd: xarray.Dataset | None
+    noise: xarray.Dataset | None
+    private: xarray.Dataset | None
+    torques: xarray.Dataset | None
+    compared: Mapping[str, Mapping[str, np.ndarray]]
+    readings: xarray.DataArray
     network_coverage: float
     messages: Mapping[str, Mapping]
 
@@ -158,8 +186,31 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
     return Results(
         equations, places(equations, histories), tried, once, newton, heads,
-        *(histories.get(name) for name in ("error_bars", "leak", "partitions")), float(np.mean(coverage)), messages,
+        *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private", "torques")),
+        compared(p, histories),
+        stored(leak, "messages").off, float(np.mean(coverage)), messages,
     )  # fmt: skip
+
+
+def compared(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> dict[str, dict[str, np.ndarray]]:
+    """Problem -> way -> errors (%) [seeds] in the end: what notebook 14 has stored of five problems, at its levels, and
+    one round of sums at the same one, or at the level of SHOWN."""
+    table = {}
+    for name, final in committed("14_sums_for_networks")["metrics"]["final"].items():
+        once = histories.get(f"one_round_{name}")
+        level = p["others"][name]["levels"][0] if name in p["others"] else SHOWN.get(name)
+        if once is not None and level in once.level:
+            kept = {way: np.array(errors) for way, errors in final.items() if "one place" not in way or "Adam" in way}
+            table[name] = kept | {"one round": once.error.sel(level=level).values}
+    return table
+
+
+def costs(results: Results) -> dict[str, list[float]]:
+    """What hiding points costs: message or crowd, and noise -> errors (%) [seeds]."""
+    noise, private = results.noise.error, results.private.error
+    table = {f"{row.message.item()}, noise {row.noise.item():g}": row for one in noise for row in one}
+    table |= {f"{row.points.item()} points, ε = {row.epsilon.item()}": row for one in private for row in one}
+    return {name: row.values.tolist() for name, row in table.items()}
 
 
 def trained_by(notebook: str, error: xarray.DataArray) -> xarray.DataArray:

@@ -7,14 +7,13 @@ import torch
 import xarray
 from torch import Tensor
 
-from ....federated import sums
 from ....federated.experiment import Experiment, data_of
 from ....federated.mixing import fedavg
 from ....federated.projection import beginning, descent, evaluate, hidden, joined, projected
 from ....numerics.tabulated import tabulated
 from ...fedsciml.forward import problem as forward
 from ..one_round.problem import error
-from ..points import independent_products, points_behind, poisson_at
+from ..points import Curve, independent_products, points_behind, poisson_rows
 from .problem import MEMORY, PROBLEMS, at_looks, data_at, start, together
 
 
@@ -129,10 +128,10 @@ def revealed(level: int, seeds: Sequence[int], looks: Sequence[int], ridge: floa
         models = projected(experiment, data, start(experiment, seed), max(looks), ridge, MEMORY).theta
         off, independent = [], []
         for model in at_looks(models, looks):
-            zeros = joined(hidden(model, last), 0 * model[last], last)
+            rows = poisson_rows(experiment, joined(hidden(model, last), 0 * model[last], last), last)
 
-            def curve(x: np.ndarray, zeros: Tensor = zeros) -> np.ndarray:
-                return sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zeros, last)[:, :-1].numpy()
+            def curve(x: np.ndarray, rows: Curve = rows) -> np.ndarray:
+                return rows(x)[:, :-1]
 
             J = [curve(points) for points in (first, x)]
             guesses = [points_behind(A.T @ A, len(A), curve, grid) for A in J]

@@ -132,8 +132,8 @@ def rules_of_drift(problems: Sequence[str]) -> drift.Results:
     """What notebook 11 has stored of its rules at all rates, on some problems."""
     p = parameters_of(drift.NOTEBOOK)
     calls = drift.trainings(p)
-    there = [SHOWN[name].drift for name in problems if SHOWN[name].drift]
-    names = ["earlier", *((name, part) for name in there for part in ("rules", drift.CENTRAL))]
+    rates = [SHOWN[name].drift for name in problems if SHOWN[name].drift]
+    names = ["earlier", *((name, part) for name in rates for part in ("rules", drift.CENTRAL))]
     readings = {name: last_reading(drift.NOTEBOOK, calls, name, earlier=True)[0].result for name in names}
     return drift.results(p, {name: result for name, result in readings.items() if result is not None})
 

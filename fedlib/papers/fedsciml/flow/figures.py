@@ -213,10 +213,7 @@ def passages(results: Results, many: int) -> Figure:
             ax.plot(places, shown, "s--", ms=6, lw=0.8, mfc="none", color=COLORS["paper"],
                     label="printed; at the top: never")  # fmt: skip
             for place, seeds in zip(places, ours, strict=True):
-                late = np.isnan(seeds)
-                ax.plot([place] * int((~late).sum()), np.minimum(seeds[~late], never), "o", ms=3.5, mew=0, alpha=0.5,
-                        color=tints[label], label="_seeds")  # fmt: skip
-                ax.plot([place] * int(late.sum()), rounds[late], "^", ms=5, mfc="none", color=tints[label])
+                draw_seeds(ax, place, seeds, rounds, never, tints[label])
             medians = np.median(np.where(np.isnan(ours), np.inf, ours), 1)
             ax.plot(places, np.where(np.isfinite(medians), medians, np.nan), "-", color=tints[label], label="_median")
             ax.set(ylabel=f"{LETTERS[name]}: thousand rounds", xticks=places, xticklabels=TOLERANCES)
@@ -229,4 +226,43 @@ def passages(results: Results, many: int) -> Figure:
     axes[0, 0].plot([], [], "o-", ms=4, color=COLORS["federated"], label="ours, every seed; line: median")
     axes[0, 0].plot([], [], "^", mfc="none", color=COLORS["federated"], label="not yet, at the end of ours")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return fig
+
+
+def draw_seeds(ax: Axes, place: float, times: np.ndarray, rounds: np.ndarray, never: float, color: str) -> None:
+    """A dot for each seed's time, in thousands of rounds, at ``never`` if it never comes; a triangle after the rounds
+    that are trained, where it has not come yet (NaN)."""
+    late = np.isnan(times)
+    ax.plot([place] * int((~late).sum()), np.minimum(times[~late], never), "o", ms=3.5, mew=0, alpha=0.5, color=color,
+            label="_seeds")  # fmt: skip
+    ax.plot([place] * int(late.sum()), rounds[late], "^", ms=5, mfc="none", color=color)
+
+
+def readings_figure(results: Results, n: int, readings: Sequence[str], many: int) -> Figure:
+    """When each coefficient comes within 10 % in each reading of what the paper leaves open, beside the printed time.
+
+    At n pieces; the first column is the reading that all other figures take.
+    """
+    models = {"as elsewhere": f"n = {n}"} | {name: name for name in readings}
+    times, never = reached(results.C, results.whole).sel(within=10) / 1000, 1.6 * results.whole / 1000
+    numbers = ids(f"n = {n}", many)
+    fig, (axes,) = panels(1, 2, size=(4.3, 2.6), sharey=True)
+    for ax, name in zip(axes, TRUTH, strict=True):
+        if (name, 10) in numbers:
+            ax.axhline(paper_numbers()[numbers[name, 10]].value, color=COLORS["paper"], ls="--", lw=1, label="printed")
+        for place, label in enumerate(models.values()):
+            rounds = trained(results.C.sel(model=label)).values / 1000
+            ours = times.sel(model=label, coefficient=name).values[rounds > 0]
+            color = COLORS["other" if place else "federated"]
+            draw_seeds(ax, place, ours, rounds[rounds > 0], never, color)
+            median = np.median(np.where(np.isnan(ours), np.inf, ours))
+            ax.plot(place, median if np.isfinite(median) else np.nan, "_", ms=16, color=color, label="_median")
+        ax.set(xticks=range(len(models)), title=f"{LETTERS[name]} within 10 %")
+        ax.set_xticklabels([label.replace(" ", "\n") for label in models])
+        ax.set_xlim(-0.5, len(models) - 0.5)
+    axes[0].set_ylabel("thousand rounds")
+    log_axis(axes[0].yaxis)
+    axes[0].plot([], [], "o", ms=4, color=COLORS["federated"], label="ours, every seed; bar: median")
+    axes[0].plot([], [], "^", mfc="none", color=COLORS["federated"], label="not yet, at the end of ours")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig

@@ -44,6 +44,7 @@ MAY_BE_EMPTY = {
     "longer": rules.whole(),
     "aliased": rules.whole(2),
     "readings": rules.one_of(*READINGS),
+    "long_readings": rules.one_of(*READINGS),
 }
 """The same of lists that may be empty."""
 
@@ -75,7 +76,9 @@ def trainings(p: Mapping) -> dict[str | tuple, Call]:
         calls["long", "centralised"] = call(levels[-1:], ["centralised"], p["longer"][-1])
         calls["long", "many"] = call(levels[:1], ["centralised"], p["longer"][-1], **many)
     for name in p["readings"]:
-        calls["readings", name] = call(levels[:1], ["federated"], p["drop_after"], **READINGS[name])
+        calls["readings", name] = call(levels[:1], ["federated"], rounds, **READINGS[name])
+    for name in p["long_readings"]:
+        calls["long", name] = call(levels[:1], ["federated"], p["long_rounds"], **READINGS[name])
     return calls
 
 
@@ -126,7 +129,8 @@ def centralised(p: Mapping) -> dict[str, Model]:
 def others(p: Mapping) -> dict[str, Model]:
     """What the paper's table does not have: clients alone, aliased coefficients, other readings."""
     models = {f"aliased, n = {n}": Model(["aliased"], "federated", n) for n in p["aliased"]}
-    models |= {name: Model([("readings", name)], "federated", p["levels"][0]) for name in p["readings"]}
+    for name in p["readings"]:
+        models[name] = Model([("readings", name), ("long", name)], "federated", p["levels"][0])
     return models | {
         f"client {k + 1} alone, n = {n}": Model(["alone"], "isolated", n, k) for n in p["levels"] for k in (0, 1)
     }
@@ -184,7 +188,8 @@ def by_model(arrays: Mapping[tuple, xarray.DataArray]) -> xarray.DataArray:
     models = {}
     for label in dict.fromkeys(label for label, _ in arrays):
         seeds = sorted(seed for name, seed in arrays if name == label)
-        models[label] = xarray.concat([arrays[label, seed] for seed in seeds], xarray.Variable("seed", seeds))
+        rows = [arrays[label, seed] for seed in seeds]  # some may be trained longer
+        models[label] = xarray.concat(rows, xarray.Variable("seed", seeds), join="outer")
     return xarray.concat(models.values(), xarray.Variable("model", [*models]), join="outer")
 
 

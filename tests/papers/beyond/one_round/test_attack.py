@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 
 from fedlib.federated import sums
 from fedlib.papers.beyond.one_round import problem
 from fedlib.papers.beyond.one_round.attack import points_of_sums
-from fedlib.papers.beyond.points import independent_products, points_behind, poisson_at
+from fedlib.papers.beyond.one_round.torques import torques_of_sums
+from fedlib.papers.beyond.points import independent_products, inputs_behind, points_behind, poisson_rows
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)
@@ -26,11 +26,10 @@ def waves(k):
 
 
 def poisson(m, seed):
-    """Poisson's equation with m sines, and its rows at any x."""
+    """Poisson's equation with m sines, and its features at any x."""
     experiment = problem.with_sines("poisson", m, 6.0, seed)
-    zero = problem.start(experiment)
-    curve = lambda x: sums.rows(experiment, poisson_at(torch.as_tensor(x)[:, None]), zero)[:, :-1].numpy()  # noqa: E731
-    return experiment, curve
+    rows = poisson_rows(experiment, problem.start(experiment))
+    return experiment, lambda x: rows(x)[:, :-1]
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
@@ -101,3 +100,22 @@ def test_what_is_stored_counts_and_measures():
     of = points_of_sums([12], [0])
     assert of.products.item() == 44 and of.points == [16, 32, 32] and 0.5 < of.error.item() < 0.7
     assert (of.off.sel(sums=["one client", "total"]) < 1e-6).all() and (of.middle <= of.off).all()
+
+
+def test_inputs_are_read_off_sums_where_there_is_a_null_space():
+    """Made-up inputs (1, normal numbers) times 1, y, y^2: 12 numbers, of which 6 triplets leave 6."""
+    rng, grid = stream(0, "inputs"), np.linspace(0, 1, 501)
+    x, y = np.column_stack([np.ones(6), rng.normal(size=(6, 3))]), np.sort(rng.uniform(size=6))
+    polynomials = lambda y: y[:, None] ** np.arange(3)  # noqa: E731
+    rows = np.einsum("np,nk->npk", x, polynomials(y)).reshape(6, -1)
+    inputs, times = inputs_behind(rows.T @ rows, 6, polynomials, grid)
+    np.testing.assert_allclose(times, y, atol=1e-6)
+    np.testing.assert_allclose(inputs, x, atol=1e-4)
+
+
+def test_torques_of_a_few_triplets_are_read_and_of_many_are_not():
+    table = torques_of_sums([3, 60], [0], inputs=8, degree=4)
+    few, many = (table.isel(points=n, seed=0) for n in (0, 1))
+    assert few.share == 1 and many.share < 0.1, "36 numbers: of 60 triplets there is no null space"
+    angle = few.u @ few.truth / np.linalg.norm(few.u) / np.linalg.norm(few.truth)
+    assert angle > 0.99, "8 coordinates leave some of it"

@@ -7,7 +7,7 @@ import xarray
 from fedlib.papers.beyond.one_round import claims
 from fedlib.papers.beyond.one_round.study import Place, Results, Way
 
-NOTHING = Results({}, [], {}, {}, {}, {}, None, None, None, 0.95, {})
+NOTHING = Results({}, [], {}, {}, {}, {}, *7 * [None], {}, None, 0.95, {})
 
 
 def error(values, *dims: str) -> xarray.DataArray:
@@ -46,6 +46,18 @@ def leak(sums: str, worst: float) -> Results:
     return NOTHING._replace(leak=xarray.Dataset({"off": off}))
 
 
+def noise(least: float) -> Results:
+    """Errors of 1 and 20 %, where an attack finds so much and nothing; another one finds less."""
+    found = error([[[least, 0.9], [0.0, 0.0]], [[0.1, 0.1], [0.0, 0.0]]], "attack", "noise", "seed")
+    table = {"found": found, "error": error([[1.0, 1.0], [20.0, 20.0]], "noise", "seed")}
+    return NOTHING._replace(noise=xarray.Dataset(table))
+
+
+def crowd(largest: float) -> Results:
+    values = xarray.DataArray([[[9.0, 9.0]], [[0.3, largest]]], dims=("points", "epsilon", "seed"))
+    return NOTHING._replace(private=xarray.Dataset({"error": values}, {"points": [32, 100_000], "epsilon": [10]}))
+
+
 CASES = {
     "fedsciml.target.sums.equal": (gaps(1e-9), gaps(1e-7), "largest difference 1e-07 in 2 partitions"),
     "fedsciml.target.sums.levels": (levels(1.005), levels(1.02), "largest ratio 1.02"),
@@ -57,6 +69,8 @@ CASES = {
         leak("one client", 1e-5),
         "off by at most 1e-05, 2 seeds",
     ),
+    "fedsciml.target.sums.noise": (noise(0.3), noise(0.05), "finds 48 % or more"),
+    "fedsciml.target.sums.crowd": (crowd(0.4), crowd(2.0), "at most 2.00 %"),
     "fedsciml.target.sums.total": (leak("total", 1e-4), leak("total", 1e-2), "off by at most 1e-02, 2 seeds"),
 }
 
@@ -76,6 +90,8 @@ def test_a_claim_says_nothing_where_nothing_was_computed(id):
 
 def test_few_sines_and_other_levels_say_nothing_either():
     small = leak("total", 1e-4).leak.isel(m=[0])
+    assert claims.noise(NOTHING._replace(noise=noise(0.3).noise.isel(noise=[1]))) is None
+    assert claims.crowd(NOTHING._replace(private=crowd(0.4).private.isel(points=[0]))) is None
     assert claims.points("total", 1e-3)(NOTHING._replace(leak=small)) is None
     ways = rule("poisson", 1e-2).ways["poisson"]
     apart = {label: way._replace(error=way.error.assign_coords(level=way.error.level + 10 * i))

@@ -1,5 +1,6 @@
 """Notebook 13's figures are functions of what was computed; its live pieces follow the mouse."""
 
+from base64 import b64decode
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ import xarray
 
 from fedlib.federated import sums
 from fedlib.federated.sweep import errors, sweep
-from fedlib.papers.beyond.one_round import figures, live, pieces, problem, study
+from fedlib.papers.beyond.one_round import figures, live, pieces, privacy, problem, study
 from fedlib.papers.beyond.one_round.problem import bytes_of_all, equation_in_halves
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.store import stored
@@ -103,6 +104,43 @@ def test_the_leak_marks_where_products_are_fewer_than_points(results):
     )  # fmt: skip
     fewer = [(table.products < n).sum().item() for n in table.points]
     assert dots(True) == sum(fewer) and dots(False) == 3 * table.products.size - sum(fewer) and min(fewer) > 0
+
+
+def test_what_hides_is_drawn_against_what_it_costs(results):
+    crowd, middle, right = figures.hiding(results.crowd, results.noise, results.private).axes
+    words = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in (crowd, middle, right)]
+    assert words[0] == ["4 sines", "12 sines", "60 sines", "60 sines, null space"]
+    assert words[1] == ["12 sines", "60 sines", "20 directions of 60 sines", "null space"]
+    assert words[2] == ["ε = 1: 55 %", "ε = 10: 84 %", "ε = 100: 100 %"], "of who knows all the others"
+    share = results.noise.found.mean("seed").sel(message="12 sines")
+    solid, hollow = (line for line in middle.lines if len(line.get_xdata()) == 7 and line.get_color() == "#0072B2")
+    assert np.array_equal(solid.get_ydata(), 100 * share.sel(attack="non-negative fit"))
+    assert np.array_equal(hollow.get_ydata(), 100 * share.sel(attack="null space"))
+    assert all([20, 20] in [list(line.get_ydata()) for line in ax.lines] for ax in (crowd, middle)), "a guess"
+
+
+def test_torques_are_drawn_beside_notebook_12s(results):
+    left, right = figures.torques(results.torques, results.readings).axes
+    words = [text.get_text() for text in left.get_legend().get_texts()]
+    assert words == ["sums", "FedAvg's model, SGD", "FedAvg's model, Adam"] and left.get_ylim()[0] < 0.006
+    assert [text.get_text() for text in right.get_legend().get_texts()][1] == "read off the sums of 116"
+    true, read = (line.get_ydata() for line in right.lines)
+    np.testing.assert_allclose(read, true, atol=0.01 * np.abs(true).max())
+
+
+def test_the_slider_counts_points_and_says_what_attacks_find(results):
+    data = live.attacks(results.crowd).data
+    states = [*product(*(one["options"] for one in data["controls"]))]
+    assert [one["name"] for one in data["controls"]] == ["points", "sines"] and len(states) == 30
+    truth = np.frombuffer(b64decode(data["truth"]), "<f4").reshape(len(states), -1)
+    assert (np.diff(truth) >= 0).all() and (truth[:, -1] == 100).all()
+    sixteen = truth[states.index((16, 12))]
+    x = np.linspace(0, np.pi, len(sixteen))
+    np.testing.assert_allclose(sixteen, 100 / 16 * (privacy.cloud(16, 0)[:, None] <= x).sum(0), rtol=1e-6)
+    curves = data["zero"] + data["step"] * np.frombuffer(b64decode(data["curves"]), "<i2")
+    fit = curves.reshape(len(states), 2, -1)[states.index((16, 12)), 1]
+    np.testing.assert_allclose(fit, sixteen, atol=2 * data["step"]), "all points are found"
+    assert data["measure"] == "points found (%)" and "off" not in " ".join(data["sentences"])
 
 
 def test_what_was_chosen_has_the_least_score():

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook import style
@@ -36,6 +37,13 @@ def slabs():
     return figures.slabs_figure(field, x, {n: problem.slabs(x, n) for n in (2, 6, 10)})
 
 
+def with_readings(results):
+    """Results in which those readings that are not there are the reading of n = 2."""
+    absent = [name for name in study.READINGS if name not in results.C.model.values]
+    again = [results.C.sel(model="n = 2").assign_coords(model=name) for name in absent]
+    return results._replace(C=xarray.concat([results.C, *again], "model"))
+
+
 DRAW = {
     "slabs": lambda r: slabs(),
     "fig10": lambda r: figures.training_view(r.C, columns()),
@@ -44,6 +52,7 @@ DRAW = {
     "error_maps": figures.error_maps,
     "table2": lambda r: figures.passages(r, MANY),
     "never": lambda r: figures.passages(made(C1=(1000,) * 6), MANY),
+    "readings": lambda r: figures.readings_figure(with_readings(r), 2, [*study.READINGS], MANY),
     "not yet": lambda r: figures.passages(made(C1=(1000,) * 6, whole=1000), MANY),
 }
 
@@ -139,3 +148,13 @@ def test_the_table_of_ends_has_a_row_for_each_model():
     header, rows = figures.ends_table(made())
     assert {len(row) for row in rows} == {len(header)} and rows[0][:3] == ["n = 2", "2", "100"]
     assert rows[0][3].startswith("5.") and rows[3][0] == "centralised, 700"
+
+
+def test_each_reading_stands_beside_the_printed_time():
+    results = with_readings(made(C1=(1000, 50, 40, 30, 25, 50), whole=1000))
+    left, right = figures.readings_figure(results, 2, [*study.READINGS], MANY).axes
+    assert [left.lines[0].get_ydata()[0], right.lines[0].get_ydata()[0]] == [18, 3.4]
+    triangles = [line.get_ydata() for line in left.lines if line.get_marker() == "^" and len(line.get_xdata())]
+    assert len(triangles) == 5 and {y for line in triangles for y in line} == {R / 1000}
+    dots = [line.get_ydata() for line in right.lines if line.get_label() == "_seeds"]
+    np.testing.assert_allclose(dots, 5 * [[0.018, 0.018]])

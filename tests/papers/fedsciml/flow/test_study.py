@@ -15,7 +15,11 @@ def p():
     """The notebook's parameters, small."""
     small = {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "longer": [6, 5], "drop_after": 2, "lr": 0.01}
     small |= {"observations": 40, "many": 60, "residual": [7, 4, 3], "widths": [3, 8, 8, 3]}
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | small | {"readings": [*study.READINGS]}
+    return (
+        defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb")
+        | small
+        | {"readings": [*study.READINGS], "long_readings": ["both"], "long_rounds": 6}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,7 @@ def test_every_training_says_what_it_is(p):
         ("long", "centralised"): ([4], ["centralised"], [3, 1]),
         ("long", "many"): ([2], ["centralised"], [3, 1]),
         **{("readings", name): ([2], ["federated"], [3, 1]) for name in study.READINGS},
+        ("long", "both"): ([2], ["federated"], [3, 1]),
     }
     assert [calls["long", f"n = {n}"].changes["rounds"] for n in (2, 4)] == [6, 5]
     assert all(call.changes["evaluations"] == call.changes["rounds"] and call.apart for call in calls.values())
@@ -42,7 +47,7 @@ def test_every_training_says_what_it_is(p):
     divided, starts, reset, both = (calls["readings", name] for name in study.READINGS)
     assert divided.arguments["divided"] and not starts.experiment().common_init and reset.experiment().reset_moments
     assert not both.experiment().common_init and both.experiment().reset_moments
-    none = study.trainings(p | {"longer": [], "aliased": [], "readings": [], "alone_seeds": []})
+    none = study.trainings(p | {"longer": [], "aliased": [], "readings": [], "long_readings": [], "alone_seeds": []})
     assert [*none] == ["flow", "many"]
 
 

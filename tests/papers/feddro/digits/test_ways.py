@@ -1,0 +1,131 @@
+"""Controls of FedDRO's gain: means are means, affine maps undo affine shifts, and bytes are those that cross."""
+
+import numpy as np
+import pytest
+
+from fedlib.papers.feddro.algorithm import Message
+from fedlib.papers.feddro.digits import ways
+from fedlib.papers.feddro.digits.barycenters import class_barycenters, converging, gathered, moments_start, sample_start
+from fedlib.papers.feddro.digits.handwriting import Clients, deal_digits, small_digits
+from fedlib.papers.feddro.digits.shifts import shifted
+from fedlib.streams import stream
+
+
+@pytest.fixture
+def three():
+    """Ten classes at three clients, who own 10, 10 and 20 samples; translates of one cloud by (0, 30, 60)."""
+    rng = stream(0, "three")
+    y = np.concatenate([np.arange(10), np.arange(10), np.repeat(np.arange(10), 2)])
+    own = np.repeat([0, 1, 2], [10, 10, 20])
+    return Clients(
+        5.0 * y[:, None] + rng.normal(size=(40, 2)) + 30 * own[:, None], y, np.split(np.arange(40), [10, 20])
+    )
+
+
+def test_class_means_are_means_of_the_clients_means(three):
+    x, y, shards = three
+    found = ways.class_means(three, 4)
+    for v in range(10):
+        per_client = np.array([x[own][y[own] == v].mean(0) for own in shards])
+        expected = np.array([0.25, 0.25, 0.5]) @ per_client
+        for own in found.shards:
+            atoms = found.x[own][found.y[own] == v]
+            np.testing.assert_allclose(atoms, np.tile(expected, (4, 1)))
+    assert [len(own) for own in found.shards] == [40, 40, 40]
+
+
+def test_a_class_that_a_client_lacks_is_averaged_over_the_others(three):
+    keep = ~((three.y == 3) & (np.arange(40) < 10))
+    x, y = three.x[keep], three.y[keep]
+    shards = [np.arange(9), np.arange(9, 19), np.arange(19, 39)]
+    mean = ways.mean_of_classes(ways.moments(Clients(x, y, shards)))
+    np.testing.assert_allclose(mean[3], (10 * x[9:19][y[9:19] == 3].mean(0) + 20 * x[19:][y[19:] == 3].mean(0)) / 30)
+
+
+def test_affine_maps_undo_symmetric_affine_shifts():
+    """x -> A_i x + b_i with A_i = s_i I: all clients see the same cloud afterwards, of the mean st.dev. (Bures)."""
+    rng = stream(1, "affine")
+    y, base = np.repeat(np.arange(10), 30), rng.normal(size=(300, 4)) + np.repeat(rng.normal(size=(10, 4)), 30, 0)
+    scales = (1.0, 2.0, 4.5)
+    x = np.concatenate([s * base + 7 * s for s in scales])
+    seen = Clients(x, np.tile(y, 3), np.split(np.arange(900), 3))
+    found = ways.affine(seen, 200, shrink=0.0).x.reshape(3, 300, 4)
+    np.testing.assert_allclose(found[0], found[1], atol=2e-3)
+    np.testing.assert_allclose(found[0], found[2], atol=2e-3)
+    np.testing.assert_allclose(found[0].std(0), np.mean(scales) * base.std(0), rtol=2e-3)
+
+
+def test_data_wise_maps_keep_labels_where_classes_are_far_apart(three):
+    """Translates with the same share of each class: labels stay, and the clouds meet at the weighted mean."""
+    x = three.x - 5.0 * three.y[:, None] + 500.0 * np.eye(10)[three.y][:, :2] + 5.0 * three.y[:, None]
+    found = ways.data_wise(three._replace(x=x), 2, 20, moments_start(stream(0, "start")))
+    means = [found.x[own].mean(0) for own in found.shards]
+    np.testing.assert_array_equal(found.y, three.y)
+    expected = np.array([0.25, 0.25, 0.5]) @ [x[own].mean(0) for own in three.shards]
+    np.testing.assert_allclose(means, np.tile(expected, (3, 1)), atol=1.5)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return shifted(deal_digits(small_digits()["train"], 2, 100, seed=0), 0.5, 0, "client")
+
+
+def test_all_ways_take_as_many_steps(seen):
+    for way in ways.WAYS:
+        made = ways.material(way, seen, 10, 3, 1, 0)
+        assert [len(shard) for shard in made.shards] == [100, 100], way
+        assert made.x.shape[1] == 784, way
+    assert ways.material(ways.FEDAVG, seen, 10, 3, 1, 0) is seen
+    with pytest.raises(ValueError, match="way = 'maps': expected one of FedAvg"):
+        ways.material("maps", seen, 10, 3, 1, 0)
+
+
+def test_ways_of_transport_differ_in_what_is_taken_and_how_the_barycenter_begins(seen):
+    moments = lambda: moments_start(stream(4, "start"))  # noqa: E731
+    mended = class_barycenters(seen, 5, 3, moments(), **converging(3))
+    made = {
+        way: ways.material(way, seen, 5, 3, 1, 4) for way in ways.WAYS if "Q" in way or way in ("mapped", "atoms of γ")
+    }
+    np.testing.assert_array_equal(made["mapped"].x, mended.mapped.x)
+    np.testing.assert_array_equal(made["barycenter Q"].x, mended.Q.x)
+    np.testing.assert_array_equal(made["atoms of γ"].x, mended.gammas.x)
+    np.testing.assert_array_equal(made[ways.PRINTED].x, class_barycenters(seen, 5, 3, moments()).mapped.x)
+    started = class_barycenters(seen, 5, 3, sample_start, **converging(3))
+    np.testing.assert_array_equal(made[ways.SAMPLES].x, started.mapped.x)
+    assert np.abs(made[ways.PRINTED].x - made["mapped"].x).max() > 1e-3
+
+
+def test_a_picture_is_most_like_its_own_class_whatever_is_added_to_all():
+    rng = stream(0, "alike")
+    means = rng.normal(size=(10, 60))
+    x = means[[3, 7, 0]] + 0.1 * rng.normal(size=(3, 60))
+    for pattern in (0, 50 * rng.normal(size=60)):
+        assert ways.most_alike(means + pattern, x).tolist() == [3, 7, 0]
+
+
+def test_traffic_counts_what_one_client_sends_and_receives():
+    def sent(a, b, what, n):
+        return Message(a, b, what, np.zeros(n))
+
+    wire = [sent("server", "client 1", "start", 5), sent("client 1", "server", "gamma", 3),
+            sent("server", "client 2", "eta_Q", 100), sent("server", "client 1", "eta_Q", 3)]  # fmt: skip
+    assert ways.traffic(wire, 2) == (20, 12)
+
+
+def test_the_bill_in_kilobytes():
+    """10 classes, 4 atoms, d = 784: a cloud of atoms is 125 kB, means 31 kB, a covariance 1.2 MB, each way."""
+    dealt = deal_digits(small_digits()["train"], 2, 40, seed=0)
+    rows = {way: (once, each) for way, once, each, _ in ways.bill(dealt, 4, 1000)}
+    cloud = 4 * 10 * 4 * 784 / 1000
+    assert rows["mapped"] == (f"{3 * cloud + 31.36:.0f}", f"{2 * cloud:.0f}")
+    assert rows["atoms of γ"] == (f"{2 * cloud + 31.36:.0f}", f"{2 * cloud:.0f}")
+    assert rows["class means"] == ("63", "0")
+    assert rows["affine maps"] == (f"{62.72 + 2 * 4 * 784 * 785 / 2000:.0f}", "0")
+    assert rows["model, per communication round"] == ("0", "8")
+
+
+def test_gathered_clients_own_their_clouds():
+    found = gathered([np.ones((2, 3)), np.zeros((1, 3))], [np.array([4, 5]), np.array([6])])
+    assert [own.tolist() for own in found.shards] == [[0, 1], [2]]
+    assert found.y.tolist() == [4, 5, 6]
+    assert found.x.sum() == 6

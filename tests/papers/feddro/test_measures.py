@@ -1,0 +1,395 @@
+"""Laws of optimal transport: geodesics, bounds, closed forms, invariances, and what crosses the client boundary."""
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedlib.papers.feddro.algorithm import federated_barycenter
+from fedlib.papers.feddro.measures import (
+    Measure,
+    barycentric_map,
+    interpolant,
+    objective,
+    plan,
+    project,
+    uniform,
+    wasserstein,
+)
+from fedlib.papers.feddro.transport.problem import chain, fedwad
+from fedlib.streams import stream
+
+
+def clouds(n, m, d, seed=0, weights=False, shift=4.0):
+    """Two Gaussian clouds [n, d], [m, d], with equal or random weights."""
+    rng = stream(seed, "clouds", n, m, d)
+    X, Y = uniform(rng.normal(size=(n, d))), uniform(0.7 * rng.normal(size=(m, d)) + shift)
+    if weights:
+        X, Y = (Measure(A.x, rng.dirichlet(np.ones(len(A.x)))) for A in (X, Y))
+    return X, Y
+
+
+def tight(X, Y, S, seed=1):
+    """S atoms near the common mean."""
+    return 0.5 * (X.x.mean(0) + Y.x.mean(0)) + 0.01 * stream(seed, "xi").normal(size=(S, X.x.shape[1]))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_plan_and_distance_on_the_line_are_the_sorted_matching(p):
+    rng = stream(0, "line")
+    x, y = rng.normal(size=(2, 30))
+    X, Y = uniform(x[:, None]), uniform(y[:, None])
+    expected = (np.abs(np.sort(x) - np.sort(y)) ** p).mean() ** (1 / p)
+    assert wasserstein(X, Y, p) == pytest.approx(expected, rel=1e-12)
+    P = plan(X, Y, p)
+    np.testing.assert_allclose(P.sum(0), Y.w, atol=1e-12)
+    np.testing.assert_allclose(P.sum(1), X.w, atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(2, 12), st.integers(2, 12), st.floats(0.05, 0.95), st.sampled_from([1, 1.5, 2, 3]), st.integers(0, 99)
+)
+def test_exact_interpolant_splits_the_distance(n, m, t, p, seed):
+    """W(X, eta) = t W and W(eta, Y) = (1 - t) W, with at most n + m - 1 atoms."""
+    X, Y = clouds(n, m, 3, seed, weights=True)
+    eta, W = interpolant(X, Y, t, p, exact=True), wasserstein(X, Y, p)
+    assert len(eta.x) <= n + m - 1
+    assert eta.w.sum() == pytest.approx(1)
+    assert wasserstein(X, eta, p) == pytest.approx(t * W, rel=1e-9)
+    assert wasserstein(eta, Y, p) == pytest.approx((1 - t) * W, rel=1e-9)
+
+
+def test_a_cloud_stays_where_it_is():
+    X = Measure(stream(0, "cloud").normal(size=(7, 3)), stream(0, "w").dirichlet(np.ones(7)))
+    np.testing.assert_allclose(plan(X, X), plan(X, Measure(X.x.copy(), X.w)), atol=1e-16)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_interpolant_endpoints(exact):
+    X, Y = clouds(12, 12, 2)
+    assert wasserstein(interpolant(X, Y, 0, exact=exact), X) < 1e-7
+    assert wasserstein(interpolant(X, Y, 1, exact=exact), Y) < 1e-7
+    with pytest.raises(ValueError, match="runs from t = 0 to t = 1"):
+        interpolant(X, Y, 1.5)
+
+
+def test_the_barycentric_support_shrinks_in_high_dimension():
+    """Where the plan splits atoms, their mean lies inside: the spread falls, and t = 1 misses Y."""
+    X, Y = clouds(20, 50, 30)
+    eta = interpolant(X, Y, 1)
+    assert eta.x.var(0).sum() < 0.75 * Y.x.var(0).sum()
+    assert wasserstein(eta, Y) > 1
+
+
+def test_barycentric_interpolant_keeps_weights_and_moves_the_mean():
+    """Its mean is (1 - t) mean(X) + t mean(Y), whatever the weights."""
+    X, Y = clouds(9, 14, 3, weights=True)
+    eta = interpolant(X, Y, 0.3)
+    np.testing.assert_array_equal(eta.w, X.w)
+    np.testing.assert_allclose(eta.w @ eta.x, 0.7 * X.w @ X.x + 0.3 * Y.w @ Y.x)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 25), st.integers(2, 25), st.integers(2, 25), st.sampled_from([1, 2, 3]), st.integers(0, 99))
+def test_fedwad_is_never_below_the_distance(n, m, S, p, seed):
+    X, Y = clouds(n, m, 2, seed, weights=True, shift=0.5)
+    result = fedwad(X, Y, stream(seed, "xi").normal(size=(S, 2)), 4, p=p)
+    assert (result.bound >= wasserstein(X, Y, p) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_fedwad_falls_monotonically_to_within_one_percent(p):
+    X, Y = clouds(120, 120, 2)
+    W = ot.emd2(X.w, Y.w, ot.dist(X.x, Y.x, "euclidean") ** p) ** (1 / p)
+    bound = fedwad(X, Y, tight(X, Y, 120), 10, p=p).bound
+    assert (np.diff(bound) <= 1e-9).all()
+    assert W * (1 - 1e-9) <= bound[-1] < 1.001 * W
+    assert bound[0] > 1.02 * W
+
+
+def test_exact_supports_remove_the_bias():
+    X, Y = clouds(12, 18, 10, weights=True, shift=1.0)
+    W, xi = wasserstein(X, Y), tight(X, Y, 12)
+    biased, exact = (fedwad(X, Y, xi, 6, exact=e) for e in (False, True))
+    assert exact.bound[-1] < 1.005 * W < biased.bound[-1]
+    sizes = [len(m.x) for m in exact.xi]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > 5 * sizes[0]  # what it costs
+
+
+def test_the_crossing_example_stalls():
+    """Atoms in the middle of the wrong pairs, where each is nearest to its wrong partners, never change partners."""
+    u, v, shift = np.array([1.0, 0.0]), np.array([-0.1, 1.0]), np.array([2.0, 0.0])
+    X, Y = uniform(np.stack([u, -u]) / 2), uniform(np.stack([v, -v]) / 2 + shift)
+    W = wasserstein(X, Y)
+    wrong = np.sqrt(((X.x - Y.x) ** 2).sum(1).mean())  # u . v < 0, so X[0] belongs to Y[1]
+    assert pytest.approx(np.sqrt(((X.x - Y.x[::-1]) ** 2).sum(1).mean())) == W
+    assert wrong > 1.01 * W
+    np.testing.assert_allclose(fedwad(X, Y, (X.x + Y.x) / 2, 20).bound, wrong, rtol=1e-12)
+    assert fedwad(X, Y, (X.x + Y.x[::-1]) / 2 + 0.1, 20).bound[-1] < (1 + 1e-6) * W
+
+
+def test_fedwad_of_identical_measures_goes_to_zero():
+    X, _ = clouds(40, 40, 2)
+    bound = fedwad(X, X, tight(X, X, 40), 8).bound
+    np.testing.assert_allclose(bound[1:] / bound[:-1], 0.5, rtol=0.02)
+
+
+def test_barycenter_of_identical_measures_is_the_measure():
+    X, _ = clouds(30, 30, 2)
+    result = federated_barycenter([X] * 3, tight(X, X, 30), 40)
+    assert wasserstein(uniform(result.Q), X) < 1e-4
+    np.testing.assert_allclose(result.mapped[0], X.x, atol=1e-3)
+
+
+def test_one_client_comes_closer_by_three_quarters_a_round():
+    X, _ = clouds(30, 30, 2)
+    start = tight(X, X, 30)
+    values = [objective(federated_barycenter([X], start, r).Q, [X]) ** 0.5 for r in range(1, 8)]
+    np.testing.assert_allclose(np.divide(values[1:], values[:-1]), 0.75, rtol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_barycenter_of_two_diracs_is_the_weighted_point(share):
+    points = [uniform(np.array([[0.0, 1.0]])), uniform(np.array([[3.0, 0.0]]))]
+    result = federated_barycenter(points, np.zeros((1, 2)), 60, [share, 1 - share])
+    np.testing.assert_allclose(result.Q, [[3 * (1 - share), share]], atol=1e-6)
+
+
+def shifted_gaussians(n=150, K=3):
+    rng = stream(3, "shifted")
+    base = rng.normal(size=(n, 2))
+    shifts = np.array([[0.0, 0], [4, 0], [0, 4]])[:K]
+    return [uniform(base[rng.permutation(n)] + s) for s in shifts], base, shifts
+
+
+def test_barycenter_of_shifted_gaussians_has_the_mean_shift():
+    """Translates of one cloud: the barycenter is the cloud, translated by the mean."""
+    measures, base, shifts = shifted_gaussians()
+    start = shifts.mean(0) + 0.01 * stream(1, "start").normal(size=base.shape)
+    result = federated_barycenter(measures, start, 25)
+    np.testing.assert_allclose(result.Q.mean(0), base.mean(0) + shifts.mean(0), atol=5e-3)
+    np.testing.assert_allclose(result.Q.std(0), base.std(0), rtol=0.05)
+    central = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start)
+    assert objective(result.Q, measures) <= objective(central, measures) * 1.001
+    truth = (shifts**2).sum(1).mean() - (shifts.mean(0) ** 2).sum()  # variance of the shifts
+    assert objective(result.Q, measures) == pytest.approx(truth, rel=2e-3)
+    for mapped, measure, shift in zip(result.mapped, measures, shifts, strict=True):
+        error = mapped - (measure.x - shift + shifts.mean(0))  # T_i undoes the shift
+        assert np.sqrt((error**2).mean()) < 0.2
+
+
+def test_permuting_clients_or_atoms_changes_nothing():
+    measures, *_ = shifted_gaussians(n=25)
+    start, w = tight(measures[0], measures[1], 20), np.array([0.5, 0.3, 0.2])
+    there = federated_barycenter(measures, start, 5, w).Q
+    order = [2, 0, 1]
+    np.testing.assert_allclose(
+        federated_barycenter([measures[i] for i in order], start, 5, w[order]).Q, there, atol=1e-9
+    )
+    atoms = stream(0, "permutation").permutation(25)
+    shuffled = [Measure(m.x[atoms], m.w) for m in measures]
+    np.testing.assert_allclose(federated_barycenter(shuffled, start, 5, w).Q, there, atol=1e-9)
+    turned = federated_barycenter(measures, start[::-1].copy(), 5, w).Q
+    np.testing.assert_allclose(turned[::-1], there, atol=1e-9)
+
+
+def test_no_raw_sample_crosses_the_boundary():
+    measures, _, _ = shifted_gaussians(n=40)
+    raw, wire = np.concatenate([m.x for m in measures]), []
+    start = tight(measures[0], measures[1], 30)
+    federated_barycenter(measures, start, 6, wire=wire)
+    fedwad(*measures[:2], start, 6, wire=wire)
+    fedwad(*measures[:2], start, 3, exact=True, wire=wire)
+    assert {(m.what, m.receiver == "server") for m in wire} == {
+        ("start", False), ("eta_Q", False), ("gamma", True), ("T(gamma)", False),
+        ("xi", False), ("eta", True), ("W(own, eta)", True),
+    }  # fmt: skip
+    for message in wire:
+        if message.value.ndim == 2:
+            assert np.abs(message.value[:, None] - raw).sum(2).min() > 1e-9, message.what
+    leak = []  # the check itself works: a client's samples as start are seen
+    federated_barycenter(measures, measures[0].x, 1, wire=leak)
+    assert np.abs(leak[0].value[:, None] - raw).sum(2).min() == 0
+
+
+def test_what_crosses_is_not_private():
+    """With S = n and a tight start the first gamma is start + (x - start) / 4: extrapolate, and there is a sample."""
+    measures, _, _ = shifted_gaussians(n=40)
+    start, wire = tight(measures[0], measures[1], 40), []
+    federated_barycenter(measures, start, 1, wire=wire)
+    gamma = next(m.value for m in wire if m.what == "gamma")
+    guess = start + 4 * (gamma - start)
+    assert np.abs(guess[:, None] - measures[0].x).sum(2).min(1).max() < 1e-9
+
+
+def test_a_round_over_the_samples_themselves_is_pots():
+    """Where gamma_i starts anew at Q, an atom goes a quarter of the way of POT's free-support step over the samples."""
+    measures, *_ = shifted_gaussians(n=30)
+    start = tight(measures[0], measures[1], 30)
+    whole = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start, numItermax=1)
+    one = federated_barycenter(measures, start, 1).Q
+    np.testing.assert_allclose(one, start + (whole - start) / 4, atol=1e-12)
+    two = federated_barycenter(measures, start, 2, restarts=2).Q
+    again = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], one, numItermax=1)
+    np.testing.assert_allclose(two, one + (again - one) / 4, atol=1e-12)
+
+
+def test_with_stride_4_the_restarted_rounds_are_pots():
+    """The same messages, the centralised method; a carried round after it is as printed."""
+    measures, *_ = shifted_gaussians(n=30)
+    start = tight(measures[0], measures[1], 30)
+    clouds = [m.x for m in measures], [m.w for m in measures]
+    for n in (1, 3):
+        whole = ot.lp.free_support_barycenter(*clouds, start, numItermax=n, stopThr=0)
+        wire = []
+        ours = federated_barycenter(measures, start, n, restarts=n, stride=4, wire=wire).Q
+        np.testing.assert_allclose(ours, whole, atol=1e-10)
+        plain = []
+        federated_barycenter(measures, start, n, restarts=n, wire=plain)
+        assert [(m.what, m.value.shape) for m in wire] == [(m.what, m.value.shape) for m in plain]
+    carried = federated_barycenter(measures, start, 1, restarts=0, stride=4).Q
+    np.testing.assert_array_equal(carried, federated_barycenter(measures, start, 1).Q)
+
+
+def test_with_restarts_an_unlucky_start_ends_where_pot_ends():
+    """In R^20 the pairs that gamma_i finds first are poor: carried they stay, and with restarts they change."""
+    rng = stream(0, "unlucky")
+    base = rng.normal(size=(40, 20))
+    measures = [uniform(base[rng.permutation(40)] + 0.5 * rng.normal(size=(40, 20)) + 3 * i) for i in range(3)]
+    start = 3 + rng.normal(size=(40, 20))
+    central = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start, numItermax=100)
+    carried, anew = (objective(federated_barycenter(measures, start, 30, restarts=r).Q, measures) for r in (0, 20))
+    assert anew < 0.99 * carried
+    assert anew < 1.03 * objective(central, measures)
+
+
+def test_pots_map_is_the_barycentric_projection():
+    X, Y = clouds(12, 17, 3)
+    np.testing.assert_allclose(barycentric_map(X.x, Y.x), project(plan(X, Y), Y.x), atol=1e-12)
+
+
+def test_the_chain_is_one_of_four_pieces():
+    """On a line with one atom each: P to eta_P to gamma to eta_Q to Q, halves of 4 and 6."""
+    P, gamma, Q = (uniform(np.array([[v]])) for v in (0.0, 4.0, -2.0))
+    terms, distance = chain(P, gamma, Q)
+    np.testing.assert_allclose(terms, [2, 2, 3, 3])
+    assert distance == pytest.approx(2)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 2, 3]), st.integers(0, 99))
+def test_the_chain_is_never_shorter(n, m, S, p, seed):
+    X, Y = clouds(n, m, 2, seed, weights=True, shift=0.5)
+    terms, distance = chain(X, uniform(stream(seed, "gamma").normal(size=(S, 2))), Y, p)
+    assert terms.sum() >= distance * (1 - 1e-9)
+
+
+def test_bad_input():
+    X, Y = clouds(5, 5, 2)
+    with pytest.raises(ValueError, match=r"expected 2 numbers >= 0 with sum 1"):
+        federated_barycenter([X, Y], X.x, 1, [1, 1])
+    with pytest.raises(ValueError, match=r"start has atoms in R\^3, a client in R\^2"):
+        federated_barycenter([X, Y], np.zeros((4, 3)), 1)
+    with pytest.raises(ValueError, match="at least one atom"):
+        uniform(np.empty((0, 2)))
+
+
+def test_one_round_of_a_barycenter_by_hand():
+    """One atom: every plan is that atom's, every interpolant a midpoint. gamma <- ((start + P_i) / 2 + start) / 2."""
+    clients = [uniform(np.array([[1.0, 0.0], [3.0, 0.0]])), uniform(np.array([[0.0, 8.0]]))]
+    start = np.array([[-2.0, 4.0]])
+    Q, gammas, mapped = federated_barycenter(clients, start, 1, [0.25, 0.75])
+    eta_P = [(start + mean) / 2 for mean in (np.array([2.0, 0.0]), np.array([0.0, 8.0]))]
+    expected = [(eta + start) / 2 for eta in eta_P]
+    np.testing.assert_allclose(gammas, expected, rtol=1e-14)
+    np.testing.assert_allclose(Q, 0.25 * expected[0] + 0.75 * expected[1], rtol=1e-14)
+    np.testing.assert_allclose(mapped[0], np.repeat(Q, 2, 0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("t", [0.25, 0.5])
+def test_one_round_of_fedwad_by_hand(t):
+    """Clouds of one atom on a line: at x = 0, y = 10, xi = 4. The interpolants lie at 4 (1 - t) and 4 + 6 t."""
+    X, Y = (uniform(np.array([[v]])) for v in (0.0, 10.0))
+    bound, xi = fedwad(X, Y, np.array([[4.0]]), 1, t=t)
+    assert bound == pytest.approx([10.0])  # on the segment the chain has no detour
+    assert xi[1].x == pytest.approx((4 * (1 - t) + 4 + 6 * t) / 2)
+    X, Y = (uniform(np.array([v])) for v in ([0.0, 0.0], [8.0, 0.0]))
+    bound, xi = fedwad(X, Y, np.array([[4.0, 3.0]]), 1, t=t)
+    assert bound == pytest.approx([10.0])  # two sides of length 5
+    np.testing.assert_allclose(xi[1].x, [[4.0, 3 * (1 - t)]], rtol=1e-14)
+
+
+def test_who_sends_what_to_whom():
+    X, Y, start, wire = uniform(np.zeros((1, 2))), uniform(np.ones((2, 2))), np.full((1, 2), 4.0), []
+    federated_barycenter([X, Y], start, 1, [0, 1], wire=wire)  # a weight may be 0
+    server, one, two = "server", "client 1", "client 2"
+    assert [m[:3] for m in wire] == [
+        (server, one, "start"), (server, two, "start"), (server, one, "eta_Q"), (one, server, "gamma"),
+        (server, two, "eta_Q"), (two, server, "gamma"), (server, one, "T(gamma)"), (server, two, "T(gamma)"),
+    ]  # fmt: skip
+    values = {m[:3]: m.value for m in wire}
+    np.testing.assert_allclose(values[server, one, "start"], start)
+    np.testing.assert_allclose(values[server, one, "eta_Q"], start)  # between gamma and Q, both at the start
+    np.testing.assert_allclose(values[one, server, "gamma"], [[3.0, 3.0]])
+    np.testing.assert_allclose(values[two, server, "gamma"], [[3.25, 3.25]])
+    np.testing.assert_allclose(values[server, one, "T(gamma)"], [[3.25, 3.25]])  # Q is client 2's
+
+
+def test_the_objective_counts_its_weights():
+    Q, clients = np.zeros((1, 1)), [uniform(np.array([[1.0]])), uniform(np.array([[3.0]]))]
+    assert objective(Q, clients) == pytest.approx(5.0)
+    assert objective(Q, clients, [0.75, 0.25]) == pytest.approx(3.0)
+
+
+def test_who_sends_what_to_whom_in_fedwad():
+    X, Y, wire = uniform(np.array([[0.0]])), uniform(np.array([[10.0]])), []
+    fedwad(X, Y, np.array([[4.0]]), 1, t=0.25, wire=wire)
+    said = [(m.sender, m.receiver, m.what, float(m.value.squeeze())) for m in wire]
+    for client, sent, eta, W in (("client 1", said[:3], 3.0, 3.0), ("client 2", said[3:], 5.5, 4.5)):
+        assert sent == [
+            ("server", client, "xi", 4.0), (client, "server", "eta", eta), (client, "server", "W(own, eta)", W),
+        ]  # fmt: skip
+
+
+CLOUDS = np.array([[100, 0], [110, 0]]), np.array([[200, 0], [250, 3]])
+HALF = np.full(2, 0.5)
+
+
+@pytest.mark.parametrize("kinds", [("float64", "uint8"), ("uint8", "uint8"), ("int16", "uint8"), ("float32", "int8")])
+def test_clouds_of_small_numbers_are_those_of_the_same_numbers(kinds):
+    clouds = [c % 100 if "int8" in kinds else c for c in CLOUDS]
+    small = [Measure(c.astype(kind), HALF) for c, kind in zip(clouds, kinds, strict=True)]
+    exact = [Measure(c.astype(float), HALF) for c in clouds]
+    assert wasserstein(*small) == pytest.approx(wasserstein(*exact)) and wasserstein(*small) > 20
+    for p, t, whole in ((2, 0.5, True), (1, 0, False), (2, 1, False)):
+        one, other = (interpolant(*pair, t, p, whole).x for pair in (small, exact))
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    start = np.array([[50.0, 1.0], [70.0, 0.0]])
+    one, other = (federated_barycenter(pair, start, 3) for pair in (small, exact))
+    np.testing.assert_allclose(one.Q, other.Q, rtol=1e-6)
+    np.testing.assert_allclose(
+        barycentric_map(*(m.x for m in small)), barycentric_map(*(m.x for m in exact)), rtol=1e-6
+    )
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (Measure(CLOUDS[0], np.array([3, 1])), "smallest 1, sum 4; .* divide counts by their sum"),
+        (Measure(CLOUDS[0], np.array([1.0, 0.0])), "smallest 0, sum 1; .* leave out what weighs nothing"),
+        (Measure(CLOUDS[0], np.array([1.5, -0.5])), "smallest -0.5"),
+        (Measure(CLOUDS[0], np.full(3, 1 / 3)), r"weights of shape \(3,\) for 2 atoms"),
+        (Measure(CLOUDS[0], np.array([np.nan, 1])), "weights of shape"),
+        (Measure(np.array([[0.0, np.nan], [1.0, 1.0]]), HALF), "1 of 2 atoms are not finite"),
+    ],
+)
+def test_weights_that_are_no_shares_are_refused(measure, message):
+    good = Measure(CLOUDS[1], HALF)
+    for call in (wasserstein, plan, interpolant):
+        for pair in ((measure, good), (good, measure), (measure, measure)):
+            with pytest.raises(ValueError, match=message):
+                call(*pair)

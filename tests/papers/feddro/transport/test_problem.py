@@ -1,0 +1,121 @@
+"""FedWaD's gap on clouds closes, or stays where its start or its sizes are wrong; barycenters; the paper's formulas."""
+
+import numpy as np
+import pytest
+
+from fedlib.papers.feddro.algorithm import federated_barycenter
+from fedlib.papers.feddro.measures import interpolant, uniform, wasserstein
+from fedlib.papers.feddro.transport import problem
+from fedlib.streams import stream
+
+
+def test_the_gap_is_that_of_the_bound():
+    X, Y = problem.gaussians(3, 20, 20)
+    xi = problem.tight_start(X, Y, 20)
+    values = problem.gap(X, Y, xi, 4, p=1)
+    walk = problem.fedwad(X, Y, xi, 4, p=1)
+    np.testing.assert_allclose(walk.bound, wasserstein(X, Y, 1) * (1 + values / 100))
+    np.testing.assert_array_equal(values, problem.above(X, Y, walk, 1))
+    assert (values > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("gap", "closes"), [([9, 3, 0.5], True), ([9, 3, 1.5], False), ([3, 9, 0.5], False), ([9, 3, -1], False)]
+)
+def test_a_gap_that_closes_is_no_gap_that_rises_or_stays(gap, closes):
+    assert problem.closes_in(np.array(gap, float)) is closes
+
+
+def test_a_start_is_tight_and_in_the_middle():
+    X, Y = problem.gaussians(50, 300, 300)
+    xi = problem.tight_start(X, Y, 7)
+    np.testing.assert_allclose(xi, np.broadcast_to((X.x.mean(0) + Y.x.mean(0)) / 2, (7, 50)), atol=0.05)
+    assert np.linalg.norm(Y.x.mean(0) - X.x.mean(0)) == pytest.approx(4 * 2**0.5, rel=0.1)
+    assert Y.x.std() == pytest.approx(0.7, rel=0.05)
+
+
+def test_walks_are_fedwads_round_by_round():
+    walks = problem.walks(25, 3)
+    X, Y, *_ = problem.plane(25, stream(0, "clouds"))
+    for start in problem.STARTS:
+        xi = problem.start_of(start, X, Y)
+        walk, here = problem.fedwad(X, Y, xi, 3), walks.sel(start=start)
+        np.testing.assert_array_equal(here.bound, walk.bound)
+        np.testing.assert_array_equal(here.xi.isel(round=0).dropna("atom"), xi)
+        second = here.isel(round=1)
+        for k, cloud in enumerate((X, Y)):
+            eta = interpolant(uniform(second.xi.dropna("atom").values), cloud)
+            np.testing.assert_allclose(second.eta[k].dropna("atom"), eta.x)
+    assert walks.xi.sel(start=problem.STARTS[-1]).isel(round=0).dropna("atom").sizes["atom"] == 20
+    assert walks.distance == wasserstein(X, Y)
+
+
+def test_where_fedwad_comes_near_and_where_not():
+    """Other powers; starts and sizes in R^50; supports; two points that rest between the wrong pairs only."""
+    table = problem.bounds(20, 6, 3)
+    assert table.case.values.tolist() == [case for cases in problem.PANELS.values() for case in cases]
+    last = {case: table.gap.sel(case=case).dropna("round") for case in table.case.values.tolist()}
+    assert {case: values.sizes["round"] for case, values in last.items() if case in problem.GROWING} == {
+        "barycentric": 3, "exact": 3
+    }  # fmt: skip
+    end = {case: values[-1].item() for case, values in last.items()}
+    assert end["200, 200; tight start"] < 0.5
+    assert min(end["200, 200; wide start"], end["150, 200; tight start"]) > 2
+    assert end["exact"] < end["barycentric"]
+    assert table.atoms.sel(case="barycentric") == 40 < table.atoms.sel(case="exact") / 5
+    assert end["between the wrong pairs"] > 0.5
+    assert end["near the right ones"] < 1e-3
+
+
+def test_quality_of_the_barycenter_of_translates():
+    X, Y, three, start = problem.plane(40, stream(0, "plane"))
+    assert [len(m.x) for m in (X, Y, *three)] == [40] * 5
+    assert Y.x.mean() == pytest.approx(4, abs=0.3)
+    quality = problem.quality(federated_barycenter(three, start, 20).Q, three)
+    assert quality["off"] < 0.02
+    assert quality["ratio"] == pytest.approx(1, abs=0.02)
+    off = problem.quality(start + np.array([3.0, 4.0]), three)
+    assert off["off"] == pytest.approx(5, abs=0.5)
+    assert off["spread"] < 0.02
+    assert off["ratio"] > 2
+
+
+def test_barycenters_of_the_variants_are_those_of_algorithm_1_and_of_what_we_change():
+    table = problem.barycenters([0, 2], 20, 6)
+    *_, three, start = problem.plane(20, stream(2, "clouds"))
+    for variant, mended in zip(problem.VARIANTS, ({}, {"restarts": 4}, {"restarts": 4, "stride": 4.0}), strict=True):
+        quality = problem.quality(federated_barycenter(three, start, 6, **mended).Q, three)
+        for name, value in quality.items():
+            assert table[name].sel(variant=variant, seed=2) == value, (variant, name)
+
+
+def test_the_first_message_gives_the_samples_away_only_to_who_has_a_tight_start_and_as_many_atoms():
+    *_, three, start = problem.plane(30, stream(0, "plane"))
+    leaks = []
+    for clients, S in ((three, 30), ([uniform(m.x) for m in three], 20)):
+        wire = []
+        federated_barycenter(clients, start[:S], 3, wire=wire)
+        leaks.append(problem.leak(wire, clients))
+    assert leaks[0][0] > 1e-6
+    assert leaks[0][1] < 1e-6
+    assert leaks[1][1] > 1e-3
+
+
+def test_the_worst_mixture_is_the_worst_client():
+    value, mixture = problem.worst_mixture([1.0, 4.0, 2.0])
+    assert value == pytest.approx(4)
+    np.testing.assert_allclose(mixture, [0, 1, 0], atol=1e-9)
+
+
+def test_the_mixture_is_the_euclidean_barycenter():
+    P, w = stream(0, "P").dirichlet(np.ones(5), size=3), np.array([0.2, 0.5, 0.3])
+    np.testing.assert_allclose(problem.euclidean_barycenter(P, w), w @ P, atol=1e-5)
+
+
+def test_the_chain_bounds_the_distance_and_its_powers_bound_nothing():
+    rng = stream(0, "chains")
+    clients = [uniform(rng.normal(size=(12, 3)) + 6 * i) for i in range(3)]
+    sums = problem.chains(clients, 6 + rng.normal(size=(12, 3)), (0, 1, 4))
+    assert list(sums) == [0, 1, 4]
+    assert all(total >= W * (1 - 1e-9) for total, W, *_ in sums.values())
+    assert any(squares < W2 for *_, squares, W2 in sums.values())
