@@ -931,6 +931,13 @@ def test_09_edges_and_the_authors_size(drawings):
     assert f"With our steps {100 * picture.right(white.values).mean():.1f} % of the pixels are right" in report
     holes = edges["authors' size, our steps"].holes
     assert holes.tolist() == [1, 0, 0, 0, 0] and "The one hole, in seed 0" in report
+    theirs, drawn = edges["authors' size, their steps"], results.authors["their steps"].values
+    mean, sd = mean_sd(100 * picture.right(drawn))
+    assert f"With the code's steps and rate {mean:.1f} ± {sd:.1f} % are right" in report
+    assert f"{100 * theirs.edge.mean():.0f} % of the pixels within 2 of an edge are wrong" in report
+    assert f"A drawing has {theirs.holes.mean():.0f} holes" in report
+    share = 100 * theirs.area.max() / letters(PAPER_SHAPE).sum()
+    assert f"up to {share:.1f} % of the letters' pixels" in report
 
 
 def test_09_what_the_blank_says():
