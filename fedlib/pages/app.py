@@ -176,7 +176,7 @@ PAGES: dict[str, list[Piece]] = {
         Piece(
             "Digits on common ground",
             "Five clients see shifted digits and carry them to a common barycenter. Play at the pace <i>fastest</i>: "
-            "blue bars are the clean digits that the network on carried digits reads, orange ones those of FedAvg. "
+            "orange bars are the clean digits that the network on carried digits reads, blue ones those of FedAvg. "
             "Then try the shifts .2 and 5, and no round of the barycenter at all.",
             live("papers.feddro.digits.live"),
         ),

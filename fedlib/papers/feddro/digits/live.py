@@ -78,7 +78,7 @@ def training(level: float = 0.5, atoms: int = 5, rounds: int = 3, E: int = 2, lr
     Without the ascent on theta_i. error: share (%) of clean test digits that a model reads wrongly.
     """
     shown = carried(level, atoms, rounds)
-    parts = {ON_Q: shown.mapped, RAW: shown.seen}
+    parts = {RAW: shown.seen, ON_Q: shown.mapped}
     pool, joined = join(
         {
             name: {"x": torch.as_tensor(part.x, dtype=torch.float32), "y": torch.as_tensor(part.y)}
