@@ -52,7 +52,7 @@ figures: setup  ## run every notebook in the quick profile; ends with figures/in
 	@$(PY) -m fedlib run --profile quick --jobs $(JOBS)
 
 paper: export FEDLIB_TRAIN = missing
-paper: setup  ## train what is missing at the papers' settings (hours), and draw; notebooks without stored trainings by name
+paper: setup  ## train what is missing at the papers' settings (hours), and draw
 	$(PY) -m fedlib run --profile paper --jobs 1
 
 missing: setup  ## what is not trained yet, with core-hours, the cheapest first

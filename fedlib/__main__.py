@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument(
         "notebooks",
         nargs="*",
-        help="01_pendulum, its path, or just 01; by default all, at profile paper those that read stored trainings",
+        help="01_pendulum, its path, or just 01; by default all",
     )
     run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
@@ -68,13 +68,9 @@ def main(arguments: list[str] | None = None) -> int:
 
             print(report_of(args.figures))
             return 0
-        names, began = args.notebooks, time.monotonic()
-        if not names and args.profile == "paper":  # the others train for hours: by name only
-            from .papers import STUDIES
-
-            names = [*STUDIES]
+        began = time.monotonic()
         outcomes = batch.run(
-            names, args.profile, args.jobs, dict(override(text) for text in args.p), args.source, args.figures,
+            args.notebooks, args.profile, args.jobs, dict(override(text) for text in args.p), args.source, args.figures,
             args.limit, args.scheduler,
         )  # fmt: skip
     except KeyboardInterrupt:

@@ -38,11 +38,16 @@ def read(path: Path) -> list[Stored]:
         Unreadable: the file is damaged, none of ours, or in use.
     """
     with reading(path) as file:
-        groups = [loaded(file[name]) for name in sorted(file, key=int)]
+        groups = [loaded(group) for group in stacks_in(file)]
         return [
             Stored(History.from_dataset(group), json.loads(group.attrs["settings"]), json.loads(group.attrs["about"]))
             for group in groups
         ]
+
+
+def stacks_in(file: h5py.File) -> list[h5py.Group]:
+    """The groups of an open file, "0" first; none of what was computed, whose arrays are the file's own."""
+    return [file[name] for name in sorted((name for name in file if isinstance(file[name], h5py.Group)), key=int)]
 
 
 @contextmanager
@@ -182,5 +187,4 @@ def alone(path: Path) -> Iterator[None]:
 def abouts(path: Path) -> list[dict]:
     """What ran each stack of a file, or computed it: seconds, core-seconds, versions, hardware, commit."""
     with reading(path) as file:
-        groups = [group for group in file.values() if isinstance(group, h5py.Group)]
-        return [json.loads(group.attrs["about"]) for group in groups or [file]]
+        return [json.loads(group.attrs["about"]) for group in stacks_in(file) or [file]]

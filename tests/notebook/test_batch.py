@@ -10,7 +10,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from fedlib.__main__ import main
 from fedlib.notebook import batch, worker
 from fedlib.notebook.report import report
-from fedlib.trainings import profiles
+from fedlib.papers import STUDIES
+from fedlib.trainings import profiles, store
 
 CODE = """
 import os, time
@@ -310,12 +311,10 @@ def test_a_failure_never_looks_like_the_whole(project, capsys):
     assert worker.cells_done(job) == 0
 
 
-def test_at_the_papers_scale_only_what_reads_stored_trainings_runs_without_a_name(monkeypatch, capsys):
-    asked = []
-    monkeypatch.setattr(batch, "run", lambda names, *_: asked.append(names) or [])
-    main(["run"]), main(["run", "--profile", "paper"]), main(["run", "06", "--profile", "paper"])
-    assert asked[0] == [] and asked[2] == ["06"]
-    assert "05_pinn_forward" in asked[1] and "08b_as_coded" not in asked[1]
+def test_every_notebook_has_a_study_whose_trainings_are_stored():
+    """So that all of them may run at the papers' settings without a name."""
+    assert [*STUDIES] == sorted(path.stem for path in profiles.NOTEBOOKS.glob("*.ipynb"))
+    assert all([*store.folder_of(name).glob("*.nc")] for name in STUDIES)
 
 
 def test_parameters_cell_holds_literals_only(project):

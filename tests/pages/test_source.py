@@ -104,6 +104,7 @@ def test_a_lessons_page_carries_its_piece_in_little_more_than_a_hundred_kilobyte
     sizes = {name: len(explorer(name)) for name in EXPLORERS}
     assert {*sizes} == {path.stem for path in ALL if "live.explorer()" in path.read_text()}
     assert sizes.pop("07_operator_learning") < 400_000, "it carries networks"
+    assert sizes.pop("10_transport") < 160_000, "it carries clouds"
     assert max(sizes.values()) < 130_000, sizes
 
 
