@@ -131,7 +131,8 @@ def live(
         errors = remember(past, watched, moment)
         numbers = ", ".join(f"{name} {in_percent(value)}" for name, value in errors.items())
         image = paint(view(scene, watched, moment, past, panels))
-        picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers})"
+        moved_to = ", ".join(f"{controls[name].description} {value}" for name, value in shown["values"].items())
+        picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers}; {moved_to})"
         picture.value, message.value = image, words_below
 
     def follow(moment: Moment):
