@@ -45,7 +45,6 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_argument(
             "notebook", nargs="?" if command is todo else None, default="", help="05_pinn_forward, or 05"
         )
-    todo.add_argument("--names", action="store_true", help="the notebooks that have stored trainings, and nothing else")
     train.add_argument("--hours", type=float, help="stop then; the same command goes on from there")
     train.add_argument("--only", default="", metavar="NAME", help="trainings whose names begin so")
     train.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
@@ -113,9 +112,6 @@ def trainings(args: argparse.Namespace) -> int:
     chosen = {name: study for name, study in STUDIES.items() if name.startswith(args.notebook)}
     if not chosen:
         raise ValueError(f"no room has a notebook {args.notebook!r}; there are {', '.join(STUDIES)}")
-    if args.command == "missing" and args.names:
-        print(*chosen)
-        return 0
     for study in chosen.values():
         if args.command == "missing":
             print(*missing.lines(study), sep="\n")

@@ -77,6 +77,18 @@ def where(trained: Callable[[Any], bool], claim: Callable[[Any], Verdict | None]
     return lambda results: claim(results) if trained(results) else None
 
 
+def where_labelled(claim: Callable[[Any], Verdict | None]) -> Callable[[Any], Verdict | None]:
+    """A claim(results) that cannot be told where a label that it rests on is not among the results, or an array."""
+
+    def judged(results: Any) -> Verdict | None:
+        try:
+            return claim(results)
+        except (KeyError, AttributeError):
+            return None
+
+    return judged
+
+
 def rows(verdicts: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:
     """Rows (claim, verdict, numbers) of text for a table; full: verdicts of the paper profile's committed run."""
     table = []

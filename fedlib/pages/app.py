@@ -29,20 +29,9 @@ def live(module: str, *args: str) -> Callable[[], Made]:
     return make
 
 
-def stored(module: str) -> Callable[[], Made]:
-    """The piece to explore of a notebook's first section, of what is stored."""
-    return lambda: (import_module(f"fedlib.{module}").explorer(), lambda: None)
-
-
-def trained(name: str) -> Callable[[], Made]:
-    """An explorer of trained networks."""
-
-    def make() -> Made:
-        from . import trained as explorers
-
-        return getattr(explorers, name)(), lambda: None
-
-    return make
+def stored(module: str, piece: str = "explorer") -> Callable[[], Made]:
+    """A piece of what is stored: by default that of a notebook's first section. Nothing trains when it is moved."""
+    return lambda: (getattr(import_module(f"fedlib.{module}"), piece)(), lambda: None)
 
 
 PAGES: dict[str, list[Piece]] = {
@@ -71,7 +60,7 @@ PAGES: dict[str, list[Piece]] = {
             "20 clients trained this network in 20 rounds, and one of them another one by itself, on random (GRF) "
             "torques. Choose a torque that nobody has seen, such as t sin(2 pi t), and make it faster: where does "
             "each of them fail?",
-            trained("of_pendulum"),
+            stored("papers.fed_deeponet.pendulum.live", "asked"),
         ),
     ],
     "fedsciml": [

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import xarray
 from scipy.stats import spearmanr
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, where_labelled
 from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd
 from .study import ADAM, CURVES, SGD, Results
@@ -94,20 +94,8 @@ def flat_and_poor(test: str) -> Callable[[Results], Verdict]:
     return claim
 
 
-def where_trained(claim: Callable[[Results], Verdict]) -> Callable[[Results], Verdict | None]:
-    """The claim, or None where a level or a curve that it rests on is not among the results."""
-
-    def judged(results: Results) -> Verdict | None:
-        try:
-            return claim(results)
-        except (KeyError, AttributeError):
-            return None
-
-    return judged
-
-
 CLAIMS = {
-    f"fed-deeponet.{id}": where_trained(claim)
+    f"fed-deeponet.{id}": where_labelled(claim)
     for id, claim in {
         "shards.iid": more_alike,
         "shards.extreme": one_shard("GRF"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import xarray
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, where_labelled
 from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd, plus_minus
 from .study import ASCENT, Results, gain
@@ -62,20 +62,8 @@ def ascent(view: str) -> Callable[[Results], Verdict]:
     return lambda results: above(gain(results.shifted.sel(view=view, drop=True), f"{MAPPED} + {ASCENT}", MAPPED))
 
 
-def where_trained(claim: Callable[[Results], Verdict | None]) -> Callable[[Results], Verdict | None]:
-    """The claim, or None where a way that it rests on is not among the results."""
-
-    def judged(results: Results) -> Verdict | None:
-        try:
-            return claim(results)
-        except (KeyError, AttributeError):
-            return None
-
-    return judged
-
-
 CLAIMS = {
-    f"feddro.{id}": where_trained(claim)
+    f"feddro.{id}": where_labelled(claim)
     for id, claim in {
         "gain.table": gain_at_first,
         "target.gain.late": gain_stays,

@@ -15,10 +15,9 @@ from ....live.levels import Explorer, explore
 from ....live.watched import Moment, Watched
 from ....live.widgets import slider
 from ....notebook.style import COLORS, set_ticks
-from ....streams import stream
 from ....trainings.store import stored
 from . import study
-from .barycenters import class_barycenters, converging, moments_start
+from .barycenters import mended
 from .figures import STYLES
 from .handwriting import SIDE, Clients, deal_digits, handwriting
 from .problem import CNN, MOMENTUM, answers, classification
@@ -68,8 +67,7 @@ class Shown(NamedTuple):
 def carried(level: float, atoms: int, rounds: int) -> Shown:
     """Five clients with a shift of size |Lambda|, and where a barycenter of so many atoms and rounds carries them."""
     seen = shifted(deal_digits(handwriting()["train"], K, EACH), level, 0, "shared")
-    start = moments_start(stream(0, "start"))
-    return Shown(seen, class_barycenters(seen, atoms, rounds, start, **converging(rounds)).mapped)
+    return Shown(seen, mended(seen, atoms, rounds, seed=0).mapped)
 
 
 def training(level: float = 0.5, atoms: int = 5, rounds: int = 3, E: int = 2, lr: float = 0.05) -> Watched:

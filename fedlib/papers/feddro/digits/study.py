@@ -15,10 +15,9 @@ from ....federated.batches import Local
 from ....federated.history import History
 from ....notebook import rules
 from ....numerics.tabulated import tabulated
-from ....streams import stream
 from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.store import Name
-from .barycenters import class_barycenters, clients_apart, convergence, converging, moments_start
+from .barycenters import clients_apart, convergence, mended
 from .handwriting import SOURCES, Clients, handwriting
 from .problem import dealt, digits
 from .shifts import READINGS, shifted
@@ -139,7 +138,7 @@ def quality(
 
     def measured(level: float) -> dict[str, float]:
         seen = shifted(written, level, seed, reading)
-        carried = class_barycenters(seen, atoms, rounds, moments_start(stream(seed, "start")), **converging(rounds))
+        carried = mended(seen, atoms, rounds, seed)
         ratios = convergence(seen, carried.Q, 3, seed, rounds)
         return ratios | {"before": clients_apart(seen), "after": clients_apart(carried.mapped)}
 
@@ -160,7 +159,8 @@ def by_means(
 
     def read(level: float, seed: int) -> dict[str, float]:
         seen = shifted(dealt(source, pixels, clients, per_client, "iid", 1.0, seed), level, seed, reading)
-        ten, first = mean_of_classes(moments(seen)), moments(seen)[0].mean
+        sent = moments(seen)
+        ten, first = mean_of_classes(sent), sent[0].mean
         tried = (ten, x), (first, x), (ten, x - x.mean(0)), (ten - ten.mean(1, keepdims=True), x)
         return {
             name: 100 * (most_alike(means, digits) == y).mean()
@@ -187,7 +187,7 @@ def pictures(
 
     def looked_at(level: float) -> dict:
         seen = shifted(written, level, seed, reading)
-        carried = class_barycenters(seen, atoms, rounds, moments_start(stream(seed, "start")), **converging(rounds))
+        carried = mended(seen, atoms, rounds, seed)
         first = {"written": written, "seen": seen, "carried": carried.mapped}
         means = {"mean": class_means(seen, 1), "mean in Q": carried.Q}
         averages = {name: [some.x[some.y == v].mean(0) for v in SHOWN] for name, some in means.items()}
