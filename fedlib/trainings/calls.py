@@ -48,12 +48,17 @@ class Reading(NamedTuple):
     why: str = ""
 
 
+NEAR = 1e-4
+"""How nearly each loss comes out the same, relatively, in float32."""
+
+
 class Call(NamedTuple):
     """What is trained: a sweep of the experiment that a function makes.
 
     make: a function of a module -> Experiment; arguments: its own. levels, seeds, kinds, over, changes: of ``sweep``.
     apart: every row is a stack of its own, for one takes more than twenty minutes.
     models: kind -> seeds whose models are kept, for figures and sliders ask for no others; all by default.
+    near: how nearly losses come out the same on another CPU, relatively; as its conditioning allows, see ``Tolerance``.
     """
 
     make: Callable[..., Experiment]
@@ -65,6 +70,7 @@ class Call(NamedTuple):
     changes: Mapping = NONE
     apart: bool = False
     models: Mapping[str, Sequence[int]] | None = None
+    near: float = NEAR
 
     def experiment(self) -> Experiment:
         """With its changes; ValueError where one has a name that ``sweep`` does not know."""

@@ -9,20 +9,19 @@ import xarray
 from torch import nn
 
 from fedlib.federated.sweep import Row, sweep
-from fedlib.trainings.calls import Tolerance, call_of
+from fedlib.trainings.calls import NEAR, Tolerance, call_of
 from fedlib.trainings.files import Stored
 
-NEAR = 1e-4  # of each loss, in float32
 ROUNDING = 10  # so many times what a start moves that differs by rounding
 JUMP = 1000  # how much further than the others one client may be
 LOCAL = 300  # steps, or passes, of a client
 EPS = torch.finfo(torch.float32).eps
 
 
-def replay(stack: Stored, rows: Sequence[Row] | None = None) -> float:
-    """Train the first rounds of a stored stack again: the relative difference of losses, in NEAR; see ``difference``.
+def replay(stack: Stored, rows: Sequence[Row] | None = None, near: float = NEAR) -> float:
+    """Train the first rounds of a stored stack again: the relative difference of losses, in near; see ``difference``.
 
-    Where it is beyond that, in NEAR and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
+    Where it is beyond that, in near and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
     Adam let rounding grow, on one machine too (other rows, other order of sums), and some of it jumps. What has grown
     in a round may stay so in the next ones. Three rounds, but no more than LOCAL steps in all, where one has fewer.
 
@@ -42,14 +41,14 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None) -> float:
     old = {row: stack.history.losses[:rounds, stack.history.rows[key]] for row, key in stored.items()}
     new = first_rounds()
     moved = {row: difference(losses, old[row]) for row, losses in new.items()}
-    if max(map(np.max, moved.values())) < NEAR:
-        return float(max(map(np.max, moved.values())) / NEAR)
+    if max(map(np.max, moved.values())) < near:
+        return float(max(map(np.max, moved.values())) / near)
     init, twins = changes.get("init", experiment.init), []
     for factor in (1 + EPS, 1 - EPS):
         twin = first_rounds(init=partial(scaled, init, factor))
         twins.append({row: difference(twin[row], losses) for row, losses in new.items()})
     grown = {row: np.maximum.accumulate(np.maximum(*(twin[row] for twin in twins))) for row in new}
-    return float(max(np.max(moved[row] / (NEAR + ROUNDING * grown[row])) for row in moved))
+    return float(max(np.max(moved[row] / (near + ROUNDING * grown[row])) for row in moved))
 
 
 def difference(now: np.ndarray, then: np.ndarray) -> np.ndarray:

@@ -15,16 +15,13 @@ import xarray
 from fedlib.federated.sweep import Row
 from fedlib.papers import STUDIES
 from fedlib.trainings import store
-from fedlib.trainings.calls import Computed, Tolerance, read
-from fedlib.trainings.files import abouts
+from fedlib.trainings.calls import NEAR, Call, Computed, Tolerance, arguments_of, read
+from fedlib.trainings.files import Stored, abouts
 
 from .replaying import deviations, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
 QUICK_S = 5  # what is computed again in every run of the tests
-PLANNED = (
-    300  # more may move where the data are the ends of transport plans: of two that cost the same rounding chooses
-)
 FILES = [
     pytest.param(study, file, id=f"{name}-{file.stem}")
     for name, study in STUDIES.items()
@@ -35,6 +32,13 @@ FILES = [
 def sample(file: str, rows: Sequence[str], n: int = 2) -> list[str]:
     """The same rows on every day and machine, and mostly the same ones when others come: chosen by their names."""
     return sorted(rows, key=lambda row: sha256(f"{file}, {row}".encode()).digest())[:n]
+
+
+def near_of(study, stack: Stored) -> float:
+    """How nearly the losses of a stack come out the same, as its call says; calls of old arguments say nothing."""
+    calls = [call for call in store.calls_of(study).values() if isinstance(call, Call)]
+    same = [call.near for call in calls if arguments_of(call.make, call.arguments) == stack.settings["arguments"]]
+    return max(same, default=NEAR)
 
 
 @pytest.mark.parametrize("study, file", FILES)
@@ -69,10 +73,9 @@ def test_a_stored_training_can_be_made_again(study, file, record_property):
         chosen = [rows[name] for name in (names if WHOLE else sample(file.stem, names))]
         for stack in stacks:
             if some := [row for where, row in chosen if where is stack]:
-                moved = replay(stack, some)
+                moved = replay(stack, some, near_of(study, stack))
                 record_property("moved, first rounds", moved)
-                planned = study.NOTEBOOK == "10b_digits" and stack.settings["arguments"]["way"] != "FedAvg"
-                assert moved < (PLANNED if planned else 1), f"{file.name}: {stack.settings}"
+                assert moved < 1, f"{file.name}: {stack.settings}"
 
 
 def test_there_are_stored_trainings():
