@@ -136,19 +136,21 @@ function button(name, press) {
     return made;
 }
 
-// A canvas with a slider for each of data.controls and a sentence below it: JupyterLab scrolls a piece's foot into sight,
-// not its head. paint(canvas, data, chosen) draws at the numbers of the sliders' values, and returns the strip on which
-// the first slider can be dragged, too. sentence(data, chosen): what is seen.
+// A canvas with a control for each of data.controls (a slider, or of the kind that it names) and a sentence below it, for
+// JupyterLab scrolls a piece's foot into sight, not its head. data.alt: what the picture is, before the sentence.
+// paint(canvas, data, chosen) draws at the numbers of the controls' values, and returns the strip on which the first one can
+// be dragged, too. sentence(data, chosen): what is seen.
 function withSliders({ model, el }, data, paint, sentence) {
     const row = document.createElement("div"), status = document.createElement("p"), canvas = document.createElement("canvas");
-    const controls = data.controls.map(({ name, options, start }) => slider(name, options, options[start]));
+    const controls = data.controls.map(({ kind = "slider", name, label = name, options, start }) =>
+        pick(kind, label, options, options[start]));
     let strip, held = false;
 
     function show() {
         const chosen = controls.map((control) => control.index);
         strip = paint(canvas, data, chosen);
         status.textContent = sentence(data, chosen);
-        canvas.setAttribute("aria-label", status.textContent);
+        canvas.setAttribute("aria-label", [data.alt, status.textContent].filter(Boolean).join(" "));
     }
     function move() {
         show();

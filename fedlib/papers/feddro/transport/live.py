@@ -12,6 +12,7 @@ from ....live.modules import module
 from ....trainings.store import stored
 from . import study
 
+ALT = "Two clouds, the shared one between them and how far both go from it."
 LEAST = 1e-3  # %: what is below it stands at the foot of the picture
 
 
@@ -48,9 +49,14 @@ def packed(walks: xarray.Dataset) -> dict:
         for name, values in clouds.items()
     }
     gaps = walks.gap.transpose("start", "round").values
+    controls = [
+        {"name": "round", "options": walks["round"].values.tolist(), "start": 0},
+        {"name": "start", "label": "the shared cloud starts as", "kind": "list", "options": walks.start.values.tolist(),
+         "start": 0},
+    ]  # fmt: skip
     return {name: text.decode() for name, text in in_steps.items()} | {
         "step": step, "atoms": walks.sizes["atom"], "distance": float(walks.distance), "gaps": gaps.tolist(),
-        "starts": walks.start.values.tolist(), "limits": [low.tolist(), high.tolist()],
+        "alt": ALT, "controls": controls, "limits": [low.tolist(), high.tolist()],
         "xticks": [*range(int(low[0]), int(high[0]) + 1, 2)], "yticks": [*range(int(low[1]), int(high[1]) + 1, 2)],
         "span": [LEAST / 1.5, float(gaps.max() * 1.5)], "ticks": [0.001, 0.01, 0.1, 1, 10, 100],
     }  # fmt: skip

@@ -9,7 +9,7 @@ from fedlib.papers.feddro.transport import live, problem
 from ....pages.node import evaluate
 
 CLOUDS = "const data = M.unpack(given.data); return given.asked.map(([name, index]) => M.cloudAt(data, name, index));"
-SAID = "return given.asked.map(([start, round]) => M.sentence(given.data, start, round));"
+SAID = "return given.asked.map((chosen) => M.sentence(given.data, chosen));"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_clouds_in_the_browser_are_the_stored_ones(walks, tmp_path):
 
 def test_the_sentence_has_the_numbers_of_the_round(walks, tmp_path):
     data = live.packed(walks)
-    (words,) = evaluate(live.Clouds._esm, SAID, {"data": data, "asked": [[1, 2]]}, tmp_path)
+    (words,) = evaluate(live.Clouds._esm, SAID, {"data": data, "asked": [[1, 1]]}, tmp_path)
     here = walks.sel(start=problem.STARTS[1], round=2)
     assert words.startswith("Round 2: ") and f"{here.bound.item():.4f} long" in words
     assert in_percent(here.gap.item()) in words and f"distance {walks.distance.item():.4f}" in words
@@ -43,7 +43,7 @@ def test_what_is_drawn_lies_in_the_picture(walks):
     data = live.packed(walks)
     low, high = data["limits"]
     assert (walks.cloud.min(["client", "atom"]) > low).all() and (walks.cloud.max(["client", "atom"]) < high).all()
-    assert data["span"][1] > walks.gap.max() and data["starts"] == [*problem.STARTS]
+    assert data["span"][1] > walks.gap.max() and data["controls"][1]["options"] == [*problem.STARTS]
 
 
 def test_the_stored_walks_have_a_piece():
