@@ -70,8 +70,7 @@ from fedlib.streams import stream
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
-from .test_notebooks import LESSONS
-
+LESSONS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b", re.IGNORECASE)
 BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
