@@ -15,7 +15,7 @@ from ....trainings.store import last_reading, parameters_of, stored
 from ...fedsciml.forward import study as forward
 from ..drift import study as drift
 from ..one_round.study import FLOAT32
-from . import limits
+from . import limits, operators
 from .problem import PROBLEMS, TOGETHER, by_sums, data_at, without_projection
 
 NOTEBOOK = "14_sums_for_networks"
@@ -53,6 +53,7 @@ CHAOTIC = Tolerance(relative=1e-2, first={"evaluation": 2})
 ANYTHING = Tolerance(absolute=float("inf"))
 TOLERANCES = {**dict.fromkeys(("error", "loss"), CHAOTIC), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
 TOLERANCES |= dict.fromkeys(("tried", "score", "evaluations", "u"), ANYTHING)
+OPERATORS = TOLERANCES | {"train": CHAOTIC}
 WALKED = {name: Tolerance(relative=0.5, first={"evaluation": 1}) for name in ("loss", "foot", "size", "each", "mean")}
 POINTS = {"off": ANYTHING, "products": Tolerance(absolute=3, first={"evaluation": 1})}
 """Points are found, or may be anywhere; the claims of the room say which must be found."""
@@ -73,7 +74,7 @@ def check(p: Mapping) -> None:
 
 def trainings(p: Mapping) -> dict[str, Computed]:
     """Variable projection by sums ("sums_..."), and the same optimiser without it ("lbfgs_..."); more starts of Poisson
-    ("starts"); and where it ends: "steps", "stiff", "waves", "told"."""
+    ("starts"); and where it ends: "operators", "steps", "stiff", "waves", "told"."""
     calls = {}
     for name in p["problems"]:
         shared = {"name": name, "seeds": p["seeds"]}
@@ -82,6 +83,7 @@ def trainings(p: Mapping) -> dict[str, Computed]:
         single = {"looks": p["unprojected"][name]}
         calls[f"lbfgs_{name}"] = Computed(without_projection, shared | single, tolerances=TOLERANCES)
     calls["starts"] = Computed(by_sums, {"name": "poisson", "levels": [8]} | p["starts"], tolerances=TOLERANCES)
+    calls["operators"] = Computed(operators.operator_by_sums, p["operators"], tolerances=OPERATORS)
     steps = {"name": "poisson", "level": 8} | p["local_steps"]
     calls["steps"] = Computed(limits.by_local_steps, steps, tolerances=PARTED)
     calls["stiff"] = Computed(limits.stiffness, {"name": "poisson", "level": 8} | p["stiffness"], tolerances=WALKED)
