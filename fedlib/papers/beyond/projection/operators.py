@@ -23,7 +23,7 @@ from ....federated import sums
 from ....federated.experiment import Data, Experiment
 from ....federated.history import History
 from ....federated.projection import Evaluation, downhill, hidden, joined
-from ....federated.stack import as_dict, home_columns, predict
+from ....federated.stack import as_dict, home_columns, parameter_count, predict
 from ....numerics.tabulated import tabulated
 from ...fedsciml.operators.problem import CLIENTS, draws, federated_operator, learn, operator_error, operator_loss
 from .problem import MEMORY, at_looks, start, together
@@ -176,15 +176,18 @@ def operator_by_sums(
     return tried.merge(table).assign_attrs(chosen_ridge=ridge)
 
 
-def averaged(histories: Mapping[str, History], table: xarray.Dataset) -> xarray.DataArray:
-    """Errors (%) on KINDS [way, level, seed, functions] of the models that notebook 07 keeps: FedAvg, and Adam with all
-    functions in one place; of the levels and seeds of a table."""
+def averaged(histories: Mapping[str, History], table: xarray.Dataset) -> xarray.Dataset:
+    """What notebook 07 keeps at the levels and seeds of a table: errors (%) on KINDS [way, level, seed, functions] of
+    FedAvg and of Adam with all functions in one place, NaN where it keeps none, and bytes that a client has sent [way,
+    level, seed]."""
     experiment = federated_operator(NAME)
 
     def judged(way: str, level: int, seed: int) -> dict:
-        kind = {"FedAvg": "federated", "Adam, one place": "centralised"}[way]
-        theta = histories[way].model(kind, level, seed)
-        return {"error": ("functions", errors_of(experiment, theta, level, seed))}
+        kind, sent = {"FedAvg": ("federated", 4), "Adam, one place": ("centralised", 0)}[way]
+        history, error = histories[way], [np.nan] * len(KINDS)
+        if (kind, level, seed) in history.rows:
+            error = errors_of(experiment, history.model(kind, level, seed), level, seed)
+        return {"error": ("functions", error), "bytes": sent * parameter_count(experiment.net) * history.rounds[-1]}
 
     axes = {name: table[name].values.tolist() for name in ("level", "seed")}
-    return tabulated(judged, way=[*histories], **axes).error.assign_coords(functions=[*KINDS])
+    return tabulated(judged, way=[*histories], **axes).assign_coords(functions=[*KINDS])
