@@ -24,6 +24,7 @@ def small() -> tuple[Experiment, Data, torch.Tensor, slice]:
     q = torch.rand(15, generator=torch_stream(0, "weights"), dtype=torch.float64)
     experiment = experiment._replace(net=net, constants={"y": places[:, None], "q": q / q.sum()})
     theta = draw_parameters(net, fan_in_uniform, torch_stream(0, "init")).double()
+    theta[0] = 0.3  # the bias, which starts at 0
     return experiment, data, theta, operators.branch_last(experiment)
 
 
@@ -85,7 +86,7 @@ def test_the_last_layer_has_no_gradient_left():
 
 
 def test_iterates_fall_and_bytes_are_counted():
-    experiment, data, theta, last = small()
+    experiment, data, theta, _ = small()
     iterates = operators.projected_operator(experiment, data, theta, 12, 1e-6)
     assert iterates.loss[-1] < 0.5 * iterates.loss[0] and len(iterates.loss) == 12
     numbers = 8 * 9 // 2 + 8 * 6 + len(theta) - 48 + 1  # H^T H, H^T (S - b) T, the gradient and the sum of squares
