@@ -61,7 +61,7 @@ ANYTHING = Tolerance(absolute=float("inf"))
 TOLERANCES = {**dict.fromkeys(("error", "loss"), CHAOTIC), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
 TOLERANCES |= dict.fromkeys(("tried", "score", "evaluations", "u"), ANYTHING)
 KAUFMAN = TOLERANCES | {"error": ANYTHING, "loss": Tolerance(relative=1e-2, first={"round": 1})}
-OPERATORS = TOLERANCES | {"train": CHAOTIC}
+OPERATORS = TOLERANCES | {"train": CHAOTIC, "bytes": Tolerance(relative=0.1, first={"evaluation": 2})}
 WALKED = {name: Tolerance(relative=0.5, first={"evaluation": 1}) for name in ("loss", "foot", "size", "each", "mean")}
 POINTS = {"off": ANYTHING, "products": Tolerance(absolute=3, first={"evaluation": 1})}
 """Points are found, or may be anywhere; the claims of the room say which must be found."""
