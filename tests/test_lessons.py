@@ -1652,6 +1652,28 @@ def test_14_where_else_it_ends(trained_by_sums):
     assert f"with eight at {low[:-2]} and {high}" in text
 
 
+def test_14_what_nobody_has_seen_stays_so(trained_by_sums):
+    text, report = map(text_of, parts("14_sums_for_networks"))
+    table, averaged = trained_by_sums.operators, trained_by_sums.averaged.error.median("seed")
+    ours = table.error.isel(evaluation=-1).sel(place="apart").median("seed")
+    five = {"sums": ours.sel(level=5)} | {way: averaged.sel(way=way, level=5) for way in averaged.way.values.tolist()}
+    for words, kind in (
+        ("it has {} on new functions like a client's own, FedAvg {}, Adam in one place {}", "like training"),
+        ("On those with all ten it has {}, FedAvg {}, Adam {}", "all terms"),
+    ):
+        each = [in_percent(five[way].sel(functions=kind).item()) for way in ("sums", "FedAvg", "Adam, one place")]
+        assert words.format(*each) in text
+    adam = averaged.sel(way="Adam, one place", level=6, functions="all terms")
+    assert adam < ours.sel(level=6, functions="all terms") and "With six terms Adam is better there" in text
+    new = ours.sel(functions="like training")
+    seen = table.train.isel(evaluation=-1).sel(place="apart").median("seed")
+    assert (abs(new / seen - 1) < 0.2).all() and "training functions come out as well as new ones" in report
+    assert table.chosen_ridge == 1e-4 and "for such ones a client could hold out: 1e-4" in report
+    times = averaged.sel(way="Adam, one place", functions="like training") / new
+    said_of = [f"{float(times.sel(level=n)):.1f}" for n in (5, 6)]
+    assert "err {} and {} times less than Adam on functions like".format(*said_of) in report
+
+
 def test_04_at_which_rate_schaffers_error_falls_by_ten():
     e = errors(stored(functions_study, ("fall", "rate 3e-4")))[-1].sel(kind="federated")
     coarse, fine = (e.sel(level=n) for n in (2, 50))
