@@ -14,7 +14,7 @@ from ....trainings.calls import TIMED, Computed, Tolerance
 from ....trainings.store import last_reading, parameters_of, stored
 from ...fedsciml.forward import study as forward
 from ..drift import study as drift
-from ..one_round.study import FLOAT32
+from ..one_round.problem import FLOAT32
 from . import limits
 from .problem import PROBLEMS, TOGETHER, by_sums, data_at, without_projection
 
