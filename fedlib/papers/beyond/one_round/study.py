@@ -45,6 +45,13 @@ SHOWN = {"poisson": 8, "helmholtz": 4}
 TITLES = {"poisson": "Poisson", "helmholtz": "Helmholtz"}
 IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
 
+IN_THE_PICTURE = (
+    "Poisson, 8 pieces", "Helmholtz, 4 x 4 blocks", "wave, 20 pieces", "Schaffer, 4 slabs", "beam, 2 pieces",
+    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "antiderivative, n = 2",
+    "antiderivative, n = 10", "diffusion-reaction, n = 2", "diffusion-reaction, n = 10", "Burgers, 2 clients, n = 10",
+)  # fmt: skip
+"""Of operators two levels; the table has all."""
+
 SINGLE = {"poisson": 3e-6, "helmholtz": 2.3e-5}
 """Error (%) of the exact solution itself: the stored test values have single precision, and nothing below is seen."""
 

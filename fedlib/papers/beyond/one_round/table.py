@@ -85,7 +85,8 @@ def networks_of(name: str) -> tuple[xarray.DataArray, int]:
     for T in p["steps"][name]:
         names = [(name, part, T) for part in operators.PARTS if (name, part, T) in calls]
         readings = [last_reading(operators.NOTEBOOK, calls, one, earlier=True)[0].result for one in names]
-        ends[T] = errors(operators.joined([history for history in readings if history is not None]))[-1]
+        if there := [history for history in readings if history is not None]:
+            ends[T] = errors(operators.joined(there))[-1]
     T = max(ends, key=lambda T: int(ends[T].notnull().sum()))
     return ends[T].reset_coords(drop=True), T
 

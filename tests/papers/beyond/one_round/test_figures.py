@@ -43,7 +43,8 @@ def test_what_other_notebooks_have_trained_is_marked_and_is_not_of_this_run(resu
 
 
 def test_numbers_on_axes_are_plain(results):
-    drawn = figures.race(results.ways), figures.against_level(results.ways), figures.four_problems(results.places)
+    every = figures.every_problem(results.places, study.IN_THE_PICTURE)
+    drawn = figures.race(results.ways), figures.against_level(results.ways), every
     for fig in drawn:
         fig.draw_without_rendering()
         for ax in fig.axes:
@@ -80,9 +81,11 @@ def test_each_level_takes_its_own_rate_and_one_without_all_rates_is_left_out():
 
 def test_places_and_tables(results):
     rows = figures.place_rows(results.places)
-    assert {len(row) for row in rows} == {len(figures.PLACES)} and len({place.problem for place in results.places}) == 4
+    problems = {place.problem for place in results.places}
+    assert {len(row) for row in rows} == {len(figures.PLACES)} and {*study.IN_THE_PICTURE} <= problems
     assert all(np.isfinite(place.error).all() for place in results.places)
-    assert sum("(chosen)" in row[1] for row in figures.tried_rows(results.tried)) == 4
+    chosen = sum("(chosen)" in row[1] for row in figures.tried_rows(results.tried))
+    assert chosen == len(results.tried) == 4 + 1 + 3 + 2 + 1, "equations and the pendulum, letters, learnt steps"
     assert [row[:3] for row in figures.newton_rows(results.newton)] == [
         *(["poisson", level, "150"] for level in ("2", "8", "32")), ["helmholtz", "4", "40"],
     ]  # fmt: skip
@@ -90,7 +93,8 @@ def test_places_and_tables(results):
         "poisson", "helmholtz", "pendulum", "noisy curve",
     ]  # fmt: skip
     assert {len(row) for row in figures.message_rows(results.messages)} == {len(figures.MESSAGES)}
-    assert figures.four_problems(results.places).axes
+    (ax,) = figures.every_problem(results.places, study.IN_THE_PICTURE).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == [*study.IN_THE_PICTURE]
     assert figures.heads(results.heads).axes and figures.bars(results.error_bars, results.network_coverage).axes
 
 
