@@ -1,4 +1,4 @@
-"""The picture of three letters (FedStNN, Section 5.3) from one round of sums: ridge regression on fixed random sines."""
+"""The picture of three letters (FedStNN, Section 5.3) from one round: ridge regression on fixed random sines."""
 
 from collections.abc import Sequence
 from itertools import pairwise

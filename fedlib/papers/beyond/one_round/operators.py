@@ -1,5 +1,5 @@
-"""Operators of FedSciML, Section 6, from one round of sums: maps of whole inputs; and kernels and steps that are the same
-everywhere, which assume that the equation is.
+"""Operators of FedSciML, Section 6, from one round of sums: maps of whole inputs; and kernels and steps that are the
+same everywhere, which assume that the equation is.
 
 Functions, owners, levels and tests are notebook 07's; all points of the paper's grid enter the sums.
 """

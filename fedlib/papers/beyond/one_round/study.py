@@ -323,4 +323,3 @@ def places(
         best, sent = chosen(histories["pendulum"]), float(histories["pendulum"].bytes.mean("seed").sum())
         rows.append(Place(title, "one round of sums", best.error.values.ravel(), 1, sent, float(best.seconds.mean())))
     return rows
-

@@ -67,8 +67,8 @@ def networks(name: str, title: str, ways: Mapping[str, np.ndarray]) -> Iterator[
 
 def letters(tried: xarray.Dataset | None) -> Iterator[Place]:
     """Wrong pixels (%); a client takes part in one round of six."""
-    title, there = "letters, 30 clients", committed("09_stochastic_image")
-    right, p = there["metrics"]["right"], there["parameters"]
+    title, result = "letters, 30 clients", committed("09_stochastic_image")
+    right, p = result["metrics"]["right"], result["parameters"]
     wrong = {kind: 100 * (1 - np.array(right[kind])) for kind in ("federated", "centralised")}
     sent = p["rounds"] * p["fraction"] * FLOAT32 * parameter_count(drawing().net)
     yield Place(title, "FedAvg, best rate", wrong["federated"], p["rounds"], sent, notebook="09")
@@ -85,14 +85,14 @@ def networks_of(name: str) -> tuple[xarray.DataArray, int]:
     for T in p["steps"][name]:
         names = [(name, part, T) for part in operators.PARTS if (name, part, T) in calls]
         readings = [last_reading(operators.NOTEBOOK, calls, one, earlier=True)[0].result for one in names]
-        if there := [history for history in readings if history is not None]:
-            ends[T] = errors(operators.joined(there))[-1]
+        if histories := [history for history in readings if history is not None]:
+            ends[T] = errors(operators.joined(histories))[-1]
     T = max(ends, key=lambda T: int(ends[T].notnull().sum()))
     return ends[T].reset_coords(drop=True), T
 
 
 def operator_places(name: str, computed: Mapping[str, xarray.Dataset]) -> Iterator[Place]:
-    """An operator at all levels that are computed, beside notebook 07's networks at these, as far as they are stored."""
+    """An operator at all levels that are computed, beside notebook 07's networks there, as far as they are stored."""
     last, T = networks_of(name)
     size = FLOAT32 * parameter_count(learn(name).net())
     for level in next(iter(computed.values())).level.values.tolist():
