@@ -15,7 +15,7 @@ from ....trainings.store import last_reading, parameters_of, stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.operators import study as antiderivative
 from ..drift import study as drift
-from ..one_round.study import FLOAT32
+from ..one_round.problem import FLOAT32
 from . import limits, operators
 from .problem import PROBLEMS, TOGETHER, by_kaufman, by_sums, data_at, without_projection
 
