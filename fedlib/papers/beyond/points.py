@@ -137,6 +137,28 @@ def inputs_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray) -> tupl
     return x / x[:, :1], y
 
 
+def pictures_behind(G: np.ndarray) -> np.ndarray:
+    """Pictures x [k, d] of whole numbers 0 ... 255 with sum_i x_i x_i^T = G [d, d], those that give themselves away.
+
+    Where a pixel p is dark in one picture only, column p of G is that picture, times its own pixel: the root of G_pp.
+    The server tries all columns. One that is no picture but a mixture gives itself away, for its pixels are then no
+    whole numbers, or what is left of G has negative entries. A picture that is read is taken out of G, so that more
+    pixels belong to a single one. All numbers are whole: there is no rounding.
+    """
+    G, pictures = G.copy(), []
+    while True:
+        before = len(pictures)
+        for p in np.flatnonzero(np.diag(G)):
+            root = round(float(G[p, p]) ** 0.5)
+            if root and root**2 == G[p, p] and not (G[p] % root).any() and (picture := G[p] // root).max() <= 255:
+                rest = G - np.outer(picture, picture)
+                if rest.min() >= 0:
+                    pictures.append(picture)
+                    G = rest
+        if len(pictures) == before:
+            return np.array(pictures, G.dtype).reshape(-1, len(G))
+
+
 ATTACKS = {"null space": null_space_points, "non-negative fit": points_behind}
 """What a server may try on sums, that knows how many points there are."""
 

@@ -83,6 +83,15 @@ def crowd(results: Results) -> Verdict | None:
     return Verdict(largest < 1, f"at most {largest:.2f} %")
 
 
+def coefficient(results: Results) -> Verdict | None:
+    """At ten inner points k errs less than notebook 06b's network with all observations, in the median."""
+    if results.coefficient is None or "10 inner" not in results.coefficient.points:
+        return None
+    ours = float(results.coefficient.error_k.sel(points="10 inner").max("level").median())
+    network = float(results.networks_of_k.error.sel(kind="centralised").isel(level=0).median())
+    return Verdict(ours < network, f"{ours:.1f} %, the network {network:.1f} %")
+
+
 CLAIMS = {
     "fedsciml.target.sums.equal": equal,
     "fedsciml.target.sums.levels": same_at_all_levels,
@@ -93,5 +102,6 @@ CLAIMS = {
     "fedsciml.target.sums.total": points("total", 1e-3),
     "fedsciml.target.sums.noise": noise,
     "fedsciml.target.sums.crowd": crowd,
+    "fedsciml.target.sums.coefficient": coefficient,
 }
 """Id of data/claims.yaml -> claim."""

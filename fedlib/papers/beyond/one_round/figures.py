@@ -194,6 +194,26 @@ def newton_rows(newton: Mapping[str, xarray.Dataset]) -> list[list[str]]:
 MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error")
 
 
+COEFFICIENT = ("points of the equation", "how", "error of k (%), median", "smallest", "largest", "kB a client sends")
+
+
+def coefficient_rows(table: xarray.Dataset, networks: xarray.Dataset) -> list[list[str]]:
+    """Rows of COEFFICIENT: one message, at the first level (all are the same), and notebook 06b's networks. kB: with
+    the messages for the scales of u that were not chosen."""
+    of_networks = networks.error.sel(level=24)
+    rows = [
+        ("10 inner", f"{kind}, 24 pieces, 06b", of_networks.sel(kind=kind), None) for kind in of_networks.kind.values
+    ]
+    for points in table.points.values:
+        one = table.sel(points=points).isel(level=0)
+        rows.append((points, "one message", one.error_k, table.sizes["scale"] * float(one.bytes.mean()) / 1000))
+    return [
+        [points, how, *(two_digits(float(v)) for v in (error.median(), error.min(), error.max())),
+         f"{size:.1f}" if size else "-"]
+        for points, how, error, size in rows
+    ]  # fmt: skip
+
+
 def message_rows(messages: Mapping[str, Mapping]) -> list[list[str]]:
     """Rows of MESSAGES, as tools/sums_on_machines.py has counted them: all sites, of Poisson in four pieces."""
     return [
@@ -346,4 +366,44 @@ def torques(table: xarray.Dataset, readings: xarray.DataArray) -> Figure:
     right.plot(t, shown.u, "--", color=SUMS, label=f"read off the sums of {most}")
     right.set(xlabel="time (s)", ylabel="torque")
     right.legend(fontsize=7)
+    return fig
+
+
+def coefficient(table: xarray.Dataset, networks: xarray.Dataset) -> Figure:
+    """k(x): true, by one message at each choice of the equation's points, by notebook 06b's network; and errors."""
+    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
+    left.plot(networks.x, networks.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
+    left.plot(networks.x, networks.k, "-.", color=COLORS["federated"], label="federated network, 8 pieces")
+    shown = table.isel(level=0)
+    for points, dash in zip(table.points.values, ("-", ":"), strict=False):
+        label = f"one message, {points} points"
+        left.plot(table.x, shown.k.sel(points=points).isel(seed=0), dash, color=SUMS, label=label)
+        errors = table.error_k.sel(points=points).transpose("seed", "level").values
+        seeds_and_median(right, table.level.values, errors, "", ls=dash, color=SUMS, marker="*")
+    for kind, marker in (("federated", "o"), ("centralised", "d")):
+        error = networks.error.sel(kind=kind).transpose("seed", "level")
+        color = COLORS["federated"] if kind == "federated" else "0.4"
+        seeds_and_median(right, error.level.values, error.values, f"{kind} network", color=color, marker=marker)
+    left.set(xlabel="x", ylabel="k(x)", ylim=(0, 1.9))
+    left.legend(fontsize=7, loc="upper left")
+    right.set(xscale="log", yscale="log", xlabel="pieces", ylabel="error of k (%)")
+    right.set_xticks(networks.level.values, networks.level.values)
+    right.minorticks_off()
+    plain(right.yaxis)
+    right.legend(fontsize=7)
+    return fig
+
+
+def pictures(table: xarray.Dataset) -> Figure:
+    """Share of a client's pictures that are read off its sums, against how many it has; and some of them."""
+    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.3))
+    points = table.points.values
+    shares = 100 * table.share.transpose("seed", "points").values
+    seeds_and_median(left, points, shares, "", color=ATTACK, marker="o")
+    left.set(xscale="log", xlabel="pictures in the sums", ylabel="read to the last pixel (%)", ylim=(-3, 103))
+    plain(left.xaxis)
+    most = max(points[table.share.mean("seed") > 0.5], default=points[0])
+    tiles = table.shown.sel(points=most).values.reshape(2, -1, 28, 28)
+    right.imshow(np.vstack([np.hstack(row) for row in tiles]), cmap="gray_r")
+    right.set(xticks=[], yticks=[], title=f"ten, read off the sums of {most}")
     return fig

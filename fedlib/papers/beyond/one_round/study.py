@@ -16,15 +16,19 @@ from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
+from ...fedsciml.reaction import problem as reaction_problem
+from ...fedsciml.reaction import study as reaction
 from ..drift import study as drift
 from ..leak import study as leak
 from .attack import points_of_sums
+from .coefficient import coefficient_by_sums
 from .curve import error_bars
 from .letters import letters_in_one_round
 from .networks import after_fedavg, by_gauss_newton
 from .operators import maps_in_one_round, steps_in_one_round
 from .partitions import whoever_owns_what
 from .pendulum import pendulum_in_one_round
+from .pictures import pictures_of_sums
 from .privacy import in_a_crowd, private_in_a_crowd, under_noise
 from .problem import EQUATIONS, FLOAT32, OTHERS, bytes_of_all, equation_in_halves, in_one_round
 from .table import Place, chosen, other_places
@@ -91,6 +95,10 @@ CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(abs
 TORQUES = dict.fromkeys(("off", "share", "u"), Tolerance(absolute=np.inf))
 NOISE = ANYWHERE | {"error": RIDGES["error"]}
 
+COEFFICIENT = {"seconds": TIMED, "evidence": Tolerance(relative=1e-3)}
+COEFFICIENT |= dict.fromkeys(("error_of_all", "error_u", "error_k", "k"), Tolerance(relative=0.02))
+"""The ridge may go down to where rounding is a thousandth of what is fitted."""
+
 GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
 """What is left of equal things by rounding alone."""
 
@@ -133,11 +141,14 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
         for name, arguments in p[kind].items():
             arguments = {"name": name, "seeds": seeds} | arguments
             calls[f"{kind}_{name}"] = Computed(make, arguments, tolerances=tolerances)
+    arguments = {"seeds": seeds} | p["coefficient"]
+    calls["coefficient"] = Computed(coefficient_by_sums, arguments, tolerances=COEFFICIENT)
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
     calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
     calls["crowd"] = Computed(in_a_crowd, {"seeds": seeds} | p["crowd"], tolerances=CROWD)
     calls["noise"] = Computed(under_noise, {"seeds": seeds} | p["noise"], tolerances=NOISE)
     calls["torques"] = Computed(torques_of_sums, {"seeds": seeds} | p["torques"], tolerances=TORQUES)
+    calls["pictures"] = Computed(pictures_of_sums, p["pictures"])
     calls["private"] = Computed(private_in_a_crowd, {"seeds": seeds} | p["private"])
     calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
     return calls
@@ -163,6 +174,7 @@ class Results(NamedTuple):
     noise, private, torques: what their functions did; None where it is not there. readings: how far notebook 12's
     readings of torques are off (%) [optimizer, E, points, client]. compared: what the function does. network_coverage:
     of FedStNN's network, a mean over clients. messages: way -> what NVIDIA FLARE carried.
+    coefficient, pictures: what their functions did. networks_of_k: see its function.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
@@ -182,6 +194,9 @@ class Results(NamedTuple):
     readings: xarray.DataArray
     network_coverage: float
     messages: Mapping[str, Mapping]
+    coefficient: xarray.Dataset | None = None
+    pictures: xarray.Dataset | None = None
+    networks_of_k: xarray.Dataset | None = None
 
 
 def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Results:
@@ -206,7 +221,18 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
         *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private", "torques")),
         both,
         stored(leak, "messages").off, float(np.mean(coverage)), messages,
+        histories.get("coefficient"), histories.get("pictures"), networks_of_k(),
     )  # fmt: skip
+
+
+def networks_of_k() -> xarray.Dataset:
+    """Notebook 06b's networks, ten inner points: error (%) of k [kind, level, seed], as they are after training; k [x]
+    of the first federated one at eight pieces, truth [x]."""
+    history = stored(reaction, ("inside_10", "levels"))
+    error = reaction.by_field(history).sel(field="k").isel(round=-1).reset_coords(drop=True)
+    answers = reaction.answers(history, reaction_problem.reaction()).sel(field="k")
+    k = answers.isel(seed=0).sel(level=8, model="federated")
+    return xarray.Dataset({"error": error, "k": ("x", k.values), "truth": ("x", k.truth.values)}, {"x": k.x.values})
 
 
 def compared(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> dict[str, dict[str, np.ndarray]]:

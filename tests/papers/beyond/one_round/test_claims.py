@@ -58,6 +58,14 @@ def crowd(largest: float) -> Results:
     return NOTHING._replace(private=xarray.Dataset({"error": values}, {"points": [32, 100_000], "epsilon": [10]}))
 
 
+def coefficient(ours: float) -> Results:
+    """Medians: ours at the worst level, the network's 3 %."""
+    k = xarray.DataArray([[[1.0, ours, 9.0], [0.0, 0.0, 0.0]]], dims=("points", "level", "seed"))
+    network = xarray.DataArray([[[2.0, 3.0, 4.0]]], {"kind": ["centralised"]}, ["kind", "level", "seed"])
+    table = xarray.Dataset({"error_k": k}, {"points": ["10 inner"]})
+    return NOTHING._replace(coefficient=table, networks_of_k=xarray.Dataset({"error": network}))
+
+
 CASES = {
     "fedsciml.target.sums.equal": (gaps(1e-9), gaps(1e-7), "largest difference 1e-07 in 2 partitions"),
     "fedsciml.target.sums.levels": (levels(1.005), levels(1.02), "largest ratio 1.02"),
@@ -71,6 +79,7 @@ CASES = {
     ),
     "fedsciml.target.sums.noise": (noise(0.3), noise(0.05), "finds 48 % or more"),
     "fedsciml.target.sums.crowd": (crowd(0.4), crowd(2.0), "at most 2.00 %"),
+    "fedsciml.target.sums.coefficient": (coefficient(2.0), coefficient(3.5), "3.5 %, the network 3.0 %"),
     "fedsciml.target.sums.total": (leak("total", 1e-4), leak("total", 1e-2), "off by at most 1e-02, 2 seeds"),
 }
 
