@@ -25,7 +25,7 @@ Run = Callable[[int], Tensor]
 
 
 def plain_loop(problem: Problem) -> Run:
-    """One client after the other in plain PyTorch, as ``reference.fedavg_adam``."""
+    """One client after the other in plain PyTorch, as FedSciML's ``fedavg_adam``."""
     played = [rounds_of(problem, fed) for fed in problem.federations]
 
     def run(n):

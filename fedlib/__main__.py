@@ -106,7 +106,7 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
 def trainings(args: argparse.Namespace) -> int:
     """``fedlib missing`` and ``fedlib train``."""
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")  # float32 is float32, on an accelerator, too
-    from .papers import STUDIES
+    from .papers.studies import STUDIES
     from .trainings import missing
 
     chosen = {name: study for name, study in STUDIES.items() if name.startswith(args.notebook)}

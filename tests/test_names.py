@@ -1,4 +1,4 @@
-"""Words that name nothing, as names in fedlib: names.txt says how often each module binds one, and only shrinks."""
+"""Words that name nothing are no names in fedlib."""
 
 import ast
 from collections.abc import Iterator
@@ -6,15 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from fedlib.files import ROOT
-from tests.test_unmoved import versions
 
-LIST = "tests/names.txt"
 WORDS = {"of", "own", "at", "found", "said", "given", "known", "there", "how", "who", "told", "here"}
-
-
-def counts(text: str) -> dict[str, int]:
-    """The list's lines, "path count"."""
-    return {path: int(count) for path, count in map(str.split, text.splitlines())}
 
 
 def bound(code: str) -> Iterator[str]:
@@ -69,24 +62,7 @@ def test_what_is_only_used_or_only_contains_the_word_is_not_counted(code):
     assert empty_names(code) == 0
 
 
-def test_every_module_has_as_many_as_its_line_says():
-    modules = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "fedlib").rglob("*.py")}
-    listed = counts((ROOT / LIST).read_text())
-    gone = sorted(listed.keys() - modules)
-    assert modules and not gone, f"{gone}: no such module; take the lines out of {LIST}"
-    now = {path: empty_names(code) for path, code in modules.items()}
-    more = [f"{path} {n}, not {listed.get(path, 0)}" for path, n in now.items() if n > listed.get(path, 0)]
-    assert not more, (
-        f"{more}: more names out of {sorted(WORDS)}; say a noun of the field (shard, history, stack, level)"
-    )
-    fewer = [f"{path} {now[path]}, not {n}" for path, n in listed.items() if now[path] < n]
-    assert not fewer, f"{fewer}: fewer than listed; lower the line in {LIST}, or take it out at 0"
-    assert all(listed.values()), f"a line of {LIST} says 0: take it out"
-
-
-def test_the_list_only_loses():
-    listed = counts((ROOT / LIST).read_text())
-    for text in versions(LIST):
-        older = counts(text)
-        gained = [path for path, n in listed.items() if n > older.get(path, 0)]
-        assert not gained, f"{LIST} has gained in {gained}"
+def test_no_module_has_one():
+    modules = [*(ROOT / "fedlib").rglob("*.py")]
+    bad = [path.relative_to(ROOT).as_posix() for path in modules if empty_names(path.read_text())]
+    assert modules and not bad, f"{bad}: names out of {sorted(WORDS)}; say a noun of the field (shard, history, level)"

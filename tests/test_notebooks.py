@@ -14,30 +14,6 @@ from tools.picture_widths import sized
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
 
 
-LESSONS = [
-    "01_pendulum",
-    "02_heterogeneity",
-    "03_pendulum_library",
-    "04_function_approximation",
-    "05_pinn_forward",
-    "06_flow",
-    "06b_reaction",
-    "07_operator_learning",
-    "08_stochastic_regression",
-    "08b_as_coded",
-    "09_stochastic_image",
-    "10_transport",
-    "10b_digits",
-    "11_client_drift",
-    "12_real_federation",
-    "13_one_round",
-    "14_sums_for_networks",
-]
-"""Notebooks that are a lesson first, a report second (tests/test_lessons.py). The list may only grow."""
-
-REPORTS = [path for path in PATHS if path.stem not in LESSONS]
-
-
 def tags(cell):
     return cell.metadata.get("tags", [])
 
@@ -95,23 +71,6 @@ def test_every_exercise_has_a_solution(path):
     solutions = "\n".join(c.source for c in nbformat.read(path.parent / "solutions" / path.name, 4).cells)
     assert exercises
     assert re.findall(r"^## (\d+)", solutions, re.MULTILINE) == exercises
-
-
-@pytest.mark.parametrize("path", REPORTS, ids=lambda p: p.stem)
-def test_story(path):
-    """The order that readers expect: idea, parameters, run, the paper's figures, checked facts, exercises."""
-    text = "\n".join(c.source for c in nbformat.read(path, 4).cells)
-    marks = [
-        "## 1 The idea",
-        "profile: str",
-        "run = Run(",
-        f"../figures/{path.stem}/paper/",
-        "Checked facts",
-        "Exercises",
-    ]
-    positions = [text.find(mark) for mark in marks]
-    assert -1 not in positions, dict(zip(marks, positions, strict=True))
-    assert positions == sorted(positions)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)

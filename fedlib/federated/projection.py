@@ -13,7 +13,7 @@ is a loss of w alone (Golub and Pereyra 1973). An evaluation of it takes two exc
 The server moves w by L-BFGS. No models are averaged, and no client takes a step of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -140,11 +140,19 @@ def projected(
     """
     check_numbers(evaluations=evaluations, memory=memory, ridge=ridge)
     clients, w, last, ridge, n = beginning(experiment, data, theta, ridge, root)
+    return downhill(lambda w: evaluate(experiment, clients, w, last, ridge, root), w, n, evaluations, memory)
+
+
+def downhill(
+    evaluated: Callable[[Tensor], Evaluation], w: Tensor, n: float, evaluations: int, memory: int
+) -> sums.Iterates:
+    """L-BFGS at the server, from hidden weights w [P - m]. evaluated: w -> what both exchanges tell. n: of L, so that
+    it walks down a mean."""
     best, iterates, sent = None, [], 0
 
     def reduced(w: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best, sent
-        new = evaluate(experiment, clients, torch.from_numpy(w.copy()), last, ridge, root)
+        new = evaluated(torch.from_numpy(w.copy()))
         sent += new.bytes
         if best is None or new.reduced < best.reduced:
             best = new

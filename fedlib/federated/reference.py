@@ -1,18 +1,14 @@
-"""The papers' algorithms as plain loops: the readable twin of ``rounds``.
+"""What the papers' algorithms have in common as plain loops (``algorithms`` of each paper), the readable twins of
+``rounds``.
 
 Everything is one client after the other with torch.optim and nn.Module. Tests pin the two implementations
 equal in float64. ``loss`` is the same function as in the engine: (predict, batch) -> scalar.
 """
 
-from copy import deepcopy
-
 import numpy as np
 import torch
 
-from ..models.networks import fan_in_uniform
-from ..streams import torch_stream
-from .batches import batches, noise_stream, participants
-from .stack import draw_parameters, load
+from .batches import batches, noise_stream
 
 
 def client_batches(pool, fed, c, r, local, noise=None):
@@ -42,19 +38,3 @@ def average(nets, weights):
     rows = torch.stack([torch.nn.utils.parameters_to_vector(n.parameters()).detach() for n in nets])
     p = torch.as_tensor(weights / weights.sum(), dtype=rows.dtype)
     return (p[:, None] * rows).sum(0)
-
-
-def fedavg_adam(net, loss, pool, fed, *, rounds, local, init=fan_in_uniform):
-    """FedAvg with an Adam that each client keeps over the rounds (what calling DeepXDE's train again does)."""
-    theta = draw_parameters(net, init, torch_stream(fed.seed, "init"))
-    clients = [load(deepcopy(net), theta) for _ in fed.shards]
-    optimizers = [torch.optim.Adam(gamma.parameters(), fed.lr) for gamma in clients]
-    for r in range(rounds):
-        available = np.flatnonzero(participants(fed.seed, r, len(fed.shards), fed.fraction))
-        for c in available:
-            load(clients[c], theta)
-            optimizers[c].param_groups[0]["lr"] = fed.rate(r)
-            points = client_batches(pool, fed, c, r, local)
-            local_updates(clients[c], optimizers[c], loss, points)
-        theta = average([clients[c] for c in available], fed.p[available])
-    return theta

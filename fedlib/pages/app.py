@@ -164,9 +164,9 @@ PAGES: dict[str, list[Piece]] = {
     "feddro": [
         Piece(
             "Digits on common ground",
-            "Five clients see shifted digits and carry them to a common barycenter. Play at the pace <i>fastest</i>: "
+            "Three clients see shifted digits and carry them to a common barycenter. Play at the pace <i>fastest</i>: "
             "orange bars are the clean digits that the network on carried digits reads, blue ones those of FedAvg. "
-            "Then try the shifts .2 and 5, and no round of the barycenter at all.",
+            "Then try the shifts 2, where orange begins first, and .2, where blue does.",
             live("papers.feddro.digits.live"),
         ),
         Piece(

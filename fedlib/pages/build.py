@@ -29,8 +29,8 @@ def lay_out(folder: Path) -> None:
         nbformat.write(made, folder / place(path))
     copy_pictures(folder)
     for path in (ROOT / "figures").glob("*/paper/result.json"):
-        (there := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
-        shutil.copy(path, there)
+        (copy := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
+        shutil.copy(path, copy)
     (folder / "_pieces").mkdir()
     for name, html in written().items():
         (folder / "_pieces" / f"{name}.html").write_text(html, encoding="utf-8")

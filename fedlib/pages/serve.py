@@ -33,17 +33,17 @@ def command(ip: str = "127.0.0.1", port: int = 8866, browser: bool = True, waiti
         "MappingKernelManager.cull_idle_timeout": ALONE_S,
         "MappingKernelManager.cull_interval": 10,
     }
-    given = [f"--{k}={v}" for k, of in options.items() for v in (of if isinstance(of, list) else [of])]
-    return [sys.executable, "-m", "voila", str(HERE), *given, *([] if browser else ["--no-browser"])]
+    flags = [f"--{k}={v}" for k, values in options.items() for v in (values if isinstance(values, list) else [values])]
+    return [sys.executable, "-m", "voila", str(HERE), *flags, *([] if browser else ["--no-browser"])]
 
 
-def environment(known: Mapping[str, str] = os.environ) -> dict[str, str]:
+def environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Of the server and its kernels: our template, the pictures' widget wherever it is installed, one thread each."""
     prefix = Path(find_spec("anywidget").origin).parents[4]
-    paths = [str(HERE / "share"), str(prefix / "share/jupyter"), known.get("JUPYTER_PATH", "")]
-    code = [str(ROOT), str(HERE), known.get("PYTHONPATH", "")]
+    paths = [str(HERE / "share"), str(prefix / "share/jupyter"), variables.get("JUPYTER_PATH", "")]
+    code = [str(ROOT), str(HERE), variables.get("PYTHONPATH", "")]
     ours = {"JUPYTER_PATH": paths, "PYTHONPATH": code}
-    return dict(known) | kernel_environment() | {k: os.pathsep.join(filter(None, v)) for k, v in ours.items()}
+    return dict(variables) | kernel_environment() | {k: os.pathsep.join(filter(None, v)) for k, v in ours.items()}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -96,7 +96,7 @@ def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
 def figures_of(source: str) -> list[tuple[str, str]]:
     """(name, alt text) of each ``run.figure(fig, name, alt=...)`` or ``lesson.figure`` of a cell, whose name is written
     out."""
-    found = []
+    figures = []
     for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.Call)
@@ -105,8 +105,8 @@ def figures_of(source: str) -> list[tuple[str, str]]:
         ):
             alt = next((text(k.value) for k in node.keywords if k.arg == "alt"), "")
             if name := text(node.args[1]):
-                found.append((name, " ".join(alt.split()) or name))
-    return found
+                figures.append((name, " ".join(alt.split()) or name))
+    return figures
 
 
 def text(node: ast.expr) -> str:

@@ -7,7 +7,7 @@ from torch import nn
 
 from benchmarks import common, peer_deepxde, problems, ways
 from fedlib.federated.batches import Local
-from fedlib.federated.reference import fedavg_adam
+from fedlib.papers.fedsciml.algorithms import fedavg_adam
 
 SMALL = {
     "line": lambda: problems.line(20),

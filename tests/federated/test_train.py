@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from fedlib.federated import batches, local, reference
+from fedlib.federated import batches, local
 from fedlib.federated.batches import Local, blocks_of, participants
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import fedavg, isolated, ring
@@ -20,6 +20,7 @@ from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import as_dict, load, stack
 from fedlib.federated.train import train
 from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
+from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.streams import stream
 
 from ..conftest import CountOps, squared_error
@@ -41,7 +42,7 @@ def run(problem, feds, **settings):
 def test_engine_equals_the_plain_loop(problem, fraction, local):
     net, loss, pool, shards = problem
     fed = Federation(shards, fraction=fraction, lr=0.01, seed=3)
-    plain = reference.fedavg_adam(net, loss, pool, fed, rounds=4, local=LOCAL[local])
+    plain = fedavg_adam(net, loss, pool, fed, rounds=4, local=LOCAL[local])
     fast = run(problem, [fed], local=LOCAL[local], optimizer=adam(), reset_moments=False)
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
 

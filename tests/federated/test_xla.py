@@ -12,12 +12,12 @@ from fedlib.federated.experiment import weighted_mean_square
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import Server, adam, sgd
-from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.rounds import beginning, prepared, rounds_from
 from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedavgm, fedprox, mime, scaffold
 from fedlib.federated.train import train
 from fedlib.federated.xla import aten, program
 from fedlib.models.networks import fan_in_uniform, mlp
+from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.streams import stream
 
 SHARDS = [np.arange(7), np.arange(7, 12), np.arange(12, 30), np.arange(30, 33), np.arange(33, 43)]

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from fedlib.__main__ import main
 from fedlib.notebook import batch, worker
 from fedlib.notebook.report import report
-from fedlib.papers import STUDIES
+from fedlib.papers.studies import STUDIES
 from fedlib.trainings import profiles, store
 
 CODE = """

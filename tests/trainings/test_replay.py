@@ -13,7 +13,7 @@ import pytest
 import xarray
 
 from fedlib.federated.sweep import Row
-from fedlib.papers import STUDIES
+from fedlib.papers.studies import STUDIES
 from fedlib.trainings import store
 from fedlib.trainings.calls import NEAR, Call, Computed, Tolerance, arguments_of, read
 from fedlib.trainings.files import Stored, abouts

@@ -28,7 +28,6 @@ from importlib import import_module
 from pkgutil import walk_packages
 from fedlib import papers
 from fedlib.notebook import style
-from fedlib.pages import trained
 from fedlib.pages.app import PAGES
 for module in walk_packages(papers.__path__, "fedlib.papers."):
     import_module(module.name)

@@ -13,9 +13,9 @@ class Kernels(AsyncMappingKernelManager):
 
     alone = traitlets.Dict()  # kernel -> since when nobody is connected
 
-    async def start_kernel(self, **how) -> str:
+    async def start_kernel(self, **start_args) -> str:
         """Without its warning, for each kernel, that its sockets are of this machine only but not encrypted."""
-        return await super().start_kernel(extra_arguments=["--IPKernelApp.log_level=ERROR"], **how)
+        return await super().start_kernel(extra_arguments=["--IPKernelApp.log_level=ERROR"], **start_args)
 
     async def cull_kernel_if_idle(self, kernel_id: str) -> None:
         """Called now and then, for kernels that do not wait in Voila's pool."""

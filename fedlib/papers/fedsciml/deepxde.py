@@ -19,12 +19,12 @@ HEADER = ("problem", "n", "steps, of the paper's", "DeepXDE, median (range), %",
 def rows(result: Mapping) -> list[list[str]]:
     """Rows of HEADER, one for each error of each problem. result: as of ``result_of``."""
     table = []
-    for name, of in result["problems"].items():
-        for error, c in of["compared"].items():
+    for name, studied in result["problems"].items():
+        for error, c in studied["compared"].items():
             sides = [f"{c['median'][s]:.2g} ({c['range'][s][0]:.2g} to {c['range'][s][1]:.2g})" for s in c["median"]]
-            steps = f"{of['E'] * of['rounds']} of {of['E'] * of['of_rounds']}"
+            steps = f"{studied['E'] * studied['rounds']} of {studied['E'] * studied['of_rounds']}"
             p = [f"{c[test]:.2f}" for test in ("p_kolmogorov_smirnov", "p_mann_whitney")]
-            table.append([f"{name}, {error}", str(of["level"]), steps, *sides, *p])
+            table.append([f"{name}, {error}", str(studied["level"]), steps, *sides, *p])
     return table
 
 
@@ -32,7 +32,7 @@ def differ(result: Mapping, level: float = 0.05) -> list[str]:
     """Errors whose two samples differ: the smaller p is below level over the number of tests (Bonferroni)."""
     p = {
         f"{name}, {error}": min(c["p_kolmogorov_smirnov"], c["p_mann_whitney"])
-        for name, of in result["problems"].items()
-        for error, c in of["compared"].items()
+        for name, studied in result["problems"].items()
+        for error, c in studied["compared"].items()
     }
     return [error for error, smaller in p.items() if smaller < level / (2 * len(p))]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedlib.papers.feddro.algorithm import federated_barycenter
+from fedlib.papers.feddro.algorithms import federated_barycenter
 from fedlib.papers.feddro.measures import (
     Measure,
     barycentric_map,

@@ -1,4 +1,4 @@
-"""Figures of notebook 13: error against rounds, bytes and levels; four problems; error bars; what sums tell."""
+"""Figures of notebook 13: error against rounds, bytes and levels; every problem; error bars; what sums tell."""
 
 from collections.abc import Mapping, Sequence
 
@@ -108,35 +108,39 @@ def tried_rows(tried: Mapping[str, xarray.Dataset]) -> list[list[str]]:
     return rows
 
 
-def four_problems(places: Sequence[Place]) -> Figure:
-    """A row for each problem: the error of every way, seeds small, medians large."""
-    problems = [*dict.fromkeys(place.problem for place in places)]
-    fig, ((ax,),) = panels(1, 1, size=(8.0, 0.6 * len(problems) + 1))
-    colors = {label: look["color"] for label, look in LOOKS.items()} | {"all data in one place": "0.4"}
-    shapes = {"FedAvg, as printed": "v", "FedAvg, best rate": "o", "best rule": "s", "Gauss-Newton": "D",
-              "all data in one place": "d"}  # fmt: skip
+LEAST = 1e-6  # (%), what is below is drawn there
+SUMS_ALIKE = ("lag kernel", "learnt step")
+"""What assumes that the equation is the same everywhere."""
+
+
+def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
+    """A row for each problem of a list, such as IN_THE_PICTURE: the error of every way, seeds small, medians large."""
+    problems = [problem for problem in shown if problem in {place.problem for place in places}]
+    fig, ((ax,),) = panels(1, 1, size=(8.0, 0.34 * len(problems) + 1.1))
+    looks = {
+        "FedAvg, as printed": ("v", LOOKS["FedAvg, as printed"]["color"]),
+        "FedAvg, best rate": ("o", LOOKS["FedAvg, best rate"]["color"]),
+        "best rule": ("s", LOOKS["best rule"]["color"]),
+        "all data in one place": ("d", "0.4"),
+        "sums for the network": ("P", COLORS["other"]),
+    }
     for place in places:
-        y, median = -problems.index(place.problem), np.median(place.error)
-        color, marker = colors.get(place.way, SUMS), shapes.get(place.way, "*")
-        ax.plot(place.error, np.full(len(place.error), y), "|", ms=7, color=color, alpha=0.5)
-        ax.plot(median, y, marker, ms=13 if marker == "*" else 7, color=color)
-        label = place.way if place.way in shapes else "sums"
-        ax.plot([], [], marker, color=color, label=label)
-    for row, problem in enumerate(problems):
-        medians = {}  # rounds -> medians of all ways that take so many, for they are said once
-        for place in places:
-            if place.problem == problem:
-                medians.setdefault(place.rounds, []).append(np.median(place.error))
-        for n, rounds in enumerate(sorted(medians, key=lambda rounds: min(medians[rounds]))):
-            words = f"{rounds} round{'s' * (rounds != 1)}" if rounds else "one network"
-            words += " each" * (len(medians[rounds]) > 1)
-            middle = np.prod(medians[rounds]) ** (1 / len(medians[rounds]))
-            above = -15 if n % 2 else 9  # in turn, for neighbours are near
-            ax.annotate(words, (middle, -row), (0, above), textcoords="offset points", ha="center", fontsize=7)
+        if place.problem not in problems or place.way == "Gauss-Newton":
+            continue
+        y, error = -problems.index(place.problem), np.maximum(place.error, LEAST)
+        marker, color = looks.get(place.way, ("*", SUMS))
+        look = {"color": color, "ms": 12 if marker == "*" else 6}
+        look |= {"mfc": "w"} if place.way in SUMS_ALIKE else {}
+        label = place.way if place.way in looks else "sums, the same everywhere" if "mfc" in look else "sums"
+        ax.plot(error, np.full(len(error), y), "|", ms=6, color=color, alpha=0.5)
+        ax.plot(np.median(error), y, marker, **look)
+        ax.plot([], [], marker, label=label, **look)
     handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    fig.legend(handles.values(), handles, loc="outside upper center", ncols=6, columnspacing=1)
-    ax.set_yticks([-i for i in range(len(problems))], [problem.replace(", ", ",\n") for problem in problems])
-    ax.set(xscale="log", xlabel="error (%)", ylim=(-len(problems) + 0.4, 0.6))
+    fig.legend(handles.values(), handles, loc="outside upper center", ncols=4, columnspacing=1)
+    ax.set_yticks([-i for i in range(len(problems))], problems)
+    ax.grid(axis="y", color="0.9", lw=0.8)
+    ax.set(xscale="log", xlabel="error (%); of letters, wrong pixels", ylim=(-len(problems) + 0.4, 0.6))
+    ax.set_xlim(LEAST / 2, 300)
     plain(ax.xaxis)
     return fig
 

@@ -23,12 +23,15 @@ from ..leak import study as leak
 from .attack import points_of_sums
 from .coefficient import coefficient_by_sums
 from .curve import error_bars
+from .letters import letters_in_one_round
 from .networks import after_fedavg, by_gauss_newton
+from .operators import maps_in_one_round, steps_in_one_round
 from .partitions import whoever_owns_what
 from .pendulum import pendulum_in_one_round
 from .pictures import pictures_of_sums
 from .privacy import in_a_crowd, private_in_a_crowd, under_noise
-from .problem import EQUATIONS, OTHERS, bytes_of_all, equation_in_halves, in_one_round
+from .problem import EQUATIONS, FLOAT32, OTHERS, bytes_of_all, equation_in_halves, in_one_round
+from .table import Place, chosen, other_places
 from .torques import torques_of_sums
 from .windows import allen_cahn_in_windows
 
@@ -46,10 +49,16 @@ SHOWN = {"poisson": 8, "helmholtz": 4}
 TITLES = {"poisson": "Poisson", "helmholtz": "Helmholtz"}
 IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
 
+IN_THE_PICTURE = (
+    "Poisson, 8 pieces", "Helmholtz, 4 x 4 blocks", "wave, 20 pieces", "Schaffer, 4 slabs", "beam, 2 pieces",
+    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "antiderivative, n = 2",
+    "antiderivative, n = 10", "diffusion-reaction, n = 2", "diffusion-reaction, n = 10", "Burgers, 2 clients, n = 10",
+)  # fmt: skip
+"""Of operators two levels; the table has all."""
+
 SINGLE = {"poisson": 3e-6, "helmholtz": 2.3e-5}
 """Error (%) of the exact solution itself: the stored test values have single precision, and nothing below is seen."""
 
-FLOAT32 = 4.0  # bytes of a number that networks send
 PENDULUM_NETWORK = 10_251  # parameters of notebook 01's
 
 RIDGES = {**dict.fromkeys(("gcv", "error_of_all", "error"), Tolerance(relative=0.2)), "seconds": TIMED}
@@ -64,6 +73,15 @@ NEWTON = {"error": Tolerance(relative=1e-2, first={"round": 8})}
 
 WINDOWS = {"rounds": Tolerance(absolute=3), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
 """Ten windows, each of which ends where the fall is below a share."""
+
+WRONG = dict.fromkeys(("error", "edge"), Tolerance(relative=0.1, absolute=0.1)) | {"seconds": TIMED}
+"""A pixel whose score is that of the last white one may be black."""
+
+OPERATORS = {
+    "maps": (maps_in_one_round, RIDGES | {"gcv": Tolerance(absolute=1e-12), "error": Tolerance(relative=0.5)}),
+    "steps": (steps_in_one_round, RIDGES),
+}
+"""Parameter -> what operators are computed by; a linear map is exact to rounding, and so is its score."""
 
 LEAK = {
     **dict.fromkeys(("off", "middle"), Tolerance(absolute=np.inf)),
@@ -118,6 +136,11 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
         calls[f"one_round_{name}"] = Computed(in_one_round, arguments, tolerances=ROUNDED)
     calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"], numerics=2, tolerances=WINDOWS)
     calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"], tolerances={"seconds": TIMED})
+    calls["letters"] = Computed(letters_in_one_round, {"seeds": seeds} | p["letters"], tolerances=WRONG)
+    for kind, (make, tolerances) in OPERATORS.items():
+        for name, arguments in p[kind].items():
+            arguments = {"name": name, "seeds": seeds} | arguments
+            calls[f"{kind}_{name}"] = Computed(make, arguments, tolerances=tolerances)
     arguments = {"seeds": seeds} | p["coefficient"]
     calls["coefficient"] = Computed(coefficient_by_sums, arguments, tolerances=COEFFICIENT)
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
@@ -143,22 +166,10 @@ class Way(NamedTuple):
     bytes: xarray.DataArray
 
 
-class Place(NamedTuple):
-    """An error (%) of a problem [seeds], by whom, and in how many rounds."""
-
-    problem: str
-    way: str
-    error: np.ndarray
-    rounds: int
-    bytes: float  # that a client sends up, in all; of sums also for the features that were not chosen
-    seconds: float | None = None
-    notebook: str = ""  # the other one that has trained it
-
-
 class Results(NamedTuple):
     """What was computed, beside what other notebooks have; of equations by name.
 
-    ways: label -> Way. places: errors of four problems. tried: problem -> gcv, error (%) of all features. once, newton,
+    ways: label -> Way. places: errors of all problems. tried: problem -> gcv, error (%) of all features. once, newton,
     heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions, crowd,
     noise, private, torques: what their functions did; None where it is not there. readings: how far notebook 12's
     readings of torques are off (%) [optimizer, E, points, client]. compared: what the function does. network_coverage:
@@ -199,10 +210,16 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     tried |= {name: histories[name][["gcv", "error"]] for name in ("allen_cahn", "pendulum") if name in histories}
     coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
+    tried |= {name: histories[name][["gcv", "error"]] for name in ("letters",) if name in histories}
+    for name, table in histories.items():
+        if str(name).startswith("steps_"):
+            levels = table.level.values.tolist()
+            tried |= {f"{name[6:]}, n = {n}": table[["gcv", "error"]].sel(level=n, drop=True) for n in levels}
+    both = compared(p, histories)
     return Results(
-        equations, places(equations, histories), tried, once, newton, heads,
+        equations, places(equations, histories) + other_places(histories, both), tried, once, newton, heads,
         *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private", "torques")),
-        compared(p, histories),
+        both,
         stored(leak, "messages").off, float(np.mean(coverage)), messages,
         histories.get("coefficient"), histories.get("pictures"), networks_of_k(),
     )  # fmt: skip
@@ -332,9 +349,3 @@ def places(
         best, sent = chosen(histories["pendulum"]), float(histories["pendulum"].bytes.mean("seed").sum())
         rows.append(Place(title, "one round of sums", best.error.values.ravel(), 1, sent, float(best.seconds.mean())))
     return rows
-
-
-def chosen(tried: xarray.Dataset) -> xarray.Dataset:
-    """Of all features that were tried those with the least cross-validation score, the median over seeds."""
-    score = tried.gcv.median("seed") if "seed" in tried.gcv.dims else tried.gcv
-    return tried.isel(score.argmin(score.dims))

@@ -83,10 +83,29 @@ def score(results: Results) -> Verdict | None:
     return Verdict(rank > 0.8, f"{rank:.2f}, {len(error)} starts")
 
 
+def operator(functions: str, holds: Callable[[float], bool]) -> Callable[[Results], Verdict | None]:
+    """How many times less than Adam in one place sums err on functions of one kind, at every level (medians)."""
+
+    def claim(results: Results) -> Verdict | None:
+        if results.operators is None:
+            return None
+        ours = results.operators.error.isel(evaluation=-1).sel(place="apart")
+        theirs = results.averaged.error.sel(way="Adam, one place")
+        ratios = (theirs.median("seed") / ours.median("seed")).sel(functions=functions).dropna("level")
+        if not ratios.size:
+            return None
+        why = ", ".join(f"n = {n}: {float(ratios.sel(level=n)):.2g} times" for n in ratios.level.values.tolist())
+        return Verdict(all(map(holds, ratios.values.tolist())), why)
+
+    return claim
+
+
 CLAIMS = {
     "fedsciml.target.networks.same": whoever_owns_what,
     "fedsciml.target.networks.adam": better("Adam, one place", 3),
     "fedsciml.target.networks.rules": better("best rule", 3),
+    "fedsciml.target.networks.operator": operator("like training", lambda times: times > 3),
+    "fedsciml.target.networks.unseen": operator("all terms", lambda times: times < 2),
     "fedsciml.target.networks.step": one_step,
     "fedsciml.target.networks.held": held,
     "fedsciml.target.networks.score": score,

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ....notebook.pictures import panels_of, plain, seeds_and_median
 from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import two_digits
+from .operators import KINDS
 from .problem import TOGETHER
 from .study import SHOWN, Results, Way, at_own_rate
 
@@ -174,6 +175,33 @@ def final_rows(results: Results) -> list[list[str]]:
                 f"{two_digits(error.min())} to {two_digits(error.max())}", str(len(error)),
                 str(int(way.error["round"][-1])) if way else "-", f"{sent / 1e6:.3g}" if sent else "-", seconds,
             ])  # fmt: skip
+    for name, table in results.kaufman.items():
+        error = table.error.isel(round=-1).values
+        rows.append([
+            SHOWN[name].title, "sums, Kaufman's steps", two_digits(np.median(error)),
+            f"{two_digits(error.min())} to {two_digits(error.max())}", str(len(error)), str(table.sizes["round"]),
+            f"{float(table.bytes[-1].median()) / 1e6:.3g}", f"{float(table.seconds.median()):.2g}",
+        ])  # fmt: skip
+    return rows
+
+
+OPERATOR = ("n", "way", "seeds", *(f"{kind}, median" for kind in KINDS), "smallest to largest", "MB a client sends")
+
+
+def operator_rows(results: Results) -> list[list[str]]:
+    """Rows of OPERATOR: errors (%) in the end on new functions of the clients' own kinds, and on those with all terms,
+    of which "smallest to largest" is."""
+    ours = results.operators[["error", "bytes"]].isel(evaluation=-1, drop=True).rename(place="way")
+    both = xarray.concat([results.averaged, ours.assign_coords(way=["sums", "projection, one place"])], "way")
+    rows = []
+    for n in both.level.values.tolist():
+        for way in both.way.values.tolist():
+            cell = both.sel(level=n, way=way)
+            medians = [two_digits(float(cell.error.sel(functions=kind).median())) for kind in KINDS]
+            unseen, sent = cell.error.sel(functions=KINDS[1]), float(cell.bytes.median()) / 1e6
+            spread = f"{two_digits(float(unseen.min()))} to {two_digits(float(unseen.max()))}"
+            sent = f"{sent:.3g}" if way in ("FedAvg", "sums") else "-"
+            rows.append([str(n), way, str(cell.sizes["seed"]), *medians, spread, sent])
     return rows
 
 

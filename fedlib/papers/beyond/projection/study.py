@@ -13,10 +13,11 @@ from ....notebook import rules
 from ....trainings.calls import TIMED, Computed, Tolerance
 from ....trainings.store import last_reading, parameters_of, stored
 from ...fedsciml.forward import study as forward
+from ...fedsciml.operators import study as antiderivative
 from ..drift import study as drift
-from ..one_round.study import FLOAT32
-from . import limits
-from .problem import PROBLEMS, TOGETHER, by_sums, data_at, without_projection
+from ..one_round.problem import FLOAT32
+from . import limits, operators
+from .problem import PROBLEMS, TOGETHER, by_kaufman, by_sums, data_at, without_projection
 
 NOTEBOOK = "14_sums_for_networks"
 
@@ -47,12 +48,20 @@ SHOWN = {
 AVERAGED = ("poisson", "helmholtz", "beam")
 """What notebook 05 has trained as the paper prints it."""
 
+OPERATOR_WAYS = {
+    "FedAvg": (operators.NAME, "levels", 50_000),
+    "Adam, one place": (operators.NAME, "central", 50_000),
+}
+"""What notebook 07 calls the antiderivative's networks that it keeps."""
+
 CHAOTIC = Tolerance(relative=1e-2, first={"evaluation": 2})
 """A step amplifies the rounding of all before it."""
 
 ANYTHING = Tolerance(absolute=float("inf"))
 TOLERANCES = {**dict.fromkeys(("error", "loss"), CHAOTIC), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
 TOLERANCES |= dict.fromkeys(("tried", "score", "evaluations", "u"), ANYTHING)
+KAUFMAN = TOLERANCES | {"error": ANYTHING, "loss": Tolerance(relative=1e-2, first={"round": 1})}
+OPERATORS = TOLERANCES | {"train": CHAOTIC, "bytes": Tolerance(relative=0.1, first={"evaluation": 2})}
 WALKED = {name: Tolerance(relative=0.5, first={"evaluation": 1}) for name in ("loss", "foot", "size", "each", "mean")}
 POINTS = {"off": ANYTHING, "products": Tolerance(absolute=3, first={"evaluation": 1})}
 """Points are found, or may be anywhere; the claims of the room say which must be found."""
@@ -64,16 +73,20 @@ PARTED = dict.fromkeys(("error", "loss"), ANYTHING)
 def check(p: Mapping) -> None:
     """ValueError where a table lacks a problem, points do not allow a level, or a seed both chooses and is shown."""
     rules.check_tables(p, p["problems"], [*PROBLEMS], "levels", "looks", "ridges", "tuning", "tuned", "unprojected")
-    for name in p["problems"]:
-        if both := {*p["seeds"]} & {*p["tuning"][name]}:
+    chosen = {name: (p["seeds"], p["tuning"][name]) for name in p["problems"]}
+    chosen["the operator"] = p["operators"]["seeds"], p["operators"]["tuning"]
+    for name, (seeds, tuning) in chosen.items():
+        if both := {*seeds} & {*tuning}:
             raise ValueError(f"seeds and tuning of {name} both have {min(both)}; expected other seeds for the ridge")
+    for name in p["problems"]:
         for level in p["levels"][name]:
             data_at(name, level)
 
 
 def trainings(p: Mapping) -> dict[str, Computed]:
-    """Variable projection by sums ("sums_..."), and the same optimiser without it ("lbfgs_..."); more starts of Poisson
-    ("starts"); and where it ends: "steps", "stiff", "waves", "told"."""
+    """Variable projection by sums ("sums_..."), and the same optimiser without it ("lbfgs_..."); the same sums with
+    another optimiser ("kaufman_..."); more starts of Poisson ("starts"), an operator ("operators"); and where it ends:
+    "steps", "stiff", "waves", "told"."""
     calls = {}
     for name in p["problems"]:
         shared = {"name": name, "seeds": p["seeds"]}
@@ -81,7 +94,11 @@ def trainings(p: Mapping) -> dict[str, Computed]:
         calls[f"sums_{name}"] = Computed(by_sums, shared | arguments, tolerances=TOLERANCES)
         single = {"looks": p["unprojected"][name]}
         calls[f"lbfgs_{name}"] = Computed(without_projection, shared | single, tolerances=TOLERANCES)
+    for name, arguments in p["kaufman"].items():
+        shown = {"name": name, "level": SHOWN[name].level} | arguments
+        calls[f"kaufman_{name}"] = Computed(by_kaufman, shown, tolerances=KAUFMAN)
     calls["starts"] = Computed(by_sums, {"name": "poisson", "levels": [8]} | p["starts"], tolerances=TOLERANCES)
+    calls["operators"] = Computed(operators.operator_by_sums, p["operators"], tolerances=OPERATORS)
     steps = {"name": "poisson", "level": 8} | p["local_steps"]
     calls["steps"] = Computed(limits.by_local_steps, steps, tolerances=PARTED)
     calls["stiff"] = Computed(limits.stiffness, {"name": "poisson", "level": 8} | p["stiffness"], tolerances=WALKED)
@@ -104,13 +121,16 @@ class Way(NamedTuple):
 
 class Results(NamedTuple):
     """ways: problem -> label -> ``Way``. final: problem -> label -> error (%) [seed] in the end, each at its own rate.
-    sums: problem -> what ``by_sums`` computed. The others: what their functions in ``limits`` did; None where it is
-    not there.
+    sums, kaufman: problem -> what ``by_sums`` and ``by_kaufman`` computed. The others: what their functions in
+    ``limits`` and ``operators`` did; None where it is not there. averaged: ``operators.averaged``.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
     final: Mapping[str, Mapping[str, np.ndarray]]
     sums: Mapping[str, xarray.Dataset]
+    kaufman: Mapping[str, xarray.Dataset]
+    averaged: xarray.Dataset | None
+    operators: xarray.Dataset | None
     starts: xarray.Dataset | None
     steps: xarray.Dataset | None
     stiff: xarray.Dataset | None
@@ -125,7 +145,13 @@ def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     both = {name: ways(name, histories, compared) for name in computed}
     ends = {name: final(name, both[name], histories, compared) for name in computed}
     sums = {name: histories[f"sums_{name}"] for name in computed}
-    return Results(both, ends, sums, *(histories.get(name) for name in ("starts", "steps", "stiff", "waves", "told")))
+    kaufman = {name: histories[f"kaufman_{name}"] for name in computed if f"kaufman_{name}" in histories}
+    networks = None
+    if (table := histories.get("operators")) is not None:
+        kept = {way: stored(antiderivative, name) for way, name in OPERATOR_WAYS.items()}
+        networks = operators.averaged(kept, table)
+    others = ("operators", "starts", "steps", "stiff", "waves", "told")
+    return Results(both, ends, sums, kaufman, networks, *(histories.get(name) for name in others))
 
 
 def rules_of_drift(problems: Sequence[str]) -> drift.Results:

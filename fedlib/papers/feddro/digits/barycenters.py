@@ -8,7 +8,7 @@ import numpy as np
 import ot
 
 from ....streams import stream
-from ..algorithm import Message, federated_barycenter, send
+from ..algorithms import Message, federated_barycenter, send
 from ..measures import Measure, objective, uniform, wasserstein
 from .handwriting import Clients
 

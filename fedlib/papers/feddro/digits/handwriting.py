@@ -108,7 +108,7 @@ class Clients(NamedTuple):
 
 
 def deal_digits(digits, K: int, each: int, partition: str = "iid", alpha: float = 1.0, seed: int = 0) -> Clients:
-    """K times ``each`` of the digits (x [N, 784], y [N]), drawn and dealt by the seed; all ten classes occur.
+    """K times ``each`` of the digits (x [N, 784], y [N]), drawn and dealt by the seed; all classes occur.
 
     partition: "iid", or "dirichlet", label skew with alpha (see ``partitions.dirichlet``).
     """
@@ -120,7 +120,7 @@ def deal_digits(digits, K: int, each: int, partition: str = "iid", alpha: float 
         )
     pick = stream(seed, "digits").permutation(len(x))[: K * each]
     x, y, rng = x[pick].astype(float), y[pick], stream(seed, "partition")
-    if missing := sorted(set(range(10)) - set(y.tolist())):
+    if missing := sorted(set(digits[1].tolist()) - set(y.tolist())):
         raise ValueError(
             f"seed {seed}: there is no {missing[0]} among the clients' {len(y)} digits; increase per_client"
         )

@@ -1,4 +1,4 @@
-"""Notebook 10b live: what is stored of four ways to train, and five clients' shifted digits to watch a training on."""
+"""Notebook 10b live: what is stored of four ways to train, and three clients' shifted digits to watch a training on."""
 
 from functools import cache
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import xarray
+from torch import Tensor
 
 from .... import live
 from ....federated.batches import Local
@@ -47,11 +48,11 @@ def misread(accuracy: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataAr
 
 # a training to watch
 
-K, EACH, TESTED = 5, 50, 50  # so few that a slider answers soon
+K, EACH, KINDS, TESTED = 3, 25, 5, 50  # three of the five clients, and digits 0 to 4: so few that a slider answers soon
 ON_Q, RAW = "on the barycenter", "FedAvg on what they see"
 DIGIT, GAP = 3, 2
 ALT = (
-    "left above a digit as five clients see it, and carried to the barycenter; below the share of clean digits that "
+    "left above a digit as three clients see it, and carried to the barycenter; below the share of clean digits that "
     "both federations read, digit by digit; right the clients' steps in the plane of weights, and the errors"
 )
 
@@ -63,15 +64,21 @@ class Shown(NamedTuple):
     mapped: Clients
 
 
+def small(part: str) -> tuple[Tensor, Tensor]:
+    """(x [n, 784], y [n]) of the digits below KINDS, of "train" or "test"."""
+    x, y = handwriting()[part]
+    return x[y < KINDS], y[y < KINDS]
+
+
 @cache
 def carried(level: float, atoms: int, rounds: int) -> Shown:
-    """Five clients with a shift of size |Lambda|, and where a barycenter of so many atoms and rounds carries them."""
-    seen = shifted(deal_digits(handwriting()["train"], K, EACH), level, 0, "shared")
+    """Clients with a shift of size |Lambda|, and where a barycenter of so many atoms and rounds carries them."""
+    seen = shifted(deal_digits(small("train"), K, EACH), level, 0, "shared")
     return Shown(seen, mended(seen, atoms, rounds, seed=0).mapped)
 
 
 def training(level: float = 0.5, atoms: int = 5, rounds: int = 3, E: int = 2, lr: float = 0.05) -> Watched:
-    """FedAvg on the mapped digits, beside FedAvg on what the clients see; E steps of SGD with batches of 10.
+    """FedAvg on the mapped digits, beside FedAvg on what the clients see; E steps of SGD with batches of 5.
 
     Without the ascent on theta_i. error: share (%) of clean test digits that a model reads wrongly.
     """
@@ -84,8 +91,8 @@ def training(level: float = 0.5, atoms: int = 5, rounds: int = 3, E: int = 2, lr
         }
     )
     federations = {name: Federation(joined(name, part.shards), lr=lr) for name, part in parts.items()}
-    x, y = (v[:TESTED] for v in handwriting()["test"])
-    args = dict(local=Local(E, batch_size=10), noise=CNN.NOISE, optimizer=sgd(MOMENTUM), reset_moments=True)
+    x, y = (v[:TESTED] for v in small("test"))
+    args = dict(local=Local(E, batch_size=5), noise=CNN.NOISE, optimizer=sgd(MOMENTUM), reset_moments=True)
 
     def wrong(predict):
         return 100 * (answers(predict, x) != y).float().mean()
@@ -106,13 +113,13 @@ def tiles(shown: Shown, digit: int = DIGIT) -> np.ndarray:
 
 
 def read(watched: Watched, moment: Moment) -> dict[str, np.ndarray]:
-    """Federation -> share (%) of the clean test digits 0 to 9 that its model reads, of the last average or start."""
-    x, y = (v[:TESTED] for v in handwriting()["test"])
+    """Federation -> share (%) of each clean test digit that its model reads, of the last average or start."""
+    x, y = (v[:TESTED] for v in small("test"))
     rows = moment.done.after if moment.averaged else moment.walk[:, 0]
     models = torch.stack([rows[where][0] for where in watched.where().values()])
     distinct, which = models.unique(dim=0, return_inverse=True)  # both start from the same one
     right = (watched.values(distinct, lambda predict: answers(predict, x)) == y)[which].double()
-    shares = torch.stack([100 * right[:, y == digit].mean(1) for digit in range(10)], 1).numpy()
+    shares = torch.stack([100 * right[:, y == digit].mean(1) for digit in range(KINDS)], 1).numpy()
     return dict(zip(watched.where(), shares, strict=True))
 
 
@@ -128,8 +135,8 @@ def scene(axes, watched: Watched, moment: Moment) -> None:
         spine.set_visible(False)
     colors = COLORS["federated"], COLORS["other"]
     for i, (color, values) in enumerate(zip(colors, read(watched, moment).values(), strict=True)):
-        below.bar(np.arange(10) + 0.4 * i - 0.2, values, 0.4, color=color)
-    set_ticks(below.xaxis, range(10))
+        below.bar(np.arange(KINDS) + 0.4 * i - 0.2, values, 0.4, color=color)
+    set_ticks(below.xaxis, range(KINDS))
     below.set(xlabel="clean digit", ylabel="read (%)", ylim=(0, 100))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import ot
 
 from ....streams import stream
-from ..algorithm import Message, federated_barycenter
+from ..algorithms import Message, federated_barycenter
 from ..measures import uniform
 from .barycenters import (
     Start,

@@ -14,7 +14,7 @@ from scipy.optimize import linprog, minimize
 
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from ..algorithm import Message, federated_barycenter, send
+from ..algorithms import Message, federated_barycenter, send
 from ..measures import Measure, interpolant, objective, uniform, wasserstein
 
 

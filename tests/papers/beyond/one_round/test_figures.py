@@ -43,7 +43,8 @@ def test_what_other_notebooks_have_trained_is_marked_and_is_not_of_this_run(resu
 
 
 def test_numbers_on_axes_are_plain(results):
-    drawn = figures.race(results.ways), figures.against_level(results.ways), figures.four_problems(results.places)
+    every = figures.every_problem(results.places, study.IN_THE_PICTURE)
+    drawn = figures.race(results.ways), figures.against_level(results.ways), every
     for fig in drawn:
         fig.draw_without_rendering()
         for ax in fig.axes:
@@ -80,9 +81,11 @@ def test_each_level_takes_its_own_rate_and_one_without_all_rates_is_left_out():
 
 def test_places_and_tables(results):
     rows = figures.place_rows(results.places)
-    assert {len(row) for row in rows} == {len(figures.PLACES)} and len({place.problem for place in results.places}) == 4
+    problems = {place.problem for place in results.places}
+    assert {len(row) for row in rows} == {len(figures.PLACES)} and {*study.IN_THE_PICTURE} <= problems
     assert all(np.isfinite(place.error).all() for place in results.places)
-    assert sum("(chosen)" in row[1] for row in figures.tried_rows(results.tried)) == 4
+    chosen = sum("(chosen)" in row[1] for row in figures.tried_rows(results.tried))
+    assert chosen == len(results.tried) == 4 + 1 + 3 + 2 + 1, "equations and the pendulum, letters, learnt steps"
     assert [row[:3] for row in figures.newton_rows(results.newton)] == [
         *(["poisson", level, "150"] for level in ("2", "8", "32")), ["helmholtz", "4", "40"],
     ]  # fmt: skip
@@ -90,7 +93,8 @@ def test_places_and_tables(results):
         "poisson", "helmholtz", "pendulum", "noisy curve",
     ]  # fmt: skip
     assert {len(row) for row in figures.message_rows(results.messages)} == {len(figures.MESSAGES)}
-    assert figures.four_problems(results.places).axes
+    (ax,) = figures.every_problem(results.places, study.IN_THE_PICTURE).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == [*study.IN_THE_PICTURE]
     assert figures.heads(results.heads).axes and figures.bars(results.error_bars, results.network_coverage).axes
 
 
@@ -160,7 +164,8 @@ def test_bytes_count_what_was_not_chosen(results):
         for level in once.level.values.tolist():
             assert bytes_of_all(name, level, chosen) == once.bytes.sel(level=level).mean()
             assert bytes_of_all(name, level, once) > 4 * once.bytes.sel(level=level).mean()
-    sent = {place.problem: place.bytes for place in results.places if place.way.startswith(("one", "sums"))}
+    ways = ("one round of sums", "sums, in windows of time")
+    sent = {place.problem: place.bytes for place in results.places if place.way in ways}
     assert sent["Poisson, 8 pieces"] == 4 * (3136 + 6976 + 14656), "roots of 16 rows: 30, 60, 120 sines at four scales"
     assert sent["Allen-Cahn, 2 pieces"] == 106_477_056
 
@@ -207,3 +212,16 @@ def test_the_piece_to_explore_says_the_same_at_every_number_of_pieces_of_sums_on
     assert "client 2 alone beats the sums" in states[6, 5, 64]
     for same in ((6, 5, 32), (32, 60, 64)):
         assert "beat" not in states[same], "what reads alike is no victory"
+
+
+def test_every_problem_has_its_networks_beside_it(results):
+    """Sums err less than one network with all data in medians, but for one map; what is compared is marked."""
+    median = {(place.problem, place.way): np.median(place.error) for place in results.places}
+    central = {problem: error for (problem, way), error in median.items() if way == "all data in one place"}
+    short = [(problem, way) for (problem, way), error in median.items()
+             if way in ("one round of sums", "linear map", "lag kernel", "quadratic map", "learnt step")
+             and problem in central and error >= central[problem]]  # fmt: skip
+    assert short == [("diffusion-reaction, n = 2", "quadratic map")]
+    assert {place.notebook for place in results.places} == {"", "01", "05", "07", "09", "11", "14"}
+    averaged = [place for place in results.places if place.problem == "wave, 20 pieces" and place.notebook]
+    assert [round(place.bytes / 1e5) for place in averaged] == [1022, 2043, 0, 426], "as notebook 14 counts them"

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.projection import beginning, evaluate
+from fedlib.federated.batches import Local
+from fedlib.federated.projection import beginning, evaluate, projected
 from fedlib.papers.beyond.projection import limits, problem
+from fedlib.papers.fedstnn.letters import problem as letters
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,17 @@ def test_the_walk_begins_where_the_model_is():
     for layer in ("held", "solved"):
         np.testing.assert_allclose(table.loss.sel({"last layer": layer})[..., 0], table.foot, rtol=1e-3)
     assert (table["mean"] < table["each"]).all()
+
+
+@pytest.mark.fault("clear error")
+def test_letters_are_refused_by_name():
+    """Notebook 09's loss is least squares in the last layer for given paths; but these are drawn anew for each loss."""
+    experiment = letters.drawing(clients=3, shape=(10, 24))
+    theta, data = problem.start(experiment, 0), experiment.data(10, 0)
+    with pytest.raises(ValueError, match="letters takes mini-batches of 32 points; expected full batches"):
+        projected(experiment, data, theta, 1)
+    with pytest.raises(ValueError, match="letters has noise, drawn anew for each loss; expected none"):
+        projected(experiment._replace(local=Local(200)), data, theta, 1)
 
 
 def test_points_are_those_of_the_message():

@@ -13,6 +13,10 @@ TINY = {
     "ridges": {"poisson": [1e-6, 1e-10]}, "tuning": {"poisson": [1000]}, "tuned": {"poisson": 3},
     "unprojected": {"poisson": [1, 4]},
     "starts": {"seeds": range(5), "looks": [2], "ridges": [1e-10], "tuning": [1000], "tuned": 1},
+    "operators": {
+        "levels": [5], "seeds": [0], "looks": [1, 3], "ridges": [1e-6], "tuning": [1000], "tuned": 1,
+    },
+    "kaufman": {"poisson": {"seeds": [0], "rounds": 2, "ridge": 1e-14}},
     "local_steps": {"seeds": [0], "steps": [1, 2], "rates": [1e-3, 3e-3], "rounds": 3, "ridge": 1e-14},
     "stiffness": {"seeds": [0], "looks": [1, 10], "lengths": [1e-6, 1e-4], "ridge": 1e-14},
     "faster_waves": {"waves": [2], "seeds": [0], "looks": [1], "ridge": 1e-12},
@@ -56,9 +60,13 @@ def test_figures_show_what_was_computed(results):
         fig.draw_without_rendering()
         plt.close(fig)
     rows = figures.final_rows(results)
-    assert {row[1] for row in rows} == {*results.final["poisson"]} and all(
-        len(row) == len(figures.FINAL) for row in rows
-    )
+    assert {row[1] for row in rows} == {*results.final["poisson"], "sums, Kaufman's steps"}
+    assert all(len(row) == len(figures.FINAL) for row in rows)
+    rows = figures.operator_rows(results)
+    assert [row[:2] for row in rows] == [
+        ["5", way] for way in ("FedAvg", "Adam, one place", "sums", "projection, one place")
+    ]
+    assert {len(row) for row in rows} == {len(figures.OPERATOR)}
     assert [row[:2] for row in figures.level_rows(results.sums)] == [["Poisson", "1"], ["Poisson", "8"]]
     assert len(figures.wave_rows(results.waves)) == 1 and len(figures.stiff_rows(results.stiff)) == 2
 
@@ -69,7 +77,7 @@ def test_claims_are_of_results_alone(results):
     assert verdicts["fedsciml.target.networks.held"].holds
     assert verdicts["fedsciml.target.networks.total"] is None, "no evaluation is the hundredth"
     assert verdicts["fedsciml.target.networks.same"].holds
-    empty = study.Results({}, {}, {}, None, None, None, None, None)
+    empty = study.Results({}, {}, {}, {}, *[None] * 7)
     assert not any(claim(empty) for claim in claims.CLAIMS.values())
 
 
@@ -83,6 +91,11 @@ def test_claims_can_fail(results):
     assert not claims.held(results._replace(stiff=lower)).holds
     far = results.attack.assign(off=1 + results.attack.off)
     assert not claims.points("one client", 1, 1e-4)(results._replace(attack=far)).holds
+    near = results.operators.assign(error=1e-2 * results.operators.error)
+    better = results._replace(operators=near)
+    assert claims.CLAIMS["fedsciml.target.networks.operator"](better).holds
+    assert not claims.CLAIMS["fedsciml.target.networks.operator"](results).holds
+    assert not claims.CLAIMS["fedsciml.target.networks.unseen"](better).holds
     seen = results.starts.assign(score=-results.starts.error.isel(evaluation=-1))
     assert not claims.score(results._replace(starts=seen)).holds
     steps = results.steps.assign(error=1 + 0 * results.steps.error)
@@ -106,6 +119,8 @@ def test_the_explorer_shows_stored_evaluations_beside_stored_averages():
 def test_a_seed_that_chooses_is_not_shown():
     with pytest.raises(ValueError, match="seeds and tuning of poisson both have 1; expected other seeds"):
         study.check(TINY | {"tuning": {"poisson": [1, 1000]}})
+    with pytest.raises(ValueError, match="seeds and tuning of the operator both have 0; expected other seeds"):
+        study.check(TINY | {"operators": TINY["operators"] | {"tuning": [0]}})
 
 
 def test_a_rate_is_chosen_by_the_loss_and_not_by_the_error():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedlib.papers.feddro.algorithm import federated_barycenter
+from fedlib.papers.feddro.algorithms import federated_barycenter
 from fedlib.papers.feddro.digits.barycenters import (
     class_barycenters,
     clients_apart,

@@ -17,7 +17,7 @@ from fedlib.federated.stack import as_dict, draw_parameters, stack
 from fedlib.federated.sweep import sweep
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform, mlp
-from fedlib.papers.feddro.algorithm import adversarial
+from fedlib.papers.feddro.algorithms import adversarial
 from fedlib.papers.feddro.digits import problem, ways
 from fedlib.papers.feddro.digits.barycenters import class_barycenters
 from fedlib.papers.feddro.digits.handwriting import Clients, handwriting

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedlib.papers.feddro.algorithm import Message
+from fedlib.papers.feddro.algorithms import Message
 from fedlib.papers.feddro.digits import ways
 from fedlib.papers.feddro.digits.barycenters import class_barycenters, converging, gathered, moments_start, sample_start
 from fedlib.papers.feddro.digits.handwriting import Clients, deal_digits, small_digits

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedlib.papers.feddro.algorithm import federated_barycenter
+from fedlib.papers.feddro.algorithms import federated_barycenter
 from fedlib.papers.feddro.measures import interpolant, uniform, wasserstein
 from fedlib.papers.feddro.transport import problem
 from fedlib.streams import stream

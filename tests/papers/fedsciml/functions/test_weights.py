@@ -10,11 +10,11 @@ from torch import nn
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.papers.fed_deeponet.algorithms import algorithm_1
+from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.papers.fedsciml.functions import problem, weights
 from fedlib.streams import torch_stream
 

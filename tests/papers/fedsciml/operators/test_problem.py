@@ -7,11 +7,11 @@ import torch
 from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
-from fedlib.federated.reference import fedavg_adam
 from fedlib.federated.train import train
 from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
+from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.streams import stream
 

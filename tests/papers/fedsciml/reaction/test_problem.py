@@ -5,7 +5,6 @@ import pytest
 import torch
 from numpy.polynomial import chebyshev as C
 
-from fedlib.federated import reference
 from fedlib.federated.backends import with_constants
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import data_of
@@ -16,6 +15,7 @@ from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
 from fedlib.numerics.solvers import chebyshev
+from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.papers.fedsciml.reaction import problem
 
 
@@ -113,6 +113,6 @@ def test_the_stack_equals_the_plain_loop():
     experiment = problem.reaction(8, True)
     data, net = experiment.data(4, 0), problem.Pair().double()
     loss, federation = with_constants(problem.loss, experiment.constants), Federation(data.owners, lr=1e-3)
-    plain = reference.fedavg_adam(net, loss, data.pool, federation, rounds=4, local=Local(5), init=glorot_uniform)
+    plain = fedavg_adam(net, loss, data.pool, federation, rounds=4, local=Local(5), init=glorot_uniform)
     fast = train(net, loss, data.pool, [federation], rounds=4, local=Local(5), init=glorot_uniform, dtype=torch.float64)
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
