@@ -208,9 +208,9 @@ def coefficient_rows(table: xarray.Dataset, networks: xarray.Dataset) -> list[li
         one = table.sel(points=points).isel(level=0)
         rows.append((points, "one message", one.error_k, table.sizes["scale"] * float(one.bytes.mean()) / 1000))
     return [
-        [points, how, *(two_digits(float(v)) for v in (error.median(), error.min(), error.max())),
+        [points, way, *(two_digits(float(v)) for v in (error.median(), error.min(), error.max())),
          f"{size:.1f}" if size else "-"]
-        for points, how, error, size in rows
+        for points, way, error, size in rows
     ]  # fmt: skip
 
 
