@@ -1055,9 +1055,9 @@ def test_10b_the_lead_does_not_last(digits):
 
 
 def test_10b_with_the_lineages_sizes(digits):
-    text = text_of(parts("10b_digits")[1])
+    results, _, _, text = digits
     for way, words in ((digits_study.FEDAVG, "FedAvg reads"), (digits_study.MAPPED, "mapped digits")):
-        read = digits.lineage.sel(way=way, seed=0).sortby("level").values
+        read = results.lineage.sel(way=way, seed=0).sortby("level").values
         *first, last = (f"{share:.1f}" for share in read)
         assert f"{words} {', '.join(first)} and {last} %" in text
 
