@@ -1054,6 +1054,14 @@ def test_10b_the_lead_does_not_last(digits):
     assert f"the smallest size shows no gain ({plus_minus(lead.sel(round=10, level=0.5).values, 1)})" in report
 
 
+def test_10b_with_the_lineages_sizes(digits):
+    results, _, _, text = digits
+    for way, words in ((digits_study.FEDAVG, "FedAvg reads"), (digits_study.MAPPED, "mapped digits")):
+        read = results.lineage.sel(way=way, seed=0).sortby("level").values
+        *first, last = (f"{share:.1f}" for share in read)
+        assert f"{words} {', '.join(first)} and {last} %" in text
+
+
 def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
     facts, read = (ROOT / "fedlib/papers/feddro/README.md").read_text(), digits[0].accuracy.mean("seed")
     for level in (0.5, 2, 3, 5):

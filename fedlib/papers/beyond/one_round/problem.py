@@ -7,7 +7,7 @@ the clients send anyhow.
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -106,10 +106,16 @@ def timed_round(experiment: Experiment, data: Data) -> tuple[sums.Solution, dict
     return solution, {"bytes": np.mean([message.bytes for message in messages]), "seconds": seconds}
 
 
+@cache
+def made(name: str) -> Experiment:
+    """A problem with its network, made once: its points, which levels share, are kept with it."""
+    return MADE[name]()
+
+
 def bytes_of_all(name: str, level: int, tried: xarray.Dataset) -> float:
     """What a client sends of all features that were tried [m, scale], a mean over clients: cross-validation compares
     the sums of all of them."""
-    owners = data_of(MADE[name](), level).owners
+    owners = data_of(made(name), level).owners
     sizes = tried.m.values + 2  # columns: of m sines, of the constant, and r
     roots = [torch.empty(min(len(shard), m), m, dtype=torch.float64, device="meta") for shard in owners for m in sizes]
     return tried.sizes["scale"] * sum(sums.Sums(root, 0.0, True).bytes for root in roots) / len(owners)

@@ -8,14 +8,12 @@ import xarray
 
 from ....federated.history import History
 from ....federated.stack import parameter_count
-from ....federated.sweep import errors
 from ....trainings.profiles import committed
-from ....trainings.store import last_reading, parameters_of, stored
-from ...fedsciml.operators import study as operators
+from ....trainings.store import stored
 from ...fedsciml.operators.problem import TITLES, learn
 from ...fedstnn.letters.problem import drawing
 from ..projection import study as projection
-from .problem import EQUATIONS, FLOAT32, MADE, bytes_of_all
+from .problem import EQUATIONS, FLOAT32, bytes_of_all, made
 
 
 class Place(NamedTuple):
@@ -52,7 +50,7 @@ COPIES = {"wave": 2, "schaffer": 2}
 
 def networks(name: str, title: str, ways: Mapping[str, np.ndarray]) -> Iterator[Place]:
     """What notebook 14 has stored of a problem's network."""
-    experiment = MADE[name]()
+    experiment = made(name)
     rounds, size = experiment.rounds, FLOAT32 * parameter_count(experiment.net)
     for label, way in AVERAGED.items():
         if label in ways and name not in EQUATIONS:  # whose averages this notebook has
@@ -80,15 +78,10 @@ def letters(tried: xarray.Dataset | None) -> Iterator[Place]:
 def networks_of(name: str) -> tuple[xarray.DataArray, int]:
     """Errors (%) [kind, level, seed] in the end of what notebook 07 has stored of an operator, of the local steps that
     have most rows, and how many these are."""
-    p = parameters_of(operators.NOTEBOOK)
-    calls, ends = operators.trainings(p), {}
-    for T in p["steps"][name]:
-        names = [(name, part, T) for part in operators.PARTS if (name, part, T) in calls]
-        readings = [last_reading(operators.NOTEBOOK, calls, one, earlier=True)[0].result for one in names]
-        if histories := [history for history in readings if history is not None]:
-            ends[T] = errors(operators.joined(histories))[-1]
-    T = max(ends, key=lambda T: int(ends[T].notnull().sum()))
-    return ends[T].reset_coords(drop=True), T
+    metrics = committed("07_operator_learning")["metrics"]
+    table = metrics["error_percent"][name]
+    axes = {axis: table[axis] for axis in ("kind", "level", "seed")}
+    return xarray.DataArray(np.array(table["values"], float), axes, [*axes]), metrics["steps"][name]
 
 
 def operator_places(name: str, computed: Mapping[str, xarray.Dataset]) -> Iterator[Place]:
