@@ -10,7 +10,8 @@ import xarray
 from ....federated.experiment import data_of, rule_changes
 from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
-from ....federated.sweep import errors
+from ....federated.solved import answer
+from ....federated.sweep import errors, models_of
 from ....notebook import rules
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
@@ -230,9 +231,10 @@ def networks_of_k() -> xarray.Dataset:
     of the first federated one at eight pieces, truth [x]."""
     history = stored(reaction, ("inside_10", "levels"))
     error = reaction.by_field(history).sel(field="k").isel(round=-1).reset_coords(drop=True)
-    answers = reaction.answers(history, reaction_problem.reaction()).sel(field="k")
-    k = answers.isel(seed=0).sel(level=8, model="federated")
-    return xarray.Dataset({"error": error, "k": ("x", k.values), "truth": ("x", k.truth.values)}, {"x": k.x.values})
+    experiment = reaction_problem.reaction()
+    (theta,), test = models_of(history, "federated", 8, error.seed.values[0]), data_of(experiment, 8).test
+    k, truth = answer(experiment, theta, test)[:, 1], test["u"][:, 1].numpy()
+    return xarray.Dataset({"error": error, "k": ("x", k), "truth": ("x", truth)}, {"x": test["x"][:, 0].numpy()})
 
 
 def compared(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> dict[str, dict[str, np.ndarray]]:
