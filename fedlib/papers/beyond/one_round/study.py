@@ -96,9 +96,8 @@ CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(abs
 TORQUES = dict.fromkeys(("off", "share", "u"), Tolerance(absolute=np.inf))
 NOISE = ANYWHERE | {"error": RIDGES["error"]}
 
-COEFFICIENT = {"seconds": TIMED, "evidence": Tolerance(relative=1e-3)}
-COEFFICIENT |= dict.fromkeys(("error_of_all", "error_u", "error_k", "k"), Tolerance(relative=0.02))
-"""The ridge may go down to where rounding is a thousandth of what is fitted."""
+COEFFICIENT = {"seconds": TIMED, **dict.fromkeys(("error_of_all", "error_u"), Tolerance(relative=0.02))}
+"""u is right to 1e-6, of which rounding is seen; of scales that were not chosen the ridge may be at its end."""
 
 GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
 """What is left of equal things by rounding alone."""
