@@ -287,7 +287,8 @@ def ways(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[s
         newton = histories[f"newton_{name}"]
         table["Gauss-Newton"] = Way(trained_by("", newton.error), newton.bytes.isel(seed=0, drop=True))
     once = histories[f"one_round_{name}"]
-    size = xarray.DataArray([bytes_of_all(name, level, once) for level in once.level.values], {"level": once.level})
+    sent = [bytes_of_all(name, level, once) if level == SHOWN[name] else np.nan for level in once.level.values]
+    size = xarray.DataArray(sent, {"level": once.level})  # of others nobody asks, and points take seconds
     first = (values.expand_dims("round").assign_coords(round=[1]) for values in (trained_by("", once.error), size))
     return table | {"one round of sums": Way(*first)}
 
