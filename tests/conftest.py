@@ -99,19 +99,26 @@ def yardstick():
     fig.savefig(BytesIO(), format="png", dpi=80)
 
 
+def cpu_seconds(function):
+    """Of this process, for one call."""
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def slowness():
+    """By how much a core of this machine is slower, just now, than one that a limit in seconds was made for; >= 1."""
+    yardstick()  # what is slow only once
+    return max(1.0, min(cpu_seconds(yardstick) for _ in range(5)) / YARDSTICK_S)
+
+
 def assert_redraws_fast(draw, seconds=0.07):
     """``draw`` takes less CPU time than the limit, which grows on a machine that is slow, or busy with other things.
 
     70 ms leave 130 of the 200 that a slider has in the browser to the way of the message and of the picture.
     """
-
-    def cpu(function):
-        start = time.process_time()
-        function()
-        return time.process_time() - start
-
     draw(), yardstick()  # what is slow only once
-    best, stick = np.min([(cpu(draw), cpu(yardstick)) for _ in range(5)], 0)  # taking turns
+    best, stick = np.min([(cpu_seconds(draw), cpu_seconds(yardstick)) for _ in range(5)], 0)  # taking turns
     limit = seconds * max(1.0, stick / YARDSTICK_S)
     assert best < limit, f"{best:.3f} s of CPU time for a redraw, limit {limit:.3f}; yardstick {stick:.3f} s"
 

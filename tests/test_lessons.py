@@ -70,6 +70,8 @@ from fedlib.streams import stream
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
+from .conftest import slowness
+
 LESSONS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b", re.IGNORECASE)
 BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
@@ -243,7 +245,7 @@ def test_every_section_that_a_notebook_names_exists(name):
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
-    """Of the kernel's own time on one thread, whatever else this machine does."""
+    """Of the kernel's own time on one thread, whatever else this machine does; more on a slow one."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
     notebook.cells = parts(name)[0]
     (blank,) = (cell for cell in notebook.cells if "TODO" in cell.source)
@@ -253,7 +255,7 @@ def test_part_a_takes_a_quarter_of_a_minute_and_runs_without_part_b(name):
     notebook.cells += [clock, filled]
     NotebookClient(notebook, resources={"metadata": {"path": NOTEBOOKS}}).execute()
     seconds = float(clock.outputs[0]["text"].split()[1])
-    assert seconds < 20, f"{seconds:.0f} s of kernel time"
+    assert seconds < 20 * slowness(), f"{seconds:.0f} s of kernel time, {slowness():.1f} times as slow"
     empty, full = (cell.outputs[0]["text"] for cell in (blank, filled))
     assert empty.startswith("Fill in the blank") and len(re.findall(r"\d", empty)) >= 2, empty
     assert re.match(r"yours \d", full) and full.split(":")[1] == empty.split(":")[1], full
