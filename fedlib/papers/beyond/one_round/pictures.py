@@ -7,7 +7,7 @@ import xarray
 
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from ...feddro.digits.handwriting import handwriting
+from ...feddro.digits.problem import handwriting
 from ..points import pictures_behind
 
 SHOWN = 10  # pictures that are kept for a figure
