@@ -117,6 +117,7 @@ def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
     """A row for each problem of a list, such as IN_THE_PICTURE: the error of every way, seeds small, medians large."""
     problems = [problem for problem in shown if problem in {place.problem for place in places}]
     fig, ((ax,),) = panels(1, 1, size=(8.0, 0.34 * len(problems) + 1.1))
+    legend = {}
     looks = {
         "FedAvg, as printed": ("v", LOOKS["FedAvg, as printed"]["color"]),
         "FedAvg, best rate": ("o", LOOKS["FedAvg, best rate"]["color"]),
@@ -133,10 +134,9 @@ def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
         look |= {"mfc": "w"} if place.way in SUMS_ALIKE else {}
         label = place.way if place.way in looks else "sums, the same everywhere" if "mfc" in look else "sums"
         ax.plot(error, np.full(len(error), y), "|", ms=6, color=color, alpha=0.5)
-        ax.plot(np.median(error), y, marker, **look)
-        ax.plot([], [], marker, label=label, **look)
-    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    fig.legend(handles.values(), handles, loc="outside upper center", ncols=4, columnspacing=1)
+        (line,) = ax.plot(np.median(error), y, marker, **look)
+        legend[label] = line
+    fig.legend(legend.values(), legend, loc="outside upper center", ncols=4, columnspacing=1)
     ax.set_yticks([-i for i in range(len(problems))], problems)
     ax.grid(axis="y", color="0.9", lw=0.8)
     ax.set(xscale="log", xlabel="error (%); of letters, wrong pixels", ylim=(-len(problems) + 0.4, 0.6))
