@@ -11,7 +11,7 @@ import pytest
 
 from fedlib.files import ROOT
 from fedlib.trainings.profiles import NOTEBOOKS
-from tools.latency import hands
+from tools.latency import hands, latency
 from tools.latency.browser import lab
 
 from . import chromium
@@ -33,6 +33,10 @@ def test_lab_takes_flags_and_root(user, tmp_path):
     (tmp_path / "id").chmod(0o755)
     flags = options("FLAGS=--no-browser --port 9000", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert flags[-3:] == ["--no-browser", "--port", "9000"] and ("--allow-root" in flags) == (user == 0)
+
+
+def test_what_latency_imports_is_there():
+    exec(latency.IMPORTS, {})
 
 
 @pytest.fixture

@@ -204,21 +204,26 @@ class Solution(NamedTuple):
         return self.noise * ((along**2 / (s**2 + self.ridge)).sum(1) + beside).sqrt()
 
 
-def solve(sums: Sums, ridge: float | None = None) -> Solution:
-    """The ridge solution; ridge: chosen by generalised cross-validation, from the sums alone.
+def cross_validation(s: Tensor, z: Tensor, rest: Tensor, n: float, ridges: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """|r + J d|^2, n - degrees, and GCV = n |r + J d|^2 / (n - degrees)^2 (Golub, Heath, Wahba 1979) of each ridge [G].
 
-    GCV(ridge) = n |r + J d|^2 / (n - degrees)^2 (Golub, Heath, Wahba 1979), at 81 values between the largest singular
-    value squared and what rounding leaves of it.
+    s, z [k], rest: as of ``Spectrum``; of several r at once z is the norm over them, and rest their sum.
     """
+    left = ridges[:, None] / (s**2 + ridges[:, None])
+    free = n - len(s) + left.sum(1)
+    square = rest + (left * z).square().sum(1)
+    return square, free, n * square / free**2
+
+
+def solve(sums: Sums, ridge: float | None = None) -> Solution:
+    """The ridge solution; ridge: with the least ``cross_validation``, from the sums alone, of 81 values between the
+    largest singular value squared and what rounding leaves of it."""
     factors = spectrum(sums)
     s, z = factors.s.double(), factors.z.double()
     lost = torch.finfo(factors.s.dtype).eps * sums.matrix.shape[1]
     grid = float(s[0]) ** 2 * np.geomspace(lost ** (2 if sums.root else 1), 1, 81) if ridge is None else [ridge]
     ridges = torch.as_tensor(np.array(grid, float))
-    left = ridges[:, None] / (s**2 + ridges[:, None])
-    free = sums.n - len(s) + left.sum(1)
-    square = factors.rest + (left * z).square().sum(1)  # |r + J d|^2
-    gcv = sums.n * square / free**2
+    square, free, gcv = cross_validation(s, z, factors.rest, sums.n, ridges)
     i = int(gcv.argmin())
     noise, degrees = (square[i] / free[i]) ** 0.5, sums.n - free[i]
     step = factors.step(float(ridges[i]))

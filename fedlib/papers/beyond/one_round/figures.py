@@ -191,9 +191,6 @@ def newton_rows(newton: Mapping[str, xarray.Dataset]) -> list[list[str]]:
     return rows
 
 
-MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error")
-
-
 COEFFICIENT = ("points of the equation", "how", "error of k (%), median", "smallest", "largest", "kB a client sends")
 
 
@@ -212,6 +209,9 @@ def coefficient_rows(table: xarray.Dataset, networks: xarray.Dataset) -> list[li
          f"{size:.1f}" if size else "-"]
         for points, way, error, size in rows
     ]  # fmt: skip
+
+
+MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error")
 
 
 def message_rows(messages: Mapping[str, Mapping]) -> list[list[str]]:
@@ -405,5 +405,6 @@ def pictures(table: xarray.Dataset) -> Figure:
     most = max(points[table.share.mean("seed") > 0.5], default=points[0])
     tiles = table.shown.sel(points=most).values.reshape(2, -1, 28, 28)
     right.imshow(np.vstack([np.hstack(row) for row in tiles]), cmap="gray_r")
-    right.set(xticks=[], yticks=[], title=f"ten, read off the sums of {most}")
+    right.set_title(f"ten, read off the sums of {most}")
+    right.axis("off")
     return fig

@@ -5,7 +5,7 @@ Functions, owners, levels and tests are notebook 07's; all points of the paper's
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import xarray
 from torch import Tensor
 
 from ....federated import sums
-from ....federated.experiment import Data, data_of
+from ....federated.experiment import data_of
 from ....numerics.metrics import percent
 from ....numerics.spaces import TERMS, chebyshev_series
 from ....numerics.tabulated import tabulated
@@ -24,10 +24,9 @@ from ...fedsciml.operators.problem import ALL, federated_operator
 EVERY = 5  # a function enters the sums of a step at every fifth place, functions in turn at other ones
 
 
-def numbers(data: Data, whose: np.ndarray | slice = slice(None), test: bool = False) -> tuple[Tensor, Tensor]:
+def numbers(functions: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
     """Inputs [n, sensors] and solutions [n, points] of some functions, in float64."""
-    table = data.test if test else {name: values[whose] for name, values in data.pool.items()}
-    return table["u"].double(), table["s"].double()
+    return functions["u"].double(), functions["s"].double()
 
 
 # maps of whole inputs
@@ -64,11 +63,9 @@ def map_solved(messages: Sequence[MapSums]) -> tuple[Tensor, float]:
     z, n = U.T @ Z, sum(message.n for message in messages)
     rest = sum(message.rest for message in messages) + float((Z - U @ z).square().sum())
     ridges = s[0] ** 2 * torch.as_tensor(np.geomspace(lost**2, 1, 81))
-    left = ridges[:, None] / (s**2 + ridges[:, None])
-    square = rest + left**2 @ z.square().sum(1)
-    gcv = n * square / Z.shape[1] / (n - len(s) + left.sum(1)) ** 2
+    *_, gcv = sums.cross_validation(s, z.norm(dim=1), rest, n, ridges)
     i = int(gcv.argmin())
-    return Vt.T @ (z * (s / (s**2 + ridges[i]))[:, None]), float(gcv[i])
+    return Vt.T @ (z * (s / (s**2 + ridges[i]))[:, None]), float(gcv[i]) / Z.shape[1]
 
 
 def quadratic(v: Tensor) -> Tensor:
@@ -105,7 +102,7 @@ def maps_in_one_round(
 
     def once(way: str, level: int, seed: int) -> dict:
         data = data_at(level, seed)
-        clients, (v, truth) = [numbers(data, whose) for whose in data.owners], numbers(data, test=True)
+        clients, (v, truth) = [numbers(part) for part in sums.parts(data)], numbers(data.test)
         began = time.process_time()
         if way == "lag kernel":
             messages = [lag_sums(*client) for client in clients]
@@ -122,6 +119,13 @@ def maps_in_one_round(
 
 
 # steps from one time to the next
+
+
+def inside(field: Tensor) -> Tensor:
+    """1 at every place [places] of a field [n, places], 0 at both ends."""
+    mask = torch.ones_like(field[0])
+    mask[[0, -1]] = 0
+    return mask
 
 
 class Step(NamedTuple):
@@ -153,9 +157,7 @@ class Step(NamedTuple):
         u = s.reshape(len(s), len(ALL), len(ALL))
         if self.periodic:
             return v[:, :-1], u[:, :-1]
-        inside = torch.ones_like(v[0])
-        inside[[0, -1]] = 0
-        return v * inside, u
+        return v * inside(v), u
 
     def message(self, v: Tensor, s: Tensor) -> sums.Sums:
         """What a client sends: of all times, at every fifth place."""
@@ -187,7 +189,7 @@ class Step(NamedTuple):
         for _ in range(truth.shape[-1] - 1):
             terms = self.terms(u[-1], v)
             change = sum(term @ kernel for term, kernel in zip(terms, kernels, strict=True))
-            u.append(u[-1] + (change if self.periodic else change * (v.new_tensor([0, *[1] * (v.shape[1] - 2), 0]))))
+            u.append(u[-1] + (change if self.periodic else change * inside(v)))
         whole = torch.stack(u, -1)
         return (torch.cat([whole, whole[:, :1]], 1) if self.periodic else whole).flatten(1)
 
@@ -203,7 +205,7 @@ def steps_in_one_round(
 
     def once(level: int, reach: int, degree: int, seed: int) -> dict:
         data, step = data_at(level, seed), Step(reach, degree, name.startswith("burgers"))
-        clients, (v, truth) = [numbers(data, whose) for whose in data.owners], numbers(data, test=True)
+        clients, (v, truth) = [numbers(part) for part in sums.parts(data)], numbers(data.test)
         began = time.process_time()
         messages = [step.message(*client) for client in clients]
         solution = step.solved(sums.added(messages))

@@ -32,7 +32,7 @@ from .pendulum import pendulum_in_one_round
 from .pictures import pictures_of_sums
 from .privacy import in_a_crowd, private_in_a_crowd, under_noise
 from .problem import EQUATIONS, FLOAT32, OTHERS, bytes_of_all, equation_in_halves, in_one_round
-from .table import Place, chosen, other_places
+from .table import Place, by_sums, chosen, other_places
 from .torques import torques_of_sums
 from .windows import allen_cahn_in_windows
 
@@ -207,10 +207,10 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     )
     equations = {name: ways(name, histories) for name in once}
     tried = {name: dataset[["gcv", "error_of_all"]].rename(error_of_all="error") for name, dataset in once.items()}
-    tried |= {name: histories[name][["gcv", "error"]] for name in ("allen_cahn", "pendulum") if name in histories}
+    others = [name for name in ("allen_cahn", "pendulum", "letters") if name in histories]
+    tried |= {name: histories[name][["gcv", "error"]] for name in others}
     coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
-    tried |= {name: histories[name][["gcv", "error"]] for name in ("letters",) if name in histories}
     for name, table in histories.items():
         if str(name).startswith("steps_"):
             levels = table.level.values.tolist()
@@ -348,6 +348,5 @@ def places(
     rows.append(Place(title, "FedAvg, best rate", averaged, 20, 20 * size, notebook="01"))
     rows.append(Place(title, "all data in one place", central, 0, 0.0, notebook="01"))
     if "pendulum" in histories:
-        best, sent = chosen(histories["pendulum"]), float(histories["pendulum"].bytes.mean("seed").sum())
-        rows.append(Place(title, "one round of sums", best.error.values.ravel(), 1, sent, float(best.seconds.mean())))
+        rows.append(by_sums(title, "one round of sums", histories["pendulum"]))
     return rows

@@ -11,6 +11,7 @@ in all of C has a k columns, but is a Kronecker product: two small eigendecompos
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from ....federated.projection import Evaluation, downhill, hidden, joined
 from ....federated.stack import as_dict, home_columns, parameter_count, predict
 from ....numerics.tabulated import tabulated
 from ...fedsciml.operators.problem import CLIENTS, draws, federated_operator, learn, operator_error, operator_loss
+from ..one_round.problem import FLOAT32
 from .problem import MEMORY, at_looks, start, together
 
 NAME = "antiderivative"
@@ -107,8 +109,7 @@ def projected_operator(
 ) -> sums.Iterates:
     """As ``federated.projection.projected``; ridge: of the mean square of the a k columns at the start."""
     last = branch_last(experiment)
-    clients = [{name: value[shard] for name, value in data.pool.items()} for shard in data.owners]
-    w = hidden(theta.double(), last)
+    clients, w = sums.parts(data), hidden(theta.double(), last)
     H, T = halves(experiment, theta.double(), data.pool["u"].double())
     ridge *= float(H.square().sum() * T.square().sum()) / (H.shape[1] * T.shape[1])
     n = len(data.pool["u"])
@@ -123,10 +124,9 @@ def like_training(level: int, seed: int, use: str, each: int = 500) -> dict[str,
     return learn(NAME).pairs(np.concatenate([draws(kind, level, each, seed, use) for kind in CLIENTS[NAME]]))
 
 
-def errors_of(experiment: Experiment, theta: Tensor, level: int, seed: int) -> list[float]:
-    """Errors (%) of a model [P] on KINDS."""
-    tests = like_training(level, seed, "like training"), experiment.data(level, seed).test
-    return [error(experiment, theta, test) for test in tests]
+def tests_of(experiment: Experiment, level: int, seed: int) -> tuple[dict[str, Tensor], Mapping[str, Tensor]]:
+    """Functions of KINDS, for a test."""
+    return like_training(level, seed, "like training"), experiment.data(level, seed).test
 
 
 def error(experiment: Experiment, theta: Tensor, functions: Mapping[str, Tensor]) -> float:
@@ -164,8 +164,10 @@ def operator_by_sums(
         data, began = data if place == "apart" else together(data), time.process_time()
         iterates = projected_operator(experiment, data, start(experiment, seed), max(looks), ridge)
         seconds, models = time.process_time() - began, at_looks(iterates.theta, looks)
+        tests = tests_of(experiment, level, seed)
+        errors = [[error(experiment, theta, test) for test in tests] for theta in models]
         return {
-            "error": (("evaluation", "functions"), [errors_of(experiment, theta, level, seed) for theta in models]),
+            "error": (("evaluation", "functions"), errors),
             "train": ("evaluation", [error(experiment, theta, data.pool) for theta in models]),
             "bytes": ("evaluation", np.array(at_looks(iterates.bytes, looks)) / len(data.owners)),
             "seconds": seconds,
@@ -181,13 +183,15 @@ def averaged(histories: Mapping[str, History], table: xarray.Dataset) -> xarray.
     FedAvg and of Adam with all functions in one place, NaN where it keeps none, and bytes that a client has sent [way,
     level, seed]."""
     experiment = federated_operator(NAME)
+    tests = cache(lambda level, seed: tests_of(experiment, level, seed))
 
     def judged(way: str, level: int, seed: int) -> dict:
-        kind, sent = {"FedAvg": ("federated", 4), "Adam, one place": ("centralised", 0)}[way]
-        history, error = histories[way], [np.nan] * len(KINDS)
+        kind, sent = {"FedAvg": ("federated", FLOAT32), "Adam, one place": ("centralised", 0)}[way]
+        history, errors = histories[way], [np.nan] * len(KINDS)
         if (kind, level, seed) in history.rows:
-            error = errors_of(experiment, history.model(kind, level, seed), level, seed)
-        return {"error": ("functions", error), "bytes": sent * parameter_count(experiment.net) * history.rounds[-1]}
+            theta = history.model(kind, level, seed)
+            errors = [error(experiment, theta, test) for test in tests(level, seed)]
+        return {"error": ("functions", errors), "bytes": sent * parameter_count(experiment.net) * history.rounds[-1]}
 
     axes = {name: table[name].values.tolist() for name in ("level", "seed")}
     return tabulated(judged, way=[*histories], **axes).assign_coords(functions=[*KINDS])

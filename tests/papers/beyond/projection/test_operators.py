@@ -28,10 +28,6 @@ def small() -> tuple[Experiment, Data, torch.Tensor, slice]:
     return experiment, data, theta, operators.branch_last(experiment)
 
 
-def shards(data: Data) -> list[dict[str, torch.Tensor]]:
-    return [{name: value[shard] for name, value in data.pool.items()} for shard in data.owners]
-
-
 def test_it_is_dense_variable_projection():
     """The twin: ``federated.projection``, to which C is 48 columns, and each function a row at every place."""
     experiment, data, theta, last = small()
@@ -41,7 +37,7 @@ def test_it_is_dense_variable_projection():
     )
     w, ridge = projection.hidden(theta, last), 1e-4
     one = projection.evaluate(dense, sums.parts(data), w, last, ridge)
-    other = operators.evaluate(experiment, shards(data), w, last, ridge)
+    other = operators.evaluate(experiment, sums.parts(data), w, last, ridge)
     assert last.stop - last.start == 48
     for a, b in ((one.theta, other.theta), (one.gradient, other.gradient)):
         np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-8 * float(a.abs().max()))
@@ -51,10 +47,10 @@ def test_it_is_dense_variable_projection():
 def test_the_gradient_is_that_of_finite_differences():
     experiment, data, theta, last = small()
     w, h = projection.hidden(theta, last), 1e-5
-    gradient = operators.evaluate(experiment, shards(data), w, last, 1e-2).gradient
+    gradient = operators.evaluate(experiment, sums.parts(data), w, last, 1e-2).gradient
 
     def L(w):
-        return operators.evaluate(experiment, shards(data), w, last, 1e-2).reduced
+        return operators.evaluate(experiment, sums.parts(data), w, last, 1e-2).reduced
 
     for seed in range(3):
         v = torch.as_tensor(stream(seed, "direction").standard_normal(len(w))) / len(w) ** 0.5
@@ -66,12 +62,12 @@ def test_an_evaluation_is_the_same_for_every_partition():
     """Ragged ones, with empty clients, against all functions in one place."""
     experiment, data, theta, last = small()
     w, rng = projection.hidden(theta, last), stream(0, "partitions")
-    one = operators.evaluate(experiment, shards(together(data)), w, last, 1e-4)
+    one = operators.evaluate(experiment, sums.parts(together(data)), w, last, 1e-4)
     for _ in range(50):
         K = rng.integers(1, 7)
         owner = rng.choice(K, 24, p=rng.dirichlet(np.full(K, 0.3)))
         dealt = data._replace(owners=[np.flatnonzero(owner == k) for k in range(K)])
-        other = operators.evaluate(experiment, shards(dealt), w, last, 1e-4)
+        other = operators.evaluate(experiment, sums.parts(dealt), w, last, 1e-4)
         assert other.reduced == pytest.approx(one.reduced, rel=1e-9)
         for a, b in ((one.theta, other.theta), (one.gradient, other.gradient)):
             np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-8 * float(a.abs().max()))
@@ -80,8 +76,8 @@ def test_an_evaluation_is_the_same_for_every_partition():
 def test_the_last_layer_has_no_gradient_left():
     """The message leaves out 48 numbers of the gradient: they are those of the ridge alone."""
     experiment, data, theta, last = small()
-    one = operators.evaluate(experiment, shards(data), projection.hidden(theta, last), last, 1e-4)
-    whole = sum(operators.descent(experiment, one.theta, shard)[0] for shard in shards(data))
+    one = operators.evaluate(experiment, sums.parts(data), projection.hidden(theta, last), last, 1e-4)
+    whole = sum(operators.descent(experiment, one.theta, shard)[0] for shard in sums.parts(data))
     np.testing.assert_allclose(whole[last], -2e-4 * one.theta[last], atol=1e-9 * float(whole.abs().max()))
 
 
