@@ -405,6 +405,6 @@ def pictures(table: xarray.Dataset) -> Figure:
     most = max(points[table.share.mean("seed") > 0.5], default=points[0])
     tiles = table.shown.sel(points=most).values.reshape(2, -1, 28, 28)
     right.imshow(np.vstack([np.hstack(row) for row in tiles]), cmap="gray_r")
-    right.set_title(f"ten, read off the sums of {most}")
+    right.set_title(f"read off the sums of {most}")
     right.axis("off")
     return fig
