@@ -19,18 +19,25 @@ NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
 
 
 def lay_out(folder: Path) -> None:
-    """Everything that Sphinx reads: the site's own pages, docs, notebooks as pages, figures, pieces, MathJax."""
+    """The pages that Sphinx reads: the site's own, docs, notebooks; their figures, and what pages show of them."""
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
     for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/site").rglob("*.md")]:
-        (folder / place(path)).write_text(relinked(path), encoding="utf-8")
+        (folder / place(path)).write_text(relinked(path.read_text(encoding="utf-8"), path), encoding="utf-8")
     for path in published():
         made = source.page(nbformat.read(path, 4), path.stem if path.parent.name == "notebooks" else "")
+        for cell in made.cells:
+            if cell.cell_type == "markdown":
+                cell.source = relinked(cell.source, path)
         (folder / place(path)).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(made, folder / place(path))
     copy_pictures(folder)
     for path in (ROOT / "figures").glob("*/paper/result.json"):
         (copy := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
         shutil.copy(path, copy)
+
+
+def lay_out_pieces(folder: Path) -> None:
+    """What pages include and load: the pieces that move, the report, the pictures of notebooks, MathJax."""
     (folder / "_pieces").mkdir()
     for name, html in written().items():
         (folder / "_pieces" / f"{name}.html").write_text(html, encoding="utf-8")
@@ -40,7 +47,7 @@ def lay_out(folder: Path) -> None:
 
 
 def written() -> dict[str, str]:
-    """What the pages include: the pieces that move, the report, and the notebooks by their pictures."""
+    """Names and HTML of what pages include."""
     return {f"explorer_{name}": pieces.explorer(name) for name in pieces.EXPLORERS} | {
         "gallery": thumbnails.gallery(),
         "training": pieces.fragment("training", pieces.Training._esm),
@@ -65,17 +72,20 @@ def place(path: Path) -> Path | None:
     return Path(name) if re.fullmatch(r"notebooks/.*\.ipynb|figures/.*\.png", name) else None
 
 
-def relinked(path: Path) -> str:
-    """A page of the repository for its place on the site: its links lead there; of others only the words stay."""
+def relinked(text: str, path: Path) -> str:
+    """Markdown of a file for that file's place on the site: links lead there, too; of those to what is not on the site
+    only the words stay. What leads nowhere in the repository (a formula may look like a link) stays as it is."""
 
     def moved(link: str) -> str | None:
         target = place(path.parent / link)
         return target and Path(os.path.relpath(target, place(path).parent)).as_posix()
 
     def words(match: re.Match) -> str:
+        if not (path.parent / match[2]).exists():
+            return match[0]
         return f"[{match[1]}]({link}{match[3] or ''})" if (link := moved(match[2])) else match[1]
 
-    text = re.sub(r"\[([^]]*)\]\(([^)#:]+)(#[^)]*)?\)", words, path.read_text(encoding="utf-8"))
+    text = re.sub(r"\[([^]]*)\]\(([^)#:]+)(#[^)]*)?\)", words, text)
     return re.sub(r'(?<=<img src=")[^":]+', lambda match: moved(match[0]), text)
 
 
@@ -99,6 +109,7 @@ def main(out: Path) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
         lay_out(work / "source")
+        lay_out_pieces(work / "source")
         command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-d", str(work / "trees")]
         status = subprocess.run([*command, str(work / "source"), str(work / "html")]).returncode
         if not status:

@@ -152,8 +152,23 @@ def test_only_notebooks_that_git_tracks_are_published(monkeypatch, tmp_path):
 
 
 def test_links_of_a_page_lead_to_its_place_on_the_site():
-    lesson = build.relinked(ROOT / "docs/site/lessons/05.md")
+    def relinked(name: str) -> str:
+        return build.relinked((ROOT / name).read_text(), ROOT / name)
+
+    lesson = relinked("docs/site/lessons/05.md")
     assert "](../notebooks/05_pinn_forward.ipynb)" in lesson and '<img src="../figures/05_pinn_forward/' in lesson
-    data = build.relinked(ROOT / "docs/own_data.md")
+    data = relinked("docs/own_data.md")
     assert "[machines.md](machines.md)" in data and "](../" not in data
     assert "tests/new_problem.py is an equation in 40 lines" in data, "no link, for the file is not on the site"
+    assert build.relinked("$u[0](x)$", ROOT / "README.md") == "$u[0](x)$", "a formula"
+
+
+def test_links_of_everything_that_is_laid_out_lead_to_what_is(tmp_path):
+    """Sphinx refuses others; where it is not installed, nothing else would see them."""
+    build.lay_out(tmp_path)
+    pages = {path: path.read_text() for path in tmp_path.rglob("*.md")}
+    for path in tmp_path.rglob("*.ipynb"):
+        cells = nbformat.read(path, 4).cells
+        pages[path] = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    links = [(path, link) for path, text in pages.items() for link in re.findall(r"\]\(([\w./-]+\.\w+)[#)]", text)]
+    assert len(links) > 100 and not [link for link in links if not (link[0].parent / link[1]).exists()]
