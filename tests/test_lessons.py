@@ -1500,7 +1500,7 @@ def test_13_what_sums_tell():
     leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[1])
     plan = (ROOT / "docs/site/lessons/13.md").read_text()
     client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
-    assert leak.points.tolist() == [16, 32, 32]
+    assert [*leak.points] == [16, 32, 32]
     assert (client.sel(m=slice(6, None)) < 1e-10).all() and (client.sel(m=slice(4)) > 0.05).all()
     assert (leak.error.sel(m=6) > 10).all() and "and their solution is off by 10 % and more" in text
     assert "Six sines are enough for all 16 points of client 1, to ten digits" in text
@@ -1543,9 +1543,6 @@ def test_13_the_attacks_find_what_the_text_says():
     assert (apart.sel(points=16) < 1e-3).all() and (few > 2 * 16 + 1).all() and (few < 2 * 32 + 1).all()
     assert (apart.sel(points=32).round(2) >= 0.03).all() and (apart.sel(points=32) < 0.04).all()
     assert "by .03 to .04" in report and crowd.sizes["seed"] == noise.sizes["seed"] == 5 and "five draws" in text
-    states = one_round_live.attacks(crowd).data["sentences"]
-    few = [words for words in states if words.startswith(("4 points", "8 points", "16 points"))]
-    assert len(few) == 18 and all(words.endswith("non-negative fit finds 100 %.") for words in few)
 
 
 def test_13_torques_are_read_where_there_is_a_null_space():

@@ -12,6 +12,7 @@ weight 1, perhaps. Noise on G leaves a set of measures, which shrinks with it.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,62 +43,74 @@ def products(rows: np.ndarray) -> np.ndarray:
     return rows[:, j] * rows[:, k]
 
 
-def independent_products(curve: Curve, grid: np.ndarray) -> int:
-    """How many products of features are linearly independent on a grid [T], to rounding (numpy's matrix_rank).
+class Spectrum(NamedTuple):
+    """The products of a curve's features on a grid [T], U s V: in K directions they are told from rounding."""
+
+    curve: Curve  # x [T] -> features a(x) [T, m]
+    grid: np.ndarray
+    U: np.ndarray  # [T, K]
+    s: np.ndarray  # [K], falling
+    V: np.ndarray  # [K, m (m + 1) / 2]
+
+
+def spectrum_of(curve: Curve, grid: np.ndarray) -> Spectrum:
+    """What everybody knows before a sum is sent; K is how many products are independent on the grid [T].
 
     curve: x [T] -> features a(x) [T, m].
     """
-    return int(np.linalg.matrix_rank(products(curve(grid))))
+    table = products(curve(grid))
+    U, s, V = np.linalg.svd(table, full_matrices=False)
+    K = int((s > max(table.shape) * np.finfo(float).eps * s[0]).sum())
+    return Spectrum(curve, grid, U[:, :K], s[:K], V[:K])
 
 
-def points_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noise: float = 0.0) -> np.ndarray:
+def points_behind(G: np.ndarray, n: int, spectrum: Spectrum, noise: float = 0.0) -> np.ndarray:
     """n points x [n], rising, with sum_i a(x_i) a(x_i)^T = G [m, m]: those of the sum, where they are determined.
 
-    Weights w >= 0 on the grid [T] by non-negative least squares; the start is where the cumulated weight passes 1/2,
-    3/2, ..., n - 1/2, for each point weighs 1. Then least squares for the places of n points.
+    Weights w >= 0 on the grid by non-negative least squares; the start is where the cumulated weight passes 1/2, 3/2,
+    ..., n - 1/2, for each point weighs 1. Then least squares for the places of n points.
 
-    curve: x [T] -> features a(x) [T, m]. noise: st.dev. of what was added to each number of G. Under noise all
-    equations count alike, which is maximum likelihood; without any, none is too small to count.
+    noise: st.dev. of what was added to each number of G. Under noise all equations count alike, which is maximum
+    likelihood; without any, none is too small to count.
     """
-    U, s, V = np.linalg.svd(products(curve(grid)), full_matrices=False)
-    sent = G[np.triu_indices(len(G))]
-    seen = s > len(grid) * np.finfo(float).eps * s[0]
-    divisor = np.full(seen.sum(), noise) if noise else s[seen]
-    weights, _ = nnls((s[seen] / divisor * U[:, seen]).T, (V @ sent)[seen] / divisor, maxiter=100 * len(grid))
+    curve, grid, U, s, V = spectrum
+    sent = V @ G[np.triu_indices(len(G))]
+    divisor = noise + 0 * s if noise else s
+    weights, _ = nnls((s / divisor * U).T, sent / divisor, maxiter=100 * len(grid))
     x = np.interp(np.arange(n) + 0.5, np.cumsum(weights) - weights / 2, grid)
 
     def refined(x: np.ndarray, divisors: Sequence[np.ndarray]) -> OptimizeResult:
         for divisor in divisors:
-            equations = V.T / divisor
 
-            def missing(x: np.ndarray, equations: np.ndarray = equations) -> np.ndarray:
-                return (products(curve(x)).sum(0) - sent) @ equations
+            def missing(x: np.ndarray, divisor: np.ndarray = divisor) -> np.ndarray:
+                return (V @ products(curve(x)).sum(0) - sent) / divisor
 
-            def slope(x: np.ndarray, equations: np.ndarray = equations, step: float = 1e-5) -> np.ndarray:
+            def slope(x: np.ndarray, divisor: np.ndarray = divisor, step: float = 1e-5) -> np.ndarray:
                 beside = products(curve(np.concatenate([x + step, x - step])))
-                return ((beside[:n] - beside[n:]) / (2 * step) @ equations).T
+                return (V @ ((beside[:n] - beside[n:]) / (2 * step)).T) / divisor[:, None]
 
-            fit = least_squares(missing, x, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=40)
+            fit = least_squares(missing, x, slope, xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=40)
             x = fit.x
         return fit
 
     softened = [s + max(noise, share * s[0]) for share in SOFTENED]
-    fits = [refined(x, [*way, noise + 0 * s]) for way in ([], softened)] if noise else [refined(x, softened)]
+    fits = [refined(x, [*way, divisor]) for way in ([], softened)] if noise else [refined(x, softened)]
     return np.sort(min(fits, key=lambda fit: fit.cost).x)
 
 
-def null_space_points(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray, noise: float = 0.0) -> np.ndarray:
+def null_space_points(G: np.ndarray, n: int, spectrum: Spectrum, noise: float = 0.0) -> np.ndarray:
     """n points x [n], rising, where the null space of G [m, m] sees least of a(x): those of the sum, where n < m.
 
     No direction v with G v = 0 sees a point of the sum, for sum_i (v . a(x_i))^2 = v . G v. So the points are zeros of
-    the share of a(x) that lies in that space (Schmidt's MUSIC); of the minima on the grid [T] the n deepest are taken,
-    each at the vertex of the parabola through it and its neighbours. Of n >= m points there is no such space, and what
-    comes are the minima in the direction that sees least.
+    the share of a(x) that lies in that space (Schmidt's MUSIC); of the minima on the grid the n deepest are taken, each
+    at the vertex of the parabola through it and its neighbours. Of n >= m points there is no such space, and what comes
+    are the minima in the direction that sees least.
 
-    curve: x [T] -> features a(x) [T, m]. noise: does not matter to it.
+    noise: does not matter to it.
     """
+    grid = spectrum.grid
     blind = np.linalg.eigh(G)[1][:, : max(1, len(G) - n)]
-    rows = curve(grid)
+    rows = spectrum.curve(grid)
     seen = np.square(rows @ blind).sum(1) / np.square(rows).sum(1)
     beside = np.pad(seen, 1, constant_values=np.inf)
     lowest = np.flatnonzero((seen <= beside[:-2]) & (seen <= beside[2:]))

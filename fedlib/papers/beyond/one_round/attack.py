@@ -9,7 +9,7 @@ from ....federated import sums
 from ....federated.experiment import data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from ..points import independent_products, points_behind, poisson_rows
+from ..points import points_behind, poisson_rows, spectrum_of
 from .problem import EQUATIONS, error, start, with_sines
 
 
@@ -32,14 +32,14 @@ def points_of_sums(
         def curve(x: np.ndarray) -> np.ndarray:
             return rows(x)[:, :-1]
 
-        off = []
+        spectrum, off = spectrum_of(curve, grid), []
         for points in (x[data.owners[0]], x, stream(seed, "random points").uniform(0, np.pi, len(x))):
             J = curve(np.sort(points))
-            off.append(np.abs(points_behind(J.T @ J, len(J), curve, grid) - np.sort(points)))
+            off.append(np.abs(points_behind(J.T @ J, len(J), spectrum) - np.sort(points)))
         solution = sums.one_round(experiment, data, start(experiment))
         return {
             "off": ("sums", [distance.max() for distance in off]), "middle": ("sums", [*map(np.median, off)]),
-            "error": error(experiment, solution.step, data.test), "products": independent_products(curve, grid),
+            "error": error(experiment, solution.step, data.test), "products": len(spectrum.s),
         }  # fmt: skip
 
     table = tabulated(attacked, m=features, seed=seeds).transpose("sums", "m", "seed")

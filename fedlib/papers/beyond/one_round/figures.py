@@ -7,10 +7,12 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ....federated.experiment import data_of
 from ....notebook.pictures import plain, seeds_and_median, shade
-from ....notebook.style import CLIENTS, COLORS, DASHES, panels
+from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
 from ....numerics.metrics import in_percent, two_digits
-from .privacy import gaussian_sigma, told_in_or_out
+from .privacy import attacked, gaussian_sigma, public, told_in_or_out
+from .problem import EQUATIONS, answers, error
 from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
@@ -296,6 +298,32 @@ def leak(table: xarray.Dataset) -> Figure:
 
 ATTACK = CLIENTS[0]
 """Colour of the attack by non-negative weights."""
+
+ATTACK_COLORS = COLORS["other"], ATTACK
+"""Of ``ATTACKS``."""
+
+
+def attack(points: int, sines: int, noise: float, draw: int) -> Figure:
+    """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
+    the same message gives. noise: as ``privacy.attacked`` takes it."""
+    message, (experiment, _, _) = attacked(sines, points, draw, noise), public(sines, None, draw)
+    fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
+    left.vlines(message.x, 0, 3, color="0.8", lw=1)
+    rows = {"the points": (message.x, COLORS["truth"])}
+    rows |= {name: (guess, color) for (name, guess), color in zip(message.guesses.items(), ATTACK_COLORS, strict=True)}
+    for y, (x, color) in zip((2.5, 0.5, 1.5), rows.values(), strict=True):
+        left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
+    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}")
+    set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
+    test = data_of(EQUATIONS["poisson"](), 2).test
+    x, u = test["x"][:, 0], answers(experiment, message.c, test)
+    right.plot(x, test["u"], color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
+    right.plot(x, u, color=SUMS, label="sums")
+    off = in_percent(error(experiment, message.c, test))
+    right.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-1, 5), title=f"solution off by {off}")
+    right.legend(loc="upper left")
+    return fig
 
 
 def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset) -> Figure:

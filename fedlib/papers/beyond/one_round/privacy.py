@@ -1,6 +1,8 @@
 """What sums tell in crowds and under noise, and what it costs to hide their points: attacks and errors, on Poisson."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -8,11 +10,12 @@ import xarray
 from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
+from torch import Tensor
 
-from ....federated.experiment import data_of
+from ....federated.experiment import Experiment, data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from ..points import ATTACKS, Curve, independent_products, other_measure, poisson_rows, share_found
+from ..points import ATTACKS, Curve, Spectrum, other_measure, poisson_rows, share_found, spectrum_of
 from .problem import EQUATIONS, error, start, with_sines
 
 GRID = np.linspace(0, np.pi, 501)
@@ -29,44 +32,55 @@ def cloud(n: int, seed: int) -> np.ndarray:
     return (np.arange(n) + stream(seed, "cloud", n).uniform(size=n)) * np.pi / n
 
 
-def guesses_of(G: np.ndarray, n: int, curve: Curve, noise: float = 0.0) -> list[np.ndarray]:
-    """Where each of ``ATTACKS`` takes n points to be [n], of sums G [m, m] with noise of this st.dev."""
-    return [attack(G, n, curve, GRID, noise) for attack in ATTACKS.values()]
+@lru_cache(maxsize=30)
+def public(m: int, kept: int | None, seed: int, scale: float = 6.0) -> tuple[Experiment, Spectrum, np.ndarray]:
+    """What everybody knows before anything is sent: Poisson's equation with m sines, and its ``public_directions``."""
+    experiment = with_sines("poisson", m, scale, seed)
+    curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
+    return experiment, spectrum_of(curve, GRID), back
 
 
-def shares_found(guesses: Sequence[np.ndarray], x: np.ndarray) -> list[float]:
-    """Share of points [n] that the guesses of each attack find."""
-    return [share_found(guess, x, NEAR * np.pi / len(x)) for guess in guesses]
+class Attacked(NamedTuple):
+    """One message, what attacks make of it, and what it is good for."""
+
+    x: np.ndarray  # the points [n]
+    guesses: dict[str, np.ndarray]  # [n] of each of ATTACKS
+    share: dict[str, float]  # of the points that they find
+    c: Tensor  # [m]: the solution
+
+
+def attacked(
+    m: int, points: int, seed: int, noise: float = 0.0, kept: int | None = None, scale: float = 6.0
+) -> Attacked:  # fmt: skip
+    """Sums of ``cloud``, by m sines or the ``kept`` strongest directions of them.
+
+    noise: st.dev. of each number, in units of the most by which one point changes the sums.
+    """
+    _, spectrum, back = public(m, kept, seed, scale)
+    x, sigma = cloud(points, seed), noise * sensitivity(spectrum.curve)
+    rows = spectrum.curve(x)
+    total = rows.T @ rows + symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m))
+    guesses = {name: attack(total, points, spectrum, sigma) for name, attack in ATTACKS.items()}
+    share = {name: share_found(guess, x, NEAR * np.pi / points) for name, guess in guesses.items()}
+    return Attacked(x, guesses, share, torch.as_tensor(back @ least_squares_of(total, sigma)))
 
 
 def in_a_crowd(
     features: Sequence[int], points: Sequence[int], seeds: Sequence[int], scale: float = 6.0
 ) -> xarray.Dataset:
-    """What the sums of [J, r] of n points tell without noise, by m sines.
+    """What the sums of n points tell without noise, by m sines.
 
-    found [m, points, seed, attack]: shares of the points. guess, x [m, points, place(, attack)]: where they are taken
-    to be and where they are, of the first seed, NaN beyond n. apart [m, points, seed]: how far another measure with the
+    found [m, points, seed, attack]: shares of the points. apart [m, points, seed]: how far another measure with the
     same sums may lie, see ``other_measure``. products [m, points, seed]: independent ones.
     """
 
-    most = max(points)
+    def one(m: int, points: int, seed: int) -> dict:
+        _, spectrum, _ = public(m, None, seed, scale)
+        message = attacked(m, points, seed, scale=scale)
+        apart = other_measure(message.x, spectrum.curve, GRID)[1]
+        return {"found": ("attack", [*message.share.values()]), "apart": apart, "products": len(spectrum.s)}
 
-    def padded(x: np.ndarray) -> np.ndarray:
-        return np.pad(x, (0, most - len(x)), constant_values=np.nan)
-
-    def attacked(m: int, points: int, seed: int) -> dict:
-        experiment = with_sines("poisson", m, scale, seed)
-        rows, x = poisson_rows(experiment, start(experiment)), cloud(points, seed)
-        guesses = guesses_of(rows(x).T @ rows(x), points, rows)
-        return {
-            "found": ("attack", shares_found(guesses, x)),
-            "guess": (("attack", "place"), [padded(guess) for guess in guesses]),
-            "x": ("place", padded(x)),
-            "apart": other_measure(x, rows, GRID)[1], "products": independent_products(rows, GRID),
-        }  # fmt: skip
-
-    table = tabulated(attacked, m=features, points=points, seed=seeds).assign_coords(attack=[*ATTACKS])
-    return table.assign({name: table[name].isel(seed=0) for name in ("guess", "x")})
+    return tabulated(one, m=features, points=points, seed=seeds).assign_coords(attack=[*ATTACKS])
 
 
 # noise
@@ -112,25 +126,22 @@ def under_noise(
 ) -> xarray.Dataset:
     """What the sums of some points tell with noise on them, and what they are worth then.
 
-    messages: name -> (m sines, directions kept of them, or None). noise: st.dev. of each number, in units of the most
-    by which one point changes the sums. found [message, noise, seed, attack]; error (%) of the solution [message,
-    noise, seed], and nothing (%), that of c = 0, which needs no data.
+    messages: name -> (m sines, directions kept of them, or None). noise: as ``attacked`` takes it. found [message,
+    noise, seed, attack]; error (%) of the solution [message, noise, seed], and nothing (%), that of c = 0, which needs
+    no data.
     """
     test = data_of(EQUATIONS["poisson"](), 2).test
 
-    def attacked(message: str, noise: float, seed: int) -> dict:
+    def one(message: str, noise: float, seed: int) -> dict:
         m, kept = messages[message]
-        experiment, x = with_sines("poisson", m, scale, seed), cloud(points, seed)
-        curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
-        sigma, rows = noise * sensitivity(curve), curve(x)
-        total = rows.T @ rows + symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m))
-        c = torch.as_tensor(back @ least_squares_of(total, sigma))
+        experiment, _, _ = public(m, kept, seed, scale)
+        _, _, share, c = attacked(m, points, seed, noise, kept, scale)
         return {
-            "found": ("attack", shares_found(guesses_of(total, points, curve, sigma), x)),
+            "found": ("attack", [*share.values()]),
             "error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test),
         }  # fmt: skip
 
-    return tabulated(attacked, message=[*messages], noise=noise, seed=seeds).assign_coords(attack=[*ATTACKS])
+    return tabulated(one, message=[*messages], noise=noise, seed=seeds).assign_coords(attack=[*ATTACKS])
 
 
 # differential privacy
@@ -169,10 +180,9 @@ def private_in_a_crowd(
     test = data_of(EQUATIONS["poisson"](), 2).test
 
     def solved(points: int, epsilon: float, seed: int) -> dict:
-        experiment, rng = with_sines("poisson", m, scale, seed), stream(seed, "crowd", points)
-        curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
-        b = curve(rng.uniform(0, np.pi, points))
-        sigma = gaussian_sigma(epsilon) * sensitivity(curve)
+        (experiment, spectrum, back), rng = public(m, kept, seed, scale), stream(seed, "crowd", points)
+        b = spectrum.curve(rng.uniform(0, np.pi, points))
+        sigma = gaussian_sigma(epsilon) * sensitivity(spectrum.curve)
         total = b.T @ b + symmetric_noise(sigma, kept + 1, rng)
         c = torch.as_tensor(back @ least_squares_of(total, sigma))
         return {"error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test)}

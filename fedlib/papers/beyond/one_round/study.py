@@ -91,7 +91,7 @@ LEAK = {
 }
 """Points are found to rounding, or may be anywhere; the claims of the room say which must be found."""
 
-ANYWHERE = dict.fromkeys(("found", "guess"), Tolerance(absolute=np.inf))
+ANYWHERE = {"found": Tolerance(absolute=np.inf)}
 CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(absolute=3)}
 TORQUES = dict.fromkeys(("off", "share", "u"), Tolerance(absolute=np.inf))
 NOISE = ANYWHERE | {"error": RIDGES["error"]}

@@ -13,7 +13,7 @@ from ....federated.projection import beginning, descent, evaluate, hidden, joine
 from ....numerics.tabulated import tabulated
 from ...fedsciml.forward import problem as forward
 from ..one_round.problem import error
-from ..points import Curve, independent_products, points_behind, poisson_rows
+from ..points import Curve, points_behind, poisson_rows, spectrum_of
 from .problem import MEMORY, PROBLEMS, at_looks, data_at, start, together
 
 
@@ -133,10 +133,10 @@ def revealed(level: int, seeds: Sequence[int], looks: Sequence[int], ridge: floa
             def curve(x: np.ndarray, rows: Curve = rows) -> np.ndarray:
                 return rows(x)[:, :-1]
 
-            J = [curve(points) for points in (first, x)]
-            guesses = [points_behind(A.T @ A, len(A), curve, grid) for A in J]
+            J, spectrum = [curve(points) for points in (first, x)], spectrum_of(curve, grid)
+            guesses = [points_behind(A.T @ A, len(A), spectrum) for A in J]
             off.append([np.abs(guess - points).max() for guess, points in zip(guesses, (first, x), strict=True)])
-            independent.append(independent_products(curve, grid))
+            independent.append(len(spectrum.s))
         return {"off": (("evaluation", "sums"), off), "products": ("evaluation", independent)}
 
     table = tabulated(attacked, seed=seeds).assign_coords(evaluation=[*looks], sums=["one client", "total"])

@@ -9,7 +9,7 @@ from fedlib.federated import sums
 from fedlib.papers.beyond.one_round import problem
 from fedlib.papers.beyond.one_round.attack import points_of_sums
 from fedlib.papers.beyond.one_round.torques import torques_of_sums
-from fedlib.papers.beyond.points import independent_products, inputs_behind, points_behind, poisson_rows
+from fedlib.papers.beyond.points import inputs_behind, points_behind, poisson_rows, spectrum_of
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)
@@ -34,8 +34,8 @@ def poisson(m, seed):
 
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_independent_products_are_as_many_as_trigonometry_says(k):
-    assert independent_products(cosines(k), GRID) == 2 * k + 1
-    assert independent_products(waves(k), GRID) == 4 * k + 1
+    assert len(spectrum_of(cosines(k), GRID).s) == 2 * k + 1
+    assert len(spectrum_of(waves(k), GRID).s) == 4 * k + 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -44,7 +44,7 @@ def test_random_points_are_found_where_there_are_more_of_them_than_features(seed
     x = (np.arange(14) + stream(seed, "points").uniform(0.1, 0.9, 14)) * np.pi / 14
     features = waves(5)(x)
     assert features.shape == (14, 11)
-    np.testing.assert_allclose(points_behind(features.T @ features, 14, waves(5), GRID), x, atol=1e-5)
+    np.testing.assert_allclose(points_behind(features.T @ features, 14, spectrum_of(waves(5), GRID)), x, atol=1e-5)
 
 
 def test_newtons_identities_find_the_same_points():
@@ -56,7 +56,7 @@ def test_newtons_identities_find_the_same_points():
     for j in range(1, len(x) + 1):
         e.append(sum((-1) ** (i - 1) * e[j - i] * p[i] for i in range(1, j + 1)) / j)
     roots = np.roots([(-1) ** j * value for j, value in enumerate(e)]).real
-    found = points_behind(a.T @ a, len(x), cosines(k), GRID)
+    found = points_behind(a.T @ a, len(x), spectrum_of(cosines(k), GRID))
     np.testing.assert_allclose(found, np.sort(np.arccos(roots)), atol=1e-6)
 
 
@@ -67,8 +67,8 @@ def test_fewer_products_than_points_do_not_determine_them(m, seed):
     data = experiment.data(8, 0)
     x = data.pool["x"][data.owners[0], 0].double().numpy()
     G = curve(x).T @ curve(x)
-    others = points_behind(G, 16, curve, GRID)
-    assert independent_products(curve, GRID) < len(x) == 16
+    others = points_behind(G, 16, spectrum_of(curve, GRID))
+    assert len(spectrum_of(curve, GRID).s) < len(x) == 16
     np.testing.assert_allclose(curve(others).T @ curve(others), G, atol=1e-13 * np.abs(G).max())
     assert np.abs(others - x).max() > 0.01
 
@@ -84,13 +84,13 @@ def test_twelve_sines_tell_all_points_of_a_client(seed, level, root):
     G = (sent.T @ sent if root else sent)[:-1, :-1]
     x = data.pool["x"][data.owners[0], 0].double().numpy()
     assert len(x) == 16 > G.shape[0] == 13
-    np.testing.assert_allclose(points_behind(G, 16, curve, GRID), x, atol=1e-7)
+    np.testing.assert_allclose(points_behind(G, 16, spectrum_of(curve, GRID)), x, atol=1e-7)
 
 
 def test_of_random_points_those_are_missed_that_crowd():
     _, curve = poisson(12, 2)
     x = np.sort(stream(2, "random points").uniform(0, np.pi, 32))
-    missed = np.abs(points_behind(curve(x).T @ curve(x), 32, curve, GRID) - x) > 1e-3
+    missed = np.abs(points_behind(curve(x).T @ curve(x), 32, spectrum_of(curve, GRID)) - x) > 1e-3
     gaps = np.diff(x, prepend=-9, append=9)
     nearest = np.minimum(gaps[:-1], gaps[1:])
     assert 0 < missed.sum() < 32 and np.median(nearest[missed]) < 0.5 * np.median(nearest[~missed])

@@ -1,6 +1,5 @@
 """Notebook 13's figures are functions of what was computed; its live pieces follow the mouse."""
 
-from base64 import b64decode
 from itertools import product
 
 import numpy as np
@@ -9,8 +8,10 @@ import xarray
 
 from fedlib.federated import sums
 from fedlib.federated.sweep import errors, sweep
+from fedlib.numerics.metrics import in_percent, percent
 from fedlib.papers.beyond.one_round import figures, live, pieces, privacy, problem, study
 from fedlib.papers.beyond.one_round.problem import bytes_of_all, equation_in_halves
+from fedlib.papers.beyond.points import ATTACKS, share_found
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.store import stored
 
@@ -132,19 +133,30 @@ def test_torques_are_drawn_beside_notebook_12s(results):
     np.testing.assert_allclose(read, true, atol=0.01 * np.abs(true).max())
 
 
-def test_the_slider_counts_points_and_says_what_attacks_find(results):
-    data = live.attacks(results.crowd).data
-    states = [*product(*(one["options"] for one in data["controls"]))]
-    assert [one["name"] for one in data["controls"]] == ["points", "sines"] and len(states) == 30
-    truth = np.frombuffer(b64decode(data["truth"]), "<f4").reshape(len(states), -1)
-    assert (np.diff(truth) >= 0).all() and (truth[:, -1] == 100).all()
-    sixteen = truth[states.index((16, 12))]
-    x = np.linspace(0, np.pi, len(sixteen))
-    np.testing.assert_allclose(sixteen, 100 / 16 * (privacy.cloud(16, 0)[:, None] <= x).sum(0), rtol=1e-6)
-    curves = data["zero"] + data["step"] * np.frombuffer(b64decode(data["curves"]), "<i2")
-    fit = curves.reshape(len(states), 2, -1)[states.index((16, 12)), 1]
-    np.testing.assert_allclose(fit, sixteen, atol=2 * data["step"]), "all points are found"
-    assert data["measure"] == "points found (%)" and "off" not in " ".join(data["sentences"])
+@pytest.mark.parametrize(("points", "sines", "noise"), [(8, 6, 0), (32, 20, 0), (16, 60, 0.1)])
+def test_a_message_is_attacked_where_the_slider_stands_and_the_picture_says_how_well(points, sines, noise):
+    """Rows of the picture: points, null space, fit; what it says is the share of points that have a guess near by."""
+    left, right = figures.attack(points, sines, noise, 1).axes
+    rows = {line.get_ydata()[0]: np.asarray(line.get_xdata()) for line in left.lines}
+    names = dict(zip(left.yaxis.get_majorticklocs(), left.yaxis.get_majorticklabels(), strict=True))
+    x = {names[y].get_text(): places for y, places in rows.items()}
+    truth = privacy.cloud(points, 1)
+    np.testing.assert_array_equal(x.pop("the points"), truth)
+    shares = {name: share_found(guess, truth, privacy.NEAR * np.pi / points) for name, guess in x.items()}
+    assert [*shares] == ["null space", "non-negative fit"]
+    assert left.get_title() == "found: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    assert (shares["non-negative fit"] == 1) == (not noise), "all that are not hidden"
+    truth, sums = (line.get_ydata() for line in right.lines)
+    assert right.get_title() == f"solution off by {in_percent(percent(sums, truth))}"
+
+
+def test_the_slider_attacks_as_the_stored_table_does(results):
+    for m, points, seed in [(4, 16, 0), (12, 32, 3)]:
+        stored = results.crowd.found.sel(m=m, points=points, seed=seed)
+        live_share = privacy.attacked(m, points, seed).share
+        assert live_share["non-negative fit"] == stored.sel(attack="non-negative fit") and [*live_share] == [*ATTACKS]
+    assert {*live.CROWD} == {*results.crowd.points.values} and {*live.FEW} == {*results.crowd.m.values}
+    assert {*live.NOISE} - {0} == {*results.noise.noise.values}
 
 
 def test_what_was_chosen_has_the_least_score():
