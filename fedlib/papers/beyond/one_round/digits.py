@@ -119,5 +119,9 @@ def wrong(history: History, whose: str = "") -> dict[tuple[int, float], xarray.D
     """(E, lr) -> digits (%) that are read wrong on the way [round, seed], of the test, or of those that choose rates:
     "validation "."""
     error = 100 - errors(history, f"{whose}accuracy").isel(kind=0, level=0, drop=True)
-    settings = dict.fromkeys(key[3:] for key in history.rows)
-    return {(E, lr): error.sel(E=E, lr=lr, drop=True).dropna("round", how="all") for E, lr in settings}
+    loss, by_setting = history.metric("loss").isel(client=0), {}
+    for E, lr in dict.fromkeys(key[3:] for key in history.rows):
+        one = error.sel(E=E, lr=lr, drop=True).dropna("round", how="all")
+        rounds = int(loss.sel(E=E, lr=lr).dropna("round", how="all")["round"][-1])  # then what it had is repeated
+        by_setting[E, lr] = one.sel(round=one["round"] <= rounds)
+    return by_setting

@@ -53,7 +53,7 @@ IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
 
 IN_THE_PICTURE = (
     "Poisson, 8 pieces", "Helmholtz, 4 x 4 blocks", "wave, 20 pieces", "Schaffer, 4 slabs", "beam, 2 pieces",
-    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "digits, 10 clients",
+    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "digits, one class each",
     "antiderivative, n = 2", "antiderivative, n = 10", "diffusion-reaction, n = 2", "diffusion-reaction, n = 10",
     "Burgers, 2 clients, n = 10",
 )  # fmt: skip

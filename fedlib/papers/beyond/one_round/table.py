@@ -79,7 +79,7 @@ def letters(tried: xarray.Dataset | None) -> Iterator[Place]:
 def digits(histories: Mapping) -> Iterator[Place]:
     """Wrong digits (%). "FedAvg, best rate" is that with the steps a round that read most validation digits right, of
     all seeds together."""
-    title, trained = "digits, 10 clients", histories.get(("digits_trained", "federated", "rows"))
+    title, trained = "digits, one class each", histories.get(("digits_trained", "federated", "rows"))
     if trained is not None:
         size = FLOAT32 * parameter_count(one_class_digits("small", 1, 1, 1).net)
         score = {row: float(error[-1].mean()) for row, error in wrong(trained, "validation ").items()}
