@@ -60,6 +60,12 @@ def features(x: Tensor, weights: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(means[:, :1]), means], 1).double()
 
 
+def targets_of(messages: Sequence[Tensor]) -> Tensor:
+    """A^T Y of all [m, classes], from A^T A of each: client k has class k alone, whose column of Y is 1, as
+    the constant among the features is; so its sums are the row of the constant, and it sends nothing else."""
+    return torch.stack([message[0] for message in messages], 1)
+
+
 def solved(G: Tensor, H: Tensor, n: int) -> tuple[Tensor, float]:
     """W [m, classes] of |A W - Y|^2 + ridge |W|^2, and its score; the ridge is chosen as in ``sums.solve``, one for all
     classes. G = A^T A, H = A^T Y; a row of Y [n, classes] is 1 at the class of its digit, and 0 elsewhere."""
@@ -85,8 +91,7 @@ def digits_in_one_round(
         data, weights = data_of(experiment, 1, seed), convolutions(most, pixels, seed)
         began, n = time.process_time(), CLASSES * each
         messages = [A.T @ A for A in (features(part["x"], weights) for part in sums.parts(data))]
-        # client k's targets are 1 for class k alone: its A^T y is the row of the constant
-        G, H = sum(messages), torch.stack([message[0] for message in messages], 1)
+        G, H = sum(messages), targets_of(messages)
         parts = [slice(1 + WINDOWS**2 * number) for number in convolution_numbers]
         solutions = [solved(G[part, part], H[part], n) for part in parts]
         seconds = time.process_time() - began

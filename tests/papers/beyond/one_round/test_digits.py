@@ -58,7 +58,7 @@ def test_ten_messages_are_the_ridge_regression_of_all_digits_to_one_hot_targets(
     weights = digits.convolutions(2, 7, 0)
     clients = [digits.features(part["x"], weights) for part in sums.parts(data)]
     messages = [A.T @ A for A in clients]
-    G, H = sum(messages), torch.stack([message[0] for message in messages], 1)
+    G, H = sum(messages), digits.targets_of(messages)
     A, Y = (
         values.double().numpy()
         for values in (digits.features(data.pool["x"], weights), torch.nn.functional.one_hot(data.pool["y"]))
@@ -78,7 +78,7 @@ def test_ten_messages_are_the_ridge_regression_of_all_digits_to_one_hot_targets(
 def test_the_score_is_nearly_that_of_digits_which_nobody_gave(data):
     weights = digits.convolutions(4, 7, 0)
     messages = [A.T @ A for A in (digits.features(part["x"], weights) for part in sums.parts(data))]
-    W, gcv = digits.solved(sum(messages), torch.stack([message[0] for message in messages], 1), 800)
+    W, gcv = digits.solved(sum(messages), digits.targets_of(messages), 800)
     held = data.validation
     off = digits.features(held["x"], weights) @ W - torch.nn.functional.one_hot(held["y"])
     assert gcv == pytest.approx(off.square().mean().item(), rel=0.3)
