@@ -27,6 +27,7 @@ from fedlib.papers.beyond.drift import plane as drift_plane
 from fedlib.papers.beyond.drift import ranks as drift_ranks
 from fedlib.papers.beyond.drift import study as drift_study
 from fedlib.papers.beyond.leak import study as leak_study
+from fedlib.papers.beyond.one_round import digits as one_round_digits
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import problem as one_round
@@ -1574,6 +1575,32 @@ def test_13_bytes_of_what_was_tried():
     assert round(waves.bytes.sum().item() / 1e6) == 106 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
     assert "on Allen-Cahn 106 MB for six, the chosen one 17.5" in report
     assert waves.rounds.max() == best.rounds == 47 and "in the 47 rounds that the chosen one takes, too" in report
+
+
+def test_13_digits_are_those_that_are_stored():
+    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    places = {p.way: p for p in Lesson(one_round_study).results().places if p.problem.startswith("digits")}
+    assert [*places] == [
+        "FedAvg, best rate", "FedAvg, 5 steps a round", "FedAvg, 20 steps a round", "all data in one place",
+        "one round of sums",
+    ]  # fmt: skip
+    median = {way: np.median(place.error) for way, place in places.items()}
+    once, central = median["one round of sums"], median["all data in one place"]
+    assert f"{once:.1f}" == f"{central:.1f}" == "1.8" and "come out even, at 1.8 %" in report
+    assert 1.05 < median["FedAvg, best rate"] / central < 1.2
+    assert (
+        "On digits all are alike, FedAvg with one step a round" in text and places["FedAvg, best rate"].rounds == 1200
+    )
+    sums_of_digits = stored(one_round_study, "digits")
+    for kind in ("federated", "centralised"):
+        first, *_ = one_round_digits.wrong(stored(one_round_study, ("digits_trained", kind, "rows"))).values()
+        assert first[-1].median() < first[-2].median() and "still falls, as FedAvg does with one step" in report
+    assert sums_of_digits.bytes.mean("seed").round(-6).values.tolist() == 3 * [25e6]
+    assert "a message 25, and three were compared" in report and "on 2501 features" in report
+    best = one_round_study.chosen(sums_of_digits)
+    assert best.convolutions == 100 and best.bytes.mean() == 8 * 2501 * 2502 / 2
+    five, twenty = (in_percent(median[f"FedAvg, {E} steps a round"]) for E in (5, 20))
+    assert f"the error of five is at {five}" in report and f"up and down around {twenty}" in report
 
 
 # notebook 14

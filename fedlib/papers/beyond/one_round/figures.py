@@ -128,7 +128,8 @@ def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
         "sums for the network": ("P", COLORS["other"]),
     }
     for place in places:
-        if place.problem not in problems or place.way == "Gauss-Newton":
+        other = place.way.startswith(("FedAvg", "Gauss-Newton")) and place.way not in looks
+        if place.problem not in problems or other:
             continue
         y, error = -problems.index(place.problem), np.maximum(place.error, LEAST)
         marker, color = looks.get(place.way, ("*", SUMS))
@@ -141,7 +142,11 @@ def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
     fig.legend(legend.values(), legend, loc="outside upper center", ncols=4, columnspacing=1)
     ax.set_yticks([-i for i in range(len(problems))], problems)
     ax.grid(axis="y", color="0.9", lw=0.8)
-    ax.set(xscale="log", xlabel="error (%); of letters, wrong pixels", ylim=(-len(problems) + 0.4, 0.6))
+    ax.set(
+        xscale="log",
+        xlabel="error (%); of letters and digits: wrong pixels, wrong digits",
+        ylim=(-len(problems) + 0.4, 0.6),
+    )
     ax.set_xlim(LEAST / 2, 300)
     plain(ax.xaxis)
     return fig

@@ -15,7 +15,7 @@ from ....federated.sweep import errors, models_of
 from ....notebook import rules
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
 from ....trainings.profiles import FIGURES, committed
-from ....trainings.store import stored
+from ....trainings.store import Name, stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.reaction import problem as reaction_problem
 from ...fedsciml.reaction import study as reaction
@@ -24,6 +24,7 @@ from ..leak import study as leak
 from .attack import points_of_sums
 from .coefficient import coefficient_by_sums
 from .curve import error_bars
+from .digits import digits_in_one_round, trained
 from .letters import letters_in_one_round
 from .networks import after_fedavg, by_gauss_newton
 from .operators import maps_in_one_round, steps_in_one_round
@@ -52,8 +53,9 @@ IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
 
 IN_THE_PICTURE = (
     "Poisson, 8 pieces", "Helmholtz, 4 x 4 blocks", "wave, 20 pieces", "Schaffer, 4 slabs", "beam, 2 pieces",
-    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "antiderivative, n = 2",
-    "antiderivative, n = 10", "diffusion-reaction, n = 2", "diffusion-reaction, n = 10", "Burgers, 2 clients, n = 10",
+    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "digits, one class each",
+    "antiderivative, n = 2", "antiderivative, n = 10", "diffusion-reaction, n = 2", "diffusion-reaction, n = 10",
+    "Burgers, 2 clients, n = 10",
 )  # fmt: skip
 """Of operators two levels; the table has all."""
 
@@ -77,6 +79,12 @@ WINDOWS = {"rounds": Tolerance(absolute=3), "bytes": Tolerance(relative=0.1), "s
 
 WRONG = dict.fromkeys(("error", "edge"), Tolerance(relative=0.1, absolute=0.1)) | {"seconds": TIMED}
 """A pixel whose score is that of the last white one may be black."""
+
+READ = {"error": Tolerance(absolute=0.05), "seconds": TIMED}
+"""A digit of which two classes score alike may be read as the other one."""
+
+TUNING = 100
+"""The seed of digits and start that rates are chosen by."""
 
 OPERATORS = {
     "maps": (maps_in_one_round, RIDGES | {"gcv": Tolerance(absolute=1e-12), "error": Tolerance(relative=0.5)}),
@@ -113,8 +121,9 @@ def check(p: Mapping) -> None:
         raise ValueError(f"others has {', '.join(sorted(unknown))}: expected some of {', '.join(OTHERS)}")
 
 
-def trainings(p: Mapping) -> dict[str, Call | Computed]:
-    """What notebook 13 trains ("rules_...", FedAvg and the best rule at several rates) and computes (all the others).
+def trainings(p: Mapping) -> dict[Name, Call | Computed]:
+    """What notebook 13 trains ("rules_...", FedAvg and the best rule at several rates; "digits_trained") and computes
+    (all the others).
 
     Of Helmholtz' equation notebooks 05 and 11 have the trainings.
     """
@@ -137,6 +146,13 @@ def trainings(p: Mapping) -> dict[str, Call | Computed]:
     calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"], numerics=2, tolerances=WINDOWS)
     calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"], tolerances={"seconds": TIMED})
     calls["letters"] = Computed(letters_in_one_round, {"seeds": seeds} | p["letters"], tolerances=WRONG)
+    data = p["digits"]["data"]
+    calls["digits"] = Computed(digits_in_one_round, {"seeds": seeds} | data | p["digits"]["sums"], tolerances=READ)
+    for kind in ("federated", "centralised"):
+        one = p["digits"][kind]
+        for rows, whose in (("rows", seeds), ("rates", [TUNING])):
+            if one[rows]:
+                calls["digits_trained", kind, rows] = trained(data, kind, one["batch"], one[rows], whose)
     for kind, (make, tolerances) in OPERATORS.items():
         for name, arguments in p[kind].items():
             arguments = {"name": name, "seeds": seeds} | arguments
@@ -207,7 +223,7 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     )
     equations = {name: ways(name, histories) for name in once}
     tried = {name: dataset[["gcv", "error_of_all"]].rename(error_of_all="error") for name, dataset in once.items()}
-    others = [name for name in ("allen_cahn", "pendulum", "letters") if name in histories]
+    others = [name for name in ("allen_cahn", "pendulum", "letters", "digits") if name in histories]
     tried |= {name: histories[name][["gcv", "error"]] for name in others}
     coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]

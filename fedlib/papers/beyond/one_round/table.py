@@ -13,6 +13,7 @@ from ....trainings.store import stored
 from ...fedsciml.operators.problem import TITLES, learn
 from ...fedstnn.letters.problem import drawing
 from ..projection import study as projection
+from .digits import one_class_digits, wrong
 from .problem import EQUATIONS, FLOAT32, bytes_of_all, made
 
 
@@ -75,6 +76,24 @@ def letters(tried: xarray.Dataset | None) -> Iterator[Place]:
         yield by_sums(title, "one round of sums", tried)
 
 
+def digits(histories: Mapping) -> Iterator[Place]:
+    """Wrong digits (%). "FedAvg, best rate" is that with the steps a round that read most validation digits right, of
+    all seeds together."""
+    title, trained = "digits, one class each", histories.get(("digits_trained", "federated", "rows"))
+    if trained is not None:
+        size = FLOAT32 * parameter_count(one_class_digits("small", 1, 1, 1).net)
+        score = {row: float(error[-1].mean()) for row, error in wrong(trained, "validation ").items()}
+        for (E, lr), error in wrong(trained).items():
+            rounds, best = int(error["round"][-1]), (E, lr) == min(score, key=score.get)
+            way = "FedAvg, best rate" if best else f"FedAvg, {E} steps a round"
+            yield Place(title, way, error[-1].values, rounds, rounds * size)
+    if (central := histories.get(("digits_trained", "centralised", "rows"))) is not None:
+        (error,) = wrong(central).values()
+        yield Place(title, "all data in one place", error[-1].values, 0, 0.0)
+    if "digits" in histories:
+        yield by_sums(title, "one round of sums", histories["digits"])
+
+
 def networks_of(name: str) -> tuple[xarray.DataArray, int]:
     """Errors (%) [kind, level, seed] in the end of what notebook 07 has stored of an operator, of the local steps that
     have most rows, and how many these are."""
@@ -116,6 +135,7 @@ def other_places(histories: Mapping[str, History | xarray.Dataset], compared: Ma
             sent, seconds = bytes_of_all(name, int(last.level), once), float(last.seconds.mean())
             rows.append(Place(title, "one round of sums", last.error.values, 1, sent, seconds))
     rows += letters(histories.get("letters"))
+    rows += digits(histories)
     for name in TITLES:
         kinds = {kind: histories[f"{kind}_{name}"] for kind in ("maps", "steps") if f"{kind}_{name}" in histories}
         if kinds:

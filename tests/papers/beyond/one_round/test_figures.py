@@ -86,7 +86,9 @@ def test_places_and_tables(results):
     assert {len(row) for row in rows} == {len(figures.PLACES)} and {*study.IN_THE_PICTURE} <= problems
     assert all(np.isfinite(place.error).all() for place in results.places)
     chosen = sum("(chosen)" in row[1] for row in figures.tried_rows(results.tried))
-    assert chosen == len(results.tried) == 4 + 1 + 3 + 2 + 1, "equations and the pendulum, letters, learnt steps"
+    assert chosen == len(results.tried) == 4 + 2 + 3 + 2 + 1, (
+        "equations and the pendulum, letters and digits, learnt steps"
+    )
     assert [row[:3] for row in figures.newton_rows(results.newton)] == [
         *(["poisson", level, "150"] for level in ("2", "8", "32")), ["helmholtz", "4", "40"],
     ]  # fmt: skip
