@@ -158,8 +158,8 @@ def flow_in_one_round(
     """C1, C2, velocity and pressure of notebook 06, each with one message of every client; residual: how many
     ``residual_points``.
 
-    gcv, error_of_all (%, of the pressure), bytes that a client sends [m, scale, drift]: of all sines that were tried, at
-    the first seed. error (%) [seed, quantity], seconds [seed]: of the sines with the least gcv.
+    gcv, error_of_all (%, of the pressure), bytes that a client sends [m, scale, drift]: of all sines that were tried,
+    at the first seed. error (%) [seed, quantity], seconds [seed]: of the sines with the least gcv.
     """
     points = residual_points(*residual)
 

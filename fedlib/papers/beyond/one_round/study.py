@@ -216,6 +216,8 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     tried |= {name: histories[name][["gcv", "error"]] for name in others}
     coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
+    if "flow" in histories:
+        tried["flow"] = histories["flow"][["gcv", "error_of_all"]].rename(error_of_all="error")
     for name, table in histories.items():
         if str(name).startswith("steps_"):
             levels = table.level.values.tolist()
