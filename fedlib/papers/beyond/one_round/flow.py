@@ -87,14 +87,14 @@ def message(experiment: Experiment, points: dict[str, Tensor]) -> sums.Sums:
 
 
 class Fields(NamedTuple):
-    """Jets of (u, v, p) at the points of the equation, J theta + at_zero: [n, 15, P], [n, 15]."""
+    """Jets of (u, v, p) at the points of the equation, J theta + offset: [n, 15, P], [n, 15]."""
 
     J: Tensor
-    at_zero: Tensor
+    offset: Tensor
 
     def momentum(self, theta: Tensor) -> Tensor:
         """Rows [2 n, P + 1] of the two momentum equations, linear as they are at theta [P], as rows at 0."""
-        C, jets = theta[: len(TRUTH)], self.J @ theta + self.at_zero
+        C, jets = theta[: len(TRUTH)], self.J @ theta + self.offset
         by_jet, by_C = vmap(jacrev(momentum, (0, 1)), (0, None))(jets, C)
         A = by_jet @ self.J
         A[..., : len(C)] += by_C
@@ -134,7 +134,7 @@ def solved(experiment: Experiment, total: sums.Sums, points: Tensor) -> tuple[Te
     All rows count alike; a sine of psi counts in the ridge as its velocity does. It begins with the flow of the
     observations alone, and C1 = C2 = 0.
     """
-    here, theta, (psi, k2), tried = fields(experiment, points), start(experiment), psi_of(experiment), []
+    equation, theta, (psi, k2), tried = fields(experiment, points), start(experiment), psi_of(experiment), []
     weights = torch.ones_like(theta)
     weights[psi] = k2
     A = total.matrix.new_zeros(len(total.matrix), len(theta) + 1)
@@ -142,7 +142,7 @@ def solved(experiment: Experiment, total: sums.Sums, points: Tensor) -> tuple[Te
     theta, score = ridged(A, total.n, RIDGES[0] * weights)
     for ridge in RIDGES:
         for _ in range(STEPS):
-            rows = torch.cat([A, here.momentum(theta)])
+            rows = torch.cat([A, equation.momentum(theta)])
             before, (theta, score) = score, ridged(rows, total.n + 2 * len(points), ridge * weights)
             if abs(score / before - 1) < STILL:
                 break
