@@ -100,12 +100,12 @@ def tried_rows(tried: Mapping[str, xarray.Dataset]) -> list[list[str]]:
     """All features that were tried: problem, what, score by cross-validation, error (%); medians over seeds."""
     rows = []
     for name, table in tried.items():
-        (a, b), best = (axis for axis in table.gcv.dims if axis != "seed"), chosen(table)
-        for i, j in np.ndindex(table.sizes[a], table.sizes[b]):
-            cell = table.isel({a: i, b: j})
+        axes, best = [axis for axis in table.gcv.dims if axis != "seed"], chosen(table)
+        for index in np.ndindex(*(table.sizes[axis] for axis in axes)):
+            cell = table.isel(dict(zip(axes, index, strict=True)))
             score, error = float(cell.gcv.median()), float(cell.error.median())
-            words = f"{a} {cell[a].item()}, {b} {cell[b].item():g}"
-            words += " (chosen)" * bool(cell[a] == best[a] and cell[b] == best[b])
+            words = ", ".join(f"{axis} {cell[axis].item():g}" for axis in axes)
+            words += " (chosen)" * all(bool(cell[axis] == best[axis]) for axis in axes)
             rows.append([name, words, f"{score:.1e}", f"{error:.2g}" if error > 0.1 else f"{error:.1e}"])
     return rows
 

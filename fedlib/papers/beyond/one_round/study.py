@@ -25,6 +25,7 @@ from .attack import points_of_sums
 from .coefficient import coefficient_by_sums
 from .curve import error_bars
 from .digits import digits_in_one_round, trained
+from .flow import flow_in_one_round
 from .letters import letters_in_one_round
 from .networks import after_fedavg, by_gauss_newton
 from .operators import maps_in_one_round, steps_in_one_round
@@ -107,6 +108,9 @@ NOISE = ANYWHERE | {"error": RIDGES["error"]}
 COEFFICIENT = {"seconds": TIMED, **dict.fromkeys(("error_of_all", "error_u"), Tolerance(relative=0.02))}
 """u is right to 1e-6, of which rounding is seen; of scales that were not chosen the ridge may be at its end."""
 
+FLOW = {"seconds": TIMED, **dict.fromkeys(("gcv", "error", "error_of_all"), Tolerance(relative=0.2, absolute=0.05))}
+"""A step more where the score moves by a hundredth, or not."""
+
 GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
 """What is left of equal things by rounding alone."""
 
@@ -159,6 +163,7 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
             calls[f"{kind}_{name}"] = Computed(make, arguments, tolerances=tolerances)
     arguments = {"seeds": seeds} | p["coefficient"]
     calls["coefficient"] = Computed(coefficient_by_sums, arguments, tolerances=COEFFICIENT)
+    calls["flow"] = Computed(flow_in_one_round, {"seeds": seeds} | p["flow"], tolerances=FLOW)
     calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
     calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
     calls["crowd"] = Computed(in_a_crowd, {"seeds": seeds} | p["crowd"], tolerances=CROWD)
@@ -227,6 +232,8 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     tried |= {name: histories[name][["gcv", "error"]] for name in others}
     coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
+    if "flow" in histories:
+        tried["flow"] = histories["flow"][["gcv", "error_of_all"]].rename(error_of_all="error")
     for name, table in histories.items():
         if str(name).startswith("steps_"):
             levels = table.level.values.tolist()

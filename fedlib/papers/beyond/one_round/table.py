@@ -10,6 +10,7 @@ from ....federated.history import History
 from ....federated.stack import parameter_count
 from ....trainings.profiles import committed
 from ....trainings.store import stored
+from ...fedsciml.flow.problem import flow
 from ...fedsciml.operators.problem import TITLES, learn
 from ...fedstnn.letters.problem import drawing
 from ..projection import study as projection
@@ -94,6 +95,21 @@ def digits(histories: Mapping) -> Iterator[Place]:
         yield by_sums(title, "one round of sums", histories["digits"])
 
 
+def flow_places(tried: xarray.Dataset | None) -> Iterator[Place]:
+    """C1, C2, velocity and pressure, each beside what notebook 06 has at as many observations."""
+    result = committed("06_flow")
+    by_model, rounds = result["metrics"]["errors_percent_C1_C2_velocity_pressure"], result["parameters"]["rounds"]
+    sent = rounds * FLOAT32 * parameter_count(flow().net)
+    for i, quantity in enumerate(("C1", "C2", "velocity", "pressure")):
+        title = f"flow, 2 pieces: {quantity}"
+        averaged, central = (np.array(by_model[model])[:, i] for model in ("n = 2", "centralised, 700"))
+        yield Place(title, "FedAvg, as printed", averaged, rounds, sent, notebook="06")
+        yield Place(title, "all data in one place", central, 0, 0.0, notebook="06")
+        if tried is not None:
+            error, size = tried.error.sel(quantity=quantity).values, float(tried.bytes.sum())
+            yield Place(title, "one round of sums", error, 1, size, float(tried.seconds.mean()))
+
+
 def networks_of(name: str) -> tuple[xarray.DataArray, int]:
     """Errors (%) [kind, level, seed] in the end of what notebook 07 has stored of an operator, of the local steps that
     have most rows, and how many these are."""
@@ -136,6 +152,7 @@ def other_places(histories: Mapping[str, History | xarray.Dataset], compared: Ma
             rows.append(Place(title, "one round of sums", last.error.values, 1, sent, seconds))
     rows += letters(histories.get("letters"))
     rows += digits(histories)
+    rows += flow_places(histories.get("flow"))
     for name in TITLES:
         kinds = {kind: histories[f"{kind}_{name}"] for kind in ("maps", "steps") if f"{kind}_{name}" in histories}
         if kinds:

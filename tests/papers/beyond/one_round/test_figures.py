@@ -86,8 +86,8 @@ def test_places_and_tables(results):
     assert {len(row) for row in rows} == {len(figures.PLACES)} and {*study.IN_THE_PICTURE} <= problems
     assert all(np.isfinite(place.error).all() for place in results.places)
     chosen = sum("(chosen)" in row[1] for row in figures.tried_rows(results.tried))
-    assert chosen == len(results.tried) == 4 + 2 + 3 + 2 + 1, (
-        "equations and the pendulum, letters and digits, learnt steps"
+    assert chosen == len(results.tried) == 4 + 2 + 3 + 2 + 1 + 1, (
+        "equations and the pendulum, letters and digits, learnt steps, flow"
     )
     assert [row[:3] for row in figures.newton_rows(results.newton)] == [
         *(["poisson", level, "150"] for level in ("2", "8", "32")), ["helmholtz", "4", "40"],
@@ -236,6 +236,6 @@ def test_every_problem_has_its_networks_beside_it(results):
              if way in ("one round of sums", "linear map", "lag kernel", "quadratic map", "learnt step")
              and problem in central and error >= central[problem]]  # fmt: skip
     assert short == [("diffusion-reaction, n = 2", "quadratic map")]
-    assert {place.notebook for place in results.places} == {"", "01", "05", "07", "09", "11", "14"}
+    assert {place.notebook for place in results.places} == {"", "01", "05", "06", "07", "09", "11", "14"}
     averaged = [place for place in results.places if place.problem == "wave, 20 pieces" and place.notebook]
     assert [round(place.bytes / 1e5) for place in averaged] == [1022, 2043, 0, 426], "as notebook 14 counts them"
