@@ -308,10 +308,10 @@ ATTACK_COLORS = COLORS["other"], ATTACK
 """Of ``ATTACKS``."""
 
 
-def attack(points: int, sines: int, noise: float, draw: int) -> Figure:
+def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
     """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
     the same message gives. noise: as ``privacy.attacked`` takes it."""
-    message, (experiment, _, _) = attacked(sines, points, draw, noise), public(sines, None, draw)
+    message, (experiment, _, _) = attacked(sines, points, seed, noise), public(sines, None, seed)
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
     left.vlines(message.x, 0, 3, color="0.8", lw=1)
     rows = {"the points": (message.x, COLORS["truth"])}

@@ -29,5 +29,5 @@ def attacks() -> GridBox:
         points=slider(CROWD, 16, "points", "How many points are in the sums."),
         sines=slider(FEW, 12, "sines", "How many functions the curve is made of."),
         noise=slider(NOISE, 0, "noise", "Added to each sum, in units of the most by which one point changes it."),
-        draw=slider(range(5), 0, "draw", "Other points, other sines."),
+        seed=slider(range(5), 0, "draw", "Other points, other sines."),
     )  # fmt: skip

@@ -159,6 +159,11 @@ def test_the_slider_attacks_as_the_stored_table_does(results):
         assert live_share["non-negative fit"] == stored.sel(attack="non-negative fit") and [*live_share] == [*ATTACKS]
     assert {*live.CROWD} == {*results.crowd.points.values} and {*live.FEW} == {*results.crowd.m.values}
     assert {*live.NOISE} - {0} == {*results.noise.noise.values}
+    box = live.attacks()
+    picture = box.children[-1]
+    assert "points 16, sines 12, noise 0, draw 0" in picture.alt and "non-negative fit 100 %" in picture.alt
+    box.children[2].value = 0.1
+    assert "noise 0.1" in picture.alt and "non-negative fit 100 %" not in picture.alt
 
 
 def test_what_was_chosen_has_the_least_score():
