@@ -161,7 +161,8 @@ function withSliders({ model, el }, data, paint, sentence) {
         const [anchor, state] = location.hash.slice(1).split("?"), wanted = new URLSearchParams(state);
         if (!anchor || !state || anchor !== model.get("anchor")) return;
         data.controls.forEach(({ name, options, start }, i) => {
-            const index = options.map(String).indexOf(wanted.get(name));
+            const value = wanted.get(name), index = options.findIndex((option) =>
+                value === String(option) || (value && Number(value) === option));  // "2.0", too
             controls[i].put(index < 0 ? start : index);
         });
         move();  // the address of what is shown, where it names what there is not
