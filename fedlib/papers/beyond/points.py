@@ -222,7 +222,12 @@ def poisson_rows(experiment: Experiment, theta: Tensor, learnt: slice = slice(No
         return sums.rows(experiment, pool, theta, learnt).numpy()
 
     coefficients = chebyshev.chebinterpolate(rows, DEGREE)
-    return lambda x: chebyshev.chebvander(((x - np.pi / 2) / half).clip(-1, 1), DEGREE) @ coefficients
+
+    def curve(x: np.ndarray) -> np.ndarray:
+        angle = np.arccos(((x - np.pi / 2) / half).clip(-1, 1))
+        return np.cos(np.outer(angle, np.arange(DEGREE + 1))) @ coefficients  # T_k(cos a) = cos k a
+
+    return curve
 
 
 def nearest(u: np.ndarray, torques: np.ndarray) -> tuple[int, float]:
