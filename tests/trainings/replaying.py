@@ -12,7 +12,7 @@ from fedlib.federated.sweep import Row, sweep
 from fedlib.trainings.calls import NEAR, Tolerance, call_of
 from fedlib.trainings.files import Stored
 
-ROUNDING = 30  # so many times what a start moves that differs by rounding
+ROUNDING = 10  # so many times what a start moves that differs by rounding
 JUMP = 1000  # how much further than the others one client may be
 LOCAL = 300  # steps, or passes, of a client
 EPS = torch.finfo(torch.float32).eps
@@ -44,10 +44,10 @@ def replay(stack: Stored, rows: Sequence[Row] | None = None, near: float = NEAR)
     if max(map(np.max, moved.values())) < near:
         return float(max(map(np.max, moved.values())) / near)
     init, twins = changes.get("init", experiment.init), []
-    for factor in (1 + EPS, 1 - EPS):
+    for factor in (1 + EPS, 1 - EPS, 1 + 2 * EPS, 1 - 2 * EPS):
         twin = first_rounds(init=partial(scaled, init, factor))
         twins.append({row: difference(twin[row], losses) for row, losses in new.items()})
-    grown = {row: np.maximum.accumulate(np.maximum(*(twin[row] for twin in twins))) for row in new}
+    grown = {row: np.maximum.accumulate(np.max([twin[row] for twin in twins], axis=0)) for row in new}
     return float(max(np.max(moved[row] / (near + ROUNDING * grown[row])) for row in moved))
 
 

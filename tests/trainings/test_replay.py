@@ -21,7 +21,8 @@ from fedlib.trainings.files import Stored, abouts
 from .replaying import deviations, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
-QUICK_S = 5  # what is computed again in every run of the tests, or the rounds that are trained again
+QUICK_S = 5  # what is computed again in every run of the tests
+ROUND_S = 10  # a round of a row that is trained again in every run
 FILES = [
     pytest.param(study, file, id=f"{name}-{file.stem}")
     for name, study in STUDIES.items()
@@ -66,7 +67,7 @@ def test_a_stored_training_can_be_made_again(study, file, record_property):
     stacks = [stack for stack in read(file) if "converted" not in stack.about]
     if not stacks:
         pytest.skip("converted from an older result, which kept no losses")
-    stacks = [stack for stack in stacks if WHOLE or seconds(stack) < QUICK_S]
+    stacks = [stack for stack in stacks if WHOLE or seconds(stack) < ROUND_S]
     if not stacks:
         pytest.skip("a round takes long to train; make replay does")
     rows = {

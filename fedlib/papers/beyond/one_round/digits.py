@@ -71,12 +71,10 @@ def solved(G: Tensor, H: Tensor, n: int) -> tuple[Tensor, float]:
     classes. G = A^T A, H = A^T Y; a row of Y [n, classes] is 1 at the class of its digit, and 0 elsewhere."""
     squares, V = (falling.flip(-1) for falling in torch.linalg.eigh(G))
     lost = torch.finfo(G.dtype).eps * len(G)
-    s, h = squares.clamp(min=0).sqrt(), V.T @ H
-    z = torch.where(squares[:, None] > lost * squares[0], h / s[:, None], 0)
-    ridges = squares[0] * torch.as_tensor(np.geomspace(lost, 1, 81))
-    *_, gcv = sums.cross_validation(s, z.norm(dim=1), n - z.square().sum(), n, ridges)
-    i = int(gcv.argmin())
-    return V @ (h / (squares + ridges[i])[:, None]), float(gcv[i]) / CLASSES
+    s = squares.clamp(min=0).sqrt()
+    z = torch.where(squares[:, None] > lost * squares[0], V.T @ H / s[:, None], 0)
+    step, gcv = sums.several(s, z, n - float(z.square().sum()), n, lost)
+    return V @ step, gcv
 
 
 def digits_in_one_round(

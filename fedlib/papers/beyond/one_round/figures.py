@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from ....federated.experiment import data_of
 from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
-from ....numerics.metrics import in_percent, two_digits
-from .privacy import attacked, gaussian_sigma, public, told_in_or_out
-from .problem import EQUATIONS, answers, error
+from ....numerics.metrics import in_percent, percent, two_digits
+from .privacy import attacked, gaussian_sigma, told_in_or_out
+from .problem import answers, made
 from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
@@ -311,7 +311,7 @@ ATTACK_COLORS = COLORS["other"], ATTACK
 def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
     """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
     the same message gives. noise: as ``privacy.attacked`` takes it."""
-    message, (experiment, _, _) = attacked(sines, points, seed, noise), public(sines, None, seed)
+    message, test = attacked(sines, points, seed, noise), data_of(made("poisson"), 2).test
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
     left.vlines(message.x, 0, 3, color="0.8", lw=1)
     rows = {"the points": (message.x, COLORS["truth"])}
@@ -321,11 +321,10 @@ def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
     left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}")
     set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
-    test = data_of(EQUATIONS["poisson"](), 2).test
-    x, u = test["x"][:, 0], answers(experiment, message.c, test)
-    right.plot(x, test["u"], color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
+    x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
+    right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
     right.plot(x, u, color=SUMS, label="sums")
-    off = in_percent(error(experiment, message.c, test))
+    off = in_percent(percent(u, truth))
     right.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-1, 5), title=f"solution off by {off}")
     right.legend(loc="upper left")
     return fig

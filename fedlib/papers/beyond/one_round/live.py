@@ -4,7 +4,7 @@ from ipywidgets import GridBox
 
 from ....live import levels
 from ....live.widgets import explore, slider
-from . import figures
+from .figures import SUMS, attack
 from .pieces import curves_and_errors
 
 PIECES, SINES, POINTS = (2, 4, 6, 8, 10, 16, 32), (5, 10, 20, 60), (32, 64)
@@ -15,9 +15,7 @@ def explorer() -> levels.Explorer:
     """Sliders over pieces, sines and points: curves, and errors of five draws of sines beside notebook 05's network."""
     table = curves_and_errors(PIECES, SINES, POINTS, range(5))
     curves = table.u.assign_attrs(xlabel="x", ylabel="u(x)")
-    curves = curves.assign_coords(
-        color=("model", [figures.SUMS if model == "sums" else "" for model in table.model.values])
-    )
+    curves = curves.assign_coords(color=("model", [SUMS if model == "sums" else "" for model in table.model.values]))
     return levels.explore(curves, table.error, {"pieces": 8, "sines": 60})
 
 
@@ -25,7 +23,7 @@ def attacks() -> GridBox:
     """Sums of other points at each move, attacked at once, beside what they are worth."""
     alt = "left points, and where two attacks on their sums take them to be; right the solution that the sums give"
     return explore(
-        figures.attack, alt,
+        attack, alt,
         points=slider(CROWD, 16, "points", "How many points are in the sums."),
         sines=slider(FEW, 12, "sines", "How many functions the curve is made of."),
         noise=slider(NOISE, 0, "noise", "Added to each sum, in units of the most by which one point changes it."),

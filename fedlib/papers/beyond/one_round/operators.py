@@ -62,10 +62,8 @@ def map_solved(messages: Sequence[MapSums]) -> tuple[Tensor, float]:
     U, s, Vt = U[:, s > lost * s[0]], s[s > lost * s[0]], Vt[s > lost * s[0]]
     z, n = U.T @ Z, sum(message.n for message in messages)
     rest = sum(message.rest for message in messages) + float((Z - U @ z).square().sum())
-    ridges = s[0] ** 2 * torch.as_tensor(np.geomspace(lost**2, 1, 81))
-    *_, gcv = sums.cross_validation(s, z.norm(dim=1), rest, n, ridges)
-    i = int(gcv.argmin())
-    return Vt.T @ (z * (s / (s**2 + ridges[i]))[:, None]), float(gcv[i]) / Z.shape[1]
+    step, gcv = sums.several(s, z, rest, n, lost**2)
+    return Vt.T @ step, gcv
 
 
 def quadratic(v: Tensor) -> Tensor:

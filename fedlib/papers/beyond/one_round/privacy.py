@@ -33,7 +33,7 @@ def cloud(n: int, seed: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=30)
-def public(m: int, kept: int | None, seed: int, scale: float = 6.0) -> tuple[Experiment, Spectrum, np.ndarray]:
+def public(m: int, kept: int | None, seed: int, scale: float) -> tuple[Experiment, Spectrum, np.ndarray]:
     """What everybody knows before anything is sent: Poisson's equation with m sines, and its ``public_directions``."""
     experiment = with_sines("poisson", m, scale, seed)
     curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
@@ -43,6 +43,8 @@ def public(m: int, kept: int | None, seed: int, scale: float = 6.0) -> tuple[Exp
 class Attacked(NamedTuple):
     """One message, what attacks make of it, and what it is good for."""
 
+    experiment: Experiment  # Poisson's equation with sines
+    spectrum: Spectrum  # of what is sent
     x: np.ndarray  # the points [n]
     guesses: dict[str, np.ndarray]  # [n] of each of ATTACKS
     share: dict[str, float]  # of the points that they find
@@ -56,13 +58,14 @@ def attacked(
 
     noise: st.dev. of each number, in units of the most by which one point changes the sums.
     """
-    _, spectrum, back = public(m, kept, seed, scale)
+    experiment, spectrum, back = public(m, kept, seed, scale)
     x, sigma = cloud(points, seed), noise * sensitivity(spectrum.curve)
     rows = spectrum.curve(x)
     total = rows.T @ rows + symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m))
     guesses = {name: attack(total, points, spectrum, sigma) for name, attack in ATTACKS.items()}
     share = {name: share_found(guess, x, NEAR * np.pi / points) for name, guess in guesses.items()}
-    return Attacked(x, guesses, share, torch.as_tensor(back @ least_squares_of(total, sigma)))
+    c = torch.as_tensor(back @ least_squares_of(total, sigma))
+    return Attacked(experiment, spectrum, x, guesses, share, c)
 
 
 def in_a_crowd(
@@ -75,10 +78,9 @@ def in_a_crowd(
     """
 
     def one(m: int, points: int, seed: int) -> dict:
-        _, spectrum, _ = public(m, None, seed, scale)
-        message = attacked(m, points, seed, scale=scale)
-        apart = other_measure(message.x, spectrum.curve, GRID)[1]
-        return {"found": ("attack", [*message.share.values()]), "apart": apart, "products": len(spectrum.s)}
+        sent = attacked(m, points, seed, scale=scale)
+        apart = other_measure(sent.x, sent.spectrum.curve, GRID)[1]
+        return {"found": ("attack", [*sent.share.values()]), "apart": apart, "products": len(sent.spectrum.s)}
 
     return tabulated(one, m=features, points=points, seed=seeds).assign_coords(attack=[*ATTACKS])
 
@@ -134,12 +136,10 @@ def under_noise(
 
     def one(message: str, noise: float, seed: int) -> dict:
         m, kept = messages[message]
-        experiment, _, _ = public(m, kept, seed, scale)
-        _, _, share, c = attacked(m, points, seed, noise, kept, scale)
-        return {
-            "found": ("attack", [*share.values()]),
-            "error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test),
-        }  # fmt: skip
+        sent = attacked(m, points, seed, noise, kept, scale)
+        errors = {"error": sent.c, "nothing": 0 * sent.c}
+        errors = {name: error(sent.experiment, c, test) for name, c in errors.items()}
+        return {"found": ("attack", [*sent.share.values()]), **errors}
 
     return tabulated(one, message=[*messages], noise=noise, seed=seeds).assign_coords(attack=[*ATTACKS])
 
