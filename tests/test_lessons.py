@@ -3,6 +3,7 @@
 import json
 import re
 from copy import deepcopy
+from itertools import product
 from pathlib import Path
 
 import nbformat
@@ -15,7 +16,7 @@ from scipy.sparse.linalg import cg
 from fedlib import Federation, train
 from fedlib.federated import reference, stack, sums
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import train_arguments
+from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
@@ -30,6 +31,7 @@ from fedlib.papers.beyond.leak import study as leak_study
 from fedlib.papers.beyond.one_round import digits as one_round_digits
 from fedlib.papers.beyond.one_round import live as one_round_live
 from fedlib.papers.beyond.one_round import pieces as one_round_pieces
+from fedlib.papers.beyond.one_round import privacy as one_round_privacy
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.beyond.projection import live as projection_live
@@ -1522,7 +1524,12 @@ def test_13_the_attacks_find_what_the_text_says():
     crowd, noise, private = (stored(one_round_study, name) for name in ("crowd", "noise", "private"))
     fit, null = (crowd.found.sel(attack=attack) for attack in ("non-negative fit", "null space"))
     assert (fit.sel(points=slice(16)) == 1).all() and "the fit finds all, in every draw, from four sines on" in text
-    assert stored(one_round_study, "leak").error.sel(m=4).median() > 35, "whose solution is worthless"
+    assert stored(one_round_study, "leak").error.sel(m=4).median() > 35
+    test = data_of(one_round.made("poisson"), 2).test
+    for points, draw in product((4, 8, 16), range(5)):  # as the slider does
+        message = one_round_privacy.attacked(4, points, draw)
+        assert message.share["non-negative fit"] == 1 and one_round.error(message.experiment, message.c, test) > 10
+    assert "from four sines on, whose solution is a tenth off or more" in text
     assert (null.sel(points=16, m=12).mean() < 0.5) and null.sel(points=16, m=60).mean() == 1
     assert (fit.sel(points=32, m=slice(12, None)) == 1).all() and "Of 32 it finds all from twelve sines on" in text
     assert fit.sel(points=32, m=4).mean().round(1) == 0.2 and "with four a fifth" in text
