@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from PIL import Image
 
 from ..notebook.pages import WIDTH
@@ -20,14 +21,14 @@ DENSITY = 1.5  # pixels of the picture for one of the page; still ones have 2, a
 def painter() -> Callable[[Figure], bytes]:
     """A function Figure -> PNG bytes, for pictures that resemble each other as those behind a slider do.
 
-    Most of a picture's time goes into its layout and its ticks. Both are kept: the layout of the first figure with as
-    many axes, and each axis (ticks and labels) while its limits, scale and label stay as they are. The rest is drawn
-    on top: lines, areas, images, texts, legends, titles. So a drawing function stays a pure function, and is the
-    faster the less its limits depend on its arguments.
+    Most of a picture's time goes into its layout and into small writing. Both are kept: the layout of the first figure
+    with as many axes, each axis (ticks and labels) while its limits, scale and label stay as they are, and each legend
+    of the figure while its entries do. The rest is drawn on top: lines, areas, images, texts, titles. So a drawing
+    function stays a pure function, and is the faster the less its limits depend on its arguments.
     """
     layouts: dict[tuple[int, int], tuple] = {}
     papers: dict[tuple, np.ndarray] = {}
-    drawn: dict[tuple[int, str], tuple] = {}  # number of the axes, name of the axis -> (state, place, pixels)
+    drawn: dict[tuple[int, str], tuple] = {}  # number and name of an axis or legend -> (state, place, pixels)
 
     def paint(fig: Figure) -> bytes:
         fig.set_dpi(DENSITY * WIDTH / fig.get_figwidth())
@@ -39,17 +40,21 @@ def painter() -> Callable[[Figure], bytes]:
             layouts[arrangement] = layout_of(fig)
         fig.set_layout_engine("none")
         apply_layout(fig, *layouts[arrangement])
-        changing, kept, size = movable(fig), axes_of(fig), tuple(fig.bbox.size)
+        changing, axes, size = movable(fig), axes_of(fig), tuple(fig.bbox.size)
+        legends = {(i, "legend"): legend for i, legend in enumerate(fig.legends)}
+        states = {name: frame(axis) for name, axis in axes.items()}
+        states |= {name: entries(legend) for name, legend in legends.items()}
+        kept = axes | legends
         key = size, *map(paper, fig.axes)
         if key not in papers:
             papers.clear()  # the last one is enough: they take megabytes
             with hidden([*changing, *kept.values()]):
                 canvas.draw()
             papers[key] = pixels.copy()
-        for name, axis in kept.items():
-            state = size, frame(axis)
+        for name, artist in kept.items():
+            state = size, states[name]
             if name not in drawn or drawn[name][0] != state:
-                drawn[name] = state, *ink(canvas, axis)
+                drawn[name] = state, *ink(canvas, artist)
         pixels[:] = papers[key]
         for name in kept:
             _, place, dark = drawn[name]
@@ -69,8 +74,9 @@ def encode(canvas: FigureCanvasAgg) -> bytes:
 
 
 def movable(fig: Figure) -> list[Artist]:
-    """Everything but colour bars, and the ticks, labels and paper of axes, in the order in which it is drawn."""
-    artists = [(1, 0, artist) for artist in (*fig.texts, *fig.legends)]
+    """Everything but colour bars, the figure's legends, and the ticks, labels and paper of axes, in the order in which
+    it is drawn."""
+    artists = [(1, 0, text) for text in fig.texts]
     for ax in fig.axes:
         if not hasattr(ax, "_colorbar"):
             artists += [(0, a.get_zorder(), a) for a in ax.get_children() if a not in (ax.xaxis, ax.yaxis, ax.patch)]
@@ -87,11 +93,11 @@ def axes_of(fig: Figure) -> dict[tuple[int, str], Axis]:
     return {(i, axis.axis_name): axis for i, ax in shown for axis in (ax.xaxis, ax.yaxis) if axis.get_visible()}
 
 
-def ink(canvas: FigureCanvasAgg, axis: Axis) -> tuple[tuple[slice, slice], np.ndarray]:
-    """(place, pixels): an axis alone on white paper, and where it is. Overwrites the canvas."""
+def ink(canvas: FigureCanvasAgg, artist: Artist) -> tuple[tuple[slice, slice], np.ndarray]:
+    """(place, pixels): an axis or a legend alone on white paper, and where it is. Overwrites the canvas."""
     pixels = np.asarray(canvas.buffer_rgba())
     pixels[:] = 255
-    axis.draw(canvas.get_renderer())
+    artist.draw(canvas.get_renderer())
     dark = pixels.view(np.uint32)[..., 0] != 2**32 - 1
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
     place = tuple(slice(line[0], line[-1] + 1) if len(line) else slice(0) for line in (rows, columns))
@@ -121,6 +127,19 @@ def frame(axis: Axis) -> tuple:
     parts += [tuple(getattr(ticks, "locs", ())), tuple(getattr(names, "seq", ()))]
     parts += [str(getattr(getattr(names, "func", None), "args", ""))]  # the names that set_xticks was given
     return tuple(parts)
+
+
+LOOKS = "color", "facecolor", "edgecolor", "alpha", "linestyle", "linewidth", "marker", "markersize", "hatch"
+
+
+def entries(legend: Legend) -> tuple:
+    """What a legend depends on: its words, and how what stands before each of them looks."""
+    words = [text.get_text() for text in (legend.get_title(), *legend.get_texts())]
+    looks = [
+        [type(handle), *(getattr(handle, f"get_{name}")() for name in LOOKS if hasattr(handle, f"get_{name}"))]
+        for handle in legend.legend_handles
+    ]
+    return legend._ncols, *words, str(looks)
 
 
 def layout_of(fig: Figure) -> tuple:

@@ -20,7 +20,7 @@ from ..notebook import pages
 from ..numerics.metrics import in_percent
 from .player import PACES, STORY, Player
 from .redraw import painter
-from .views import experiment_panels, experiment_scene, remember, view, words
+from .views import experiment_panels, experiment_scene, page, remember, view, words
 from .watched import Moment, Watched, watched_experiment
 from .widgets import Picture, choice, discard, fresh_memory, in_turn, newest_only, prepare, slider, values_of
 
@@ -118,7 +118,7 @@ def live(
         curves = "left the truth, the clients and the federation"
         steps = "left the clients' steps in the plane of weights, right the errors over the rounds"
         scene, alt = experiment_scene, alt or f"{what.name}: {curves if panels else steps}"
-    paint, picture, message = painter(), Picture(), ipywidgets.HTML()
+    fig, paint, picture, message = page(panels), painter(), Picture(), ipywidgets.HTML()
     shown: dict = {}  # the training that is looked at, its past, the values that it was made from, its first moment
     wanted = False  # that it plays, whether or not a thread is at it just now
     try:
@@ -130,7 +130,7 @@ def live(
         watched, past = shown["watched"], shown["past"]
         errors = remember(past, watched, moment)
         numbers = ", ".join(f"{name} {in_percent(value)}" for name, value in errors.items())
-        image = paint(view(scene, watched, moment, past, panels))
+        image = paint(view(fig, scene, watched, moment, past))
         moved_to = ", ".join(f"{controls[name].description} {value}" for name, value in shown["values"].items())
         picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers}; {moved_to})"
         picture.value, message.value = image, words_below

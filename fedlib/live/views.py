@@ -21,31 +21,53 @@ ERRORS = {0.5: (1, 3, 10, 30, 100), 0.005: (0.01, 0.1, 1, 10, 100), 0.00005: (0.
 """The least error (%) on the axis, and its ticks; like ENDS it changes now and then only, for that is slow."""
 
 
-def view(scene: Callable, watched: Watched, moment: Moment, past: Mapping[str, list], panels: int = 1) -> Figure:
-    """Left the problem's own scene(axes, watched, moment), right the weights in this round, and the errors so far.
-
-    The legends stand above the scene and below the errors, where no curve is; a scene that draws its own has no other.
-
-    past: name -> list of (rounds, error in %), see ``remember``. panels: how many axes the scene has; without any
-    there are weights and errors alone.
-    """
+def page(panels: int = 1) -> Figure:
+    """Empty axes for ``view``: ``panels`` of a scene, or none, and those of weights and errors."""
     fig = Figure((8.2 * growth(), 4.6 * growth()), layout="constrained")
     fig.get_layout_engine().set(rect=(0, 0, 0.98, 1), wspace=0.07)  # room for ticks that come later, in the same layout
     if panels:
         rows = [[str(i // 2), "weights" if i < panels else "errors"] for i in range(2 * panels)]
-        axes = fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
-        scene([axes[str(i)] for i in range(panels)], watched, moment)
-        axes["0"].set_title(words(moment))
-        if axes["0"].get_legend() is None and (shown := axes["0"].get_legend_handles_labels())[0]:
+        fig.subplot_mosaic(rows if panels > 2 else [rows[0], rows[-1]], width_ratios=(1.75, 1))
+    else:
+        fig.subplot_mosaic([["weights", "errors"]])
+    return fig
+
+
+def view(fig: Figure, scene: Callable, watched: Watched, moment: Moment, past: Mapping[str, list]) -> Figure:
+    """Left the problem's own scene(axes, watched, moment), right the weights in this round, and the errors so far.
+
+    The legends stand above the scene and below the errors, where no curve is; a scene that draws its own has no other.
+
+    fig: of ``page``. What it shows from the last time goes: new axes take as long as all that is drawn in them.
+    past: name -> list of (rounds, error in %), see ``remember``.
+    """
+    wipe(fig)
+    axes = {ax.get_label(): ax for ax in fig.axes}
+    if panels := [axes[name] for name in axes if name.isdigit()]:
+        scene(panels, watched, moment)
+        panels[0].set_title(words(moment))
+        if panels[0].get_legend() is None and (shown := panels[0].get_legend_handles_labels())[0]:
             fig.legend(*shown, loc="outside upper left", ncols=len(shown[0]), columnspacing=1.2)
     else:
-        axes = fig.subplot_mosaic([["weights", "errors"]])
         axes["errors"].set_title(words(moment))
     draw_weights(axes["weights"], watched, moment)
     draw_errors(axes["errors"], {name: [] for name in ("clients", *watched.where())} | past)
     shown = axes["errors"].get_legend_handles_labels()
     fig.legend(*shown, loc="outside lower right", ncols=len(shown[0]), columnspacing=1.2)
     return fig
+
+
+def wipe(fig: Figure) -> None:
+    """Nothing but empty axes stays."""
+    for legend in [*fig.legends]:
+        legend.remove()
+    for ax in fig.axes:
+        for artist in [*ax.lines, *ax.patches, *ax.collections, *ax.images, *ax.texts]:
+            artist.remove()
+        if (legend := ax.get_legend()) is not None:
+            legend.remove()
+        ax.relim()
+        ax.set_prop_cycle(None)
 
 
 def experiment_panels(watched: Watched) -> int:

@@ -546,9 +546,12 @@ def shifted(way: str, **arguments) -> dict:
 def live_digits() -> dict:
     """Notebook 10b live."""
     with patch.object(digits_live, "handwriting", lambda *names: handwriting()):
-        digits_live.carried.cache_clear()
+        caches = digits_live.small, digits_live.carried
+        for cached in caches:
+            cached.cache_clear()
         case = of_live(digits_live.training(2.0, atoms=2, rounds=3))
-        digits_live.carried.cache_clear()
+        for cached in caches:
+            cached.cache_clear()
     return case
 
 

@@ -5,6 +5,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 from matplotlib.colors import LogNorm
+from matplotlib.legend import Legend
 from PIL import Image
 
 from fedlib.live import redraw
@@ -64,6 +65,25 @@ def test_an_axis_is_drawn_once_while_its_limits_stay(monkeypatch):
     assert len(drawn) == 4
     paint(curves(0.5, top=5.0))
     assert drawn[4:] == ["y"]
+
+
+@pytest.mark.parametrize("second", [{"color": "C1"}, {"ls": ":"}, {"marker": "o"}, {"label": "other"}, {"lw": 5}])
+def test_a_legend_is_drawn_once_while_its_entries_stay(monkeypatch, second):
+    def outside(y=0.5, label="one", **line):
+        fig, ((ax,),) = panels()
+        ax.plot([0, 1], [0, y], label=label, **line)
+        ax.set_ylim(0, 1)
+        fig.legend(loc="outside upper left")
+        return fig
+
+    paint, drawn, ink = painter(), [], redraw.ink
+    monkeypatch.setattr(redraw, "ink", lambda canvas, artist: drawn.append(type(artist)) or ink(canvas, artist))
+    paint(outside())
+    kept, fresh = pixels(paint(outside(0.7))), pixels(painter()(outside(0.7)))
+    assert np.abs(kept - fresh).max() == 0
+    assert drawn.count(Legend) == 2  # of the fresh one, too
+    assert np.abs(pixels(paint(outside(**second))) - pixels(painter()(outside(**second)))).max() == 0
+    assert drawn.count(Legend) == 4
 
 
 def test_the_picture_is_as_wide_as_the_page():

@@ -182,7 +182,7 @@ def test_two_clients_are_drawn_in_their_own_plane():
 
 def test_the_plane_of_weights_shows_the_average_in_the_middle_of_the_clients_ends():
     training, _, averaged = two_moments(clients=2)
-    lines = views.view(views.experiment_scene, training, averaged, {}).axes[-2].get_lines()
+    lines = views.view(views.page(), views.experiment_scene, training, averaged, {}).axes[-2].get_lines()
     ends, given = ([line.get_xydata()[0] for line in lines if line.get_markersize() == size] for size in (7, 8))
     assert len(ends) == len(given) == 2 and np.linalg.norm(ends[0] - ends[1]) > 0.1
     np.testing.assert_allclose(given, [np.mean(ends, 0)] * 2, atol=1e-5)
@@ -210,7 +210,7 @@ def test_the_scene_shows_clients_at_their_step_and_the_server():
     training, apart, averaged = two_moments()
     lines = {}
     for moment in (apart, averaged):
-        fig = views.view(views.experiment_scene, training, moment, {})
+        fig = views.view(views.page(), views.experiment_scene, training, moment, {})
         lines |= {line.get_label(): line.get_ydata() for line in fig.axes[0].get_lines()}
     test = training.more.data.test
     for name, row in {
@@ -227,7 +227,7 @@ def test_every_mixing_and_server_goes(mixing):
         training, _, averaged = two_moments(mixing=mixing, server=server, clients=3)
         together = (averaged.done.after[:3] == averaged.done.after[0]).all()
         assert together == (mixing != "no one")  # on a ring of three all are neighbours
-        views.view(views.experiment_scene, training, averaged, {})
+        views.view(views.page(), views.experiment_scene, training, averaged, {})
 
 
 def labels(**changes) -> Experiment:

@@ -65,7 +65,7 @@ RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="rin
 def test_the_picture_shows_the_clients_and_what_they_were_given(training, together):
     coming = moments(training.begin(), lambda: PACES[1])
     for moment in (next(coming), next(coming)):
-        angles = views.view(shared.scene, training, moment, {}, 2).axes[0]
+        angles = views.view(views.page(2), shared.scene, training, moment, {}).axes[0]
         drawn = {line.get_label(): line.get_ydata() for line in angles.get_lines()}
         _, given = training.now(moment)
         torch.nn.utils.vector_to_parameters(given[0], training.net.parameters())

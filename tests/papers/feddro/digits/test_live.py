@@ -65,7 +65,7 @@ def test_bars_are_what_the_trained_networks_read(page):
             if moment.averaged:
                 np.testing.assert_allclose(training.errors(moment)[name], 100 * (~right).double().mean(), atol=1e-3)
             assert found[3] == 100 * right[y == 3].double().mean()
-        heights = [bar.get_height() for axis in views.view(live.scene, training, moment, {}, 2).axes
+        heights = [bar.get_height() for axis in views.view(views.page(2), live.scene, training, moment, {}).axes
                    for bar in axis.patches]  # fmt: skip
         np.testing.assert_allclose(heights, np.concatenate([*live.read(training, moment).values()]))
     live.show()

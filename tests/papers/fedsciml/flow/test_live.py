@@ -55,7 +55,7 @@ def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
 def test_the_picture_shows_the_clients_coefficients_and_their_average():
     training = flow_live.training(2, E=2)
     for moment in islice(moments(training.begin(), lambda: PACES[1]), 4):
-        axes = views.view(flow_live.scene, training, moment, {}, 2).axes
+        axes = views.view(views.page(2), flow_live.scene, training, moment, {}).axes
         found = {line.get_label().split(":")[0]: line.get_xydata() for line in axes[0].get_lines()}
         for k in range(2):
             C = loaded(training, moment.walk[k, -1]).c.detach()

@@ -15,7 +15,7 @@ def test_the_residual_is_that_of_the_curve(page):
     training = watched_experiment(problem.poisson(), 8, 2, lr=0.003)
     moment = next(moments(training.begin(), lambda: PACES[1]))
     assert views.experiment_panels(training) == 2
-    fig = views.view(views.experiment_scene, training, moment, {}, 2)
+    fig = views.view(views.page(2), views.experiment_scene, training, moment, {})
     above, _, below, _ = fig.axes
     x = training.more.data.test["x"][:, 0].double()
     f = sum(i * (i * x).sin() for i in (1, 2, 3, 4, 8)).numpy()

@@ -35,7 +35,7 @@ def test_outputs_are_antiderivatives():
 def test_the_picture_shows_the_clients_networks(page):
     training = live.training(3, E=2)
     moment = next(moments(training.begin(), lambda: PACES[1]))
-    axes = views.view(live.scene, training, moment, {}, 2).axes
+    axes = views.view(views.page(2), live.scene, training, moment, {}).axes
     for i, ax in enumerate(axes[::2]):
         lines = {line.get_label(): line for line in ax.get_lines()}
         assert lines["input v (scaled)"].get_color() not in CLIENTS, "an input is nobody's"

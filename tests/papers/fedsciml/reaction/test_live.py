@@ -15,7 +15,7 @@ def test_both_functions_are_watched(page):
     training = watched_experiment(problem.reaction(), 24, 2, lr=0.003)
     moment = next(moments(training.begin(), lambda: PACES[1]))
     assert views.experiment_panels(training) == 2
-    fig = views.view(views.experiment_scene, training, moment, {}, 2)
+    fig = views.view(views.page(2), views.experiment_scene, training, moment, {})
     left, _, right, _ = fig.axes
     for ax, i in ((left, 0), (right, 1)):
         drawn = {line.get_label(): line.get_ydata() for line in ax.get_lines()}

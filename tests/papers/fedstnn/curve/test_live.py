@@ -47,7 +47,7 @@ def test_the_picture_shows_the_law_of_the_server_s_network():
     training = live.training(E=2)
     shown = training.more
     for moment in islice(moments(training.begin(), lambda: PACES[1]), 2):
-        above, _, below, *_ = views.view(live.scene, training, moment, {}, 2).axes
+        above, _, below, *_ = views.view(views.page(2), live.scene, training, moment, {}).axes
         server = moment.done.after[0] if moment.averaged else moment.walk[0, 0]
         torch.nn.utils.vector_to_parameters(server, training.net.parameters())
         paths = training.net(torch.as_tensor(shown.x)[:, None].float(), shown.w).detach().numpy()

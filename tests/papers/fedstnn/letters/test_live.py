@@ -35,7 +35,7 @@ def test_the_pictures_are_of_the_networks_that_are_trained(page):
         return answer
 
     for moment, server in (apart, apart.walk[0, 0]), (averaged, averaged.done.after[0]):
-        above, _, below, *_ = views.view(live.scene, training, moment, {}, 2).axes
+        above, _, below, *_ = views.view(views.page(2), live.scene, training, moment, {}).axes
         colours = above.images[0].get_array().ravel()
         np.testing.assert_array_equal(np.isin(colours, (1, 2)), drawn(server))  # white, rightly or wrongly
         wrong = training.errors(moment)["federated"][0].item()

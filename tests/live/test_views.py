@@ -1,0 +1,44 @@
+"""What is drawn on a page that was used before is what is drawn on a new one, for each live training."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fedlib.live import stage, views
+from fedlib.live.player import Player
+from fedlib.live.redraw import painter
+from fedlib.live.widgets import Control, within
+from fedlib.pages.app import PAGES
+
+LIVE = [piece for page in PAGES.values() for piece in page if piece.make.__qualname__.startswith("live.")]
+
+
+@pytest.mark.parametrize("piece", LIVE, ids=lambda piece: piece.title)
+def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
+    drawn, view, on_new, on_used = [], views.view, painter(), painter()
+
+    def both(fig, *what):
+        panels = sum(ax.get_label().isdigit() for ax in fig.axes)
+        new = pixels(on_new(view(views.page(panels), *what)))
+        drawn.append((new, pixels(on_used(view(fig, *what)))))
+        return fig
+
+    monkeypatch.setattr(stage, "view", both)
+    box, leave = piece.make()
+    for control in [one for one in within(box) if isinstance(one, Control) and one.description != "pace"][:3]:
+        before = control.value
+        control.value = next(value for value in reversed(control.values) if value != before)
+        control.value = before
+    (step,) = (widget for widget in within(box) if getattr(widget, "description", "") == "Step one round")
+    step.click()
+    Player.now.thread.join()
+    leave()
+    assert len(drawn) > 4
+    for new, used in drawn:
+        np.testing.assert_array_equal(used, new)
+
+
+def pixels(png: bytes) -> np.ndarray:
+    return np.asarray(Image.open(BytesIO(png)))
