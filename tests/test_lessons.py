@@ -1063,10 +1063,17 @@ def test_10b_the_lead_does_not_last(digits):
 
 def test_10b_with_the_lineages_sizes(digits):
     results, _, _, text = digits
+    lineage = results.lineage.sortby("level")
+    assert lineage.sizes["seed"] == 5
     for way, words in ((digits_study.FEDAVG, "FedAvg reads"), (digits_study.MAPPED, "mapped digits")):
-        read = results.lineage.sel(way=way, seed=0).sortby("level").values
-        *first, last = (f"{share:.1f}" for share in read)
+        *first, last = (f"{share:.1f}" for share in lineage.sel(way=way).mean("seed").values)
         assert f"{words} {', '.join(first)} and {last} %" in text
+    lead = digits_study.gain(lineage)
+    *first, last = (plus_minus(values, 1) for values in lead.transpose("level", "seed").values)
+    assert f"The gains are {', '.join(first)} and {last} points" in text
+    beyond = lead.mean("seed") / lead.std("seed", ddof=1)
+    assert (beyond[:3] < -1).all() and beyond[3] > 1, "a lead is left at the largest shift only"
+    assert lineage.sel(way=digits_study.FEDAVG, level=5).mean() < 15, "hardly better than guessing"
 
 
 def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
@@ -1075,6 +1082,8 @@ def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
         ours = (read.sel(way=["FedAvg", "mapped"], round=round, level=level).values for round in (10, 100))
         cells = " | ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours)
         assert re.search(rf"\| {level} \| [\d.]+ / [\d.]+ \| {re.escape(cells)} \|", facts), level
+    ours = digits[0].lineage.mean("seed").sortby("level").sel(way=["FedAvg", "mapped"])
+    assert ", ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours.transpose("level", "way").values) in facts
 
 
 def test_10b_what_of_the_transport_matters(digits):
