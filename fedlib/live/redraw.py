@@ -23,8 +23,9 @@ def painter() -> Callable[[Figure], bytes]:
 
     Most of a picture's time goes into its layout and into small writing. Both are kept: the layout of the first figure
     with as many axes, each axis (ticks and labels) while its limits, scale and label stay as they are, and each legend
-    of the figure while its entries do. The rest is drawn on top: lines, areas, images, texts, titles. So a drawing
-    function stays a pure function, and is the faster the less its limits depend on its arguments.
+    of the figure, which stands outside the axes, while its entries do. The rest is drawn on top: lines, areas, images,
+    texts, titles. So a drawing function stays a pure function, and is the faster the less its limits depend on its
+    arguments.
     """
     layouts: dict[tuple[int, int], tuple] = {}
     papers: dict[tuple, np.ndarray] = {}
@@ -129,7 +130,11 @@ def frame(axis: Axis) -> tuple:
     return tuple(parts)
 
 
-LOOKS = "color", "facecolor", "edgecolor", "alpha", "linestyle", "linewidth", "marker", "markersize", "hatch"
+LOOKS = (
+    "color", "facecolor", "edgecolor", "alpha", "linestyle", "linewidth", "hatch", "sizes", "marker", "markersize",
+    "markerfacecolor", "markeredgecolor",
+)  # fmt: skip
+"""Of lines, areas and points; a getter for each."""
 
 
 def entries(legend: Legend) -> tuple:

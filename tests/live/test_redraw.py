@@ -67,11 +67,11 @@ def test_an_axis_is_drawn_once_while_its_limits_stay(monkeypatch):
     assert drawn[4:] == ["y"]
 
 
-@pytest.mark.parametrize("second", [{"color": "C1"}, {"ls": ":"}, {"marker": "o"}, {"label": "other"}, {"lw": 5}])
+@pytest.mark.parametrize("second", [{"color": "C1"}, {"ls": ":"}, {"mfc": "white"}, {"label": "other"}, {"lw": 5}])
 def test_a_legend_is_drawn_once_while_its_entries_stay(monkeypatch, second):
     def outside(y=0.5, label="one", **line):
         fig, ((ax,),) = panels()
-        ax.plot([0, 1], [0, y], label=label, **line)
+        ax.plot([0, 1], [0, y], label=label, **{"marker": "o"} | line)
         ax.set_ylim(0, 1)
         fig.legend(loc="outside upper left")
         return fig
