@@ -1083,7 +1083,8 @@ def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
         cells = " | ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours)
         assert re.search(rf"\| {level} \| [\d.]+ / [\d.]+ \| {re.escape(cells)} \|", facts), level
     ours = digits[0].lineage.mean("seed").sortby("level").sel(way=["FedAvg", "mapped"])
-    assert ", ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours.transpose("level", "way").values) in facts
+    ours = ours.transpose("level", "way").values
+    assert ", ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours) in facts
 
 
 def test_10b_what_of_the_transport_matters(digits):
