@@ -41,11 +41,8 @@ def painter() -> Callable[[Figure], bytes]:
             layouts[arrangement] = layout_of(fig)
         fig.set_layout_engine("none")
         apply_layout(fig, *layouts[arrangement])
-        changing, axes, size = movable(fig), axes_of(fig), tuple(fig.bbox.size)
-        legends = {(i, "legend"): legend for i, legend in enumerate(fig.legends)}
-        states = {name: frame(axis) for name, axis in axes.items()}
-        states |= {name: entries(legend) for name, legend in legends.items()}
-        kept = axes | legends
+        changing, size = movable(fig), tuple(fig.bbox.size)
+        kept = axes_of(fig) | {(i, "legend"): legend for i, legend in enumerate(fig.legends)}
         key = size, *map(paper, fig.axes)
         if key not in papers:
             papers.clear()  # the last one is enough: they take megabytes
@@ -53,7 +50,7 @@ def painter() -> Callable[[Figure], bytes]:
                 canvas.draw()
             papers[key] = pixels.copy()
         for name, artist in kept.items():
-            state = size, states[name]
+            state = size, entries(artist) if isinstance(artist, Legend) else frame(artist)
             if name not in drawn or drawn[name][0] != state:
                 drawn[name] = state, *ink(canvas, artist)
         pixels[:] = papers[key]

@@ -1,10 +1,6 @@
 """What is drawn on a page that was used before is what is drawn on a new one, for each live training."""
 
-from io import BytesIO
-
-import numpy as np
 import pytest
-from PIL import Image
 
 from fedlib.live import stage, views
 from fedlib.live.player import Player
@@ -21,8 +17,8 @@ def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
 
     def both(fig, *what):
         panels = sum(ax.get_label().isdigit() for ax in fig.axes)
-        new = pixels(on_new(view(views.page(panels), *what)))
-        drawn.append((new, pixels(on_used(view(fig, *what)))))
+        new = on_new(view(views.page(panels), *what))
+        drawn.append((new, on_used(view(fig, *what))))
         return fig
 
     monkeypatch.setattr(stage, "view", both)
@@ -37,8 +33,4 @@ def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
     leave()
     assert len(drawn) > 4
     for new, used in drawn:
-        np.testing.assert_array_equal(used, new)
-
-
-def pixels(png: bytes) -> np.ndarray:
-    return np.asarray(Image.open(BytesIO(png)))
+        assert used == new
