@@ -64,6 +64,7 @@ class Shown(NamedTuple):
     mapped: Clients
 
 
+@cache
 def small(part: str) -> tuple[Tensor, Tensor]:
     """(x [n, 784], y [n]) of the digits below KINDS, of "train" or "test"."""
     x, y = handwriting()[part]
@@ -71,22 +72,9 @@ def small(part: str) -> tuple[Tensor, Tensor]:
 
 
 @cache
-def written() -> Clients:
-    """What the clients own, before anything is shifted; picked once, for there are many digits to pick from."""
-    return deal_digits(small("train"), K, EACH)
-
-
-@cache
-def tested() -> tuple[Tensor, Tensor]:
-    """(x [TESTED, 784], y [TESTED]): the clean digits that are asked for."""
-    x, y = small("test")
-    return x[:TESTED].clone(), y[:TESTED]
-
-
-@cache
 def carried(level: float, atoms: int, rounds: int) -> Shown:
     """Clients with a shift of size |Lambda|, and where a barycenter of so many atoms and rounds carries them."""
-    seen = shifted(written(), level, 0, "shared")
+    seen = shifted(deal_digits(small("train"), K, EACH), level, 0, "shared")
     return Shown(seen, mended(seen, atoms, rounds, seed=0).mapped)
 
 
@@ -104,7 +92,7 @@ def training(level: float = 0.5, atoms: int = 5, rounds: int = 3, E: int = 2, lr
         }
     )
     federations = {name: Federation(joined(name, part.shards), lr=lr) for name, part in parts.items()}
-    x, y = tested()
+    x, y = (v[:TESTED] for v in small("test"))
     args = dict(local=Local(E, batch_size=5), noise=CNN.NOISE, optimizer=sgd(MOMENTUM), reset_moments=True)
 
     def wrong(predict):
@@ -127,7 +115,7 @@ def tiles(shown: Shown, digit: int = DIGIT) -> np.ndarray:
 
 def read(watched: Watched, moment: Moment) -> dict[str, np.ndarray]:
     """Federation -> share (%) of each clean test digit that its model reads, of the last average or start."""
-    x, y = tested()
+    x, y = (v[:TESTED] for v in small("test"))
     rows = moment.done.after if moment.averaged else moment.walk[:, 0]
     models = torch.stack([rows[where][0] for where in watched.where().values()])
     distinct, which = models.unique(dim=0, return_inverse=True)  # both start from the same one
