@@ -546,12 +546,9 @@ def shifted(way: str, **arguments) -> dict:
 def live_digits() -> dict:
     """Notebook 10b live."""
     with patch.object(digits_live, "handwriting", lambda *names: handwriting()):
-        caches = digits_live.small, digits_live.carried
-        for cached in caches:
-            cached.cache_clear()
+        digits_live.carried.cache_clear()
         case = of_live(digits_live.training(2.0, atoms=2, rounds=3))
-        for cached in caches:
-            cached.cache_clear()
+        digits_live.carried.cache_clear()
     return case
 
 

@@ -64,7 +64,6 @@ class Shown(NamedTuple):
     mapped: Clients
 
 
-@cache
 def small(part: str) -> tuple[Tensor, Tensor]:
     """(x [n, 784], y [n]) of the digits below KINDS, of "train" or "test"."""
     x, y = handwriting()[part]
