@@ -62,6 +62,8 @@ def wipe(fig: Figure) -> None:
     for legend in [*fig.legends]:
         legend.remove()
     for ax in fig.axes:
+        for container in [*ax.containers]:  # bars: it would keep what is removed one by one
+            container.remove()
         for artist in [*ax.lines, *ax.patches, *ax.collections, *ax.images, *ax.texts]:
             artist.remove()
         if (legend := ax.get_legend()) is not None:

@@ -1,4 +1,7 @@
-"""What is drawn on a page that was used before is what is drawn on a new one, for each live training."""
+"""What is drawn on a page that was used before is what is drawn on a new one, for each live training; and it goes."""
+
+import gc
+from weakref import ref
 
 import pytest
 
@@ -13,12 +16,13 @@ LIVE = [piece for page in PAGES.values() for piece in page if piece.make.__qualn
 
 @pytest.mark.parametrize("piece", LIVE, ids=lambda piece: piece.title)
 def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
-    drawn, view, on_new, on_used = [], views.view, painter(), painter()
+    drawn, used, view, on_new, on_used = [], [], views.view, painter(), painter()
 
     def both(fig, *what):
         panels = sum(ax.get_label().isdigit() for ax in fig.axes)
         new = on_new(view(views.page(panels), *what))
         drawn.append((new, on_used(view(fig, *what))))
+        used[:] = fig.axes
         return fig
 
     monkeypatch.setattr(stage, "view", both)
@@ -32,5 +36,9 @@ def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
     Player.now.thread.join()
     leave()
     assert len(drawn) > 4
-    for new, used in drawn:
-        assert used == new
+    for new, again in drawn:
+        assert again == new
+    artists = [ref(artist) for ax in used for artist in (*ax.lines, *ax.patches, *ax.collections, *ax.images)]
+    views.wipe(used[0].figure)
+    gc.collect()
+    assert len(artists) > 4 and not any(artist() for artist in artists), "a page that is used for long grows"
