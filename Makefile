@@ -117,7 +117,7 @@ latency: .venv/app/ready  ## measure in a real browser how long a reader waits, 
 engines: test-bench test-flare test-dask  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
 
 # Tests that need a tool, in its environment; ONLY, an expression of pytest's -k, chooses among those of FLARE.
-TESTS_bench := tests/machines
+TESTS_bench := tests/machines tests/benchmarks/test_ways.py tests/models/test_jets.py -k "flower or jax or deepxde"
 TESTS_flare = tests/machines/test_flare.py tests/machines/test_flare_machines.py tests/machines/test_story.py $(if $(ONLY),-k "$(ONLY)")
 TESTS_dask := tests/notebook/test_cluster.py
 TESTS_app := tests/pages/test_browser.py

@@ -1,7 +1,9 @@
-"""Under nbval a cell that makes a figure has to show one (it compares no pictures), and a busy machine may be slow."""
+"""Under nbval a cell that makes a figure has to show one (it compares no pictures), part A of a lesson takes a quarter
+of a minute, and a busy machine may be slow."""
 
 import os
 
+import psutil
 import pytest
 
 from fedlib.notebook.pages import FIGURE_CALL
@@ -25,4 +27,22 @@ def pytest_runtest_call(item):
         )
         left_out = "" not in indents and any(o["output_type"] == "stream" for o in outputs)  # under an if, and said so
         assert shown or left_out, f"the cell makes a figure, but shows none with an alt text:\n{item.cell.source}"
+    if type(item).__name__ == "IPyNbCell" and item.cell is last_of_part_a(item.parent.nb.cells):
+        from tests.conftest import slowness
+
+        used = psutil.Process(item.parent.kernel.km.provisioner.pid).cpu_times()
+        seconds, slow = used.user + used.system, slowness()
+        assert seconds < PART_A_S * slow, f"part A took {seconds:.0f} s of the kernel's time, {slow:.1f} times as slow"
     return result
+
+
+PART_A_S = 20
+"""Of the kernel's own time on one thread, whatever else the machine does; more on a slow one."""
+
+
+def last_of_part_a(cells):
+    """The last code cell above the heading of part B; None without one."""
+    for i, cell in enumerate(cells):
+        if cell.source.startswith("# Part B"):
+            return [above for above in cells[:i] if above.cell_type == "code"][-1]
+    return None

@@ -1,48 +1,21 @@
-"""The hook in conftest.py: a figure cell that shows no picture fails under nbval, which alone would pass it."""
+"""The hook in conftest.py: under nbval fails what it alone would pass, such as a figure cell that shows no picture."""
 
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import nbformat
-import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from fedlib.files import ROOT
 
 IMPORTS = "from fedlib.notebook import style\nfrom fedlib.notebook import pages"
 SHOWS = f"{IMPORTS}\npages.inline(style.panels()[0], alt='an empty panel')"
 HIDES = "class run:\n    figure = print\nrun.figure('<Figure size 640x260 with 2 Axes>')"
-
-
+BUSY = "import time\nwhile time.process_time() < 8: pass"
 LEAVES_OUT = "if False:\n    run.figure(None)\nelse:\n    print('not run')"
 SILENT = "if False:\n    run.figure(None)"
-
-
-@pytest.mark.parametrize(("source", "passes"), [(SHOWS, True), (HIDES, False), (LEAVES_OUT, True), (SILENT, False)])
-def test_a_figure_cell_shows_a_picture(tmp_path, source, passes):
-    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
-    nbformat.write(new_notebook(cells=[new_code_cell(source)]), tmp_path / "one.ipynb")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
-    done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
-    assert ("1 passed" in done.stdout) is passes, done.stdout[-2000:]
-    assert ("shows none with an alt text" in done.stdout) is not passes
-
-
 TABLE = f"{IMPORTS}\npages.table(['claim', 'verdict'], [['it falls', 'holds']])"
-
-
-@pytest.mark.parametrize(("words", "passes"), [("holds", True), ("does not hold", False)])
-def test_the_words_of_a_table_are_compared_and_not_how_it_is_laid_out(tmp_path, words, passes):
-    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
-    data = {"text/markdown": "| laid out | otherwise |", "text/plain": f"claim     verdict\nit falls  {words}"}
-    tags = {"tags": ["nbval-check-output"]}
-    cell = new_code_cell(TABLE, outputs=[new_output("display_data", data)], execution_count=1, metadata=tags)
-    nbformat.write(new_notebook(cells=[cell]), tmp_path / "one.ipynb")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
-    done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
-    assert ("1 passed" in done.stdout) is passes, done.stdout[-2000:]
-
-
 LATE = """
 import os, time
 from IPython import get_ipython
@@ -57,11 +30,52 @@ print("FEDLIB_QUIET" in os.environ)
 """
 
 
-def test_nbval_waits_longer_than_five_seconds_for_the_last_output(tmp_path):
-    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
-    said = new_output("stream", text="True\n")
-    cell = new_code_cell(LATE, outputs=[said], execution_count=1, metadata={"tags": ["nbval-check-output"]})
-    nbformat.write(new_notebook(cells=[cell]), tmp_path / "one.ipynb")
+def compared(source, *outputs):
+    """A cell whose outputs nbval compares with these."""
+    tags = {"tags": ["nbval-check-output"]}
+    return new_code_cell(source, outputs=[*outputs], execution_count=1, metadata=tags)
+
+
+def table(verdict):
+    """The words are those of text/plain; how they are laid out is not compared."""
+    data = {"text/markdown": "| laid out | otherwise |", "text/plain": f"claim     verdict\nit falls  {verdict}"}
+    return compared(TABLE, new_output("display_data", data))
+
+
+PART_B = new_markdown_cell("# Part B")
+NOTEBOOKS = {
+    "shows": [new_code_cell(SHOWS)],
+    "hides": [new_code_cell(HIDES)],
+    "leaves out and says so": [new_code_cell(LEAVES_OUT)],
+    "leaves out": [new_code_cell(SILENT)],
+    "same words": [table("holds")],
+    "other words": [table("does not hold")],
+    "last output after seven seconds": [compared(LATE, new_output("stream", text="True\n"))],
+    "part A that is long": [new_code_cell(BUSY), PART_B, new_code_cell("pass")],
+    "part B that is long": [new_code_cell("pass"), PART_B, new_code_cell(BUSY)],
+}
+FAILS = {
+    "hides": "shows none with an alt text",
+    "leaves out": "shows none with an alt text",
+    "other words": "text/plain",
+    "part A that is long": "part A took",
+}
+"""A notebook -> what nbval says of it."""
+
+
+def test_nbval_fails_where_a_reader_would_miss_something_and_nowhere_else(tmp_path):
+    hook = (ROOT / "conftest.py").read_text()
+    changes = {"PART_A_S = 20": "PART_A_S = 5", "from tests.conftest import slowness": "slowness = lambda: 1"}
+    for old, new in changes.items():
+        assert old in hook
+        hook = hook.replace(old, new)
+    (tmp_path / "conftest.py").write_text(hook)
+    for name, cells in NOTEBOOKS.items():
+        nbformat.write(new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
-    done = subprocess.run([*command, "one.ipynb"], cwd=tmp_path, capture_output=True, text=True)
-    assert "1 passed" in done.stdout, done.stdout[-2000:]
+    done = subprocess.run([*command, "--junitxml=report.xml"], cwd=tmp_path, capture_output=True, text=True)
+    cases = [*ElementTree.parse(tmp_path / "report.xml").iter("testcase")]
+    assert {case.get("classname").removesuffix(".ipynb") for case in cases} == {*NOTEBOOKS}, done.stdout[-2000:]
+    failed = {case.get("classname").removesuffix(".ipynb"): fault.text for case in cases for fault in case}
+    assert failed.keys() == FAILS.keys()
+    assert all(words in failed[name] for name, words in FAILS.items()), failed
