@@ -43,6 +43,6 @@ PART_A_S = 20
 def last_of_part_a(cells):
     """The last code cell above the heading of part B; None without one."""
     for i, cell in enumerate(cells):
-        if cell.source.startswith("# Part B"):
+        if "# Part B" in cell.source:
             return [above for above in cells[:i] if above.cell_type == "code"][-1]
     return None

@@ -42,7 +42,7 @@ def table(verdict):
     return compared(TABLE, new_output("display_data", data))
 
 
-PART_B = new_markdown_cell("# Part B")
+PART_B = new_markdown_cell("***\n\n# Part B · For those who check")
 NOTEBOOKS = {
     "shows": [new_code_cell(SHOWS)],
     "hides": [new_code_cell(HIDES)],
