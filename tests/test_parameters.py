@@ -2,7 +2,7 @@
 
 tests/draws/<notebook>.yaml lists mappings of parameters: lists with one element, the smallest sizes, each option of
 each choice, each problem alone. Each runs the whole notebook: the first of a notebook here, all with `make draws`.
-Of part A only what the rest needs; its blank is filled in on the way.
+The blank of part A is filled in on the way.
 """
 
 import os
@@ -16,8 +16,6 @@ import yaml
 from fedlib.files import ROOT
 from fedlib.notebook.pages import FIGURE_CALL
 from fedlib.trainings.profiles import NOTEBOOKS, check_parameters, parameters_of, read_result
-
-from .slices import names_in, needed
 
 DRAWS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "tests/draws").glob("*.yaml"))}
 FIRST = int(os.environ.get("FEDLIB_DRAWS", 1))
@@ -59,12 +57,6 @@ def test_a_notebook_runs_with(name, draw, tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "figures"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
-    part_b = next(i for i, cell in enumerate(notebook.cells) if "# Part B" in cell.source)
-    parameters = {*parameters_of(NOTEBOOKS / f"{name}.ipynb")}
-    notebook.cells = needed(
-        notebook.cells,
-        lambda i, cell: i > part_b or "TODO" in cell.source or names_in(cell.source)[1] & parameters,
-    )
     fill_in_the_blank(notebook, FILLINGS[name])
     nbformat.write(notebook, tmp_path / f"{name}.ipynb")
     done = papermill.execute_notebook(
