@@ -1,5 +1,5 @@
 """Under nbval a cell that makes a figure has to show one (it compares no pictures), part A of a lesson takes a quarter
-of a minute, and a busy machine may be slow."""
+of a minute, a busy machine may be slow, and a kernel goes on after its last cell (tests/going_on.py)."""
 
 import os
 
@@ -7,11 +7,35 @@ import psutil
 import pytest
 
 from fedlib.notebook.pages import FIGURE_CALL
+from tests.stages import STAGES, is_of, staying
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("fedlib")
+    group.addoption("--stage", choices=["first", *STAGES], help="tests of make test (first), or of a stage of test-all")
+    group.addoption("--go-on", action="store_true", help="nbval's kernels go on: other parameters, a wrong library")
 
 
 def pytest_configure(config):
     if getattr(config.option, "nbval_lax", False):
         os.environ["FEDLIB_QUIET"] = "1"  # no bars of trainings: each drawing is an output that nbval waits for
+
+
+def pytest_ignore_collect(collection_path, config):
+    """``make test`` does not even import a file that is a stage's as a whole."""
+    return True if config.option.stage == "first" and staying(collection_path) == "" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    if stage := config.option.stage:
+        chosen = {item for item in items if is_of(stage, item.path, item.name)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+    if getattr(config.option, "nbval_lax", False):
+        from tests.going_on import with_what_follows
+
+        items[:] = with_what_follows(items, config.option.go_on)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,5 @@
 import os
+import sys
 import time
 from collections import Counter
 from io import BytesIO
@@ -31,8 +32,21 @@ rounds.STEPS_TO_COMPILE = 10**9  # tests compute eagerly where they do not name 
 
 def pytest_collection_modifyitems(items):
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(item.path.parent.relative_to(ROOT).as_posix()))
         for mark in item.iter_markers("fault"):
             item.user_properties.append(("fault", mark.args[0]))
+
+
+def pytest_runtest_teardown(item, nextitem):
+    """A folder's tests share what the library keeps in memory, those of another one do not: a worker stays small."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        for name, module in [*sys.modules.items()]:
+            if name.startswith("fedlib"):
+                for value in vars(module).values():
+                    if callable(getattr(value, "cache_clear", None)):
+                        value.cache_clear()
+        if "jax" in sys.modules:
+            sys.modules["jax"].clear_caches()
 
 
 def pytest_terminal_summary(terminalreporter, config):

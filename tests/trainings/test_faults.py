@@ -218,15 +218,20 @@ def test_a_file_of_before_the_seal_is_read(whole, path):
 
 @pytest.mark.fault("survived")
 def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
-    code = "import sys, pathlib\n"
+    code = "import sys, pathlib, time\n"
     code += "from tests.trainings.test_faults import CALL\n"
-    code += "longer = CALL._replace(changes=CALL.changes | {'rounds': 1500})\n"
-    code += "longer.fill(pathlib.Path(sys.argv[1]), backend='eager')"
-    start = lambda: subprocess.Popen(  # noqa: E731
-        [sys.executable, "-c", code, path], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+    code += "path, me, other = pathlib.Path(sys.argv[1]), *sys.argv[2:]\n"
+    code += "longer = CALL._replace(changes=CALL.changes | {'rounds': 60})\n"
+    code += "(path.parent.parent / me).touch()\n"
+    code += "while not (path.parent.parent / other).exists(): time.sleep(0.001)\n"  # both begin in the same moment
+    code += "longer.fill(path, backend='eager')"
+    path = path.parent / "room" / path.name
+    path.parent.mkdir()
+    start = lambda *names: subprocess.Popen(  # noqa: E731
+        [sys.executable, "-c", code, path, *names], cwd=ROOT, stdout=subprocess.PIPE, text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )  # fmt: skip
-    both = [start(), start()]
+    both = [start("one", "other"), start("other", "one")]
     said = [process.communicate(timeout=300)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sorted("waiting for its end" in text for text in said) == [False, True]
