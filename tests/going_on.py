@@ -124,8 +124,8 @@ def with_what_follows(items: list, go_on: bool) -> list:
 def fill_in_the_blank(kernel: Kernel, name: str, items: list) -> None:
     """The cell that leaves it to the reader, once more with what he may write."""
     (item,) = items
-    empty = text_of(item.test_outputs)
-    full = text_of(kernel.execute(item.cell.source.replace("\n\n\nwith pages", f"\n    return {FILLINGS[name]}\n\n\nwith pages")))
+    filled = item.cell.source.replace("\n\n\nwith pages", f"\n    return {FILLINGS[name]}\n\n\nwith pages")
+    empty, full = text_of(item.test_outputs), text_of(kernel.execute(filled))
     assert empty.startswith("Fill in the blank") and len(re.findall(r"\d", empty)) >= 2, empty
     assert re.match(r"yours \d", full) and full.split(":")[1] == empty.split(":")[1], full
 
