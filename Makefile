@@ -17,12 +17,18 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
 
 # What kernels of a batch run have (kernel_environment in fedlib/notebook/batch.py): memory kept for reuse, one thread each.
-lab test test-cpus facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
-lab test test-cpus facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
-lab test facts latency: export OMP_NUM_THREADS = 1
+lab test stages test-cpus draws solutions facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
+lab test stages test-cpus draws solutions facts latency: export MALLOC_TRIM_THRESHOLD_ = 4000000000
+lab test stages draws solutions facts latency: export OMP_NUM_THREADS = 1
+
+# What XLA compiles is kept from process to process, with the environment, for each kind of CPU by itself.
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.venv/xla/$(shell { uname -m; grep -m1 -E "^(flags|Features)" /proc/cpuinfo; } 2>/dev/null | cksum | cut -d' ' -f1)
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
+export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES ?= 0
+export JAX_COMPILATION_CACHE_MAX_SIZE ?= 500000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test test-cpus faults mutants draws lab app site bench latency engines report format facts hooks clean \
+.PHONY: help setup figures paper missing train draw replay test test-all stages test-cpus faults mutants draws solutions lab app site bench latency engines report format facts hooks clean \
   test-bench test-flare test-dask test-app
 
 help:  ## show the targets
@@ -70,25 +76,37 @@ replay: setup  ## train the first rounds of every stored training again, and com
 report: setup  ## print the table paper | ours | verdict of the paper profile
 	$(PY) -m fedlib report
 
-test: setup  ## unit, property and equivalence tests, then every notebook through nbval
+NBVAL := -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env
+
+# GO_ON=1: the notebooks' kernels go on, with other parameters and with a wrong library (tests/going_on.py).
+test: setup  ## laws, oracles, golden values, then every notebook through nbval
 	@failed=; \
-	$(PY) -m pytest -q -n $(JOBS) --dist worksteal tests || failed=" tests"; \
-	$(PY) -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env notebooks || failed="$$failed notebooks"; \
+	$(PY) -m pytest -q -n $(JOBS) --dist loadgroup --stage first tests || failed=" tests"; \
+	$(PY) $(NBVAL) $(if $(GO_ON),--go-on) notebooks/*.ipynb || failed="$$failed notebooks"; \
 	[ -z "$$failed" ] || { echo "failed:$$failed; see above" >&2; exit 1; }
+
+test-all: setup  ## the same, with kernels that go on, and all stages: what seldom finds what make test does not
+	@$(MAKE) --no-print-directory test GO_ON=1 || failed=1; $(MAKE) --no-print-directory stages && [ -z "$$failed" ]
+
+stages: setup  ## stages of test-all (tests/stages.py), those that end within MINUTES
+	$(PY) -m tests.stages $(if $(MINUTES),--minutes $(MINUTES)) $(STAGES)
 
 test-cpus: setup  ## what computes, with the kernels that other CPUs would take: what moved, and by how much
 	$(PY) -m tools.cpus $(if $(SETTING),"$(SETTING)")
 
 faults: setup  ## kills, damaged files, bad input: what comes of each
-	$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m fault tests
+	$(PY) -m pytest -q -n $(JOBS) --dist loadgroup -m fault tests
 
 mutants: setup  ## break the library on purpose, some two thousand times, and list what no test saw (half an hour)
 	$(PIP) -q mutmut==3.8.1
 	OMP_NUM_THREADS=1 .venv/bin/mutmut run --max-children $(JOBS)
 	.venv/bin/mutmut results
 
-draws: setup  ## every notebook with all draws of parameters in tests/draws (make test runs one of each)
-	FEDLIB_DRAWS=1000 $(PY) -m pytest -q -n $(JOBS) --dist worksteal tests/test_parameters.py
+draws: setup  ## every notebook with all draws of parameters in tests/draws (make test-all runs one of each)
+	FEDLIB_DRAWS=1000 $(PY) $(NBVAL) --go-on notebooks/*.ipynb
+
+solutions: setup  ## the solutions of the exercises through nbval
+	$(PY) $(NBVAL) notebooks/solutions
 
 # JupyterLab does not start for root, whom one is in a container, unless it is told to.
 lab: setup  ## open JupyterLab on the notebooks (FLAGS="--no-browser --port 9000")
@@ -114,7 +132,7 @@ bench: .venv/bench/ready  ## time the engine side by side with what else one wou
 latency: .venv/app/ready  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
 	.venv/app/bin/python -m tools.latency.latency
 
-engines: test-bench test-flare test-dask  ## what make test skips: sites on Flower and NVIDIA FLARE, a batch on dask
+engines: test-bench test-flare test-dask  ## sites on Flower and NVIDIA FLARE, a batch on dask
 
 # Tests that need a tool, in its environment; ONLY, an expression of pytest's -k, chooses among those of FLARE.
 TESTS_bench := tests/machines tests/benchmarks/test_ways.py tests/models/test_jets.py -k "flower or jax or deepxde"

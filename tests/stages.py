@@ -45,6 +45,8 @@ MINUTES = {
 }  # fmt: skip
 """A stage -> what it takes at most on two cores."""
 
+SITE = "if [ -e .venv/site/ready ]; then make site; fi"  # its packages can be had
+
 
 def staying(path: Path) -> str | None:
     """Which tests of a file stay in `make test`; None: all."""
@@ -61,11 +63,11 @@ def is_of(stage: str, path: Path, test: str) -> bool:
 
 def commands(stage: str) -> list[list[str]]:
     """What a stage runs; it has failed if one of them has."""
-    test = [sys.executable, "-m", "pytest", "-q", "-n", os.environ.get("JOBS") or str(os.cpu_count())]
-    files = [*test, "--dist", "loadgroup", "--stage", stage, *STAGES[stage]]
+    jobs = os.environ.get("JOBS") or str(os.cpu_count())
+    files = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadgroup", "--stage", stage, *STAGES[stage]]
     return {
-        "solutions": [[*test, "--dist", "loadscope", "--nbval-lax", "--nbval-current-env", "notebooks/solutions"]],
-        "browsers": [["make", "site-if-it-can-be-had", "test-app"], files],
+        "solutions": [["make", "solutions"]],
+        "browsers": [["make", ".venv/site/ready"], ["bash", "-c", SITE], ["make", "test-app"], files],
         "engines": [["make", "test-bench", "test-flare", "test-dask", "ONLY=equal"]],
         "another CPU": [["make", "test-cpus", "SETTING=another CPU"]],
     }.get(stage, [files])

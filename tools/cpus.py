@@ -28,18 +28,13 @@ SETTINGS = {
 """Name -> environment variables. What they move was tried one by one: torch's capability "avx2" and XLA's AVX2 moved
 nothing, OPENBLAS_CORETYPE nothing in torch."""
 
-COMPUTES = (
+COMPUTES = (  # golden values, twins and sums: what else computes stands on them
     "tests/golden",
-    "tests/federated",
+    *(f"tests/federated/test_{name}.py" for name in ("train", "rules", "xla", "sums", "projection")),
     "tests/numerics",
     "tests/models",
-    "tests/machines/test_engines.py",
-    "tests/machines/test_adding.py",
-    "tests/trainings/test_replay.py",
-    # without those of messages and processes
-    *(f"--ignore=tests/federated/test_{name}.py" for name in ("refused", "checkpoints")),
 )
-MOVED = "golden", "XLA", "first rounds", "computed"  # what tests record of themselves, in tolerances
+MOVED = "golden", "XLA"  # what tests record of themselves, in tolerances
 
 
 def lacks(variables: dict[str, str]) -> str:
@@ -61,7 +56,7 @@ def main(names: list[str]) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             report, began = Path(folder, "report.xml"), time.monotonic()
-            command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "worksteal"]
+            command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "loadgroup"]
             environment = os.environ | {"OMP_NUM_THREADS": "1"} | SETTINGS[name]
             print(f"\n{name}: {SETTINGS[name] or 'as it is'}", flush=True)
             done = subprocess.run([*command, f"--junitxml={report}", *COMPUTES], env=environment)

@@ -15,6 +15,7 @@ def test_a_schedule_is_the_factor_of_the_rate_in_a_round():
     assert [Decay(0.5)(r) for r in range(3)] == [1, 1 / 1.5, 1 / 2]
     fed = Federation([np.arange(3)], lr=0.2, decay=Drop(1, 0.1))
     assert [fed.rate(r) for r in range(3)] == [0.2, 0.2 * 0.1, 0.2 * 0.1]
+    assert [Federation([np.arange(3)], lr=0.2, decay=0.5).rate(r) for r in range(3)] == [0.2, 0.1, 0.05]
 
 
 @pytest.mark.parametrize("schedule", [Drop(2, 0.1), Decay(0.5)])
