@@ -36,12 +36,12 @@ STAGES = {
         "tests/pages/test_browser.py": "",
     },
     "engines": {},
-    "another CPU": {},
+    "cpus": {},
 }
 """A stage -> file -> which of its tests stay in `make test`; "": none."""
 
 MINUTES = {
-    "faults": 5, "text": 3, "commands": 4, "solutions": 5, "replay": 5, "browsers": 7, "engines": 9, "another CPU": 5,
+    "faults": 5, "text": 3, "commands": 4, "solutions": 5, "replay": 5, "browsers": 7, "engines": 9, "cpus": 5,
 }  # fmt: skip
 """A stage -> what it takes at most on two cores."""
 
@@ -69,7 +69,7 @@ def commands(stage: str) -> list[list[str]]:
         "solutions": [["make", "solutions"]],
         "browsers": [["make", ".venv/site/ready"], ["bash", "-c", SITE], ["make", "test-app"], files],
         "engines": [["make", "test-bench", "test-flare", "test-dask", "ONLY=equal"]],
-        "another CPU": [["make", "test-cpus", "SETTING=another CPU"]],
+        "cpus": [["make", "test-cpus", "SETTING=another CPU"]],
     }.get(stage, [files])
 
 
