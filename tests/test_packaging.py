@@ -62,7 +62,7 @@ def test_what_fedlib_imports_is_required():
 
 @pytest.mark.parametrize("there", [False, True])
 def test_notebooks_are_checked_with_and_without_a_grammar_of_addresses(there, tmp_path):
-    """jsonschema builds it in 2.7 s, for a format that no notebook has: the lock leaves it out, conda's pip takes it."""
+    """jsonschema builds it in 2.7 s, for a format that no notebook has: not in the lock, but conda's pip takes it."""
     assert not {"rfc3987-syntax", "lark"} & {*lock()}
     hidden = "import sys; sys.modules['rfc3987_syntax'] = None" if not there else "import rfc3987_syntax"
     (tmp_path / "rfc3987_syntax.py").write_text("is_valid_syntax = lambda name, text: True")
