@@ -144,7 +144,8 @@ def test_trainings_that_come_during_a_run_stay(project):
 
 
 @pytest.mark.fault("survived")
-def test_a_kill_while_files_are_moved_leaves_no_result_and_no_old_file(project, tmp_path, monkeypatch):
+@pytest.mark.parametrize("moved", [0, 1])
+def test_a_kill_while_files_are_moved_leaves_no_result_and_no_old_file(project, tmp_path, monkeypatch, moved):
     """Stored trainings are not touched; what was moved is replaced by the next run."""
     write_light(project[0], "sound", last="run.figure('early')\nrun.finish(mean=0)")
     assert command(project) == 0
@@ -155,16 +156,19 @@ def test_a_kill_while_files_are_moved_leaves_no_result_and_no_old_file(project, 
     partial.mkdir()
     (partial / "late.png").write_text("new")
     (partial / "result.json").write_text("{}")
+    replace, paths = os.replace, []
+
+    def replaced(*pair):
+        if len(paths) == moved:
+            raise KeyboardInterrupt
+        paths.append(replace(*pair))
+
     with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(worker.os, "replace", interrupted)
+        killed.setattr(worker.os, "replace", replaced)
         worker.deliver(partial, target)
-    assert [path.name for path in target.iterdir()] == ["trainings"]
+    assert {path.name for path in target.iterdir()} == {"trainings", *["late.png"][:moved]}
     assert command(project) == 0 and result(project)["metrics"] == {"mean": 0}
     assert (target / "trainings/poisson.nc").read_text() == "years of work" and (target / "early.png").exists()
-
-
-def interrupted(*_):
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("what", ["notebook", "profile", "training", "library"])
