@@ -11,7 +11,7 @@ from ....federated.experiment import data_of
 from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
 from ....numerics.metrics import in_percent, percent, two_digits
-from .privacy import attacked, gaussian_sigma, told_in_or_out
+from .privacy import DELTA, attacked, told_in_or_out
 from .problem import answers, made
 from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
@@ -308,10 +308,10 @@ ATTACK_COLORS = COLORS["other"], ATTACK
 """Of ``ATTACKS``."""
 
 
-def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
+def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Figure:
     """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
-    the same message gives. noise: as ``privacy.attacked`` takes it."""
-    message, test = attacked(sines, points, seed, noise), data_of(made("poisson"), 2).test
+    the same message gives. noise, apart: as ``privacy.attacked`` takes them."""
+    message, test = attacked(sines, points, seed, noise, apart=apart), data_of(made("poisson"), 2).test
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
     left.vlines(message.x, 0, 3, color="0.8", lw=1)
     rows = {"the points": (message.x, COLORS["truth"])}
@@ -319,7 +319,10 @@ def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
     for y, (x, color) in zip((2.5, 0.5, 1.5), rows.values(), strict=True):
         left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
-    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}")
+    far = (
+        f"; the one apart is off by {abs(message.guesses['non-negative fit'][-1] - message.x[-1]):.0e}" if apart else ""
+    )
+    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}{far}")
     set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
     right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
@@ -364,7 +367,7 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     left.text(n[0], 21.5, "a guess", fontsize=7, color="0.4")
 
     for epsilon, marker in zip(private.epsilon.values, "osD", strict=False):
-        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon)):.0f} %"
+        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon, DELTA)):.0f} %"
         errors = private.error.sel(epsilon=epsilon).transpose("seed", "points").values
         seeds_and_median(right, private.points.values, errors, label, color=COLORS["federated"], marker=marker)
     right.axhline(float(private.nothing.median()), color="0.6", lw=1)
