@@ -268,8 +268,8 @@ def table() -> tuple[torch.Tensor, torch.Tensor, sums.Directions]:
 
 def told(rows, added, known, epsilon, group=1, times=1000, beside=0.0):
     """Who knows all ``rows`` tests whether ``added`` ones are there, too, by the ratio of likelihoods: how often it is
-    rightly above e^epsilon, less e^epsilon times how often it is so wrongly. No test tells more, and of (epsilon, delta)
-    this is delta at most. The wrongly ones are counted as rightly ones divided by their ratio.
+    rightly above e^epsilon, less e^epsilon times how often it is so wrongly. No test tells more, and (epsilon, delta)
+    says: delta at most. What is wrong is counted as what is right, divided by its ratio.
 
     beside: times the added rows, as they are, that are added without noise.
     """
@@ -279,10 +279,7 @@ def told(rows, added, known, epsilon, group=1, times=1000, beside=0.0):
     both = torch.cat([rows, added])
     without, within = (np.array([draw(A)[up] @ outer[up] for _ in range(times)]) for A in (rows, both))
     within += beside * outer[up] @ outer[up]
-    gap, spread = (
-        within.mean() - without.mean(),
-        np.concatenate([within - within.mean(), without - without.mean()]).std(),
-    )
+    gap, spread = within.mean() - without.mean(), ((within.var() + without.var()) / 2) ** 0.5
     ratio = gap / spread**2 * (within - (within.mean() + without.mean()) / 2)
     return np.maximum(0, 1 - np.exp(np.minimum(epsilon - ratio, 0))).mean()
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....federated.experiment import data_of
+from ....federated.sums import gaussian_sigma
 from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
 from ....numerics.metrics import in_percent, percent, two_digits
@@ -319,9 +320,8 @@ def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Fi
     for y, (x, color) in zip((2.5, 0.5, 1.5), rows.values(), strict=True):
         left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
-    far = (
-        f"; the one apart is off by {abs(message.guesses['non-negative fit'][-1] - message.x[-1]):.0e}" if apart else ""
-    )
+    last, guess = (x[-1] for x in (message.x, message.guesses["non-negative fit"]))
+    far = f"\nthe one apart off by {abs(last - guess):.0e}" if apart else ""
     left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}{far}")
     set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)

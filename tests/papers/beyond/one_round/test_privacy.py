@@ -9,7 +9,7 @@ from scipy.stats import norm
 from fedlib.federated.sums import symmetric_noise
 from fedlib.papers.beyond.one_round import privacy
 from fedlib.papers.beyond.one_round.privacy import GRID
-from fedlib.papers.beyond.points import other_measure, points_behind, poisson_rows, share_found, spectrum_of
+from fedlib.papers.beyond.points import other_measure, points_behind, share_found, spectrum_of
 from fedlib.streams import stream
 
 from .test_attack import cosines, poisson
