@@ -241,8 +241,8 @@ def gap_rows(gap: xarray.DataArray) -> list[list[str]]:
 # error bars; the last layer
 
 
-def bars(table: xarray.Dataset, network_coverage: float) -> Figure:
-    """The noisy curve with its band, magnified, and what a new observation's band covers for each client."""
+def bars(table: xarray.Dataset) -> Figure:
+    """The noisy curve with its band, magnified, and how much of the curve lies in its band, for each data set."""
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.6))
     first = table.isel(seed=0)
     off, band = first["mean"] - np.sin(first.x), 2 * first.spread
@@ -251,12 +251,11 @@ def bars(table: xarray.Dataset, network_coverage: float) -> Figure:
     left.axhline(0, color=COLORS["truth"], lw=1, label="the curve")
     left.set(xlabel="x", ylabel="difference from the curve")
     left.legend(fontsize=7)
-    clients = np.arange(1, table.sizes["client"] + 1)
-    right.plot(clients, 100 * table.coverage.mean("seed"), ".", color=SUMS, label="sums, each client's own tenth")
-    right.axhline(100 * network_coverage, color=COLORS["federated"], label="FedStNN's network, mean of all")
+    inside, sets = 100 * table.inside, np.arange(1, table.sizes["seed"] + 1)
+    right.plot(sets, inside, "o", color=SUMS, label=f"a data set; their mean is {inside.mean():.1f}")
     right.axhline(95.4, color="0.5", ls=":", label="95.4, as it should be")
-    right.set(xlabel="client", ylabel="inside its band (%)", ylim=(93, 97))
-    right.legend(fontsize=7)
+    right.set(xlabel="data set", ylabel="of the curve, in its band (%)", ylim=(0, 105), xlim=(0, sets[-1] + 1))
+    right.legend(fontsize=7, loc="lower left")
     return fig
 
 
@@ -345,7 +344,12 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     most = crowd.m.values[-1]
     look = {"color": COLORS["other"], "marker": "s", "ms": 4, "lw": 2.5}
     left.plot(n, shares.sel(m=most, attack=null), label=f"{most} sines, {null}", **look)
-    left.set(xscale="log", xlabel="points in the sums", ylabel="points found (%)", title="no noise: a crowd hides")
+    left.set(
+        xscale="log",
+        xlabel="points in the sums",
+        ylabel="points found (%)",
+        title="no noise: equal parts, a point in each",
+    )
     left.set_xticks(n, n)
     left.minorticks_off()
 
@@ -373,7 +377,7 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     right.axhline(float(private.nothing.median()), color="0.6", lw=1)
     right.text(private.points.values[-1], 1.15 * nothing, "no data", fontsize=7, color="0.4", ha="right")
     right.set(xscale="log", yscale="log", xlabel="points in the sums", ylabel="error (%)", ylim=(None, 100))
-    right.set_title("noise that hides one of a crowd")
+    right.set_title("noise that hides each point")
     plain(right.yaxis)
     left.legend(fontsize=7, loc=(0.02, 0.26), handlelength=3.5)
     middle.legend(fontsize=7, loc=(0.02, 0.42))

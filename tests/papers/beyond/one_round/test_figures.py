@@ -98,7 +98,7 @@ def test_places_and_tables(results):
     assert {len(row) for row in figures.message_rows(results.messages)} == {len(figures.MESSAGES)}
     (ax,) = figures.every_problem(results.places, study.IN_THE_PICTURE).axes
     assert [label.get_text() for label in ax.get_yticklabels()] == [*study.IN_THE_PICTURE]
-    assert figures.heads(results.heads).axes and figures.bars(results.error_bars, results.network_coverage).axes
+    assert figures.heads(results.heads).axes and figures.bars(results.error_bars).axes
 
 
 def test_the_leak_marks_where_products_are_fewer_than_points(results):
