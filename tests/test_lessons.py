@@ -1528,13 +1528,13 @@ def test_13_integers_of_22_bits(kept, low, high):
     assert "to 0.1 % instead of 3e-6, those of the 20 directions to 0.0008 % as without" in report
     for seed in range(5):
         equation = one_round.with_sines("poisson", 60, 6.0, seed)
-        data, (_, _, known, _) = equation.data(8, 0), one_round_privacy.public(60, kept, seed, 6.0)
-        b = sums.rows(equation, data.pool, one_round.start(equation)) @ known.W
+        data, (_, _, directions, _) = equation.data(8, 0), one_round_privacy.public(60, kept, seed, 6.0)
+        b = sums.rows(equation, data.pool, one_round.start(equation)) @ directions.W
         messages = [b[shard].T @ b[shard] for shard in data.owners]
         unit = max(G.abs().max() for G in messages) / 2**21
         total = sums.Sums(unit * sum((G / unit).round() for G in messages), float(len(b)))
         ridges = torch.linalg.matrix_norm(total.matrix, 2) * np.geomspace(1e-17, 1, 81)
-        steps = [known.back @ sums.solve(total, float(ridge)).step for ridge in ridges]
+        steps = [directions.back @ sums.solve(total, float(ridge)).step for ridge in ridges]
         off.append(min(one_round.error(equation, step, data.test) for step in steps))
     assert low < np.median(off) < high
 

@@ -143,7 +143,7 @@ class Directions(NamedTuple):
     longest: float
 
 
-def directions(public: Tensor, back: Tensor) -> Directions:
+def rescaled(public: Tensor, back: Tensor) -> Directions:
     """J back, and r in a unit that makes it as large; public [T, P + 1]: rows that everybody knows."""
     size, r = (public[:, :-1] @ back).norm(dim=1).max(), public[:, -1].abs().max()
     if not 0 < r < np.inf:
@@ -161,7 +161,7 @@ def whitened(public: Tensor, kept: int | None = None) -> Directions:
     squares, V = np.linalg.eigh(J.T @ J / len(J))
     seen = int((squares > len(V) * np.finfo(squares.dtype).eps * squares[-1]).sum())
     kept = min(kept or seen, seen)
-    return directions(public, torch.as_tensor(V[:, -kept:] / np.sqrt(squares[-kept:])))
+    return rescaled(public, torch.as_tensor(V[:, -kept:] / np.sqrt(squares[-kept:])))
 
 
 def gaussian_delta(epsilon: float, sigma: float) -> float:
@@ -184,10 +184,10 @@ def symmetric_noise(sigma: float, m: int, rng: np.random.Generator) -> Tensor:
 
 
 def private(
-    rows: Tensor, known: Directions, epsilon: float, delta: float = 1e-5, group: int = 1,
+    rows: Tensor, directions: Directions, epsilon: float, delta: float = 1e-5, group: int = 1,
     rng: np.random.Generator | None = None,
 ) -> Sums:  # fmt: skip
-    """Noisy sums of ``rows`` [n, P + 1] by public directions, with their step ``known.back @ solve(...).step``.
+    """Noisy sums of ``rows`` [n, P + 1] by public directions, with their step ``directions.back @ solve(...).step``.
 
     They are (epsilon, delta)-differentially private, in exact numbers: whether one row is there, or ``group`` of one
     owner, a patient or a whole laboratory, which takes ``group`` times the noise. A row that is longer than the longest
@@ -204,9 +204,9 @@ def private(
         raise ValueError(f"private(...) was given {what}; give it the rows, rows(experiment, points, theta)")
     if not (epsilon > 0 and 0 < delta < 1 and group >= 1 and rows.isfinite().all()):
         raise ValueError(f"epsilon > 0, 0 < delta < 1, group >= 1, finite rows; given {epsilon}, {delta}, {group}")
-    b = rows @ known.W
-    b = b * (known.longest / b.square().sum(1, keepdim=True)).clamp(max=1).sqrt()
-    sigma = gaussian_sigma(epsilon, delta) * group * known.longest
+    b = rows @ directions.W
+    b = b * (directions.longest / b.square().sum(1, keepdim=True)).clamp(max=1).sqrt()
+    sigma = gaussian_sigma(epsilon, delta) * group * directions.longest
     noise = symmetric_noise(sigma, b.shape[1], rng or np.random.default_rng())
     return Sums(b.T @ b + noise, np.nan, noise=sigma)
 

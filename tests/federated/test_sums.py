@@ -266,16 +266,16 @@ def table() -> tuple[torch.Tensor, torch.Tensor, sums.Directions]:
     return rows, public, sums.whitened(public)
 
 
-def told(rows, added, known, epsilon, group=1, times=1000, beside=0.0):
+def told(rows, added, directions, epsilon, group=1, times=1000, beside=0.0):
     """Who knows all ``rows`` tests whether ``added`` ones are there, too, by the ratio of likelihoods: how often it is
     rightly above e^epsilon, less e^epsilon times how often it is so wrongly. No test tells more, and (epsilon, delta)
     says: delta at most. What is wrong is counted as what is right, divided by its ratio.
 
     beside: times the added rows, as they are, that are added without noise.
     """
-    up = np.triu_indices(known.W.shape[1])
-    outer = ((added @ known.W).T @ (added @ known.W)).numpy()
-    draw = lambda A: sums.private(A, known, epsilon, 1e-5, group).matrix.numpy()  # noqa: E731
+    up = np.triu_indices(directions.W.shape[1])
+    outer = ((added @ directions.W).T @ (added @ directions.W)).numpy()
+    draw = lambda A: sums.private(A, directions, epsilon, 1e-5, group).matrix.numpy()  # noqa: E731
     both = torch.cat([rows, added])
     without, within = (np.array([draw(A)[up] @ outer[up] for _ in range(times)]) for A in (rows, both))
     within += beside * outer[up] @ outer[up]
@@ -287,61 +287,61 @@ def told(rows, added, known, epsilon, group=1, times=1000, beside=0.0):
 @pytest.mark.parametrize("epsilon", [0.5, 1, 10])
 def test_private_sums_withstand_the_best_test_of_who_is_in_them(epsilon, table, monkeypatch):
     """The worst of the public rows, and one ten times as long; a tenth of the noise, or no row shortened, is seen."""
-    rows, public, known = table
-    worst = public[(public @ known.W).square().sum(1).argmax()][None]
+    rows, public, directions = table
+    worst = public[(public @ directions.W).square().sum(1).argmax()][None]
     for row in (worst, 10 * worst):
-        assert told(rows, row, known, epsilon) < 0.02
-    assert told(rows, 10 * worst, known, epsilon, beside=1.0, times=100) > 0.2, "as if it were not shortened"
+        assert told(rows, row, directions, epsilon) < 0.02
+    assert told(rows, 10 * worst, directions, epsilon, beside=1.0, times=100) > 0.2, "as if it were not shortened"
     sigma = sums.gaussian_sigma
     monkeypatch.setattr(sums, "gaussian_sigma", lambda *args: sigma(*args) / 10)
-    assert told(rows, worst, known, epsilon) > 0.2
+    assert told(rows, worst, directions, epsilon) > 0.2
 
 
 def test_who_owns_many_rows_needs_as_many_times_the_noise(table):
-    rows, public, known = table
-    many = public[(public @ known.W).square().sum(1).argsort()[-10:]]
-    assert told(rows, many, known, 1.0) > 0.2 and told(rows, many, known, 1.0, group=10) < 0.02
-    one, ten = (sums.private(rows, known, 1.0, group=group) for group in (1, 10))
+    rows, public, directions = table
+    many = public[(public @ directions.W).square().sum(1).argsort()[-10:]]
+    assert told(rows, many, directions, 1.0) > 0.2 and told(rows, many, directions, 1.0, group=10) < 0.02
+    one, ten = (sums.private(rows, directions, 1.0, group=group) for group in (1, 10))
     assert ten.noise == pytest.approx(10 * one.noise) and np.isnan(one.n), "how many there are is not told"
 
 
 def test_private_sums_are_solved_by_their_noise_and_lead_back(table):
     """Many rows from several laboratories; of one whose message is taken out the noise is gone, too."""
-    rows, _, known = table
-    assert known.W.shape == (5, 5), "rounding leaves all four of these"
+    rows, _, directions = table
+    assert directions.W.shape == (5, 5), "rounding leaves all four of these"
     expected = -torch.linalg.lstsq(rows[:, :-1], rows[:, -1:]).solution[:, 0]
-    messages = [sums.private(rows.repeat(50, 1), known, 1e3) for _ in range(3)]
+    messages = [sums.private(rows.repeat(50, 1), directions, 1e3) for _ in range(3)]
     total = sums.added(messages)
     assert total.noise == pytest.approx(3**0.5 * messages[0].noise)
     assert sums.without(total, messages[2]).noise == pytest.approx(2**0.5 * messages[0].noise)
     solution = sums.solve(total)
     assert solution.ridge == 2 * total.noise * 5**0.5 and np.isnan(solution.noise)
-    answers = rows[:, :-1] @ torch.stack([known.back @ solution.step, expected], 1)
+    answers = rows[:, :-1] @ torch.stack([directions.back @ solution.step, expected], 1)
     assert (answers[:, 0] - answers[:, 1]).norm() < 0.02 * answers[:, 1].norm()
-    assert not torch.equal(*(sums.private(rows, known, 1.0).matrix for _ in range(2))), "nobody draws it again"
+    assert not torch.equal(*(sums.private(rows, directions, 1.0).matrix for _ in range(2))), "nobody draws it again"
 
 
 @pytest.mark.parametrize("kept", [None, 2])
 def test_whitened_directions_are_alike_on_public_rows(kept, table):
     _, public, _ = table
-    known = sums.whitened(public, kept)
-    b = public @ known.W
-    assert b.shape[1] == (kept or 4) + 1 and known.longest == b.square().sum(1).max()
+    directions = sums.whitened(public, kept)
+    b = public @ directions.W
+    assert b.shape[1] == (kept or 4) + 1 and directions.longest == b.square().sum(1).max()
     white = b[:, :-1].T @ b[:, :-1] / len(b)
     torch.testing.assert_close(white, torch.eye(len(white)).double(), rtol=0, atol=1e-6)
     assert b[:, -1].abs().max() == pytest.approx(float(b[:, :-1].norm(dim=1).max()))
 
 
 def test_what_cannot_be_made_private_is_refused(table):
-    rows, public, known = table
+    rows, public, directions = table
     R = torch.linalg.qr(rows, mode="r").R
     for given, word in ((sums.Sums(R, 40.0, True), "root"), (sums.Sums(rows.T @ rows, 40.0), "sums")):
         with pytest.raises(ValueError, match=rf"{word}.*rows\(experiment"):
-            sums.private(given, known, 1.0)
+            sums.private(given, directions, 1.0)
     for bad in ({"epsilon": 0}, {"epsilon": 1, "delta": 0}, {"epsilon": 1, "group": 0}):
         with pytest.raises(ValueError, match="epsilon > 0"):
-            sums.private(rows, known, **bad)
+            sums.private(rows, directions, **bad)
     with pytest.raises(ValueError, match="finite"):
-        sums.private(rows * np.nan, known, 1.0)
+        sums.private(rows * np.nan, directions, 1.0)
     with pytest.raises(ValueError, match="r = 0"):
         sums.whitened(torch.cat([public[:, :-1], 0 * public[:, -1:]], 1))

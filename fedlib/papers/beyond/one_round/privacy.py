@@ -45,8 +45,8 @@ def public(m: int, kept: int | None, seed: int, scale: float) -> tuple[Experimen
     experiment = with_sines("poisson", m, scale, seed)
     rows = poisson_rows(experiment, zero := start(experiment))
     everywhere = torch.as_tensor(rows(GRID))
-    known = sums.whitened(everywhere, kept) if kept else sums.directions(everywhere, torch.eye(len(zero)).double())
-    return experiment, rows, known, spectrum_of(lambda x: rows(x) @ known.W.numpy(), GRID)
+    directions = sums.whitened(everywhere, kept) if kept else sums.rescaled(everywhere, torch.eye(len(zero)).double())
+    return experiment, rows, directions, spectrum_of(lambda x: rows(x) @ directions.W.numpy(), GRID)
 
 
 class Attacked(NamedTuple):
@@ -67,15 +67,15 @@ def attacked(
 
     noise: st.dev. of each number, in units of the most by which one point changes the sums.
     """
-    experiment, _, known, spectrum = public(m, kept, seed, scale)
-    x, sigma = cloud(points, seed, apart), noise * known.longest
+    experiment, _, directions, spectrum = public(m, kept, seed, scale)
+    x, sigma = cloud(points, seed, apart), noise * directions.longest
     rows = spectrum.curve(x)
     total = rows.T @ rows + sums.symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m)).numpy()
     guesses = {name: attack(total, points, spectrum, sigma) for name, attack in ATTACKS.items()}
     share = {name: share_found(guess, x, NEAR * np.pi / points) for name, guess in guesses.items()}
-    rounding = len(known.back.T) * np.finfo(float).eps * np.linalg.norm(total[:-1, :-1], 2)
+    rounding = len(directions.back.T) * np.finfo(float).eps * np.linalg.norm(total[:-1, :-1], 2)
     solution = sums.solve(sums.Sums(torch.as_tensor(total), points, noise=sigma), None if noise else rounding)
-    return Attacked(experiment, spectrum, x, guesses, share, known.back @ solution.step)
+    return Attacked(experiment, spectrum, x, guesses, share, directions.back @ solution.step)
 
 
 def in_a_crowd(
@@ -142,9 +142,9 @@ def private_in_a_crowd(
     test = data_of(EQUATIONS["poisson"](), 2).test
 
     def solved(points: int, epsilon: float, seed: int) -> dict:
-        (experiment, rows, known, _), rng = public(m, kept, seed, scale), stream(seed, "crowd", points)
-        sent = sums.private(torch.as_tensor(rows(rng.uniform(0, np.pi, points))), known, epsilon, DELTA, rng=rng)
-        c = known.back @ sums.solve(sent).step
+        (experiment, rows, directions, _), rng = public(m, kept, seed, scale), stream(seed, "crowd", points)
+        sent = sums.private(torch.as_tensor(rows(rng.uniform(0, np.pi, points))), directions, epsilon, DELTA, rng=rng)
+        c = directions.back @ sums.solve(sent).step
         return {"error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test)}
 
     return tabulated(solved, points=points, epsilon=epsilons, seed=seeds)
