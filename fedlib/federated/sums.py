@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
 from torch import Tensor
 from torch.func import functional_call, jacrev, vmap
 
@@ -27,11 +29,13 @@ class Sums(NamedTuple):
 
     matrix: the sums [J, r]^T [J, r], [P + 1, P + 1]; or their root R of [J, r] = Q R, at most P + 1 rows: R^T R are the
         same sums, and R has all the digits, of which J^T J loses half. n: how many rows. root: which of the two it is.
+    noise: st.dev. of what was added to each number, see ``private``.
     """
 
     matrix: Tensor
     n: float
     root: bool = False
+    noise: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -125,14 +129,96 @@ def parts(data: Data) -> list[dict[str, Tensor]]:
     return [{name: value[shard] for name, value in {**data.pool, "w": w}.items()} for shard in data.owners]
 
 
+# in private
+
+
+class Directions(NamedTuple):
+    """What everybody knows, and sends rows [J, r] by where noise or rounding is as large in all numbers: rows W.
+
+    W [P + 1, k + 1]. back [P, k]: of a step d of rows W, back d is that of the rows. longest: |row W|^2 at most.
+    """
+
+    W: Tensor
+    back: Tensor
+    longest: float
+
+
+def rescaled(public: Tensor, back: Tensor) -> Directions:
+    """J back, and r in a unit that makes it as large; public [T, P + 1]: rows that everybody knows."""
+    size, r = (public[:, :-1] @ back).norm(dim=1).max(), public[:, -1].abs().max()
+    if not 0 < r < np.inf:
+        raise ValueError("public rows have r = 0, or no finite r: give r as large as the laboratories' may be")
+    W = torch.block_diag(back, size / r)
+    return Directions(W, back / (size / r), float((public @ W).square().sum(1).max()))
+
+
+def whitened(public: Tensor, kept: int | None = None) -> Directions:
+    """The ``kept`` directions in which J is largest, each divided by its size; all that rounding leaves, if None.
+
+    public [T, P + 1]: rows of made-up points, which lie as the laboratories' may, with r as large as it may be.
+    """
+    J = public[:, :-1].numpy()
+    squares, V = np.linalg.eigh(J.T @ J / len(J))
+    seen = int((squares > len(V) * np.finfo(squares.dtype).eps * squares[-1]).sum())
+    kept = min(kept or seen, seen)
+    return rescaled(public, torch.as_tensor(V[:, -kept:] / np.sqrt(squares[-kept:])))
+
+
+def gaussian_delta(epsilon: float, sigma: float) -> float:
+    """The least delta for which a sum that one row changes by at most 1, with normal noise of st.dev. sigma, is
+    (epsilon, delta)-differentially private (Balle and Wang, 2018, Theorem 8):
+    Phi(1 / 2 sigma - epsilon sigma) - exp(epsilon) Phi(-1 / 2 sigma - epsilon sigma)."""
+    half, over = 0.5 / sigma, epsilon * sigma
+    return float(ndtr(half - over) - np.exp(epsilon + log_ndtr(-half - over)))
+
+
+def gaussian_sigma(epsilon: float, delta: float) -> float:
+    """The least st.dev. of noise that is enough, for a sum that one row changes by at most 1."""
+    return float(np.exp(brentq(lambda log: gaussian_delta(epsilon, np.exp(log)) - delta, -20, 20)))
+
+
+def symmetric_noise(sigma: float, m: int, rng: np.random.Generator) -> Tensor:
+    """Normal numbers [m, m] of st.dev. sigma on and above the diagonal, the same below."""
+    upper = np.triu(sigma * rng.standard_normal((m, m)))
+    return torch.as_tensor(upper + np.triu(upper, 1).T)
+
+
+def private(
+    rows: Tensor, directions: Directions, epsilon: float, delta: float = 1e-5, group: int = 1,
+    rng: np.random.Generator | None = None,
+) -> Sums:  # fmt: skip
+    """Noisy sums of ``rows`` [n, P + 1] by public directions, with their step ``directions.back @ solve(...).step``.
+
+    They are (epsilon, delta)-differentially private, in exact numbers: whether one row is there, or ``group`` of one
+    owner, a patient or a whole laboratory, which takes ``group`` times the noise. A row that is longer than the longest
+    public one is shortened to it, J and r alike: it counts less. How many rows there are is not told. Each further
+    message of the same rows costs epsilon again.
+
+    rng: None takes the system's; one that others can begin again hides nothing.
+
+    Raises:
+        ValueError: of sums, whose rows nobody can shorten any more, and of roots, which are no sums.
+    """
+    if isinstance(rows, Sums):
+        what = "a root, which is no sum: nothing bounds what one row changes" if rows.root else "sums: no row is short"
+        raise ValueError(f"private(...) was given {what}; give it the rows, rows(experiment, points, theta)")
+    if not (epsilon > 0 and 0 < delta < 1 and group >= 1 and rows.isfinite().all()):
+        raise ValueError(f"epsilon > 0, 0 < delta < 1, group >= 1, finite rows; given {epsilon}, {delta}, {group}")
+    b = rows @ directions.W
+    b = b * (directions.longest / b.square().sum(1, keepdim=True)).clamp(max=1).sqrt()
+    sigma = gaussian_sigma(epsilon, delta) * group * directions.longest
+    noise = symmetric_noise(sigma, b.shape[1], rng or np.random.default_rng())
+    return Sums(b.T @ b + noise, np.nan, noise=sigma)
+
+
 # at the server
 
 
 def added(messages: Iterable[Sums]) -> Sums:
     """The sums of all, in any order. Roots are stacked, and made triangular again."""
-    matrices, ns, roots = zip(*messages, strict=True)
+    matrices, ns, roots, noises = zip(*messages, strict=True)
     total = torch.linalg.qr(torch.cat(matrices), mode="r").R if roots[0] else sum(matrices)
-    return Sums(total, sum(ns), roots[0])
+    return Sums(total, sum(ns), roots[0], float(np.linalg.norm(noises)))
 
 
 def without(total: Sums, absent: Sums) -> Sums:
@@ -143,7 +229,8 @@ def without(total: Sums, absent: Sums) -> Sums:
     """
     if total.root or absent.root:
         raise ValueError("without(...) was given roots; add those of the clients that stay, or let all send sums")
-    return Sums(total.matrix - absent.matrix, total.n - absent.n)
+    noise = max(0.0, total.noise**2 - absent.noise**2) ** 0.5
+    return Sums(total.matrix - absent.matrix, total.n - absent.n, noise=noise)
 
 
 class Spectrum(NamedTuple):
@@ -229,8 +316,10 @@ def several(s: Tensor, z: Tensor, rest: float, n: float, least: float) -> tuple[
 
 def solve(sums: Sums, ridge: float | None = None) -> Solution:
     """The ridge solution; ridge: with the least ``cross_validation``, from the sums alone, of 81 values between the
-    largest singular value squared and what rounding leaves of it."""
+    largest singular value squared and what rounding leaves of it. Of noisy sums it is the norm of their noise."""
     factors = spectrum(sums)
+    if ridge is None and sums.noise:
+        ridge = 2 * sums.noise * len(sums.matrix) ** 0.5
     s, z = factors.s.double(), factors.z.double()
     lost = torch.finfo(factors.s.dtype).eps * sums.matrix.shape[1]
     grid = float(s[0]) ** 2 * np.geomspace(lost ** (2 if sums.root else 1), 1, 81) if ridge is None else [ridge]

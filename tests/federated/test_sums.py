@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from scipy.integrate import quad
+from scipy.stats import norm
 from torch import nn
 
 from fedlib.federated import sums
@@ -226,3 +228,120 @@ def test_an_experiment_without_residuals_is_refused():
     experiment = Experiment("scores", nn.Linear(1, 1), loss=lambda predict, batch: predict(batch["x"]).sum())
     with pytest.raises(ValueError, match="scores has a loss, but no residuals"):
         sums.statistics(experiment, {"x": torch.zeros(2, 1)}, torch.zeros(2))
+
+
+# in private
+
+
+@pytest.mark.parametrize(("epsilon", "sigma"), [(0.0, 1.0), (0.5, 0.7), (1.0, 3.7), (8.0, 0.3)])
+def test_delta_is_the_integral_over_all_that_may_come(epsilon, sigma):
+    """delta = max over sets S of P(S) - e^epsilon Q(S): all z where p > e^epsilon q, of normals at 1 and at 0."""
+    more = lambda z: max(0.0, norm.pdf(z, 1, sigma) - np.exp(epsilon) * norm.pdf(z, 0, sigma))  # noqa: E731
+    edge = 0.5 + epsilon * sigma**2
+    integral, _ = quad(more, edge, edge + 12 * sigma, epsabs=1e-14)
+    assert sums.gaussian_delta(epsilon, sigma) == pytest.approx(integral, rel=1e-6, abs=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 10, 100])
+def test_sigma_is_the_least_and_below_the_classical_one(epsilon):
+    sigma = sums.gaussian_sigma(epsilon, 1e-5)
+    assert sums.gaussian_delta(epsilon, 0.999 * sigma) > 1e-5 >= 0.999 * sums.gaussian_delta(epsilon, sigma)
+    if epsilon < 1:  # where Dwork and Roth, Theorem A.1, holds
+        assert sigma < np.sqrt(2 * np.log(1.25 / 1e-5)) / epsilon
+
+
+def test_noise_is_symmetric_and_has_its_size():
+    noise = sums.symmetric_noise(2.0, 300, stream(0, "noise")).numpy()
+    assert np.array_equal(noise, noise.T) and np.std(np.diag(noise)) == pytest.approx(2, rel=0.2)
+    assert np.std(noise[np.triu_indices(300)]) == pytest.approx(2, rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[torch.Tensor, torch.Tensor, sums.Directions]:
+    """Rows [J, r] of forty points, those that everybody knows, and directions; J's last column is nearly its first."""
+    x = torch.as_tensor(stream(0, "private").uniform(-1, 1, (300, 2)))
+    J = torch.stack([torch.ones(300), x[:, 0], x[:, 1], x[:, 0] + 1e-3 * x[:, 1] ** 2], 1)
+    public = torch.cat([J, 0 * x[:, :1] + 3.0], 1)
+    rows = torch.cat([J, (J @ torch.tensor([1.0, 2, -1, 0]).double())[:, None]], 1)[:40]
+    return rows, public, sums.whitened(public)
+
+
+def told(rows, added, directions, epsilon, group=1, times=1000, beside=0.0):
+    """Who knows all ``rows`` tests whether ``added`` ones are there, too, by the ratio of likelihoods: how often it is
+    rightly above e^epsilon, less e^epsilon times how often it is so wrongly. No test tells more, and (epsilon, delta)
+    says: delta at most. What is wrong is counted as what is right, divided by its ratio.
+
+    beside: times the added rows, as they are, that are added without noise.
+    """
+    up = np.triu_indices(directions.W.shape[1])
+    outer = ((added @ directions.W).T @ (added @ directions.W)).numpy()
+    draw = lambda A: sums.private(A, directions, epsilon, 1e-5, group).matrix.numpy()  # noqa: E731
+    both = torch.cat([rows, added])
+    without, within = (np.array([draw(A)[up] @ outer[up] for _ in range(times)]) for A in (rows, both))
+    within += beside * outer[up] @ outer[up]
+    gap, spread = within.mean() - without.mean(), ((within.var() + without.var()) / 2) ** 0.5
+    ratio = gap / spread**2 * (within - (within.mean() + without.mean()) / 2)
+    return np.maximum(0, 1 - np.exp(np.minimum(epsilon - ratio, 0))).mean()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 10])
+def test_private_sums_withstand_the_best_test_of_who_is_in_them(epsilon, table, monkeypatch):
+    """The worst of the public rows, and one ten times as long; a tenth of the noise, or no row shortened, is seen."""
+    rows, public, directions = table
+    worst = public[(public @ directions.W).square().sum(1).argmax()][None]
+    for row in (worst, 10 * worst):
+        assert told(rows, row, directions, epsilon) < 0.02
+    assert told(rows, 10 * worst, directions, epsilon, beside=1.0, times=100) > 0.2, "as if it were not shortened"
+    sigma = sums.gaussian_sigma
+    monkeypatch.setattr(sums, "gaussian_sigma", lambda *args: sigma(*args) / 10)
+    assert told(rows, worst, directions, epsilon) > 0.2
+
+
+def test_who_owns_many_rows_needs_as_many_times_the_noise(table):
+    rows, public, directions = table
+    many = public[(public @ directions.W).square().sum(1).argsort()[-10:]]
+    assert told(rows, many, directions, 1.0) > 0.2 and told(rows, many, directions, 1.0, group=10) < 0.02
+    one, ten = (sums.private(rows, directions, 1.0, group=group) for group in (1, 10))
+    assert ten.noise == pytest.approx(10 * one.noise) and np.isnan(one.n), "how many there are is not told"
+
+
+def test_private_sums_are_solved_by_their_noise_and_lead_back(table):
+    """Many rows from several laboratories; of one whose message is taken out the noise is gone, too."""
+    rows, _, directions = table
+    assert directions.W.shape == (5, 5), "rounding leaves all four of these"
+    expected = -torch.linalg.lstsq(rows[:, :-1], rows[:, -1:]).solution[:, 0]
+    messages = [sums.private(rows.repeat(50, 1), directions, 1e3) for _ in range(3)]
+    total = sums.added(messages)
+    assert total.noise == pytest.approx(3**0.5 * messages[0].noise)
+    assert sums.without(total, messages[2]).noise == pytest.approx(2**0.5 * messages[0].noise)
+    solution = sums.solve(total)
+    assert solution.ridge == 2 * total.noise * 5**0.5 and np.isnan(solution.noise)
+    answers = rows[:, :-1] @ torch.stack([directions.back @ solution.step, expected], 1)
+    assert (answers[:, 0] - answers[:, 1]).norm() < 0.02 * answers[:, 1].norm()
+    assert not torch.equal(*(sums.private(rows, directions, 1.0).matrix for _ in range(2))), "nobody draws it again"
+
+
+@pytest.mark.parametrize("kept", [None, 2])
+def test_whitened_directions_are_alike_on_public_rows(kept, table):
+    _, public, _ = table
+    directions = sums.whitened(public, kept)
+    b = public @ directions.W
+    assert b.shape[1] == (kept or 4) + 1 and directions.longest == b.square().sum(1).max()
+    white = b[:, :-1].T @ b[:, :-1] / len(b)
+    torch.testing.assert_close(white, torch.eye(len(white)).double(), rtol=0, atol=1e-6)
+    assert b[:, -1].abs().max() == pytest.approx(float(b[:, :-1].norm(dim=1).max()))
+
+
+def test_what_cannot_be_made_private_is_refused(table):
+    rows, public, directions = table
+    R = torch.linalg.qr(rows, mode="r").R
+    for given, word in ((sums.Sums(R, 40.0, True), "root"), (sums.Sums(rows.T @ rows, 40.0), "sums")):
+        with pytest.raises(ValueError, match=rf"{word}.*rows\(experiment"):
+            sums.private(given, directions, 1.0)
+    for bad in ({"epsilon": 0}, {"epsilon": 1, "delta": 0}, {"epsilon": 1, "group": 0}):
+        with pytest.raises(ValueError, match="epsilon > 0"):
+            sums.private(rows, directions, **bad)
+    with pytest.raises(ValueError, match="finite"):
+        sums.private(rows * np.nan, directions, 1.0)
+    with pytest.raises(ValueError, match="r = 0"):
+        sums.whitened(torch.cat([public[:, :-1], 0 * public[:, -1:]], 1))

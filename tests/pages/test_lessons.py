@@ -275,7 +275,7 @@ TOLD = {
     "10b": ("10b_digits", told_10b, 10),
     "11": ("11_client_drift", told_11, 6),
     "12": ("12_real_federation", told_12, 6),
-    "13": ("13_one_round", told_13, 16),
+    "13": ("13_one_round", told_13, 17),
     "14": ("14_sums_for_networks", told_14, 6),
 }
 

@@ -1,6 +1,7 @@
 """A noisy curve: what sums say of their own error."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import torch
@@ -46,10 +47,12 @@ def error_bars(
     """
     grid = [(m, scale) for m in features for scale in scales]
 
-    def solve(experiment: Experiment, seed: int) -> sums.Solution:
+    @cache
+    def solve(m: int, scale: float, seed: int) -> sums.Solution:
+        experiment = noisy(m, scale, clients, seed)
         return sums.one_round(experiment, experiment.data(None, seed), start(experiment))
 
-    tried = [np.median([solve(noisy(*case, clients, seed), seed).gcv for seed in seeds]) for case in grid]
+    tried = [np.median([solve(*case, seed).gcv for seed in seeds]) for case in grid]
     m, scale = grid[int(np.argmin(tried))]
     x = 2 * np.pi * np.arange(500) / 500
     places, f = torch.as_tensor(x[:, None]), np.sin(x)
@@ -57,7 +60,7 @@ def error_bars(
 
     def bars(seed: int) -> dict:
         experiment = noisy(m, scale, clients, seed)
-        solution = solve(experiment, seed)
+        solution = solve(m, scale, seed)
         rows = sums.rows(experiment, {"x": places, "y": torch.zeros(len(x)).double()}, start(experiment))[:, :-1]
         mean, spread = (rows @ solution.step).numpy(), solution.spread(rows).numpy()
         off, std = mean - f, (solution.noise**2 + spread**2) ** 0.5

@@ -8,10 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....federated.experiment import data_of
+from ....federated.sums import gaussian_sigma
 from ....notebook.pictures import plain, seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
 from ....numerics.metrics import in_percent, percent, two_digits
-from .privacy import attacked, gaussian_sigma, told_in_or_out
+from .privacy import DELTA, attacked, told_in_or_out
 from .problem import answers, made
 from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
 
@@ -240,8 +241,8 @@ def gap_rows(gap: xarray.DataArray) -> list[list[str]]:
 # error bars; the last layer
 
 
-def bars(table: xarray.Dataset, network_coverage: float) -> Figure:
-    """The noisy curve with its band, magnified, and what a new observation's band covers for each client."""
+def bars(table: xarray.Dataset) -> Figure:
+    """The noisy curve with its band, magnified, and how much of the curve lies in its band, for each data set."""
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.6))
     first = table.isel(seed=0)
     off, band = first["mean"] - np.sin(first.x), 2 * first.spread
@@ -250,12 +251,11 @@ def bars(table: xarray.Dataset, network_coverage: float) -> Figure:
     left.axhline(0, color=COLORS["truth"], lw=1, label="the curve")
     left.set(xlabel="x", ylabel="difference from the curve")
     left.legend(fontsize=7)
-    clients = np.arange(1, table.sizes["client"] + 1)
-    right.plot(clients, 100 * table.coverage.mean("seed"), ".", color=SUMS, label="sums, each client's own tenth")
-    right.axhline(100 * network_coverage, color=COLORS["federated"], label="FedStNN's network, mean of all")
+    inside, sets = 100 * table.inside, np.arange(1, table.sizes["seed"] + 1)
+    right.plot(sets, inside, "o", color=SUMS, label=f"a data set; their mean is {inside.mean():.1f}")
     right.axhline(95.4, color="0.5", ls=":", label="95.4, as it should be")
-    right.set(xlabel="client", ylabel="inside its band (%)", ylim=(93, 97))
-    right.legend(fontsize=7)
+    right.set(xlabel="data set", ylabel="of the curve, in its band (%)", ylim=(0, 105), xlim=(0, sets[-1] + 1))
+    right.legend(fontsize=7, loc="lower left")
     return fig
 
 
@@ -308,10 +308,10 @@ ATTACK_COLORS = COLORS["other"], ATTACK
 """Of ``ATTACKS``."""
 
 
-def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
+def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Figure:
     """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
-    the same message gives. noise: as ``privacy.attacked`` takes it."""
-    message, test = attacked(sines, points, seed, noise), data_of(made("poisson"), 2).test
+    the same message gives. noise, apart: as ``privacy.attacked`` takes them."""
+    message, test = attacked(sines, points, seed, noise, apart=apart), data_of(made("poisson"), 2).test
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
     left.vlines(message.x, 0, 3, color="0.8", lw=1)
     rows = {"the points": (message.x, COLORS["truth"])}
@@ -319,7 +319,9 @@ def attack(points: int, sines: int, noise: float, seed: int) -> Figure:
     for y, (x, color) in zip((2.5, 0.5, 1.5), rows.values(), strict=True):
         left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
-    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}")
+    last, guess = (x[-1] for x in (message.x, message.guesses["non-negative fit"]))
+    far = f"\nthe one apart off by {abs(last - guess):.0e}" if apart else ""
+    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}{far}")
     set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
     right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
@@ -342,7 +344,12 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     most = crowd.m.values[-1]
     look = {"color": COLORS["other"], "marker": "s", "ms": 4, "lw": 2.5}
     left.plot(n, shares.sel(m=most, attack=null), label=f"{most} sines, {null}", **look)
-    left.set(xscale="log", xlabel="points in the sums", ylabel="points found (%)", title="no noise: a crowd hides")
+    left.set(
+        xscale="log",
+        xlabel="points in the sums",
+        ylabel="points found (%)",
+        title="no noise: equal parts, a point in each",
+    )
     left.set_xticks(n, n)
     left.minorticks_off()
 
@@ -364,13 +371,13 @@ def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset
     left.text(n[0], 21.5, "a guess", fontsize=7, color="0.4")
 
     for epsilon, marker in zip(private.epsilon.values, "osD", strict=False):
-        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon)):.0f} %"
+        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon, DELTA)):.0f} %"
         errors = private.error.sel(epsilon=epsilon).transpose("seed", "points").values
         seeds_and_median(right, private.points.values, errors, label, color=COLORS["federated"], marker=marker)
     right.axhline(float(private.nothing.median()), color="0.6", lw=1)
     right.text(private.points.values[-1], 1.15 * nothing, "no data", fontsize=7, color="0.4", ha="right")
     right.set(xscale="log", yscale="log", xlabel="points in the sums", ylabel="error (%)", ylim=(None, 100))
-    right.set_title("noise that hides one of a crowd")
+    right.set_title("noise that hides each point")
     plain(right.yaxis)
     left.legend(fontsize=7, loc=(0.02, 0.26), handlelength=3.5)
     middle.legend(fontsize=7, loc=(0.02, 0.42))

@@ -8,6 +8,7 @@ from .figures import SUMS, attack
 from .pieces import curves_and_errors
 
 PIECES, SINES, POINTS = (2, 4, 6, 8, 10, 16, 32), (5, 10, 20, 60), (32, 64)
+APART = (0, 0.1, 0.3, 0.7)
 CROWD, FEW, NOISE = (4, 8, 16, 32, 64), (4, 6, 8, 12, 20, 60), (0, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
 
 
@@ -27,5 +28,6 @@ def attacks() -> GridBox:
         points=slider(CROWD, 16, "points", "How many points are in the sums."),
         sines=slider(FEW, 12, "sines", "How many functions the curve is made of."),
         noise=slider(NOISE, 0, "noise", "Added to each sum, in units of the most by which one point changes it."),
+        apart=slider(APART, 0, "one apart", "How far one point stands from all others, which are left of it."),
         seed=slider(range(5), 0, "draw", "Other points, other sines."),
     )  # fmt: skip

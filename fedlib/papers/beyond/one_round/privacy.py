@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import xarray
-from scipy.linalg import block_diag
-from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 from torch import Tensor
 
+from ....federated import sums
 from ....federated.experiment import Experiment, data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
@@ -26,18 +25,28 @@ Who guesses the middle of every share finds one in five."""
 DELTA = 1e-5
 """Probability with which a promise of privacy may fail."""
 
+CROWDED = 2.2
+"""Where one point stands apart, all others are between 0 and this."""
 
-def cloud(n: int, seed: int) -> np.ndarray:
-    """n points [n], rising: one at a random place in each of n equal parts of [0, pi]."""
+
+def cloud(n: int, seed: int, apart: float = 0.0) -> np.ndarray:
+    """n points [n], rising: one at a random place in each of n equal parts of [0, pi]; or all but one in [0, CROWDED],
+    and the last one ``apart`` from these."""
+    if apart:
+        return np.append(cloud(n - 1, seed) * CROWDED / np.pi, CROWDED + apart)
     return (np.arange(n) + stream(seed, "cloud", n).uniform(size=n)) * np.pi / n
 
 
 @lru_cache(maxsize=30)
-def public(m: int, kept: int | None, seed: int, scale: float) -> tuple[Experiment, Spectrum, np.ndarray]:
-    """What everybody knows before anything is sent: Poisson's equation with m sines, and its ``public_directions``."""
+def public(m: int, kept: int | None, seed: int, scale: float) -> tuple[Experiment, Curve, sums.Directions, Spectrum]:
+    """What everybody knows before anything is sent: Poisson's equation with m sines, its rows [J, r]; if points lie
+    everywhere alike, the ``kept`` directions in which J is largest, or, where that is None, all sines as they are; and
+    the spectrum of what is sent by these."""
     experiment = with_sines("poisson", m, scale, seed)
-    curve, back = public_directions(poisson_rows(experiment, start(experiment)), kept)
-    return experiment, spectrum_of(curve, GRID), back
+    rows = poisson_rows(experiment, zero := start(experiment))
+    everywhere = torch.as_tensor(rows(GRID))
+    directions = sums.whitened(everywhere, kept) if kept else sums.rescaled(everywhere, torch.eye(len(zero)).double())
+    return experiment, rows, directions, spectrum_of(lambda x: rows(x) @ directions.W.numpy(), GRID)
 
 
 class Attacked(NamedTuple):
@@ -52,20 +61,21 @@ class Attacked(NamedTuple):
 
 
 def attacked(
-    m: int, points: int, seed: int, noise: float = 0.0, kept: int | None = None, scale: float = 6.0
+    m: int, points: int, seed: int, noise: float = 0.0, kept: int | None = None, scale: float = 6.0, apart: float = 0.0
 ) -> Attacked:  # fmt: skip
     """Sums of ``cloud``, by m sines or the ``kept`` strongest directions of them.
 
     noise: st.dev. of each number, in units of the most by which one point changes the sums.
     """
-    experiment, spectrum, back = public(m, kept, seed, scale)
-    x, sigma = cloud(points, seed), noise * sensitivity(spectrum.curve)
+    experiment, _, directions, spectrum = public(m, kept, seed, scale)
+    x, sigma = cloud(points, seed, apart), noise * directions.longest
     rows = spectrum.curve(x)
-    total = rows.T @ rows + symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m))
+    total = rows.T @ rows + sums.symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m)).numpy()
     guesses = {name: attack(total, points, spectrum, sigma) for name, attack in ATTACKS.items()}
     share = {name: share_found(guess, x, NEAR * np.pi / points) for name, guess in guesses.items()}
-    c = torch.as_tensor(back @ least_squares_of(total, sigma))
-    return Attacked(experiment, spectrum, x, guesses, share, c)
+    rounding = len(directions.back.T) * np.finfo(float).eps * np.linalg.norm(total[:-1, :-1], 2)
+    solution = sums.solve(sums.Sums(torch.as_tensor(total), points, noise=sigma), None if noise else rounding)
+    return Attacked(experiment, spectrum, x, guesses, share, directions.back @ solution.step)
 
 
 def in_a_crowd(
@@ -86,41 +96,6 @@ def in_a_crowd(
 
 
 # noise
-
-
-def symmetric_noise(sigma: float, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Normal numbers [m, m] of st.dev. sigma on and above the diagonal, the same below."""
-    upper = np.triu(sigma * rng.standard_normal((m, m)))
-    return upper + np.triu(upper, 1).T
-
-
-def public_directions(rows: Curve, kept: int | None) -> tuple[Curve, np.ndarray]:
-    """What is sent instead of [J, r]: x [T] -> [b, r] [T, kept + 1]; and the matrix [m, kept] that leads back to c.
-
-    If the points lie everywhere alike, which is public, everybody knows the directions in which J is large, and how
-    large. b are the strongest of them, divided by that; or, where kept is None, all sines as they are. r comes in a
-    unit that makes it as large as b.
-    """
-    J, r = np.split(rows(GRID), [-1], axis=1)
-    back = np.eye(J.shape[1])
-    if kept is not None:
-        squares, V = np.linalg.eigh(J.T @ J / len(GRID))
-        back = V[:, -kept:] / np.sqrt(squares[-kept:])
-    unit = np.linalg.norm(J @ back, axis=1).max() / np.abs(r).max()
-    mixed = block_diag(back, unit)
-    return lambda x: rows(x) @ mixed, back / unit
-
-
-def sensitivity(curve: Curve) -> float:
-    """The most by which one point changes the sums: its row's largest squared length."""
-    return float(np.square(curve(GRID)).sum(1).max())
-
-
-def least_squares_of(total: np.ndarray, sigma: float) -> np.ndarray:
-    """c [m] from noisy sums of [J, r], [m + 1, m + 1]: the ridge is the norm that such noise has, 2 sigma sqrt(m)."""
-    squares, V = np.linalg.eigh(total[:-1, :-1])
-    rounding = len(squares) * np.finfo(float).eps * squares[-1]
-    return -V @ (V.T @ total[:-1, -1] / (squares.clip(min=0) + max(2 * sigma * np.sqrt(len(total)), rounding)))
 
 
 def under_noise(
@@ -147,19 +122,6 @@ def under_noise(
 # differential privacy
 
 
-def gaussian_delta(epsilon: float, sigma: float) -> float:
-    """The least delta for which a sum that one point changes by at most 1, with normal noise of st.dev. sigma, is
-    (epsilon, delta)-differentially private (Balle and Wang, 2018, Theorem 8):
-    Phi(1 / 2 sigma - epsilon sigma) - exp(epsilon) Phi(-1 / 2 sigma - epsilon sigma)."""
-    half, over = 0.5 / sigma, epsilon * sigma
-    return float(ndtr(half - over) - np.exp(epsilon + log_ndtr(-half - over)))
-
-
-def gaussian_sigma(epsilon: float, delta: float = DELTA) -> float:
-    """The least st.dev. of noise that is enough, for a sum that one point changes by at most 1."""
-    return float(np.exp(brentq(lambda log: gaussian_delta(epsilon, np.exp(log)) - delta, -20, 20)))
-
-
 def told_in_or_out(sigma: float) -> float:
     """How often one is right who knows all points but one, and says of the sums whether it is in them or not.
 
@@ -174,17 +136,15 @@ def private_in_a_crowd(
 ) -> xarray.Dataset:  # fmt: skip
     """Poisson's equation from private sums of many points, each of which may be another's.
 
-    error (%) [points, epsilon, seed]; nothing (%) [..], that of c = 0. What is sent are ``public_directions``; one
-    point more or less is hidden with epsilon and ``DELTA``. One who adds up, and adds the noise, is trusted.
+    error (%) [points, epsilon, seed]; nothing (%) [..], that of c = 0. What is sent is ``sums.private``: one point more
+    or less is hidden with epsilon and ``DELTA``. One who adds up, and adds the noise, is trusted.
     """
     test = data_of(EQUATIONS["poisson"](), 2).test
 
     def solved(points: int, epsilon: float, seed: int) -> dict:
-        (experiment, spectrum, back), rng = public(m, kept, seed, scale), stream(seed, "crowd", points)
-        b = spectrum.curve(rng.uniform(0, np.pi, points))
-        sigma = gaussian_sigma(epsilon) * sensitivity(spectrum.curve)
-        total = b.T @ b + symmetric_noise(sigma, kept + 1, rng)
-        c = torch.as_tensor(back @ least_squares_of(total, sigma))
+        (experiment, rows, directions, _), rng = public(m, kept, seed, scale), stream(seed, "crowd", points)
+        sent = sums.private(torch.as_tensor(rows(rng.uniform(0, np.pi, points))), directions, epsilon, DELTA, rng=rng)
+        c = directions.back @ sums.solve(sent).step
         return {"error": error(experiment, c, test), "nothing": error(experiment, 0 * c, test)}
 
     return tabulated(solved, points=points, epsilon=epsilons, seed=seeds)

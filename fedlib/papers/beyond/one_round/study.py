@@ -193,8 +193,8 @@ class Results(NamedTuple):
     ways: label -> Way. places: errors of all problems. tried: problem -> gcv, error (%) of all features. once, newton,
     heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions, crowd,
     noise, private, torques: what their functions did; None where it is not there. readings: how far notebook 12's
-    readings of torques are off (%) [optimizer, E, points, client]. compared: what the function does. network_coverage:
-    of FedStNN's network, a mean over clients. messages: way -> what NVIDIA FLARE carried.
+    readings of torques are off (%) [optimizer, E, points, client]. compared: what the function does. messages: way ->
+    what NVIDIA FLARE carried.
     coefficient, pictures: what their functions did. networks_of_k: see its function.
     """
 
@@ -213,7 +213,6 @@ class Results(NamedTuple):
     torques: xarray.Dataset | None
     compared: Mapping[str, Mapping[str, np.ndarray]]
     readings: xarray.DataArray
-    network_coverage: float
     messages: Mapping[str, Mapping]
     coefficient: xarray.Dataset | None = None
     pictures: xarray.Dataset | None = None
@@ -230,7 +229,6 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     tried = {name: dataset[["gcv", "error_of_all"]].rename(error_of_all="error") for name, dataset in once.items()}
     others = [name for name in ("allen_cahn", "pendulum", "letters", "digits") if name in histories]
     tried |= {name: histories[name][["gcv", "error"]] for name in others}
-    coverage = committed("08_stochastic_regression")["metrics"]["one_d"]["non-IID 110, energy"]["coverage"]
     messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
     if "flow" in histories:
         tried["flow"] = histories["flow"][["gcv", "error_of_all"]].rename(error_of_all="error")
@@ -243,7 +241,7 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
         equations, places(equations, histories) + other_places(histories, both), tried, once, newton, heads,
         *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private", "torques")),
         both,
-        stored(leak, "messages").off, float(np.mean(coverage)), messages,
+        stored(leak, "messages").off, messages,
         histories.get("coefficient"), histories.get("pictures"), networks_of_k(),
     )  # fmt: skip
 

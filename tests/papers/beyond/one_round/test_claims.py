@@ -7,7 +7,7 @@ import xarray
 from fedlib.papers.beyond.one_round import claims
 from fedlib.papers.beyond.one_round.study import Place, Results, Way
 
-NOTHING = Results({}, [], {}, {}, {}, {}, *7 * [None], {}, None, 0.95, {})
+NOTHING = Results({}, [], {}, {}, {}, {}, *7 * [None], {}, None, {})
 
 
 def error(values, *dims: str) -> xarray.DataArray:

@@ -98,7 +98,7 @@ def test_places_and_tables(results):
     assert {len(row) for row in figures.message_rows(results.messages)} == {len(figures.MESSAGES)}
     (ax,) = figures.every_problem(results.places, study.IN_THE_PICTURE).axes
     assert [label.get_text() for label in ax.get_yticklabels()] == [*study.IN_THE_PICTURE]
-    assert figures.heads(results.heads).axes and figures.bars(results.error_bars, results.network_coverage).axes
+    assert figures.heads(results.heads).axes and figures.bars(results.error_bars).axes
 
 
 def test_the_leak_marks_where_products_are_fewer_than_points(results):
@@ -138,7 +138,7 @@ def test_torques_are_drawn_beside_notebook_12s(results):
 @pytest.mark.parametrize(("points", "sines", "noise"), [(8, 6, 0), (32, 20, 0), (16, 60, 0.1)])
 def test_a_message_is_attacked_where_the_slider_stands_and_the_picture_says_how_well(points, sines, noise):
     """Rows of the picture: points, null space, fit; what it says is the share of points that have a guess near by."""
-    left, right = figures.attack(points, sines, noise, 1).axes
+    left, right = figures.attack(points, sines, noise, 0, 1).axes
     rows = {line.get_ydata()[0]: np.asarray(line.get_xdata()) for line in left.lines}
     names = dict(zip(left.yaxis.get_majorticklocs(), left.yaxis.get_majorticklabels(), strict=True))
     x = {names[y].get_text(): places for y, places in rows.items()}
@@ -161,7 +161,10 @@ def test_the_slider_attacks_as_the_stored_table_does(results):
     assert {*live.NOISE} - {0} == {*results.noise.noise.values}
     box = live.attacks()
     picture = box.children[-1]
-    assert "points 16, sines 12, noise 0, draw 0" in picture.alt and "non-negative fit 100 %" in picture.alt
+    assert "points 16, sines 12, noise 0, one apart 0, draw 0" in picture.alt
+    assert "non-negative fit 100 %" in picture.alt
+    box.children[3].value = 0.3
+    assert "one apart 0.3" in picture.alt and "the one apart off by" in picture.alt
     box.children[2].value = 0.1
     assert "noise 0.1" in picture.alt and "non-negative fit 100 %" not in picture.alt
 

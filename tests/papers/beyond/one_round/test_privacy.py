@@ -4,34 +4,15 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import norm
 
+from fedlib.federated.sums import symmetric_noise
 from fedlib.papers.beyond.one_round import privacy
 from fedlib.papers.beyond.one_round.privacy import GRID
-from fedlib.papers.beyond.points import other_measure, points_behind, poisson_rows, share_found, spectrum_of
+from fedlib.papers.beyond.points import other_measure, points_behind, share_found, spectrum_of
 from fedlib.streams import stream
 
 from .test_attack import cosines, poisson
-
-
-@pytest.mark.parametrize(("epsilon", "sigma"), [(0.0, 1.0), (0.5, 0.7), (1.0, 3.7), (8.0, 0.3)])
-def test_delta_is_the_integral_over_all_that_may_come(epsilon, sigma):
-    """delta = max over sets S of P(S) - e^epsilon Q(S): all z where p > e^epsilon q, of normals at 1 and at 0."""
-    more = lambda z: max(0.0, norm.pdf(z, 1, sigma) - np.exp(epsilon) * norm.pdf(z, 0, sigma))  # noqa: E731
-    edge = 0.5 + epsilon * sigma**2
-    integral, _ = quad(more, edge, edge + 12 * sigma, epsabs=1e-14)
-    assert privacy.gaussian_delta(epsilon, sigma) == pytest.approx(integral, rel=1e-6, abs=1e-13)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10, 100])
-def test_sigma_is_the_least_and_below_the_classical_one(epsilon):
-    sigma = privacy.gaussian_sigma(epsilon)
-    assert (
-        privacy.gaussian_delta(epsilon, 0.999 * sigma) > privacy.DELTA >= 0.999 * privacy.gaussian_delta(epsilon, sigma)
-    )
-    if epsilon < 1:  # where Dwork and Roth, Theorem A.1, holds
-        assert sigma < np.sqrt(2 * np.log(1.25 / privacy.DELTA)) / epsilon
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])
@@ -39,7 +20,7 @@ def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
     """Played: sums with and without one point, noise on each number, and the nearer of the two is named."""
     _, rows = poisson(6, 0)
     worst = rows(GRID[np.square(rows(GRID)).sum(1).argmax()][None])[0]
-    added, rng = np.outer(worst, worst) / privacy.sensitivity(rows), stream(0, "played")
+    added, rng = np.outer(worst, worst) / (worst @ worst), stream(0, "played")
     upper = added[np.triu_indices(len(added))]  # what is sent; below the diagonal stands the same
     noise = sigma * rng.standard_normal((20_000, len(upper)))
     right = np.mean((noise + upper) @ upper > upper @ upper / 2)
@@ -49,27 +30,6 @@ def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
     assert right == pytest.approx(alone, abs=0.01)
 
 
-def test_noise_is_symmetric_and_has_its_size():
-    noise = privacy.symmetric_noise(2.0, 300, stream(0, "noise"))
-    assert np.array_equal(noise, noise.T) and np.std(np.diag(noise)) == pytest.approx(2, rel=0.2)
-    assert np.std(noise[np.triu_indices(300)]) == pytest.approx(2, rel=0.02)
-
-
-@pytest.mark.parametrize("kept", [None, 5])
-def test_without_noise_the_directions_lead_back_to_the_solution_of_all_sines(kept):
-    experiment, _ = poisson(8, 1)
-    rows = poisson_rows(experiment, privacy.start(experiment))
-    curve, back = privacy.public_directions(rows, kept)
-    b, A = curve(privacy.cloud(200, 0)), rows(privacy.cloud(200, 0))
-    c = back @ privacy.least_squares_of(b.T @ b, 0.0)
-    expected = np.linalg.lstsq(A[:, :-1] @ back, -A[:, -1], rcond=None)[0]
-    assert b.shape == (200, (kept or A.shape[1] - 1) + 1)
-    np.testing.assert_allclose(A[:, :-1] @ c, A[:, :-1] @ back @ expected, atol=1e-5 * np.abs(A[:, -1]).max())
-    if kept:
-        white = curve(GRID)[:, :-1]
-        np.testing.assert_allclose(white.T @ white / len(GRID), np.eye(kept), atol=1e-8)
-
-
 def test_points_have_a_part_of_the_interval_each_and_the_middle_finds_a_fifth():
     shares = []
     for n in (4, 32, 2000):
@@ -77,6 +37,14 @@ def test_points_have_a_part_of_the_interval_each_and_the_middle_finds_a_fifth():
         assert np.array_equal(np.floor(x * n / np.pi), np.arange(n)) and np.array_equal(x, privacy.cloud(n, 0))
         shares.append(share_found((np.arange(n) + 0.5) * np.pi / n, x, privacy.NEAR * np.pi / n))
     assert shares[-1] == pytest.approx(0.2, abs=0.03)
+
+
+@pytest.mark.parametrize(("points", "m", "apart"), [(64, 12, 0.1), (64, 60, 0.1), (64, 60, 0.7), (256, 12, 0.3)])
+def test_who_stands_apart_is_read_whatever_the_crowd(points, m, apart):
+    sent = privacy.attacked(m, points, 0, apart=apart)
+    assert len(sent.x) == points and sent.x[-1] - privacy.CROWDED == pytest.approx(apart) and sent.x[-2] < 2.2
+    assert abs(sent.guesses["non-negative fit"][-1] - sent.x[-1]) < 1e-4
+    assert sent.share["non-negative fit"] < 0.6, "of the others few are found"
 
 
 def test_each_point_needs_a_guess_of_its_own():
@@ -117,7 +85,7 @@ def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
     _, rows = poisson(20, 0)
     spectrum = spectrum_of(rows, GRID)
     x, h = privacy.cloud(4, 0), 1e-6
-    sigma = 1e-5 * privacy.sensitivity(rows)
+    sigma = 1e-5 * np.square(rows(GRID)).sum(1).max()
     upper = np.triu_indices(rows(x).shape[1])
     outer = lambda places: np.einsum("ij,ik->ijk", rows(places), rows(places))[:, upper[0], upper[1]]  # noqa: E731
     slope = (outer(x + h) - outer(x - h)) / (2 * h)
@@ -125,7 +93,7 @@ def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
     G = rows(x).T @ rows(x)
     guesses = []
     for seed in range(40):
-        noise = privacy.symmetric_noise(sigma, len(G), stream(seed, "cramer"))
+        noise = symmetric_noise(sigma, len(G), stream(seed, "cramer")).numpy()
         guesses.append(points_behind(G + noise, 4, spectrum, sigma))
     ratio = np.std(guesses, axis=0) / bound
     assert ((ratio > 0.7) & (ratio < 1.4)).all(), ratio
