@@ -54,7 +54,7 @@ def first(ways: Mapping[str, Way], name: str) -> Figure:
             label, (float(error["round"][-1]), float(error[-1])), beside, textcoords="offset points", va="center",
             color=LOOKS[label]["color"], fontsize=9,
         )  # fmt: skip
-    ax.set(xlabel="round, or evaluation", ylabel="error (%)", xlim=(0.8, 2e4), title=SHOWN[name].title)
+    ax.set(xlabel="round, or evaluation (two exchanges)", ylabel="error (%)", xlim=(0.8, 2e4), title=SHOWN[name].title)
     return fig
 
 

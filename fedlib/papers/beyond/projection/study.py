@@ -209,13 +209,16 @@ def final(
     name: str, table: Mapping[str, Way], histories: Mapping[str, xarray.Dataset], compared: drift.Results
 ) -> dict[str, np.ndarray]:
     """Label -> error (%) [seed] in the end of each way of a table: of rules and of Adam at the rates that validation
-    points chose; where notebook 11 has no rates, as printed."""
+    points chose; where notebook 11 has no rates, as printed. Of sums on Poisson's equation all starts."""
     ends = {label: way.error.isel(round=-1).values for label, way in table.items()}
     if SHOWN[name].drift:
         ends.pop("FedAvg, as printed", None)
         errors = compared.errors[SHOWN[name].drift]
         rule_names = {"FedAvg, own rate": "FedAvg", "best rule": best_rule(errors), "Adam, one place": drift.CENTRAL}
         ends |= {label: errors.sel(rule=rule).values for label, rule in rule_names.items()}
+    starts, same = histories.get("starts"), lambda table: (table.chosen_ridge, table.evaluation[-1])
+    if name == "poisson" and starts is not None and same(starts) == same(histories["sums_poisson"]):
+        ends["sums"] = starts.error.isel(evaluation=-1).values.ravel()
     return ends
 
 

@@ -109,8 +109,8 @@ def gap(X: Measure, Y: Measure, xi: np.ndarray, rounds: int = 10, p: float = 2, 
 
 
 def closes_in(gap: np.ndarray) -> bool:
-    """Whether a ``gap`` (%) [rounds] is never below 0, never rises, and ends below 1."""
-    return bool((gap > -1e-7).all() and (np.diff(gap) < 1e-7).all() and gap[-1] < 1)
+    """Whether a ``gap`` (%) [rounds] is never below 0, never rises, begins above 1 and ends below."""
+    return bool((gap > -1e-7).all() and (np.diff(gap) < 1e-7).all() and gap[0] > 1 > gap[-1])
 
 
 # what the notebook shows

@@ -20,7 +20,8 @@ def test_the_gap_is_that_of_the_bound():
 
 
 @pytest.mark.parametrize(
-    ("gap", "closes"), [([9, 3, 0.5], True), ([9, 3, 1.5], False), ([3, 9, 0.5], False), ([9, 3, -1], False)]
+    ("gap", "closes"),
+    [([9, 3, 0.5], True), ([9, 3, 1.5], False), ([3, 9, 0.5], False), ([9, 3, -1], False), ([0, 0, 0], False)],
 )
 def test_a_gap_that_closes_is_no_gap_that_rises_or_stays(gap, closes):
     assert problem.closes_in(np.array(gap, float)) is closes
