@@ -15,6 +15,9 @@ RHO, LEVELS = 0.8, 5
 """Least rank correlation of what grows, and least number of levels: of the orders of five levels one in 15 reaches 0.8
 by chance, but of those of four, or of three, one in six."""
 
+POSITIVE = 0.5
+"""Least rank correlation of what is "positively correlated", which is less than to grow."""
+
 RATIO = 2
 """What is within so many times the centralised error agrees with it."""
 
@@ -37,13 +40,13 @@ def falls(errors: xarray.DataArray) -> Verdict:
     return grows(errors.sel(kind="federated").mean("seed"))
 
 
-def grows(values: xarray.DataArray) -> Verdict:
-    """Whether values [..., level] grow with the clients' distance: Spearman's rank correlation over the levels is RHO
-    or more, for every one of the other axes. None: there are fewer than LEVELS."""
+def grows(values: xarray.DataArray, least: float = RHO) -> Verdict:
+    """Whether values [..., level] grow with the clients' distance: Spearman's rank correlation over the levels is
+    ``least`` or more, for every one of the other axes. None: there are fewer than LEVELS."""
     if values.sizes["level"] < LEVELS:
         return Verdict(None, f"{values.sizes['level']} of at least {LEVELS} levels")
     rho = correlations(values)
-    return Verdict(bool(np.min(rho) >= RHO), f"rank correlation {', '.join(f'{r:.2f}' for r in rho)}")
+    return Verdict(bool(np.min(rho) >= least), f"rank correlation {', '.join(f'{r:.2f}' for r in rho)}")
 
 
 def correlations(values: xarray.DataArray) -> list[float]:
