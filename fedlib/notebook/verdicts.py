@@ -251,10 +251,11 @@ def summary(rows: Iterable[Judged]) -> str:
     return (
         f"Of {len(levels) - blank} numbers that the papers print and {blank} cells that they leave blank, "
         f"{len(levels) - len(numbers)} repeat another one. Of the other {len(numbers)}, {n[CONSISTENT]} could be one "
-        f"more run of ours{hardly(numbers)} and {n[LOWER] + n[HIGHER]} could not ({outside}); of {n['few seeds']} we have fewer than five seeds, which do not count; {n['not judged']} "
-        f"are not judged, for ours is a single run or ended before (all of them: {single}); {n[UNDEFINED]} are not "
-        f"defined well enough to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
-        f"{of_effects[CONSISTENT]} could be one more run of ours{hardly(effects)}, {len(apart)} could not, and "
+        f"more run of ours{hardly(numbers)} and {n[LOWER] + n[HIGHER]} could not ({outside}); of {n['few seeds']} we "
+        f"have fewer than five seeds, which do not count; {n['not judged']} are not judged, for ours is a single run "
+        f"or ended before (all of them: {single}); {n[UNDEFINED]} are not defined well enough to compare.\n\n"
+        f"Of {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), {of_effects[CONSISTENT]} could be "
+        f"one more run of ours{hardly(effects)}, {len(apart)} could not, and "
         f"{len(effects) - of_effects[CONSISTENT] - len(apart)} are undefined, not judged or of few seeds."
         + (f" Those that could not: {'; '.join(apart)}." if apart else "")
     )

@@ -128,11 +128,12 @@ def test_targets_are_not_counted_as_claims():
         Claim("p.b", "b", "1", target=True),
         Claim("p.c", "c", "1", trivial=True),
     )
-    said = [(claim, True), (claim, None), (target, True), (target, False), (sure, True), (claim, False, 5), (claim, True, 4)]
-    judged = [(one, {"holds": holds} | ({"seeds": seeds[0]} if seeds else {})) for one, holds, *seeds in said]
+    said = [(claim, True), (claim, None), (target, True), (target, False), (sure, True)]
+    judged = [(one, {"holds": holds, "why": ""}) for one, holds in said]
+    judged += [(claim, {"holds": False, "seeds": 5}), (claim, {"holds": True, "seeds": 4})]
     assert summary(judged) == (
-        "Of 4 claims that the papers make in words, 1 hold in our runs and 1 do not; of 1 we have fewer than five seeds, "
-        "which do not count; 1 were not run."
+        "Of 4 claims that the papers make in words, 1 hold in our runs and 1 do not; of 1 we have fewer than five "
+        "seeds, which do not count; 1 were not run."
     )
     assert target.sort({"holds": False, "seeds": 1}) == claims.TARGET_WORDS[False] != claim.sort({"holds": False})
     assert claim.in_words({"holds": False, "seeds": 1}) == "does not hold, few seeds"

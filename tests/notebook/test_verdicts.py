@@ -193,10 +193,10 @@ def test_the_headline_counts_nothing_twice():
     found["fedsciml.c"] = measured(FIVE[::-1])
     text = summary(compare(found, numbers))
     assert text == (
-        "Of 6 numbers that the papers print and 1 cells that they leave blank, 1 repeat another one. Of the other 6, 1 "
-        "could be one more run of ours and 1 could not (T of FedSciML); of 1 we have fewer than five seeds, which do not "
-        "count; 2 are not judged, for ours is a single run or ended before (all of them: T 2 of FedSciML); 1 are not "
-        "defined well enough to "
+        "Of 6 numbers that the papers print and 1 cells that they leave blank, 1 repeat another one. Of the other 6, "
+        "1 could be one more run of ours and 1 could not (T of FedSciML); of 1 we have fewer than five seeds, which do "
+        "not count; 2 are not judged, for ours is a single run or ended before (all of them: T 2 of FedSciML); 1 are "
+        "not defined well enough to "
         "compare.\n\n"
         "Of 2 effects (a growth, a fall, a gain, taken seed by seed), 1 could be one more run of ours, 1 could "
         "not, and 0 are undefined, not judged or of few seeds. "

@@ -34,9 +34,9 @@ def hiding_hurts_later(results: Results) -> Verdict | None:
     return Verdict(min(final) > max(first), words)
 
 
-CLAIMS = on_seeds(
-    lambda results: fewest(last(results.paper)), {"fed-deeponet.library.generalises": generalises}
-) | {"fed-deeponet.target.library.hidden": hiding_hurts_later}
+CLAIMS = on_seeds(lambda results: fewest(last(results.paper)), {"fed-deeponet.library.generalises": generalises}) | {
+    "fed-deeponet.target.library.hidden": hiding_hurts_later
+}
 """Id of data/claims.yaml -> claim."""
 
 FULL = "N, R, K, C, alpha as printed, twenty seeds"

@@ -370,7 +370,7 @@ CLAIMS: dict[str, Claim] = {
     "fedsciml.q13.decay": decay,
     "fedsciml.q12.both.burgers_3": of_operator("burgers_3", both),
     "fedsciml.q12.similar.burgers_3": of_operator("burgers_3", similar),
-    "fedsciml.q14.better": Seeded(better, lambda results: fewest(*map(trained, (results.last[name] for name in BURGERS)))),
+    "fedsciml.q14.better": Seeded(better, lambda results: fewest(*(results.last[name] for name in BURGERS))),
     "fedsciml.target.q14.strict": strictly,
     "fedsciml.q15.antiderivative": Seeded(less_than_seeds, lambda results: fewest(longest(results, LINE)[1])),
     "fedsciml.q15.diffusion_reaction": Seeded(

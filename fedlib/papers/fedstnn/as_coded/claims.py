@@ -104,7 +104,8 @@ def seeds(results: Results, name: str, way: str) -> int:
 
 CLAIMS: dict[str, Claim] = {
     id_of(name, way): Seeded(partial(verdict, name=name, way=way), partial(seeds, name=name, way=way))
-    for way in WAYS for name in (*STATEMENTS, FOLLOWS)
+    for way in WAYS
+    for name in (*STATEMENTS, FOLLOWS)
 } | {f"fedstnn.target.coded.{section}": partial(path_as_coded, section=section) for section in PRINTED}
 """Id of data/claims.yaml -> claim."""
 

@@ -84,7 +84,7 @@ CLAIMS: dict[str, Claim] = {
 PANELS = (
     Panel("Eq. 40, Fig. 8", "B6, surface_clouds", "as printed"),
     Panel("Fig. 9, MSE 2.13", "B6, surface_clouds, and B7", "25 rounds; C, rates and steps are ours",
-          ("fedstnn.target.52.mean", "fedstnn.target.52.spread", "fedstnn.target.52.together", "fedstnn.target.52.local")),
+          tuple(f"fedstnn.target.52.{what}" for what in ("mean", "spread", "together", "local"))),
     Panel("Figs. 10, 11", "B6, slices", "the same", ("fedstnn.target.52.band", "fedstnn.target.52.generate")),
 )  # fmt: skip
 """Where the panels of Section 5.2 are in notebook 08."""
