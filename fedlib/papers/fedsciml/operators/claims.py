@@ -190,9 +190,10 @@ def less(results: Results) -> Verdict | None:
     ours, theirs = results.divergences.get(LINE), results.functions
     if ours is None or theirs is None or not ({*ENDS} <= {*ours.level.values} and {*PIECES} <= {*theirs.level.values}):
         return None
-    (one, sure), (other, other_sure) = (twice_error(change(*each)) for each in ((ours, ENDS), (theirs, PIECES)))
-    if not np.isfinite([sure, other_sure]).all():
+    changes = [change(ours, ENDS), change(theirs, PIECES)]
+    if min(np.isfinite(values).sum() for values in changes) < 2:
         return None
+    (one, sure), (other, other_sure) = map(twice_error, changes)
     numbers = f"|log| {one:.2f} ± {sure:.2f} against {other:.2f} ± {other_sure:.2f}, two standard errors"
     return Verdict(bool(other - one > (sure**2 + other_sure**2) ** 0.5), numbers)
 
@@ -397,8 +398,7 @@ PANELS = (
     Panel("Fig. 12C, D", "B3, example_antiderivative", "n = 6 and 10, T = 50 000, one seed",
           ("fedsciml.q10.example.antiderivative",)),
     Panel("Section 6.3, no panel", "B2, errors", "n = 2, 5, 6, 10, T = 50 000, 21 x 11 of 101 x 101 points, one seed",
-          ("fedsciml.q10.falls.diffusion_reaction", "fedsciml.q12.ten.diffusion_reaction",
-           "fedsciml.target.q10.below.diffusion_reaction", "fedsciml.target.q12.below.diffusion_reaction")),
+          ("fedsciml.q10.falls.diffusion_reaction", "fedsciml.q12.ten.diffusion_reaction")),
     Panel("Fig. 13", "B3, example_diffusion_reaction", "n = 10, T = 50 000, 21 x 11 points, one seed",
           ("fedsciml.q10.example.diffusion_reaction", "fedsciml.q12.example.diffusion_reaction")),
     Panel("Fig. 14A", "B2, errors", FIVE,

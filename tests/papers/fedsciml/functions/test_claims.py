@@ -167,7 +167,7 @@ def slower(old):
         ({"q3.function.alone"}, put("line", "client 2 alone", 100, 3.0)),
         ({"fig4c.better"}, put("line", "federated", 2, 45.0)),
         ({"fig5.better"}, put(CODED, "federated", 100, 0.92)),
-        (set(), put(PRINTED, "federated", 20, 30.0)),  # not the function of Fig. 5C
+        (set(), put(PRINTED, "federated", 20, 30.0)),  # not the authors' function
         ({"q4.line"}, swap("divergences", "line", divergence(W1[::-1]))),
         ({"q4.square"}, swap("divergences", CODED, divergence(W1[::-1]))),
         ({"fig3.apart"}, lambda old: old._replace(walks=walks([1, 2, 3], [3, 2, 1]))),
