@@ -15,6 +15,7 @@ from .verdicts import ENOUGH
 
 WORDS = {True: "holds", False: "does not hold", None: "not run"}
 TRIVIAL, FEW = "cannot fail", "few seeds"
+LEARNT = 50  # %: of errors above it nothing is learnt, and that two of them are alike says nothing
 TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import xarray
 from scipy.stats import spearmanr
 
-from ....notebook.claims import Seeded, Verdict, fewest, where_labelled
+from ....notebook.claims import LEARNT, Seeded, Verdict, fewest, where_labelled
 from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd
 from .study import ADAM, CURVES, SGD, Results
@@ -58,8 +58,8 @@ def close_to_iid(shards: int | None, test: str = "GRF") -> Callable[[Results], V
         errors = results.shards.sel(curve=FALLING, test=test)
         dealt = results.fields.sel(curve=FALLING, test=test, level=0.0).mean()
         level = shards or errors.level.max()
-        ratio = (errors.sel(level=level).mean() / dealt).item()
-        return Verdict(ratio < IID, f"{ratio:.1f} x")
+        error = errors.sel(level=level).mean()
+        return Verdict(bool(error < min(IID * dealt, LEARNT)), f"{(error / dealt).item():.1f} x")
 
     return claim
 
@@ -77,8 +77,8 @@ def not_worse(test: str) -> Callable[[Results], Verdict]:
         errors = different(results, FALLING, test)
         if errors.size < 2:
             return Verdict(None, "fewer than two differences")
-        ratio = (errors.max() / errors[0]).item()
-        return Verdict(ratio < WORSE, f"{ratio:.1f} x")
+        worst, least = errors.max().item(), errors[0].item()
+        return Verdict(worst < min(WORSE * least, LEARNT), f"{worst / least:.1f} x")
 
     return claim
 

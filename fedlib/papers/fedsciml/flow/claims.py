@@ -92,9 +92,10 @@ def errors(C: xarray.DataArray) -> xarray.DataArray:
 
 
 def largest(values: xarray.DataArray) -> Verdict | None:
-    """The largest of values [model] is the first one."""
-    name = str(values.model.values[int(values.values.argmax())])
-    return Verdict(name == values.model.values[0], name) if len(values) > 1 else None
+    """The largest of values [model] is the first one, and no other is as large."""
+    if len(values) < 2:
+        return None
+    return Verdict(bool((values[0] > values[1:]).all()), str(values.model.values[int(values.values.argmax())]))
 
 
 def worst(name: str) -> Claim:

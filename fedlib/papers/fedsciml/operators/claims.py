@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import xarray
 
-from ....notebook.claims import Seeded, Verdict, fewest, on_seeds
+from ....notebook.claims import LEARNT, Seeded, Verdict, fewest, on_seeds
 from ....notebook.maps import Panel
 from ....numerics.metrics import mean_sd
 from ....numerics.spaces import TERMS
@@ -76,7 +76,8 @@ def central(last: xarray.DataArray) -> Verdict | None:
     if TERMS not in mean.level or "centralised" not in mean.kind:
         return None
     together, centre = (mean.sel(kind=kind, level=TERMS).item() for kind in ("federated", "centralised"))
-    return Verdict(together <= 1.5 * centre, f"{together:.2f} % and {centre:.2f} %") if centre == centre else None
+    near = together <= 1.5 * centre and together < LEARNT
+    return Verdict(near, f"{together:.2f} % and {centre:.2f} %") if centre == centre else None
 
 
 def last_worse(last: xarray.DataArray) -> Verdict | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray
 
-from ....notebook.claims import Verdict, fewest, on_seeds
+from ....notebook.claims import LEARNT, Verdict, fewest, on_seeds
 from ....notebook.maps import Panel
 from ....numerics.metrics import in_percent, percent
 from .. import yardsticks
@@ -41,7 +41,7 @@ def between(errors: xarray.DataArray) -> Verdict:
     """Q1: at every level the federated error, its median over seeds, is below that of who is alone, and not below the
     centralised one by more than RATIO; [kind, level, seed]."""
     together, alone, centre = (errors.sel(kind=kind).median("seed").values for kind in KINDS)
-    inside = (together < alone) & (centre <= yardsticks.RATIO * together)
+    inside = (together < alone) & (centre <= yardsticks.RATIO * together) & (centre < LEARNT)
     return Verdict(bool(inside.all()), f"{inside.sum()} of {inside.size} levels")
 
 

@@ -37,6 +37,10 @@ def test_a_claim_holds_and_fails(id):
     assert claims.CLAIMS[f"fed-deeponet.{id}"](nothing) is None
 
 
+def test_two_errors_of_who_learnt_nothing_say_nothing():
+    assert claims.generalises(results(error=100, unseen=100)).holds is False
+
+
 def test_every_claim_is_known_and_has_both_outcomes_above():
     assert {f"fed-deeponet.{id}" for id in CASES} == {*claims.CLAIMS}
     assert all(find(id) for id in claims.CLAIMS)

@@ -53,6 +53,12 @@ def test_a_claim_holds_and_fails(id):
     assert claims.CLAIMS[f"fed-deeponet.{id}"](Results(*[xarray.Dataset()] * 7, {})) is None
 
 
+def test_errors_of_who_learnt_nothing_are_alike_and_say_nothing():
+    nothing = results((100,) * 4, (100, 100), central=(100, 100))
+    for id in {*claims.CLAIMS} - {"fed-deeponet.adam"}:
+        assert claims.CLAIMS[id](nothing).holds is False, id
+
+
 def test_every_claim_is_known_and_has_both_outcomes_above():
     assert {f"fed-deeponet.{id}" for id in CASES} == {*claims.CLAIMS}
     assert all(find(id) for id in claims.CLAIMS)

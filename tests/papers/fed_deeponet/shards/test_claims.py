@@ -64,6 +64,12 @@ def test_a_claim_holds_and_fails(id):
     assert claims.CLAIMS[f"fed-deeponet.{id}"](Results(*[None] * 8)) is None
 
 
+def test_errors_of_who_learnt_nothing_are_alike_and_say_nothing():
+    nothing = results(adam=(100,) * 3, fields=(100,) * 3)
+    for id in {*claims.CLAIMS} - {f"fed-deeponet.{id}" for id in ("shards.iid", "target.shards.rates")}:
+        assert claims.CLAIMS[id](nothing).holds is ("extreme" in id), id
+
+
 def test_every_claim_is_known_and_has_both_outcomes_above():
     assert {f"fed-deeponet.{id}" for id in CASES} == {*claims.CLAIMS}
     assert all(find(id) for id in claims.CLAIMS)

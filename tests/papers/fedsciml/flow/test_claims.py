@@ -60,6 +60,10 @@ def test_one_level_and_one_seed_say_nothing_of_an_order():
     assert claims.CLAIMS["fedsciml.target.flow.central/700"](one) is None
 
 
+def test_no_spread_is_not_the_largest():
+    assert claims.CLAIMS["fedsciml.q8.spread.C1"](made(spread=(0,) * 6)).holds is False
+
+
 def test_only_seeds_that_all_federations_have_are_compared():
     part = made()
     C = part.C.copy()

@@ -35,6 +35,7 @@ YARDSTICKS = [
     (claims.below, with_("federated", [40, 30, 31, 4, 2])),
     (claims.falls, with_("federated", [4, 16, 20, 30, 40])),
     (claims.central, with_("centralised", 1)),
+    (claims.central, E * 0 + 100),
     (claims.last_worse, with_("client 2 alone", [49, 85, 80, 70, 5])),
     (claims.jump, with_("federated", [40, 30, 16, 10, 2])),
     (claims.largest, with_("federated", [400, 30, 16, 4, 2])),

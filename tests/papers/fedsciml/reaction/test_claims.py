@@ -36,6 +36,7 @@ def test_between_is_read_of_medians():
     wild = errors(FALLING, alone=[100, 100, 5, 100, 100, 100])
     wild.loc[{"kind": "federated", "level": 6}] = [43, 4, 9797]
     assert claims.between(wild) == (False, "5 of 6 levels")
+    assert not claims.between(errors(99, alone=100, central=98)).holds, "nobody has learnt anything"
     assert claims.between(errors(FALLING, central=3.9)).holds and not claims.between(errors(FALLING, central=4.1)).holds
 
 
