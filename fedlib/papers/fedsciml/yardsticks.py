@@ -59,5 +59,5 @@ def correlations(values: xarray.DataArray) -> list[float]:
 def agrees(errors: xarray.DataArray, kind: str) -> Verdict:
     """Q3: at the finest level the error of a kind, mean over seeds, is within RATIO times the centralised one."""
     mean = errors.sel(level=errors.level.max()).mean("seed")
-    own, centre = (mean.sel(kind=one).item() for one in (kind, "centralised"))
-    return Verdict(own <= RATIO * centre and own < LEARNT, f"ratio {own / centre:.2f}")
+    error, centre = (mean.sel(kind=one).item() for one in (kind, "centralised"))
+    return Verdict(error <= RATIO * centre and error < LEARNT, f"ratio {error / centre:.2f}")

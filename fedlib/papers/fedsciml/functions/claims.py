@@ -49,9 +49,9 @@ def on_square(judge: Judge) -> Claim:
 def of_authors(verdicts: Mapping[Hashable, tuple[str, Verdict]]) -> Verdict | None:
     """Of SLABS: whether a claim holds of the function that the authors' code has, which the printed numbers count for,
     too; those of the printed function stand beside."""
-    if (own := verdicts.get(SLABS[0])) is None:
+    if (coded := verdicts.get(SLABS[0])) is None:
         return None
-    return Verdict(own[1].holds, "; ".join(f"{name}: {verdict.why}" for name, verdict in verdicts.values()))
+    return Verdict(coded[1].holds, "; ".join(f"{name}: {verdict.why}" for name, verdict in verdicts.values()))
 
 
 def both(verdicts: Mapping[str, Verdict]) -> Verdict | None:
