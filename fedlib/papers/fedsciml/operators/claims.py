@@ -395,7 +395,7 @@ PANELS = (
     Panel("Fig. 12A", "section 5, line, and B2, errors", "ten n, T = 50 000, five seeds; twenty at n = 5, 6",
           tuple(f"fedsciml.q10.{what}" for what in ("below.antiderivative", "falls.antiderivative",
                                                     "central.antiderivative", "jump", "coverage"))),
-    Panel("Fig. 12B", "B4, divergence", "ten n, five seeds", ("fedsciml.q11.less", "fedsciml.q11.trend")),
+    Panel("Fig. 12B", "B4, divergence", "n = 5, 6 of ten, twenty seeds", ("fedsciml.q11.less", "fedsciml.q11.trend")),
     Panel("Fig. 12C, D", "B3, example_antiderivative", "n = 6 and 10, T = 50 000, one seed",
           ("fedsciml.q10.example.antiderivative",)),
     Panel("Section 6.3, no panel", "B2, errors", "n = 2, 5, 6, 10, T = 50 000, 21 x 11 of 101 x 101 points, one seed",
