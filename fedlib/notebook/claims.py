@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+import xarray
 import yaml
 
 from ..files import ROOT
+from .verdicts import ENOUGH
 
 WORDS = {True: "holds", False: "does not hold", None: "not run"}
-TRIVIAL = "cannot fail"
+TRIVIAL, FEW = "cannot fail", "few seeds"
+LEARNT = 50  # %: of errors above it nothing is learnt, and that two of them are alike says nothing
 TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
 
 
@@ -41,11 +44,18 @@ class Claim:
     def paper(self) -> str:
         return self.id.split(".")[0]
 
-    def verdict(self, holds: bool | None) -> str:
-        """In a word; a target is met or missed, only a claim holds."""
-        if self.trivial and holds:
+    def sort(self, judged: Mapping) -> str:
+        """What a stored verdict counts as; a target is met or missed, only a claim holds, from ENOUGH seeds on."""
+        if self.target or judged["holds"] is None:
+            return (TARGET_WORDS if self.target else WORDS)[judged["holds"]]
+        if self.trivial and judged["holds"]:
             return TRIVIAL
-        return (TARGET_WORDS if self.target else WORDS)[holds]
+        return FEW if judged.get("seeds", ENOUGH) < ENOUGH else WORDS[judged["holds"]]
+
+    def in_words(self, judged: Mapping) -> str:
+        """The same; of few seeds what they say."""
+        word = self.sort(judged)
+        return f"{WORDS[judged['holds']]}, {FEW}" if word == FEW else word
 
 
 @cache
@@ -72,6 +82,28 @@ def find(id: str) -> Claim:
     return replace(claim, id=id, text=claim.text.replace("{}", variant))
 
 
+@dataclass(frozen=True)
+class Seeded:
+    """A claim(results) that knows, too, how many seeds of these results it rests on; None: on no random number."""
+
+    claim: Callable[[Any], Verdict | None]
+    seeds: Callable[[Any], int | None]
+
+    def __call__(self, results: Any) -> Verdict | None:
+        return self.claim(results)
+
+
+def on_seeds(seeds: Callable[[Any], int | None], claims: Mapping[str, Callable]) -> dict[str, Seeded]:
+    """Claims that rest on so many seeds."""
+    return {id: Seeded(claim, seeds) for id, claim in claims.items()}
+
+
+def fewest(*arrays: xarray.DataArray) -> int:
+    """The fewest seeds that arrays [..., seed] have anywhere, of those places that have any."""
+    counts = [values.notnull().sum("seed") for values in arrays]
+    return min(int(count.where(count > 0).min()) for count in counts)
+
+
 def where(trained: Callable[[Any], bool], claim: Callable[[Any], Verdict | None]) -> Callable[[Any], Verdict | None]:
     """A claim(results) that cannot be told where what it rests on is not trained."""
     return lambda results: claim(results) if trained(results) else None
@@ -94,8 +126,8 @@ def rows(verdicts: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = N
     table = []
     for id, verdict in verdicts.items():
         claim = find(id)
-        best = [claim.verdict(full[id]["holds"]) if id in full else "-"] if full else []
-        table.append([titled(claim), claim.verdict(verdict["holds"]), *best, verdict["why"] or "-"])
+        best = [claim.in_words(full[id]) if id in full else "-"] if full else []
+        table.append([titled(claim), claim.in_words(verdict), *best, verdict["why"] or "-"])
     return table
 
 
@@ -114,10 +146,10 @@ def all_claims(results: Sequence[Mapping], whole: bool = True) -> dict[str, dict
     return verdicts | {id: {"holds": None, "why": ""} for id in missing}
 
 
-def summary(judged: Iterable[tuple[Claim, bool | None]]) -> str:
+def summary(judged: Iterable[tuple[Claim, Mapping]]) -> str:
     """How many of the papers' claims in words hold, for a newcomer; targets of ours are not among them."""
-    n = Counter(claim.verdict(holds) for claim, holds in judged if not (claim.target or claim.trivial))
+    n = Counter(claim.sort(verdict) for claim, verdict in judged if not (claim.target or claim.trivial))
     return (
-        f"Of {n.total()} claims that the papers make in words, {n[WORDS[True]]} hold in our runs, {n[WORDS[False]]} do "
-        f"not, and {n[WORDS[None]]} were not run."
+        f"Of {n.total()} claims that the papers make in words, {n[WORDS[True]]} hold in our runs and {n[WORDS[False]]} "
+        f"do not; of {n[FEW]} we have fewer than five seeds, which do not count; {n[WORDS[None]]} were not run."
     )

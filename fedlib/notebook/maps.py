@@ -24,8 +24,8 @@ def rows(panels: Sequence[Panel], results: Sequence[Mapping]) -> list[list[str]]
     for panel in panels:
         ids = {}
         for id in panel.claims:
-            holds = verdicts[id]["holds"] if id in verdicts else None  # a variant that no result has
-            ids.setdefault(find(id).verdict(holds), []).append(id.split(".", 1)[1])
+            judged = verdicts.get(id, {"holds": None})  # a variant that no result has
+            ids.setdefault(find(id).in_words(judged), []).append(id.split(".", 1)[1])
         words = "; ".join(f"{word}: {', '.join(some)}" for word, some in ids.items()) or "shown"
         table.append([panel.paper, panel.ours, panel.setting, words])
     return table

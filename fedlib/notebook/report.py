@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..trainings.profiles import FIGURES, read_result
-from .claims import TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
+from .claims import FEW, TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
 from .claims import summary as summary_of_claims
 from .pages import columns
 from .verdicts import (
@@ -43,6 +43,7 @@ CLAIMS = {
     TARGET_WORDS[False]: "Targets of ours that are missed",
     WORDS[True]: "Claims of the papers that hold",
     TARGET_WORDS[True]: "Targets of ours that are met",
+    FEW: "Claims judged by fewer than five seeds",
     WORDS[None]: "Claims that were not run",
     TRIVIAL: "Claims that cannot fail",
 }
@@ -72,7 +73,7 @@ def report(figures: Path = FIGURES) -> str:
     if not rows:
         return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
     rows = [row for _, row in rows]
-    counts = summary_of_claims((claim, verdict["holds"]) for claim, verdict in claims)
+    counts = summary_of_claims(claims)
     head = ["\n".join(textwrap.wrap(text, WIDTH)) for text in [*summary(rows).split("\n\n"), counts]]
     differ, *alike = [numbers(title, [row for row in rows if row.sort in sorts]) for title, sorts in NUMBERS.items()]
     fail, missed, *hold = [in_words(title, word, claims) for word, title in CLAIMS.items()]
@@ -94,8 +95,11 @@ def numbers(title: str, rows: Sequence[Judged]) -> str:
 
 def in_words(title: str, word: str, claims: Sequence[tuple[Claim, Mapping]]) -> str:
     """Claims, or targets of ours, of one verdict, each with the numbers that say so."""
-    chosen = [(claim, judged["why"]) for claim, judged in claims if claim.verdict(judged["holds"]) == word]
-    lines = [line for claim, why in chosen for line in aligned([f"{titled(claim)} ({claim.id})", why], [76, 40])]
+    chosen = [(claim, judged) for claim, judged in claims if claim.sort(judged) == word]
+    lines = []
+    for claim, judged in chosen:
+        why = f"{claim.in_words(judged)}: " * (word == FEW) + judged["why"]
+        lines += aligned([f"{titled(claim)} ({claim.id})", why], [76, 40])
     return "\n".join([f"{title}: {len(chosen)}", *lines])
 
 
@@ -111,8 +115,8 @@ def per_paper(rows: Sequence[Judged], claims: Sequence[tuple[Claim, Mapping]]) -
     words = [CONSISTENT, LOWER, HIGHER, *CLAIMS]
     lines = [["", *words]]
     for paper, title in PAPERS.items():
-        n = Counter(row.sort for row in counted(rows) if row.number.paper == paper)
-        n += Counter(claim.verdict(verdict["holds"]) for claim, verdict in claims if claim.paper == paper)
+        n = Counter(row.sort for row in counted(rows) if row.number.paper == paper and row.sort in words[:3])
+        n += Counter(claim.sort(verdict) for claim, verdict in claims if claim.paper == paper)
         lines.append([title, *(str(n[word]) for word in words)])
     return columns(lines)
 

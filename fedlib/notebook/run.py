@@ -181,10 +181,13 @@ class Run:
                 rows.append([id, "not printed", ours(alone), *["-"] * bool(full), "-", "-"])
         pages.table(header, rows)
 
-    def claim(self, id: str, holds: bool | None, why: object = "") -> None:
-        """Whether a claim of data/claims.yaml holds in this run (None: not run), and the numbers that say so."""
+    def claim(self, id: str, holds: bool | None, why: object = "", seeds: int | None = None) -> None:
+        """Whether a claim of data/claims.yaml holds in this run (None: not run), the numbers that say so, and of how
+        many seeds they are (None: of no random number)."""
         claims.find(id)  # a misspelt id fails here, in its own cell
         self.claims[id] = {"holds": None if holds is None else bool(holds), "why": str(why)}
+        if seeds is not None:
+            self.claims[id]["seeds"] = seeds
 
     def judge(self, judges: Mapping[str, Callable], results: object) -> None:
         """Keep and show the verdicts on claims.
@@ -193,7 +196,7 @@ class Run:
         """
         for id, claim in judges.items():
             if (verdict := claim(results)) is not None:
-                self.claim(id, *verdict)
+                self.claim(id, *verdict, claim.seeds(results) if isinstance(claim, claims.Seeded) else None)
         self.claims_table()
 
     def claims_table(self) -> None:

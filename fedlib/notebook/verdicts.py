@@ -20,6 +20,7 @@ ONE_SEED, NOT_SEEN, UNDEFINED, PART = "not judged (one seed)", "not seen", "unde
 PAPERS = {"fed-deeponet": "Fed-DeepONet", "fedsciml": "FedSciML", "fedstnn": "FedStNN", "feddro": "FedDRO"}
 EFFECTS = {"ratio": truediv, "difference": sub}
 ENOUGH = 5  # with fewer seeds a verdict stands in its row, but does not count
+WIDE = 100  # an interval whose ends differ by more than so many times excludes next to nothing
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Judged(NamedTuple):
         if word in (CONSISTENT, LOWER, HIGHER):
             return word if len(self.measured.values) >= ENOUGH else "few seeds"
         return "not judged" if word == NOT_SEEN else word
+
+    @property
+    def wide(self) -> bool:
+        """Consistent, as nearly anything would be."""
+        return self.verdict == CONSISTENT and self.number.scale == "log" and self.high > WIDE * self.low
 
 
 @cache
@@ -211,6 +217,8 @@ def verdict_in_words(row: Judged) -> str:
     """The verdict; with few seeds; and what a single run says of an event."""
     paper, (values, _, bound) = row.number.value, row.measured
     words = row.verdict + ", few seeds" * (row.sort == "few seeds")
+    if row.wide:
+        words += f", can hardly fail: an interval of a factor {row.high / row.low:.0f}"
     if row.sort != "not judged":
         return words
     if paper == np.inf and (None not in values or bound is None):
@@ -229,6 +237,7 @@ def summary(rows: Iterable[Judged]) -> str:
     rows = [row for row in rows if row.verdict != PART]
     levels = [row for row in rows if row.number.kind == "level"]
     numbers, effects = counted(levels), [row for row in counted(rows) if row.number.kind in EFFECTS]
+    blank = sum(row.number.value == np.inf for row in levels)
     n, of_effects = (Counter(row.sort for row in some) for some in (numbers, effects))
     outside, single = (
         ", ".join(sorted({place(row.number) for row in numbers if row.sort in sorts}))
@@ -240,15 +249,22 @@ def summary(rows: Iterable[Judged]) -> str:
         if row.sort in (LOWER, HIGHER)
     ]
     return (
-        f"Of {len(levels)} numbers that the papers print, {len(levels) - len(numbers)} repeat another one. "
-        f"Of the other {len(numbers)}, {n[CONSISTENT]} could be one more run of ours and {n[LOWER] + n[HIGHER]} could "
-        f"not ({outside}); of {n['few seeds']} we have fewer than five seeds, which do not count; {n['not judged']} "
-        f"are not judged, for ours is a single run or ended before (all of them: {single}); {n[UNDEFINED]} are not "
-        f"defined well enough to compare.\n\nOf {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), "
-        f"{of_effects[CONSISTENT]} could be one more run of ours, {len(apart)} could not, and "
+        f"Of {len(levels) - blank} numbers that the papers print and {blank} cells that they leave blank, "
+        f"{len(levels) - len(numbers)} repeat another one. Of the other {len(numbers)}, {n[CONSISTENT]} could be one "
+        f"more run of ours{hardly(numbers)} and {n[LOWER] + n[HIGHER]} could not ({outside}); of {n['few seeds']} we "
+        f"have fewer than five seeds, which do not count; {n['not judged']} are not judged, for ours is a single run "
+        f"or ended before (all of them: {single}); {n[UNDEFINED]} are not defined well enough to compare.\n\n"
+        f"Of {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), {of_effects[CONSISTENT]} could be "
+        f"one more run of ours{hardly(effects)}, {len(apart)} could not, and "
         f"{len(effects) - of_effects[CONSISTENT] - len(apart)} are undefined, not judged or of few seeds."
         + (f" Those that could not: {'; '.join(apart)}." if apart else "")
     )
+
+
+def hardly(rows: Sequence[Judged]) -> str:
+    """How many of the consistent ones say next to nothing."""
+    n = sum(row.wide for row in rows if row.sort == CONSISTENT)
+    return f" ({n} of them by an interval of more than a factor {WIDE}, which can hardly fail)" * (n > 0)
 
 
 def place(number: PaperNumber) -> str:

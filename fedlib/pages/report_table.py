@@ -20,9 +20,9 @@ SHORT = 40  # characters of a cell before the rest folds out
 def html() -> str:
     """What `python -m fedlib report` says: the headline, the chart, numbers and claims."""
     rows, claims, _ = facts()
-    words = [*summary(row for _, row in rows).split("\n\n"), summary_of_claims((c, v["holds"]) for c, v in claims)]
+    words = [*summary(row for _, row in rows).split("\n\n"), summary_of_claims(claims)]
     lines = [
-        [c.verdict(v["holds"]), c.text, "our target" if c.target else PAPERS[c.paper], c.where, folded(v["why"])]
+        [c.in_words(v), c.text, "our target" if c.target else PAPERS[c.paper], c.where, folded(v["why"])]
         for c, v in claims
     ]
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()

@@ -8,10 +8,11 @@ from importlib import import_module
 
 import nbformat
 import pytest
+import xarray
 
 from fedlib.files import ROOT
 from fedlib.notebook import claims
-from fedlib.notebook.claims import Claim, all_claims, find, known_claims, summary
+from fedlib.notebook.claims import Claim, Verdict, all_claims, fewest, find, known_claims, on_seeds, summary
 from fedlib.notebook.report import facts, report
 from fedlib.notebook.run import Run
 from fedlib.notebook.verdicts import PAPERS, counted, paper_numbers
@@ -128,10 +129,23 @@ def test_targets_are_not_counted_as_claims():
         Claim("p.c", "c", "1", trivial=True),
     )
     said = [(claim, True), (claim, None), (target, True), (target, False), (sure, True)]
-    assert (
-        summary(said) == "Of 2 claims that the papers make in words, 1 hold in our runs, 0 do not, and 1 were not run."
+    judged = [(one, {"holds": holds, "why": ""}) for one, holds in said]
+    judged += [(claim, {"holds": False, "seeds": 5}), (claim, {"holds": True, "seeds": 4})]
+    assert summary(judged) == (
+        "Of 4 claims that the papers make in words, 1 hold in our runs and 1 do not; of 1 we have fewer than five "
+        "seeds, which do not count; 1 were not run."
     )
-    assert target.verdict(False) == claims.TARGET_WORDS[False] != claim.verdict(False)
+    assert target.sort({"holds": False, "seeds": 1}) == claims.TARGET_WORDS[False] != claim.sort({"holds": False})
+    assert claim.in_words({"holds": False, "seeds": 1}) == "does not hold, few seeds"
+
+
+def test_a_run_keeps_on_how_many_seeds_a_claim_rests(run):
+    """The fewest that it has anywhere, of those places that have any."""
+    errors = xarray.DataArray([[1.0, 2, 3], [1, 2, float("nan")], [float("nan")] * 3], dims=["level", "seed"])
+    judges = on_seeds(lambda results: fewest(results), {"fedsciml.q17": lambda results: Verdict(True, "so")})
+    run.judge(judges | {"fedsciml.q16": lambda results: Verdict(False)}, errors)
+    assert run.claims["fedsciml.q17"] == {"holds": True, "why": "so", "seeds": 2}
+    assert run.claims["fedsciml.q16"] == {"holds": False, "why": ""}
 
 
 def test_the_report_has_a_line_per_paper_every_number_and_every_claim_once():
@@ -153,8 +167,8 @@ def test_the_report_begins_with_its_summary_and_what_differs_on_lines_of_a_termi
     text = report()
     assert max(map(len, text.splitlines())) <= 120
     heads = [
-        "Of 75",
-        "Of 148 claims",
+        "Of 71",
+        "claims that the papers make in words",
         "could not be one more",
         "do not hold",
         "are missed",

@@ -98,13 +98,19 @@ def test_a_number_outside_is_lower_or_higher_and_which_is_better():
     assert verdict(0.5, FIVE, better="equal").verdict == HIGHER
 
 
-def test_few_seeds_are_said_and_not_counted_whichever_way_they_fall_and_no_width_is():
+def test_few_seeds_are_said_and_not_counted_whichever_way_they_fall():
     assert verdict_in_words(verdict(1.05, FIVE[:3])) == "consistent, few seeds"
     assert verdict_in_words(verdict(9.0, FIVE[:4])) == "lower (better), few seeds"
     assert {verdict(paper, FIVE[:4]).sort for paper in (1.05, 9.0)} == {"few seeds"}
+
+
+def test_a_verdict_that_can_hardly_fail_says_so():
     wide = verdict(1.05, [0.1, 1.0, 10.0, 1.0, 1.0])
-    assert wide.sort == verdict_in_words(wide) == CONSISTENT
-    assert wide.high / wide.low > 100
+    assert wide.sort == CONSISTENT and wide.high / wide.low > 100
+    factor = f"{wide.high / wide.low:.0f}"
+    assert verdict_in_words(wide) == f"consistent, can hardly fail: an interval of a factor {factor}"
+    assert "(1 of them by an interval of more than a factor 100, which can hardly fail)" in summary([wide])
+    assert not verdict(1.05, FIVE).wide and not verdict(1e6, [0.1, 1.0, 10.0, 1.0, 1.0]).wide
 
 
 def test_accuracies_are_compared_in_points():
@@ -178,17 +184,19 @@ def test_the_headline_counts_nothing_twice():
         "fedsciml.d": PaperNumber("fedsciml.d", 3.0, "T", undefined="unit"),
         "fedsciml.e": PaperNumber("fedsciml.e", 1.0, "T 2, left"),
         "fedsciml.f": PaperNumber("fedsciml.f", 1.0, "T"),
+        "fedsciml.i": PaperNumber("fedsciml.i", np.inf, "T 2, right"),
         "fedsciml.g": PaperNumber("fedsciml.g", 3.0, "T, c over a", kind="ratio", parts=("fedsciml.c", "fedsciml.a")),
         "fedsciml.h": PaperNumber("fedsciml.h", 1.0, "T, a over a", kind="ratio", parts=("fedsciml.a", "fedsciml.a")),
     }
     found = dict.fromkeys([f"fedsciml.{x}" for x in "abcd"], measured(FIVE))
-    found |= {"fedsciml.e": measured([1.0]), "fedsciml.f": measured(FIVE[:3])}
+    found |= {"fedsciml.e": measured([1.0]), "fedsciml.i": measured([1.0]), "fedsciml.f": measured(FIVE[:3])}
     found["fedsciml.c"] = measured(FIVE[::-1])
     text = summary(compare(found, numbers))
     assert text == (
-        "Of 6 numbers that the papers print, 1 repeat another one. Of the other 5, 1 could be one more run of ours and "
-        "1 could not (T of FedSciML); of 1 we have fewer than five seeds, which do not count; 1 are not judged, for "
-        "ours is a single run or ended before (all of them: T 2 of FedSciML); 1 are not defined well enough to "
+        "Of 6 numbers that the papers print and 1 cells that they leave blank, 1 repeat another one. Of the other 6, "
+        "1 could be one more run of ours and 1 could not (T of FedSciML); of 1 we have fewer than five seeds, which do "
+        "not count; 2 are not judged, for ours is a single run or ended before (all of them: T 2 of FedSciML); 1 are "
+        "not defined well enough to "
         "compare.\n\n"
         "Of 2 effects (a growth, a fall, a gain, taken seed by seed), 1 could be one more run of ours, 1 could "
         "not, and 0 are undefined, not judged or of few seeds. "

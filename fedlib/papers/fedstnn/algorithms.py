@@ -45,8 +45,8 @@ def algorithm_3(net, optimizer, score, points):
     """Algorithm 3: local updates of one SNN by sample-wise backpropagation, in place.
 
     Nothing is differentiated but the terminal loss Phi and softplus: f_x, f_u are written out for f = W2 tanh(W1 X
-    + b1) + b2. The index of Eq. 34 is mended (Z_n = Y_{n+1} w_n / sqrt(h) with Y_{n+1} = dPhi/dX_{n+1}), and the
-    update is h times the printed one, which is the gradient of the loss.
+    + b1) + b2. The indices of Eqs. 33 to 35 are those of backpropagation (Z_n = Y_{n+1} w_n / sqrt(h) with Y_{n+1} =
+    dPhi/dX_{n+1}), and the update is h times the printed one, which is the gradient of the loss.
 
     points: batches with x [B, d], y [B], w [B] and noise [B, N, M, L].
     """

@@ -126,8 +126,8 @@ def sample_wise(path, u, w: Tensor, h: float, Y: Tensor, literal: bool = False) 
     Y_N = Phi'(X_N),  Z_n = Y_{n+1} o w_n / sqrt(h),  Y_n = Y_{n+1} + h H_X(X_n, u_n, Y_{n+1}, Z_n).
 
     This is backpropagation; the paper's functional gradient dH/du_n is 1/h times it. ``literal`` keeps the printed
-    index of Z, one block too late before the last (Eq. 34; an error of O(h)), and drops g_X from the costate,
-    which the paper does not have because its g does not depend on X.
+    index of Z: where Eqs. 33 and 35 are read as here, it is one block too late before the last (Eq. 34; an error of
+    O(h)). It drops g_X from the costate, which the paper does not have because its g does not depend on X.
 
     Args:
         path: X_0, ..., X_N; u: the blocks' parameters; w [..., N, M, L]; Y: dPhi/dX_N.

@@ -27,6 +27,11 @@ def test_between():
     assert between(errors([5, 4, 3, 2, 0.5])) == (False, "4 of 5 levels")
 
 
+def test_errors_of_who_learnt_nothing_are_alike_and_say_nothing():
+    nothing = errors(100, 100, 100)
+    assert between(nothing) == (False, "0 of 5 levels") and agrees(nothing, "federated") == (False, "ratio 1.00")
+
+
 @pytest.mark.parametrize("spread", [0.1, 1.0])
 def test_between_has_one_st_dev_of_slack_on_both_sides(spread):
     """The intervals of two kinds touch where the means differ by two st.dev.s."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Seeded, Verdict, fewest
 from ....notebook.maps import Panel
 from .. import yardsticks
 from .study import STUDIES, Results
@@ -52,7 +52,7 @@ def on(what: str, name: str, yardstick: Callable[..., Verdict], *arguments) -> C
         levels = [] if values is None else printed(name, values.level.values.tolist())
         return yardstick(values.sel(level=levels), *arguments) if levels else None
 
-    return claim
+    return Seeded(claim, lambda results: fewest(getattr(results, what)[name]))
 
 
 PAPER = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3")

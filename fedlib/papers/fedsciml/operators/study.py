@@ -185,7 +185,7 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         for T in [max(t for one, t in together if one == name)]
         for n in example_levels(name, together[name, T], p["seeds"][0])
     }
-    drift = committed("04_function_approximation").get("metrics", {}).get("weight_divergence", {}).get("line")
+    drift = of_functions(committed("04_function_approximation"))
     burgers = [name for name in p["problems"] if name.startswith("burgers")]
     return Results(
         {name: errors[name, T] for name, T in steps.items()},
@@ -193,11 +193,19 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         {key: values for key, values in errors.items() if steps[key[0]] != key[1]},
         {name: values for name, values in matrices.items() if values is not None},
         before(old, LINE, "apart") if apart is None else apart,
-        None if drift is None else xarray.DataArray(np.array(drift), dims=("seed", "level", "matrix")),
+        drift,
         local,
         examples,
         fading(draws("forward", TERMS, 100, p["seeds"][0], "fading"), p["viscosity"]) if burgers else None,
     )
+
+
+def of_functions(result: Mapping) -> xarray.DataArray | None:
+    """Divergence [seed, level, matrix] of the networks on a line that a committed result of notebook 04 has."""
+    if not result:
+        return None
+    values = np.array(result["metrics"]["weight_divergence"]["line"])
+    return xarray.DataArray(values, {"level": result["metrics"]["levels"]["line"]}, ("seed", "level", "matrix"))
 
 
 PARTS = ("levels", "central", "jump")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....notebook.claims import Verdict
+from ....notebook.claims import Verdict, on_seeds
 from ....notebook.maps import Panel
 from .edges import Edges, measured, near_share
 from .picture import PAPER_SHAPE, letters
@@ -85,15 +85,19 @@ def solid(results: Results) -> Verdict | None:
 
 
 CLAIMS: dict[str, Claim] = {
-    "fedstnn.53.together": together,
     "fedstnn.target.53.iou": overlap,
     "fedstnn.target.53.own": own_letter,
-    "fedstnn.53.others": others,
-    "fedstnn.53.edges": edges,
-    "fedstnn.53.holes": holes,
-    "fedstnn.53.blurry": blurry,
-    "fedstnn.53.solid": solid,
-}
+    **on_seeds(lambda results: results.together.sizes["seed"], {
+        "fedstnn.53.together": together,
+        "fedstnn.53.edges": edges,
+        "fedstnn.53.holes": holes,
+    }),
+    **on_seeds(lambda results: results.alone.sizes["seed"], {"fedstnn.53.others": others}),
+    **on_seeds(lambda results: results.authors["their steps"].sizes["seed"], {
+        "fedstnn.53.blurry": blurry,
+        "fedstnn.53.solid": solid,
+    }),
+}  # fmt: skip
 """Id of data/claims.yaml -> claim."""
 
 PANELS = (

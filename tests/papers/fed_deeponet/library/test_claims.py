@@ -23,7 +23,6 @@ def results(error=2.5, unseen=4.0, told=((3.0, 10.0), (3.2, 9.0)), hidden=((3.3,
 
 
 CASES = {
-    "library.predicts": (results(), results(error=3.1)),
     "library.generalises": (results(), results(unseen=5.1)),
     "target.library.hidden": (results(), results(hidden=((3.3, 20.0), (9.1, 21.0)))),
 }
@@ -36,6 +35,10 @@ def test_a_claim_holds_and_fails(id):
     assert holds.holds is True and fails.holds is False and holds.why and fails.why
     nothing = results()._replace(cases=NOTHING, paper=NOTHING)
     assert claims.CLAIMS[f"fed-deeponet.{id}"](nothing) is None
+
+
+def test_two_errors_of_who_learnt_nothing_say_nothing():
+    assert claims.generalises(results(error=100, unseen=100)).holds is False
 
 
 def test_every_claim_is_known_and_has_both_outcomes_above():

@@ -35,6 +35,7 @@ YARDSTICKS = [
     (claims.below, with_("federated", [40, 30, 31, 4, 2])),
     (claims.falls, with_("federated", [4, 16, 20, 30, 40])),
     (claims.central, with_("centralised", 1)),
+    (claims.central, E * 0 + 100),
     (claims.last_worse, with_("client 2 alone", [49, 85, 80, 70, 5])),
     (claims.jump, with_("federated", [40, 30, 16, 10, 2])),
     (claims.largest, with_("federated", [400, 30, 16, 4, 2])),
@@ -85,13 +86,17 @@ def test_a_trend_of_one_matrix_is_a_trend_up_or_down(rows, trendless):
     assert claims.trend(NOTHING._replace(divergences={LINE: few})).holds is None
 
 
-def test_less_than_a_function_network_has_an_interval():
+def test_less_than_a_function_network_has_an_interval_and_asks_for_the_papers_ends():
     ours = matrices([2, 2, 2, 1, 1])
+    pieces = {"levels": (2, 10, 66, 100, 200)}
     scattered = ours.copy()
     scattered[1, 0] *= 3
-    for theirs, holds in ((matrices([9, 5, 3, 2, 1]), True), (scattered, False)):
+    scattered = scattered.assign_coords(level=[*pieces["levels"]])
+    for theirs, holds in ((matrices([9, 5, 3, 1, 9], **pieces), True), (scattered, False)):
         verdict = claims.less(NOTHING._replace(divergences={LINE: ours}, functions=theirs))
         assert verdict.holds is holds and "±" in verdict.why and "two standard errors" in verdict.why
+        for given, some in ((ours.sel(level=[5, 6, 10]), theirs), (ours, theirs.sel(level=[2, 200]))):
+            assert claims.less(NOTHING._replace(divergences={LINE: given}, functions=some)) is None
     assert claims.less(NOTHING._replace(divergences={LINE: ours})) is None
     assert claims.none(NOTHING._replace(divergences={LINE: ours})).holds is False
     assert claims.none(NOTHING._replace(divergences={LINE: matrices([1, 2, 2, 1, 1])})).holds

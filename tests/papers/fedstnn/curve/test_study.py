@@ -88,12 +88,12 @@ def test_claims_hold_where_they_should_and_are_known(results):
 @pytest.mark.parametrize(
     ("worse", "id"),
     [
-        ({"shared": answers(0.06, level=["non-IID 110", "non-IID 60"])}, "fedstnn.51.mean"),
-        ({"shared": answers(0.02, 0.2, level=["non-IID 110", "non-IID 60"])}, "fedstnn.51.spread"),
-        ({"shared": answers(0.02, 0.2, level=["non-IID 110", "non-IID 60"])}, "fedstnn.51.bandwidth"),
-        ({"shared": answers(0.02, 0.05, level=["non-IID 110", "non-IID 60"])}, "fedstnn.51.band"),
-        ({"alone": answers(0.05, client=some(K))}, "fedstnn.51.alone"),
-        ({"alone": answers(0.05, client=some(K))}, "fedstnn.51.nobody"),
+        ({"shared": answers(0.06, level=["non-IID 110", "non-IID 60"])}, "fedstnn.target.51.mean"),
+        ({"shared": answers(0.02, 0.2, level=["non-IID 110", "non-IID 60"])}, "fedstnn.target.51.spread"),
+        ({"shared": answers(0.02, 0.2, level=["non-IID 110", "non-IID 60"])}, "fedstnn.target.51.bandwidth"),
+        ({"shared": answers(0.02, 0.05, level=["non-IID 110", "non-IID 60"])}, "fedstnn.target.51.band"),
+        ({"alone": answers(0.05, client=some(K))}, "fedstnn.target.51.alone"),
+        ({"alone": answers(0.05, client=some(K))}, "fedstnn.target.51.nobody"),
         ({"printed": answers(0.03)}, "fedstnn.target.index"),
     ],
 )
