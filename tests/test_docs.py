@@ -132,6 +132,8 @@ def test_what_the_readme_trusts_most_is_so():
     }  # fmt: skip
     spread = committed("08_stochastic_regression")["metrics"]["learnt_std"]["squared error"]["0.4"]
     assert len(spread) == 5 and {f"{std:.2f}" for std in spread} == {"0.01"} and "a spread of 0.01" in most
+    frozen = committed("08b_as_coded")["metrics"]["spread_alone"]["frozen paths"]["0.4"]
+    assert f"a client alone keeps {np.mean(frozen):.2f}" in most
 
 
 def test_what_the_readme_trusts_least_is_so():
