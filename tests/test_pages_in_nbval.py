@@ -1,5 +1,6 @@
 """The hook in conftest.py: under nbval fails what it alone would pass, such as a figure cell that shows no picture."""
 
+import os
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -73,7 +74,10 @@ def test_nbval_fails_where_a_reader_would_miss_something_and_nowhere_else(tmp_pa
     for name, cells in NOTEBOOKS.items():
         nbformat.write(new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", "--nbval-current-env"]
-    done = subprocess.run([*command, "--junitxml=report.xml"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "--junitxml=report.xml"], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
     cases = [*ElementTree.parse(tmp_path / "report.xml").iter("testcase")]
     assert {case.get("classname").removesuffix(".ipynb") for case in cases} == {*NOTEBOOKS}, done.stdout[-2000:]
     failed = {case.get("classname").removesuffix(".ipynb"): fault.text for case in cases for fault in case}
