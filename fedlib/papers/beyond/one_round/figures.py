@@ -319,9 +319,10 @@ def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Fi
     for y, (x, color) in zip((2.5, 0.5, 1.5), rows.values(), strict=True):
         left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
-    last, guess = (x[-1] for x in (message.x, message.guesses["non-negative fit"]))
-    far = f"\nthe one apart off by {abs(last - guess):.0e}" if apart else ""
-    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}{far}")
+    if apart:  # one line: a live picture has room for no other
+        fit, guesses = message.share["non-negative fit"], message.guesses["non-negative fit"]
+        shares = f"{100 * fit:.0f} %, the one apart off by {abs(message.x[-1] - guesses[-1]):.0e}"
+    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}")
     set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
     right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
