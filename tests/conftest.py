@@ -30,6 +30,7 @@ if (ROOT.parent / "shared/data").is_dir():  # data sets beside the repository, a
 rounds.STEPS_TO_COMPILE = 10**9  # tests compute eagerly where they do not name a backend
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at groups
 def pytest_collection_modifyitems(items):
     for item in items:
         item.add_marker(pytest.mark.xdist_group(item.path.parent.relative_to(ROOT).as_posix()))
@@ -54,7 +55,10 @@ def pytest_terminal_summary(terminalreporter, config):
     if config.option.markexpr != "fault":
         return
     reports = [r for kind in ("passed", "failed") for r in terminalreporter.stats.get(kind, ()) if r.when == "call"]
-    outcomes = {r.nodeid.split("::")[1]: dict(r.user_properties)["fault"] if r.passed else "LOST" for r in reports}
+    outcomes = {
+        r.nodeid.split("::")[1].split("@tests")[0]: dict(r.user_properties)["fault"] if r.passed else "LOST"
+        for r in reports
+    }
     for name, outcome in sorted(outcomes.items()):
         terminalreporter.write_line(f"{outcome:12} {name.removeprefix('test_').replace('_', ' ')}")
     count = Counter(outcomes.values())

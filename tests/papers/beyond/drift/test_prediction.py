@@ -41,6 +41,11 @@ PROBLEM = {
 RNG = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def the_same_numbers_in_any_order(monkeypatch):
+    monkeypatch.setitem(globals(), "RNG", np.random.default_rng(0))
+
+
 def start(experiment):
     return stack(experiment.net, [(0,)], experiment.init)[0].double()
 
@@ -108,7 +113,7 @@ def test_residuals_on_the_way_are_those_of_gradient_flow():
     a = residuals_left(flow, left)
     assert np.allclose(np.linalg.norm(a, axis=1) / np.linalg.norm(flow.a), left, rtol=1e-6)
     for row in a:
-        moved = np.abs(flow.a) > 1e-3
+        moved = (np.abs(flow.a) > 1e-3) & (np.abs(row) > 1e-200)  # what is gone says nothing of the time
         t = np.mean(-np.log(row[moved] / flow.a[moved]) / flow.rates[moved])
         assert np.allclose(flow.Q @ row / np.sqrt(W), expm(-t * K @ np.diag(W)) @ r, atol=1e-7)
 
