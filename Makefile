@@ -22,7 +22,8 @@ lab test stages test-cpus draws solutions facts latency: export MALLOC_TRIM_THRE
 lab test stages draws solutions facts latency: export OMP_NUM_THREADS = 1
 
 # What XLA compiles is kept from process to process, with the environment, for each kind of CPU by itself.
-export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.venv/xla/$(shell { uname -m; grep -m1 -E "^(flags|Features)" /proc/cpuinfo; } 2>/dev/null | cksum | cut -d' ' -f1)
+CPU := $(shell { uname -m; grep -m1 -E "^(flags|Features)" /proc/cpuinfo; } 2>/dev/null | cksum | cut -d' ' -f1)
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.venv/xla/$(CPU)
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES ?= 0
 export JAX_COMPILATION_CACHE_MAX_SIZE ?= 500000000

@@ -66,7 +66,7 @@ PART_A_S = 20
 
 def last_of_part_a(cells):
     """The last code cell above the heading of part B; None without one."""
-    for i, cell in enumerate(cells):
-        if "# Part B" in cell.source:
-            return [above for above in cells[:i] if above.cell_type == "code"][-1]
-    return None
+    from tests.going_on import parts
+
+    part_a, part_b = parts(cells)
+    return [cell for cell in part_a if cell.cell_type == "code"][-1] if part_b else None

@@ -67,6 +67,12 @@ module.{function}.__code__ = ({wrong}).__code__
 """
 
 
+def parts(cells: list) -> tuple[list, list]:
+    """Cells of part A, and of part B, which a solution has not."""
+    cut = next((i for i, cell in enumerate(cells) if "# Part B" in cell.source), len(cells))
+    return cells[:cut], cells[cut:]
+
+
 class Kernel:
     """Of a notebook that nbval has run."""
 
@@ -134,8 +140,7 @@ def drawn(i: int):
     """Part B runs with a draw of parameters: every figure is there, and nothing is red."""
 
     def check(kernel: Kernel, name: str, cells: list) -> None:
-        draw = DRAWS[name][i]
-        part_b = cells[next(n for n, cell in enumerate(cells) if "# Part B" in cell.source) :]
+        draw, (_, part_b) = DRAWS[name][i], parts(cells)
         with tempfile.TemporaryDirectory() as folder:
             kernel.execute(f"import os\nos.environ['FEDLIB_OUTPUT'] = {folder!r}")
             for cell in (cell for cell in part_b if cell.cell_type == "code"):
@@ -157,7 +162,7 @@ def drawn(i: int):
 
 def wrong(kernel: Kernel, name: str, cells: list) -> None:
     """What the library does wrong turns a fact of part A red: nothing is refused, and nothing breaks."""
-    part_a = cells[: next(n for n, cell in enumerate(cells) if "# Part B" in cell.source)]
+    part_a, _ = parts(cells)
     facts = [cell for cell in part_a if "nbval-check-output" in cell.metadata.get("tags", [])]
     facts = [cell for cell in facts if not cell.source.startswith("show(")]
     module, function, instead = WRONG.get(name, AVERAGE)

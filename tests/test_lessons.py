@@ -73,6 +73,8 @@ from fedlib.streams import stream
 from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
+from . import going_on
+
 LESSONS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b", re.IGNORECASE)
 BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
@@ -102,9 +104,7 @@ ANSWERS = {
 
 def parts(name):
     """Cells of part A, of part B."""
-    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells
-    cut = next(i for i, cell in enumerate(cells) if "# Part B" in cell.source)
-    return cells[:cut], cells[cut:]
+    return going_on.parts(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells)
 
 
 def text_of(cells, kind="markdown", raw=False):

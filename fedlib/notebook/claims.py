@@ -11,10 +11,10 @@ import xarray
 import yaml
 
 from ..files import ROOT
-from .verdicts import ENOUGH
+from .verdicts import ENOUGH, FEW
 
 WORDS = {True: "holds", False: "does not hold", None: "not run"}
-TRIVIAL, FEW = "cannot fail", "few seeds"
+TRIVIAL = "cannot fail"
 LEARNT = 50  # %: of errors above it nothing is learnt, and that two of them are alike says nothing
 TARGET_WORDS = {True: "met", False: "missed", None: "not run"}
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..trainings.profiles import FIGURES, read_result
-from .claims import FEW, TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
+from .claims import TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
 from .claims import summary as summary_of_claims
 from .pages import columns
 from .verdicts import (
     CONSISTENT,
+    FEW,
     HIGHER,
     LOWER,
     PAPERS,
@@ -31,7 +32,7 @@ WIDTH = 120  # characters of a line
 NUMBERS = {
     "Printed numbers and effects that could not be one more run of ours": (LOWER, HIGHER),
     "That could": (CONSISTENT,),
-    "Beside fewer than five seeds": ("few seeds",),
+    "Beside fewer than five seeds": (FEW,),
     "Beside a single run, or runs that ended before": ("not judged",),
     "Not defined well enough to compare": (UNDEFINED,),
     "Judged by the effect that they are a part of": (PART,),

@@ -19,7 +19,7 @@ ONE_SEED, NOT_SEEN, UNDEFINED, PART = "not judged (one seed)", "not seen", "unde
 
 PAPERS = {"fed-deeponet": "Fed-DeepONet", "fedsciml": "FedSciML", "fedstnn": "FedStNN", "feddro": "FedDRO"}
 EFFECTS = {"ratio": truediv, "difference": sub}
-ENOUGH = 5  # with fewer seeds a verdict stands in its row, but does not count
+ENOUGH, FEW = 5, "few seeds"  # with fewer seeds a verdict stands in its row, but does not count
 WIDE = 100  # an interval whose ends differ by more than so many times excludes next to nothing
 
 
@@ -89,7 +89,7 @@ class Judged(NamedTuple):
         """What it counts as: consistent, lower, higher, few seeds, not judged or undefined."""
         word = self.verdict.split(" (")[0]
         if word in (CONSISTENT, LOWER, HIGHER):
-            return word if len(self.measured.values) >= ENOUGH else "few seeds"
+            return word if len(self.measured.values) >= ENOUGH else FEW
         return "not judged" if word == NOT_SEEN else word
 
     @property
@@ -216,7 +216,7 @@ def ours(row: Judged) -> str:
 def verdict_in_words(row: Judged) -> str:
     """The verdict; with few seeds; and what a single run says of an event."""
     paper, (values, _, bound) = row.number.value, row.measured
-    words = row.verdict + ", few seeds" * (row.sort == "few seeds")
+    words = row.verdict + f", {FEW}" * (row.sort == FEW)
     if row.wide:
         words += f", can hardly fail: an interval of a factor {row.high / row.low:.0f}"
     if row.sort != "not judged":
@@ -251,7 +251,7 @@ def summary(rows: Iterable[Judged]) -> str:
     return (
         f"Of {len(levels) - blank} numbers that the papers print and {blank} cells that they leave blank, "
         f"{len(levels) - len(numbers)} repeat another one. Of the other {len(numbers)}, {n[CONSISTENT]} could be one "
-        f"more run of ours{hardly(numbers)} and {n[LOWER] + n[HIGHER]} could not ({outside}); of {n['few seeds']} we "
+        f"more run of ours{hardly(numbers)} and {n[LOWER] + n[HIGHER]} could not ({outside}); of {n[FEW]} we "
         f"have fewer than five seeds, which do not count; {n['not judged']} are not judged, for ours is a single run "
         f"or ended before (all of them: {single}); {n[UNDEFINED]} are not defined well enough to compare.\n\n"
         f"Of {len(effects)} effects (a growth, a fall, a gain, taken seed by seed), {of_effects[CONSISTENT]} could be "
