@@ -20,7 +20,7 @@ from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
-from fedlib.numerics.metrics import in_percent, mean_sd, percent, plus_minus, two_digits
+from fedlib.numerics.metrics import in_percent, mean_sd, paired_ratio, percent, plus_minus, two_digits
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
@@ -498,7 +498,29 @@ def test_05_what_the_slider_shows_is_what_the_text_promises(poisson):
     assert f"(*federated*) by {in_percent(shown[2])}" in text
     apart = [percent(solved.models[8][f"isolated client {k}"], solved.truth) for k in (1, 2)]
     assert min(apart) > 100 and "each client alone is off by more than 100 %" in text and errors.sizes["seed"] == 20
-    assert shown[32] < shown[2] and medians[32] < medians[2], "as good as at two pieces, or better"
+    assert shown[32] < shown[2] and medians[32] < medians[2], "as good as with two, or better"
+
+
+def test_05_the_eight_is_one_rates_and_the_six_is_not():
+    """At all three rates of section 5, of which the last one is the best on validation points."""
+    rates, longer = forward.rated(stored(forward, "rates")), forward.federated(stored(forward, "longer"))
+    text, readme = text_of(parts("05_pinn_forward")[0]), (ROOT / "README.md").read_text()
+    best = rates.validation.sel(schedule="falling", level=[2, 4, 6, 8, 10]).mean("seed").argmin("lr")
+    assert (rates.lr[best] == 0.03).all() and rates.sizes["seed"] == 20
+    settings = ("constant", 0.001), ("constant", 0.003), ("falling", 0.03)
+    shown = [rates.error.sel(schedule=schedule, lr=lr) for schedule, lr in settings]
+    six, eight = ([paired_ratio(e.sel(level=n), e.sel(level=2)) for e in shown] for n in (6, 8))
+    assert all(5.5 < r.mean < 7 and r.low > 3 for r in six) and "six are six times as bad as two" in text
+    assert eight[0].low > 9 and eight[1].low > 2 and eight[2].low < 1 < eight[2].high
+    assert [int((e.sel(level=6) > e.sel(level=2)).sum()) for e in shown] == [19] * 3
+    assert "with six pieces the error is six times that with two" in readme and "each time in 19 of the 20" in readme
+    three, falls = (e.sel(level=8).median().item() for e in shown[1:])
+    assert f"at 0.003 it is {in_percent(three)}, falling from 0.03 it is {in_percent(falls)}" in readme
+    later = longer.sel(level=8).median("seed")
+    said = f"from {later.sel(round=1000):.0f} to {later.sel(round=3000):.1f} % if the rounds are three times as many"
+    assert said in text and f"and to {falls:.2f} % in a thousand with the falling rate" in text
+    fine, report = shown[2].sel(level=32).median().item(), text_of(parts("05_pinn_forward")[1])
+    assert f"has {in_percent(fine)} there at a rate that falls from 0.03" in report
 
 
 def test_05_the_readme_promises_the_same(poisson):

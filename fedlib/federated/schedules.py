@@ -4,6 +4,7 @@
 per round needs none, it is ``decay`` itself.
 """
 
+import math
 from numbers import Real
 from typing import NamedTuple
 
@@ -30,19 +31,21 @@ class Drop(NamedTuple("Drop", [("round", int), ("factor", float)])):
         return 1.0 if r < self.round else self.factor
 
 
-class Decay(NamedTuple("Decay", [("rate", float)])):
-    """1 / (1 + rate r), as theorems on FedAvg want it; rate >= 0.
+class Cosine(NamedTuple("Cosine", [("rounds", int)])):
+    """(1 + cos(pi r / rounds)) / 2: from 1 at the start to 0 after so many rounds, and 0 from then on.
+
+    Source: Loshchilov and Hutter 2017 (arXiv 1608.03983), Eq. 5, without restarts.
 
     Raises:
-        ValueError: rate is no number >= 0.
+        ValueError: rounds is no whole number >= 1.
     """
 
     __slots__ = ()
 
-    def __new__(cls, rate: float):
-        if not (isinstance(rate, Real) and 0 <= rate < float("inf")):
-            raise ValueError(f"Decay: rate = {rate!r}; expected a number >= 0, of 1 / (1 + rate r) in round r")
-        return super().__new__(cls, rate)
+    def __new__(cls, rounds: int):
+        if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 1:
+            raise ValueError(f"Cosine: rounds = {rounds!r}; expected a whole number >= 1, after which the rate is 0")
+        return super().__new__(cls, rounds)
 
     def __call__(self, r: int) -> float:
-        return 1 / (1 + self.rate * r)
+        return (1 + math.cos(math.pi * min(r / self.rounds, 1))) / 2

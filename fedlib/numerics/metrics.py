@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 from torch import Tensor
 
 
@@ -56,3 +58,39 @@ def in_percent(e: float) -> str:
 def two_digits(e: float) -> str:
     """An error (%) for those who check: as ``in_percent`` says it, and of the smallest, too, how small."""
     return in_percent(e).removesuffix(" %") if e >= 1e-4 else f"{e:.1e}"
+
+
+class Ratio(NamedTuple):
+    """How many times as large one of two is, where that lies with 95 %, and how probable it is by chance, both ways."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2g} [{self.low:.2g}, {self.high:.2g}]"
+
+
+def paired_ratio(values: Sequence, to: Sequence) -> Ratio:
+    """The geometric mean of values [n] over others [n], paired (by seed), with Student's t on the logarithms.
+
+    NaN where one of them diverged; without an interval of one pair.
+    """
+    logs = np.log(np.asarray(values, float) / np.asarray(to, float))
+    n, mean = len(logs), logs.mean()
+    error = mean_sd(logs)[1] / n**0.5 if n > 1 else np.nan
+    half = stdtrit(n - 1, 0.975) * error
+    p = 2 * stdtr(n - 1, -abs(mean / error)) if error else np.nan
+    return Ratio(*np.exp([mean, mean - half, mean + half]).tolist(), float(p))
+
+
+def after_holm(p: Sequence, limit: float = 0.05) -> np.ndarray:
+    """Which of several tests [n] still hold when all are looked at: the k-th smallest p must be below limit / (n - k),
+    k = 0, 1, ..., and so all before it (Holm, Scand. J. Statist. 6, 1979)."""
+    p = np.asarray(p, float)
+    order = np.argsort(p)
+    below = p[order] < limit / np.arange(len(p), 0, -1)
+    held = np.zeros(len(p), bool)
+    held[order] = np.logical_and.accumulate(below)
+    return held

@@ -23,7 +23,7 @@ from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.mixing import equal
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import fedadam, scaffold
-from fedlib.federated.schedules import Decay, Drop
+from fedlib.federated.schedules import Cosine, Drop
 from fedlib.files import ROOT, Unreadable
 from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.trainings import as_json, calls, files, missing, store
@@ -315,7 +315,7 @@ def test_settings_that_could_not_be_read_again_are_refused_before_training(path,
 
 VALUES = [
     *(1, 1.5, True, None, "text", "wave.csv", "a.b", "os.path", float("inf"), [1, [2.0, "x.y"]], nn.Tanh, mlp),
-    *({"a": 1, "b": ["c.d"]}, Drop(3, 0.1), Decay(0.5)),
+    *({"a": 1, "b": ["c.d"]}, Drop(3, 0.1), Cosine(7)),
 ]
 
 

@@ -9,8 +9,8 @@ def repaired(results: Results, name: str = "line_20") -> Verdict | None:
     errors = results.errors.get(name)
     if errors is None or not {REPAIR, "FedAvg"} <= {*errors["rule"].values.tolist()}:
         return None
-    mean, low, high = ratio(errors, REPAIR)
-    return Verdict(mean < 1 / 5, f"{mean:.2f} x [{low:.2f}, {high:.2f}]")
+    times = ratio(errors, REPAIR)
+    return Verdict(times.mean < 1 / 5, f"{times} x")
 
 
 def stale(results: Results, name: str = "line_20", E: int = 20) -> Verdict | None:
@@ -18,8 +18,8 @@ def stale(results: Results, name: str = "line_20", E: int = 20) -> Verdict | Non
     errors = results.local_steps.get(name)
     if errors is None or E not in errors.E or not {REPAIR, "FedAvg"} <= {*errors["rule"].values.tolist()}:
         return None
-    mean, low, high = ratio(errors.sel(E=E), REPAIR)
-    return Verdict(mean > 1 / 5, f"{mean:.2f} x [{low:.2f}, {high:.2f}]")
+    times = ratio(errors.sel(E=E), REPAIR)
+    return Verdict(times.mean > 1 / 5, f"{times} x")
 
 
 def everywhere(results: Results) -> Verdict | None:

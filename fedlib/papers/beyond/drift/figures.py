@@ -1,6 +1,7 @@
 """Pictures and tables of notebook 11: two clients in the plane, curves, rules against rates and against each other."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import xarray
@@ -15,7 +16,7 @@ from ....numerics.metrics import in_percent, plus_minus
 from . import ladders
 from .plane import Quadratics, walk
 from .ranks import gain
-from .study import CENTRAL, PROBLEMS, REPAIR, ratio
+from .study import CENTRAL, CONSTANT, FALLING, PROBLEMS, REPAIR, Best, ratio
 
 NAMES = {REPAIR: "repair", "federated": "FedAvg"}
 """What a rule is called in pictures and tables, where it is not by its own name."""
@@ -73,9 +74,9 @@ def plane(problem: Quadratics, E: int, rounds: int, lr: float = 0.5) -> Figure:
 
 
 def side_by_side(curves: xarray.Dataset, chosen: Mapping[str, Mapping[str, float]], xlabel: str = "x") -> Figure:
-    """What models say in the end, a panel for each title -> {rule: rate}; curves: as of ``followed``."""
+    """What models say in the end, a panel for each title -> {rule: constant rate}; curves: as of ``followed``."""
     fig, (axes,) = panels(1, len(chosen), size=(3.9, 2.9), sharey=True)
-    truth, x = curves.truth.values, curves.x.values
+    truth, x, curves = curves.truth.values, curves.x.values, curves.sel(schedule=CONSTANT)
     owners = [np.flatnonzero(curves.owner.values == k) for k in range(int(curves.owner.max()) + 1)]
     for ax, (title, rates) in zip(axes, chosen.items(), strict=True):
         shade(ax, x, owners)
@@ -90,18 +91,24 @@ def side_by_side(curves: xarray.Dataset, chosen: Mapping[str, Mapping[str, float
     return fig
 
 
+ENDS = {CONSTANT: {}, FALLING: {"ls": ":", "markerfacecolor": "white"}}
+"""How lines of a schedule look, beside the colour and the mark of their rule."""
+
+
 def against_rate(curves: Mapping[str, xarray.Dataset], printed: float = 1e-3) -> Figure:
-    """Error (%) in the end against the rate, a panel for each problem; dots are starts, lines medians."""
-    fig, (axes,) = panels(1, len(curves), size=(3.4, 2.9))
+    """Error (%) in the end against the rate, a panel for each problem; dots are starts, lines medians; dotted where the
+    rate falls."""
+    fig, (axes,) = panels(1, len(curves), size=(3.6, 3.1))
     for ax, (name, table) in zip(axes, curves.items(), strict=True):
         error = table.error.isel(round=-1)
-        for rule in in_order(error):
-            values = error.sel(rule=rule).transpose("seed", "lr").values
-            seeds_and_median(ax, error.lr.values, values, name_of(rule), **LOOKS[rule])
+        for rule, (schedule, end) in product(in_order(error), ENDS.items()):
+            values = error.sel(rule=rule, schedule=schedule).transpose("seed", "lr").values
+            label = name_of(rule) + f", {schedule}" * (schedule != CONSTANT)
+            seeds_and_median(ax, error.lr.values, values, label, **LOOKS[rule] | end)
         ax.axvline(printed, color="0.6", lw=1, ls=":", label="rate of the papers")
         rates_axis(ax, error.lr.values)
         log_axis(ax.yaxis)
-        ax.set(title=PROBLEMS[name].title, xlabel="rate", ylabel="error (%)")
+        ax.set(title=PROBLEMS[name].title, xlabel="rate at the beginning", ylabel="error (%)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return fig
 
@@ -118,23 +125,26 @@ def rates_axis(ax, rates: Sequence[float]) -> None:
 # rules
 
 
-def grid(ladder: Mapping[str, xarray.DataArray], columns: int = 4) -> Figure:
-    """Validation error (%) [rule, lr] against the rate, a panel for each problem; a gap where a start diverged."""
-    columns = min(columns, len(ladder))
-    fig, axes = panels(-(-len(ladder) // columns), columns, size=(2.2, 2.1))
-    for ax, (name, values) in zip(axes.flat, ladder.items(), strict=False):
-        for rule in in_order(values):
-            line = values.sel(rule=rule).dropna("lr")
-            ax.plot(line.lr, line, ms=4, label=name_of(rule) if rule in LOOKS else "others", **LOOKS.get(rule, GREY))
-        rates_axis(ax, values.lr.values)
+def grid(tried: Mapping[str, Mapping[str, Best]], columns: int = 4) -> Figure:
+    """Validation error (%) against the rate, a panel for each problem; a gap where a start diverged, dotted where the
+    rate falls."""
+    columns = min(columns, len(tried))
+    fig, axes = panels(-(-len(tried) // columns), columns, size=(2.2, 2.1))
+    for ax, (name, of) in zip(axes.flat, tried.items(), strict=False):
+        for schedule, one in of.items():
+            for rule in in_order(one.ladder):
+                line, look = one.ladder.sel(rule=rule).dropna("lr"), LOOKS.get(rule, GREY) | ENDS[schedule]
+                label = "_falling" if schedule == FALLING else name_of(rule) if rule in LOOKS else "others"
+                ax.plot(line.lr, line, ms=4, label=label, **look)
+        rates_axis(ax, sorted({lr for one in of.values() for lr in one.ladder.lr.values.tolist()}))
         log_axis(ax.yaxis)
         ax.set_title(PROBLEMS[name].title)
-    for ax in axes.flat[len(ladder) :]:
+    for ax in axes.flat[len(tried) :]:
         ax.set_visible(False)
     for ax in axes[:, 0]:
         ax.set_ylabel("validation error (%)")
-    fig.supxlabel("rate", fontsize=9)
-    legend_of_rules(fig, axes.flat[: len(ladder)])
+    fig.supxlabel("rate at the beginning", fontsize=9)
+    legend_of_rules(fig, axes.flat[: len(tried)])
     return fig
 
 

@@ -74,7 +74,7 @@ def plane_explorer() -> ipywidgets.GridBox:
 
 
 def rounds(name: str = "poisson_8") -> Explorer:
-    """FedAvg, the repair and the centralised model on the way, at every rate, as they are stored."""
+    """FedAvg, the repair and the centralised model on the way, at every rate and schedule, as they are stored."""
     curves, errors = on_the_way(study.followed(partial(stored, study), name))
     return explore(curves, errors, {"rounds": curves.rounds.values[-1], "rate": 1e-3})
 
@@ -85,10 +85,10 @@ def on_the_way(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArra
     names = [figures.name_of(rule) for rule in table.model.values]
     colors = [figures.LOOKS[rule]["color"] for rule in table.model.values.tolist()]
     table = table.assign_coords(model=names).assign_coords(color=("model", colors))
-    curves = table.u.transpose("rounds", "rate", "model", "x").assign_attrs(xlabel="x", ylabel="u(x)")
+    curves = table.u.transpose("rounds", "rate", "schedule", "model", "x").assign_attrs(xlabel="x", ylabel="u(x)")
     owner = np.tile(table.owner.values, (table.sizes["rounds"], 1))
     curves = curves.drop_vars("owner").assign_coords(owner=(("rounds", "x"), owner))
-    errors = table.error.transpose("rounds", "rate", "model", "seed").drop_vars("color")
+    errors = table.error.transpose("rounds", "rate", "schedule", "model", "seed").drop_vars("color")
     return curves, errors
 
 

@@ -4,19 +4,20 @@
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import xarray
-from scipy.special import stdtrit
 
 from ....federated import sweep
 from ....federated.experiment import Experiment, data_of, rule_axis, rule_changes
 from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.schedules import Cosine
 from ....federated.solved import clouds_of, owners
 from ....notebook import rules
-from ....numerics.metrics import mean_sd
+from ....numerics.metrics import Ratio, paired_ratio
 from ....numerics.tabulated import excerpt, tabulated
 from ....trainings.calls import Call, Computed, Tolerance
 from ....trainings.store import Name
@@ -74,14 +75,15 @@ def check(p: Mapping) -> None:
     may_be_empty = dict.fromkeys(("more_on", "steps_on", "partial_on"), rules.one_of(*PROBLEMS))
     may_be_empty["more_rules"] = rules.one_of(*AGAINST_DRIFT)
     rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
-    rules.check_tables(p, [], [*PROBLEMS], "further")
+    rules.check_tables(p, [], [*PROBLEMS], "further", "falling")
     rules.check_tables(p, [], [*prediction.PROBLEMS], "predicted", "predicted_seeds")
     if "FedAvg" not in p["rules"]:
         raise ValueError(f"rules = {p['rules']}: expected FedAvg among them, with which all others are compared")
-    named = [*p["partial"], *(rule for table in p["further"].values() for rule in table)]
+    tables = [*p["further"].values(), *p["falling"].values()]
+    named = [*p["partial"], *(rule for table in tables for rule in table)]
     if unknown := [rule for rule in named if rule not in (*AGAINST_DRIFT, CENTRAL)]:
         raise ValueError(
-            f"further, partial: {unknown[0]!r} is no rule; expected {', '.join([*AGAINST_DRIFT, CENTRAL])}"
+            f"further, falling, partial: {unknown[0]!r} is no rule; expected {', '.join([*AGAINST_DRIFT, CENTRAL])}"
         )
 
 
@@ -93,8 +95,13 @@ def rates(p: Mapping, name: str, rule: str) -> list[float]:
 
 def axis(p: Mapping, name: str, chosen: Sequence[str]) -> dict:
     """An axis (rule, knob, lr) of ``sweep``."""
-    points = rule_axis([*dict.fromkeys(chosen)]).items()
-    return {(*labels, lr): changes | {"lr": lr} for labels, changes in points for lr in rates(p, name, labels[0])}
+    return at_rates({rule: rates(p, name, rule) for rule in chosen})
+
+
+def at_rates(lrs: Mapping[str, Sequence[float]]) -> dict:
+    """Axis (rule, knob, lr) of rules, each at rates of its own."""
+    points = rule_axis([*lrs]).items()
+    return {(*labels, lr): changes | {"lr": lr} for labels, changes in points for lr in lrs[labels[0]]}
 
 
 def lengths(p: Mapping, name: str, E: int) -> dict:
@@ -105,6 +112,14 @@ def lengths(p: Mapping, name: str, E: int) -> dict:
     return {"local": experiment.local._replace(updates=E), "rounds": max(1, round(steps / E))}
 
 
+CONSTANT, FALLING = "constant", "falling"
+SCHEDULES = {CONSTANT: ("rules", CENTRAL), FALLING: (FALLING, f"{FALLING}, {CENTRAL}")}
+"""How the rate goes on, as it is or as a cosine to 0 -> parts of federations and of centralised models."""
+
+FOLLOWED = {CONSTANT: "", FALLING: f", {FALLING}"}
+"""The same -> the end of a name of what is followed."""
+
+
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     """Of each problem "rules" and "centralised", at all rates; "local steps", with other numbers of them; "some", where
     a share of the clients takes part. ("rounds_...", kind): with curves on the way. What is computed of gradients. And
@@ -112,6 +127,7 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     """
     tried, three = {}, ("rule", "knob", "lr")
     for name in dict.fromkeys([*p["problems"], *p["steps_on"], *p["partial_on"]]):
+        falling = p["falling"].get(name, {})
         names = [*p["rules"], *(p["more_rules"] if name in p["more_on"] else ())]
         tried[name, "rules"] = {three: axis(p, name, names)}
         tried[name, CENTRAL] = {"lr": rates(p, name, CENTRAL)}
@@ -119,24 +135,29 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
             others = [E for E in dict.fromkeys(p["local_steps"]) if p["local_updates"] != E]
             E_axis = {"E": {E: lengths(p, name, E) for E in others}}
             tried[name, "local steps"] = {three: axis(p, name, p["steps_rules"])} | E_axis
+        if federated := {rule: lrs for rule, lrs in falling.items() if rule != CENTRAL}:
+            tried[name, FALLING] = {three: at_rates(federated)}
+        if CENTRAL in falling:
+            tried[name, SCHEDULES[FALLING][1]] = {"lr": falling[CENTRAL]}
         if name in p["partial_on"]:
             chosen = {(rule, lr): rule_changes(rule) | {"lr": lr} for rule, lr in p["partial"].items()}
             tried[name, "some"] = {("rule", "lr"): chosen, "fraction": p["fractions"]}
     calls: dict[Name, Call | Computed] = {}
     for (name, part), over in tried.items():
         changes = {"evaluations": p["evaluations"]} | ({} if "E" in over else lengths(p, name, p["local_updates"]))
-        kinds = [CENTRAL if part == CENTRAL else "federated"]
+        if part in SCHEDULES[FALLING]:
+            changes["decay"] = Cosine(changes["rounds"])
+        kinds = [CENTRAL if part.endswith(CENTRAL) else "federated"]
         make, level = PROBLEMS[name].make, PROBLEMS[name].level
         calls[name, part] = Call(make, {}, [level], p["seeds"], kinds, over, changes, models={})
     for name in p["followed"]:
         changes = {"evaluations": p["curves"]} | lengths(p, name, p["local_updates"])
-        for kind, rule in (
-            ("federated", {"rule": {name: rule_changes(name) for name in ("FedAvg", REPAIR)}}),
-            (CENTRAL, {}),
-        ):
-            calls[f"rounds_{name}", kind] = Call(
+        two = {"rule": {rule: rule_changes(rule) for rule in ("FedAvg", REPAIR)}}
+        for (kind, rule), schedule in product((("federated", two), (CENTRAL, {})), FOLLOWED):
+            decay = {"decay": Cosine(changes["rounds"])} if schedule == FALLING else {}
+            calls[f"rounds_{name}", kind + FOLLOWED[schedule]] = Call(
                 problem.followed, {"name": name}, [PROBLEMS[name].level], p["curve_seeds"], [kind],
-                rule | {"lr": p["rates"]}, changes, models={},
+                rule | {"lr": p["rates"]}, changes | decay, models={},
             )  # fmt: skip
     calls["gradients"] = Computed(gradients, {"names": p["problems"], "seeds": p["seeds"], "share": p["early"]})
     if p["stale_on"]:
@@ -197,16 +218,16 @@ def earlier() -> xarray.Dataset:
 class Results(NamedTuple):
     """What figures and claims take, by problem; where nothing of today is stored, what is kept of earlier runs.
 
-    errors (%) [rule, seed]: at the rate that validation points chose for each rule, coordinates "lr" and "knob" [rule];
-    "centralised" is a rule, too; NaN: it diverged. ladder: validation error (%) [rule, lr], mean over seeds, with the
-    best knob. paths: error (%) [rule, round], mean over seeds. local_steps: errors [rule, E, seed] at the best rate of
-    each E. some: errors [rule, fraction, seed]. curves: see ``followed``. B [problem, seed, when]: see ``gradients``.
-    off: see ``staleness``. ladders, predicted: tables as of ``ranks``.
+    errors (%) [rule, seed]: at the rate and the schedule that validation points chose for each rule, coordinates "lr",
+    "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. paths: error (%) [rule, round], mean
+    over seeds, of the same. tried: name of a schedule -> ``Best``. local_steps: errors [rule, E, seed] at the best
+    constant rate of each E. some: errors [rule, fraction, seed]. curves: see ``followed``. B [problem, seed, when]: see
+    ``gradients``. off: see ``staleness``. ladders, predicted: tables as of ``ranks``.
     """
 
     errors: dict[str, xarray.DataArray]
-    ladder: dict[str, xarray.DataArray]
     paths: dict[str, xarray.DataArray]
+    tried: dict[str, dict[str, "Best"]]
     local_steps: dict[str, xarray.DataArray]
     some: dict[str, xarray.DataArray]
     curves: dict[str, xarray.Dataset]
@@ -217,7 +238,9 @@ class Results(NamedTuple):
 
 
 class Best(NamedTuple):
-    """Of a history with axes rule, knob, lr, and perhaps E: what ``Results`` has."""
+    """Of a history with axes rule, knob, lr, and perhaps E, at the best knob, and but for the ladder at the best rate:
+    error (%) [rule, seed]; ladder: validation error (%) [rule, lr] and path: error (%) [rule, round], means over
+    seeds."""
 
     error: xarray.DataArray
     ladder: xarray.DataArray
@@ -227,22 +250,28 @@ class Best(NamedTuple):
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left."""
     old = histories["earlier"]
-    by_part = {(name, part): best(histories[name, part]) for name, part in PARTS if (name, part) in histories}
-    names = dict.fromkeys(name for name, part in by_part if part != "local steps")
-    both = {name: [by_part[name, part] for part in ("rules", CENTRAL) if (name, part) in by_part] for name in names}
-    errors, ladder, paths = (
-        {n: xarray.concat([getattr(part, field) for part in parts], "rule", join="outer") for n, parts in both.items()}
-        for field in Best._fields
-    )
+    by_part = {key: best(histories[key]) for key in PARTS if key in histories}
+    tried: dict[str, dict[str, Best]] = {}
+    for name, (schedule, both) in product(PROBLEMS, SCHEDULES.items()):
+        if parts := [by_part[name, part] for part in both if (name, part) in by_part]:
+            joined = Best(*(xarray.concat(arrays, "rule", join="outer") for arrays in zip(*parts, strict=True)))
+            if schedule == CONSTANT:
+                joined = joined._replace(path=with_earlier(joined.path, old, "path", name))
+            tried.setdefault(name, {})[schedule] = joined
+    chosen = {name: better(of) for name, of in tried.items()}
+    for name, of in tried.items():
+        of[CONSTANT] = of[CONSTANT]._replace(ladder=with_earlier(of[CONSTANT].ladder, old, "validation", name))
     steps = {}
     for name in p["steps_on"]:
-        parts = [errors[name].expand_dims(E=[p["local_updates"]]).reset_coords(drop=True)] if name in errors else []
-        parts += [by_part[key].error.reset_coords(drop=True) for key in [(name, "local steps")] if key in by_part]
+        parts = [by_part[name, "local steps"].error] if (name, "local steps") in by_part else []
+        if name in tried:
+            parts.append(tried[name][CONSTANT].error.expand_dims(E=[p["local_updates"]]))
+        parts = [part.reset_coords(drop=True) for part in parts]
         steps[name] = xarray.concat(parts, "E", join="outer") if parts else None
     return Results(
-        errors,
-        {name: with_earlier(values, old, "validation", name) for name, values in ladder.items()},
-        {name: with_earlier(values, old, "path", name) for name, values in paths.items()},
+        {name: one.error for name, one in chosen.items()},
+        {name: one.path for name, one in chosen.items()},
+        tried,
         {n: in_steps(with_earlier(values, old, "local_steps", n)) for n, values in steps.items()},
         {name: some(histories[name, "some"]) for name in p["partial_on"] if (name, "some") in histories},
         {
@@ -257,7 +286,21 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     )
 
 
-PARTS = [(name, part) for name in PROBLEMS for part in ("rules", CENTRAL, "local steps")]
+def better(of: Mapping[str, Best]) -> Best:
+    """Of each rule the schedule with the smaller validation error, whose name is the coordinate "schedule" [rule]."""
+    rules = of[CONSTANT].error["rule"].values.tolist()
+    least = {schedule: one.ladder.min("lr").reindex(rule=rules).fillna(np.inf) for schedule, one in of.items()}
+    which = {rule: min(least, key=lambda schedule: float(least[schedule].sel(rule=rule))) for rule in rules}
+
+    def of_each(field: str) -> xarray.DataArray:
+        return xarray.concat([getattr(of[which[rule]], field).sel(rule=[rule]) for rule in rules], "rule", join="outer")
+
+    by_rule = ("rule", [which[rule] for rule in rules])
+    error, ladder, path = (of_each(field).assign_coords(schedule=by_rule) for field in Best._fields)
+    return Best(error, ladder, path)
+
+
+PARTS = [(name, part) for name in PROBLEMS for part in (*SCHEDULES[CONSTANT], *SCHEDULES[FALLING], "local steps")]
 COMPARED = ["earlier", *PARTS]
 """Trainings that rules are compared on."""
 
@@ -299,35 +342,29 @@ def with_earlier(values: xarray.DataArray | None, old: xarray.Dataset, variable:
 
 
 def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset:
-    """Of a problem on a line, from its trainings by name: what the first seed's models say on the way, "u" [rule, lr,
-    round, x], beside the "truth" [x] and the "owner" [x] of each place; "error" (%) [rule, lr, round, seed] of all."""
-    parts = []
-    for kind in ("federated", CENTRAL):
-        history = history_of((f"rounds_{name}", kind))
+    """Of a problem on a line, from its trainings by name: what the first seed's models say on the way, "u" [schedule,
+    rule, lr, round, x], beside the "truth" [x] and the "owner" [x] of each place; "error" (%) [schedule, rule, lr,
+    round, seed] of all."""
+
+    def one(schedule: str, kind: str) -> xarray.Dataset:
+        history = history_of((f"rounds_{name}", kind + FOLLOWED[schedule]))
         u = history.metric("u", kind=kind, client=0).squeeze("level", drop=True).isel(seed=0, drop=True).rename(i="x")
         part = xarray.Dataset({"u": u, "error": one_level(history, "error")})
-        parts.append(part if "rule" in part.dims else part.expand_dims(rule=[CENTRAL]))
-    table, experiment = xarray.concat(parts, "rule"), problem.CURVES[name]()
+        return part if "rule" in part.dims else part.expand_dims(rule=[CENTRAL])
+
+    schedules = [
+        xarray.concat([one(schedule, kind) for kind in ("federated", CENTRAL)], "rule") for schedule in FOLLOWED
+    ]
+    table, experiment = xarray.concat(schedules, xarray.Variable("schedule", [*FOLLOWED])), problem.CURVES[name]()
     data = data_of(experiment, PROBLEMS[name].level)
     x, truth = (data.test[part].double().numpy() for part in ("x", "u"))
     every = max(1, len(x) // problem.PLACES)
     x, truth = x[::every, 0], truth[::every]
     whose = owners(x, clouds_of(data))
     coords = {"x": x, "truth": ("x", truth), "owner": ("x", whose)}
-    return table.assign_coords(coords).transpose("rule", "lr", "round", "x", "seed")
-
-
-class Ratio(NamedTuple):
-    """Error of a rule over that of FedAvg, the geometric mean over seeds, and where it lies with 95 %."""
-
-    mean: float
-    low: float
-    high: float
+    return table.assign_coords(coords).transpose("schedule", "rule", "lr", "round", "x", "seed")
 
 
 def ratio(errors: xarray.DataArray, rule: str, to: str = "FedAvg") -> Ratio:
-    """Of errors [rule, seed], paired by seed; NaN where one diverged, and without an interval of one seed."""
-    logs = np.log(errors.sel(rule=rule) / errors.sel(rule=to)).values
-    n, mean = len(logs), logs.mean()
-    half = stdtrit(n - 1, 0.975) * mean_sd(logs)[1] / n**0.5 if n > 1 else np.nan
-    return Ratio(*np.exp([mean, mean - half, mean + half]).tolist())
+    """Error of a rule over that of FedAvg, of errors [rule, seed]."""
+    return paired_ratio(errors.sel(rule=rule), errors.sel(rule=to))

@@ -10,6 +10,7 @@ import xarray
 from ....federated.experiment import data_of, rule_changes
 from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.schedules import Cosine
 from ....federated.solved import answer
 from ....federated.sweep import errors, models_of
 from ....notebook import rules
@@ -126,19 +127,22 @@ def check(p: Mapping) -> None:
 
 
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
-    """What notebook 13 trains ("rules_...", FedAvg and the best rule at several rates; "digits_trained") and computes
-    (all the others).
+    """What notebook 13 trains ("rules_...", FedAvg and the best rule at several rates; "falling_...", the same with
+    rates that fall to 0 as a cosine; "digits_trained") and computes (all the others).
 
     Of Helmholtz' equation notebooks 05 and 11 have the trainings.
     """
     calls, seeds = {}, p["seeds"]
     for name in p["problems"]:
         levels = p["levels"][name]
-        if rates := p["rates"].get(name):
-            over = {"rule": {rule: rule_changes(rule) for rule in ("FedAvg", BEST[name])}, "lr": rates}
-            changes = {"rounds": p["rounds"][name], "evaluations": min(20, p["rounds"][name])}
-            call = Call(equation_in_halves, {"name": name}, levels, seeds, ("federated",), over, changes)
-            calls[f"rules_{name}"] = call
+        for part, rates in (("rules", p["rates"].get(name)), ("falling", p["falling"].get(name))):
+            if rates:
+                rounds, two = p["rounds"][name], {rule: rule_changes(rule) for rule in ("FedAvg", BEST[name])}
+                changes = {"rounds": rounds, "evaluations": min(20, rounds)}
+                changes |= {"decay": Cosine(rounds)} if part == "falling" else {}
+                over = {"rule": two, "lr": rates}
+                call = Call(equation_in_halves, {"name": name}, levels, seeds, ("federated",), over, changes)
+                calls[f"{part}_{name}"] = call
         arguments = {"name": name, "levels": levels, "seeds": seeds}
         calls[f"one_round_{name}"] = Computed(in_one_round, arguments | p["sines"][name], tolerances=RIDGES)
         calls[f"heads_{name}"] = Computed(after_fedavg, arguments)
@@ -301,7 +305,7 @@ def ways(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[s
     error = errors(printed).sel(kind="federated").reset_coords(drop=True)
     table = {"FedAvg, as printed": network_way(trained_by("05", error), P)}
     for label, rule in (("FedAvg, best rate", "FedAvg"), ("best rule", BEST[name])):
-        error = at_best_rates(name, rule, histories.get(f"rules_{name}"))
+        error = at_best_rates(name, rule, histories)
         if error is not None:
             table[label] = network_way(error, P * AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent)
     if f"newton_{name}" in histories:
@@ -320,13 +324,17 @@ def network_way(error: xarray.DataArray, sent: int) -> Way:
     return Way(error, FLOAT32 * sent * error["round"] * xarray.ones_like(error.isel(round=0, seed=0, drop=True)))
 
 
-def at_best_rates(name: str, rule: str, history: History | None) -> xarray.DataArray | None:
-    """Error (%) [round, level, seed] of a rule at the best rate of each level that has all rates, by validation points;
-    Helmholtz' on 4 x 4 blocks as notebook 11 has it, at the end."""
-    parts = []
-    if history is not None and rule in history.labels("rule"):
+def at_best_rates(
+    name: str, rule: str, histories: Mapping[str, History | xarray.Dataset]
+) -> xarray.DataArray | None:  # fmt: skip
+    """Error (%) [round, level, seed] of a rule at the best rate of each level that has all rates, constant and falling,
+    by validation points; Helmholtz' on 4 x 4 blocks as notebook 11 has it, at the end."""
+    parts, tried = [], [histories[part] for part in (f"rules_{name}", f"falling_{name}") if part in histories]
+    if tried := [history for history in tried if rule in history.labels("rule")]:
         error, score = (
-            errors(history, metric).sel(kind="federated", rule=rule).reset_coords(drop=True)
+            xarray.concat(
+                [errors(h, metric).sel(kind="federated", rule=rule).reset_coords(drop=True) for h in tried], "lr"
+            )
             for metric in ("error", "validation error")
         )
         score = score.isel(round=-1, drop=True).median("seed").fillna(np.inf)
@@ -334,8 +342,10 @@ def at_best_rates(name: str, rule: str, history: History | None) -> xarray.DataA
         best = error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True)
         parts.append(trained_by("", best))
     if name == "helmholtz" and not (parts and 4 in parts[0].level):
-        rules_there = stored(drift, ("helmholtz_4", "rules"), earlier=True)
-        error = drift.best(rules_there).error.sel(rule=rule).reset_coords(drop=True)
+        there = {schedule: stored(drift, ("helmholtz_4", of[0]), earlier=True)
+                 for schedule, of in drift.SCHEDULES.items()}  # fmt: skip
+        best = drift.better({schedule: drift.best(history) for schedule, history in there.items()})
+        error = best.error.sel(rule=rule).reset_coords(drop=True)
         parts.append(trained_by("11", error.expand_dims(round=[2000], level=[4]).drop_attrs()))
     return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
 

@@ -118,10 +118,24 @@ def deal_digits(digits, K: int, each: int, partition: str = "iid", alpha: float 
             f"clients = {K}, per_client = {each}: expected at most {len(y)} digits in all, there are no more for "
             f"training; take per_client <= {len(y) // K}"
         )
-    pick = stream(seed, "digits").permutation(len(x))[: K * each]
+    pick = order(len(x), seed)[: K * each]
     x, y, rng = x[pick].astype(float), y[pick], stream(seed, "partition")
     if missing := sorted(set(digits[1].tolist()) - set(y.tolist())):
         raise ValueError(
             f"seed {seed}: there is no {missing[0]} among the clients' {len(y)} digits; increase per_client"
         )
     return Clients(x, y, deal(len(x), K, rng) if partition == "iid" else dirichlet(y, K, alpha, rng))
+
+
+def held_out(digits, dealt: int, number: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """So many of the digits (x [N, 784], y [N]) that nobody has who was dealt the first of the seed's order."""
+    x, y = digits
+    if dealt + number > len(y):
+        raise ValueError(f"{number} digits held out of {len(y)}, of which {dealt} are dealt: expected fewer")
+    pick = order(len(y), seed)[dealt : dealt + number]
+    return x[pick], y[pick]
+
+
+def order(n: int, seed: int) -> np.ndarray:
+    """In which digits are dealt."""
+    return stream(seed, "digits").permutation(n)

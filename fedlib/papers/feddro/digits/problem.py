@@ -14,8 +14,8 @@ from ....federated.batches import Local
 from ....federated.experiment import Data, Experiment
 from ....federated.optimizers import Optimizer, remembered, sgd
 from . import ways
-from .handwriting import Clients, deal_digits, handwriting
-from .shifts import shifted, shifted_tests
+from .handwriting import Clients, deal_digits, handwriting, held_out
+from .shifts import shifted, shifted_tests, shifts_in_parts
 
 MOMENTUM = 0.5
 
@@ -109,11 +109,15 @@ def accuracies(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tenso
 
     commonest: the share of the answer that is given most often; 100 where a network says the same to everything. own,
     fresh, where there are digits x_own, x_fresh [maps, m, 784] under shifts: the mean over the clients' maps, and the
-    worst of maps that nobody had.
+    worst of maps that nobody had; so, as means, where there is a part of these shifts only (``shifts_in_parts``).
+    validation: of clean digits that were held out for choices.
     """
     read = answers(predict, test["x"])
     measured = {"accuracy": right(read, test["y"]), "commonest": 100 * one_hot(read, 10).float().mean(0).max()}
-    for kind, over in (("own", torch.mean), ("fresh", torch.min)):
+    if (x := test.get("x_held")) is not None:
+        measured["validation"] = right(answers(predict, x), test["y_held"])
+    views = {"own": torch.mean, "fresh": torch.min, **dict.fromkeys(("matrix", "pattern", "whole"), torch.mean)}
+    for kind, over in views.items():
         if (x := test.get(f"x_{kind}")) is not None:
             read = answers(predict, x.flatten(0, 1)).unflatten(0, x.shape[:2])
             measured[kind] = over(torch.stack([right(row, test["y"][: x.shape[1]]) for row in read]))
@@ -134,15 +138,15 @@ def digits(
     way: str = ways.FEDAVG, source: str = "mnist", pixels: str = "normalised", reading: str = "shared",
     partition: str = "iid", alpha: float = 1.0, clients: int = 5, per_client: int = 200, atoms: int = 20,
     barycenter_rounds: int = 15, affine_steps: int = 3, test_digits: int = 10_000, shifted_digits: int = 0,
-    fresh_shifts: int = 5, ascent: Sequence[float] = (),
+    fresh_shifts: int = 5, ascent: Sequence[float] = (), held: int = 0, in_parts: int = 0,
 ) -> Experiment:  # fmt: skip
     """A level is the size |Lambda| of the shift; tested is on clean digits, which nobody trains on.
 
     way: what the clients train on, of ``ways.WAYS``. source, pixels: of ``handwriting``; reading: of the shift, of
     ``shifts.READINGS``; partition, alpha: of ``deal_digits``. atoms, barycenter_rounds, affine_steps: of
-    ``ways.material``. test_digits: clean ones; shifted_digits: the
-    first of them, under the map of each client, and under so many fresh ones. ascent:
-    eta_1 and lambda of theta_i, or none for plain SGD.
+    ``ways.material``. test_digits: clean ones; shifted_digits: the first of them, under the map of each client, and
+    under so many fresh ones; in_parts: the first of them, under parts of each client's map. ascent: eta_1 and lambda of
+    theta_i, or none for plain SGD. held: clean training digits that no client has, for choices.
     """
 
     def data(level: float, seed: int) -> Data:
@@ -152,7 +156,12 @@ def digits(
         moved = {}
         if shifted_digits:
             moved = shifted_tests(x[:shifted_digits].numpy(), clients, fresh_shifts, level, seed, reading)
+        if in_parts:
+            moved |= shifts_in_parts(x[:in_parts].numpy(), clients, level, seed, reading)
         test = {"x": x, "y": y} | {f"x_{kind}": torch.as_tensor(values) for kind, values in moved.items()}
+        if held:
+            train = handwriting(source, pixels)["train"]
+            test["x_held"], test["y_held"] = held_out(train, clients * per_client, held, seed)
         pool = {"x": torch.as_tensor(owned.x, dtype=torch.float32), "y": torch.as_tensor(owned.y)}
         return Data(pool, owned.shards, test)
 

@@ -74,3 +74,12 @@ def shifted_tests(x: np.ndarray, K: int, fresh: int, level: float, seed: int, re
         kind: np.stack([client_shift(i, level, seed, reading, x.shape[1])(x) for i in numbers]).astype(np.float32)
         for kind, numbers in (("own", range(K)), ("fresh", range(100, 100 + fresh)))
     }
+
+
+def shifts_in_parts(x: np.ndarray, K: int, level: float, seed: int, reading: str = "client") -> dict[str, np.ndarray]:
+    """Test samples x [n, d] under a part of each client's shift [K, n, d]: its "matrix" without delta_i, its "pattern"
+    delta_i alone, and "whole"."""
+    shifts = [client_shift(i, level, seed, reading, x.shape[1]) for i in range(K)]
+    whole = np.stack([shift(x) for shift in shifts]).astype(np.float32)
+    deltas = np.stack([np.broadcast_to(shift.delta, x.shape[1:]) for shift in shifts])[:, None].astype(np.float32)
+    return {"matrix": whole - deltas, "pattern": x + deltas, "whole": whole}

@@ -43,14 +43,14 @@ ASCENT, STRONG = "ascent", "strong ascent"
 
 COUNTS = (
     "per_client", "atoms", "barycenter_rounds", "affine_steps", "rounds", "long_rounds", "local_epochs", "batch_size",
-    "test_digits", "shifted_digits", "fresh_shifts",
+    "test_digits", "shifted_digits", "fresh_shifts", "held", "in_parts",
 )  # fmt: skip
 
 RULES = {
     **dict.fromkeys(COUNTS, rules.whole()),
     "digits": rules.one_of(*SOURCES),
     "clients": rules.whole(2),
-    **dict.fromkeys(("levels", "looked_at", "alpha", "lr"), rules.positive()),
+    **dict.fromkeys(("levels", "looked_at", "alpha", "lr", "rate_levels", "followed"), rules.positive()),
     **dict.fromkeys(("eta_1", "penalty", "strong"), rules.number(0)),
     **dict.fromkeys(("reading", "compared"), rules.one_of(*READINGS)),
     "pixels": rules.one_of("normalised", "raw"),
@@ -60,7 +60,9 @@ RULES = {
 
 def check(p: Mapping) -> None:
     """ValueError where a strong ascent is no pair, or the long trainings do not pass the table's round."""
-    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "reading_seeds") if p[name]})
+    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "followed_seeds", "reading_seeds") if p[name]})
+    if p["rates"]:
+        rules.check(p, rates=rules.positive())
     if len(p["strong"]) != 2:
         raise ValueError(f"strong = {p['strong']}: expected two numbers, eta_1 and lambda of the strong ascent")
     if p["long_rounds"] % p["rounds"]:
@@ -72,8 +74,9 @@ def check(p: Mapping) -> None:
 def trainings(p: Mapping) -> dict[Name, Task]:
     """ "rounds": FOUR ways, for long, on all clean digits. "ways": the others, for the table's rounds; "ascent": with
     a displacement theta_i, or without, tested on shifted digits, too; "readings": other shifts and pixels; "skew":
-    label skew; "lineage": the sizes of the code that the paper's authors started from. "barycenters", "means",
-    "pictures": what is no training.
+    label skew; "lineage": the sizes of the code that the paper's authors started from, and "lineage_rounds", on the
+    way, at one size of the shift. "rates": two ways, for long, at every rate. "barycenters", "means", "pictures": what
+    is no training.
     """
     seeds, first, levels = p["seeds"], p["seeds"][:1], [*dict.fromkeys(map(float, p["levels"]))]
     names = "clients", "per_client", "atoms", "barycenter_rounds", "affine_steps", "test_digits"
@@ -104,10 +107,18 @@ def trainings(p: Mapping) -> dict[Name, Task]:
                       for way in (FEDAVG, MAPPED)}  # fmt: skip
     skew = usual | {"partition": "dirichlet", "alpha": p["alpha"]}
     calls |= {("skew", way): call(way, first, skew) for way in (FEDAVG, MAPPED)}
+    sizes = usual | {"per_client": 3600, "atoms": 360}
+    epochs = table | {"local": Local(5, "epochs", p["batch_size"])}
     if p["lineage_seeds"]:
-        sizes = usual | {"per_client": 3600, "atoms": 360}
-        epochs = table | {"local": Local(5, "epochs", p["batch_size"])}
         calls |= {("lineage", way): call(way, p["lineage_seeds"], sizes, epochs) for way in (FEDAVG, MAPPED)}
+    if p["followed_seeds"]:
+        parts, every = {"in_parts": p["in_parts"]}, {"evaluations": p["rounds"]}
+        for way in (FEDAVG, MAPPED):
+            followed = call(way, p["followed_seeds"], sizes | parts, epochs | every)
+            calls["lineage_rounds", way] = followed._replace(levels=[p["followed"]])
+    for way in (FEDAVG, MAPPED) if p["rates"] else ():
+        tried = call(way, arguments=usual | {"held": p["held"]}, changes=long)
+        calls["rates", way] = tried._replace(levels=[*map(float, p["rate_levels"])], over={"lr": p["rates"]})
     sizes = {name: shared[name] for name in ("source", "clients", "per_client", "atoms")}
     sizes |= {"rounds": p["barycenter_rounds"], "reading": p["reading"], "pixels": p["pixels"]}
     calls["barycenters"] = Computed(quality, sizes | {"levels": levels, "seed": seeds[0]}, tolerances=NEAR)
@@ -216,7 +227,8 @@ class Results(NamedTuple):
     table [way, level, seed]: clean digits read after the table's rounds, for all of ``WAYS``. shifted [way, view,
     level, seed]: the same with and without ascent, "clean", under the clients' "own" shifts, under the worst "fresh"
     one; theta [way, level, client]: how far the ascent went. readings [reading, way, level, seed]; skew, lineage
-    [way, level, seed]. barycenters, means, pictures: of ``quality``, ``by_means``, ``pictures``.
+    [way, level, seed]. followed: lineage's sizes on the way [view, way, round, seed], see VIEWS. rates: see ``tried``.
+    barycenters, means, pictures: of ``quality``, ``by_means``, ``pictures``.
     """
 
     accuracy: xarray.DataArray | None = None
@@ -228,6 +240,8 @@ class Results(NamedTuple):
     readings: xarray.DataArray | None = None
     skew: xarray.DataArray | None = None
     lineage: xarray.DataArray | None = None
+    followed: xarray.DataArray | None = None
+    rates: xarray.Dataset | None = None
     barycenters: xarray.Dataset | None = None
     means: xarray.Dataset | None = None
     pictures: xarray.Dataset | None = None
@@ -249,6 +263,10 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         readings.setdefault(reading, {})[way] = final(history)
     if FEDAVG in last and MAPPED in last:
         readings[f"{p['reading']}, {p['pixels']}"] = {way: last[way] for way in (FEDAVG, MAPPED)}
+    lineage = files.get("lineage_rounds", {})
+    followed = {
+        v: {way: measured(h, metric) for (way,), h in lineage.items()} for v, metric in VIEWS.items() if lineage
+    }
     return Results(
         accuracy,
         joined({way: measured(history, "commonest") for (way,), history in long.items()}),
@@ -258,8 +276,33 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         joined({way: lengths(history) for way, history in moved.items() if "+" in way}),
         joined({name: joined(ways) for name, ways in readings.items()}, "reading"),
         *(joined({way: final(h) for (way,), h in files.get(file, {}).items()}) for file in ("skew", "lineage")),
+        joined({view: joined(ways) for view, ways in followed.items()}, "view"),
+        tried({way: history for (way,), history in files["rates"].items()}) if "rates" in files else None,
         *map(histories.get, ("barycenters", "means", "pictures")),
     )
+
+
+VIEWS = {
+    "clean": "accuracy", "commonest": "commonest", "with its own pattern": "pattern", "through the matrix": "matrix",
+    "as a client sees it": "whole",
+}  # fmt: skip
+"""What is followed of the lineage's sizes: digits that are read (%), clean, or with a part of the shift; and the share
+of the commonest answer to clean ones."""
+
+
+def tried(histories: Mapping[str, History]) -> xarray.Dataset:
+    """Clean digits that are read, and of those that were held out: accuracy, validation (%) [way, round, level, seed,
+    lr]."""
+    return xarray.Dataset(
+        {metric: joined({way: measured(history, metric) for way, history in histories.items()})
+         for metric in ("accuracy", "validation")}
+    )  # fmt: skip
+
+
+def at_own_rate(rates: xarray.Dataset) -> xarray.DataArray:
+    """Clean digits read (%) [way, round, level, seed], each way at the rate that reads most of the digits held out, a
+    mean over seeds: coordinate "lr" [way, round, level]."""
+    return rates.accuracy.isel(lr=rates.validation.mean("seed", skipna=False).fillna(-1).argmax("lr"))
 
 
 def measured(history: History, metric: str = "accuracy") -> xarray.DataArray:

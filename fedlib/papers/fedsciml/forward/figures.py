@@ -3,11 +3,13 @@
 import numpy as np
 import xarray
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import private
-from ....notebook.pictures import shade
+from ....notebook.pictures import seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
+from ....numerics.metrics import paired_ratio, two_digits
 
 
 def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
@@ -25,6 +27,42 @@ def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
     ax.set(xlabel="x", ylabel="f(x)", xlim=(0, np.pi), title=f"{level} pieces")
     fig.legend(loc="outside right center")
     return fig
+
+
+RATES = {"0.001, the paper's": ("constant", 0.001), "0.003": ("constant", 0.003), "0.03, falling": ("falling", 0.03)}
+"""Title -> schedule and rate of ``study.rated`` that are shown; the last is the best on validation points."""
+
+
+def at_other_rates(rates: xarray.Dataset) -> Figure:
+    """Error (%) of Poisson's federation against the number of pieces, at RATES."""
+    fig, ((ax,),) = panels(1, 1, size=(5.5, 2.8))
+    levels, looks = rates.level.values, ({"marker": "o"}, {"marker": "s", "ls": "--"}, {"marker": "D", "lw": 2.5})
+    for (label, (schedule, lr)), look in zip(RATES.items(), looks, strict=True):
+        values = rates.error.sel(schedule=schedule, lr=lr).transpose("seed", "level").values
+        seeds_and_median(ax, levels, values, label, **look, color=COLORS["federated"])
+    log_axis(ax.yaxis)
+    ax.set_xscale("log")
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticks(levels, [f"{n:g}" for n in levels])
+    ax.set(xlabel="pieces", ylabel="error of the federation (%)")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return fig
+
+
+HUMP = ("rate, rounds", "2 pieces", "6", "8", "10", "8 over 2", "6 over 2", "8 over 6")
+
+
+def hump(rates: xarray.Dataset, longer: xarray.DataArray) -> list[list[str]]:
+    """Rows of HUMP, median errors (%) and paired ratios: of ``study.rated`` at RATES, and of those that go on for
+    ``longer`` [round, level, seed]."""
+    rows = {label: rates.error.sel(schedule=schedule, lr=lr) for label, (schedule, lr) in RATES.items()}
+    for rounds in longer["round"].values[[1, 5, -1]]:
+        rows[f"0.001, {rounds} rounds"] = longer.sel(round=rounds)
+    return [
+        [label, *(two_digits(error.sel(level=n).median().item()) for n in (2, 6, 8, 10))]
+        + [str(paired_ratio(error.sel(level=n), error.sel(level=to))) for n, to in ((8, 2), (6, 2), (8, 6))]
+        for label, error in rows.items()
+    ]
 
 
 GAP_HEADER = ("rule", "E", "relative error / 1e-5, median", "smallest to largest", "MB sent up")

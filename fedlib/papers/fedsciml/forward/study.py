@@ -15,6 +15,7 @@ from ....federated.batches import Local
 from ....federated.experiment import Experiment, data_of, rule_axis
 from ....federated.history import History
 from ....federated.rules import RULES as AGAINST_DRIFT
+from ....federated.schedules import Cosine
 from ....federated.solved import Solved, stored_solutions
 from ....models.jets import Sine
 from ....notebook import rules
@@ -90,6 +91,8 @@ RULES = {
 def check(p: Mapping) -> None:
     """ValueError where tables have an equation that there is not, or the points of one do not allow a level."""
     rules.check_tables(p, [], [*STUDIES], "levels", "rounds")
+    if p["rates"]:
+        rules.check(p, rates=rules.positive())
     distances(p)
     if "poisson" in p["problems"]:
         data_of(poisson(), p["gap_level"])
@@ -115,7 +118,8 @@ def distances(p: Mapping) -> dict[str, dict[int, float]]:
 
 
 def trainings(p: Mapping) -> dict[str, Call]:
-    """Each equation at its levels, and "gap", rules against drift on Poisson's equation at one."""
+    """Each equation at its levels; of Poisson's "rates", with every rate, constant and falling to 0 as a cosine, and
+    "longer"; and "gap", rules against drift on it at one level."""
     calls, common = {}, {"lr": p["lr"], "evaluations": p["evaluations"]}
     for name in p["problems"]:
         study = STUDIES[name]
@@ -123,6 +127,16 @@ def trainings(p: Mapping) -> dict[str, Call]:
         arguments, seeds = study.arguments(p), p[study.seeds]
         calls[name] = Call(study.make, arguments, levels(p, name), seeds, changes=changes, apart=study.apart)
     if "poisson" in calls:
+        G, in_halves = rounds(p, "poisson"), Call(poisson_in_halves, {}, levels(p, "poisson"), p["seeds"], models={})
+        changes = {"rounds": G, "local": Local(p["local_updates"]), "evaluations": 1}
+        if p["rates"]:
+            calls["rates"] = in_halves._replace(
+                seeds=p["poisson_seeds"], kinds=["federated", "centralised"], changes=changes,
+                over={("schedule", "lr"): {(name, lr): {"lr": lr, "decay": decay} for lr in p["rates"]
+                                           for name, decay in (("constant", 1.0), ("falling", Cosine(G)))}},
+            )  # fmt: skip
+            longer = {"rounds": LONGER * G, "lr": p["lr"], "evaluations": 2 * LONGER}
+            calls["longer"] = in_halves._replace(kinds=["federated"], changes=changes | longer)
         over = {
             ("rule", "knob"): rule_axis(p["gap_rules"]),
             "E": {E: {"local": Local(E), "rounds": gap_rounds(p, E)} for E in p["gap_E"]},
@@ -130,6 +144,10 @@ def trainings(p: Mapping) -> dict[str, Call]:
         kinds, changes = ["federated"], {"lr": p["lr"]}
         calls["gap"] = Call(poisson_in_halves, {}, [p["gap_level"]], p["seeds"], kinds, over, changes)
     return calls
+
+
+LONGER = 10
+"""Times the rounds, at the paper's rate: whether a level is only slow."""
 
 
 def rounds(p: Mapping, name: str) -> int:
@@ -146,13 +164,16 @@ class Results(NamedTuple):
     """What figures and claims take, by name of the equation.
 
     errors: (%) [round, kind, level, seed], and divergences: of the weights, [seed, level, matrix], both with the
-    clients' distance along level. solutions: what the first seed's models say. gap: see ``gap``.
+    clients' distance along level. solutions: what the first seed's models say. gap: see ``gap``. rates: see ``rated``;
+    longer: errors (%) [round, level, seed]; both of Poisson's equation, None where nothing is trained.
     """
 
     errors: dict[str, xarray.DataArray]
     divergences: dict[str, xarray.DataArray]
     solutions: dict[str, Solved]
     gap: xarray.Dataset
+    rates: xarray.Dataset | None = None
+    longer: xarray.DataArray | None = None
 
     @property
     def last(self) -> dict[str, xarray.DataArray]:
@@ -169,12 +190,35 @@ def results(p: Mapping, histories: Mapping[str, History]) -> Results:
             errors |= errors_of({name: histories[name]})
             divergences[name] = sweep.divergences(histories[name], experiment.net, whole)
             solutions[name] = stored_solutions(histories[name], experiment)
-    return Results(errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset())
+    return Results(
+        errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset(),
+        rated(histories["rates"]) if "rates" in histories else None,
+        federated(histories["longer"]) if "longer" in histories else None,
+    )  # fmt: skip
 
 
 def errors_of(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
     """Errors (%) [round, kind, level, seed] at the levels that have all rows."""
     return {name: sweep.errors(h).sel(level=sweep.whole_levels(h)) for name, h in histories.items()}
+
+
+def federated(history: History, metric: str = "error") -> xarray.DataArray:
+    """Errors (%) of federations [round, level, seed, *over]."""
+    return sweep.errors(history, metric).sel(kind="federated", drop=True).reset_coords(drop=True)
+
+
+def rated(history: History) -> xarray.Dataset:
+    """What becomes of Poisson's equation at other rates.
+
+    Returns:
+        error, validation (%) of federations [schedule, lr, level, seed]; centralised (%) [schedule, lr, seed].
+    """
+    last = {name: sweep.errors(history, metric).isel(round=-1, drop=True).reset_coords(drop=True)
+            for name, metric in (("error", "error"), ("validation", "validation error"))}  # fmt: skip
+    order = "schedule", "lr", "level", "seed"
+    arrays = {name: values.sel(kind="federated", drop=True).transpose(*order) for name, values in last.items()}
+    central = last["error"].sel(kind="centralised", drop=True).isel(level=0, drop=True)
+    return xarray.Dataset(arrays | {"centralised": central.transpose("schedule", "lr", "seed")}).drop_attrs()
 
 
 def gap(p: Mapping, history: History) -> xarray.Dataset:

@@ -5,10 +5,10 @@ import pytest
 import xarray
 
 from fedlib.federated.rules import RULES
-from fedlib.papers.beyond.drift import figures, ladders
+from fedlib.papers.beyond.drift import figures, ladders, study
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift.plane import two_clients, walk
-from fedlib.papers.beyond.drift.study import CENTRAL, REPAIR, ratio
+from fedlib.papers.beyond.drift.study import CENTRAL, CONSTANT, FALLING, REPAIR, ratio
 
 from ....conftest import assert_redraws_fast, every_move
 from .results import by_rule
@@ -40,10 +40,12 @@ def test_six_rules_have_a_look_of_their_own_and_the_repair_has_one_name():
 
 
 def table(x=5):
-    values = np.arange(3 * 2 * 2 * x, dtype=float).reshape(3, 2, 2, x)
-    error = 1 + np.arange(3 * 2 * 2 * 2, dtype=float).reshape(3, 2, 2, 2)
-    coords = {"rule": ["FedAvg", REPAIR, CENTRAL], "lr": [1e-3, 3e-3], "round": [10, 20], "seed": [0, 1]}
-    arrays = {"u": (("rule", "lr", "round", "x"), values), "error": (("rule", "lr", "round", "seed"), error)}
+    values = np.arange(2 * 3 * 2 * 2 * x, dtype=float).reshape(2, 3, 2, 2, x)
+    error = 1 + np.arange(2 * 3 * 2 * 2 * 2, dtype=float).reshape(2, 3, 2, 2, 2)
+    coords = {"schedule": [CONSTANT, FALLING], "rule": ["FedAvg", REPAIR, CENTRAL], "lr": [1e-3, 3e-3]}
+    coords |= {"round": [10, 20], "seed": [0, 1]}
+    dims = "schedule", "rule", "lr", "round"
+    arrays = {"u": ((*dims, "x"), values), "error": ((*dims, "seed"), error)}
     places = np.linspace(0, 1, x)
     more = {"x": places, "truth": ("x", places**2), "owner": ("x", np.arange(x) % 2)}
     return xarray.Dataset(arrays, coords | more)
@@ -53,7 +55,7 @@ def test_curves_side_by_side_are_those_of_the_last_round_with_the_first_seeds_er
     fig = figures.side_by_side(table(), {"one": {"FedAvg": 1e-3}, "two": {"FedAvg": 3e-3, REPAIR: 1e-3}})
     left, right = fig.axes
     np.testing.assert_array_equal(drawn(left)["truth"][:, 1], table().truth)
-    end = table().sel(rule="FedAvg", lr=1e-3, round=20)
+    end = table().sel(schedule=CONSTANT, rule="FedAvg", lr=1e-3, round=20)
     (label,) = [label for label in drawn(left) if label.startswith("FedAvg")]
     np.testing.assert_array_equal(drawn(left)[label][:, 1], end.u)
     assert label == f"FedAvg, rate 0.001: off by {float(end.error[0]):.1f} %"
@@ -63,7 +65,9 @@ def test_curves_side_by_side_are_those_of_the_last_round_with_the_first_seeds_er
 def test_errors_against_the_rate_are_medians_and_every_seed():
     (ax,) = figures.against_rate({"line_20": table()}).axes
     last = table().error.sel(round=20)
-    np.testing.assert_array_equal(drawn(ax)["FedAvg"][:, 1], last.sel(rule="FedAvg").median("seed"))
+    for label, schedule in (("FedAvg", CONSTANT), ("FedAvg, falling", FALLING)):
+        medians = last.sel(rule="FedAvg", schedule=schedule).median("seed")
+        np.testing.assert_array_equal(drawn(ax)[label][:, 1], medians)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.001", "0.003"]
     assert ax.get_title() == "wave, 20 pieces"
 
@@ -73,19 +77,21 @@ def test_the_grid_has_a_panel_for_each_problem_greys_others_and_leaves_a_gap_whe
         [[2.0, np.nan], [5.0, 4.0]], {"rule": ["FedAvg", "FedYogi"], "lr": [1e-3, 1e-2]}, ("rule", "lr")
     )
     two = one.sel(rule=["FedAvg"]).assign_coords(rule=[REPAIR])
-    fig = figures.grid({"line_20": one, "poisson_8": two})
+    one, two = (study.Best(None, ladder, None) for ladder in (one, two))
+    fig = figures.grid({"line_20": {CONSTANT: one}, "poisson_8": {CONSTANT: two, FALLING: two}})
     first, second = fig.axes
     assert [first.get_title(), second.get_title()] == ["wave, 20 pieces", "Poisson, 8 pieces"]
     np.testing.assert_array_equal(drawn(first)["FedAvg"], [[1e-3, 2]])
     grey = next(line for line in first.get_lines() if line.get_label() == "others")
     assert grey.get_color() == figures.GREY["color"]
     assert [text.get_text() for text in fig.legends[0].get_texts()] == ["FedAvg", "repair", "others"]
+    assert [line.get_linestyle() for line in second.get_lines()] == ["-", ":"]
 
 
 def test_ratios_are_paired_by_seed_and_their_interval_is_students():
     errors = by_rule(FedAvg=[1, 2, 4], repair=[0.5, 1, 2], Mime=[1, 1, 16])
-    assert ratio(errors, REPAIR) == pytest.approx((0.5, 0.5, 0.5))
-    mean, low, high = ratio(errors, "Mime")
+    assert ratio(errors, REPAIR)[:3] == pytest.approx((0.5, 0.5, 0.5))
+    mean, low, high, _ = ratio(errors, "Mime")
     logs = np.log([1, 0.5, 4])
     half = 4.302653 * logs.std(ddof=1) / 3**0.5  # t(0.975) of two degrees of freedom
     np.testing.assert_allclose(np.log([mean, low, high]), logs.mean() + half * np.array([0, -1, 1]), rtol=1e-6)

@@ -54,8 +54,13 @@ def test_the_toy_shows_walks_and_how_far_they_end():
 def test_stored_rounds_are_shown_at_every_rate():
     shown = drift_live.rounds("poisson_8").data
     history = stored(study, ("rounds_poisson_8", "federated"))
-    rounds, rates = (control["options"] for control in shown["controls"])
-    assert rounds == history.rounds and rates == history.labels("lr")
+    rounds, rates, schedules = (control["options"] for control in shown["controls"])
+    assert rounds == history.rounds and rates == history.labels("lr") and schedules == [*study.SCHEDULES]
     assert [model["name"] for model in shown["models"]] == ["FedAvg", "repair", "centralised"]
     assert shown["controls"][0]["start"] == len(rounds) - 1, "the last round first"
-    assert shown["sentences"][-1].startswith("1000 rounds, 0.01 rate: FedAvg is off by 0.52 %")
+    for sentence, words in zip(
+        shown["sentences"][-2:],
+        ("constant schedule: FedAvg is off by 0.52", "falling schedule: FedAvg is off by 0.015"),
+        strict=True,
+    ):
+        assert sentence.startswith(f"1000 rounds, 0.01 rate, {words} %")

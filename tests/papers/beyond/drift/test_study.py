@@ -6,6 +6,7 @@ import torch
 import xarray
 
 from fedlib.federated.batches import Local
+from fedlib.federated.schedules import Cosine
 from fedlib.papers.beyond.drift import problem, study
 from fedlib.papers.beyond.drift.study import CENTRAL, REPAIR
 from fedlib.trainings import store
@@ -14,10 +15,10 @@ from fedlib.trainings.calls import Call
 EXACT = {"dtype": torch.float64, "backend": "eager"}
 SMALL = {
     "seeds": [2, 5], "problems": ["line_20"], "rules": ["FedAvg", REPAIR], "more_rules": ["FedAdam"], "more_on": [],
-    "local_updates": 4, "share": 1.0, "rates": [1e-3, 1e-2], "further": {}, "steps_on": [], "local_steps": [2, 4],
-    "steps_rules": ["FedAvg"], "partial_on": [], "partial": {}, "fractions": [0.5], "followed": [], "curve_seeds": [0],
-    "curves": 2, "stale_on": "", "early": 0.1, "measured": ["Poisson"], "predicted": {}, "predicted_seeds": {},
-    "evaluations": 2,
+    "local_updates": 4, "share": 1.0, "rates": [1e-3, 1e-2], "further": {}, "falling": {}, "steps_on": [],
+    "local_steps": [2, 4], "steps_rules": ["FedAvg"], "partial_on": [], "partial": {}, "fractions": [0.5],
+    "followed": [], "curve_seeds": [0], "curves": 2, "stale_on": "", "early": 0.1, "measured": ["Poisson"],
+    "predicted": {}, "predicted_seeds": {}, "evaluations": 2,
 }  # fmt: skip
 
 
@@ -63,6 +64,23 @@ def test_validation_chooses_the_rate_and_the_test_set_does_not(line):
         np.testing.assert_array_equal(best.error.sel(rule=rule), error.sel(rule=rule, knob=0, lr=lr))
         np.testing.assert_array_equal(best.ladder.sel(rule=rule), score)
         np.testing.assert_allclose(best.path.sel(rule=rule)[-1], best.error.sel(rule=rule).mean())
+
+
+def test_a_rule_has_the_schedule_that_validation_points_choose(line):
+    p = SMALL | {"falling": {"line_20": {"FedAvg": [1e-2], CENTRAL: [1e-3]}}}
+    calls, histories = study.trainings(p), made(p)
+    assert calls["line_20", study.FALLING].changes["decay"] == Cosine(2)
+    for falls, value in ((True, 1e-9), (False, 1e9)):  # made up
+        scores = histories["line_20", study.FALLING].metrics["validation error"]
+        scores[:] = value
+        chosen = study.results(p, histories | {"earlier": study.earlier()})
+        error, of = chosen.errors["line_20"], chosen.tried["line_20"]
+        assert error["rule"].values.tolist() == ["FedAvg", REPAIR, CENTRAL]
+        assert (error.schedule.sel(rule="FedAvg") == study.FALLING) == falls
+        assert error.schedule.sel(rule=REPAIR) == study.CONSTANT, "it was not tried with others"
+        schedule = study.FALLING if falls else study.CONSTANT
+        np.testing.assert_array_equal(error.sel(rule="FedAvg"), of[schedule].error.sel(rule="FedAvg"))
+        np.testing.assert_allclose(chosen.paths["line_20"].sel(rule="FedAvg")[-1], error.sel(rule="FedAvg").mean())
 
 
 def test_a_rate_that_diverges_for_a_seed_is_out(line):
@@ -116,8 +134,10 @@ def test_what_an_earlier_run_knows_counts_where_there_is_nothing_of_today(line):
         {"validation": (("problem", "rule", "lr"), [[[7.0, 8.0], [np.inf, 9.0]]])},
         {"problem": ["line_20"], "rule": ["FedAvg", "Mime"], "lr": lr},
     )
-    today = study.results(SMALL, made(SMALL) | {"earlier": study.earlier()}).ladder["line_20"]
-    both = study.results(SMALL, made(SMALL) | {"earlier": old}).ladder["line_20"]
+    today, both = (
+        study.results(SMALL, made(SMALL) | {"earlier": earlier}).tried["line_20"][study.CONSTANT].ladder
+        for earlier in (study.earlier(), old)
+    )
     np.testing.assert_array_equal(both.sel(rule="FedAvg", lr=1e-3), today.sel(rule="FedAvg", lr=1e-3))
     assert both.sel(rule="FedAvg", lr=1e-4) == 7 and both.sel(rule="Mime", lr=1e-3) == 9
     assert np.isnan(both.sel(rule="Mime", lr=1e-4)), "a gap where it diverged"
@@ -127,10 +147,10 @@ def test_followed_curves_are_those_of_the_first_seed_at_every_rate():
     p = SMALL | {"followed": ["poisson_8"], "problems": ["poisson_8"], "share": 0.004, "curve_seeds": [3, 4]}
     calls = {name: call for name, call in study.trainings(p).items() if name[0] == "rounds_poisson_8"}
     table = study.followed({name: call.run(**EXACT) for name, call in calls.items()}.__getitem__, "poisson_8")
-    assert dict(table.u.sizes) == {"rule": 3, "lr": 2, "round": 2, "x": 100} and table.error.seed.values.tolist() == [
-        3,
-        4,
-    ]
+    assert dict(table.u.sizes) == {"schedule": 2, "rule": 3, "lr": 2, "round": 2, "x": 100}
+    assert table.error.seed.values.tolist() == [3, 4]
+    apart = table.error.sel(schedule=study.CONSTANT) - table.error.sel(schedule=study.FALLING)
+    assert (abs(apart) > 1e-6).all(), "a rate that falls is another training"
     off = 100 * np.linalg.norm(table.u - table.truth, axis=-1) / np.linalg.norm(table.truth)
     np.testing.assert_allclose(off, table.error.sel(seed=3), rtol=1e-5)
     assert {*table.owner.values} == {0, 1}

@@ -1,5 +1,6 @@
 """Notebook 13's figures are functions of what was computed; its live pieces follow the mouse."""
 
+from copy import deepcopy
 from itertools import product
 
 import numpy as np
@@ -71,13 +72,17 @@ def test_each_level_takes_its_own_rate_and_one_without_all_rates_is_left_out():
         second = key[-1] == 1e-2
         history.metrics["validation error"][:, rows] = [3, 1][second] if key[1] == 2 else [1, 3][second]
         history.metrics["error"][:, rows] = 10 * key[1] + second
-    error = study.at_best_rates("poisson", "FedAvg", history)
+    error = study.at_best_rates("poisson", "FedAvg", {"rules_poisson": history})
     assert error.dims == ("round", "level", "seed") and error.level.values.tolist() == [2, 4]
     assert error.values.tolist() == [[[21, 21], [40, 40]]]
-    assert (
-        study.at_best_rates("poisson", "SCAFFOLD", history) is None
-        and study.at_best_rates("poisson", "x", None) is None
-    )
+    falling = deepcopy(history)
+    falling.metrics["validation error"] += 1
+    falling.metrics["error"] += 100
+    both = {"rules_poisson": history, "falling_poisson": falling}
+    assert study.at_best_rates("poisson", "FedAvg", both).equals(error), "validation points choose among both"
+    falling.metrics["validation error"] -= 5
+    assert (study.at_best_rates("poisson", "FedAvg", both) - error == 100).all()
+    assert study.at_best_rates("poisson", "SCAFFOLD", both) is None and study.at_best_rates("poisson", "x", {}) is None
 
 
 def test_places_and_tables(results):

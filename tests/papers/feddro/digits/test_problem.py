@@ -12,7 +12,7 @@ from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.partitions import dirichlet
-from fedlib.federated.schedules import Decay
+from fedlib.federated.schedules import Cosine
 from fedlib.federated.stack import as_dict, draw_parameters, stack
 from fedlib.federated.sweep import sweep
 from fedlib.federated.train import train
@@ -75,7 +75,7 @@ def dro(net, pool, shards, eta_1=0.3, lam=0.1, p=2.0, loss=classification, decay
     ).theta  # fmt: skip
 
 
-@pytest.mark.parametrize("noise, decay", [(None, 1.0), ((6,), Decay(1))])
+@pytest.mark.parametrize("noise, decay", [(None, 1.0), ((6,), Cosine(3))])
 def test_engine_equals_the_plain_loop(classes, noise, decay):
     net, pool, shards = classes
     theta = dro(net, pool, shards, noise=noise, decay=decay)
