@@ -458,6 +458,15 @@ def by_hand(name, text):
     return names, text_of(cells)
 
 
+def test_04_what_a_larger_rate_does_is_what_11_has_stored():
+    tried = Lesson(drift_study).results(drift_study.COMPARED).tried
+    constant = {name: tried[name]["constant"].error.sel(rule="FedAvg") for name in ("line_20", "line_10", "line_50")}
+    twenty, ten, fifty = (f"{float(e.mean()):.1f} %" for e in constant.values())
+    text = text_of(parts("04_function_approximation")[0])
+    assert constant["line_20"].lr == 0.003 and "at three times the rate" in text
+    assert f"off by {twenty} then, by {ten} at 10 and by {fifty} at 50" in text
+
+
 def test_04_what_the_blank_prints_for_the_first_exercise():
     names, text = by_hand("04_function_approximation", functions)
     mixes = [lambda w, q=q: q * w[0] + (1 - q) * w[1] for q in (0.9, 0.1)]
@@ -1219,27 +1228,36 @@ def test_11_what_the_toys_sliders_show_is_what_the_text_promises():
 
 @pytest.fixture(scope="module")
 def on_the_way():
-    """Errors (%) [rule, lr, round, seed] of both problems whose rounds are stored."""
+    """Errors (%) [schedule, rule, lr, round, seed] of both problems whose rounds are stored."""
     lesson = Lesson(drift_study)
     return {name: drift_study.followed(lesson.stored, name).error for name in ("line_20", "poisson_8")}
 
 
 def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
     text = text_of(parts("11_client_drift")[0])
+    constant, falling = drift_study.SCHEDULES
     poisson = on_the_way["poisson_8"].isel(round=-1)
-    fedavg, repair = poisson.sel(rule="FedAvg"), poisson.sel(rule=drift_study.REPAIR)
+    fedavg, repair = (poisson.sel(schedule=constant, rule=rule) for rule in ("FedAvg", drift_study.REPAIR))
     first = [in_percent(float(e.sel(lr=0.001, seed=0))) for e in (fedavg, repair)]
     assert f"FedAvg ends at {first[0]} in this start, the repair at {first[1]}" in text
     assert f"helps FedAvg: {in_percent(float(fedavg.sel(lr=0.003, seed=0)))} at 0.003" in text
     assert f"the repair, which has {in_percent(float(repair.sel(lr=0.0003, seed=0)))} at 0.0003" in text
-    assert fedavg.sel(seed=0).min() > 10 * repair.sel(seed=0).min(), "at no rate is it near the repair"
-    medians = {name: e.isel(round=-1).median("seed") for name, e in on_the_way.items()}
+    assert fedavg.sel(seed=0).min() > 10 * repair.sel(seed=0).min(), "at no constant rate is it near the repair"
+    falls = [
+        float(poisson.sel(schedule=falling, rule=rule, lr=0.01, seed=0)) for rule in ("FedAvg", drift_study.REPAIR)
+    ]
+    assert f"FedAvg comes to {in_percent(falls[0])}, nearer than the repair" in text
+    assert falls[0] < repair.sel(seed=0).min() and f"The repair gains, too: {in_percent(falls[1])}" in text
+    both = {name: e.isel(round=-1).median("seed") for name, e in on_the_way.items()}
+    medians = {name: e.sel(schedule=constant) for name, e in both.items()}
     ratio = {name: m.sel(rule="FedAvg") / m.sel(rule=drift_study.REPAIR) for name, m in medians.items()}
     assert f"and {float(ratio['line_20'].sel(lr=0.001)):.0f} times that of the repair" in text
     assert ratio["line_20"].sel(lr=0.003) < 1.5 and "At 0.003 the two are nearly level" in text
-    best = [medians["poisson_8"].sel(rule=rule).min() for rule in ("FedAvg", drift_study.REPAIR)]
-    assert 35 < best[0] / best[1] < 45 and "the best FedAvg is still forty times as far off as the best repair" in text
-    early = on_the_way["line_20"].sel(lr=[0.001, 0.003], round=300)
+    best = both["poisson_8"].min("lr")
+    times = best.sel(rule="FedAvg") / best.sel(rule=drift_study.REPAIR)
+    assert 35 < times.sel(schedule=constant) < 45 and 8 < times.sel(schedule=falling) < 12
+    assert "is forty times as far off as the best repair; where rates fall, ten times" in text
+    early = on_the_way["line_20"].sel(schedule=constant, lr=[0.001, 0.003], round=300)
     assert (early > 15).all() and "during the first 300 rounds nobody knows a wave" in text
 
 

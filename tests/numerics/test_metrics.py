@@ -8,9 +8,19 @@ import numpy as np
 import pytest
 import torch
 import xarray
+from scipy.stats import ttest_1samp
 
 from fedlib.files import ROOT
-from fedlib.numerics.metrics import in_percent, mean_sd, percent, plus_minus, relative_l2, two_digits
+from fedlib.numerics.metrics import (
+    after_holm,
+    in_percent,
+    mean_sd,
+    paired_ratio,
+    percent,
+    plus_minus,
+    relative_l2,
+    two_digits,
+)
 from fedlib.streams import stream
 
 
@@ -106,3 +116,21 @@ def test_small_integers_do_not_wrap_around():
 )
 def test_two_digits(e, words):
     assert two_digits(e) == words
+
+
+def test_a_paired_ratio_is_students_t_on_the_logarithms():
+    values, to = stream(1, "values").lognormal(size=(2, 7))
+    one, test = paired_ratio(values, to), ttest_1samp(np.log(values / to), 0)
+    np.testing.assert_allclose(np.log(one[1:3]), test.confidence_interval(0.95))
+    np.testing.assert_allclose([np.log(one.mean), one.p], [np.log(values / to).mean(), test.pvalue])
+    assert str(paired_ratio([2, 4, 4], [1, 1, 2])) == "2.5 [0.93, 6.8]"
+    assert np.isnan(paired_ratio([2], [1]).low) and np.isnan(paired_ratio([np.nan, 1], [1, 1]).mean)
+
+
+def test_holms_correction_is_scipys_in_pairs_and_stops_at_the_first_that_fails():
+    assert after_holm([0.001, 0.04, 0.03, 0.01]).tolist() == [True, False, False, True]
+    assert after_holm([0.02, 0.03]).tolist() == [True, True] and after_holm([0.03, 0.03]).tolist() == [False, False]
+    p = stream(2, "p").uniform(0, 0.1, 9)
+    order = np.sort(p)
+    adjusted = np.maximum.accumulate(order * np.arange(9, 0, -1))  # the same by adjusted p
+    assert after_holm(p).sum() == (adjusted < 0.05).sum() and (p[after_holm(p)] <= order[after_holm(p).sum() - 1]).all()

@@ -12,7 +12,7 @@ from ....federated.rules import RULES
 from ....federated.stack import parameter_count
 from ....notebook.pictures import seeds_and_median, shade
 from ....notebook.style import CLIENTS, COLORS, log_axis, panels
-from ....numerics.metrics import in_percent, plus_minus
+from ....numerics.metrics import in_percent, paired_ratio, plus_minus
 from . import ladders
 from .plane import Quadratics, walk
 from .ranks import gain
@@ -286,6 +286,21 @@ def error_rows(errors: Mapping[str, xarray.DataArray]) -> tuple[list[str], list[
         [PROBLEMS[name].title, *(in_short(values.sel(rule=r)) if r in values["rule"] else "-" for r in rules)]
         for name, values in errors.items()
     ]
+
+
+SCHEDULE_HEADER = ["problem", "rule", "constant (%)", "from", "falling (%)", "from", "falling over constant"]
+
+
+def schedule_rows(tried: Mapping[str, Mapping[str, Best]]) -> list[list[str]]:
+    """Rows of SCHEDULE_HEADER, of what was tried with both: means ± st.dev. over seeds, the rates that validation
+    points chose, and the ratio, paired by seed."""
+    rows = []
+    for name, of in tried.items():
+        for rule in reversed(in_order(of[FALLING].error) if FALLING in of else []):
+            constant, falling = (of[schedule].error.sel(rule=rule) for schedule in (CONSTANT, FALLING))
+            cells = [cell for one in (constant, falling) for cell in (in_short(one), f"{one.lr.item():g}")]
+            rows.append([PROBLEMS[name].title, name_of(rule), *cells, str(paired_ratio(falling, constant))])
+    return rows
 
 
 def in_short(errors: xarray.DataArray, lost: float = 1000) -> str:

@@ -17,7 +17,7 @@ from ....federated.rules import RULES as AGAINST_DRIFT
 from ....federated.schedules import Cosine
 from ....federated.solved import clouds_of, owners
 from ....notebook import rules
-from ....numerics.metrics import Ratio, paired_ratio
+from ....numerics.metrics import Ratio, after_holm, paired_ratio
 from ....numerics.tabulated import excerpt, tabulated
 from ....trainings.calls import Call, Computed, Tolerance
 from ....trainings.store import Name
@@ -368,3 +368,16 @@ def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset
 def ratio(errors: xarray.DataArray, rule: str, to: str = "FedAvg") -> Ratio:
     """Error of a rule over that of FedAvg, of errors [rule, seed]."""
     return paired_ratio(errors.sel(rule=rule), errors.sel(rule=to))
+
+
+def sure(errors: Mapping[str, xarray.DataArray], rule: str = REPAIR, corrected: bool = False) -> dict[str, list[str]]:
+    """Problems on which a rule is "better" or "worse" than FedAvg with 95 %; corrected: for as many tests as there are
+    problems, by Holm's."""
+    ratios = {name: ratio(values, rule) for name, values in errors.items()}
+    p = [one.p for one in ratios.values()]
+    held = after_holm(p) if corrected else np.array(p) < 0.05
+    names = np.array([*ratios])[held].tolist()
+    return {
+        "better": [name for name in names if ratios[name].mean < 1],
+        "worse": [name for name in names if ratios[name].mean > 1],
+    }

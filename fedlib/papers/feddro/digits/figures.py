@@ -1,17 +1,19 @@
 """Figures and tables of notebook 10b, functions of the arrays of ``study.Results``."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.special import stdtrit
 
 from ....notebook.pictures import against_level, legend_above, panels_of
 from ....notebook.style import COLORS, band, panels, set_ticks
 from ....numerics.metrics import mean_sd, plus_minus
 from .handwriting import SIDE
-from .study import FOUR, STRONG, gain
+from .study import FOUR, STRONG, at_own_rate, gain
 from .ways import AFFINE, FEDAVG, MAPPED, MEANS, WAYS
 
 LEVEL = r"size of the shift $|\Lambda|$"
@@ -277,3 +279,34 @@ def reading_rows(readings: xarray.DataArray, printed: Mapping[str, Mapping[float
 def level_rows(table: xarray.Dataset) -> list[list[str]]:
     """Rows of numbers against the level."""
     return [[name, *(f"{value:.3f}" for value in table[name].values)] for name in table.data_vars]
+
+
+RATE_HEADER = ("size of the shift", "rounds", "FedAvg (%)", "rate", "mapped (%)", "rate", "mapped less FedAvg (points)")
+
+
+def rate_rows(rates: xarray.Dataset, rounds: Sequence[int]) -> list[list[str]]:
+    """Rows of RATE_HEADER: each way at the rate that digits held out chose (``study.at_own_rate``), mean ± st.dev. over
+    seeds, and the gain seed by seed with its 95 % interval."""
+    best, rows = at_own_rate(rates), []
+    for level, r in product(best.level.values.tolist(), rounds):
+        one = best.sel(level=level, round=r)
+        cells = [cell for way in (FEDAVG, MAPPED)
+                 for cell in (plus_minus(one.sel(way=way).values, 1), f"{one.lr.sel(way=way).item():g}")]  # fmt: skip
+        rows.append([f"{level:g}", str(r), *cells, mean_and_interval(gain(one).values)])
+    return rows
+
+
+def mean_and_interval(values: np.ndarray) -> str:
+    """The mean of numbers, and where it lies with 95 % by Student's t."""
+    mean, sd = mean_sd(values)
+    half = stdtrit(len(values) - 1, 0.975) * sd / len(values) ** 0.5
+    return f"{mean:.1f} [{mean - half:.1f}, {mean + half:.1f}]"
+
+
+def followed_rows(followed: xarray.DataArray) -> list[list[str]]:
+    """A row for each way and view (``study.VIEWS``): the share (%) after every round, a mean over seeds."""
+    means = followed.mean("seed").squeeze("level", drop=True)
+    return [
+        [way, view, *(f"{v:.0f}" for v in means.sel(way=way, view=view).values)]
+        for way, view in product(means.way.values.tolist(), means.view.values.tolist())
+    ]

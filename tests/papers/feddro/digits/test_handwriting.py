@@ -8,7 +8,15 @@ import torch
 
 from fedlib.downloads import Unavailable
 from fedlib.papers.feddro.digits import handwriting as source
-from fedlib.papers.feddro.digits.handwriting import FILES, deal_digits, handwriting, mnist, read_idx, small_digits
+from fedlib.papers.feddro.digits.handwriting import (
+    FILES,
+    deal_digits,
+    handwriting,
+    held_out,
+    mnist,
+    read_idx,
+    small_digits,
+)
 
 HERE = "MNIST is not on this machine: name a folder in FEDLIB_DATA"
 
@@ -140,3 +148,15 @@ def test_too_many_digits_and_missing_classes_are_refused(labelled_numbers):
         deal_digits(labelled_numbers, 5, 81)
     with pytest.raises(ValueError, match=r"seed 0: there is no \d among the clients' 10 digits"):
         deal_digits(labelled_numbers, 2, 5)
+
+
+def test_digits_that_are_held_out_are_nobodys(labelled_numbers):
+    """With those that are dealt they are a draw without repetition, the same for every number that is held."""
+    x, _ = labelled_numbers
+    n = len(x) // 2
+    dealt = deal_digits(labelled_numbers, 2, n // 2, seed=3)
+    (held, labels), (few, _) = (held_out(labelled_numbers, n // 2 * 2, m, 3) for m in (n, 5))
+    rows = {tuple(row) for row in [*dealt.x.tolist(), *held.double().tolist()]}
+    assert len(rows) == n // 2 * 2 + n and torch.equal(held[:5], few) and len(labels) == n
+    with pytest.raises(ValueError, match="held out"):
+        held_out(labelled_numbers, n, len(x), 3)

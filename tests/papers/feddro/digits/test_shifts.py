@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from fedlib.papers.feddro.digits.handwriting import Clients
-from fedlib.papers.feddro.digits.shifts import LEVELS, READINGS, affine_shift, client_shift, shifted, shifted_tests
+from fedlib.papers.feddro.digits.shifts import (
+    LEVELS,
+    READINGS,
+    affine_shift,
+    client_shift,
+    shifted,
+    shifted_tests,
+    shifts_in_parts,
+)
 from fedlib.streams import stream
 
 
@@ -73,3 +81,14 @@ def test_tests_are_under_the_clients_maps_and_under_others():
     }
     np.testing.assert_allclose(tests["own"][1], client_shift(1, 1.0, 0, d=4)(x), rtol=1e-6)
     assert np.abs(tests["fresh"] - tests["own"][:1]).max(axis=(1, 2)).min() > 0.1
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_shift_is_its_matrix_and_its_pattern(reading):
+    x = stream(0, "x").normal(size=(3, 9))
+    parts = shifts_in_parts(x, 2, 2.0, 5, reading)
+    for i in range(2):
+        shift = client_shift(i, 2.0, 5, reading, 9)
+        np.testing.assert_allclose(parts["whole"][i], shift(x), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(parts["matrix"][i], shift(x) - shift(0 * x), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(parts["pattern"][i], x + shift(0 * x), rtol=1e-5, atol=1e-6)

@@ -133,3 +133,36 @@ def test_calls_that_keep_models_are_those_of_which_theta_is_shown():
     calls = {name: call for name, call in study.trainings(parameters()).items() if isinstance(call, Call)}
     kept = {name[1:] for name, call in calls.items() if call.models["federated"]}
     assert kept == {("FedAvg", "ascent"), ("mapped", "ascent"), ("mapped", "strong ascent")}
+
+
+def test_rates_are_chosen_on_digits_that_nobody_has():
+    """Of two ways and rates; and by made-up scores: the rate that reads more of what is held, round by round."""
+    p = parameters(rates=[0.05, 0.1], rate_levels=[0.5], held=30)
+    calls = {name: call for name, call in study.trainings(p).items() if name[0] == "rates"}
+    assert {*calls} == {("rates", ways.FEDAVG), ("rates", ways.MAPPED)}
+    histories = made(calls, backend="eager")
+    rates = study.results(p, histories).rates
+    assert dict(rates.accuracy.sizes) == {"way": 2, "round": 2, "level": 1, "seed": 2, "lr": 2}
+    own = histories["rates", ways.MAPPED].metric("validation", kind="federated", client=0)
+    one = {"level": 0.5, "seed": 1, "lr": 0.1}
+    np.testing.assert_array_equal(rates.validation.sel(way=ways.MAPPED, **one), own.sel(one))
+    rates["validation"][:] = 1 + (rates.lr == 0.05) * (rates["round"] == 1)
+    best = study.at_own_rate(rates)
+    assert best.lr.sel(round=1, drop=True).values.ravel().tolist() == [0.05] * 2
+    np.testing.assert_array_equal(best.sel(round=1), rates.accuracy.sel(round=1, lr=0.05))
+
+
+def test_what_is_followed_of_the_lineage_is_read_with_parts_of_the_shift():
+    """A network that is right on what its client sees, and on what part of that is: as ``accuracies`` counts it."""
+    p = parameters(rates=[], followed_seeds=[1], followed=0.5, in_parts=10, rounds=2, long_rounds=2)
+    calls = {name: call for name, call in study.trainings(p).items() if name[0] == "lineage_rounds"}
+    small = {
+        name: call._replace(arguments=call.arguments | {"per_client": 30, "atoms": 3}) for name, call in calls.items()
+    }
+    results = study.results(p, made(small, backend="eager"))
+    assert results.followed.view.values.tolist() == [*study.VIEWS] and results.followed["round"].size == 2
+    history = made({"one": small["lineage_rounds", ways.FEDAVG]}, backend="eager")["one"]
+    for view, metric in study.VIEWS.items():
+        values = history.metric(metric, kind="federated", client=0).squeeze()
+        np.testing.assert_array_equal(results.followed.sel(view=view, way=ways.FEDAVG).squeeze(), values)
+    assert calls["lineage_rounds", ways.MAPPED].arguments["per_client"] == 3600

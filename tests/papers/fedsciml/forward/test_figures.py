@@ -84,3 +84,23 @@ def test_at_most_six_rules_have_their_names_on_their_lines():
     assert filled[36.0] == "white" != filled[7.2]
     named = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
     assert named == ["E = 5", "E = 1", "centralised"]
+
+
+def test_other_rates_are_drawn_and_told_as_they_are():
+    """Made-up errors: at the paper's rate eight pieces are ten times as bad as two, six are three times."""
+    levels, seeds = [2, 6, 8, 10], [0, 1, 2]
+    error = np.ones((2, 3, 4, 3)) * np.array([1, 3, 10, 2])[:, None] * np.array([1, 2, 4])
+    dims = "schedule", "lr", "level", "seed"
+    coords = {"schedule": ["constant", "falling"], "lr": [0.001, 0.003, 0.03], "level": levels, "seed": seeds}
+    rates = xarray.Dataset({"error": (dims, error)}, coords)
+    (ax,) = figures.at_other_rates(rates).axes
+    lines = {
+        line.get_label(): line.get_ydata().tolist() for line in ax.get_lines() if line.get_label() in figures.RATES
+    }
+    assert [*lines.values()] == [[2, 6, 20, 4]] * 3
+    rounds = np.arange(1, 11) * 500
+    longer = rates.error.sel(schedule="constant", lr=0.001, drop=True).expand_dims(round=rounds)
+    rows = figures.hump(rates, longer)
+    assert [row[0] for row in rows] == [*figures.RATES, *(f"0.001, {rounds[i]} rounds" for i in (1, 5, -1))]
+    assert all(row[1:5] == ["2.0", "6.0", "20", "4.0"] for row in rows), "medians"
+    assert {row[5] for row in rows} == {"10 [10, 10]"} and {row[6] for row in rows} == {"3 [3, 3]"}

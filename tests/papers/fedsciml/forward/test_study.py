@@ -9,6 +9,7 @@ import torch
 from fedlib.federated.experiment import data_of
 from fedlib.federated.partitions import private
 from fedlib.federated.rules import RULES
+from fedlib.federated.schedules import Cosine
 from fedlib.federated.sweep import errors, sweep
 from fedlib.models.jets import Sine
 from fedlib.papers.fedsciml.forward import problem, study
@@ -103,6 +104,28 @@ def test_only_what_is_trained_at_both_ends_is_shown(p):
     assert values.level.values.tolist() == [2, 32] and (values.distance.diff("level") < 0).all()
     assert results.last["poisson"].equals(values[-1]) and values.sizes["round"] == 2
     assert [*results.solutions["poisson"].models] == [2, 32]
+
+
+def test_rates_are_tried_constant_and_falling_and_validation_points_stand_beside(p):
+    """Of two levels and seeds, two rounds: each setting is the sweep that it says."""
+    p |= {"problems": ["poisson"], "levels": {"poisson": [2, 8]}, "rounds": {"poisson": 2}}
+    p |= {"rates": [0.001, 0.03], "poisson_seeds": [3, 1], "seeds": [3]}
+    calls = {name: call for name, call in study.trainings(p).items() if name in ("rates", "longer")}
+    histories = made(calls, **EAGER)
+    rates, longer = study.rated(histories["rates"]), study.federated(histories["longer"])
+    assert dict(rates.error.sizes) == {"schedule": 2, "lr": 2, "level": 2, "seed": 2} and rates.error.notnull().all()
+    falls = sweep(problem.poisson_in_halves(), [8], [1], rounds=2, lr=0.03, decay=Cosine(2), **EAGER)
+    for name, metric in (("error", "error"), ("validation", "validation error")):
+        one = errors(falls, metric).isel(round=-1)
+        value = rates[name].sel(schedule="falling", lr=0.03, level=8, seed=1)
+        np.testing.assert_allclose(value, one.sel(kind="federated", level=8, seed=1), rtol=1e-6)
+    central = errors(falls).isel(round=-1).sel(kind="centralised").squeeze()
+    np.testing.assert_allclose(rates.centralised.sel(schedule="falling", lr=0.03, seed=1), central, rtol=1e-6)
+    assert longer["round"][-1] == 20 and longer.dims == ("round", "level", "seed")
+    np.testing.assert_allclose(
+        longer.sel(round=2, level=2), rates.error.sel(schedule="constant", lr=0.001, level=2, seed=[3]), rtol=1e-5
+    )
+    assert not {"rates", "longer"} & {*study.trainings(p | {"rates": []})}, "nobody tries others"
 
 
 # why Poisson's federation stays behind
