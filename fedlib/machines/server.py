@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..federated.batches import participants
+from ..federated.checkpoints import opened
 from ..federated.checks import ROUNDS_TO_LEARN, check_federation, check_work
 from ..federated.exchange import Exchange, exchange, matrices, needs_everyone
 from ..federated.experiment import train_arguments
@@ -370,11 +371,8 @@ def stored_progress(checkpoint: Path | None, identity: Mapping) -> Progress | No
     """Where the server stood, if there is a checkpoint; ValueError where it is another experiment's."""
     if checkpoint is None or not Path(checkpoint).exists():
         return None
-    try:
-        kept = torch.load(checkpoint, weights_only=True)
-    except Exception as error:  # torch raises half a dozen types for a damaged file
-        raise ValueError(f"{checkpoint} cannot be read as a checkpoint; remove it to start anew") from error
-    if kept["identity"] != dict(identity):
+    kept = opened(Path(checkpoint))
+    if kept.get("identity") != dict(identity):
         raise ValueError(f"{checkpoint} is of another experiment or other code; remove it to start anew")
     state, *rest = kept["progress"]
     return Progress(State(*state), *rest)

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..federated.checkpoints import opened
 from ..federated.checks import check_work
 from ..federated.experiment import train_arguments
 from ..federated.federation import digest
@@ -68,8 +69,8 @@ class Site:
         self.points = sha256(json.dumps(points[0]).encode() + b"".join(points[1])).hexdigest()
         if not self.file.exists():
             return None
-        stored = torch.load(self.file, weights_only=True)
-        if stored["identity"] != dict(self.plan.identity):
+        stored = opened(self.file)
+        if stored.get("identity") != dict(self.plan.identity):
             raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
         if stored["points"] != self.points:
             raise ValueError(
