@@ -39,7 +39,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("table", type=Path, nargs="?", help="predict: with the columns that the model takes")
     parser.add_argument("--engine", choices=ENGINES, help="what carries the messages: local; on several machines flare")
     parser.add_argument("--rounds", type=int, help="other than the experiment's")
-    parser.add_argument("--sums", action="store_true", help="one round of sums, of a model linear in what is learnt")
+    parser.add_argument(
+        "--sums",
+        action="store_true",
+        help="one round of sums, of a model linear in what is learnt; site: it gives them",
+    )
     parser.add_argument("--min-sites", type=int, help="go on without sites that fail while so many are there")
     parser.add_argument("--folder", type=Path, help="of results and checkpoints; the same one goes on from there")
     parser.add_argument("--kits", type=Path, help="provision: a new folder for them; server: where they lie")
@@ -90,7 +94,8 @@ def simulate(path: Path, folder: Path, name: str = "local", **settings) -> None:
         flare.simulate(path, folder, **settings)
         return
     plan = load(path)
-    play_out(plan, engine(name, sites_of(plan, folder)), folder, engine=name, **settings)
+    sites = sites_of(plan, folder, settings.get("sums", False))
+    play_out(plan, engine(name, sites), folder, engine=name, **settings)
 
 
 def on_machines(options: argparse.Namespace, path: Path, folder: Path, name: str, settings: dict) -> None:
@@ -108,7 +113,7 @@ def on_machines(options: argparse.Namespace, path: Path, folder: Path, name: str
     if options.do == "provision":
         options.kits = machines.provision(path, options.kits, options.host, options.port)
     elif options.do == "site":
-        machines.attend(path, folder, options.kit)
+        machines.attend(path, folder, options.kit, options.sums)
     else:
         machines.serve(path, folder, options.kits, timeout=options.timeout, **settings)
 

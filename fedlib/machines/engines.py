@@ -25,9 +25,9 @@ QUIET = {  # nor does it fetch packages of its own
 }
 
 
-def sites_of(plan: Plan, folder: Path | None = None) -> dict[str, Site]:
-    """All sites of a plan; each has loaded its own clients' points."""
-    return {name: Site(plan, name, folder) for name in plan.clients}
+def sites_of(plan: Plan, folder: Path | None = None, sums: bool = False) -> dict[str, Site]:
+    """All sites of a plan; each has loaded its own clients' points. sums: whether they give sums of them."""
+    return {name: Site(plan, name, folder, sums) for name in plan.clients}
 
 
 def ask_in_turn(sites: Mapping[str, Site]) -> Ask:
@@ -82,7 +82,10 @@ def flower(sites: list[Site], timeout: float = 600.0) -> Ask:
         return RecordDict({"message": ConfigRecord({"bytes": packed(message)})})
 
     def read(message) -> dict:
-        return unpacked(message.content["message"]["bytes"])
+        try:
+            return unpacked(message.content["message"]["bytes"])
+        except Exception as error:  # of whatever kind: what is no message is that site's failure
+            return {"error": f"{type(error).__name__}: {error}"}
 
     @app.query()
     def answer(message, context):
@@ -92,15 +95,15 @@ def flower(sites: list[Site], timeout: float = 600.0) -> Ask:
     def send(questions):  # by node
         messages = [Message(record(question), node, "query") for node, question in questions.items()]
         replies = {m.metadata.src_node_id: m for m in grid.send_and_receive(messages, timeout=timeout)}
-        return {node: m.error.reason if m.has_error() else read(m) for node, m in replies.items()}
+        return {node: {"error": m.error.reason} if m.has_error() else read(m) for node, m in replies.items()}
 
     def ask(questions):
         if any(question["do"] == "hello" for question in questions.values()):
             answers = send({node: {"do": "hello"} for node in grid.get_node_ids()})
-            nodes.update({answer["site"]: node for node, answer in answers.items() if isinstance(answer, dict)})
+            nodes.update({answer["site"]: node for node, answer in answers.items() if "site" in answer})
         answers = send({nodes[name]: question for name, question in questions.items() if name in nodes})
-        answers = {name: answers.get(nodes.get(name), "it does not answer") for name in questions}
-        return {name: answer if isinstance(answer, dict) else {"error": answer} for name, answer in answers.items()}
+        answers = {name: answers.get(nodes.get(name), {"error": "it does not answer"}) for name in questions}
+        return {name: {key: answer[key] for key in answer if key != "site"} for name, answer in answers.items()}
 
     grid = grid_of(app, len(sites))
     return ask

@@ -1,7 +1,8 @@
 """The federation on NVIDIA FLARE (nvflare 2.9.0, Collab API): a FLARE client is a site with many clients.
 
 Each machine says by itself which experiment it takes part in: FEDLIB_EXPERIMENT is its file, FEDLIB_FOLDER where it
-keeps what it has to keep. Nothing of either comes with FLARE's job. Imported where FLARE is, in its processes.
+keeps what it has to keep, FEDLIB_GIVES_SUMS is not empty where it gives sums of its points. Nothing of these comes with
+FLARE's job. Imported where FLARE is, in its processes.
 """
 
 import os
@@ -15,7 +16,7 @@ from nvflare.collab import CollabRecipe, collab
 from .messages import packed, unpacked
 from .plan import load
 from .recorded import play_out
-from .site import Site
+from .site import Site, public
 
 ENDED = "ended.txt"  # how a training ended, empty where it came to its end: FLARE would keep that in its log
 
@@ -26,12 +27,13 @@ class Answers:
         try:
             return packed(this_site(collab.site_name).answer(unpacked(message)))
         except Exception as error:  # of its tables or its folder: FLARE would say it in many words
-            return packed({"error": f"{error}"})
+            return packed({"error": public(error, os.environ["FEDLIB_EXPERIMENT"])})
 
 
 @cache  # of this process: one, or in a simulation all of them
 def this_site(name: str) -> Site:
-    return Site(load(os.environ["FEDLIB_EXPERIMENT"]), name, Path(os.environ["FEDLIB_FOLDER"]))
+    sums = bool(os.environ.get("FEDLIB_GIVES_SUMS"))
+    return Site(load(os.environ["FEDLIB_EXPERIMENT"]), name, Path(os.environ["FEDLIB_FOLDER"]), sums)
 
 
 class Questions:
@@ -75,6 +77,7 @@ def simulate(path: Path, folder: Path, **settings) -> None:
     from nvflare.recipe import SimEnv
 
     changed = {"FEDLIB_EXPERIMENT": str(path.resolve()), "FEDLIB_FOLDER": str(folder.resolve())}
+    changed["FEDLIB_GIVES_SUMS"] = "1" if settings.get("sums") else ""
     place, before = os.getcwd(), dict(os.environ)
     os.environ |= changed
     (folder / ENDED).unlink(missing_ok=True)

@@ -23,8 +23,10 @@ def packed(message: Mapping) -> bytes:
 
 
 def unpacked(message: bytes) -> dict:
-    """What was packed; numbers and texts are Python's again."""
+    """What was packed; numbers and texts are Python's again. ValueError: it is compressed, into who knows how much."""
     with np.load(io.BytesIO(message), allow_pickle=False) as file:
+        if any(one.compress_type for one in file.zip.infolist()):
+            raise ValueError("the message is compressed; expected npz as ``packed`` writes it")
         return {name: value if value.ndim else value.item() for name, value in file.items()}
 
 

@@ -1,8 +1,15 @@
-"""A model of tables as one file, which PyTorch alone reads: parameters, scale, columns and their units."""
+"""A model of tables as one file: parameters, scale, columns and their units.
+
+``torch.export.load`` reads it, too, but that unpickles, and evaluates what the file says: only one's own files are for
+it. ``read_model`` takes files of others: it reads numbers, and names of PyTorch's core operators.
+"""
 
 import io
 import json
-from collections.abc import Mapping
+import operator
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +24,8 @@ from ..files import write_atomically
 from .tables import table
 
 ABOUT = "fedlib.json"
+ON_SIZES = {name: getattr(operator, name) for name in ("getitem", "add", "sub", "mul", "floordiv")}
+WHERE = "layout", "device", "pin_memory"  # of a tensor that a step makes; on another machine they are others
 UNUSUAL = 5.0  # st.dev. from the mean of what a model was trained on
 
 
@@ -38,13 +47,91 @@ class InUnits(nn.Module):
         return self.gives[0] + self.gives[1] * self.net(inner).double()
 
 
+class Program(NamedTuple):
+    """A network as steps, each (its name, an operator's, args, kwargs); {"step": name} among these is a step's result.
+
+    takes: the name of the rows [n, c]; gives: of what is returned. tensors: parameters and buffers by name.
+    """
+
+    tensors: Mapping[str, Tensor]
+    takes: str
+    steps: Sequence
+    gives: str
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        results = {**self.tensors, self.takes: rows}
+
+        def value(words):
+            if isinstance(words, list):
+                return [value(part) for part in words]
+            if not isinstance(words, dict):
+                return words
+            return results[words["step"]] if "step" in words else dtype_of(words["dtype"])
+
+        for name, target, args, kwargs in self.steps:
+            results[name] = operator_of(target)(*value(args), **{key: value(words) for key, words in kwargs.items()})
+        return results[self.gives]
+
+
+def operator_of(name: str) -> Callable:
+    """One of PyTorch's core operators, such as aten.addmm.default; ValueError where a name is none."""
+    space, _, rest = name.partition(".")
+    packet, _, overload = rest.partition(".")
+    function = getattr(getattr(torch.ops.aten, packet, None), overload, None) if space == "aten" else ON_SIZES.get(name)
+    is_core = isinstance(function, torch._ops.OpOverload) and torch.Tag.core in function.tags
+    if not is_core and name not in ON_SIZES:
+        raise ValueError(f"{name!r} is no core operator of PyTorch, and nothing else is called")
+    return function
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """torch.float32 of "float32"; ValueError where it is none."""
+    if not isinstance(dtype := getattr(torch, name, None), torch.dtype):
+        raise ValueError(f"{name!r} is no dtype of PyTorch")
+    return dtype
+
+
+def in_words(value) -> object:
+    """An argument of a step as JSON; ValueError where it has no words."""
+    if isinstance(value, (list, tuple)):
+        return [in_words(part) for part in value]
+    if isinstance(value, torch.fx.Node):
+        return {"step": value.name}
+    if isinstance(value, torch.dtype):
+        return {"dtype": str(value).removeprefix("torch.")}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"{value!r} cannot be written down")
+
+
+def steps_of(program: torch.export.ExportedProgram) -> dict:
+    """``Program`` as JSON. ValueError where it is more than core operators on numbers."""
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of torch, about itself
+        program = program.run_decompositions()
+    held, tensors = {**program.state_dict, **program.constants}, {}
+    takes = program.graph_signature.user_inputs[0]
+    for spec in program.graph_signature.input_specs:
+        if spec.target is not None:
+            value = held[spec.target].detach()
+            dtype = str(value.dtype).removeprefix("torch.")
+            tensors[spec.arg.name] = {"dtype": dtype, "shape": [*value.shape], "values": value.flatten().tolist()}
+    steps = []
+    for node in program.graph.nodes:
+        if node.op == "call_function" and node.users:  # who has none checks only what was exported
+            name = str(node.target) if isinstance(node.target, torch._ops.OpOverload) else node.target.__name__
+            operator_of(name)
+            kwargs = {key: in_words(part) for key, part in node.kwargs.items() if key not in WHERE}
+            steps.append([node.name, name, in_words(node.args), kwargs])
+    return {"tensors": tensors, "takes": takes, "steps": steps, "gives": program.graph.output_node().args[0][0].name}
+
+
 class Model(NamedTuple):
     """A model that was read: a function of rows [n, c] in the tables' units -> [n, d].
 
     takes, gives: columns and their units. scale [2, c]: mean and st.dev. of what it was trained on.
     """
 
-    program: nn.Module
+    program: Callable[[Tensor], Tensor]
     takes: Mapping[str, str]
     gives: Mapping[str, str]
     scale: np.ndarray
@@ -71,16 +158,17 @@ def write_model(
     net = with_parameters(deepcopy(net).to(row.dtype), row)
     for parameter in net.parameters():  # they are views of one row, of which torch.export warns
         parameter.data = parameter.data.clone()
-    program = program_of(net, columns, scale)
-    about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in scale.items()}}
+    program, steps = program_of(net, columns, scale)
+    about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in scale.items()}} | steps
     torch.export.save(program, content := io.BytesIO(), extra_files={ABOUT: json.dumps(about)})
     write_atomically(file, content.getvalue())
 
 
 def program_of(
     net: nn.Module, columns: Mapping[str, Mapping[str, str]], scale: Mapping[str, np.ndarray] | None = None
-) -> torch.export.ExportedProgram:
-    """The network in the tables' units as a program of torch.export, for any number of rows; scale: mean and st.dev.
+) -> tuple[torch.export.ExportedProgram, dict]:
+    """The network in the tables' units as a program of torch.export, for any number of rows, and its ``steps_of``;
+    scale: mean and st.dev.
 
     Raises:
         ValueError: it does not take and give these columns, or torch.export cannot write it.
@@ -91,16 +179,21 @@ def program_of(
     try:
         shape = tuple(model.net(rows.to(next(net.parameters()).dtype)).shape)
         program = torch.export.export(model, (rows,), dynamic_shapes=(any_number,), strict=False)
+        steps = steps_of(program)
     except Exception as error:  # of whatever kind, and long
         reason = f"{type(error).__name__}: {error}".strip().splitlines()[0]
         raise ValueError(f"no model of {takes} columns can be made of the network ({reason}); see COLUMNS") from error
     if shape != (3, gives):
         raise ValueError(f"the network gives {[*shape]} of 3 rows, expected [3, {gives}], the columns of COLUMNS")
-    return program
+    return program, steps
 
 
 def read_model(place: Path | str) -> Model:
-    """The model of a folder of results, or of a file; ValueError where there is none, or more than one."""
+    """The model of a folder of results, or of a file, of whomever: nothing in it is unpickled, and no code is run.
+
+    Raises:
+        ValueError: there is none, or more than one; the file is damaged, or asks for more than core operators.
+    """
     place = Path(place)
     files = [place] if place.is_file() else [*place.glob("model.pt2")] or sorted(place.glob("*.model.pt2"))
     if len(files) != 1:
@@ -109,12 +202,26 @@ def read_model(place: Path | str) -> Model:
             f"{place} has {names}; expected one model.pt2, which federate leaves where COLUMNS are named, or one file"
         )
     try:
-        program = torch.export.load(str(files[0]), extra_files=(extra := {ABOUT: ""})).module()
-        about = json.loads(extra[ABOUT])
-    except Exception as error:  # torch raises half a dozen types for a damaged file
-        raise ValueError(f"{files[0]} cannot be read as a model ({type(error).__name__}: {error})") from None
-    takes, gives = about["columns"].values()
-    return Model(program, takes, gives, np.array(next(iter(about["scale"].values()))))
+        with zipfile.ZipFile(files[0]) as file:
+            (name,) = (name for name in file.namelist() if name.endswith(f"extra/{ABOUT}"))
+            about = json.loads(file.read(name))
+        takes, gives = about["columns"].values()
+        tensors = {
+            name: torch.tensor(words["values"], dtype=dtype_of(words["dtype"])).reshape(words["shape"])
+            for name, words in about["tensors"].items()
+        }
+        model = Model(
+            Program(tensors, about["takes"], about["steps"], about["gives"]), takes, gives,
+            np.array(next(iter(about["scale"].values())), float),
+        )  # fmt: skip
+        if (shape := model(np.zeros((3, len(takes)))).shape) != (3, len(gives)):
+            raise ValueError(f"it gives {[*shape]} of 3 rows, expected [3, {len(gives)}]")
+    except Exception as error:  # of whatever kind, as the damage is
+        raise ValueError(
+            f"{files[0]} cannot be read as a model ({type(error).__name__}: {error}); expected model.pt2 as federate "
+            "leaves it"
+        ) from None
+    return model
 
 
 def predicted(model: Model, path: Path) -> pd.DataFrame:

@@ -8,7 +8,8 @@ import json
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,20 +18,26 @@ import torch
 from torch import Tensor
 
 from ..federated.batches import participants
+from ..federated.checkpoints import opened
 from ..federated.checks import ROUNDS_TO_LEARN, check_federation, check_work
 from ..federated.exchange import Exchange, exchange, matrices, needs_everyone
 from ..federated.experiment import train_arguments
 from ..federated.local import Turn, Work
 from ..federated.rounds import arranged, beginning, needs_wire, one_round, prepared
+from ..federated.stack import parameter_count
 from ..federated.states import State, split_state
 from ..federated.sums import Solution, Sums, added, solve
 from ..files import replacing
+from .arriving import Check, errors, heard, layout, numbers, one_of, same
 from .messages import ERROR, MOMENTS, SCALE, SHARED, Ask, part, size
 from .middle import columns
 from .plan import Plan, check, named
 from .points import unlike
 from .scaling import Moments, agreed, far
 from .site import columns_sent
+
+POINTS = 10**8  # of a client, at most: more are in no memory
+OUTWEIGHS = 100.0  # a site with so many times the points of all others is named
 
 
 class Progress(NamedTuple):
@@ -109,7 +116,9 @@ def one_message(
     """
     roll = RollCall(plan, ask, None)
     question = {"do": "sums", "theta": theta.numpy(), "form": "roots" if root else "sums"} | roll.scale_sent
-    answers = ask(dict.fromkeys(plan.clients, question))
+    lengths = range(1, len(theta) + 2) if root else len(theta) + 1
+    checks = {"matrix": numbers(lengths, len(theta) + 1), "n": numbers(low=1)}
+    answers = heard(ask, dict.fromkeys(plan.clients, question), lambda name, answer: checks)
     for name, answer in answers.items():
         if "error" in answer:
             raise RuntimeError(f"{name} failed: {answer['error']}; without it the sums are not those of all")
@@ -119,47 +128,58 @@ def one_message(
 
 
 class RollCall:
-    """Who is there: every site has to answer once, with the same experiment, its clients and their sizes.
+    """Who is there: every site answers once, with the same experiment, its clients and their sizes.
 
-    sizes [K]: points of each client. layout: of what points are made at most clients. lost: {site: why} of those whose
-    points are made of something else, with which min_sites may begin. moments: site -> tensor -> of its columns, and
-    scale, on which the sites agree by them.
+    sizes [K]: points of each client, 0 where nobody knows. layout: of what points are made at most clients. lost:
+    {site: why} of those who are not there, or are refused; min_sites may begin without them. moments: site -> tensor ->
+    of its columns, and scale, on which the sites agree by them.
+
+    Raises:
+        RuntimeError: sites did not join. ValueError: sites are refused.
     """
 
     def __init__(self, plan: Plan, ask: Ask, min_sites: int | None):
         check(plan)
-        self.plan, answers = plan, ask({name: {"do": "hello"} for name in plan.clients})
-        if missing := {name: answers[name]["error"] for name in plan.clients if "error" in answers[name]}:
-            reasons = "; ".join(f"{name} did not join: {why}" for name, why in missing.items())
-            raise RuntimeError(f"{reasons}; the first roll call needs all")
-        self.welcome(answers)
-        self.sizes, count = np.empty(sum(map(len, plan.sites)), int), Counter()
-        for answer in answers.values():
-            self.sizes[np.asarray(answer["clients"])] = answer["sizes"]
+        self.plan, self.ask, self.sizes, count = plan, ask, np.zeros(sum(map(len, plan.sites)), int), Counter()
+        answers = self.hello(plan.clients)
+        present = {name: answer for name, answer in answers.items() if "error" not in answer}
+        for name, answer in present.items():
+            self.sizes[plan.clients[name]] = answer["sizes"]
             count[answer["layout"]] += len(answer["clients"])
-        self.layout = json.loads(count.most_common(1)[0][0])
-        self.lost = self.odd(answers)
+        self.layout = json.loads(count.most_common(1)[0][0]) if present else {}
+        odd = self.odd(present)
+        self.lost = {name: answer["error"] for name, answer in answers.items() if "error" in answer} | odd
         if self.lost and (min_sites is None or len(answers) - len(self.lost) < min_sites):
-            raise ValueError("; ".join(f"{name} is refused: {why}" for name, why in self.lost.items()))
+            missing = [name for name in self.lost if name not in odd and "refused" not in answers[name]]
+            sentences = [
+                f"{name} {'did not join' if name in missing else 'is refused'}: {why}"
+                for name, why in self.lost.items()
+            ]
+            raise (RuntimeError if missing else ValueError)("; ".join(sentences))
         self.moments = {
             site: {n: Moments(float(np.sum(answer["sizes"])), *m) for n, m in part(answer, MOMENTS).items()}
-            for site, answer in answers.items()
-            if site not in self.lost
+            for site, answer in present.items()
+            if site not in odd
         }
         self.scale = agreed(self.moments)
         self.scale_sent = {SCALE + name: value for name, value in self.scale.items()}
 
-    def welcome(self, answers: Mapping[str, Mapping]) -> None:
-        """ValueError that names a site with another experiment, other code or other clients."""
-        for name, answer in answers.items():
-            if "error" in answer:
-                continue
-            for what, mine in self.plan.identity.items():
-                if answer[what] != mine:
-                    raise ValueError(f"{name} is refused: its {what} has hash {answer[what]}, the server's {mine}")
-            if [*map(int, answer["clients"])] != self.plan.clients[name]:
-                clients = self.plan.clients[name]
-                raise ValueError(f"{name} is refused: it has clients {answer['clients']}, expected {clients}")
+    def hello(self, names: Iterable[str]) -> dict[str, dict]:
+        """What sites say of themselves; see ``arriving.heard``."""
+        return heard(self.ask, {name: {"do": "hello"} for name in names}, self.checks)
+
+    def checks(self, name: str, answer: Mapping) -> dict[str, Check]:
+        """Of what a site says of itself: another time it has as many points as at first."""
+        clients, tables = self.plan.clients[name], self.plan.columns
+        sizes = self.sizes[clients]
+        counts = same(sizes) if sizes.all() else numbers(len(clients), dtype=int, low=1, high=POINTS, clients=clients)
+        of_hash = "its {name} has hash {value}, the server's {mine}"
+        low, high = [[-1e100], [0]], [[1e100], [1e200]]  # of mean and squares; that of all is finite, too
+        return {
+            **{what: same(mine, of_hash) for what, mine in self.plan.identity.items()},
+            **{"clients": same(np.array(clients)), "sizes": counts, "layout": layout},
+            **{MOMENTS + n: numbers(2, len(table), low=low, high=high) for n, table in tables.items()},
+        }
 
     def odd(self, answers: Mapping[str, Mapping]) -> dict[str, str]:
         """Of these sites, {site: of what} whose points are made of something else than at most clients."""
@@ -168,7 +188,14 @@ class RollCall:
         return {name: f"points({clients[name][0]}) has {why}, as most clients" for name, why in reasons.items() if why}
 
     def far(self) -> Iterator[str]:
-        """Sentences on sites whose columns are far from the others'."""
+        """Sentences on sites whose columns, or numbers of points, are far from the others'."""
+        for name, clients in self.plan.clients.items():
+            n, others = self.sizes[clients].sum(), self.sizes.sum() - self.sizes[clients].sum()
+            if n > OUTWEIGHS * others > 0:
+                yield (
+                    f"{name} says that it has {n} points, all others together {others}: the model is nearly its own; "
+                    "is that so? If not, let sites weigh equally (mixing=equal)"
+                )
         for name, table in self.plan.columns.items():
             yield from far({site: moments[name] for site, moments in self.moments.items()}, named(table))
 
@@ -186,13 +213,15 @@ class Server:
         self.lost = self.roll.lost
         for sentence in self.roll.far():
             warn(sentence)
-        sizes = self.roll.sizes
+        sizes = np.maximum(self.roll.sizes, 1)  # of whom nobody knows: they take no part
         self.fed = plan.federation(np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1]))
         check_federation(self.fed, sizes.sum())
         work_args = {**train_arguments(plan.experiment), "pool": {}, "dtype": plan.dtype}
         check_work(**work_args)
         self.work = prepared(**work_args, federations=[self.fed], backend="eager")
         self.sent = columns_sent(self.work)
+        one = torch.zeros(1, parameter_count(self.work.net), dtype=self.work.dtype)
+        self.state_of_one = self.work.optimizer.init(one)  # of which the sites send some
         self.site_of = {k: name for name, clients in plan.clients.items() for k in clients}
         state = beginning(self.work, plan.experiment.init)
         _, shared = split_state(self.work.optimizer, state.optimizer, self.work.reset_moments)
@@ -232,12 +261,14 @@ class Server:
         return Played(r, losses, dict(self.lost), self.bytes, 0.0, sites, {}, self.roll.scale, self.progress)
 
     def call_back(self) -> None:
-        """Sites that were lost are asked whether they are there again."""
-        if self.lost:
-            answers = self.ask({name: {"do": "hello"} for name in self.lost})
-            self.roll.welcome(answers)
-            errors = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
-            self.lost = errors | self.roll.odd({name: a for name, a in answers.items() if name not in errors})
+        """Sites that were lost are asked whether they are there again, but for those that were never counted: they come
+        back when the training is started again."""
+        counted = [name for name in self.lost if self.roll.sizes[self.plan.clients[name]].all()]
+        if counted:
+            answers = self.roll.hello(counted)
+            failed = {name: answer["error"] for name, answer in answers.items() if "error" in answer}
+            odd = self.roll.odd({name: answer for name, answer in answers.items() if name not in failed})
+            self.lost = {name: why for name, why in self.lost.items() if name not in counted} | failed | odd
 
     def local(self, work: Work, turn: Turn, r: int, x: Tensor, kept: Mapping[str, Tensor], lr, wire) -> np.ndarray:
         """``rounds.site_round``, done by the sites: their models in place in x [n, P], what goes with them in kept.
@@ -252,8 +283,8 @@ class Server:
         if self.exchanges:
             everyone = len(turn.numbers) == len(self.roll.sizes)
             questions, self.answers = {name: q | {"everyone": everyone} for name, q in questions.items()}, {}
-        self.talk({name: question for name, question in questions.items() if name not in self.answers}, turn)
-        failed = {name: why for name, q in questions.items() if (why := trouble(self.answers[name], q, self.sent))}
+        self.talk({name: question for name, question in questions.items() if name not in self.answers}, present, turn)
+        failed = {name: answer["error"] for name, answer in self.answers.items() if "error" in answer}
         if failed:
             self.answers = {name: answer for name, answer in self.answers.items() if name not in failed}
             raise Failed(failed)
@@ -276,16 +307,44 @@ class Server:
             question[SHARED + kept] = v[models][:, columns(v, self.sent, self.work.home)].numpy()
         return question | self.roll.scale_sent
 
-    def talk(self, questions: dict[str, dict], turn: Turn) -> None:
+    def talk(self, questions: dict[str, dict], present: Mapping[str, Sequence[int]], turn: Turn) -> None:
         """Questions until these sites have answered with their models, or one has failed; counts their bytes."""
+        left = len(self.state_of_one) + 2 if self.exchanges else 0
         while questions:
-            answers = self.ask(questions)
+            answers = heard(self.ask, questions, lambda name, answer: self.checks(present[name], answer))
             for name, question in questions.items():
                 down, up = self.bytes.get(name, (0, 0))
                 self.bytes[name] = down + size(question), up + size(answers[name])
+            if not any("error" in answer for answer in answers.values()):
+                answers |= {name: {"error": why} for name, why in self.odd(answers, present, left).items()}
             self.answers |= answers
-            all_ask = all("mix" in answer and np.isfinite(answer["rows"]).all() for answer in answers.values())
-            questions = self.mixed(answers, turn) if all_ask else {}
+            questions, left = self.mixed(answers, turn) if all("mix" in a for a in answers.values()) else {}, left - 1
+
+    def checks(self, clients: Sequence[int], answer: Mapping) -> dict[str, Check]:
+        """Of a site's answer with the models of its clients, or from the middle of a round."""
+        n, dtype = len(clients), torch.empty(0, dtype=self.work.dtype).numpy().dtype
+        most = np.finfo(dtype).max ** 0.5  # whose squares a server's moments can hold
+        rows = partial(numbers, n, dtype=dtype, low=-most, high=most, clients=clients)
+        checks = {"round": same(self.progress.state.round)}
+        sent = {name: columns(v, self.sent, self.work.home) for name, v in self.state_of_one.items()}
+        if self.exchanges and "mix" in answer:
+            widths = {len(self.sent), *map(len, sent.values())}
+            return checks | {"mix": one_of([*self.mixing]), "rows": rows(widths)}
+        shared = {SHARED + name: rows(len(sent[name])) for name in self.progress.state.optimizer}
+        checks |= {"rows": rows(len(self.sent)), "losses": numbers(n, clients=clients)} | shared
+        return checks | (errors(answer, n) if self.plan.test else {})
+
+    def odd(self, answers: Mapping[str, Mapping], present: Mapping[str, Sequence[int]], left: int) -> dict[str, str]:
+        """Of sites that answered in a round, {site: what} of those that do another thing than those of most clients."""
+        does = {name: (a.get("mix"), np.shape(a["rows"])[1]) for name, a in answers.items()}
+        count = Counter()
+        for name, what in does.items():
+            count[what] += len(present[name])
+        most = count.most_common(1)[0][0]
+        if most[0] and not left:  # and for ever
+            return dict.fromkeys(answers, "it asks for more exchanges than the optimiser has")
+        words = {what: f"rows of {what[1]} numbers to {what[0]}" if what[0] else "models" for what in count}
+        return {name: f"it sent {words[what]}, most sites {words[most]}" for name, what in does.items() if what != most}
 
     def mixed(self, answers: Mapping[str, Mapping], turn: Turn) -> dict[str, dict]:
         """What the server makes of clients' rows in the middle of a round: the sites' next questions."""
@@ -312,11 +371,21 @@ class Server:
 
     def finish(self) -> dict[str, dict[str, float]]:
         """All sites get their models, and say how far off these are: {site: errors}; warns if nothing was learnt."""
-        answers = self.ask({name: self.question(name, its, "finish") for name, its in self.plan.clients.items()})
+        questions = {name: self.question(name, its, "finish") for name, its in self.plan.clients.items()}
+        answers = heard(self.ask, questions, self.last_checks)
+        for name, answer in answers.items():
+            if "error" in answer and name not in self.lost:
+                self.warn(f"{name} failed when it was sent its models: {answer['error']}")
         answers = {name: answer for name, answer in answers.items() if "error" not in answer}
         for sentence in self.nothing_learnt(answers) if self.progress.past else ():
             self.warn(sentence)
         return {name: errors_in(answer) for name, answer in answers.items()}
+
+    def last_checks(self, name: str, answer: Mapping) -> dict[str, Check]:
+        """Of what a site says of its models after the last round."""
+        about = {"round": same(self.progress.state.round), "start": numbers(nan=True)}
+        about |= {"misfit": numbers(low=0, nan=True)} if self.plan.columns else {}
+        return about | (errors(answer, len(self.plan.clients[name])) if self.plan.test else {})
 
     def nothing_learnt(self, answers: Mapping[str, Mapping]) -> Iterator[str]:
         """As of ``checks.warn_if_nothing_learnt``; where columns have a scale, that the mean would do better."""
@@ -327,7 +396,8 @@ class Server:
         both = np.isfinite(start) & np.isfinite(losses)
         if len(past) >= ROUNDS_TO_LEARN and both.any() and (end := losses[both].mean()) > (begin := start[both].mean()):
             yield f"{name}: the mean loss went from {begin:.3g} to {end:.3g}; lower lr"
-        n = {site: float(sizes[clients[site]].sum()) for site, answer in answers.items() if "misfit" in answer}
+        counted = [site for site, answer in answers.items() if "misfit" in answer and sizes[clients[site]].all()]
+        n = {site: float(sizes[clients[site]].sum()) for site in counted}
         if n and (share := sum(answers[site]["misfit"] for site in n) / sum(n.values())) >= 1:
             worst = max(n, key=lambda site: answers[site]["misfit"] / n[site])
             yield (
@@ -346,19 +416,8 @@ def check_numbers(plan: Plan, rounds: int | None, min_sites: int | None) -> None
 
 def errors_in(answer: Mapping) -> dict[str, float]:
     """Mean over a site's clients of each error that it sent, of those that hold something back."""
-    return {name: float(np.nanmean(values)) for name, values in part(answer, ERROR).items()}
-
-
-def trouble(answer: Mapping, question: Mapping, sent: Tensor) -> str:
-    """Why an answer cannot be averaged; empty if it can. One from the middle of a round is there where another site
-    failed."""
-    if "error" in answer:
-        return answer["error"]
-    n, rows, losses = len(question["clients"]), np.asarray(answer["rows"]), np.asarray(answer.get("losses", 0.0))
-    if "mix" not in answer and (rows.shape != (n, len(sent)) or losses.shape != (n,)):
-        return f"it sent models {rows.shape}, expected {(n, len(sent))}"
-    bad = ~(np.isfinite(rows).all(1) & np.isfinite(losses))
-    return f"client {question['clients'][bad.argmax()]} sent numbers that are not finite" if bad.any() else ""
+    measured = {name: values[~np.isnan(values)] for name, values in part(answer, ERROR).items()}
+    return {name: float(values.mean()) for name, values in measured.items() if len(values)}
 
 
 def plain(progress: Progress) -> tuple:
@@ -370,11 +429,8 @@ def stored_progress(checkpoint: Path | None, identity: Mapping) -> Progress | No
     """Where the server stood, if there is a checkpoint; ValueError where it is another experiment's."""
     if checkpoint is None or not Path(checkpoint).exists():
         return None
-    try:
-        kept = torch.load(checkpoint, weights_only=True)
-    except Exception as error:  # torch raises half a dozen types for a damaged file
-        raise ValueError(f"{checkpoint} cannot be read as a checkpoint; remove it to start anew") from error
-    if kept["identity"] != dict(identity):
+    kept = opened(Path(checkpoint))
+    if kept.get("identity") != dict(identity):
         raise ValueError(f"{checkpoint} is of another experiment or other code; remove it to start anew")
     state, *rest = kept["progress"]
     return Progress(State(*state), *rest)

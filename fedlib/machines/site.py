@@ -6,6 +6,7 @@ what a rule shares.
 
 import io
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..federated.checkpoints import opened
 from ..federated.checks import check_work
 from ..federated.experiment import train_arguments
 from ..federated.federation import digest
@@ -25,13 +27,14 @@ from ..federated.rounds import needs_wire, on, prepared, site_round
 from ..federated.stack import parameter_count, predict, stack
 from ..federated.states import split_state
 from ..federated.sums import added, check_linear, predicting, statistics
-from ..files import replacing, write_atomically
+from ..files import ROOT, replacing, write_atomically
 from .messages import ERROR, MOMENTS, SCALE, SHARED, part
 from .middle import Halting, SiteWire, columns
 from .model import write_model
 from .plan import Plan
 from .points import layout_of, moments_of, points_of, pool_of
 from .scaling import standardised
+from .tables import TableError
 
 
 class Kept(NamedTuple):
@@ -46,13 +49,13 @@ class Site:
 
     Args:
         name: "site-2". folder: where it keeps its clients' state, so that it can come back after a crash; None keeps it
-            in memory only.
+            in memory only. sums: whether it gives sums of its points, from which some can be computed.
     """
 
-    def __init__(self, plan: Plan, name: str, folder: Path | None = None):
+    def __init__(self, plan: Plan, name: str, folder: Path | None = None, sums: bool = False):
         if name not in plan.clients:
             raise ValueError(f"the experiment has no {name!r}; its sites are {', '.join(plan.clients)}")
-        self.plan, self.name, self.clients = plan, name, np.array(plan.clients[name])
+        self.plan, self.name, self.clients, self.gives_sums = plan, name, np.array(plan.clients[name]), sums
         self.pool, owners = pool_of(plan, self.clients.tolist())
         shards = dict(zip(self.clients.tolist(), owners, strict=True))
         self.federation = plan.federation([shards.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
@@ -68,8 +71,8 @@ class Site:
         self.points = sha256(json.dumps(points[0]).encode() + b"".join(points[1])).hexdigest()
         if not self.file.exists():
             return None
-        stored = torch.load(self.file, weights_only=True)
-        if stored["identity"] != dict(self.plan.identity):
+        stored = opened(self.file)
+        if stored.get("identity") != dict(self.plan.identity):
             raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
         if stored["points"] != self.points:
             raise ValueError(
@@ -104,14 +107,13 @@ class Site:
         return Kept(per_client, theta[:, self.work.home])
 
     def answer(self, question: Mapping) -> dict:
-        """What the server asked for; an error is an answer, too: {"error": text}."""
+        """What the server asked for, and of which round; an error is an answer, too: {"error": text}."""
         does = {"hello": self.hello, "round": self.begin, "mixed": self.go_on, "finish": self.finish, "sums": self.sums}
         try:
-            return does[question["do"]](question)
+            answer = does[question["do"]](question)
+            return answer | {"round": question["round"]} if "round" in question else answer
         except Exception as error:  # of whatever kind: the server says what comes of it
-            lines = [frame for frame in extract_tb(error.__traceback__) if frame.filename == self.plan.file]
-            where = f" ({Path(self.plan.file).name}, line {lines[-1].lineno})" if lines else ""
-            return {"error": f"{type(error).__name__}: {error}{where}"}
+            return {"error": public(error, self.plan.file)}
 
     def hello(self, question: Mapping) -> dict:
         """Who is here, of what its points are made, and the sums of their columns."""
@@ -236,9 +238,8 @@ class Site:
             if self.scale and (self.final == self.final[0]).all():
                 file = self.file.with_suffix(".model.pt2")
                 write_model(file, self.work.net, self.final[0], self.plan.columns, self.scale)
-        about = {"round": int(question["round"]), "start": float(self.work.first[self.clients].mean())}
-        misfit = {"misfit": self.misfit()} if self.scale else {}
-        return {**about, **misfit, **self.errors(self.final, self.clients)}
+        start, misfit = float(self.work.first[self.clients].mean()), {"misfit": self.misfit()} if self.scale else {}
+        return {"start": start, **misfit, **self.errors(self.final, self.clients)}
 
     def misfit(self) -> float:
         """Sum over this site's rows of the mean square of what a model gives minus what the table has, standardised."""
@@ -252,6 +253,10 @@ class Site:
 
     def sums(self, question: Mapping) -> dict:
         """The sums of this site's clients at a model theta [P], added up here: see ``federated.sums``."""
+        if not self.gives_sums:
+            raise ValueError(
+                f"{self.name} gives no sums, from which points can be computed; start it with --sums if that is meant"
+            )
         self.take_scale(question)
         theta, shards = torch.as_tensor(question["theta"]), self.work.federations[0].shards
         clients = [{name: value[shards[k]] for name, value in self.work.pool.items()} for k in self.clients]
@@ -260,6 +265,26 @@ class Site:
         roots = question["form"] == "roots"
         total = added(statistics(self.plan.experiment, points, theta, roots) for points in clients)
         return {"matrix": total.matrix.numpy(), "n": total.n}
+
+
+def public(error: Exception, file: str) -> str:
+    """What a server hears of an error at a site, with the line of the experiment's file; all of it is printed here.
+
+    Of errors of this library their text, of a table's without what stands in it. Others quote what they were given, as
+    float("Jane Doe") does: of them only the kind.
+    """
+    frames = extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == file]
+    where = f" ({Path(file).name}, line {lines[-1]})" if lines else ""
+    text = f"{type(error).__name__}: {error}{where}"
+    if isinstance(error, TableError):
+        words = f"{error.public}{where}"
+    elif Path(frames[-1].filename).is_relative_to(ROOT / "fedlib"):
+        return text
+    else:
+        words = f"{type(error).__name__}{where}; what it says is in the site's own log"
+    print(text, file=sys.stderr, flush=True)
+    return words
 
 
 def columns_sent(work: Work) -> Tensor:

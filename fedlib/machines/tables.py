@@ -17,6 +17,14 @@ ZONE = r"(?:Z|[+-]\d\d:?\d\d)$"
 EPOCH = pd.Timestamp(0, tz="UTC")
 
 
+class TableError(ValueError):
+    """What is wrong with a table. public: the same without what stands in it, which may leave the machine."""
+
+    def __init__(self, text: str, public: str):
+        super().__init__(text)
+        self.public = public
+
+
 def file_of(client: int) -> Path:
     """Where a client's table lies: client-K.csv in the folder FEDLIB_CSV; ValueError where that is not set."""
     if not (folder := os.environ.get("FEDLIB_CSV")):
@@ -46,7 +54,8 @@ def table(path: Path | str, columns: Sequence[str]) -> np.ndarray:
     names = [name.strip() for name in names]
     if wrong := [name for name in columns if names.count(name) != 1]:
         number = "two columns" if wrong[0] in names else "no column"
-        raise ValueError(f"{path} has {number} {wrong[0]!r}; its first line names {', '.join(names) or 'none'}")
+        public = f"{path} has {number} {wrong[0]!r}; its first line names "
+        raise TableError(f"{public}{', '.join(names) or 'none'}", f"{public}others")
     if not lines:
         raise ValueError(f"{path} has no line of data below the names of its columns")
     for number, entries in lines:
@@ -59,12 +68,13 @@ def table(path: Path | str, columns: Sequence[str]) -> np.ndarray:
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
         where, entry = f"{path}, line {lines[i][0]}, column {columns[j]!r}", entries.iloc[i, j]
-        if entry == "" or entry.lower().lstrip("+-") in ("nan", "inf", "infinity") or np.isinf(values[i, j]):
-            raise ValueError(f"{where}: {entry!r} is not finite; leave out lines without a value")
-        raise ValueError(
-            f"{where}: {entry!r} is no number; expected one such as 0{decimal}5, as all in this file, true or "
-            "false, or a time with its zone such as 2026-01-31T12:00+01:00"
+        why = (
+            f"is no number; expected one such as 0{decimal}5, as all in this file, true or false, or a time with its "
+            "zone such as 2026-01-31T12:00+01:00"
         )
+        if entry == "" or entry.lower().lstrip("+-") in ("nan", "inf", "infinity") or np.isinf(values[i, j]):
+            why = "is not finite; leave out lines without a value"
+        raise TableError(f"{where}: {entry!r} {why}", f"{where}: {'an entry' if entry else repr(entry)} {why}")
     return values
 
 
@@ -96,7 +106,8 @@ def records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]
                     raise csv.Error(f"a quotation goes on over {line!r}")
             start = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: {error}; is a quotation mark there that is not closed?") from None
+        where, why = f"{path}, line {start}: ", "is a quotation mark there that is not closed?"
+        raise TableError(f"{where}{error}; {why}", f"{where}{why}") from None
     return lines
 
 

@@ -1,7 +1,6 @@
-"""Settings as JSON and back: what a stored training depends on, in words that outlive its code."""
+"""Settings as JSON: what a stored training depends on, in words that outlive its code. They are compared, never run."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from math import isnan
 from typing import Any
 
@@ -59,21 +58,6 @@ def plain(value: Any) -> Any:
     if "<" in name or name.startswith(".") or name.endswith("."):
         raise ValueError(f"{value!r} cannot be written down; expected a number, a text, or what a module has by name")
     return name
-
-
-def restored(value: Any) -> Any:
-    """What ``plain`` was given; a tuple is a list."""
-    if isinstance(value, str) and "." in value:
-        module, _, name = MOVED.get(value, value).rpartition(".")
-        return getattr(import_module(module), name)
-    if isinstance(value, list):
-        return [restored(part) for part in value]
-    if isinstance(value, Mapping) and "text" in value:
-        return value["text"]
-    if isinstance(value, Mapping):
-        parts = {name: restored(part) for name, part in value.items()}
-        return parts["function"](**parts["arguments"]) if "function" in value else parts
-    return value
 
 
 def difference(one: Mapping, other: Mapping, where: str = "") -> str:

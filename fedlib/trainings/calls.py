@@ -20,7 +20,6 @@ import numpy as np
 import torch
 import xarray
 
-from ..federated.batches import Local
 from ..federated.checkpoints import Checkpoint, OutOfTime, going_on, spent
 from ..federated.experiment import KINDS, NONE, Experiment
 from ..federated.history import History, gathered
@@ -28,7 +27,7 @@ from ..federated.optimizers import adam
 from ..federated.sweep import Key, check_labels, combinations, names_of, plain_label, split, stacks, sweep
 from ..files import clear_partials
 from . import files
-from .as_json import completed, difference, plain, renamed, restored
+from .as_json import completed, difference, plain, renamed
 from .environment import commit, environment
 from .files import Stored, alone, loaded, reading, write_groups
 
@@ -299,16 +298,6 @@ def steps(settings: Mapping) -> int:
     return settings["resolved"]["rounds"] * settings["resolved"]["local"][0]
 
 
-def call_of(settings: Mapping) -> Call:
-    """The call whose rows have these settings: no rows yet, and without axes, whose values are among its changes."""
-    arguments, changes = restored(settings["arguments"]), restored(settings["changes"])
-    if "local" in changes:
-        changes["local"] = Local(*changes["local"])
-    if isinstance(changes.get("fraction"), list):
-        changes["fraction"] = tuple(changes["fraction"])
-    return Call(restored(settings["experiment"]), arguments, (), (), changes=changes)
-
-
 def keeping(history: History, models: Mapping[str, Sequence[int]]) -> History:
     """The history with NaN for all models but those of some seeds, kind -> seeds: they take no room in a file."""
     if unknown := sorted({*models} - {*KINDS}):
@@ -346,9 +335,10 @@ def differs(stack: Stored, settings: Mapping) -> str:
 
 
 def alike(stack: Stored, settings: Mapping[tuple, Mapping]) -> bool:
-    """Whether its rows have one of these settings; labels -> settings."""
-    labels = tuple(restored(stack.settings.get("over", {})).values())
-    return labels in settings and not differs(stack, settings[labels])
+    """Whether its rows have one of these settings; labels -> settings. Its own are data: they are compared as JSON, and
+    no name in them is looked up."""
+    labels = [*stack.settings.get("over", {}).items()]
+    return any(not differs(stack, one) for one in settings.values() if [*one.get("over", {}).items()] == labels)
 
 
 def matching(stored: Iterable[Stored], settings: Mapping[tuple, Mapping]) -> dict[Key, History]:

@@ -30,7 +30,7 @@ def centralised() -> torch.Tensor:
 
 @pytest.mark.parametrize("root", [True, False], ids=["roots", "sums"])
 def test_one_message_of_each_site_is_the_centralised_solution(root):
-    asked, ask = [], ask_in_turn(sites_of(load(PATH)))
+    asked, ask = [], ask_in_turn(sites_of(load(PATH), sums=True))
 
     def counted(questions):
         asked.append({name: question["do"] for name, question in questions.items()})
@@ -46,14 +46,14 @@ def test_one_message_of_each_site_is_the_centralised_solution(root):
 
 @pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
 def test_flower_carries_sums():
-    sites = sites_of(load(PATH))
+    sites = sites_of(load(PATH), sums=True)
     solution, *_ = one_message(load(PATH), flower([sites[f"site-{i}"] for i in (3, 1, 2)]), THETA, RIDGE)
     np.testing.assert_allclose(solution.step, centralised(), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.fault("clear error")
 def test_a_site_that_fails_is_named():
-    sites = sites_of(load(PATH))
+    sites = sites_of(load(PATH), sums=True)
     site = sites["site-2"]
     site.plan = site.plan._replace(
         experiment=site.plan.experiment._replace(
@@ -67,7 +67,7 @@ def test_a_site_that_fails_is_named():
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU])
 def test_sums_of_a_network_that_is_not_linear_are_no_solution(activation):
-    sites = sites_of(load(PATH))
+    sites = sites_of(load(PATH), sums=True)
     for site in sites.values():
         net = JetNet(mlp((1, 4, 1), activation), "x", ["xx"]) if activation is nn.Tanh else None
         residuals = site.plan.experiment.residuals if net else lambda predict, batch: predict(batch["x"])

@@ -24,6 +24,7 @@ from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate, stored_progress
 from fedlib.trainings.profiles import read_result
 
+from .test_arriving import LIES, SAID
 from .test_engines import broken, silent
 from .test_flare import SUMS, difference_of_sums, largest_difference
 
@@ -58,9 +59,9 @@ class Machines:
             )  # fmt: skip
         return self.started[name]
 
-    def site(self, name: str, path: Path = PATH, **environment: str):
+    def site(self, name: str, path: Path = PATH, *arguments: str, **environment: str):
         kit, folder = str(self.kits / name), str(self.folder / "sites")
-        return self.start(name, str(path), "--kit", kit, "--folder", folder, **environment)
+        return self.start(name, str(path), "--kit", kit, "--folder", folder, *arguments, **environment)
 
     def server(self, *arguments: str, path: Path = PATH):
         kits, folder = str(self.kits), str(self.folder / "server")
@@ -161,7 +162,7 @@ def test_real_processes_equal_one_process(machines):
 
 def test_a_round_of_sums_between_real_processes_equals_one_process(machines):
     for name in SITES:
-        machines.site(name, SUMS)
+        machines.site(name, SUMS, "--sums")
     machines.server("--sums", path=SUMS)
     assert machines.end("server") == 0, machines.output("server").read_text()
     assert [machines.end(name) for name in SITES] == [0, 0, 0]
@@ -203,6 +204,18 @@ def test_a_round_goes_on_without_a_killed_site(machines):
     *_, last = federate(load(PATH), ask_but_not(ask, "site-3", first), rounds=6, min_sites=2)
     state = stored_progress(machines.folder / "server" / "server.pt", load(PATH).identity).state
     np.testing.assert_allclose(state.theta, last.progress.state.theta, rtol=0, atol=1e-12)
+
+
+@pytest.mark.fault("survived")
+@pytest.mark.parametrize("lie", SAID)
+def test_a_round_goes_on_without_a_site_that_sends_nonsense(machines, tmp_path, lie):
+    (own := tmp_path / "own.py").write_text(PATH.read_text() + LIES)
+    for name in SITES:
+        machines.site(name, own, FEDLIB_LIE=lie)
+    machines.server("--rounds", "4", "--min-sites", "2", path=own)
+    assert machines.end("server") == 0, machines.output("server").read_text()
+    lost = read_result(machines.folder / "server" / "result.json")["metrics"]["lost"]
+    assert [[*names] for names in lost] == [[], ["site-3"], [], []] and SAID[lie] in lost[1]["site-3"]
 
 
 @pytest.mark.fault("survived")

@@ -39,7 +39,7 @@ def test_every_message_is_written_down_once(heard):
 
 def test_the_table_has_shapes_and_both_sizes(heard):
     (row,) = [r for r in price.record(heard[1]) if r[:3] == ["round 2", "site-3", "server"]]
-    assert row[3:5] == [f"rows 2 x {P}, losses 2", f"{2 * P * 8 + 2 * 8:,}"]
+    assert row[3:5] == [f"rows 2 x {P}, losses 2, round", f"{2 * P * 8 + 2 * 8:,}"]
     (h,) = [h for h in heard[1] if (h.number, h.site, h.up) == (1, "site-3", True)]
     assert int(row[5].replace(",", "")) == len(packed(h.content)) > 2 * P * 8
     assert "hello, experiment" not in row[3]

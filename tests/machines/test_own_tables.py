@@ -108,7 +108,7 @@ def test_one_round_of_sums_is_on_the_same_scale(study, tmp_path):
     x = np.concatenate([np.delete(rows_of(k), np.s_[4::5], 0) for k in range(3)])
     A = np.column_stack([np.ones(len(x)), x[:, :2]])
     expected = A @ np.linalg.lstsq(A, x[:, 2], rcond=None)[0]
-    ask, net = ask_in_turn(sites_of(load(path))), load(path).experiment.net
+    ask, net = ask_in_turn(sites_of(load(path), sums=True)), load(path).experiment.net
     solution, _, scale = one_message(load(path), ask, torch.zeros(3, dtype=torch.float64), 1e-9)
     found = predict(InUnits(net, scale), solution.step, torch.as_tensor(x[:, :2]))[:, 0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -127,7 +127,7 @@ def test_a_sum_at_a_site_is_a_sum_of_standardised_rows(study):
     theta = stream(0, "theta").normal(size=sum(p.numel() for p in plan.experiment.net.parameters()))
     theta = torch.as_tensor(theta)
     expected = sums.one_round(plan.experiment, Data(pool, [np.arange(len(pool["x"]))]), theta, 1.0).step
-    found = one_message(load(path), ask_in_turn(sites_of(load(path))), theta, 1.0)[0].step
+    found = one_message(load(path), ask_in_turn(sites_of(load(path), sums=True)), theta, 1.0)[0].step
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 

@@ -31,7 +31,7 @@ def test_messages_are_counted_of_rounds_and_of_a_round_of_sums(tmp_path):
     """Three sites: a roll call, the rounds, the end, each with a message down and one up."""
     quiet = {"engine": "local", "show": lambda line: None}
     play_out(load(PATH), ask_in_turn(sites_of(load(PATH))), tmp_path / "rounds", rounds=2, **quiet)
-    play_out(load(SUMS), ask_in_turn(sites_of(load(SUMS))), tmp_path / "sums", sums=True, **quiet)
+    play_out(load(SUMS), ask_in_turn(sites_of(load(SUMS), sums=True)), tmp_path / "sums", sums=True, **quiet)
     rounds, once = (read_result(tmp_path / name / "result.json")["metrics"] for name in ("rounds", "sums"))
     assert [of["traffic"]["messages"] for of in (rounds, once)] == [3 * 2 * (1 + 2 + 1), 3 * 2 * (1 + 1)]
     down, up = np.sum([[*of.values()] for of in rounds["bytes"]], (0, 1))

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from fedlib.machines.tables import file_of, table
+from fedlib.machines.tables import TableError, file_of, table
 
 
 @pytest.fixture
@@ -108,3 +108,19 @@ def test_a_missing_file_or_folder_and_a_name_that_comes_twice_are_clear_errors(t
         table(file_of(7), ["x", "y"])
     with pytest.raises(ValueError, match="expected each name once"):
         table(file_of(7), ["x", "x"])
+
+
+@pytest.mark.parametrize(
+    "content, quoted",
+    [
+        ("y,x,who\n1,2,a\nzwei,3,b\n", "zwei"),
+        ("y,x,who\n1,2,a\n1e400,3,b\n", "1e400"),
+        ("y,who\n1,a\n", "who"),
+        ('x,y,who\n3,4,"5 inch\n5,6,6"\n7,8,a\n', "5,6,6"),
+    ],
+)
+def test_what_may_be_told_elsewhere_has_no_entry_in_it(file, content, quoted):
+    """Nor the name of a column that nobody asked for."""
+    with pytest.raises(TableError) as caught:
+        table(file(content), ["x", "y"])
+    assert quoted in str(caught.value) and quoted not in caught.value.public and "client-0.csv" in caught.value.public

@@ -32,7 +32,7 @@ from fedlib.trainings.files import SEAL
 from fedlib.trainings.profiles import FIGURES
 
 from ..new_problem import oscillator
-from .replaying import replay
+from .replaying import replay, restored
 
 EAGER = {"backend": "eager"}
 CALL = Call(oscillator, {}, [2], [0], changes={"rounds": 6, "local": Local(2)})
@@ -322,13 +322,13 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: getattr(value, "__name__", repr(value)))
 def test_a_setting_comes_back_as_it_was(value):
     text = json.dumps(as_json.plain(value))
-    assert as_json.restored(json.loads(text)) == value
+    assert restored(json.loads(text)) == value
 
 
 @pytest.mark.parametrize("made", [adam(), sgd(0.9), scaffold(adam(eps=1e-6)), fedadam(0.01)])
 def test_an_optimiser_comes_back_by_its_function_and_numbers(made):
     words = json.loads(json.dumps(as_json.plain(made)))
-    assert as_json.plain(as_json.restored(words)) == words and words["function"].startswith("fedlib.federated.")
+    assert as_json.plain(restored(words)) == words and words["function"].startswith("fedlib.federated.")
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,12 @@ from fedlib.notebook.run import Run
 from fedlib.papers.fedsciml.forward import problem, study
 from fedlib.trainings import calls, files, missing, store
 from fedlib.trainings.as_json import difference
-from fedlib.trainings.calls import Call, Computed, call_of, differs, read
+from fedlib.trainings.calls import Call, Computed, differs, read
 from fedlib.trainings.files import abouts
 from fedlib.trainings.store import file_of, histories_of, made, stored, stored_sweep
 
 from ..new_problem import oscillator
-from .replaying import replay
+from .replaying import call_of, replay
 
 CHANGES = {"rounds": 4, "local": Local(2), "evaluations": 2}
 EAGER = {"backend": "eager"}
