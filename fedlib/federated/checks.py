@@ -33,8 +33,8 @@ def checked_keys(federations, parts: Sequence[str] | None = None) -> dict:
 
 
 def check_dtype(dtype: torch.dtype) -> None:
-    """ValueError unless dtype is a floating type of torch."""
-    if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+    """ValueError unless dtype is one that all backends compute in."""
+    if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype = {dtype!r}: expected torch.float32 or torch.float64")
 
 
@@ -57,6 +57,11 @@ def check_counts(**counts) -> None:
 
 def pool_size(pool: Mapping[str, Tensor], where: str = "") -> int:
     """How many points a pool has; ValueError where its tensors differ in it. where: before the message."""
+    if numbers := [name for name, value in pool.items() if not value.dim()]:
+        raise ValueError(
+            f"{where}pool[{numbers[0]!r}] is a single number; expected a row for each point. What all points share is "
+            f"constants={{{numbers[0]!r}: tensor}}"
+        )
     lengths = {name: len(value) for name, value in pool.items()}
     if len({*lengths.values()}) != 1:
         raise ValueError(f"{where}the pool's tensors have first lengths {lengths}; expected one number of points")
@@ -74,6 +79,11 @@ def check_work(net, pool, constants=None, dtype=torch.float32, optimizer=None, n
 
 def check_network(net: nn.Module, optimizer: Optimizer | None) -> None:
     """All parameters can be rows of one real matrix, theta, that the optimiser moves; None: the usual one."""
+    if not isinstance(net, nn.Module):
+        hint = f"; {net.__name__}() makes one" if callable(net) and hasattr(net, "__name__") else ""
+        raise ValueError(f"net = {net!r}: expected a network, an nn.Module{hint}")
+    if next(net.parameters(), None) is None:
+        raise ValueError("the network has no parameters, so there is nothing to train")
     if not isinstance(optimizer, Optimizer | None):
         raise ValueError(f"optimizer = {optimizer!r}: expected one of fedlib.federated.optimizers, adam() or sgd()")
     for name, p in net.named_parameters():
@@ -150,7 +160,10 @@ def check_federation(fed, N: int) -> None:
     low_high = fed.fraction if isinstance(fed.fraction, tuple) else (fed.fraction, fed.fraction)
     numbers = len(low_high) == 2 and all(isinstance(a, Real) for a in low_high)
     if not (numbers and 0 < low_high[0] <= low_high[1] <= 1):
-        raise ValueError(f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75")
+        raise ValueError(
+            f"{fed.name}: fraction alpha = {fed.fraction!r} is outside (0, 1]; give a share such as 0.75, or an "
+            "interval (0.2, 0.8)"
+        )
     if not (isinstance(fed.seed, (int, np.integer)) and fed.seed >= 0):
         raise ValueError(f"{fed.name}: seed = {fed.seed!r}; expected a whole number >= 0")
     if not (isinstance(fed.lr, Real) and 0 < fed.lr < float("inf")):
@@ -187,28 +200,6 @@ def warn_if_points_become_one(pool, dtype: torch.dtype) -> None:
                     stacklevel=4,
                 )
                 break
-
-
-def check_padding_is_ignored(client_gradient, params, batch) -> bool:
-    """Whether a batch has padding, of ragged clients or a short one; swapped for other points, it must move no loss."""
-    padding = batch["w"] == 0
-    if not padding.any():
-        return False
-    other = {
-        name: torch.where(padding.reshape(padding.shape + (1,) * (v.dim() - 2)), v.roll(1, 0).flip(1), v)
-        for name, v in batch.items()
-        if name != "w"
-    }
-    before = client_gradient(params, batch)[1]
-    after = client_gradient(params, other | {"w": batch["w"]})[1]
-    finite = before.isfinite() & after.isfinite()  # bad data are reported as divergence, with client and step
-    before, after = before[finite], after[finite]
-    if ((after - before).abs() > 1e-4 * before.abs() + 1e-6 * before.abs().sum()).any():
-        raise ValueError(
-            "the loss of a client changes with its padding points; use batch['w'] (0 on padding, 1/n elsewhere): "
-            "sum(w * r**2) instead of mean(r**2)"
-        )
-    return True
 
 
 def warn_if_nothing_learnt(federations: Mapping, history, first: np.ndarray) -> None:

@@ -4,14 +4,15 @@ Whether a loss is a function of its arguments is seen only in part before a trai
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
-from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
 
 from .backends import of_one
 from .batches import batch_of
@@ -33,6 +34,7 @@ HINTS = {
     "models at once. Write it with other operations, or take another layer",
     r"track_running_stats": "a layer of the network keeps running statistics, which are no parameters and cannot be "
     "averaged. Say track_running_stats=False, or take GroupNorm or LayerNorm",
+    r"out of bounds for dimension": "a label or an index is beyond its table; labels of C classes are 0, ..., C - 1",
     r"on the same device": "a tensor of its own is on another device. Pass it as constants={{'name': tensor}}",
     r"no attribute '(items|keys)'": "it gave no names. Say {{'error': tensor}}",
 }
@@ -66,7 +68,7 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
 
     Raises:
         ValueError: it gives no scalar, has a gradient by something else than by ``predict``, changes its batch, draws
-            or counts, or does what torch cannot do for many clients at once.
+            or counts, sees padding, or does what torch cannot do for many clients at once.
     """
     batch, net = first_batch(work), work.net
 
@@ -74,11 +76,20 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
         value = of_one(net, loss)(params, batch)
         if not isinstance(value, Tensor) or value.dim():
             raise ValueError(f"the loss gave {kind(value)}; expected a scalar tensor, such as sum(w * ...)")
+        if value.dtype != work.dtype:
+            raise ValueError(
+                f"the loss gave {value.dtype}, but the training is in {work.dtype}; leave out .double() or .float() in "
+                f"the loss, or train with dtype={value.dtype}"
+            )
         return value
 
     params = {name: value.requires_grad_() for name, value in as_dict(net, example(work, len(batch["w"]))).items()}
     versions = {name: x._version for name, x in (*batch.items(), *constants.items())}
-    with explained("the loss", work), only_by_predict("the loss", net), torch.enable_grad():
+    with (
+        explained("the loss", work, "batch", {**batch, **constants}),
+        only_by_predict("the loss", net),
+        torch.enable_grad(),
+    ):
         value = vmap(one)(params, batch)
         for name, x in (*batch.items(), *constants.items()):
             if x._version != versions[name]:
@@ -92,7 +103,56 @@ def check_loss(work: Work, loss: Callable, constants: Mapping[str, Tensor]) -> P
     value = value.detach()
     if not same(value, probe.value):
         raise ValueError(f"{changed(value, probe.value)}. Random numbers are noise=(...), batch['noise']")
+    check_padding(probe, net)
     return probe
+
+
+def check_padding(probe: Probe, net: nn.Module) -> None:
+    """ValueError where a client's loss sees points of weight 0 that repeat its first one: batches of ragged clients,
+    and XLA, have more or fewer of them."""
+    n, before = probe.batch["w"].shape[1], probe.value
+    more = 2 + n // 8  # two at least, for a median may not see one
+    padded = {name: torch.cat([x, x[:, :1].repeat_interleave(more, 1)], 1) for name, x in probe.batch.items()}
+    padded["w"][:, n:] = 0
+    advice = "say sum(w * r**2) for mean(r**2), and (w > 0).sum() for len(x), with w = batch['w']"
+    try:
+        with torch.no_grad(), all_pairs(net) as pairs:
+            after = probe.losses(probe.params, padded)
+    except RuntimeError as error:
+        raise ValueError(f"the loss fails with padding points: {advice} ({str(error).splitlines()[0]})") from error
+    finite = before.isfinite() & after.isfinite()  # bad data are reported as divergence, with client and step
+    before, after = before[finite], after[finite]
+    if ((after - before).abs() > 1e-4 * before.abs() + 1e-6 * before.abs().sum()).any():
+        raise ValueError(
+            "the loss of a client changes with its padding points, copies of its first one with batch['w'] = 0 that "
+            f"fill up a batch: {pairs[0] if pairs else advice}"
+        )
+
+
+@contextmanager
+def all_pairs(net: nn.Module) -> Iterator[list[str]]:
+    """A list that gets a text where an answer [n, 1] of the network meets a tensor [n], and [n, n] comes out."""
+    answers, texts = [], []
+
+    class Look(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            result, tensors = function(*args, **(kwargs or {})), [x for x in args if isinstance(x, Tensor)]
+            if isinstance(result, Tensor) and any(x is answer for x in tensors for answer in answers):
+                answers.append(result)
+                n = len(tensors[0]) if tensors[0].dim() else 0
+                if n > 1 and sorted(x.shape for x in tensors) == [(n,), (n, 1)] and result.shape == (n, n):
+                    texts.append(
+                        "an answer [n, 1] of the network and a tensor [n] give all pairs [n, n]; say "
+                        "predict(...)[:, 0], or y[:, None]"
+                    )
+            return result
+
+    hook = register_module_forward_hook(lambda module, _, answer: answers.append(answer) if module is net else None)
+    try:
+        with Look():
+            yield texts
+    finally:
+        hook.remove()
 
 
 def changed(before: Tensor, after: Tensor) -> str:
@@ -119,14 +179,15 @@ def check_evaluate(work: Work, evaluate: Callable, test: Mapping[str, Tensor], c
     """Call ``evaluate`` once, at the first row of ``test``.
 
     Raises:
-        ValueError: it gives anything else than named tensors, asks the network itself, or does what torch cannot do for
-            many models at once.
+        ValueError: it gives anything else than named tensors, asks the network itself, takes all pairs of answers and
+            truths, or does what torch cannot do for many models at once.
     """
 
     def one(params, test):
         errors = evaluate(lambda *x: functional_call(work.net, params, x), {**test, **constants})
-        if not isinstance(errors, Mapping):
-            raise ValueError(f"evaluate gave {kind(errors)}; expected named tensors, such as {{'error': tensor}}")
+        if not isinstance(errors, Mapping) or not errors:
+            gave = "no names" if isinstance(errors, Mapping) else kind(errors)
+            raise ValueError(f"evaluate gave {gave}; expected named tensors, such as {{'error': tensor}}")
         for name, value in errors.items():
             if not isinstance(value, Tensor):
                 raise ValueError(
@@ -135,16 +196,24 @@ def check_evaluate(work: Work, evaluate: Callable, test: Mapping[str, Tensor], c
         return errors
 
     params = as_dict(work.net, example(work, 1))
-    with explained("evaluate", work), only_by_predict("evaluate", work.net), torch.enable_grad():
+    with (
+        explained("evaluate", work, "test", {**test, **constants}),
+        only_by_predict("evaluate", work.net),
+        all_pairs(work.net) as pairs,
+        torch.enable_grad(),
+    ):
         errors = vmap(one)(params, {name: x[:1] for name, x in test.items()})
+    if pairs:
+        raise ValueError(f"evaluate: {pairs[0]}")
     for value in errors.values():
         refuse_parameters("evaluate", leaves(value), work.net)
 
 
 def first_batch(work: Work) -> dict[str, Tensor]:
-    """Of the first step of the first clients that have points, [n, B, ...]."""
+    """Of the first step of the first clients that have points, [n, B, ...]; several, if anybody has: of one alone all
+    is a mean."""
     at_work = np.zeros(len(work.sizes), bool)
-    at_work[work.sizes.nonzero()[0][:CLIENTS]] = True
+    at_work[np.flatnonzero(work.sizes >= min(2, work.sizes.max()))[:CLIENTS]] = True
     active = [at_work[a:b] for a, b in zip(work.starts, work.starts[1:], strict=False)]
     segment = next(iter(segments_in(work, turn_of(work, active, [False] * len(active)), 0, 0)))
     return batch_of(work.pool, segment.fixed, {name: x[0] for name, x in segment.drawn.items()})
@@ -224,14 +293,22 @@ def only_by_predict(function: str, net: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def explained(function: str, work: Work) -> Iterator[None]:
-    """Raises a ValueError in our words where torch cannot compute a function for many models at once."""
+def explained(function: str, work: Work, where: str, names: Iterable[str]) -> Iterator[None]:
+    """Raises a ValueError in our words where torch cannot compute a function for many models at once, or where it asks
+    for a name that is not there. names: those that are, in the "batch" or in the "test"."""
     try:
         yield
+    except KeyError as error:
+        raise ValueError(
+            f"{function} asks for {error}, which is not there; the {where} has "
+            f"{', '.join(map(repr, names)) or 'nothing'}"
+        ) from error
     except (RuntimeError, TypeError, AttributeError) as error:
         text = str(error)
-        if re.search(r"scalar type|same dtype|dtypes?\b", text):
-            raise ValueError(f"{function} cannot be computed: {numbers(work)} ({text.splitlines()[0]})") from error
+        if re.search(r"scalar type|dtypes?\b|index tensor|not implemented for '", text):
+            raise ValueError(
+                f"{function} cannot be computed: {numbers(work, text)} ({text.splitlines()[0]})"
+            ) from error
         for pattern, hint in HINTS.items():
             if match := re.search(pattern, text):
                 hint = hint.format(**match.groupdict())
@@ -239,8 +316,12 @@ def explained(function: str, work: Work) -> Iterator[None]:
         raise
 
 
-def numbers(work: Work) -> str:
-    """Which tensors may have the wrong dtype, in words."""
+def numbers(work: Work, text: str) -> str:
+    """Which tensors may have the wrong dtype, in words; text: of torch's error."""
+    if re.search(r"index|type Long but", text):
+        other = {name: x for name, x in work.pool.items() if x.dtype != torch.int64}
+        if labels := [name for name, x in other.items() if torch.equal(x, x.long().to(x.dtype))]:
+            return "; ".join(f"pool[{n!r}] is {other[n].dtype}: labels and indices take .long()" for n in labels)
     whole = [name for name, x in work.pool.items() if not x.is_floating_point()]
     other = [name for name, x in work.net.named_buffers() if x.is_floating_point() and x.dtype != work.dtype]
     hints = [f"pool[{name!r}] holds whole numbers, {work.pool[name].dtype}: a network takes .float()" for name in whole]

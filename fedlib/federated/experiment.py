@@ -6,6 +6,7 @@ Whoever trains it, watches it, chooses its settings, times it or spreads it over
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from inspect import signature
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -104,6 +105,13 @@ def weighted_mean_square(residuals: Callable) -> Callable:
     return loss
 
 
+def check_experiment(experiment) -> None:
+    """ValueError where something else stands in its place: the function that makes one, say."""
+    if not isinstance(experiment, Experiment):
+        made = f"; {experiment.__name__}() may make one" if hasattr(experiment, "__name__") else ""
+        raise ValueError(f"experiment = {experiment!r}: expected an Experiment{made}")
+
+
 def train_arguments(experiment: Experiment) -> dict:
     """Those arguments of ``train`` and ``play`` that do not depend on who talks to whom."""
     if (experiment.residuals is None) == (experiment.loss is None):
@@ -146,6 +154,7 @@ def under(experiment: Experiment, rule: str, knob: float | None = None, inner: O
     Raises:
         ValueError: as of ``rule_changes``; a server of the experiment's own would be replaced.
     """
+    check_experiment(experiment)
     changes = rule_changes(rule, knob, inner or experiment.optimizer)
     if experiment.server is not None:
         raise ValueError(
@@ -224,6 +233,12 @@ def data_of(experiment: Experiment, level, seed: int = 0) -> Data:
             many owners or without one.
     """
     where = f"{experiment.name}, {experiment.level} {level}, seed {seed}"
+    try:
+        signature(experiment.data).bind(level, seed)
+    except TypeError as error:
+        raise ValueError(
+            f"{where}: data = {experiment.data!r}: expected a function of level and seed ({error})"
+        ) from None
     try:
         data = experiment.data(level, seed)
     except ValueError as error:

@@ -16,14 +16,15 @@ from .optimizers import Server
 
 
 def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
-    """ValueError that names the first client whose points are no indices into a pool of N points."""
+    """ValueError that names the first client whose points are no indices into a pool of N points, each once."""
     if isinstance(shards, Mapping):
         raise ValueError(f"{name}: owners is a dictionary; expected a list of index arrays, [*owners.values()]")
     if not isinstance(shards, (Sequence, np.ndarray, Tensor)) or not len(shards):
         raise ValueError(f"{name}: owners = {shards!r}; expected a list with an index array for each client")
     if len(shards) > N:
         raise ValueError(f"{name}: {len(shards)} clients for {N} points; every client needs at least one point")
-    for k, shard in enumerate(map(np.asarray, shards)):
+    shards = [*map(np.asarray, shards)]
+    for k, shard in enumerate(shards):
         if shard.ndim == 1 and shard.size == 0:
             raise ValueError(f"{name}: client {k} is empty; use fewer clients or another partition")
         if shard.ndim != 1 or not np.issubdtype(shard.dtype, np.integer):
@@ -37,6 +38,15 @@ def check_shards(shards: Sequence[np.ndarray], N: int, name: str) -> None:
         if shard.min() < 0 or shard.max() >= N:
             outside = shard[(shard < 0) | (shard >= N)][0]
             raise ValueError(f"{name}: client {k} owns point {outside}, outside 0..{N - 1}: its pool has {N} points")
+    sizes = [len(shard) for shard in shards]
+    listed = np.sort(np.repeat(np.arange(len(shards)), sizes) * N + np.concatenate(shards).astype(int))
+    twice = listed[1:][listed[1:] == listed[:-1]]
+    if len(twice):
+        k, point = divmod(int(twice[0]), N)
+        raise ValueError(
+            f"{name}: point {point} is listed {(listed == twice[0]).sum()} times by client {k}, and would weigh as "
+            "often; expected each once: np.unique(...)"
+        )
 
 
 @dataclass(frozen=True)

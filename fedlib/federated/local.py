@@ -13,13 +13,12 @@ from .batches import (
     Local,
     Segment,
     blocks_of,
-    each_batch,
     full_batch,
     n_steps,
     segments_of,
     with_noise,
 )
-from .checks import check_padding_is_ignored, diverged
+from .checks import diverged
 from .optimizers import Optimizer
 from .stack import as_dict
 
@@ -78,11 +77,6 @@ class Turn(NamedTuple):
     blocks: list[slice]
     whole: list
 
-    def padded(self, block: slice, local: Local) -> bool:
-        """Whether batches of a block can hold padding: of ragged clients, or the short last one of a pass."""
-        points = self.points[block]
-        return bool((points != points[0]).any() or (not local.replacement and (self.sizes[block] % points).any()))
-
 
 def turn_of(work: Work, active: Sequence[np.ndarray], everyone: Sequence[bool]) -> Turn:
     """active: who works, bool [K] for each federation. everyone: whether its idle clients are needed, too."""
@@ -123,12 +117,9 @@ def local_work(work: Work, theta: Tensor, state: Mapping[str, Tensor], lr: Tenso
     losses, sums = [], []
     for b, block in enumerate(turn.blocks):
         models, kept = theta[block], {name: v[block] for name, v in state.items()}
-        segments = segments_in(work, turn, b, r)
-        if not_seen(work, turn, block):
-            segments = checked(work, models, turn, block, segments)
         of_block = theta.new_zeros(turn.steps[block][0], len(models))
         first = 0
-        for segment in segments:  # the rows still at work are the first ones
+        for segment in segments_in(work, turn, b, r):  # the rows still at work are the first ones
             n, last = segment.n, first + segment.steps
             rows = models[:n], {name: v[:n] for name, v in kept.items()}, lr[block][:n]
             of_block[first:last, :n] = work.backend.steps(*rows, work.pool, segment)
@@ -163,11 +154,6 @@ def look_for_divergence(work: Work, turn: Turn, losses: Sequence[Tensor], theta:
         raise FloatingPointError(next(iter(work.diverged.values())))
 
 
-def not_seen(work: Work, turn: Turn, block: slice) -> bool:
-    """Whether a block has clients that have never worked."""
-    return bool(np.isnan(work.first[turn.numbers[block]]).any())
-
-
 def remember_first(work: Work, turn: Turn, begun: np.ndarray) -> None:
     """The loss before a client's first step of all; begun: of the clients at work, in this round."""
     new = np.isnan(work.first[turn.numbers])
@@ -184,16 +170,6 @@ def segments_in(work: Work, turn: Turn, b: int, r: int):
     if work.noise is None:
         return segments
     return with_noise(segments, work.federations, members, r, work.local, work.noise, work.dtype)
-
-
-def checked(work: Work, models: Tensor, turn: Turn, block: slice, segments):
-    """The segments; the first batch with padding is looked at: a loss may not see it."""
-    seen = not turn.padded(block, work.local)
-    for segment in segments:
-        if not seen:
-            params, batches = as_dict(work.net, models[: segment.n]), each_batch(work.pool, segment)
-            seen = any(check_padding_is_ignored(work.gradient, params, batch) for batch in batches)
-        yield segment
 
 
 def full(work: Work, turn: Turn, b: int) -> dict[str, Tensor]:

@@ -10,9 +10,16 @@ def deal(n_points: int, n_clients: int, rng: np.random.Generator) -> list[np.nda
 
     (Fed-DeepONet, Section 4: N / C triplets for each client.)
     """
+    check_generator(rng)
     if not 1 <= n_clients <= n_points:
         raise ValueError(f"{n_clients} clients cannot share {n_points} points; use 1 to {n_points} clients")
     return np.array_split(rng.permutation(n_points), n_clients)
+
+
+def check_generator(rng) -> None:
+    """ValueError where a seed stands for the generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng = {rng!r}: expected a generator of numpy, np.random.default_rng({rng!r})")
 
 
 def without_gaps(values: np.ndarray, name: str) -> np.ndarray:
@@ -40,6 +47,7 @@ def sorted_shards(
         values: what is sorted, [N]. n_shards: a multiple of n_clients, at most N.
         sizes: relative sizes of the blocks [n_shards]; equal by default.
     """
+    check_generator(rng)
     if n_shards % n_clients or not n_clients <= n_shards <= len(values):
         raise ValueError(
             f"n_shards = {n_shards} with {n_clients} clients and {len(values)} points: expected a multiple of the "
@@ -72,6 +80,7 @@ def dirichlet(
     Raises:
         ValueError: labels are missing, or a client has no points, or not so many.
     """
+    check_generator(rng)
     if not alpha > 0:
         raise ValueError(f"alpha = {alpha!r}: expected a number > 0, e.g. 1 for a moderate label skew")
     labels = without_gaps(labels, "labels")
@@ -102,6 +111,7 @@ def pick_sources(n_points: int, n_clients: int, rng: np.random.Generator) -> tup
     Returns:
         (shards, source of each client [C]).
     """
+    check_generator(rng)
     if n_clients < 2:
         raise ValueError(f"{n_clients} client cannot use two input distributions; use at least 2 clients")
     source = rng.integers(0, 2, n_clients)
@@ -120,6 +130,7 @@ def focused(
     Args:
         blocks: index arrays; they may overlap. n_points: of the whole domain.
     """
+    check_generator(rng)
     if n_clients % len(blocks):
         raise ValueError(f"{n_clients} clients in {len(blocks)} groups: give each group equally many clients")
     elsewhere = [np.setdiff1d(np.arange(n_points), block) for block in blocks]
@@ -202,20 +213,14 @@ def owned(owner: np.ndarray, n_clients: int) -> list[np.ndarray]:
 
 
 def check_partition(owners: Sequence[np.ndarray], N: int, where: str) -> None:
-    """ValueError unless every point has one owner, or all K own it."""
+    """ValueError unless every point has one owner, or all K own it; ``check_shards`` has seen them."""
     points, K = np.concatenate(owners).astype(int), len(owners)
     count = np.bincount(points, minlength=N)
     wrong = np.flatnonzero((count != 1) & (count != K))
-    client = np.repeat(np.arange(K), [len(shard) for shard in owners])
-    twice = np.flatnonzero(np.bincount(np.unique(client * N + points) % N, minlength=N) != count)
-    if len(twice):
-        wrong, listed = twice, np.bincount(client[points == twice[0]])
-        problem = f"is listed {listed.max()} times by client {listed.argmax()}"
-    elif len(wrong):
-        clients = [k for k, shard in enumerate(owners) if wrong[0] in shard]
-        problem = f"belongs to clients {clients}" if clients else "belongs to nobody"
-    else:
+    if not len(wrong):
         return
+    clients = [k for k, shard in enumerate(owners) if wrong[0] in shard]
+    problem = f"belongs to clients {clients}" if clients else "belongs to nobody"
     raise ValueError(
         f"{where}: point {wrong[0]} {problem}; expected one owner, or all {K} of them. Mend the owners; if this is "
         "meant, say Data(..., partition=False)"

@@ -7,6 +7,7 @@ federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same
 ``reference``.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -26,18 +27,15 @@ from .federation import Federation, slices_of
 from .local import (
     Turn,
     Work,
-    checked,
     full_gradient,
     goes_on,
     local_work,
     look_for_divergence,
-    not_seen,
     remember_first,
-    segments_in,
     turn_of,
 )
 from .optimizers import Optimizer, adam
-from .stack import home_columns, kept, stack
+from .stack import as_dict, home_columns, kept, stack
 from .states import Round, State, put_back, split_state
 
 STEPS_TO_COMPILE = 2000  # of blocks; in fewer, XLA does not save the seconds that its compiler takes
@@ -96,9 +94,7 @@ def rounds_from(
             if everyone and work.backend.rounds:
                 program = work.backend.rounds(work, turn, mixed, served, r, standing(work, state, turn, served))
         if program:
-            new = look_at_padding(work, state, turn, r)
-            last = r + 1 if new else until(r)
-            done = several_rounds(work, state, turn, mixed, served, program, last)
+            done = several_rounds(work, state, turn, mixed, served, program, until(r))
         else:
             if changed or decays:
                 lr = torch.tensor([[fed.rate(r)] for fed in federations], dtype=work.dtype, device=device)[turn.owner]
@@ -113,16 +109,6 @@ def arranged(work: Work, active: Sequence[np.ndarray]) -> tuple[Turn, Exchange, 
     mixing = matrices(work.federations, active)
     turn = turn_of(work, active, [*map(needs_everyone, mixing, active)])
     return turn, exchange(work, mixing, turn), served_by(work, mixing)
-
-
-def look_at_padding(work: Work, state: State, turn: Turn, r: int) -> bool:
-    """Whether blocks have clients that have never worked; their first batch with padding is looked at."""
-    new = [b for b, block in enumerate(turn.blocks) if not_seen(work, turn, block)]
-    for b in new:
-        block = turn.blocks[b]
-        for _ in checked(work, state.models(turn.clients[block]), turn, block, segments_in(work, turn, b, r)):
-            pass
-    return bool(new)
 
 
 def prepared(
@@ -237,10 +223,27 @@ def beginning(work: Work, init: Callable) -> State:
         )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
     keys = [(fed.seed, *key) for fed, of_fed in zip(work.federations, starts, strict=True) for key in of_fed]
-    theta, source = stack(work.net, keys, init).to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
+    theta = stack(work.net, keys, init)
+    if init is not kept:
+        warn_if_not_drawn(work.net, theta[0])
+    theta, source = theta.to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
     per_client, shared = split_state(work.optimizer, work.optimizer.init(theta), work.reset_moments)
     stored = source[torch.as_tensor(np.argsort(work.place), device=source.device)]
     return State(0, theta, spread_out(per_client, stored) | shared, [], source, work.home, theta[:, work.home][source])
+
+
+def warn_if_not_drawn(net: nn.Module, row: Tensor) -> None:
+    """Parameters that ``init`` has left as they were, of a layer of one's own, are the same under all seeds; a number,
+    zeros, or what one types by hand, are meant. row [P]: a start."""
+    drawn = as_dict(net, row)
+    for name, p in net.named_parameters():
+        if torch.equal(p, drawn[name]) and len(p.unique()) > 1 and not torch.equal(p, p.round(decimals=4)):
+            warnings.warn(
+                f"the network's parameter {name!r} is drawn by no seed: init fills layers of torch.nn, and all seeds "
+                "and clients start from its values of now. Make it of such layers, nn.Linear(...).weight, or start it "
+                "from zeros",
+                stacklevel=4,
+            )
 
 
 def spread_out(first: Mapping[str, Tensor], source: Tensor) -> dict[str, Tensor]:
@@ -372,10 +375,8 @@ def device_of(name: str | torch.device) -> str:
     has_gpu, name = torch.cuda.is_available(), str(name)
     if name == "auto":
         return "cuda" if has_gpu else "cpu"
-    try:
-        torch.device(name)
-    except RuntimeError:
-        raise ValueError(f"device = {name!r}: expected 'auto', 'cpu', 'cuda' or 'cuda:1'") from None
+    if not re.fullmatch(r"cpu|meta|cuda(:\d+)?", name):  # meta: shapes only
+        raise ValueError(f"device = {name!r}: expected 'auto', 'cpu', 'cuda' or 'cuda:1'")
     if name.startswith("cuda") and not has_gpu:
         raise ValueError(f"device = {name!r}, but torch finds no accelerator; take 'auto' or 'cpu'")
     return name

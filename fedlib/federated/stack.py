@@ -45,7 +45,8 @@ def as_dict(net: nn.Module, theta: Tensor) -> dict[str, Tensor]:
     shapes = {name: p.shape for name, p in net.named_parameters()}
     parts = theta.split([s.numel() for s in shapes.values()], dim=-1)
     return {
-        name: part.reshape(*part.shape[:-1], *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        name: part.reshape((*part.shape[:-1], *shape))
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
     }
 
 
@@ -57,12 +58,16 @@ def load(net: nn.Module, row: Tensor) -> nn.Module:
 
 def predict(net: nn.Module, row: Tensor, *inputs: Tensor) -> Tensor:
     """The network with one row [P] of a stack as its parameters, without gradients."""
+    if not isinstance(row, Tensor):
+        raise ValueError(f"row is a {type(row).__name__}; expected the parameters [P] of a model: history.model(...)")
     with torch.no_grad():
         return functional_call(net, as_dict(net, row), inputs)
 
 
 def home_columns(net: nn.Module, personal: Sequence[str]) -> Tensor:
     """Columns of theta [M, P] that the personal parameters fill."""
+    if isinstance(personal, str):
+        raise ValueError(f"personal = {personal!r}; expected a list of names, [{personal!r}]")
     if unknown := sorted(set(personal) - {name for name, _ in net.named_parameters()}):
         raise ValueError(f"personal names {unknown[0]!r}, but the network has {[n for n, _ in net.named_parameters()]}")
     marks = [torch.full((p.numel(),), name in personal) for name, p in net.named_parameters()]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ..numerics.heterogeneity import weight_divergence
 from .checks import check_counts
-from .experiment import KINDS, NONE, Data, Experiment, data_of, federation, hint, train_arguments
+from .experiment import KINDS, NONE, Data, Experiment, check_experiment, data_of, federation, hint, train_arguments
 from .federation import join, same_tensors
 from .history import History, as_index, gathered
 from .rounds import prepared
@@ -79,6 +79,7 @@ def sweep(
         FloatingPointError: all rows diverged.
     """
     fields, train_args = split(changes)
+    check_experiment(experiment)
     experiment = experiment._replace(**fields)
     check_labels(levels, seeds, kinds)
     check_counts(rounds=experiment.rounds, evaluations=evaluations)

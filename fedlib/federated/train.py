@@ -183,6 +183,11 @@ def record(result: History, done: Round, net, evaluate, test, constants, client:
             for i in torch.arange(len(model), device=models.device).split(chunk)
         ]
     broken = ~models.isfinite().all(1)[model][case].cpu().numpy()
+    if result.rounds and (other := parts[0].keys() ^ result.metrics.keys()):
+        raise ValueError(
+            f"evaluate gave {', '.join(parts[0])} after round {done.number + 1}, but {', '.join(result.metrics)} "
+            f"before; expected the same names each time: {min(other)!r} comes or goes"
+        )
     result.rounds.append(done.number + 1)
     for name in parts[0]:
         new = torch.cat([part[name] for part in parts])[case].cpu().numpy()[None]

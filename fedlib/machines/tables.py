@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from torch import Tensor
 
 DELIMITERS = ",;\t|"
 ZONE = r"(?:Z|[+-]\d\d:?\d\d)$"
+THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 EPOCH = pd.Timestamp(0, tz="UTC")
 
 
@@ -40,15 +42,19 @@ def table(path: Path | str, columns: Sequence[str]) -> np.ndarray:
 
     Raises:
         ValueError: there is no such file or column, or two of a name, no line of data, or an entry that is no finite
-            number.
+            number; or all commas in numbers may separate thousands.
     """
-    path = Path(path)
+    path, columns = Path(path), [normalize("NFC", name) for name in columns]
     if len({*columns}) < len(columns):
         raise ValueError(f"columns {', '.join(columns)}: expected each name once")
     if not path.is_file():
         raise ValueError(f"there is no file {path}; expected one with the columns {', '.join(columns)}")
     text = text_of(path)
     first = (text.lstrip().splitlines() or [""])[0]
+    if first.startswith(("sep=", "#")):
+        raise ValueError(
+            f"{path}: its first line is a comment, or Excel's sep=; leave it out, names of columns come first"
+        )
     delimiter = max(DELIMITERS, key=lambda delimiter: len({*columns} & {*split(first, delimiter)}))
     (_, names), *lines = records(path, text, delimiter) or [(1, [])]
     names = [name.strip() for name in names]
@@ -62,8 +68,18 @@ def table(path: Path | str, columns: Sequence[str]) -> np.ndarray:
         if len(entries) != len(names):
             raise ValueError(f"{path}, line {number}: {len(entries)} entries, expected {len(names)}")
     entries = pd.DataFrame([entries for _, entries in lines])[[names.index(name) for name in columns]]
-    entries = entries.apply(lambda column: column.str.strip())
-    decimal = "," if delimiter != "," and entries.apply(lambda column: column.str.contains(",")).any(axis=None) else "."
+    entries = entries.apply(
+        lambda column: column.str.strip().str.replace(r"(?<=\d)[\xa0\u202f](?=\d{3})", "", regex=True)
+    )
+    commas = entries.apply(lambda column: column.str.contains(","))
+    clear = commas & ~entries.apply(lambda column: column.str.fullmatch(THOUSANDS))
+    decimal = "," if delimiter != "," and commas.any(axis=None) else "."
+    if decimal == "," and not clear.any(axis=None):
+        i, j = np.argwhere(commas)[0]
+        raise ValueError(
+            f"{path}, line {lines[i][0]}, column {columns[j]!r}: a comma before three digits is one of thousands, or a "
+            "decimal comma, and no other number of the file tells which; write 1234 or 1.234 for 1,234"
+        )
     values = np.array(entries.apply(numbers, decimal=decimal), float)
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
@@ -83,7 +99,7 @@ def text_of(path: Path) -> str:
     content = path.read_bytes()
     encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        return content.decode(encoding)
+        return normalize("NFC", content.decode(encoding).lstrip("\ufeff"))
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ValueError(f"{path}, line {line} is no UTF-8 text; save it as 'CSV UTF-8'") from None
@@ -113,7 +129,7 @@ def records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]
 
 def numbers(entries: pd.Series, decimal: str) -> pd.Series:
     """A column's entries as numbers; NaN where one is none."""
-    plain = entries.str.lower().replace({"true": "1", "false": "0"})
+    plain = entries.str.lower().str.replace("\u2212", "-").replace({"true": "1", "false": "0"})
     if decimal == ",":  # 1.234,5 may be meant, and 1.234
         plain = plain.where(~plain.str.contains(".", regex=False), "").str.replace(",", ".")
     values = pd.to_numeric(plain, errors="coerce")

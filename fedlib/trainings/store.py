@@ -128,10 +128,14 @@ def stored_sweep(
             other values of the experiment's fields, and arguments of ``train``.
 
     Raises:
-        ValueError: a first round, which is played again, or the errors of the stored models, which are measured again,
-            are not as stored: the data, the loss, the test cases or ``evaluate`` are others now.
+        ValueError: path is a folder; or a first round, which is played again, or the errors of the stored models, which
+            are measured again, are not as stored: the data, the loss, the test cases or ``evaluate`` are others now.
     """
-    path, call = Path(path), Call(make, {}, levels, seeds, kinds, changes=changes)
+    if not callable(make):
+        raise ValueError(f"make is no function, but of type {type(make).__name__}; expected make, not make()")
+    if (path := Path(path)).is_dir():
+        raise ValueError(f"{path} is a folder; expected a file in it, such as {path / 'training.nc'}")
+    call = Call(make, {}, levels, seeds, kinds, changes=changes)
     call.fill(path)
     history = call.read(path).result
     hint = "Take another file, or remove this one to train anew"

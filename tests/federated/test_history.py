@@ -9,6 +9,7 @@ import torch
 from fedlib import Federation, Local, centralised, join, train
 from fedlib.federated.history import History
 from fedlib.federated.mixing import isolated
+from fedlib.federated.stack import predict
 
 
 class Key(NamedTuple):
@@ -146,6 +147,7 @@ def test_a_number_may_be_a_parameter(problem):
     _, loss, pool, shards = problem
     history = train(Scaled(), loss, pool, [Federation(shards)], rounds=1, local=Local(1))
     assert history.theta.shape == (3, 1)
+    assert predict(Scaled(), history.model(0), pool["x"]).shape == (26, 1)
 
 
 @pytest.mark.fault("clear error")

@@ -183,6 +183,18 @@ def test_a_point_without_a_place_lies_in_no_block():
         mean_pairwise_w1([x[:, None], np.ones((3, 1))])
 
 
+def test_a_seed_for_a_generator_is_refused():
+    for call in (
+        lambda rng: deal(9, 3, rng),
+        lambda rng: sorted_shards(np.arange(9), 3, 3, rng),
+        lambda rng: dirichlet(np.arange(9) % 2, 3, 1.0, rng),
+        lambda rng: pick_sources(9, 3, rng),
+        lambda rng: focused([np.arange(3)] * 3, 9, 3, 1, 1, rng),
+    ):
+        with pytest.raises(ValueError, match=r"rng = 0: expected a generator of numpy, np.random.default_rng\(0\)"):
+            call(0)
+
+
 def test_an_owner_that_is_no_client_is_refused():
     with pytest.raises(ValueError, match=r"owner has 3; expected the client of each point, 0..1"):
         owned(np.array([0, 1, 3]), 2)

@@ -1,6 +1,7 @@
 """What is wrong with a loss, a network or ``evaluate`` is refused before any training, on all backends in one way."""
 
 import re
+import warnings
 from collections import Counter
 from itertools import islice
 
@@ -92,6 +93,11 @@ LOSSES = {
         r"by a tensor of shape \[.*4.*\] that is no parameter",
     ),
     "whole numbers": (lambda p, b: p(b["k"][:, None]).sum(), r"pool\['k'\] holds whole numbers, torch.int64"),
+    "a double": (lambda p, b: squared_error(p, b).double(), "gave torch.float64, but the training is in torch.float32"),
+    "another name": (
+        lambda p, b: p(b["z"]).sum(),
+        r"the loss asks for 'z', .*the batch has 'x', 'y', 'w', 'c'",
+    ),
     "another dtype": (
         lambda p, b: p(b["x"].double()).sum(),
         r"a tensor of its own is not torch.float32: pass it as const",
@@ -124,6 +130,74 @@ def test_what_looks_alike_is_not_refused(name):
     assert np.isfinite(trained(FINE[name], pool=pool, noise=() if name == "noise" else None).losses).all()
 
 
+ALL_PAIRS = r"an answer \[n, 1\] of the network and a tensor \[n\] give all pairs .*predict\(...\)\[:, 0\]"
+SEES_PADDING = {
+    "a mean": (lambda p, b: ((column(p, b) - b["y"]) ** 2).mean(), r"say sum\(w \* r\*\*2\) for mean\(r\*\*2\)"),
+    "a number of points": (lambda p, b: squared_error(p, b) / len(b["x"]), r"\(w > 0\).sum\(\) for len\(x\)"),
+    "a sum of squares": (lambda p, b: len(b["y"]) * squared_error(p, b), r"\(w > 0\).sum\(\) for len\(x\)"),
+    "a prior": (lambda p, b: squared_error(p, b) + p(b["x"][:1]).square().sum() / len(b["w"]), "for len"),
+    "torch's own": (lambda p, b: nn.functional.mse_loss(column(p, b), b["y"]), "for mean"),
+    "a median": (lambda p, b: squared_error(p, b) + column(p, b).median() ** 2, "changes with its padding points"),
+    "neighbours": (lambda p, b: column(p, b).diff().square().sum(), "changes with its padding points"),
+    "a normalised batch": (lambda p, b: mean((column(p, b) - column(p, b).mean()) ** 2, b), "for mean"),
+    "[B, 1] and [B]": (lambda p, b: (b["w"] * (p(b["x"]) - b["y"]) ** 2).sum(), ALL_PAIRS),
+    "[B] and [B, 1]": (lambda p, b: (b["y"] - 2 * p(b["x"])).square().mean(), ALL_PAIRS),
+    "a column by its weight": (lambda p, b: (b["w"] * p(b["x"]) ** 2).sum(), ALL_PAIRS),
+    "residuals": (weighted_mean_square(lambda p, b: p(b["x"]) - b["y"]), ALL_PAIRS),
+}
+HALVES = np.split(np.arange(24), 2)
+CLIENTS = {
+    "ragged": (SHARDS, LOCAL, 1.0),
+    "equal": (HALVES, LOCAL, 1.0),
+    "first ones of one point": ([[0], [1], np.arange(2, 24)], LOCAL, 1.0),
+    "one": ([np.arange(24)], LOCAL, 1.0),
+    "mini-batches": (HALVES, Local(2, "epochs", 6), 1.0),
+    "drawn": ([np.arange(24)], Local(2, "steps", 6, replacement=True), 1.0),
+    "some": (np.split(np.arange(24), 4), LOCAL, (0.3, 0.9)),
+}
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("clients", CLIENTS)
+@pytest.mark.parametrize("name", SEES_PADDING)
+def test_a_loss_that_sees_padding_is_refused_whatever_the_sizes_of_clients(name, clients):
+    (loss, message), (shards, local, fraction) = SEES_PADDING[name], CLIENTS[clients]
+    with pytest.raises(ValueError, match=message):
+        train(NET, loss, POOL, [Federation(shards, fraction=fraction)], rounds=1, local=local)
+
+
+def test_a_loss_of_a_fixed_number_of_points_is_refused():
+    with pytest.raises(
+        ValueError, match=r"the loss fails with padding points: .*\(w > 0\).sum\(\).*must match the size"
+    ):
+        train(
+            NET, more(lambda p, b: mean(column(p, b) - b["c"], b)), POOL, [Federation([np.arange(24)])], rounds=1,
+            local=LOCAL, constants={"c": torch.zeros(24)},
+        )  # fmt: skip
+
+
+DOES_NOT = {
+    "the answer's first column": squared_error,
+    "columns": lambda p, b: (b["w"][:, None] * (p(b["x"]) - b["y"][:, None]) ** 2).sum(),
+    "all pairs": lambda p, b: (b["w"] * b["w"][:, None] * (p(b["x"]) - b["y"]) ** 2).sum(),
+    "a number of points": lambda p, b: squared_error(p, b) / (b["w"] > 0).sum(),
+    "a largest value": lambda p, b: squared_error(p, b) + column(p, b).amax() ** 2,
+    "a mean at constants": lambda p, b: squared_error(p, b) + p(b["c"]).square().mean() / len(b["c"]),
+    "a product of matrices": lambda p, b: (
+        (b["w"] @ p(b["x"]).square()).sum() + torch.einsum("i,ij->", b["w"], p(b["x"]))
+    ),
+    "nearly zero": lambda p, b: mean(column(p, b), b) - mean(column(p, b), b).detach() + 1e-5 * squared_error(p, b),
+}
+
+
+@pytest.mark.parametrize("clients", CLIENTS)
+@pytest.mark.parametrize("name", DOES_NOT)
+def test_a_loss_that_does_not_see_padding_is_none_of_these(name, clients):
+    shards, local, fraction = CLIENTS[clients]
+    args = dict(rounds=1, local=local, constants={"c": X[:5]})
+    train(NET, DOES_NOT[name], POOL, [Federation(shards, fraction=fraction)], **args)
+
+
 RESIDUALS = {
     "[B]": (lambda p, b: p(b["x"])[:, 0] - b["y"], r"residuals gave shape \[15\]; expected \[B, c\], here \[15, c\]"),
     "[1, B]": (lambda p, b: (p(b["x"])[:, 0] - b["y"])[None], r"gave shape \[1, 15\]; expected \[B, c\]"),
@@ -145,6 +219,9 @@ EVALUATIONS = {
     "item": (lambda p, at: {"e": p(at["x"]).mean().item()}, r"evaluate cannot be computed: it looks at a number"),
     "numpy": (lambda p, at: {"e": np.sin(at["x"].numpy())}, "evaluate cannot be computed: numpy cannot be used"),
     "a tensor": (lambda p, at: p(at["x"]).mean(), r"evaluate gave a tensor of shape \[\]; expected named tensors"),
+    "nothing": (lambda p, at: {}, "evaluate gave no names; expected named tensors"),
+    "another name": (lambda p, at: {"e": p(at["z"])}, r"evaluate asks for 'z', .*; the test has 'x', 'u'"),
+    "all pairs": (lambda p, at: {"e": (p(at["x"]) - at["u"]).norm()}, f"evaluate: {ALL_PAIRS}"),
     "a pair": (lambda p, at: ("e", p(at["x"])), "evaluate gave tuple; expected named tensors"),
     "the network": (lambda p, at: {"e": NET(at["x"]).mean()}, "evaluate asks the network itself"),
     "without gradient": (lambda p, at: {"e": NET(at["x"]).detach()}, "evaluate asks the network itself"),
@@ -163,7 +240,20 @@ EVALUATIONS = {
 def test_an_evaluation_that_gives_no_named_tensors_is_refused(name):
     evaluate, message = EVALUATIONS[name]
     with pytest.raises(ValueError, match=message):
-        trained(evaluate=evaluate, test={"x": X[None]})
+        trained(evaluate=evaluate, test={"x": X[None], "u": X[None, :, 0]})
+
+
+@pytest.mark.parametrize("change", ["comes", "goes"])
+def test_a_metric_that_comes_or_goes_is_refused(change):
+    looks = Counter()
+
+    def evaluate(predict, at):
+        looks["here"] += 1
+        late = {"late": predict(at["x"]).amax()} if (looks["here"] > 3) == (change == "comes") else {}
+        return {"e": predict(at["x"]).norm()} | late
+
+    with pytest.raises(ValueError, match=r"evaluate gave e.* after round 3, but e.* before; .*'late' comes or goes"):
+        trained(evaluate=evaluate, test={"x": X[None]}, rounds=5)
 
 
 class Complex(nn.Module):
@@ -191,6 +281,41 @@ def frozen():
     return net
 
 
+class Own(nn.Module):
+    def __init__(self, start):
+        super().__init__()
+        self.W, self.out = nn.Parameter(start), nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.out((x @ self.W.T).tanh())
+
+
+def fill_the_last(layer, generator):
+    """A start of one's own that forgets a layer."""
+    if layer.out_features == 1:
+        fan_in_uniform(layer, generator)
+
+
+@pytest.mark.parametrize(
+    ("net", "init", "name"),
+    [
+        (Own(torch.randn(8, 1)), fan_in_uniform, "W"),
+        (mlp((1, 8, 1), nn.Tanh), fill_the_last, "0.weight"),
+        (Own(torch.zeros(8, 1)), fan_in_uniform, ""),
+        (Own(torch.tensor([0.2, -1.5] * 4)[:, None]), fan_in_uniform, ""),
+        (Own(torch.randn(8, 1)), kept, ""),
+    ],
+)
+def test_a_start_that_no_seed_draws_is_told(net, init, name):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trained(net=net, init=init, rounds=1)
+    assert [str(w.message).startswith(f"the network's parameter {name!r} is drawn by no seed") for w in caught][:1] == [
+        True
+    ] * bool(name)
+    assert {w.filename for w in caught} <= {__file__}
+
+
 class Tokens(nn.Module):
     def __init__(self):
         super().__init__()
@@ -202,6 +327,12 @@ class Tokens(nn.Module):
 
 NETWORKS = {
     "an embedding's padding": (Tokens, "layer 'table' has padding_idx=0, .*first of several models only"),
+    "its class": (
+        lambda: Complex,
+        r"net = <class .*Complex'>: expected a network, an nn.Module; Complex\(\) makes one",
+    ),
+    "a text": (lambda: "line", "net = 'line': expected a network"),
+    "no parameters": (nn.Tanh, "the network has no parameters"),
     "complex": (Complex, "parameter 'c' is torch.complex64; expected real numbers: keep torch.view_as_real"),
     "a frozen layer": (frozen, "parameter '2.weight' has requires_grad=False, but all parameters .*: register_buffer"),
     "a buffer of another dtype": (Buffered, "the network's buffer 'scale' is not torch.float64: net.to.torch.float64"),
@@ -224,10 +355,18 @@ ARGUMENTS = {
     "numpy in the pool": (dict(pool={"x": X.numpy()}), r"pool\['x'\] is a ndarray; expected a tensor"),
     "a list in the pool": (dict(pool={"x": [1.0, 2.0]}), r"pool\['x'\] is a list; expected a tensor"),
     "a constant": (dict(constants={"c": 3.0}), r"constants\['c'\] is a float; expected a tensor"),
+    "a number in the pool": (
+        dict(pool=POOL | {"k": torch.tensor(3.0)}),
+        r"pool\['k'\] is a single number; .*constants=",
+    ),
+    "truths in the pool": (dict(pool=POOL | {"x": X > 0}), r"pool\['x'\] holds whole numbers, torch.bool: .*\.float"),
+    "personal": (dict(personal="2.weight"), r"personal = '2.weight'; expected a list of names, \['2.weight'\]"),
     "numpy in the test": (dict(test={"x": X.numpy()[None]}), r"test\['x'\] is a ndarray; expected a tensor"),
     "dtype": (dict(dtype="float64"), "dtype = 'float64': expected torch.float32 or torch.float64"),
     "whole numbers": (dict(dtype=torch.int64), "dtype = torch.int64: expected torch.float32 or torch.float64"),
+    "few digits": (dict(dtype=torch.bfloat16), "dtype = torch.bfloat16: expected torch.float32 or torch.float64"),
     "device": (dict(device="gpu"), "device = 'gpu': expected 'auto', 'cpu', 'cuda' or 'cuda:1'"),
+    "another device": (dict(device="mps"), "device = 'mps': expected 'auto', 'cpu', 'cuda' or 'cuda:1'"),
     "optimizer": (
         dict(optimizer=torch.optim.Adam),
         "optimizer = .*Adam.*: expected one of fedlib.federated.optimizers",
@@ -236,6 +375,16 @@ ARGUMENTS = {
     "rounds": (dict(rounds="10"), "rounds = '10': expected a whole number >= 1"),
     "half a round": (dict(rounds=2.0), "rounds = 2.0: expected a whole number >= 1"),
 }
+
+
+@pytest.mark.parametrize("labels", [torch.arange(24.0) % 3, (torch.arange(24) % 3).byte(), torch.arange(24) % 3 + 1])
+def test_labels_that_are_no_long_numbers_or_begin_with_one_are_told(labels):
+    entropy = lambda p, b: mean(cross_entropy(p(b["x"]), b["k"], reduction="none"), b)  # noqa: E731
+    says = (
+        r"labels of C classes are 0, ..., C - 1" if labels.dtype == torch.int64 else r"pool\['k'\] is .*take \.long\(\)"
+    )
+    with pytest.raises(ValueError, match=says):
+        trained(entropy, net=mlp((1, 8, 3), nn.Tanh), pool=POOL | {"k": labels})
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -250,6 +399,8 @@ FEDERATIONS = {
     "shards": ([SHARDS], r"federations has a list; expected Federation\(shards, ...\)"),
     "mixing": ([Federation(SHARDS, mixing="fedavg")], "mixing = 'fedavg'; expected a rule of fedlib.federated.mixing"),
     "server": ([Federation(SHARDS, server="FedAdam")], "server = 'FedAdam'; expected a Server, such as fedadam"),
+    "points": ([Federation([[0, 1, 0, 0], [2]])], "point 0 is listed 3 times by client 0, and would weigh as often"),
+    "a share": ([Federation(SHARDS, fraction=[0.2, 0.8])], r"or an interval \(0.2, 0.8\)"),
     "a rule": ([Federation(SHARDS, server=fedadam)], "server = .*; expected a Server, such as fedadam"),
 }
 
@@ -389,10 +540,8 @@ def test_points_that_a_start_at_zero_does_not_couple_yet_are_seen_to_be():
 
 
 @pytest.mark.parametrize("shards", [[np.arange(B)], [np.arange(700), np.arange(700, B)]], ids=["alone", "ragged"])
-@pytest.mark.parametrize("name", ["an integral", "a mean", "a sum along", "a normalised batch", "pointwise"])
+@pytest.mark.parametrize("name", ["an integral", "a mean", "a sum along", "pointwise"])
 def test_xla_is_eager_whatever_residuals_see(monkeypatch, name, shards):
-    if len(shards) > 1 and "normalised" in name:
-        pytest.skip("it looks at the padding, and is refused for that")
     cuts, sliced, (residuals, net) = [], program.sliced, residuals_of(name)
     monkeypatch.setattr(program, "sliced", lambda *args: cuts.append(1) or sliced(*args))
     args = dict(rounds=2, local=Local(2), dtype=torch.float64, constants={"c": POINTS[:5]}, optimizer=sgd())
@@ -407,19 +556,6 @@ def test_xla_is_eager_whatever_residuals_see(monkeypatch, name, shards):
 
 
 @BACKENDS
-def test_a_loss_that_looks_at_the_padding_is_refused_or_has_none(backend):
-    """XLA pads where eager blocks do not; a plain mean over ragged clients would be another one there."""
-    loss = lambda p, b: ((p(b["x"])[:, 0] - b["x"][:, 0]) ** 2).mean()  # noqa: E731
-    federation = [Federation([np.arange(700), np.arange(700, B)], lr=1e-2)]
-    args = dict(rounds=2, local=Local(2), backend=backend)
-    if backend == "xla":
-        with pytest.raises(ValueError, match="changes with its padding points"):
-            train(NET, loss, {"x": POINTS}, federation, **args)
-    else:
-        train(NET, loss, {"x": POINTS}, federation, **args)
-
-
-@BACKENDS
 def test_an_index_beyond_a_table_is_no_number(backend):
     """Also where it comes in a later mini-batch."""
     table, k = torch.arange(4.0), torch.arange(24) % 4
@@ -431,7 +567,7 @@ def test_an_index_beyond_a_table_is_no_number(backend):
         )  # fmt: skip
 
 
-def test_the_dry_call_costs_two_steps():
+def test_the_dry_call_costs_two_steps_and_a_look_at_padding():
     """Of two clients, however many there are."""
     looked = []
 
@@ -441,7 +577,7 @@ def test_the_dry_call_costs_two_steps():
 
     many = np.array_split(np.arange(24), 12)
     prepared(NET, loss, POOL, [Federation(many)] * 50, local=Local(2), backend="eager")
-    assert len(looked) == 2
+    assert len(looked) == 3
 
 
 def test_messages_of_a_sweep_are_those_of_a_training():

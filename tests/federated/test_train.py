@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from fedlib.federated import batches, local
+from fedlib.federated import batches
 from fedlib.federated.batches import Local, blocks_of, participants
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import fedavg, isolated, ring
@@ -277,45 +277,6 @@ def test_deal_is_a_disjoint_cover_of_equal_sizes(n, K):
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 
-def test_a_loss_that_looks_at_padding_is_refused(problem):
-    net, _, pool, shards = problem
-    with pytest.raises(ValueError, match="batch\\['w'\\]"):
-        train(
-            net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)],
-            rounds=1, local=Local(1), dtype=torch.float64,
-        )  # fmt: skip
-
-
-@pytest.mark.fault("clear error")
-@pytest.mark.parametrize(
-    ("sizes", "local"),
-    [
-        ((10, 10), Local(1, "epochs", 4)),  # no padding but in the last batch of a pass
-        ((9, 11), Local(1, "epochs", 4)),
-        ((10, 10), Local(3, "steps", 4)),
-        ((8, 8, 5), Local(2, "steps", 4)),
-        ((26,), Local(1, "epochs", 4)),
-    ],
-)
-def test_a_loss_that_looks_at_the_padding_of_a_later_batch_is_refused(problem, sizes, local):
-    net, _, pool, _ = problem
-    shards = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-    how = dict(rounds=4, local=local, dtype=torch.float64)
-    with pytest.raises(ValueError, match="changes with its padding points"):
-        train(net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)], **how)
-    train(net, problem[1], pool, [Federation(shards)], **how)  # the weighted one is not
-
-
-def test_without_padding_a_plain_mean_is_as_good(problem):
-    net, loss, pool, _ = problem
-    how = dict(rounds=2, local=Local(2, "epochs", 4), dtype=torch.float64)
-    shards = np.split(np.arange(24), 3)
-    mean = train(
-        net, lambda predict, b: ((predict(b["x"])[:, 0] - b["y"]) ** 2).mean(), pool, [Federation(shards)], **how
-    )
-    torch.testing.assert_close(mean.theta, train(net, loss, pool, [Federation(shards)], **how).theta)
-
-
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("lr", [1e6, 1e-2])
 def test_a_training_that_learns_nothing_says_so(problem, lr):
@@ -437,14 +398,6 @@ def test_clients_start_from_different_parameters_where_asked(problem):
         theta[3:], stack(net, [(0, k) for k in range(3)], fan_in_uniform).double(), rtol=0, atol=1e-6
     )
     assert (theta[3] - theta[4]).abs().max() > 0.1
-
-
-def test_padding_is_looked_at_once(problem, monkeypatch):
-    """Every row the first time that it works, not in every step: it costs two gradients."""
-    looked, check = [], local.check_padding_is_ignored
-    monkeypatch.setattr(local, "check_padding_is_ignored", lambda *a: looked.append(len(a[2]["w"])) or check(*a))
-    run(problem, [Federation(problem[3])], rounds=5, local=Local(3))
-    assert looked == [3]
 
 
 def dated(times) -> dict:

@@ -36,6 +36,7 @@ def file(tmp_path):
         "x,y\n2,1\n4E-1 ,+3\n,\n \n",
         "x;y\n2;1\n0,4;3\n".encode("utf-16"),
         "x,y,ä\n2,1,ö\n0.4,3,ü\n".encode(),
+        "\ufeff\ufeffx,y\n2,1\n0.4,3\n",
     ],
 )
 def test_a_table_is_read_as_it_is_meant(file, content):
@@ -44,6 +45,13 @@ def test_a_table_is_read_as_it_is_meant(file, content):
 
 def test_one_line_whole_numbers_and_names_with_a_slash_and_a_comma(file):
     np.testing.assert_array_equal(table(file('"error, m/s"\n9007199254740991\n'), ["error, m/s"]), [[2.0**53 - 1]])
+
+
+def test_numbers_as_spreadsheets_save_them(file):
+    """A decimal comma that one number tells is all others'; the typographic minus, spaces for thousands, an accent."""
+    content = "the\u0302ta;y\n1\u00a0290,5;\u22122\n1\u202f234\u202f567;1,234\n"
+    np.testing.assert_array_equal(table(file(content), ["th\u00eata", "y"]), [[1290.5, -2], [1234567, 1.234]])
+    np.testing.assert_array_equal(table(file("x;y\n0,234;1,234\n"), ["x", "y"]), [[0.234, 1.234]])
 
 
 def test_times_are_seconds_with_all_their_digits(file):
@@ -80,6 +88,10 @@ def test_true_and_false_are_one_and_zero(file):
         ("x;y\n1,5;2\n1;1.234,5\n", "line 3, column 'y': '1.234,5' is no number; expected one such as 0,5"),
         ("x;y\n1,5;2\n1;1.234\n", "line 3, column 'y': '1.234' is no number"),
         ("x;y\n1,234,567;2\n", "line 2, column 'x': '1,234,567' is no number"),
+        ("x;y\n950;2\n1,234;2\n", "line 3, column 'x': a comma before three digits .* write 1234 or 1.234"),
+        ("x\ty\n-1,234\t12,345\n", "line 2, column 'x': a comma before three digits"),
+        ("sep=;\nx;y\n1;2\n", "its first line is a comment, or Excel's sep=; leave it out"),
+        ("# logger 7\nx,y\n1,2\n", "its first line is a comment"),
         ("x,y\n1,1 000\n", "line 2, column 'y': '1 000' is no number"),
         ("x,y\n1,2026-01-31T12:00\n", "line 2, column 'y': .* a time with its zone"),
         ("x,y\n1,31.01.2026\n", "line 2, column 'y': .* a time with its zone"),

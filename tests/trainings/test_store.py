@@ -345,6 +345,13 @@ def marked() -> Experiment:
     )
 
 
+def test_a_stored_sweep_asks_for_a_file_and_a_function(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder; expected a file in it, such as .*training\.nc"):
+        stored_sweep(tmp_path, marked, [2], [0])
+    with pytest.raises(ValueError, match=r"make is no function, but of type Experiment; expected make, not make\(\)"):
+        stored_sweep(tmp_path / "own.nc", marked(), [2], [0])
+
+
 @pytest.mark.parametrize("change", [{"test": 3.0}, {"name": "rmse"}])
 def test_a_stored_sweep_serves_no_errors_of_other_test_cases(tmp_path, monkeypatch, change):
     """No setting says what they are, and the losses are the same."""
