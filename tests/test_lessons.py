@@ -42,6 +42,7 @@ from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fed_deeponet.shards import live as shards_live
 from fedlib.papers.fed_deeponet.shards import problem as shards_problem
 from fedlib.papers.fed_deeponet.shards import study as shards_study
+from fedlib.papers.feddro.digits import figures as digits_figures
 from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
@@ -961,6 +962,46 @@ def points(values, digits=0):
     return f"{', '.join(first)} and {last}"
 
 
+def test_10b_with_rates_of_its_own_each_way_comes_to_the_same(digits):
+    results, _, text, report = digits
+    best = digits_study.at_own_rate(results.rates)
+    gain = digits_study.gain(best)
+    assert gain.sizes["seed"] == 5 and best.lr.sel(way="FedAvg", level=2, round=10) == 0.02
+    mean = {(level, r): gain.sel(level=level, round=r).mean().item() for level in (2, 5) for r in (10, 100)}
+    assert f"is {mean[2, 10]:.0f} points at the size 2, where FedAvg likes 0.02, and {mean[5, 10]:.0f} at 5" in report
+    assert f"After a hundred it is {mean[2, 100]:.0f} and nothing that five seeds can tell" in report
+    low, high = map(
+        float, digits_figures.mean_and_interval(gain.sel(level=5, round=100).values)[:-1].split("[")[1].split(",")
+    )
+    assert low < 0 < high and "at 200 digits a client the lead was one of speed, also where each way has" in text
+    history = stored(digits_study, ("rates", "FedAvg"))
+    one = digits_study.measured(history, "commonest").sel(level=5, lr=[0.02, 0.03]).mean("seed")
+    early, late = (f"{a:.0f} and {b:.0f} %" for a, b in (one.sel(round=r).values for r in (10, 100)))
+    assert (
+        f"gives one answer to {early} of all digits at this size after ten rounds, and to {late} after a hundred"
+        in report
+    )
+
+
+def test_10b_the_lead_of_the_lineages_sizes_is_not_speed(digits):
+    results, _, _, report = digits
+    said = {}
+    for way in ("FedAvg", "mapped"):
+        history = stored(digits_study, ("lineage", way))
+        said[way] = [
+            digits_study.measured(history, m).sel(level=5).isel(round=-1).values for m in ("loss", "commonest")
+        ]
+        few = results.accuracy.sel(way=way, round=100, level=5).mean("seed")
+        assert results.lineage.sel(way=way, level=5).mean("seed") < few
+    (fedavg, one), (mapped, other) = said.values()
+    losses = f"{fedavg.min():.1f} to {fedavg.max():.1f}, and {mapped.min():.2f} to {mapped.max():.2f} on mapped"
+    assert (
+        f"training losses {losses}" in report
+        and f"FedAvg gives one answer to {one.min():.0f} to {one.max():.0f} % of them" in report
+    )
+    assert f"mapped digits to {other.min():.0f} to {other.max():.0f} %" in report
+
+
 def test_10b_the_lead_does_not_last(digits):
     results, lead, text, report = digits
     assert lead.sizes["seed"] == 5 and "five repetitions" in text and "five seeds" in report
@@ -1252,7 +1293,7 @@ def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
     medians = {name: e.sel(schedule=constant) for name, e in both.items()}
     ratio = {name: m.sel(rule="FedAvg") / m.sel(rule=drift_study.REPAIR) for name, m in medians.items()}
     assert f"and {float(ratio['line_20'].sel(lr=0.001)):.0f} times that of the repair" in text
-    assert ratio["line_20"].sel(lr=0.003) < 1.5 and "At 0.003 the two are nearly level" in text
+    assert ratio["line_20"].sel(lr=0.003) < 1.5 and "At a constant 0.003 the two are nearly level" in text
     best = both["poisson_8"].min("lr")
     times = best.sel(rule="FedAvg") / best.sel(rule=drift_study.REPAIR)
     assert 35 < times.sel(schedule=constant) < 45 and 8 < times.sel(schedule=falling) < 12

@@ -46,7 +46,7 @@ AVERAGED = {"FedAvg, as printed": "FedAvg, as printed", "FedAvg, own rate": "Fed
 AVERAGED |= {"best rule": "best rule"}
 """Ways of notebook 14 -> what they are called here."""
 
-COPIES = {"wave": 2, "schaffer": 2}
+COPIES = {"wave": 4, "schaffer": 2}
 """How many numbers for each parameter notebook 11's best rule sends."""
 
 

@@ -138,15 +138,14 @@ def digits(
     way: str = ways.FEDAVG, source: str = "mnist", pixels: str = "normalised", reading: str = "shared",
     partition: str = "iid", alpha: float = 1.0, clients: int = 5, per_client: int = 200, atoms: int = 20,
     barycenter_rounds: int = 15, affine_steps: int = 3, test_digits: int = 10_000, shifted_digits: int = 0,
-    fresh_shifts: int = 5, ascent: Sequence[float] = (), held: int = 0, in_parts: int = 0,
+    fresh_shifts: int = 5, ascent: Sequence[float] = (),
 ) -> Experiment:  # fmt: skip
     """A level is the size |Lambda| of the shift; tested is on clean digits, which nobody trains on.
 
     way: what the clients train on, of ``ways.WAYS``. source, pixels: of ``handwriting``; reading: of the shift, of
     ``shifts.READINGS``; partition, alpha: of ``deal_digits``. atoms, barycenter_rounds, affine_steps: of
     ``ways.material``. test_digits: clean ones; shifted_digits: the first of them, under the map of each client, and
-    under so many fresh ones; in_parts: the first of them, under parts of each client's map. ascent: eta_1 and lambda of
-    theta_i, or none for plain SGD. held: clean training digits that no client has, for choices.
+    under so many fresh ones. ascent: eta_1 and lambda of theta_i, or none for plain SGD.
     """
 
     def data(level: float, seed: int) -> Data:
@@ -156,12 +155,7 @@ def digits(
         moved = {}
         if shifted_digits:
             moved = shifted_tests(x[:shifted_digits].numpy(), clients, fresh_shifts, level, seed, reading)
-        if in_parts:
-            moved |= shifts_in_parts(x[:in_parts].numpy(), clients, level, seed, reading)
         test = {"x": x, "y": y} | {f"x_{kind}": torch.as_tensor(values) for kind, values in moved.items()}
-        if held:
-            train = handwriting(source, pixels)["train"]
-            test["x_held"], test["y_held"] = held_out(train, clients * per_client, held, seed)
         pool = {"x": torch.as_tensor(owned.x, dtype=torch.float32), "y": torch.as_tensor(owned.y)}
         return Data(pool, owned.shards, test)
 
@@ -171,3 +165,25 @@ def digits(
         optimizer=descent_ascent(784, *ascent, momentum=MOMENTUM) if ascent else sgd(MOMENTUM),
         personal=("theta",) if ascent else (),
     )  # fmt: skip
+
+
+def looked_at(settings: Mapping, held: int = 0, in_parts: int = 0) -> Experiment:
+    """``digits`` of these settings, with more to read: ``held`` clean training digits that no client has, for choices,
+    and the first ``in_parts`` test digits under parts of each client's map."""
+    experiment = digits(**settings)
+    source, pixels, reading, K, each = (
+        settings[name] for name in ("source", "pixels", "reading", "clients", "per_client")
+    )
+
+    def data(level: float, seed: int) -> Data:
+        given = experiment.data(level, seed)
+        test = dict(given.test)
+        if held:
+            train = handwriting(source, pixels)["train"]
+            test["x_held"], test["y_held"] = held_out(train, K * each, held, seed)
+        if in_parts:
+            moved = shifts_in_parts(test["x"][:in_parts].numpy(), K, level, seed, reading)
+            test |= {f"x_{part}": torch.as_tensor(values) for part, values in moved.items()}
+        return given._replace(test=test)
+
+    return experiment._replace(data=data)

@@ -19,7 +19,7 @@ from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.store import Name
 from .barycenters import clients_apart, convergence, mended
 from .handwriting import SOURCES, Clients, handwriting
-from .problem import dealt, digits
+from .problem import dealt, digits, looked_at
 from .shifts import READINGS, shifted
 from .ways import (
     AFFINE,
@@ -111,14 +111,20 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     epochs = table | {"local": Local(5, "epochs", p["batch_size"])}
     if p["lineage_seeds"]:
         calls |= {("lineage", way): call(way, p["lineage_seeds"], sizes, epochs) for way in (FEDAVG, MAPPED)}
-    if p["followed_seeds"]:
-        parts, every = {"in_parts": p["in_parts"]}, {"evaluations": p["rounds"]}
-        for way in (FEDAVG, MAPPED):
-            followed = call(way, p["followed_seeds"], sizes | parts, epochs | every)
-            calls["lineage_rounds", way] = followed._replace(levels=[p["followed"]])
-    for way in (FEDAVG, MAPPED) if p["rates"] else ():
-        tried = call(way, arguments=usual | {"held": p["held"]}, changes=long)
-        calls["rates", way] = tried._replace(levels=[*map(float, p["rate_levels"])], over={"lr": p["rates"]})
+
+    def look(way: str, seeds, settings: Mapping, level: Sequence[float], changes: Mapping, over=(), **more) -> Call:
+        arguments = {"settings": settings | {"way": way}} | more
+        made = call(way, seeds, changes=changes)._replace(levels=level, over=dict(over))
+        return made._replace(make=looked_at, arguments=arguments)
+
+    for way in (FEDAVG, MAPPED):
+        if p["followed_seeds"]:
+            every, parts = epochs | {"evaluations": p["rounds"]}, p["in_parts"]
+            one = look(way, p["followed_seeds"], sizes, [p["followed"]], every, in_parts=parts)
+            calls["lineage_rounds", way] = one
+        if p["rates"]:
+            both = [*map(float, p["rate_levels"])]
+            calls["rates", way] = look(way, seeds, usual, both, long, {"lr": p["rates"]}, held=p["held"])
     sizes = {name: shared[name] for name in ("source", "clients", "per_client", "atoms")}
     sizes |= {"rounds": p["barycenter_rounds"], "reading": p["reading"], "pixels": p["pixels"]}
     calls["barycenters"] = Computed(quality, sizes | {"levels": levels, "seed": seeds[0]}, tolerances=NEAR)

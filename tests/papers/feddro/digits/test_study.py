@@ -156,8 +156,10 @@ def test_what_is_followed_of_the_lineage_is_read_with_parts_of_the_shift():
     """A network that is right on what its client sees, and on what part of that is: as ``accuracies`` counts it."""
     p = parameters(rates=[], followed_seeds=[1], followed=0.5, in_parts=10, rounds=2, long_rounds=2)
     calls = {name: call for name, call in study.trainings(p).items() if name[0] == "lineage_rounds"}
+    fewer = {"per_client": 30, "atoms": 3}
     small = {
-        name: call._replace(arguments=call.arguments | {"per_client": 30, "atoms": 3}) for name, call in calls.items()
+        name: call._replace(arguments=call.arguments | {"settings": call.arguments["settings"] | fewer})
+        for name, call in calls.items()
     }
     results = study.results(p, made(small, backend="eager"))
     assert results.followed.view.values.tolist() == [*study.VIEWS] and results.followed["round"].size == 2
@@ -165,4 +167,4 @@ def test_what_is_followed_of_the_lineage_is_read_with_parts_of_the_shift():
     for view, metric in study.VIEWS.items():
         values = history.metric(metric, kind="federated", client=0).squeeze()
         np.testing.assert_array_equal(results.followed.sel(view=view, way=ways.FEDAVG).squeeze(), values)
-    assert calls["lineage_rounds", ways.MAPPED].arguments["per_client"] == 3600
+    assert calls["lineage_rounds", ways.MAPPED].arguments["settings"]["per_client"] == 3600
