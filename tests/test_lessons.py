@@ -1302,37 +1302,50 @@ def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
     assert (early > 15).all() and "during the first 300 rounds nobody knows a wave" in text
 
 
-def test_11_rules_at_rates_of_their_own():
+def test_11_rules_at_rates_and_schedules_of_their_own():
     text, report = (text_of(cells) for cells in parts("11_client_drift"))
-    lesson = Lesson(drift_study)
+    lesson, repair = Lesson(drift_study), drift_study.REPAIR
     stored = lesson.results()
-    ratios = {name: drift_study.ratio(e, drift_study.REPAIR) for name, e in stored.errors.items()}
-    assert [name for name, r in ratios.items() if r.high < 1] == ["line_50", "poisson_8", "allen_cahn_4"]
-    worse = [name for name, r in ratios.items() if r.low > 1]
-    assert worse == ["line_2", "line_10", "pendulum_shards", "pendulum_fields"] and len(ratios) == 13
-    assert (
-        "On three of thirteen the repair's interval lies left of the line" in text and "On four it lies right" in text
-    )
-    few = [ratios[name] for name in worse[:2]]
+    constant = {name: of["constant"].error for name, of in stored.tried.items()}
+    ratios = {name: drift_study.ratio(e, repair) for name, e in stored.errors.items()}
+    sure, held = (drift_study.sure(stored.errors, corrected=corrected) for corrected in (False, True))
+    assert len(ratios) == 13 and sure["better"] == [name for name, r in ratios.items() if r.high < 1]
+    assert {*sure["better"]} == {"line_20", "line_50", "poisson_8", "allen_cahn_4"}
+    assert sure["worse"] == ["line_2", "line_10", "pendulum_shards", "pendulum_fields"]
+    words = ("no", "one", "two", "three", "four", "five")
+    counts = {name: words[len(of)] for name, of in (("better", sure["better"]), ("worse", sure["worse"]))}
+    assert f"On {counts['better']} of thirteen the repair's interval lies left of the line" in text
+    assert f"On {counts['worse']} it lies right" in text
+    both = f"{words[len(held['better'])]} and {words[len(held['worse'])]} are left"
+    assert f"Corrected for that (Holm), {both}" in text
+    few = [ratios[name] for name in sure["worse"][:2]]
     assert "errs {:.1f} and {:.1f} times as much as FedAvg".format(*(r.mean for r in few)) in text
     assert " and ".join(f"{r.mean:.1f} [{r.low:.1f}, {r.high:.1f}]" for r in few) + " times its error" in report
-    for waves in worse[:2]:
+    for waves in sure["worse"][:2]:
         e = stored.errors[waves].mean("seed").drop_sel(rule=drift_study.CENTRAL)
         assert e.idxmin("rule") == "FedAvg" and "FedAvg at its own rate is the best of all rules" in report
         assert drift_study.PROBLEMS[waves].make().local == Local(5) and "all points in each of five steps" in text
-    mean = {name: {rule: float(e.sel(rule=rule).mean()) for rule in ("FedAvg", drift_study.REPAIR)}
-            for name, e in stored.errors.items()}  # fmt: skip
-    assert f"takes FedAvg from 20 to {mean['line_20']['FedAvg']:.1f} %" in text
-    assert 28 < mean["poisson_8"]["FedAvg"] / mean["poisson_8"][drift_study.REPAIR] < 33 and "thirty times" in text
-    twenty = stored.local_steps["line_20"].sel(E=20).mean("seed")
-    words = [f"{float(twenty.sel(rule=rule)):.0f}" for rule in (drift_study.REPAIR, "FedAvg")]
-    assert f"worth nothing on the wave: {words[0]} against {words[1]} %" in text
+    mean = {name: float(e.sel(rule="FedAvg").mean()) for name, e in stored.errors.items()}
+    assert f"from 8 to {mean['poisson_8']:.3f} %, on the wave from 20 to {mean['line_20']:.1f} %" in text
+    assert f"on Helmholtz' from 100 to {mean['helmholtz_4']:.1f} %" in text
+    assert f"it errs {1 / ratios['poisson_8'].mean:.0f} times less" in text
     for name in ("poisson_8", "line_20"):
-        r = ratios[name]
-        assert f"{r.mean:.2f} " in report and f"[{r.low:.2f}, {r.high:.2f}]" in report
+        for r in (ratios[name], drift_study.ratio(constant[name], repair)):
+            assert f"{r.mean:.2f} [{r.low:.2f}, {r.high:.2f}]" in report
+    e = constant["helmholtz_4"].mean("seed")
     for rule in ("SCAFFOLD", "averaged moments", "fresh correction"):
-        e = stored.errors["helmholtz_4"].mean("seed")
         assert e.sel(rule=rule) < e.sel(rule="FedAvg") / 2, "each alone, less than half of it"
+    assert (
+        f"had {e.sel(rule='FedAvg'):.0f} % at constant rates" in text
+        and 0.6 < ratios["helmholtz_4"].low < 1 < ratios["helmholtz_4"].high
+    )
+    assert stored.errors["helmholtz_4"].lr.sel(rule="FedAvg") == 0.03 and "falling from 0.03 it has" in text
+    assert len([name for name, of in stored.tried.items() if len(of) == 2]) == int(
+        re.search(r"on (\d+) problems, whether it falls", text)[1]
+    )
+    twenty = stored.local_steps["line_20"].sel(E=20).mean("seed")
+    words = [f"{float(twenty.sel(rule=rule)):.0f}" for rule in (repair, "FedAvg")]
+    assert f"worth nothing on the wave: {words[0]} against {words[1]} %" in text
     B = stored.ladders["Poisson"].number.sel(measure="B at the start")
     assert B.sel(level=8) < B.sel(level=6), "there it misses the resonance"
     orders = drift_ranks.orders(stored.predicted)
