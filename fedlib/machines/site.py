@@ -270,13 +270,15 @@ class Site:
 def public(error: Exception, file: str) -> str:
     """What a server hears of an error at a site, with the line of the experiment's file; all of it is printed here.
 
-    Of errors of this library their text, of a table's without what stands in it. Others quote what they were given, as
-    float("Jane Doe") does: of them only the kind.
+    Of errors of this library their text, of a table's without what stands in it. Others, and what explains them, quote
+    what they were given, as float("Jane Doe") does: of them only the kind.
     """
+    text = f"{type(error).__name__}: {error}"
+    error = error if isinstance(error, TableError) else error.__cause__ or error
     frames = extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == file]
     where = f" ({Path(file).name}, line {lines[-1]})" if lines else ""
-    text = f"{type(error).__name__}: {error}{where}"
+    text += where
     if isinstance(error, TableError):
         words = f"{error.public}{where}"
     elif Path(frames[-1].filename).is_relative_to(ROOT / "fedlib"):

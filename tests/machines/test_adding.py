@@ -57,7 +57,7 @@ def test_a_site_that_fails_is_named():
     site = sites["site-2"]
     site.plan = site.plan._replace(
         experiment=site.plan.experiment._replace(
-            residuals=None, loss=lambda predict, batch: predict(batch["x"])[""].sum()
+            residuals=None, loss=lambda predict, batch: (batch["w"] * predict(batch["x"])[""][:, 0]).sum()
         )
     )
     with pytest.raises(RuntimeError, match=r"site-2 failed: .*has a loss, but no residuals"):

@@ -130,13 +130,13 @@ def grid(tried: Mapping[str, Mapping[str, Best]], columns: int = 4) -> Figure:
     rate falls."""
     columns = min(columns, len(tried))
     fig, axes = panels(-(-len(tried) // columns), columns, size=(2.2, 2.1))
-    for ax, (name, of) in zip(axes.flat, tried.items(), strict=False):
-        for schedule, one in of.items():
+    for ax, (name, both) in zip(axes.flat, tried.items(), strict=False):
+        for schedule, one in both.items():
             for rule in in_order(one.ladder):
                 line, look = one.ladder.sel(rule=rule).dropna("lr"), LOOKS.get(rule, GREY) | ENDS[schedule]
                 label = "_falling" if schedule == FALLING else name_of(rule) if rule in LOOKS else "others"
                 ax.plot(line.lr, line, ms=4, label=label, **look)
-        rates_axis(ax, sorted({lr for one in of.values() for lr in one.ladder.lr.values.tolist()}))
+        rates_axis(ax, sorted({lr for one in both.values() for lr in one.ladder.lr.values.tolist()}))
         log_axis(ax.yaxis)
         ax.set_title(PROBLEMS[name].title)
     for ax in axes.flat[len(tried) :]:
@@ -295,9 +295,9 @@ def schedule_rows(tried: Mapping[str, Mapping[str, Best]]) -> list[list[str]]:
     """Rows of SCHEDULE_HEADER, of what was tried with both: means ± st.dev. over seeds, the rates that validation
     points chose, and the ratio, paired by seed."""
     rows = []
-    for name, of in tried.items():
-        for rule in reversed(in_order(of[FALLING].error) if FALLING in of else []):
-            constant, falling = (of[schedule].error.sel(rule=rule) for schedule in (CONSTANT, FALLING))
+    for name, both in tried.items():
+        for rule in reversed(in_order(both[FALLING].error) if FALLING in both else []):
+            constant, falling = (both[schedule].error.sel(rule=rule) for schedule in (CONSTANT, FALLING))
             cells = [cell for one in (constant, falling) for cell in (in_short(one), f"{one.lr.item():g}")]
             rows.append([PROBLEMS[name].title, name_of(rule), *cells, str(paired_ratio(falling, constant))])
     return rows

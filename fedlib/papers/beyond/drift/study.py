@@ -258,9 +258,10 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
             if schedule == CONSTANT:
                 joined = joined._replace(path=with_earlier(joined.path, old, "path", name))
             tried.setdefault(name, {})[schedule] = joined
-    chosen = {name: better(of) for name, of in tried.items()}
-    for name, of in tried.items():
-        of[CONSTANT] = of[CONSTANT]._replace(ladder=with_earlier(of[CONSTANT].ladder, old, "validation", name))
+    chosen = {name: better(both) for name, both in tried.items()}
+    for name, both in tried.items():
+        ladder = with_earlier(both[CONSTANT].ladder, old, "validation", name)
+        both[CONSTANT] = both[CONSTANT]._replace(ladder=ladder)
     steps = {}
     for name in p["steps_on"]:
         parts = [by_part[name, "local steps"].error] if (name, "local steps") in by_part else []
@@ -286,14 +287,16 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     )
 
 
-def better(of: Mapping[str, Best]) -> Best:
+def better(both: Mapping[str, Best]) -> Best:
     """Of each rule the schedule with the smaller validation error, whose name is the coordinate "schedule" [rule]."""
-    rules = of[CONSTANT].error["rule"].values.tolist()
-    least = {schedule: one.ladder.min("lr").reindex(rule=rules).fillna(np.inf) for schedule, one in of.items()}
+    rules = both[CONSTANT].error["rule"].values.tolist()
+    least = {schedule: one.ladder.min("lr").reindex(rule=rules).fillna(np.inf) for schedule, one in both.items()}
     which = {rule: min(least, key=lambda schedule: float(least[schedule].sel(rule=rule))) for rule in rules}
 
     def of_each(field: str) -> xarray.DataArray:
-        return xarray.concat([getattr(of[which[rule]], field).sel(rule=[rule]) for rule in rules], "rule", join="outer")
+        return xarray.concat(
+            [getattr(both[which[rule]], field).sel(rule=[rule]) for rule in rules], "rule", join="outer"
+        )
 
     by_rule = ("rule", [which[rule] for rule in rules])
     error, ladder, path = (of_each(field).assign_coords(schedule=by_rule) for field in Best._fields)

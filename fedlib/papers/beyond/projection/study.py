@@ -159,7 +159,7 @@ def rules_of_drift(problems: Sequence[str]) -> drift.Results:
     p = parameters_of(drift.NOTEBOOK)
     calls = drift.trainings(p)
     rates = [SHOWN[name].drift for name in problems if SHOWN[name].drift]
-    parts = [(name, part) for name in rates for of in drift.SCHEDULES.values() for part in of]
+    parts = [(name, part) for name in rates for both in drift.SCHEDULES.values() for part in both]
     names = ["earlier", *(name for name in parts if name in calls)]
     readings = {name: last_reading(drift.NOTEBOOK, calls, name, earlier=True)[0].result for name in names}
     return drift.results(p, {name: result for name, result in readings.items() if result is not None})

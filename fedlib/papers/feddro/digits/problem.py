@@ -176,14 +176,14 @@ def looked_at(settings: Mapping, held: int = 0, in_parts: int = 0) -> Experiment
     )
 
     def data(level: float, seed: int) -> Data:
-        given = experiment.data(level, seed)
-        test = dict(given.test)
+        plain = experiment.data(level, seed)
+        test = dict(plain.test)
         if held:
             train = handwriting(source, pixels)["train"]
             test["x_held"], test["y_held"] = held_out(train, K * each, held, seed)
         if in_parts:
             moved = shifts_in_parts(test["x"][:in_parts].numpy(), K, level, seed, reading)
             test |= {f"x_{part}": torch.as_tensor(values) for part, values in moved.items()}
-        return given._replace(test=test)
+        return plain._replace(test=test)
 
     return experiment._replace(data=data)

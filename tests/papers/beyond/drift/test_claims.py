@@ -16,7 +16,7 @@ def test_every_claim_is_known_and_says_nothing_of_nothing():
 def test_repaired_is_a_fifth_of_fedavg_paired_by_seed():
     errors = {"line_20": by_rule(FedAvg=[10, 20], repair=[1, 2])}
     verdict = claims.repaired(NOTHING._replace(errors=errors))
-    assert verdict.holds and verdict.why == "0.10 x [0.10, 0.10]"
+    assert verdict.holds and verdict.why == "0.1 [0.1, 0.1] x"
     errors = {"line_20": by_rule(FedAvg=[10, 20], repair=[4, 3])}
     assert not claims.repaired(NOTHING._replace(errors=errors)).holds
 
