@@ -20,7 +20,15 @@ from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.lesson import Lesson
-from fedlib.numerics.metrics import in_percent, mean_sd, paired_ratio, percent, plus_minus, two_digits
+from fedlib.numerics.metrics import (
+    in_percent,
+    mean_and_interval,
+    mean_sd,
+    paired_ratio,
+    percent,
+    plus_minus,
+    two_digits,
+)
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import plane as drift_plane
@@ -42,7 +50,6 @@ from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
 from fedlib.papers.fed_deeponet.shards import live as shards_live
 from fedlib.papers.fed_deeponet.shards import problem as shards_problem
 from fedlib.papers.fed_deeponet.shards import study as shards_study
-from fedlib.papers.feddro.digits import figures as digits_figures
 from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
@@ -970,9 +977,7 @@ def test_10b_with_rates_of_its_own_each_way_comes_to_the_same(digits):
     mean = {(level, r): gain.sel(level=level, round=r).mean().item() for level in (2, 5) for r in (10, 100)}
     assert f"is {mean[2, 10]:.0f} points at the size 2, where FedAvg likes 0.02, and {mean[5, 10]:.0f} at 5" in report
     assert f"After a hundred it is {mean[2, 100]:.0f} and nothing that five seeds can tell" in report
-    low, high = map(
-        float, digits_figures.mean_and_interval(gain.sel(level=5, round=100).values)[:-1].split("[")[1].split(",")
-    )
+    _, low, high = mean_and_interval(gain.sel(level=5, round=100).values)
     assert low < 0 < high and "at 200 digits a client the lead was one of speed, also where each way has" in text
     history = stored(digits_study, ("rates", "FedAvg"))
     one = digits_study.measured(history, "commonest").sel(level=5, lr=[0.02, 0.03]).mean("seed")

@@ -60,6 +60,13 @@ def two_digits(e: float) -> str:
     return in_percent(e).removesuffix(" %") if e >= 1e-4 else f"{e:.1e}"
 
 
+def mean_and_interval(values: Sequence) -> tuple[float, float, float]:
+    """The mean of values [n], and where it lies with 95 % by Student's t: low, high; NaN of one value."""
+    (mean, sd), n = mean_sd(values), len(values)
+    half = stdtrit(n - 1, 0.975) * sd / n**0.5 if n > 1 else np.nan
+    return mean, mean - half, mean + half
+
+
 class Ratio(NamedTuple):
     """How many times as large one of two is, where that lies with 95 %, and how probable it is by chance, both ways."""
 
@@ -78,11 +85,10 @@ def paired_ratio(values: Sequence, to: Sequence) -> Ratio:
     NaN where one of them diverged; without an interval of one pair.
     """
     logs = np.log(np.asarray(values, float) / np.asarray(to, float))
-    n, mean = len(logs), logs.mean()
-    error = mean_sd(logs)[1] / n**0.5 if n > 1 else np.nan
-    half = stdtrit(n - 1, 0.975) * error
+    n, (mean, low, high) = len(logs), mean_and_interval(logs)
+    error = (high - low) / 2 / stdtrit(n - 1, 0.975)
     p = 2 * stdtr(n - 1, -abs(mean / error)) if error else np.nan
-    return Ratio(*np.exp([mean, mean - half, mean + half]).tolist(), float(p))
+    return Ratio(*np.exp([mean, low, high]).tolist(), float(p))
 
 
 def after_holm(p: Sequence, limit: float = 0.05) -> np.ndarray:

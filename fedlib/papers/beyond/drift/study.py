@@ -270,8 +270,8 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         parts = [part.reset_coords(drop=True) for part in parts]
         steps[name] = xarray.concat(parts, "E", join="outer") if parts else None
     return Results(
-        {name: one.error for name, one in chosen.items()},
-        {name: one.path for name, one in chosen.items()},
+        {name: error for name, (error, _) in chosen.items()},
+        {name: path for name, (_, path) in chosen.items()},
         tried,
         {n: in_steps(with_earlier(values, old, "local_steps", n)) for n, values in steps.items()},
         {name: some(histories[name, "some"]) for name in p["partial_on"] if (name, "some") in histories},
@@ -287,20 +287,18 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     )
 
 
-def better(both: Mapping[str, Best]) -> Best:
-    """Of each rule the schedule with the smaller validation error, whose name is the coordinate "schedule" [rule]."""
+def better(both: Mapping[str, Best]) -> tuple[xarray.DataArray, xarray.DataArray]:
+    """(error, path) of each rule with the schedule of the smaller validation error, its name the coordinate "schedule"
+    [rule]."""
     rules = both[CONSTANT].error["rule"].values.tolist()
     least = {schedule: one.ladder.min("lr").reindex(rule=rules).fillna(np.inf) for schedule, one in both.items()}
     which = {rule: min(least, key=lambda schedule: float(least[schedule].sel(rule=rule))) for rule in rules}
 
     def of_each(field: str) -> xarray.DataArray:
-        return xarray.concat(
-            [getattr(both[which[rule]], field).sel(rule=[rule]) for rule in rules], "rule", join="outer"
-        )
+        parts = [getattr(both[which[rule]], field).sel(rule=[rule]) for rule in rules]
+        return xarray.concat(parts, "rule", join="outer").assign_coords(schedule=("rule", [*which.values()]))
 
-    by_rule = ("rule", [which[rule] for rule in rules])
-    error, ladder, path = (of_each(field).assign_coords(schedule=by_rule) for field in Best._fields)
-    return Best(error, ladder, path)
+    return of_each("error"), of_each("path")
 
 
 PARTS = [(name, part) for name in PROBLEMS for part in (*SCHEDULES[CONSTANT], *SCHEDULES[FALLING], "local steps")]

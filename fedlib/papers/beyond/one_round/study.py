@@ -344,8 +344,8 @@ def at_best_rates(
     if name == "helmholtz" and not (parts and 4 in parts[0].level):
         tried = {schedule: stored(drift, ("helmholtz_4", parts_of[0]), earlier=True)
                  for schedule, parts_of in drift.SCHEDULES.items()}  # fmt: skip
-        best = drift.better({schedule: drift.best(history) for schedule, history in tried.items()})
-        error = best.error.sel(rule=rule).reset_coords(drop=True)
+        error, _ = drift.better({schedule: drift.best(history) for schedule, history in tried.items()})
+        error = error.sel(rule=rule).reset_coords(drop=True)
         parts.append(trained_by("11", error.expand_dims(round=[2000], level=[4]).drop_attrs()))
     return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
 

@@ -7,11 +7,10 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.special import stdtrit
 
 from ....notebook.pictures import against_level, legend_above, panels_of
 from ....notebook.style import COLORS, band, panels, set_ticks
-from ....numerics.metrics import mean_sd, plus_minus
+from ....numerics.metrics import mean_and_interval, mean_sd, plus_minus
 from .handwriting import SIDE
 from .study import FOUR, STRONG, at_own_rate, gain
 from .ways import AFFINE, FEDAVG, MAPPED, MEANS, WAYS
@@ -292,15 +291,9 @@ def rate_rows(rates: xarray.Dataset, rounds: Sequence[int]) -> list[list[str]]:
         one = best.sel(level=level, round=r)
         cells = [cell for way in (FEDAVG, MAPPED)
                  for cell in (plus_minus(one.sel(way=way).values, 1), f"{one.lr.sel(way=way).item():g}")]  # fmt: skip
-        rows.append([f"{level:g}", str(r), *cells, mean_and_interval(gain(one).values)])
+        mean, low, high = mean_and_interval(gain(one).values)
+        rows.append([f"{level:g}", str(r), *cells, f"{mean:.1f} [{low:.1f}, {high:.1f}]"])
     return rows
-
-
-def mean_and_interval(values: np.ndarray) -> str:
-    """The mean of numbers, and where it lies with 95 % by Student's t."""
-    mean, sd = mean_sd(values)
-    half = stdtrit(len(values) - 1, 0.975) * sd / len(values) ** 0.5
-    return f"{mean:.1f} [{mean - half:.1f}, {mean + half:.1f}]"
 
 
 def followed_rows(followed: xarray.DataArray) -> list[list[str]]:

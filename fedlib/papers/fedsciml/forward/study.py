@@ -164,16 +164,13 @@ class Results(NamedTuple):
     """What figures and claims take, by name of the equation.
 
     errors: (%) [round, kind, level, seed], and divergences: of the weights, [seed, level, matrix], both with the
-    clients' distance along level. solutions: what the first seed's models say. gap: see ``gap``. rates: see ``rated``;
-    longer: errors (%) [round, level, seed]; both of Poisson's equation, None where nothing is trained.
+    clients' distance along level. solutions: what the first seed's models say. gap: see ``gap``.
     """
 
     errors: dict[str, xarray.DataArray]
     divergences: dict[str, xarray.DataArray]
     solutions: dict[str, Solved]
     gap: xarray.Dataset
-    rates: xarray.Dataset | None = None
-    longer: xarray.DataArray | None = None
 
     @property
     def last(self) -> dict[str, xarray.DataArray]:
@@ -190,11 +187,7 @@ def results(p: Mapping, histories: Mapping[str, History]) -> Results:
             errors |= errors_of({name: histories[name]})
             divergences[name] = sweep.divergences(histories[name], experiment.net, whole)
             solutions[name] = stored_solutions(histories[name], experiment)
-    return Results(
-        errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset(),
-        rated(histories["rates"]) if "rates" in histories else None,
-        federated(histories["longer"]) if "longer" in histories else None,
-    )  # fmt: skip
+    return Results(errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset())
 
 
 def errors_of(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
@@ -203,7 +196,7 @@ def errors_of(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
 
 
 def federated(history: History, metric: str = "error") -> xarray.DataArray:
-    """Errors (%) of federations [round, level, seed, *over]."""
+    """Errors (%) of federations [round, level, seed, *over], of "longer" or "rates"."""
     return sweep.errors(history, metric).sel(kind="federated", drop=True).reset_coords(drop=True)
 
 
@@ -213,12 +206,10 @@ def rated(history: History) -> xarray.Dataset:
     Returns:
         error, validation (%) of federations [schedule, lr, level, seed]; centralised (%) [schedule, lr, seed].
     """
-    last = {name: sweep.errors(history, metric).isel(round=-1, drop=True).reset_coords(drop=True)
-            for name, metric in (("error", "error"), ("validation", "validation error"))}  # fmt: skip
-    order = "schedule", "lr", "level", "seed"
-    arrays = {name: values.sel(kind="federated", drop=True).transpose(*order) for name, values in last.items()}
-    central = last["error"].sel(kind="centralised", drop=True).isel(level=0, drop=True)
-    return xarray.Dataset(arrays | {"centralised": central.transpose("schedule", "lr", "seed")}).drop_attrs()
+    arrays = {"error": federated(history), "validation": federated(history, "validation error")}
+    arrays["centralised"] = sweep.errors(history).sel(kind="centralised", drop=True).isel(level=0, drop=True)
+    last = xarray.Dataset(arrays).isel(round=-1, drop=True).reset_coords(drop=True).drop_attrs()
+    return last.transpose("schedule", "lr", "level", "seed")
 
 
 def gap(p: Mapping, history: History) -> xarray.Dataset:
