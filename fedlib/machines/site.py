@@ -270,11 +270,12 @@ class Site:
 def public(error: Exception, file: str) -> str:
     """What a server hears of an error at a site, with the line of the experiment's file; all of it is printed here.
 
-    Of errors of this library their text, of a table's without what stands in it. Others, and what explains them, quote
-    what they were given, as float("Jane Doe") does: of them only the kind.
+    Of errors of this library their text, of a table's without what stands in it. Others quote what they were given, as
+    float("Jane Doe") does: of them only the kind; so of what the experiment's file raised and one of ours explains.
     """
-    text = f"{type(error).__name__}: {error}"
-    error = error if isinstance(error, TableError) else error.__cause__ or error
+    text, cause = f"{type(error).__name__}: {error}", error.__cause__
+    if cause and any(frame.filename == file for frame in extract_tb(cause.__traceback__)):
+        error = cause
     frames = extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == file]
     where = f" ({Path(file).name}, line {lines[-1]})" if lines else ""
