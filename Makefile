@@ -55,12 +55,14 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 	echo "Done in $$(( ($$(date +%s) - began + 59) / 60 )) min, $$(du -sh .venv | cut -f1)"
 	@touch $@
 
-figures: setup  ## run every notebook in the quick profile; ends with figures/index.html, a page of all figures
-	@$(PY) -m fedlib run --profile quick --jobs $(JOBS)
+figures: setup  ## draw every notebook from stored trainings, begin one of each again, train a row; ends with figures/index.html
+	@$(PY) -m fedlib run --jobs $(JOBS) && $(PY) -m fedlib again 05 --only poisson
 
-paper: export FEDLIB_TRAIN = missing
 paper: setup  ## train what is missing at the papers' settings (hours), and draw
-	$(PY) -m fedlib run --profile paper --jobs 1
+	$(PY) -m fedlib train all && $(PY) -m fedlib run --jobs $(JOBS)
+
+again: setup  ## whole rows from nothing, the cheapest of each training first, beside what is stored (MINUTES=30)
+	$(PY) -m fedlib again --minutes $(or $(MINUTES),30)
 
 missing: setup  ## what is not trained yet, with core-hours, the cheapest first
 	$(PY) -m fedlib missing
@@ -68,13 +70,10 @@ missing: setup  ## what is not trained yet, with core-hours, the cheapest first
 train: setup  ## train what is missing (NOTEBOOK=05_pinn_forward HOURS=2)
 	$(PY) -m fedlib train $(NOTEBOOK) $(if $(HOURS),--hours $(HOURS))
 
-draw: setup  ## draw the paper's figures from stored trainings, of the notebooks that have them; trains nothing
-	$(PY) -m fedlib run --profile paper --jobs $(JOBS)
-
 replay: setup  ## train the first rounds of every stored training again, and compare
 	FEDLIB_REPLAY=all $(PY) -m pytest -q tests/trainings/test_replay.py
 
-report: setup  ## print the table paper | ours | verdict of the paper profile
+report: setup  ## print the table paper | ours | verdict 
 	$(PY) -m fedlib report
 
 NBVAL := -m pytest -q -n $(JOBS) --dist loadscope --nbval-lax --nbval-current-env
@@ -156,4 +155,4 @@ hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
 clean:  ## remove the environment, the site and all figures but the committed ones
-	rm -rf .venv .venv.log _site figures/*/quick figures/*/custom-* figures/federate figures/index.html
+	rm -rf .venv .venv.log _site figures/*/changed figures/federate figures/index.html

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from fedlib.trainings.profiles import FIGURES
+from fedlib.trainings.settings import FIGURES
 
 from .side_by_side import run
 

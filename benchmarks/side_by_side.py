@@ -12,7 +12,7 @@ from matplotlib import rc_context
 
 from fedlib.files import replacing, write_atomically
 from fedlib.notebook import style
-from fedlib.trainings.profiles import FIGURES, folder_of
+from fedlib.trainings.settings import FIGURES, folder_of
 
 from .clients import bench_clients
 from .common import in_own_process, load, machine, one_thread, peak_memory, time_problem

@@ -30,7 +30,6 @@ def main(arguments: list[str] | None = None) -> int:
         nargs="*",
         help="01_pendulum, its path, or just 01; by default all",
     )
-    run.add_argument("--profile", default="quick", help="quick (default) or paper")
     run.add_argument("--jobs", type=int, help="notebooks at a time (default: one per core)")
     run.add_argument("--limit", type=float, metavar="SECONDS", help="the longest that a notebook may take")
     run.add_argument(
@@ -48,6 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     train.add_argument("--hours", type=float, help="stop then; the same command goes on from there")
     train.add_argument("--only", default="", metavar="NAME", help="trainings whose names begin so")
     train.add_argument("--device", default="auto", help="cuda, cpu, or auto: an accelerator where there is one")
+    again = commands.add_parser("again", help="train stored rows from nothing, the cheapest first, and compare")
+    again.add_argument("notebook", nargs="?", default="", help="05_pinn_forward, or 05; by default all")
+    again.add_argument("--minutes", type=float, help="no further row is begun then (default: one row)")
+    again.add_argument("--only", default="", metavar="NAME", help="trainings whose names begin so")
     report = commands.add_parser("report", help="print numbers and claims: paper | ours | verdict")
     run.add_argument("--source", type=Path, default=batch.NOTEBOOKS, help="folder of notebooks")
     commands.add_parser(
@@ -60,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
 
     try:
-        if args.command in ("missing", "train"):
+        if args.command in ("missing", "train", "again"):
             return trainings(args)
         if args.command == "report":
             from .notebook.report import report as report_of
@@ -69,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         began = time.monotonic()
         outcomes = batch.run(
-            args.notebooks, args.profile, args.jobs, dict(override(text) for text in args.p), args.source, args.figures,
+            args.notebooks, args.jobs, dict(override(text) for text in args.p), args.source, args.figures,
             args.limit, args.scheduler,
         )  # fmt: skip
     except KeyboardInterrupt:
@@ -92,26 +95,31 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
     if failed := [o.notebook for o in outcomes if o.status == "failed"]:
         counts += f" ({', '.join(failed)})"
     folders = [str(o.folder) for o in outcomes]
-    where = ", ".join(folders) if len(folders) < 3 else f"{figures}/<notebook>/{outcomes[0].folder.name}"
+    where = ", ".join(folders) if len(folders) < 3 else f"{figures}/<notebook>"
     return [
         f"{len(outcomes)} notebook{'s' * (len(outcomes) != 1)} in {seconds // 60:.0f} min {seconds % 60:.0f} s: "
         + counts,
         f"Figures: {pictures} in {where}",
         f"All of them, beside the papers' settings and printed numbers: {gallery.write(figures, notebooks)}",
-        "A quick run judges nothing; what the papers' settings gave: make report",
+        "Printed numbers beside ours, and claims: make report",
         "Next: open that page in a browser; then make lab, and in it notebooks/05_pinn_forward.ipynb",
     ]
 
 
 def trainings(args: argparse.Namespace) -> int:
-    """``fedlib missing`` and ``fedlib train``."""
+    """``fedlib missing``, ``fedlib train`` and ``fedlib again``."""
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")  # float32 is float32, on an accelerator, too
     from .papers.studies import STUDIES
-    from .trainings import missing
+    from .trainings import again, missing
 
-    chosen = {name: study for name, study in STUDIES.items() if name.startswith(args.notebook)}
+    wanted = "" if args.notebook == "all" else args.notebook
+    chosen = {name: study for name, study in STUDIES.items() if name.startswith(wanted)}
     if not chosen:
         raise ValueError(f"no room has a notebook {args.notebook!r}; there are {', '.join(STUDIES)}")
+    if args.command == "again":
+        rows = again.whole_rows(chosen.values(), args.minutes, args.only)
+        print(*rows, sep="\n", flush=True)
+        return int(any("DIFFERS" in row for row in rows))
     for study in chosen.values():
         if args.command == "missing":
             print(*missing.lines(study), sep="\n")

@@ -21,7 +21,7 @@ from fedlib.papers.beyond.one_round.problem import start
 from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.streams import stream
-from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
 from .machines import laboratories
@@ -144,7 +144,7 @@ def test_what_the_readme_trusts_least_is_so():
     assert "chosen after the table was seen, with five seeds" in least
     assert {len(row.measured.values) for id, row in rows.items() if id.startswith("fedsciml.table2.n")} == {5}
     assert "Five runs of ours, a quarter of the rounds, on a flow of our own" in least
-    assert 4 * flow.paper()["rounds"] == max(flow.paper()["longer"])
+    assert 4 * flow.PAPER["rounds"] == max(flow.PAPER["longer"])
     unseen = rows["fed-deeponet.exp4.unseen"]
     assert unseen.verdict == "consistent" and len(unseen.measured.values) == 20 and "Twenty seeds" in least
     assert f"{unseen.number.printed} agrees" in least and f"from {unseen.low:.3g} to {unseen.high:.3g} %" in least

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.trainings.profiles import NOTEBOOKS
+from fedlib.trainings.settings import NOTEBOOKS
 from tools.latency import hands, latency
 from tools.latency.browser import lab
 

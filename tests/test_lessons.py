@@ -19,7 +19,7 @@ from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
-from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.run import Run
 from fedlib.numerics.metrics import (
     in_percent,
     mean_and_interval,
@@ -78,7 +78,7 @@ from fedlib.papers.fedstnn.letters import problem as letters_problem
 from fedlib.papers.fedstnn.letters import study as letters_study
 from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
 from fedlib.streams import stream
-from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, committed
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
 from . import going_on
@@ -141,7 +141,7 @@ def test_the_first_picture_is_drawn_by_every_run(name):
     cells, report = parts(name)
     addresses = re.findall(r"\.\./figures/([^\"')]+)", text_of(cells, raw=True))
     assert all(address.startswith(f"{name}/paper/") for address in addresses), "stored pictures, and its own"
-    assert f"../figures/{name}/paper/" in cells[0].source
+    assert f"../figures/{name}/" in cells[0].source
     shown = [Path(address).stem for address in addresses]
     begin = next(i for i, cell in enumerate(report) if "Run.begin(" in cell.source)
     lesson = [cell.source for cell in [*cells, *report[:begin]] if "lesson.figure(" in cell.source]
@@ -265,7 +265,7 @@ def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
 
 
 def test_01_what_was_chosen_on_validation_data():
-    grid, text = Lesson(pendulum_study).results().grid, text_of(parts("01_pendulum")[1])
+    grid, text = Run(pendulum_study).results().grid, text_of(parts("01_pendulum")[1])
     near = grid["near"].mean(["level", "seed"])
     least = near.where(near == near.min(), drop=True)
     assert f"begins at {least.lr.item() * 1e3:.0f}e-3 and falls by {least.decay.item()}" in text
@@ -281,7 +281,7 @@ def test_01_what_was_chosen_on_validation_data():
 
 @pytest.fixture(scope="module")
 def sorted_answers():
-    return Lesson(shards_study).results()
+    return Run(shards_study).results()
 
 
 def test_02_what_the_slider_shows_is_what_the_text_promises():
@@ -467,7 +467,7 @@ def by_hand(name, text):
 
 
 def test_04_what_a_larger_rate_does_is_what_11_has_stored():
-    tried = Lesson(drift_study).results(drift_study.COMPARED).tried
+    tried = Run(drift_study).results(drift_study.COMPARED).tried
     constant = {name: tried[name]["constant"].error.sel(rule="FedAvg") for name in ("line_20", "line_10", "line_50")}
     twenty, ten, fifty = (f"{float(e.mean()):.1f} %" for e in constant.values())
     text = text_of(parts("04_function_approximation")[0])
@@ -697,7 +697,7 @@ def test_06b_what_the_blank_says():
 @pytest.fixture(scope="module")
 def noise():
     """Results of the stored trainings; what both parts say."""
-    return Lesson(regression).results(), *map(text_of, parts("08_stochastic_regression"))
+    return Run(regression).results(), *map(text_of, parts("08_stochastic_regression"))
 
 
 def test_08_what_the_sliders_show_is_what_the_text_promises(noise):
@@ -774,7 +774,7 @@ def test_08_what_the_blank_says():
 @pytest.fixture(scope="module")
 def ways():
     """Results of the stored trainings; mean spreads, way -> noise -> number; what both parts say."""
-    results = Lesson(ways_study).results()
+    results = Run(ways_study).results()
     spreads = {way: {s: v.mean() for s, v in row.items()} for way, row in ways_study.spreads(results).items()}
     return results, spreads, *map(text_of, parts("08b_as_coded"))
 
@@ -834,7 +834,7 @@ def test_08b_what_the_cells_by_hand_say():
 @pytest.fixture(scope="module")
 def drawings():
     """Results of the stored trainings; what both parts say."""
-    return Lesson(letters_study).results(), *map(text_of, parts("09_stochastic_image"))
+    return Run(letters_study).results(), *map(text_of, parts("09_stochastic_image"))
 
 
 def test_09_what_the_sliders_show_is_what_the_text_promises(drawings):
@@ -906,7 +906,7 @@ def test_09_what_the_blank_says():
 @pytest.fixture(scope="module")
 def clouds():
     """Results of what is stored; what part A says."""
-    return Lesson(transport_study).results(), text_of(parts("10_transport")[0])
+    return Run(transport_study).results(), text_of(parts("10_transport")[0])
 
 
 def test_10_what_the_slider_shows_is_what_the_text_promises(clouds):
@@ -959,7 +959,7 @@ def test_10_fold_out_answers(clouds):
 @pytest.fixture(scope="module")
 def digits():
     """Results of the stored trainings; the lead of mapped digits (points) [round, level, seed]; what both parts say."""
-    results = Lesson(digits_study).results()
+    results = Run(digits_study).results()
     return results, digits_study.gain(results.accuracy), *map(text_of, parts("10b_digits"))
 
 
@@ -1132,7 +1132,7 @@ def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
 
 def test_06_no_reading_of_the_paper_gives_its_times():
     """What part B says of four other readings, of all seeds that are trained."""
-    results = Lesson(flow_study).results()
+    results = Run(flow_study).results()
     text = text_of(parts("06_flow")[1])
     thousands = flow_study.reached(results.C, results.whole).sel(within=10) / 1000
 
@@ -1191,7 +1191,7 @@ def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
 @pytest.fixture(scope="module")
 def integrals():
     """Errors (%) of integrating after training [kind, level, seed], and the networks of the piece."""
-    return Lesson(operators_study).results().last[operators_study.LINE], operators_live.stored_models()
+    return Run(operators_study).results().last[operators_study.LINE], operators_live.stored_models()
 
 
 def test_07_the_jump_is_that_of_the_stored_starts(integrals):
@@ -1275,7 +1275,7 @@ def test_11_what_the_toys_sliders_show_is_what_the_text_promises():
 @pytest.fixture(scope="module")
 def on_the_way():
     """Errors (%) [schedule, rule, lr, round, seed] of both problems whose rounds are stored."""
-    lesson = Lesson(drift_study)
+    lesson = Run(drift_study)
     return {name: drift_study.followed(lesson.stored, name).error for name in ("line_20", "poisson_8")}
 
 
@@ -1309,7 +1309,7 @@ def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
 
 def test_11_rules_at_rates_and_schedules_of_their_own():
     text, report = (text_of(cells) for cells in parts("11_client_drift"))
-    lesson, repair = Lesson(drift_study), drift_study.REPAIR
+    lesson, repair = Run(drift_study), drift_study.REPAIR
     stored = lesson.results()
     constant = {name: of["constant"].error for name, of in stored.tried.items()}
     ratios = {name: drift_study.ratio(e, repair) for name, e in stored.errors.items()}
@@ -1443,7 +1443,7 @@ def test_13_where_each_client_alone_is_right(explored):
 def test_13_the_pictures_show_what_the_text_promises():
     """Section 3: the sums' error is the same at all levels, that of others is not."""
     text = text_of(parts("13_one_round")[0])
-    results = Lesson(one_round_study).results()
+    results = Run(one_round_study).results()
     for name, levels in (("poisson", [2, 8]), ("helmholtz", [4, 24])):
         last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways[name].items()}
         change = {label: float(e.sel(level=levels).max() / e.sel(level=levels).min()) for label, e in last.items()
@@ -1613,7 +1613,7 @@ def test_13_torques_are_read_where_there_is_a_null_space():
 
 
 def test_13_one_round_is_below_adam():
-    compared, report = Lesson(one_round_study).results().compared, text_of(parts("13_one_round")[1])
+    compared, report = Run(one_round_study).results().compared, text_of(parts("13_one_round")[1])
     medians = {name: {way: np.median(e) for way, e in ways.items()} for name, ways in compared.items()}
     assert [*medians] == ["poisson", "helmholtz", "wave", "schaffer", "beam"] and "Five problems by six ways" in report
     ratios = [ways["Adam, one place"] / ways["one round"] for ways in medians.values()]
@@ -1634,7 +1634,7 @@ def test_13_bytes_of_what_was_tried():
 
 def test_13_digits_are_those_that_are_stored():
     text, report = (text_of(cells) for cells in parts("13_one_round"))
-    places = {p.way: p for p in Lesson(one_round_study).results().places if p.problem.startswith("digits")}
+    places = {p.way: p for p in Run(one_round_study).results().places if p.problem.startswith("digits")}
     assert [*places] == [
         "FedAvg, best rate", "FedAvg, 5 steps a round", "FedAvg, 20 steps a round", "all data in one place",
         "one round of sums",
@@ -1663,7 +1663,7 @@ def test_13_digits_are_those_that_are_stored():
 
 @pytest.fixture(scope="module")
 def trained_by_sums():
-    return Lesson(projection_study).results()
+    return Run(projection_study).results()
 
 
 def test_14_the_slider_shows_what_the_text_promises():

@@ -13,7 +13,7 @@ from ipykernel.kernelspec import get_kernel_dict
 from nbformat.v4 import nbformat_minor
 
 from fedlib.pages import citations
-from fedlib.trainings.profiles import NOTEBOOKS
+from fedlib.trainings.settings import NOTEBOOKS
 
 PATHS = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
 SPEC = {"name": "python3"} | {key: get_kernel_dict()[key] for key in ("display_name", "language")}

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from fedlib.trainings.profiles import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
+from fedlib.trainings.settings import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
 from tools.picture_widths import sized
 
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))

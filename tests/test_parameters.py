@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedlib.trainings.profiles import NOTEBOOKS, check_parameters, parameters_of
+from fedlib.trainings.settings import NOTEBOOKS, check_parameters, parameters_of
 
 from .going_on import DRAWS, FILLINGS
 

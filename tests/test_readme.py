@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedlib.files import ROOT
-from fedlib.trainings.profiles import NOTEBOOKS
+from fedlib.trainings.settings import NOTEBOOKS
 
 TEXT = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/running.md"))
 FENCED = [line for block in re.findall(r"^```\w*\n(.*?)^```", TEXT, re.M | re.S) for line in block.splitlines()]

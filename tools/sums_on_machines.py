@@ -20,7 +20,7 @@ from fedlib.files import write_atomically
 from fedlib.notebook import models
 from fedlib.papers.beyond.one_round.problem import error, with_sines
 from fedlib.papers.fedsciml.forward.problem import poisson
-from fedlib.trainings.profiles import FIGURES, read_result
+from fedlib.trainings.settings import FIGURES, read_result
 
 FILE = FIGURES / "13_one_round/machines.json"
 WAYS = {"one round of sums": ["--sums"], "FedAvg, as printed": ["--rounds", "1000"]}

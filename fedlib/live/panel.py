@@ -16,8 +16,7 @@ import ipywidgets
 from ..notebook import batch, rules
 from ..notebook.batch import Outcome, Running
 from ..notebook.worker import cells_done, is_done
-from ..trainings import profiles
-from ..trainings.profiles import core_seconds, read_result
+from ..trainings import settings
 from .widgets import Control, Picture, choice, in_turn
 
 EVERY = 0.5  # s between two looks at a run
@@ -25,7 +24,6 @@ NONE = ("none yet",)  # what there is to choose from where there is no figure
 MATTER = "problems", "seeds", "rounds", "local_updates", "clients", "levels", "lr", "batch_size", "fraction"
 FIRST = 5  # parameters in sight at once; the others are behind a button
 WIDE = "440px"  # of a control
-LONG = 3600  # s: what is estimated to take longer is said in bold
 
 
 def control_of(name: str, hint: str, value, options: tuple = ()) -> ipywidgets.Widget:
@@ -55,7 +53,7 @@ def parsed(text, hint: str):
 def refused(notebook: Path, values: Mapping) -> str:
     """What the runner says against these values, or nothing."""
     try:
-        profiles.check_parameters(notebook, values)
+        settings.check_parameters(notebook, values)
         rules.check(values)
     except ValueError as error:
         return str(error).removeprefix(f"{notebook.stem}: ")
@@ -65,7 +63,7 @@ def refused(notebook: Path, values: Mapping) -> str:
 def helps_of(notebook: Path) -> dict[str, str]:
     """name -> the comment behind it in the cell tagged ``parameters``."""
     (source,) = (
-        "".join(c["source"]) for c in profiles.cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])
+        "".join(c["source"]) for c in settings.cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])
     )
     helps, name = {}, ""
     for token in tokenize.generate_tokens(StringIO(source).readline):
@@ -76,9 +74,9 @@ def helps_of(notebook: Path) -> dict[str, str]:
     return helps
 
 
-def command(notebook: str, profile: str, overrides: Mapping) -> str:
+def command(notebook: str, overrides: Mapping) -> str:
     """The line for a terminal that does the same run."""
-    parts = ["python", "-m", "fedlib", "run", notebook, "--profile", profile]
+    parts = ["python", "-m", "fedlib", "run", notebook]
     for name, value in overrides.items():
         parts += ["-p", f"{name}={written(value)}"]
     return shlex.join(parts)
@@ -89,50 +87,24 @@ def in_order(names: Mapping) -> list[str]:
     return sorted(names, key=lambda name: MATTER.index(name) if name in MATTER else len(MATTER))
 
 
-def amount(value) -> float:
-    """How much a parameter asks for: a number itself, of a list how many, of a dict the sum of its values."""
-    if isinstance(value, Mapping):
-        return sum(map(amount, value.values()))
-    return len(value) if isinstance(value, list) else value
-
-
-def times(expected: Mapping, values: Mapping) -> float:
-    """How much longer a run takes with these values: rounds x local steps x seeds."""
-    factor = 1.0
-    for name in ("rounds", "local_updates", "seeds"):
-        if name in expected and amount(expected[name]):
-            factor *= amount(values[name]) / amount(expected[name])
-    return factor
-
-
-def in_time(seconds: float) -> str:
-    """3 s, 4 min, 5 h, 6 days."""
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.0f} {unit}".replace(",", " ")
-    return f"{seconds:.0f} s"
-
-
 class ParameterPanel:
     """The state behind ``panel``: what is chosen, the job that runs, what it left."""
 
     def __init__(self, notebook: Path, figures: Path):
-        self.notebook, self.figures, self.job, self.taking = notebook, figures, None, False
-        self.hints, self.helps = profiles.parameters_of(notebook), helps_of(notebook)
-        self.profile = choice(profiles.profiles_of(notebook), words="profile", tooltip="Sets all parameters below.")
+        self.notebook, self.figures, self.job = notebook, figures, None
+        self.hints, self.helps = settings.parameters_of(notebook), helps_of(notebook)
         self.controls = {
             name: control_of(name, *self.hints[name], getattr(rules.USUAL.get(name), "options", ()))
             for name in in_order(self.hints)
-            if name != "profile"
         }
         self.notes = {name: ipywidgets.HTML() for name in self.controls}
-        self.message, self.estimate = ipywidgets.HTML(), ipywidgets.HTML()
+        self.message, self.told = ipywidgets.HTML(), ipywidgets.HTML()
         self.line = ipywidgets.Text(description="the same", tooltip="The line for a terminal that does the same run.")
         self.run, self.cancel = (ipywidgets.Button(description=word, tooltip=word) for word in ("Run", "Cancel"))
         self.progress = ipywidgets.IntProgress(description="cells")
         self.figure = Control(NONE, NONE[0], "list", "figure", "Which figure is shown below.")
-        self.profile.layout.width = self.figure.layout.width = WIDE
-        self.pictures = {words: Picture() for words in ("this run", "quick", "paper")}
+        self.figure.layout.width = WIDE
+        self.pictures = {words: Picture() for words in ("this run", "the paper's settings")}
         rows = []
         for name, control in self.controls.items():
             control.tooltip, control.layout.width = self.helps[name], WIDE
@@ -151,39 +123,24 @@ class ParameterPanel:
         buttons = ipywidgets.HBox([self.run, self.cancel, self.progress, self.message])
         below = ipywidgets.HBox([*self.beside.values()], layout=ipywidgets.Layout(flex_flow="row wrap"))
         self.box = ipywidgets.VBox(
-            [self.profile, *rows[:FIRST], self.more, self.others, self.estimate, self.line, buttons, self.figure, below]
+            [*rows[:FIRST], self.more, self.others, self.told, self.line, buttons, self.figure, below]
         )
-        self.profile.observe(in_turn(self.take_profile), "value")
         self.run.on_click(in_turn(self.start))
         self.cancel.on_click(in_turn(lambda: self.end("cancelled")))
         self.more.on_click(in_turn(self.unfold))
         self.figure.observe(in_turn(self.look_at), "value")
         self.line.observe(self.check, "value")  # it is for copying: what is typed there is undone
         self.cancel.disabled = True
-        self.take_profile()
+        self.check()
+        self.offer()
 
     def values(self) -> dict:
         """What the controls say."""
         return {name: parsed(control.value, self.hints[name][0]) for name, control in self.controls.items()}
 
-    def profile_values(self) -> dict:
-        defaults = {name: value for name, (_, value) in self.hints.items()}
-        return defaults | profiles.profile_parameters(self.notebook, self.profile.value)
-
     def overrides(self) -> dict:
-        """Where they differ from the profile."""
-        expected = self.profile_values()
-        return {name: value for name, value in self.values().items() if value != expected[name]}
-
-    def take_profile(self) -> None:
-        """Set all controls to the profile's values, and show its figures."""
-        self.taking = True
-        for name, value in self.profile_values().items():
-            if name in self.controls:
-                self.controls[name].value = value if isinstance(self.controls[name], Control) else written(value)
-        self.taking = False
-        self.check()
-        self.offer()
+        """Where they differ from the notebook's."""
+        return {name: value for name, value in self.values().items() if value != self.hints[name][1]}
 
     def unfold(self) -> None:
         hidden = self.others.layout.display == "none"
@@ -192,8 +149,6 @@ class ParameterPanel:
 
     def check(self, _=None) -> None:
         """Say at once what the runner would refuse, at the field that is wrong."""
-        if self.taking:
-            return
         values, wrong = self.values(), {}
         if refused(self.notebook, values):
             wrong = {name: words for name in values if (words := refused(self.notebook, {name: values[name]}))}
@@ -203,20 +158,18 @@ class ParameterPanel:
         if set(wrong) & set([*self.controls][FIRST:]) and self.others.layout.display == "none":
             self.unfold()
         self.run.disabled = bool(wrong) or self.job is not None
-        self.line.value = "" if wrong else command(self.notebook.stem, self.profile.value, self.overrides())
-        self.estimate.value = "" if wrong else self.duration(values)
+        self.line.value = "" if wrong else command(self.notebook.stem, self.overrides())
+        self.told.value = "" if wrong else self.duration(values)
 
     def duration(self, values: Mapping) -> str:
-        """What a run of the profile took, times what was changed; nothing where there is none."""
-        folder = profiles.folder_of(self.notebook.stem, self.profile.value, self.figures)
-        if not (folder / "result.json").exists():
-            return f"How long it takes is not known: there is no {self.profile.value} run yet to go by."
-        took, factor = core_seconds(read_result(folder / "result.json")), times(self.profile_values(), values)
-        bold = "<b>{}</b>" if took * factor > LONG else "{}"
-        by = f"the {self.profile.value} run took {in_time(took)}"
-        if factor != 1:
-            by += f"; {factor:.3g} times the rounds, local steps and seeds"
-        return bold.format(f"It takes about {in_time(took * factor)} ({by}).")
+        """How long a run takes: what is stored is drawn, what was changed is trained for some minutes."""
+        paper = settings.paper(self.notebook.stem) or {name: value for name, (_, value) in self.hints.items()}
+        if not (changes := settings.changed(values, paper)):
+            return "Nothing is trained: what is stored is drawn, in half a minute."
+        words, minutes = escape(settings.in_words(changes, paper)), values.get("minutes", 3)
+        return (
+            f"{words}: what that asks for is trained for at most {minutes:g} minutes, and said how much all would take."
+        )
 
     # the run: all that this module wants of the batch
 
@@ -224,11 +177,11 @@ class ParameterPanel:
         """Begin the run, or say why not; one at a time."""
         if self.job is not None or self.run.disabled:
             return
-        job = batch.job_of(self.notebook, self.profile.value, self.overrides(), self.figures)
+        job = batch.job_of(self.notebook, self.overrides(), self.figures)
         if is_done(job):
             return self.show(Outcome(self.notebook.stem, job.target, "skipped", 0.0, "up to date"))
         self.job, self.run.disabled, self.cancel.disabled = Running(job), True, False
-        self.progress.max, self.progress.value = len(profiles.cells_of(self.notebook)) + 1, 0
+        self.progress.max, self.progress.value = len(settings.cells_of(self.notebook)) + 1, 0
         self.look()
 
     def look(self) -> None:
@@ -264,8 +217,8 @@ class ParameterPanel:
     # its figures
 
     def offer(self, folder: Path | None = None) -> None:
-        """The figures that there are of this run and of the profiles."""
-        stored = [profiles.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
+        """The figures that there are of this run and of the settings."""
+        stored = [settings.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
         self.folders = dict(zip(self.pictures, (folder, *stored), strict=True))
         self.figure.options = (
             sorted({path.stem for place in self.folders.values() if place for path in place.glob("*.png")}) or NONE
@@ -284,4 +237,4 @@ class ParameterPanel:
 
 def parameters(notebook: str) -> ipywidgets.VBox:
     """The panel of a notebook; where another kernel shows the same notebook, its runs wait for each other."""
-    return ParameterPanel(profiles.NOTEBOOKS / f"{notebook}.ipynb", profiles.FIGURES).box
+    return ParameterPanel(settings.NOTEBOOKS / f"{notebook}.ipynb", settings.FIGURES).box

@@ -1,6 +1,7 @@
 """A federation that is played to its end: a line for each round, and a result file like a notebook's."""
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import torch
 
 from ..federated.stack import parameter_count
 from ..files import replacing
-from ..notebook.run import Run
+from ..notebook.run import write_result
+from ..trainings.environment import environment
 from .messages import Ask, counted
 from .model import program_of, write_model
 from .plan import Plan
@@ -29,21 +31,27 @@ def play_out(
     is left as model.pt2, see ``model``. sums: one round of sums instead, of a model that is linear in what it learns,
     and solution.npz (theta [P], with all digits).
     """
-    run = Run(Path(plan.file).stem, "federation", {"experiment": Path(plan.file).name, "engine": engine})
-    run.folder, (ask, traffic) = Path(folder), counted(ask)
+    folder, (ask, traffic), began = Path(folder), counted(ask), time.time()
+    parameters = {"experiment": Path(plan.file).name, "engine": engine}
     if plan.columns:  # what cannot be written at the end is said before the first round
         program_of(plan.experiment.net, plan.columns)
     if sums:
-        metrics = add_up(plan, ask, run.folder)
+        metrics = add_up(plan, ask, folder)
         show(f"round    1  sums  {traffic['messages']} messages  down {traffic['down']} B  up {traffic['up']} B")
     else:
-        metrics = play_rounds(plan, ask, run, rounds, min_sites, show)
-    run.finish(**metrics, traffic=traffic)
+        metrics, done = play_rounds(plan, ask, folder, rounds, min_sites, show)
+        parameters |= {"rounds": done, "min_sites": min_sites}
+    result = {"notebook": Path(plan.file).stem, "label": "federation", "parameters": parameters, "measured": {},
+              "environment": environment(), "wall_s": round(time.time() - began, 1),
+              "metrics": metrics | {"traffic": traffic}}  # fmt: skip
+    write_result(folder / "result.json", result)
 
 
-def play_rounds(plan: Plan, ask: Ask, run: Run, rounds: int | None, min_sites: int | None, show: Callable) -> dict:
-    """The rounds that are left; gives the metrics of the result."""
-    checkpoint, played = run.folder / "server.pt", []
+def play_rounds(
+    plan: Plan, ask: Ask, folder: Path, rounds: int | None, min_sites: int | None, show: Callable
+) -> tuple[dict, int]:  # fmt: skip
+    """The rounds that are left; gives the metrics of the result, and how many rounds are done."""
+    checkpoint, played = folder / "server.pt", []
     settings = {"rounds": rounds, "min_sites": min_sites, "warn": lambda text: show(f"warning: {text}")}
     for done in federate(plan, ask, checkpoint=checkpoint, **settings):
         played.append(done)
@@ -54,9 +62,8 @@ def play_rounds(plan: Plan, ask: Ask, run: Run, rounds: int | None, min_sites: i
     if final:
         show(f"after {state.round} rounds  " + values_of(final))
     if plan.columns and len(state.theta) == 1 and not plan.experiment.personal:
-        write_model(run.folder / "model.pt2", plan.experiment.net, state.theta[0], plan.columns, done.scale)
-    run.keep_models({"federation": state.theta})
-    run.parameters |= {"rounds": state.round, "min_sites": min_sites}
+        write_model(folder / "model.pt2", plan.experiment.net, state.theta[0], plan.columns, done.scale)
+    write_arrays(folder / "models.npz", federation=state.theta.numpy())
     earlier = [None] * (state.round - len(played))
     return {
         "losses": [[None if math.isnan(x) else x for x in losses] for losses, _ in past],
@@ -66,7 +73,13 @@ def play_rounds(plan: Plan, ask: Ask, run: Run, rounds: int | None, min_sites: i
         "sites": [*earlier, *(done.sites for done in played)],
         "final": final,
         "model_of_client": state.source,
-    }
+    }, state.round  # fmt: skip
+
+
+def write_arrays(path: Path, **arrays: np.ndarray) -> None:
+    """An .npz, whole or not at all."""
+    with replacing(path) as partial, open(partial, "wb") as file:
+        np.savez(file, **arrays)
 
 
 def add_up(plan: Plan, ask: Ask, folder: Path) -> dict:
@@ -74,8 +87,7 @@ def add_up(plan: Plan, ask: Ask, folder: Path) -> dict:
     net = plan.experiment.net
     start = torch.zeros(parameter_count(net), dtype=torch.float64)
     solution, sent, scale = one_message(plan, ask, start)
-    with replacing(folder / "solution.npz") as partial, open(partial, "wb") as file:
-        np.savez(file, theta=start + solution.step)
+    write_arrays(folder / "solution.npz", theta=(start + solution.step).numpy())
     if plan.columns:
         write_model(folder / "model.pt2", net, start + solution.step, plan.columns, scale)
     return {"ridge": solution.ridge, "gcv": solution.gcv, "bytes": [sent]}

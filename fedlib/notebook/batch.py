@@ -20,7 +20,16 @@ from typing import NamedTuple
 import psutil
 from tqdm import tqdm
 
-from ..trainings.profiles import FIGURES, NOTEBOOKS, cells_of, check_parameters, named, profile_parameters
+from ..trainings.settings import (
+    FIGURES,
+    NOTEBOOKS,
+    cells_of,
+    changed,
+    check_parameters,
+    folder_of,
+    paper,
+    parameters_of,
+)
 from . import cluster
 from .worker import Job, cells_done, is_done, words
 
@@ -43,7 +52,6 @@ class Outcome(NamedTuple):
 
 def run(
     names: Sequence[str] = (),
-    profile: str = "quick",
     jobs: int | None = None,
     overrides: Mapping | None = None,
     notebooks: Path = NOTEBOOKS,
@@ -54,8 +62,8 @@ def run(
     """Run notebooks (all by default), print a line for each, and return one outcome each; a failure does not stop the
     others.
 
-    Figures and results land in figures/<notebook>/<profile>, those of changed parameters in custom-<hash> beside it.
-    All that can be wrong with names, profile, parameters and folders is reported before anything runs.
+    Figures and results land in figures/<notebook>, those of changed parameters in changed/<hash> below it. All that can
+    be wrong with names, parameters and folders is reported before anything runs.
     jobs: notebooks at a time, one per core by default. limit: seconds that each may take. scheduler: the address of a
     dask scheduler, whose workers run them instead of this machine (docs/cluster.md).
 
@@ -69,7 +77,7 @@ def run(
     paths = {path.stem: path for path in sorted(notebooks.glob("*.ipynb"))}
     chosen = dict.fromkeys(find(name, paths, notebooks) for name in names or paths)
     todo, outcomes = [], []
-    for job in [job_of(paths[name], profile, overrides or {}, figures) for name in chosen]:
+    for job in [job_of(paths[name], overrides or {}, figures) for name in chosen]:
         if is_done(job):
             outcomes.append(Outcome(job.notebook.stem, job.target, "skipped", 0.0, "up to date"))
         else:
@@ -97,11 +105,12 @@ def find(name: str, paths: Mapping[str, Path], notebooks: Path) -> str:
     raise ValueError(f"there is no notebook {name!r} in {notebooks}; known or near: {', '.join(near) or 'none'}")
 
 
-def job_of(notebook: Path, profile: str, overrides: Mapping, figures: Path = FIGURES) -> Job:
+def job_of(notebook: Path, overrides: Mapping, figures: Path = FIGURES) -> Job:
     """What a run of a notebook is: its checked parameters and its folder; ValueError for a wrong parameter."""
-    parameters = check_parameters(notebook, profile_parameters(notebook, profile) | dict(overrides))
-    _, folder = named(notebook.stem, parameters.get("profile", profile), parameters, notebook.parent)
-    return Job(notebook.resolve(), parameters, (figures / folder).resolve(), kernel_environment())
+    parameters = check_parameters(notebook, overrides)
+    settings = paper(notebook.stem) or {name: value for name, (_, value) in parameters_of(notebook).items()}
+    target = folder_of(notebook.stem, changed(parameters, settings), figures)
+    return Job(notebook.resolve(), parameters, target.resolve(), kernel_environment())
 
 
 def kernel_environment() -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""figures/index.html: each figure at quick scale and at the papers' settings, in words, and the printed numbers."""
+"""Each figure of the notebooks, in words, and the printed numbers beside ours: figures/index.html, and a page of each
+notebook that a code host shows."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +7,8 @@ from html import escape
 from pathlib import Path
 
 from ..files import write_atomically
-from ..trainings.profiles import FIGURES, NOTEBOOKS, cells_of, folder_of, read_result
+from ..trainings.settings import FIGURES, NOTEBOOKS, cells_of, read_result
+from .claims import find, titled
 from .verdicts import PART, Judged, ours, rows_of, verdict_in_words
 
 FEW = 4  # printed numbers that are in sight at once
@@ -16,7 +18,7 @@ body { font: 16px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1400
 h2 { margin: 2.5rem 0 0.5rem; } nav a { margin-right: 1em; white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
 td { border-top: 1px solid #ccc; padding: 0.6rem 0.6rem 0.6rem 0; vertical-align: top; }
-.rows td { width: 40%; } .rows td.words { width: 20%; font-size: 0.9rem; }
+.rows td { width: 60%; } .rows td.words { width: 40%; font-size: 0.9rem; }
 img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-size: 0.9rem; } ul { padding-left: 1em; }
 """
 
@@ -28,8 +30,7 @@ def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Figures</title>\n'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>\n<h1>Figures</h1>\n'
-        "<p>Left what <code>make figures</code> makes: seconds of training, which judge nothing. In the middle what "
-        f"the papers' settings gave. Below, each printed number beside ours.</p>\n<nav>{links}</nav>\n"
+        f"<p>What the papers' settings gave, each printed number beside ours.</p>\n<nav>{links}</nav>\n"
         + "\n".join(section(path, figures) for path in drawn)
         + "</body></html>\n"
     )
@@ -37,19 +38,35 @@ def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
     return figures / "index.html"
 
 
+def page(result: dict) -> str:
+    """A notebook's figures, printed numbers and claims in Markdown, for who reads without a kernel."""
+    changed = f"With {result['label']}.\n\n" if result["changed"] else ""
+    name = result["notebook"]
+    lines = [f"# {name}\n\n{changed}What [the notebook](../../notebooks/{name}.ipynb) draws, measures and judges."]
+    lines += [f"![{alt}]({figure}.png)\n\n*{figure}*: {alt}" for figure, alt in result["figures"].items()]
+    numbers = [[row.number.words, row.number.printed, ours(row), verdict_in_words(row)] for row in rows_of(result)]
+    judged = [
+        [find(id).in_words(verdict), titled(find(id)), verdict["why"]] for id, verdict in result["claims"].items()
+    ]
+    for header, rows in ((["number", "paper", "ours", "verdict"], numbers), (["verdict", "claim", "numbers"], judged)):
+        if rows:
+            cells = [header, ["---"] * len(header), *rows]
+            lines.append("\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in cells))
+    return "\n\n".join(lines) + "\n"
+
+
 def section(notebook: Path, figures: Path) -> str:
     """A notebook's figures and printed numbers."""
     name, cells = notebook.stem, cells_of(notebook)
-    quick, paper = (result_of(folder_of(name, profile, figures)) for profile in ("quick", "paper"))
-    captions = quick.get("figures", {}) | paper.get("figures", {})
-    numbers = [row for row in rows_of(paper) if row.verdict != PART]
+    result = result_of(figures / name)
+    captions, numbers = result.get("figures", {}), [row for row in rows_of(result) if row.verdict != PART]
     rows = "\n".join(
-        f"<tr>{picture(name, 'quick', figure, captions, figures)}{picture(name, 'paper', figure, captions, figures)}"
+        f"<tr>{picture(name, figure, captions)}"
         f'<td class="words"><b>{escape(captions.get(figure) or figure)}</b><br>'
         f"{printed([row for row in numbers if stands_in(row, figure)])}{link(notebook, cells, figure)}</td></tr>"
         for figure in names_of(name, figures)
     )
-    head = "<tr><th>ours, quick</th><th>ours, the papers' settings</th><th>what one sees</th></tr>"
+    head = "<tr><th>ours</th><th>what one sees</th></tr>"
     others = printed([row for row in numbers if not any(stands_in(row, figure) for figure in names_of(name, figures))])
     return f'<h2 id="{name}">{escape(title_of(cells))}</h2>\n<table class="rows">{head}\n{rows}\n</table>\n{others}'
 
@@ -87,12 +104,9 @@ def stands_in(row: Judged, figure: str) -> bool:
     return bool(place and re.match(f"{place[1].lower()}{place[2]}(?!\\d)", figure))
 
 
-def picture(notebook: str, profile: str, name: str, captions: dict, figures: Path) -> str:
-    """A cell with a picture, or a word where there is none."""
-    path = folder_of(notebook, profile, figures) / f"{name}.png"
-    if not path.exists():
-        return f'<td class="none">{"run make figures" if profile == "quick" else "not drawn at this scale"}</td>'
-    source = path.relative_to(figures).as_posix()
+def picture(notebook: str, name: str, captions: dict) -> str:
+    """A cell with a picture."""
+    source = f"{notebook}/{name}.png"
     return (
         f'<td><a href="{source}"><img src="{source}" loading="lazy" alt="{escape(captions.get(name, name))}"></a></td>'
     )
@@ -114,9 +128,8 @@ def printed(rows: Sequence[Judged]) -> str:
 
 def names_of(notebook: str, figures: Path) -> list[str]:
     """Names of a notebook's figures, in their order in the notebook where that is known."""
-    folders = [folder_of(notebook, profile, figures) for profile in ("quick", "paper")]
-    listed = [name for folder in folders for name in result_of(folder).get("figures", {})]
-    files = sorted(path.stem for folder in folders for path in folder.glob("*.png"))
+    files = sorted(path.stem for path in (figures / notebook).glob("*.png"))
+    listed = result_of(figures / notebook).get("figures", {})
     return [name for name in dict.fromkeys([*listed, *files]) if name in files]
 
 

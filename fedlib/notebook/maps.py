@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .claims import all_claims, find
+from .claims import find
 
 
 class Panel(NamedTuple):
@@ -18,13 +18,13 @@ class Panel(NamedTuple):
 HEADER = ("the paper", "here", "setting", "what our runs say")
 
 
-def rows(panels: Sequence[Panel], results: Sequence[Mapping]) -> list[list[str]]:
-    """Rows (panel, our figure, setting, verdicts) of text; of several results that ran a claim the first counts."""
-    verdicts, table = all_claims(results), []
+def rows(panels: Sequence[Panel], verdicts: Mapping[str, Mapping]) -> list[list[str]]:
+    """Rows (panel, our figure, setting, verdicts) of text. verdicts: of a run, by id."""
+    table = []
     for panel in panels:
         ids = {}
         for id in panel.claims:
-            judged = verdicts.get(id, {"holds": None})  # a variant that no result has
+            judged = verdicts.get(id, {"holds": None})
             ids.setdefault(find(id).in_words(judged), []).append(id.split(".", 1)[1])
         words = "; ".join(f"{word}: {', '.join(some)}" for word, some in ids.items()) or "shown"
         table.append([panel.paper, panel.ours, panel.setting, words])

@@ -19,7 +19,7 @@ WIDTH, DENSITY = 800, 2  # px of the page at most; pixels of a picture for one o
 DPI = 100 * DENSITY
 
 
-FIGURE_CALL = re.compile(r"^( *)(?:run\.figure|lesson\.figure|pages\.inline|(?:\w+_)?live\.show)\(", re.MULTILINE)
+FIGURE_CALL = re.compile(r"^( *)(?:run\.figure|pages\.inline|(?:\w+_)?live\.show)\(", re.MULTILINE)
 """In a cell: it has to show a picture."""
 
 

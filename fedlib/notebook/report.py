@@ -7,7 +7,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from ..trainings.profiles import FIGURES, read_result
+from ..trainings.settings import FIGURES, read_result
 from .claims import TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
 from .claims import summary as summary_of_claims
 from .pages import columns
@@ -52,8 +52,8 @@ CLAIMS = {
 
 
 class Facts(NamedTuple):
-    """What all results of the paper profile say. rows: (notebook, number beside ours). claims: each with its verdict,
-    those that only an extra profile runs (diffusion-reaction) with that one's. notes: a line per result."""
+    """What all results say. rows: (notebook, number beside ours). claims: each with its verdict. notes: a line per
+    result."""
 
     rows: list[tuple[str, Judged]]
     claims: list[tuple[Claim, Mapping]]
@@ -62,9 +62,9 @@ class Facts(NamedTuple):
 
 def facts(figures: Path = FIGURES) -> Facts:
     """For the report in a terminal, and for the one on the site."""
-    results, extra, complaints = results_of(figures)
+    results, complaints = results_of(figures)
     rows = [(result["notebook"], row) for result in results for row in rows_of(result)]
-    claims = [(find(id), verdict) for id, verdict in sorted(all_claims([*results, *extra]).items())]
+    claims = [(find(id), verdict) for id, verdict in sorted(all_claims(results).items())]
     return Facts(rows, claims, [*complaints, *map(note, results)])
 
 
@@ -72,7 +72,7 @@ def report(figures: Path = FIGURES) -> str:
     """A page for a terminal: a summary, a line per paper, what differs from the papers, all else, what it took."""
     rows, claims, notes = facts(figures)
     if not rows:
-        return "\n".join([f"no results of the paper profile in {figures}; run `make paper`", *notes])
+        return "\n".join([f"no results in {figures}; run `make figures`", *notes])
     rows = [row for _, row in rows]
     counts = summary_of_claims(claims)
     head = ["\n".join(textwrap.wrap(text, WIDTH)) for text in [*summary(rows).split("\n\n"), counts]]
@@ -132,15 +132,12 @@ def note(result: Mapping) -> str:
     return f"  {result['notebook']}: {took} on {device}"
 
 
-def results_of(figures: Path = FIGURES) -> tuple[list[dict], list[dict], list[str]]:
-    """Results of the paper profile, those of profiles that run what it leaves out, complaints about damaged files."""
-    results, extra, complaints = [], [], []
-    for path in sorted(figures.glob("[!.]*/[!.]*/result.json"), key=lambda path: (path.parent.name, path)):
-        profile = path.parent.name.split("-")[0]
-        if profile in ("quick", "custom"):
-            continue
+def results_of(figures: Path = FIGURES) -> tuple[list[dict], list[str]]:
+    """Results of the paper's settings, and complaints about damaged files."""
+    results, complaints = [], []
+    for path in sorted(figures.glob("[0-9]*/result.json")):
         try:
-            (results if profile == "paper" else extra).append(read_result(path))
+            results.append(read_result(path))
         except ValueError as error:
             complaints.append(f"  ! {error}")
-    return results, extra, complaints
+    return results, complaints

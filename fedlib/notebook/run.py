@@ -1,39 +1,46 @@
-"""Results: what one run of a notebook measures and draws, and the files that it leaves behind."""
+"""Results: what a notebook reads of stored trainings, trains where its parameters were changed, measures and draws."""
 
 import json
 import os
-import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import torch
+import xarray
+from matplotlib.figure import Figure
+from PIL import Image
+from scipy.ndimage import maximum_filter, minimum_filter
 
-from ..federated.checkpoints import Checkpoint
-from ..files import ROOT, replacing, write_atomically
-from ..trainings import store
-from ..trainings.calls import Task
+from ..federated.history import History
+from ..files import ROOT, write_atomically
+from ..trainings import again, changes, store
+from ..trainings.calls import Reading
 from ..trainings.environment import environment
 from ..trainings.files import abouts
-from ..trainings.profiles import FIGURES, NOTEBOOKS, committed, defaults_of, named, profile_parameters
-from . import claims, models, pages
-from .lesson import Lesson
-from .rules import check
+from ..trainings.settings import changed as changed_of
+from ..trainings.settings import check_type, committed, folder_of, hint_of, in_words, read_result
+from . import claims, gallery, maps, pages
+from .rules import check, number, one_of
 from .verdicts import Measured, PaperNumber, compare, judge, measured, ours, paper_numbers, rows_of, table
 
+LABEL = "stored"  # in the corner of what shows stored trainings
 
-def ran_since(started: float) -> dict:
-    """Where and how long this process computed."""
-    return {"environment": environment(), "wall_s": round(time.time() - started, 1)}
+OPTIONS = {"minutes": 3.0, "only": "", "device": "auto", "backend": "auto"}
+"""What a notebook may say of a run, and no study: minutes, how long is trained where parameters were changed; only, of
+trainings whose names begin so; where and by what."""
+
+SHADES = 32  # of 255: 28 is the most that was seen beyond the neighbours between two processors
 
 
 def trained_in(trained: Sequence[Mapping]) -> dict:
     """Where and how long stored trainings were computed, all together: who draws them anew changes nothing in it."""
     wall_s, core_s = (round(sum(about[name] for about in trained), 1) for name in ("seconds", "cpu_seconds"))
     environments = [{name: about.get(name) for name in ("versions", "hardware", "backends")} for about in trained]
-    return {"environment": joined(environments), "wall_s": wall_s, "core_s": core_s}
+    return {"environment": joined(environments) or environment(), "wall_s": wall_s, "core_s": core_s}
 
 
 def joined(values: Sequence):
@@ -54,127 +61,198 @@ def _plain(value):
     raise TypeError(f"{type(value).__name__} cannot stand in a result file; give numbers, text, lists or dicts of them")
 
 
-def check_finite(metrics, name: str = "metrics") -> None:
-    """ValueError that names the first number which is none: a diverged training is no result, and NaN is no JSON."""
-    if isinstance(metrics, (dict, list)):
-        for key, value in metrics.items() if isinstance(metrics, dict) else enumerate(metrics):
-            check_finite(value, f"{name}[{key!r}]")
-    elif isinstance(metrics, float) and not isfinite(metrics):
-        raise ValueError(f"{name} = {metrics}: expected a finite number; a model diverged; None stands for no value")
+def six_digits(value, name: str = "metrics"):
+    """Numbers as they are written down: another CPU has another tenth digit.
+
+    ValueError that names the first number which is none: a diverged training is no result, and NaN is no JSON.
+    """
+    if isinstance(value, dict):
+        return {key: six_digits(part, f"{name}[{key!r}]") for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [six_digits(part, f"{name}[{key!r}]") for key, part in enumerate(value)]
+    if not isinstance(value, float):
+        return value
+    if not isfinite(value):
+        raise ValueError(f"{name} = {value}: expected a finite number; a model diverged; None stands for no value")
+    return float(f"{value:.6g}")
+
+
+def write_result(path: Path, result: Mapping) -> None:
+    """A result file, whole or not at all; see ``six_digits``."""
+    result = six_digits(json.loads(json.dumps(result, default=_plain)), path.stem)
+    write_atomically(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
+
+
+def kept(old: Path, new: bytes) -> bytes:
+    """A picture, or the old one where that shows the same: another processor rounds otherwise in the eighth digit of a
+    curve, and so in some of its pixels, and git would keep both."""
+    try:
+        stored = old.read_bytes()
+        before, after = (np.asarray(Image.open(BytesIO(data)).convert("RGBA"), int) for data in (stored, new))
+    except OSError:  # there is none, or it is damaged
+        return new
+    if before.shape != after.shape:
+        return new
+    same = np.array_equal(before, after) or max(beyond(before, after), beyond(after, before)) <= SHADES
+    return stored if same else new
+
+
+def beyond(picture: np.ndarray, other: np.ndarray) -> int:
+    """The most by which a pixel of the other picture is beyond all neighbours of its place in this one: what moves by
+    at most a pixel is not."""
+    near = (3, 3, 1)
+    return max(np.max(other - maximum_filter(picture, near)), np.max(minimum_filter(picture, near) - other))
 
 
 class Run:
-    """What one notebook run produces: figures, measured numbers, and at its end ``result.json``.
+    """A notebook's run: stored trainings, pictures, measured numbers, and at its end ``result.json``.
 
-    A run with the parameters of its profile goes to figures/<notebook>/<profile>; any other one is a custom run with a
-    folder and a label of its own, so that a trial never replaces the profile's figures.
+    ``run = Run(study)`` reads and draws what is stored at the paper's settings; ``run.begin(globals())`` takes what the
+    parameters cell has changed. Pictures and result of the paper's settings are in figures/<notebook>, those of other
+    ones in figures/<notebook>/changed/<hash>, so that a trial never replaces them.
 
-    Args:
-        notebook: e.g. "01_pendulum". profile: "quick", "paper", ... parameters: the notebook's parameters.
+    study: has ``NOTEBOOK``; ``PAPER``, the paper's settings; ``RULES``, setting -> what it may be (see ``rules``);
+    ``check(settings)``, for what none tells alone; ``trainings(settings)`` and ``results(settings, histories)``.
+
+    Raises:
+        ValueError: a study without one of these.
     """
 
-    def __init__(self, notebook: str, profile: str, parameters: Mapping):
-        self.notebook, self.profile, self.parameters = notebook, profile, dict(parameters)
-        self.label, folder = named(notebook, profile, self.parameters)
-        # the batch runner collects the output of a run in a folder of its own and moves it when all is done
-        self.folder = Path(os.environ.get("FEDLIB_OUTPUT") or FIGURES / folder)
+    def __init__(self, study: ModuleType):
+        parts = "NOTEBOOK", "PAPER", "RULES", "check", "trainings", "results"
+        if lacks := [name for name in parts if not hasattr(study, name)]:
+            raise ValueError(f"{study.__name__} has no {', '.join(lacks)}; expected {', '.join(parts)}")
+        self.study, self.notebook = study, study.NOTEBOOK
+        self.figures: dict[str, str] = {}  # name -> what one sees in it
         self.measured: dict[str, Measured] = {}
         self.claims: dict[str, dict] = {}
-        self.started = time.time()
-        self.trained: list[dict] = []  # what ran the stored trainings that it reads, if it reads any
-        self.figures: dict[str, str] = {}  # name -> what one sees in it
+        self.options = dict(OPTIONS)
+        self._take({})
 
-    @classmethod
-    def begin(cls, study: ModuleType, namespace: Mapping, lesson: Lesson | None = None) -> "Run":
-        """A run of a study's notebook with the parameters of its cell, checked; a profile that was chosen there brings
-        its values. The lesson's pictures, as far as they were drawn, go to the run's folder.
+    def _take(self, changed: Mapping) -> None:
+        """Other settings: nothing is read of them yet."""
+        self.changed = dict(changed)
+        self.parameters = {**self.study.PAPER, **changed}
+        self.calls = self.study.trainings(self.parameters)
+        self.readings: dict[store.Name, tuple[Reading, bool]] = {}
+        self.whole: object = None  # the results of all
 
-        study: has ``NOTEBOOK``, ``RULES``, parameter -> what it may be (see ``rules``), and ``check(parameters)``, for
-        what no parameter tells alone. namespace: globals(). A value that was changed by hand counts more than the
-        profile's.
+    def begin(self, namespace: Mapping) -> None:
+        """Take the parameters of a notebook, globals(), wherever they were set: each that has the name of a setting.
 
         Raises:
-            ValueError: a parameter that cannot mean anything: what it was, and what was expected; or a study without
-                one of these three.
+            ValueError: a parameter of another type, or that cannot mean anything: what it was, what was expected.
         """
-        if lacks := [name for name in ("NOTEBOOK", "RULES", "check") if not hasattr(study, name)]:
-            raise ValueError(f"{study.__name__} has no {', '.join(lacks)}; expected NOTEBOOK, RULES, check(parameters)")
-        path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-        p = {name: namespace[name] for name in namespace["__annotations__"]}
-        profile, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
-        p |= {name: value for name, value in profile.items() if name not in defaults or p[name] == defaults[name]}
-        run = cls(study.NOTEBOOK, p["profile"], p)
-        run.check(**study.RULES)
-        study.check(run.parameters)
-        for name, (image, alt) in lesson.pictures.items() if lesson else ():
-            run.figures[name] = alt
-            write_atomically(run.folder / f"{name}.png", image)
-        return run
+        settings = OPTIONS | self.study.PAPER
+        values = {name: namespace[name] for name in settings if name in namespace}
+        for name, value in values.items():
+            check_type(self.notebook, name, value, hint_of(settings[name]))
+        everything = settings | values
+        rules = self.study.RULES | {"minutes": number(0.01), "backend": one_of("auto", "eager", "xla")}
+        check(everything, **rules)
+        self.study.check(everything)
+        self.options = {name: everything[name] for name in OPTIONS}
+        if (changed := changed_of(values, self.study.PAPER)) != self.changed:
+            self._take(changed)
+        self.measured, self.claims = {}, {}
+        if self.changed:
+            print(f"Changed: {in_words(self.changed, self.study.PAPER)}. What that asks for is trained, at most "
+                  f"{self.options['minutes']:g} minutes of it; all else is stored.")  # fmt: skip
+
+    # what is stored
 
     @property
-    def custom(self) -> bool:
-        """Whether a parameter differs from what the profile says."""
-        return self.label.startswith("custom")
+    def folders(self) -> list[Path]:
+        """Where its trainings are: the committed ones, and those of changed parameters."""
+        other = [changes.folder_of_changes(self.notebook)] if self.changed else []
+        return [store.folder_of(self.notebook), *other]
 
-    def check(self, **rules) -> None:
-        """Refuse parameters that cannot mean anything, before any work: name -> a rule of ``rules``."""
-        check(self.parameters, **rules)
+    def read(self, name: store.Name) -> Reading:
+        """What is stored of a training; after its ``numerics`` was raised what there was before, too."""
+        if name not in self.readings:
+            self.readings[name] = store.last_reading(self.calls, name, self.folders, earlier=True)
+        return self.readings[name][0]
 
-    def figure(self, fig, name: str, alt: str) -> None:
-        """Show a figure, and save it with the run's label below its corner, clear of all labels, as PNG; where
-        FEDLIB_SVG is set as SVG, too.
+    def stored(self, name: store.Name) -> History | xarray.Dataset:
+        """A training of the study, or what it computed. ValueError: nothing of it is there."""
+        return store.result_of(name, self.read(name), self.folders[0])
+
+    def histories(self, among: Container[store.Name] | None = None) -> dict[store.Name, History | xarray.Dataset]:
+        """Name -> what is stored, of all trainings or of what has one of these names; what is not there is left out."""
+        names = [name for name in self.calls if among is None or name in among]
+        return {name: self.read(name).result for name in names if self.read(name).result is not None}
+
+    def results(self, among: Container[store.Name] | None = None) -> object:
+        """The study's ``results`` of these; where parameters were changed, what that asks for is trained before, and
+        kept.
+
+        Raises:
+            ValueError: not one row of it would be trained in the minutes that there are.
+        """
+        if among is not None:
+            return self.study.results(self.parameters, self.histories(among))
+        if self.changed:
+            self.train()
+        if self.whole is None:
+            self.whole = self.study.results(self.parameters, self.histories())
+            store.say_absent({name: self.read(name) for name in self.calls})
+        return self.whole
+
+    def train(self) -> None:
+        """What changed parameters ask for, for some minutes."""
+        minutes, only, device, backend = (self.options[name] for name in OPTIONS)
+        args = {"device": device, "backend": backend, "progress": True}
+        if words := changes.train(self.study, self.calls, minutes, only, **args):
+            print(words)
+            self.readings, self.whole = {}, None
+
+    def begun_again(self) -> bool:
+        """Whether a stored training begins as it did: its first rounds, trained anew on this machine, see ``again``."""
+        return again.begin(self.study) < 1
+
+    # what it makes
+
+    @property
+    def label(self) -> str:
+        """In the corner of every picture."""
+        if self.changed:
+            return in_words(self.changed, self.study.PAPER)
+        return LABEL + ", by an earlier version" * any(outdated for _, outdated in self.readings.values())
+
+    @property
+    def folder(self) -> Path:
+        """Of its pictures and its result. The batch runner collects them elsewhere and moves them when all is done."""
+        return Path(os.environ.get("FEDLIB_OUTPUT") or folder_of(self.notebook, self.changed))
+
+    def figure(self, fig: Figure, name: str, alt: str) -> None:
+        """Show a figure, and save it as PNG with the run's label below its corner, clear of all labels.
 
         alt: what one sees in it, in a sentence.
         """
-        self.figures[name] = alt
-        image = pages.labelled_png(fig, self.label)
-        write_atomically(self.folder / f"{name}.png", image)
-        if os.environ.get("FEDLIB_SVG"):
-            fig.set_layout_engine("none")  # made above, and dear
-            with replacing(self.folder / f"{name}.svg") as partial:
-                fig.savefig(partial, format="svg", bbox_inches="tight", metadata={"Date": None})
-        pages.picture(image, alt)
+        pages.picture(self.keep(fig, name, alt), alt)
 
-    def histories(self, calls: Mapping[store.Name, Task], earlier: bool = False, **train_args) -> dict:
-        """What ``calls`` train, by name: quick and custom runs train, the paper profile reads what is stored; earlier:
-        what is stored of an earlier ``numerics``, too.
-
-        FEDLIB_TRAIN, "never", "missing" or "always", says who trains at the paper profile; see ``store.histories_of``.
-        """
-        if self.custom or self.profile != "paper":
-            return store.made(calls, **train_args)
-        folder = store.folder_of(self.notebook)
-        histories = store.histories_of(calls, folder, os.environ.get("FEDLIB_TRAIN", "never"), earlier, **train_args)
-        paths = dict.fromkeys(store.file_of(folder, name) for name in histories)
-        self.trained = [about for path in paths for about in abouts(path)]
-        return histories
-
-    def checkpoint(self, name: str) -> Checkpoint | None:
-        """Where a long training of a batch run keeps its state, so that a killed run goes on; None outside of one.
-
-        The folder is named by the run's parameters and the notebook's code. So it is a training's key.
-        """
-        folder = os.environ.get("FEDLIB_CHECKPOINTS")
-        return Checkpoint(Path(folder) / f"{name}.pt", f"{Path(folder).name} {name}") if folder else None
-
-    def keep_models(self, kept: Mapping[Hashable, torch.Tensor]) -> None:
-        """Keep key -> parameters [K, P] beside the result, see ``models``: those that an explorer shows, no others."""
-        models.save(self.folder, kept)
+    def keep(self, fig: Figure, name: str, alt: str) -> bytes:
+        """Save a figure that is shown elsewhere, such as that of the first page; gives the PNG."""
+        image = kept(folder_of(self.notebook, self.changed) / f"{name}.png", pages.labelled_png(fig, self.label))
+        self.figures[name], path = alt, self.folder / f"{name}.png"
+        if not path.exists() or path.read_bytes() != image:
+            write_atomically(path, image)
+        return image
 
     def measure(self, id: str, values: Sequence[float], why: str = "", bound: float | None = None) -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there.
 
-        why: a word on it. bound: what comes later than that was not waited for. A custom run may measure what the paper
-        does not print.
+        why: a word on it. bound: what comes later than that was not waited for. With changed parameters there may be
+        numbers that the paper does not print.
         """
-        if not self.custom:
+        if not self.changed:
             paper_numbers()[id]  # a misspelt id fails here, in its own cell
         self.measured[id] = measured(values, why, bound)
 
     def table(self) -> None:
-        """Show paper | ours | verdict, beside the committed result of the paper profile."""
-        full = [] if self.label == "paper profile" else rows_of(committed(self.notebook))
-        header, *rows = table(compare(self.measured, paper_numbers()), "custom" if self.custom else self.profile, full)
+        """Show paper | ours | verdict; where parameters were changed, beside the committed result."""
+        full = rows_of(committed(self.notebook)) if self.changed else []
+        header, *rows = table(compare(self.measured, paper_numbers()), bool(self.changed), full)
         for id, m in self.measured.items():
             if id not in paper_numbers():
                 alone = judge(PaperNumber(id, np.nan, ""), m)
@@ -190,46 +268,45 @@ class Run:
             self.claims[id]["seeds"] = seeds
 
     def judge(self, judges: Mapping[str, Callable], results: object) -> None:
-        """Keep and show the verdicts on claims.
+        """Keep the verdicts on claims.
 
         judges: id -> claim, (results) -> ``Verdict``, or None where the claim says nothing of these results.
         """
         for id, claim in judges.items():
             if (verdict := claim(results)) is not None:
                 self.claim(id, *verdict, claim.seeds(results) if isinstance(claim, claims.Seeded) else None)
-        self.claims_table()
+
+    def map(self, panels: Sequence[maps.Panel]) -> None:
+        """Show panel of the paper | our figure | setting | what the judged claims say."""
+        pages.table(maps.HEADER, maps.rows(panels, self.claims))
 
     def claims_table(self) -> None:
-        """Show claim | verdict | numbers, beside the verdicts of the committed result of the paper profile."""
-        full = {} if self.label == "paper profile" else committed(self.notebook).get("claims", {})
-        header = [f"claim ({self.label})", "verdict", *["paper profile (committed)"] * bool(full), "numbers"]
+        """Show claim | verdict | numbers; where parameters were changed, beside the committed verdicts."""
+        full = committed(self.notebook).get("claims", {}) if self.changed else {}
+        header = ["claim", "verdict", *["the paper's settings"] * bool(full), "numbers"]
         pages.table(header, claims.rows(self.claims, full))
 
-    def committed(self) -> dict:
-        """The committed result of this notebook's paper profile, for tables that no hand has typed."""
-        if not (result := committed(self.notebook)):
-            raise ValueError(f"{self.notebook} has no committed result; run it with the paper profile first")
-        return result
-
     def finish(self, **metrics) -> None:
-        """Write result.json; ``metrics`` are the run's numbers, the same for the same seed and machine.
+        """Write result.json; ``metrics`` are the run's numbers, with six digits.
 
         Raises:
             ValueError: a metric is not finite. What has no value, such as an epoch that never comes, is None.
         """
-        metrics = json.loads(json.dumps(metrics, default=_plain))
-        check_finite(metrics)
+        metrics = six_digits(json.loads(json.dumps(metrics, default=_plain)))
+        read = [name for name, (reading, _) in self.readings.items() if reading.result is not None]
+        files = dict.fromkeys(store.file_of(folder, name) for name in read for folder in self.folders)
         result = {
             "notebook": self.notebook,
-            "profile": self.profile,
             "label": self.label,
+            "changed": self.changed,
             "parameters": self.parameters,
-            **(trained_in(self.trained) if self.trained else ran_since(self.started)),
+            **trained_in([about for path in files if path.exists() for about in abouts(path)]),
             "metrics": metrics,
             "measured": {id: m._asdict() for id, m in self.measured.items()},
             "claims": self.claims,
             "figures": self.figures,
         }
         path = self.folder / "result.json"
-        write_atomically(path, json.dumps(result, indent=1, default=_plain, allow_nan=False) + "\n")
+        write_result(path, result)
+        write_atomically(self.folder / "README.md", gallery.page(read_result(path)))
         print("written:", path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)

@@ -9,7 +9,7 @@ from IPython import get_ipython
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
 from IPython.display import display
 
-from ..trainings.profiles import cells_of
+from ..trainings.settings import cells_of
 
 
 class Line(anywidget.AnyWidget):

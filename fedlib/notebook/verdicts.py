@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import yaml
-from scipy.special import stdtrit
 
 from ..files import ROOT
-from ..numerics.metrics import mean_sd
+from ..numerics.metrics import interval, mean_sd
 
 CONSISTENT, LOWER, HIGHER = "consistent", "lower", "higher"
 ONE_SEED, NOT_SEEN, UNDEFINED, PART = "not judged (one seed)", "not seen", "undefined", "see its effect"
@@ -124,15 +123,6 @@ def measured(values: Sequence[float], why: str = "", bound: float | None = None)
     return Measured(tuple(v if np.isfinite(v) else None for v in values), why, bound)
 
 
-def interval(values: Sequence[float], scale: str = "log") -> tuple[float, float]:
-    """Where one more run of ours lies with 95 %: m -+ t(0.975, n - 1) s sqrt(1 + 1/n), of the logarithms for "log"."""
-    x = np.log(values) if scale == "log" else np.asarray(values, float)
-    (m, s), n = mean_sd(x), len(x)
-    half = stdtrit(n - 1, 0.975) * s * (1 + 1 / n) ** 0.5
-    low, high = m - half, m + half
-    return (float(np.exp(low)), float(np.exp(high))) if scale == "log" else (float(low), float(high))
-
-
 def judge(paper: PaperNumber, ours: Measured) -> Judged:
     """The verdict on a number: could the printed value be one more run of ours?"""
     unseen, one = None in ours.values, len(ours.values) == 1
@@ -182,21 +172,19 @@ def counted(rows: Iterable[Judged]) -> list[Judged]:
 # as text
 
 
-def table(rows: Sequence[Judged], profile: str = "paper", full: Sequence[Judged] = ()) -> list[list[str]]:
+def table(rows: Sequence[Judged], changed: bool = False, full: Sequence[Judged] = ()) -> list[list[str]]:
     """Rows (number, paper, ours, verdict, remark) of text; the first is the header.
 
-    profile: what ours was run with; a verdict is given for the paper profile only. full: rows of the paper profile's
-    committed run, shown (with their verdicts) beside those of a smaller one.
+    changed: ours has other parameters than the paper's; then full are the rows of the committed result, whose verdicts
+    count.
     """
-    header = ["number", "paper", f"ours, {profile} profile"]
-    lines = [[*header, *["ours, paper profile (committed)"] * bool(full), "verdict", "remark"]]
-    committed = {row.number.id: row for row in full}
+    header = ["number", "paper", "ours"] + ["ours, the paper's settings"] * bool(full) + ["verdict", "remark"]
+    stored, lines = {row.number.id: row for row in full}, []
     for row in rows:
-        n, best = row.number, row if profile == "paper" else committed.get(row.number.id)
-        line = [f"{n.id} [{n.where}]", n.printed, ours(row)]
-        line += [ours(best) if best else "-"] * bool(full)
-        lines.append([*line, verdict_in_words(best), remark(n)] if best else [*line, "run `make paper`", remark(n)])
-    return lines
+        n, best = row.number, stored.get(row.number.id) if changed else row
+        line = [f"{n.id} [{n.where}]", n.printed, ours(row)] + [ours(best) if best else "-"] * bool(full)
+        lines.append([*line, verdict_in_words(best) if best else "-", remark(n)])
+    return [header, *lines]
 
 
 def ours(row: Judged) -> str:

@@ -3,7 +3,6 @@
 ``python -m fedlib.notebook.worker JOB``; its parent keeps the standard input open as long as it lives.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -15,17 +14,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import psutil
 from filelock import FileLock, Timeout
-from PIL import Image
-from scipy.ndimage import maximum_filter, minimum_filter
 
 from ..files import ROOT
-from ..trainings.profiles import cells_of, parameter_file, read_result
+from ..trainings.settings import read_result
 
 PATIENCE = 5.0  # s that a run waits for one that is being killed
-SHADES = 32  # of 255: 28 is the most that was seen beyond the neighbours between two processors
 
 
 class Job(NamedTuple):
@@ -38,15 +33,18 @@ class Job(NamedTuple):
 
     @property
     def workshop(self) -> Path:
-        """Where runs into the target keep what is not done: a lock, a log, their own folders, checkpoints."""
+        """Where runs into the target keep what is not done: a lock, a log, their own folders."""
         return self.target.parent / ".work" / self.target.name
 
 
 def is_done(job: Job) -> bool:
-    """Whether its result is there, and newer than what it is made of: notebook, profile, fedlib, data, trainings."""
-    made_of = [job.notebook, parameter_file(job.notebook, job.parameters["profile"])]
-    made_of += [*(ROOT / "fedlib").rglob("*.py"), *(ROOT / "data").glob("*.yaml")]
-    made_of += job.target.parent.glob("*/trainings/*.nc")
+    """Whether its result is there, and newer than what it is made of: notebook, fedlib, data, trainings."""
+    made_of = [
+        job.notebook,
+        *(ROOT / "data").glob("*.yaml"),
+        *(ROOT / "figures" / job.notebook.stem).glob("trainings/*.nc"),
+    ]
+    made_of += [path for kind in ("py", "yaml") for path in (ROOT / "fedlib").rglob(f"*.{kind}")]
     result = job.target / "result.json"
     try:
         read_result(result)
@@ -66,9 +64,6 @@ def execute(job: Job) -> None:
     import papermill
 
     partial = job.workshop / f"partial-{os.getpid()}"  # what an older run that is not quite dead writes is not in it
-    code = ["".join(cell["source"]) for cell in cells_of(job.notebook) if cell["cell_type"] == "code"]
-    key = hashlib.sha256(json.dumps([job.parameters, code]).encode()).hexdigest()[:16]
-    checkpoints = job.workshop / f"checkpoints-{key}"
     with alone(job.workshop):
         for orphan in job.workshop.glob("partial-*"):  # of a run that was killed or failed
             shutil.rmtree(orphan, ignore_errors=True)
@@ -78,7 +73,7 @@ def execute(job: Job) -> None:
             return
         partial.mkdir()
         began = time.time()
-        os.environ |= {"FEDLIB_OUTPUT": str(partial), "FEDLIB_CHECKPOINTS": str(checkpoints)}
+        os.environ["FEDLIB_OUTPUT"] = str(partial)
         with (job.workshop / "cells").open("w") as cells:
             papermill.execute_notebook(
                 job.notebook, partial / job.notebook.name, job.parameters, cwd=job.notebook.parent,
@@ -89,41 +84,18 @@ def execute(job: Job) -> None:
             )  # fmt: skip
         read_result(partial / "result.json")
         os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
-        keep_pictures(job.target, partial)
         deliver(partial, job.target)
         (job.workshop / "cells").unlink()
-        for kept in job.workshop.glob("checkpoints-*"):
-            shutil.rmtree(kept)
-
-
-def keep_pictures(old: Path, new: Path) -> None:
-    """Old pictures in the place of new ones that show the same: another processor rounds otherwise in the eighth digit
-    of a curve, and so in some of its pixels, and git would keep both."""
-    for picture in new.glob("*.png"):
-        with suppress(OSError):  # there is no old one, or it is damaged
-            before, after = (
-                np.asarray(Image.open(path).convert("RGBA"), int) for path in (old / picture.name, picture)
-            )
-            if before.shape == after.shape and max(beyond(before, after), beyond(after, before)) <= SHADES:
-                shutil.copyfile(old / picture.name, picture)
-
-
-def beyond(picture: np.ndarray, other: np.ndarray) -> int:
-    """The most by which a pixel of the other picture is beyond all neighbours of its place in this one: what moves by
-    at most a pixel is not."""
-    near = (3, 3, 1)
-    return max(np.max(other - maximum_filter(picture, near)), np.max(minimum_filter(picture, near) - other))
 
 
 def deliver(partial: Path, target: Path) -> None:
-    """Files of a run in the place of older ones; stored trainings, a folder in the target, stay where they are.
+    """Files of a run in the place of older ones; stored trainings, and what else is beside them, stay where they are.
 
     The result goes first and comes last: without it the next run begins anew, and nobody reads what a kill has mixed.
     """
-    target.mkdir(exist_ok=True)
-    for old in sorted(target.iterdir(), key=lambda path: path.name != "result.json"):
-        if not old.is_dir():
-            old.unlink()
+    target.mkdir(parents=True, exist_ok=True)
+    for old in [target / "result.json", *target.glob("*.png")]:
+        old.unlink(missing_ok=True)
     for new in sorted(partial.iterdir(), key=lambda path: path.name == "result.json"):
         os.replace(new, target / new.name)
     partial.rmdir()

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 
 from ..files import ROOT
-from ..trainings.profiles import NOTEBOOKS
+from ..trainings.settings import NOTEBOOKS
 from . import pieces, report_table, source, thumbnails
 
 NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
@@ -31,7 +31,7 @@ def lay_out(folder: Path) -> None:
         (folder / place(path)).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(made, folder / place(path))
     copy_pictures(folder)
-    for path in (ROOT / "figures").glob("*/paper/result.json"):
+    for path in (ROOT / "figures").glob("*/result.json"):
         (copy := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
         shutil.copy(path, copy)
 

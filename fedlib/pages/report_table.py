@@ -27,7 +27,7 @@ def html() -> str:
     ]
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
-    stored = " ".join(f'<a href="figures/{name}/paper/result.json">{name.split("_")[0]}</a>' for name in dict(rows))
+    stored = " ".join(f'<a href="figures/{name}/result.json">{name.split("_")[0]}</a>' for name in dict(rows))
     return (
         "".join(f"<p>{escape(text)}</p>\n" for text in words)
         + f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'

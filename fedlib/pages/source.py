@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from ..notebook import pages
-from ..trainings.profiles import FIGURES, folder_of
+from ..trainings.settings import FIGURES
 from .pieces import EXPLORERS
 
 MOVES = re.compile(r"live\.(show|asked|rounds)\(|explorer\(|panel\.parameters\(")
@@ -28,10 +28,10 @@ IN_LAB = "*Here JupyterLab has something to move: `make lab`.*"
 
 
 def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> NotebookNode:
-    """A notebook as a page: code is folded, what needs a kernel is named, figures are the paper profile's.
+    """A notebook as a page: code is folded, what needs a kernel is named, figures are the committed ones.
 
     Args:
-        name: "04_function_approximation". figures: its committed figures are in figures/name/paper/*.png.
+        name: "04_function_approximation". figures: its committed figures are in figures/name/*.png.
     """
     made = deepcopy(notebook)
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
@@ -45,7 +45,7 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
             made.cells.append(new_markdown_cell(IN_LAB))
         else:
             add(made.cells, folded(cell))
-            made.cells += committed(cell.source, folder_of(name, "paper", figures), words)
+            made.cells += committed(cell.source, figures / name, words)
     for cell in made.cells:
         if cell.cell_type == "markdown":  # a heading's anchor has capitals in JupyterLab only
             cell.source = re.sub(r"\]\(#[\w-]+\)", lambda link: link[0].lower(), cell.source)
@@ -86,23 +86,18 @@ def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
     """The committed pictures of the figures that a cell makes, where the notebook's own words do not show them."""
     cells = []
     for name, alt in figures_of(source):
-        path = f"../figures/{folder.parent.name}/{folder.name}/{name}.png"
+        path = f"../figures/{folder.name}/{name}.png"
         if (folder / f"{name}.png").exists() and path not in words:
             image = pages.still(path, alt, folder / f"{name}.png")
-            cells.append(new_markdown_cell(f"{image}\n\n*In the paper profile.*"))
+            cells.append(new_markdown_cell(image))
     return cells
 
 
 def figures_of(source: str) -> list[tuple[str, str]]:
-    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` or ``lesson.figure`` of a cell, whose name is written
-    out."""
+    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` of a cell, whose name is written out."""
     figures = []
     for node in ast.walk(ast.parse(source)):
-        if (
-            isinstance(node, ast.Call)
-            and ast.unparse(node.func) in ("run.figure", "lesson.figure")
-            and len(node.args) > 1
-        ):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.figure" and len(node.args) > 1:
             alt = next((text(k.value) for k in node.keywords if k.arg == "alt"), "")
             if name := text(node.args[1]):
                 figures.append((name, " ".join(alt.split()) or name))

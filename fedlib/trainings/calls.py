@@ -8,7 +8,7 @@ import inspect
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -115,10 +115,10 @@ class Call(NamedTuple):
         args = dict(over=self.over, may_all_diverge=bool(self.over), **self.changes)
         return sweep(self.make(**self.arguments), self.levels, self.seeds, self.kinds, **args, **train_args)
 
-    def read(self, path: Path, earlier: bool = False) -> Reading:
-        """What a file has of it, as one history; earlier: rows of another ``numerics`` count where today's are absent.
-        Unreadable: the file is damaged, or in use."""
-        keys, settings, stored = self.keys(), self.settings(), read(path)
+    def read(self, *paths: Path, earlier: bool = False) -> Reading:
+        """What files have of it, as one history; earlier: rows of another ``numerics`` count where today's are absent.
+        Unreadable: a file is damaged, or in use."""
+        keys, settings, stored = self.keys(), self.settings(), [stack for path in paths for stack in read(path)]
         if earlier:  # rows that were added later come later, and count more
             now = next(iter(settings.values()))["numerics"]
             stored = [stack._replace(settings=stack.settings | {"numerics": now}) for stack in stored]
@@ -131,16 +131,19 @@ class Call(NamedTuple):
         absent = [key for key in keys if key not in trained]
         return Reading(history, absent, len(keys), why_not(stored, settings) if absent else "")
 
-    def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
+    def fill(
+        self, path: Path, until: float = float("inf"), anew: bool = False, rows: Container[Key] | None = None,
+        **train_args,
+    ) -> None:  # fmt: skip
         """Train the rows that a file has not (or all of them), in as few stacks as can be; each is added when it ends.
 
-        until: a time (``time.monotonic``) after which no further round is begun.
+        until: a time (``time.monotonic``) after which no further round is begun. rows: these only.
 
         Raises:
             OutOfTime: it came; a checkpoint beside the file keeps what was done.
             ValueError: what could not be stored, a file that cannot be read, a folder that cannot be written.
         """
-        keys, settings = self.keys(), self.settings()
+        settings, keys = self.settings(), [key for key in self.keys() if rows is None or key in rows]
         if not anew and {*keys} <= {*matching(read(path), settings)}:
             return
         with alone(path):
@@ -189,12 +192,14 @@ class Call(NamedTuple):
             stored.append(Stored(part, one, about | {"seconds": seconds, "cpu_seconds": cpu_seconds}))
         return stored, checkpoint
 
-    def core_seconds(self, path: Path) -> float | None:
-        """What the rows that a file has not would take: of these settings, from those that ran; else of other settings
-        of the same experiment, per local step; None where nothing of it ever ran."""
+    def core_seconds(self, path: Path, rows: Iterable[Key] | None = None) -> float | None:
+        """What rows, by default those that a file has not, would take: of these settings, from those that ran; else of
+        other settings of the same experiment, per local step; None where nothing of it ever ran."""
         stored, settings, total = read(path), self.settings(), 0.0
         trained = matching(stored, settings)
-        absent = Counter(key[3:] for key in self.keys() if key not in trained)
+        absent = Counter(
+            key[3:] for key in (self.keys() if rows is None else rows) if rows is not None or key not in trained
+        )
         for labels, wanted in settings.items():
             rates: dict[bool, list] = {True: [], False: []}
             for stack in [stack for stack in stored if renamed(stack.settings["experiment"]) == wanted["experiment"]]:
@@ -248,17 +253,19 @@ class Computed(NamedTuple):
             raise ValueError(f"{name} gave {kind}; expected labelled arrays, such as xarray.Dataset({{'error': ...}})")
         return dataset
 
-    def read(self, path: Path, earlier: bool = False) -> Reading:
-        """What a file has of it; earlier: of another ``numerics``, too. Unreadable: the file is damaged, or in use."""
-        if not path.exists():
-            return Reading(None, [()], why="never computed")
-        with reading(path) as file:
-            stored, settings = loaded(file), renamed(json.loads(file.attrs["settings"]))
-        if earlier:
-            settings |= {"numerics": self.numerics}
-        if other := difference(self.settings(), settings):
-            return Reading(None, [()], why=f"the stored one has {other}")
-        return Reading(stored)
+    def read(self, *paths: Path, earlier: bool = False) -> Reading:
+        """What one of the files has of it; earlier: of another ``numerics``, too. Unreadable: a file is damaged, or in
+        use."""
+        why = "never computed"
+        for path in [path for path in paths if path.exists()]:
+            with reading(path) as file:
+                settings = renamed(json.loads(file.attrs["settings"]))
+                if earlier:
+                    settings |= {"numerics": self.numerics}
+                if not (other := difference(self.settings(), settings)):
+                    return Reading(loaded(file))
+            why = f"the stored one has {other}"
+        return Reading(None, [()], why=why)
 
     def fill(self, path: Path, until: float = float("inf"), anew: bool = False, **train_args) -> None:
         """Compute it where a file has it not (or anew), and keep it."""

@@ -1,7 +1,7 @@
 """A training is a file: what took time is stored once, by name and settings; figures, tables and verdicts read it.
 
-``figures/<notebook>/paper/trainings/<file>.nc``. A study, a module, says what is trained: its ``NOTEBOOK``, and
-``trainings(parameters)``, name -> ``Call`` or ``Computed``. A name is a text, or (file, label, ...).
+``figures/<notebook>/trainings/<file>.nc``. A study, a module, says what is trained: its ``NOTEBOOK``; ``PAPER``, the
+paper's settings; ``trainings(settings)``, name -> ``Call`` or ``Computed``. A name is a text, or (file, label, ...).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,16 +18,15 @@ from ..federated.history import History
 from ..federated.rounds import on
 from ..federated.stack import predict
 from ..federated.sweep import Key, both_sets, sweep, with_validation
-from . import profiles
 from .calls import Call, Reading, Task
+from .settings import FIGURES
 
 Name = str | tuple
-TRAINS = ("never", "missing", "always")
 
 
 def folder_of(notebook: str) -> Path:
     """Where a notebook's trainings are."""
-    return profiles.folder_of(notebook, "paper") / "trainings"
+    return FIGURES / notebook / "trainings"
 
 
 def file_of(folder: Path, name: Name) -> Path:
@@ -40,49 +39,44 @@ def in_words(name: Name) -> str:
     return name if isinstance(name, str) else ", ".join(map(str, name))
 
 
-def parameters_of(notebook: str) -> dict:
-    """Those of a notebook's paper profile."""
-    path = profiles.NOTEBOOKS / f"{notebook}.ipynb"
-    return profiles.defaults_of(path) | profiles.profile_parameters(path, "paper")
-
-
 def calls_of(study: ModuleType) -> dict[Name, Task]:
-    """What the paper profile of a study's notebook trains."""
-    return study.trainings(parameters_of(study.NOTEBOOK))
+    """What a study trains at the paper's settings."""
+    return study.trainings(study.PAPER)
 
 
 def stored(study: ModuleType, name: Name, earlier: bool = False) -> History | xarray.Dataset:
-    """A training of a study's paper profile, or what it computed, for readers and pages.
+    """A training of a study at the paper's settings, or what it computed, for readers and pages.
 
-    ``stored(study, "poisson")``. earlier: see ``last_stored``.
+    ``stored(study, "poisson")``. earlier: see ``last_reading``.
 
     Raises:
         ValueError: there is no such training, or its file has none of its rows.
     """
-    return last_stored(study.NOTEBOOK, calls_of(study), name, earlier)[0]
+    folder = folder_of(study.NOTEBOOK)
+    return result_of(name, last_reading(calls_of(study), name, [folder], earlier)[0], folder)
 
 
-def last_stored(
-    notebook: str, calls: Mapping[Name, Task], name: Name, earlier: bool = False
-) -> tuple[History | xarray.Dataset, bool]:  # fmt: skip
-    """As ``stored``, and whether some of it is of an earlier ``numerics``; earlier: such rows count, too, until today's
-    are there."""
-    reading, outdated = last_reading(notebook, calls, name, earlier)
+def result_of(name: Name, reading: Reading, folder: Path) -> History | xarray.Dataset:
+    """What was read. ValueError: nothing, and what helps."""
     if reading.result is None:
-        path, why = file_of(folder_of(notebook), name), f"{reading.why}; python -m fedlib train {notebook}"
-        raise ValueError(f"{path} has nothing of {in_words(name)}: {why}")
-    return reading.result, outdated
+        path = file_of(folder, name)
+        fix = f"python -m fedlib train {folder.parent.name}"
+        if not path.exists():  # removed by hand: it took core-hours, and git has it
+            fix = f"it is in git (git checkout -- {folder}), or {fix}"
+        raise ValueError(f"{path} has nothing of {in_words(name)}: {reading.why}; {fix}")
+    return reading.result
 
 
 def last_reading(
-    notebook: str, calls: Mapping[Name, Task], name: Name, earlier: bool = False
+    calls: Mapping[Name, Task], name: Name, folders: Sequence[Path], earlier: bool = False
 ) -> tuple[Reading, bool]:  # fmt: skip
-    """As ``last_stored``, where there may be nothing."""
+    """What files have of a training, and whether some of it is of an earlier ``numerics``; earlier: such rows count,
+    too, until today's are there."""
     if name not in calls:
-        raise ValueError(f"{notebook} has no training {name!r}; expected one of {', '.join(map(repr, calls))}")
-    path = file_of(folder_of(notebook), name)
-    reading = calls[name].read(path)
-    before = calls[name].read(path, earlier=True) if earlier and reading.absent else reading
+        raise ValueError(f"there is no training {name!r}; expected one of {', '.join(map(repr, calls))}")
+    paths = [file_of(folder, name) for folder in folders]
+    reading = calls[name].read(*paths)
+    before = calls[name].read(*paths, earlier=True) if earlier and reading.absent else reading
     return before, len(before.absent) < len(reading.absent)
 
 
@@ -92,29 +86,23 @@ def made(calls: Mapping[Name, Task], **train_args) -> dict[Name, History | xarra
 
 
 def histories_of(
-    calls: Mapping[Name, Task], folder: Path, trains: str, earlier: bool = False, **train_args
-) -> dict[Name, History | xarray.Dataset]:
-    """As ``made``, from files, one for all names that begin alike. What is not there is left out, and said.
+    calls: Mapping[Name, Task], *folders: Path, earlier: bool = False
+) -> dict[Name, History | xarray.Dataset]:  # fmt: skip
+    """As ``made``, from files, one for all names that begin alike. What is not there is left out, and said."""
+    readings = {name: last_reading(calls, name, folders, earlier)[0] for name in calls}
+    say_absent(readings)
+    return {name: reading.result for name, reading in readings.items() if reading.result is not None}
 
-    trains: "never", "missing" what is not there, "always" all of it; what is trained is kept. earlier: rows of an
-    earlier ``numerics`` count where today's are absent.
-    """
-    if trains not in TRAINS:
-        raise ValueError(f"FEDLIB_TRAIN = {trains!r}: expected one of {', '.join(TRAINS)}")
-    histories, absent = {}, []
-    for name, call in calls.items():
-        path = file_of(folder, name)
-        if trains != "never":
-            call.fill(path, anew=trains == "always", **train_args)
-        reading = call.read(path, earlier)
-        if reading.result is not None:
-            histories[name] = reading.result
-        if reading.absent:
-            rows = f"{len(reading.absent)} of {reading.rows} rows, " * (reading.rows > 1)
-            absent.append(f"{in_words(name)}: {rows}{reading.why}")
+
+def say_absent(readings: Mapping[Name, Reading]) -> None:
+    """Print what is not trained yet."""
+    absent = [
+        f"{in_words(name)}: " + f"{len(reading.absent)} of {reading.rows} rows, " * (reading.rows > 1) + reading.why
+        for name, reading in readings.items()
+        if reading.absent
+    ]
     if absent:
         print("Not there yet, and drawn as absent:", "; ".join(absent))
-    return histories
 
 
 def stored_sweep(

@@ -3,7 +3,7 @@
 import json
 
 from benchmarks import side_by_side
-from fedlib.trainings.profiles import folder_of
+from fedlib.trainings.settings import folder_of
 
 from .test_figure import fake
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from fedlib.__main__ import override
 from fedlib.live.panel import ParameterPanel, command, control_of, helps_of, in_order, parameters, parsed, written
-from fedlib.trainings.profiles import NOTEBOOKS, REQUIRED, parameters_of
+from fedlib.trainings.settings import NOTEBOOKS, REQUIRED, parameters_of
 
 PARAMETERS = """profile: str = "quick"  # printed in every figure
 rounds: int = 5  # R

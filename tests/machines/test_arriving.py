@@ -22,7 +22,7 @@ from fedlib.machines.plan import Plan
 from fedlib.machines.server import federate, one_message
 from fedlib.machines.site import Site
 from fedlib.models.networks import mlp
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 
 SHAPES = Path(__file__).with_name("shapes.py")
 COLUMNS = {"x": {"a": "", "b": ""}, "y": {"c": ""}}

@@ -19,7 +19,7 @@ from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate
 from fedlib.machines.site import Site
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 
 from . import shapes
 

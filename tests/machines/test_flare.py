@@ -16,7 +16,7 @@ from fedlib.files import ROOT
 from fedlib.machines.model import read_model
 from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process, pool_of
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 
 from .laboratories import saved
 

@@ -22,7 +22,7 @@ from fedlib.machines.engines import sites_of
 from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate, stored_progress
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 
 from .test_arriving import LIES, SAID
 from .test_engines import broken, silent

@@ -26,7 +26,7 @@ from fedlib.machines.scaling import added, far, moments
 from fedlib.machines.server import federate, one_message
 from fedlib.streams import stream
 from fedlib.trainings import calls, store
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 from fedlib.trainings.store import stored_sweep
 
 from .laboratories import saved

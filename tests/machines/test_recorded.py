@@ -9,7 +9,7 @@ from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process
 from fedlib.machines.recorded import play_out
 from fedlib.notebook import models
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 
 PATH = Path(__file__).with_name("shapes.py")
 SUMS = Path(__file__).with_name("poisson.py")

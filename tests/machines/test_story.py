@@ -14,7 +14,7 @@ from fedlib.machines.model import read_model
 from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process
 from fedlib.streams import stream
-from fedlib.trainings.profiles import read_result
+from fedlib.trainings.settings import read_result
 
 from .laboratories import PAGE, saved
 from .test_flare import largest_difference

@@ -11,7 +11,7 @@ from fedlib.__main__ import main
 from fedlib.notebook import batch, worker
 from fedlib.notebook.report import report
 from fedlib.papers.studies import STUDIES
-from fedlib.trainings import profiles, store
+from fedlib.trainings import settings, store
 
 CODE = """
 import os, time
@@ -183,7 +183,7 @@ def test_what_is_finished_runs_again_only_when_something_it_is_made_of_is_newer(
     job = batch.job_of(project[0] / "sound.ipynb", "long", {}, project[1])
     monkeypatch.setattr(worker, "ROOT", tmp_path)
     job.target.mkdir()
-    (job.target / "result.json").write_text(json.dumps({name: {} for name in profiles.REQUIRED}))
+    (job.target / "result.json").write_text(json.dumps({name: {} for name in settings.REQUIRED}))
     assert worker.is_done(job)
     parts = {"notebook": job.notebook, "profile": project[0] / "parameters/sound.long.yaml", "training": training}
     later = (job.target / "result.json").stat().st_mtime + 10
@@ -317,7 +317,7 @@ def test_a_failure_never_looks_like_the_whole(project, capsys):
 
 def test_every_notebook_has_a_study_whose_trainings_are_stored():
     """So that all of them may run at the papers' settings without a name."""
-    assert [*STUDIES] == sorted(path.stem for path in profiles.NOTEBOOKS.glob("*.ipynb"))
+    assert [*STUDIES] == sorted(path.stem for path in settings.NOTEBOOKS.glob("*.ipynb"))
     assert all([*store.folder_of(name).glob("*.nc")] for name in STUDIES)
 
 
@@ -327,11 +327,11 @@ def test_parameters_cell_holds_literals_only(project):
     notebook.cells[0].source += "\nderived: int = n + 1"
     nbformat.write(notebook, path)
     with pytest.raises(ValueError, match=r"'derived: int = n \+ 1'; expected 'name: type = literal'"):
-        profiles.parameters_of(path)
+        settings.parameters_of(path)
     notebook.cells[0].metadata["tags"] = []
     nbformat.write(notebook, path)
     with pytest.raises(ValueError, match="0 cells tagged 'parameters'"):
-        profiles.parameters_of(path)
+        settings.parameters_of(path)
 
 
 ONCE = """
@@ -375,4 +375,4 @@ def test_report_names_a_damaged_file(project, capsys):
     ],
 )  # fmt: skip
 def test_types_of_parameters(value, hint, fits):
-    assert profiles.has_type(value, hint) is fits
+    assert settings.has_type(value, hint) is fits

@@ -16,7 +16,7 @@ from fedlib.notebook.claims import Claim, Verdict, all_claims, fewest, find, kno
 from fedlib.notebook.report import facts, report
 from fedlib.notebook.run import Run
 from fedlib.notebook.verdicts import PAPERS, counted, paper_numbers
-from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, defaults_of, profile_parameters, read_result
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS, profile_parameters, read_result
 
 COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-2].split("-")[0] not in ("quick", "custom"))
 NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
@@ -185,7 +185,7 @@ def test_committed_results_have_todays_parameters(path):
     """A result of other parameters than its profile's is a custom run that nobody would find out about."""
     name, profile = path.parts[-3:-1]
     notebook = NOTEBOOKS / f"{name}.ipynb"
-    today = json.loads(json.dumps(defaults_of(notebook) | profile_parameters(notebook, profile))) | {"profile": profile}
+    today = json.loads(json.dumps(quick(study) | profile_parameters(notebook, profile))) | {"profile": profile}
     then = read_result(path)["parameters"]
     drifted = {name for name in today.keys() | then.keys() if today.get(name) != then.get(name)} - HOW
     assert drifted == OLD.get(f"{name}/{profile}", ("", set()))[1]

@@ -7,7 +7,7 @@ import pytest
 
 from fedlib.notebook import gallery
 from fedlib.notebook.verdicts import PaperNumber, judge, measured
-from fedlib.trainings.profiles import FIGURES, NOTEBOOKS, REQUIRED
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS, REQUIRED
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from fedlib.notebook.rules import whole
 from fedlib.notebook.run import Run
 from fedlib.notebook.style import panels
 from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN, rows_of
-from fedlib.trainings.profiles import NOTEBOOKS, parameters_of, read_result
+from fedlib.trainings.settings import NOTEBOOKS, parameters_of, read_result
 
 
 @pytest.fixture

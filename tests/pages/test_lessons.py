@@ -23,7 +23,7 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.trainings.profiles import committed
+from fedlib.trainings.settings import committed
 from fedlib.trainings.store import stored
 
 from .node import evaluate

@@ -13,7 +13,7 @@ from fedlib.notebook.claims import known_claims
 from fedlib.notebook.report import facts
 from fedlib.pages import build, report_table, source
 from fedlib.pages.pieces import EXPLORERS, explorer
-from fedlib.trainings.profiles import FIGURES, NOTEBOOKS
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -38,12 +38,12 @@ def test_a_figures_cell_is_followed_by_the_committed_picture(figures):
     )
     cell, picture = made(figures, new_code_cell(code))
     assert cell.source == code and "hide-input" in cell.metadata["tags"]
-    image = '<img src="../figures/99/paper/one.png" alt="what clients [of 2] see" width="700">'
+    image = '<img src="../figures/99/one.png" alt="what clients [of 2] see" width="700">'
     assert picture.source.startswith(image + "\n")
 
 
 def test_a_picture_that_the_words_show_is_not_shown_twice(figures):
-    words = new_markdown_cell('<img src="../figures/99/paper/one.png" alt="a" width="700">')
+    words = new_markdown_cell('<img src="../figures/99/one.png" alt="a" width="700">')
     assert len(made(figures, new_code_cell('run.figure(fig, "one", alt="a")'), words)) == 2
     assert len(made(figures, new_code_cell('run.figure(fig, "two", alt="a")'), words)) == 3
 

@@ -7,7 +7,7 @@ from PIL import Image, ImageChops, ImageStat
 from fedlib.files import ROOT
 from fedlib.pages import citations, thumbnails
 from fedlib.pages.app import PAGES
-from fedlib.trainings.profiles import NOTEBOOKS
+from fedlib.trainings.settings import NOTEBOOKS
 
 
 def test_the_apps_thumbnails_show_the_committed_figures():

@@ -1,21 +1,28 @@
 """A study hardly trained: what a room's tests share."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of
 from fedlib.trainings.store import made
 
 
+def quick(study: ModuleType, **changes) -> dict:
+    """Settings of a study that train in seconds: tests/papers/quick."""
+    path = Path(__file__).parent / "quick" / f"{study.NOTEBOOK}.yaml"
+    return study.PAPER | yaml.safe_load(path.read_text()) | changes
+
+
 def fixtures(study: ModuleType, small: Mapping) -> tuple:
-    """``p, histories, results = fixtures(study, SMALL)`` in a room's conftest: its notebook's parameters with some made
-    small, what they train, by name, and what figures and claims take."""
+    """``p, histories, results = fixtures(study, SMALL)`` in a room's conftest: its quick settings with some made small,
+    what they train, by name, and what figures and claims take."""
 
     @pytest.fixture(scope="package")
     def p():
-        return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | small
+        return quick(study, **small)
 
     @pytest.fixture(scope="package")
     def histories(p):

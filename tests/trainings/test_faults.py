@@ -29,7 +29,7 @@ from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.trainings import as_json, calls, files, missing, store
 from fedlib.trainings.calls import Call, Computed, read
 from fedlib.trainings.files import SEAL
-from fedlib.trainings.profiles import FIGURES
+from fedlib.trainings.settings import FIGURES
 
 from ..new_problem import oscillator
 from .replaying import replay, restored
@@ -413,7 +413,7 @@ def test_a_damaged_file_is_named_and_the_others_go_on(room, tmp_path, capsys):
 
 @pytest.mark.fault("clear error")
 def test_the_command_that_mends_a_file_works_at_the_root():
-    file = next(iter(sorted(ROOT.glob("figures/05*/paper/trainings/*.nc"))))
+    file = next(iter(sorted(ROOT.glob("figures/05*/trainings/*.nc"))))
     command = files.remedy(file, OSError("truncated")).split("(")[-1].split(")")[0]
     assert command == f"git checkout -- {file.relative_to(ROOT)}"
 

@@ -91,7 +91,7 @@ def test_rows_that_diverged_are_stored_as_such_and_not_trained_again(path, capsy
     assert last.sel(lr=1e30).isnull().all() and last.sel(lr=1e-3).notnull().all()
     assert {key[3] for key in history.diverged} == {1e30} and not wild.read(path).absent
     assert best(history)["lr"] == 1e-3
-    assert store.histories_of({"oscillator": wild}, path.parent, "never").keys() == {"oscillator"}
+    assert store.histories_of({"oscillator": wild}, path.parent).keys() == {"oscillator"}
     assert "Not there yet" not in capsys.readouterr().out
 
 

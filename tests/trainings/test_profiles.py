@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from fedlib.trainings.profiles import named, parameter_file, profile_parameters, profiles_of
+from fedlib.trainings.settings import named, parameter_file, profile_parameters, profiles_of
 
 CELL = 'profile: str = "quick"\nrounds: int = 10\nclients: list[int] = [10, 20]\nlr: float = 0.5\ncompile: bool = False'
 

@@ -16,10 +16,11 @@ import xarray
 from fedlib.federated.sweep import Row
 from fedlib.papers.studies import STUDIES
 from fedlib.trainings import store
+from fedlib.trainings.again import deviations
 from fedlib.trainings.calls import NEAR, Call, Computed, Tolerance, arguments_of, read
 from fedlib.trainings.files import Stored, abouts
 
-from .replaying import call_of, deviations, replay
+from .replaying import call_of, replay
 
 WHOLE = os.environ.get("FEDLIB_REPLAY") == "all"
 QUICK_S = 5  # what is computed again in every run of the tests

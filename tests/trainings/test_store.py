@@ -116,11 +116,11 @@ def test_other_settings_and_another_numerics_are_never_used_and_the_first_differ
 ):
     call([2], [0]).fill(path, **EAGER)
     longer = call([2], [0], changes=CHANGES | {"rounds": 5})
-    assert histories_of({"oscillator": longer}, path.parent, "never") == {}
+    assert histories_of({"oscillator": longer}, path.parent) == {}
     assert "oscillator: 3 of 3 rows, the stored ones have changes.rounds = 4, not 5" in capsys.readouterr().out
     made = Call.experiment
     monkeypatch.setattr(Call, "experiment", lambda self: made(self)._replace(numerics=2))
-    assert histories_of({"oscillator": call([2], [0])}, path.parent, "never") == {}
+    assert histories_of({"oscillator": call([2], [0])}, path.parent) == {}
     assert "numerics = 1, not 2" in capsys.readouterr().out
 
 
@@ -130,7 +130,7 @@ def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, m
     assert not path.exists()
     call([2], [0]).fill(path, **EAGER)
     monkeypatch.setattr(calls, "sweep", None)
-    assert [*histories_of({"oscillator": call([2], [0])}, path.parent, "never")] == ["oscillator"]
+    assert [*histories_of({"oscillator": call([2], [0])}, path.parent)] == ["oscillator"]
 
 
 def reader(profile: str) -> Run:
@@ -169,7 +169,7 @@ def test_a_call_is_written_down_and_comes_back():
         call(changes={"decay": lambda r: 1.0}).settings()
 
 
-@pytest.mark.parametrize("file", sorted(ROOT.glob("figures/*/paper/trainings/*.nc")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(ROOT.glob("figures/*/trainings/*.nc")), ids=lambda file: file.stem)
 def test_no_stored_row_is_stale(file):
     """What the code makes of a stack's own arguments has the settings under which its rows are stored."""
     with files.reading(file) as opened:
@@ -274,7 +274,7 @@ def squares(n: int, shift: float = 0.0) -> xarray.Dataset:
 
 def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsys):
     calls, path = {"squares": Computed(squares, {"n": 100})}, tmp_path / "squares.nc"
-    assert histories_of(calls, tmp_path, "never") == {} and "squares: never computed" in capsys.readouterr().out
+    assert histories_of(calls, tmp_path) == {} and "squares: never computed" in capsys.readouterr().out
     assert made(calls)["squares"].squares[9] == 81 and not path.exists()
     first = histories_of(calls, tmp_path, "missing")["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
@@ -282,7 +282,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
     before = path.read_bytes()
     assert histories_of(calls, tmp_path, "missing") and path.read_bytes() == before
     for other in (Computed(squares, {"n": 100, "shift": 1.0}), Computed(squares, {"n": 100}, numerics=2)):
-        assert histories_of({"squares": other}, tmp_path, "never") == {}
+        assert histories_of({"squares": other}, tmp_path) == {}
     text = capsys.readouterr().out
     assert "arguments.shift = 0.0, not 1.0" in text and "numerics = 1, not 2" in text
 
@@ -302,7 +302,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
     assert missing.missing(room) == []
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ValueError, match="cannot be read as stored trainings"):
-        histories_of(calls, tmp_path, "never")
+        histories_of(calls, tmp_path)
 
 
 def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, monkeypatch):

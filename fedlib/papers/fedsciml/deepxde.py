@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from ...trainings.profiles import folder_of
+from ...trainings.settings import FIGURES
 
-FILE = folder_of("deepxde", "paper") / "seeds.json"
+FILE = FIGURES / "deepxde/seeds.json"
 
 
 def stored() -> dict:

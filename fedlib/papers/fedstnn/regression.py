@@ -12,6 +12,7 @@ from ...federated.history import History
 from ...notebook import rules
 from ...numerics.metrics import mean_sd
 from ...trainings.calls import Call
+from ...trainings.settings import paper
 from .curve import claims
 from .curve import study as curve
 from .experiment import likeness, rms, seeds_of
@@ -22,6 +23,10 @@ from .surface import study as surface
 from .surface.readings import readings
 
 NOTEBOOK = "08_stochastic_regression"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "curve", "shared"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {
     **dict.fromkeys(("rounds_2d", "batch_central", "local_updates_2d"), rules.whole()),

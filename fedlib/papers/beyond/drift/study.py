@@ -20,11 +20,16 @@ from ....notebook import rules
 from ....numerics.metrics import Ratio, after_holm, paired_ratio
 from ....numerics.tabulated import excerpt, tabulated
 from ....trainings.calls import Call, Computed, Tolerance
+from ....trainings.settings import paper
 from ....trainings.store import Name
 from ...fedsciml.forward.problem import poisson_in_halves
 from . import dissimilarity, ladders, prediction, problem
 
 NOTEBOOK = "11_client_drift"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "poisson_8", "rules"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 REPAIR = "fresh correction + averaged moments"
 CENTRAL = "centralised"
 

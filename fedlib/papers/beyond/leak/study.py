@@ -7,9 +7,14 @@ import xarray
 
 from ....notebook import rules
 from ....trainings.calls import Computed, Tolerance
+from ....trainings.settings import paper
 from .attack import of_messages
 
 NOTEBOOK = "12_real_federation"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "messages"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 COUNTS = "clients", "points", "width", "rounds", "local_updates", "equal_rounds", "price_clients", "price_rounds"
 RULES = {

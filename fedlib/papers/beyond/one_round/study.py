@@ -15,7 +15,7 @@ from ....federated.solved import answer
 from ....federated.sweep import errors, models_of
 from ....notebook import rules
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
-from ....trainings.profiles import FIGURES, committed
+from ....trainings.settings import FIGURES, committed, paper
 from ....trainings.store import Name, stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.reaction import problem as reaction_problem
@@ -40,6 +40,10 @@ from .torques import torques_of_sums
 from .windows import allen_cahn_in_windows
 
 NOTEBOOK = "13_one_round"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "rules_poisson"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {"problems": rules.one_of(*EQUATIONS), "levels": rules.whole(2), "rates": rules.positive()}
 """Parameter -> what it may be."""

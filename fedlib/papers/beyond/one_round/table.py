@@ -8,7 +8,7 @@ import xarray
 
 from ....federated.history import History
 from ....federated.stack import parameter_count
-from ....trainings.profiles import committed
+from ....trainings.settings import committed
 from ....trainings.store import stored
 from ...fedsciml.flow.problem import flow
 from ...fedsciml.operators.problem import TITLES, learn

@@ -11,7 +11,8 @@ from ....federated.stack import parameter_count
 from ....federated.sweep import errors
 from ....notebook import rules
 from ....trainings.calls import TIMED, Computed, Tolerance
-from ....trainings.store import last_reading, parameters_of, stored
+from ....trainings.settings import paper
+from ....trainings.store import folder_of, last_reading, stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.operators import study as antiderivative
 from ..drift import study as drift
@@ -20,6 +21,10 @@ from . import limits, operators
 from .problem import PROBLEMS, TOGETHER, by_kaufman, by_sums, data_at, without_projection
 
 NOTEBOOK = "14_sums_for_networks"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "starts"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {
     "problems": rules.one_of(*PROBLEMS),
@@ -156,12 +161,12 @@ def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
 
 def rules_of_drift(problems: Sequence[str]) -> drift.Results:
     """What notebook 11 has stored of its rules at all rates, on some problems."""
-    p = parameters_of(drift.NOTEBOOK)
+    p, folder = drift.PAPER, folder_of(drift.NOTEBOOK)
     calls = drift.trainings(p)
     rates = [SHOWN[name].drift for name in problems if SHOWN[name].drift]
     parts = [(name, part) for name in rates for both in drift.SCHEDULES.values() for part in both]
     names = ["earlier", *(name for name in parts if name in calls)]
-    readings = {name: last_reading(drift.NOTEBOOK, calls, name, earlier=True)[0].result for name in names}
+    readings = {name: last_reading(calls, name, [folder], earlier=True)[0].result for name in names}
     return drift.results(p, {name: result for name, result in readings.items() if result is not None})
 
 

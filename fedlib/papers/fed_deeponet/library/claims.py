@@ -3,7 +3,7 @@
 from ....notebook.claims import LEARNT, Verdict, fewest, on_seeds
 from ....notebook.maps import Panel
 from ..trainings import last
-from .study import PAPER, Results, of_torques
+from .study import TOLD, Results, of_torques
 
 
 def generalises(results: Results) -> Verdict | None:
@@ -17,10 +17,10 @@ def generalises(results: Results) -> Verdict | None:
 def ratios(results: Results, T: float) -> list[float] | None:
     """By how many times hiding k raises the error where it is mixed, seed by seed; None where it is not trained."""
     cases, hidden = results.cases, "mixed, hidden"
-    if not cases or not {PAPER, hidden} <= {*cases.case.values} or T not in cases.level.values:
+    if not cases or not {TOLD, hidden} <= {*cases.case.values} or T not in cases.level.values:
         return None
     errors = last(cases).sel(level=T)
-    return (errors.sel(case=hidden) / errors.sel(case=PAPER)).dropna("seed").values.tolist()
+    return (errors.sel(case=hidden) / errors.sel(case=TOLD)).dropna("seed").values.tolist()
 
 
 def hiding_hurts_later(results: Results) -> Verdict | None:

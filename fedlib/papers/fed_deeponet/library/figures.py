@@ -13,7 +13,7 @@ from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent, percent, plus_minus
 from ..physics import times
 from ..trainings import last
-from .study import CASES, PAPER, Results, of_torques
+from .study import CASES, TOLD, Results, of_torques
 
 
 def blind(x: np.ndarray) -> np.ndarray:
@@ -156,7 +156,7 @@ def mean_errors(results: Results) -> dict[str, xarray.DataArray]:
         central = last(results.centralised).isel(level=0)
         every |= {f"centralised, {work}": central.sel(work=work) for work in central.work.values}
     if results.paper:
-        every[f"{PAPER}, all seeds"] = last(results.paper).isel(level=0)
+        every[f"{TOLD}, all seeds"] = last(results.paper).isel(level=0)
     return {name: values.dropna("seed").reset_coords(drop=True) for name, values in every.items()}
 
 

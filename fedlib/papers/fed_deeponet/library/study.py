@@ -13,12 +13,17 @@ from ....federated.batches import Local
 from ....federated.history import History
 from ....notebook import rules
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from ....trainings.store import Name
 from ..physics import OUT_OF_DISTRIBUTION
 from ..trainings import check_pairs, last, measured, one_place, pairs
 from .problem import library, lowest
 
 NOTEBOOK = "03_pendulum_library"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "library", "mixed, told"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 CASES = {
     "mixed, told": {"dealt": "mixed", "hidden": False},
@@ -28,7 +33,7 @@ CASES = {
 }
 """How stiffnesses are dealt, and whether the network is told them. The first one is the paper's."""
 
-PAPER = "mixed, told"
+TOLD = "mixed, told"
 
 RULES = {
     "n_triplets": rules.whole(2),
@@ -66,13 +71,13 @@ def trainings(p: Mapping) -> dict[Name, Call]:
         ("library", case): Call(library, case_arguments | data, seconds, seeds, together, changes=some, models=first)
         for case, case_arguments in CASES.items()
     }
-    calls["library", "all seeds"] = calls["library", PAPER]._replace(levels=seconds[:1], seeds=p["seeds"])
+    calls["library", "all seeds"] = calls["library", TOLD]._replace(levels=seconds[:1], seeds=p["seeds"])
     calls["alone"] = Call(
         library, CASES["own, told"] | {"alone": True} | data, seconds, seeds, ["isolated"], changes=adam, models={}
     )
     work = one_place(p, p["clients"], p["fraction"])
     kept = shared | {"reset_moments": False}  # nothing is synchronised
-    one = CASES[PAPER] | data
+    one = CASES[TOLD] | data
     calls["centralised"] = Call(library, one, seconds[:1], seeds, ["centralised"], {"work": work}, kept, models=first)
     calls["tried"] = Call(
         library, one | {"use": "validation"}, seconds[:1], seeds, together, {("lr", "decay"): pairs(p["tried"])},

@@ -17,11 +17,16 @@ from ....federated.optimizers import sgd
 from ....models.networks import fan_in_uniform, glorot_uniform
 from ....notebook import rules
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from ....trainings.store import Name
 from ..trainings import check_pairs, measured, one_place, pairs
 from .problem import chosen_by, dealt, one_alone
 
 NOTEBOOK = "01_pendulum"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "clients"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 TWENTY = 20
 """Clients of Table 2 and of all figures."""

@@ -14,11 +14,16 @@ from ....federated.history import History
 from ....federated.optimizers import sgd
 from ....notebook import rules
 from ....trainings.calls import Call, Computed, Task
+from ....trainings.settings import paper
 from ....trainings.store import Name
 from ..trainings import one_place
 from .problem import distances, label_sorted, one_alone, two_fields
 
 NOTEBOOK = "02_heterogeneity"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "shards"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 FALLING, CONSTANT = "falling", "constant"
 """Adam's rates: notebook 01's, and one that stays, as a paper that prints one rate would have it."""

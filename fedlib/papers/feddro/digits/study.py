@@ -16,6 +16,7 @@ from ....federated.history import History
 from ....notebook import rules
 from ....numerics.tabulated import tabulated
 from ....trainings.calls import Call, Computed, Task, Tolerance
+from ....trainings.settings import paper
 from ....trainings.store import Name
 from .barycenters import clients_apart, convergence, mended
 from .handwriting import SOURCES, Clients, handwriting
@@ -35,6 +36,10 @@ from .ways import (
 )  # fmt: skip
 
 NOTEBOOK = "10b_digits"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "rounds", "FedAvg"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 FOUR = (FEDAVG, MEANS, AFFINE, MAPPED)
 """Ways that are trained for many rounds."""
@@ -60,9 +65,8 @@ RULES = {
 
 def check(p: Mapping) -> None:
     """ValueError where a strong ascent is no pair, or the long trainings do not pass the table's round."""
-    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "followed_seeds", "reading_seeds") if p[name]})
-    if p["rates"]:
-        rules.check(p, rates=rules.positive())
+    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "reading_seeds") if p[name]})
+    rules.check(p, **{name: rules.positive() for name in ("rates", "followed_rates") if p[name]})
     if len(p["strong"]) != 2:
         raise ValueError(f"strong = {p['strong']}: expected two numbers, eta_1 and lambda of the strong ascent")
     if p["long_rounds"] % p["rounds"]:
@@ -118,10 +122,11 @@ def trainings(p: Mapping) -> dict[Name, Task]:
         return made._replace(make=looked_at, arguments=arguments)
 
     for way in (FEDAVG, MAPPED):
-        if p["followed_seeds"]:
-            every, parts = epochs | {"evaluations": p["rounds"]}, p["in_parts"]
-            one = look(way, p["followed_seeds"], sizes, [p["followed"]], every, in_parts=parts)
-            calls["lineage_rounds", way] = one
+        if p["followed_rates"]:
+            every, over = epochs | {"evaluations": p["rounds"]}, {"lr": p["followed_rates"]}
+            calls["lineage_rounds", way] = look(
+                way, p["lineage_seeds"][:2], sizes, [p["followed"]], every, over, in_parts=p["in_parts"]
+            )
         if p["rates"]:
             both = [*map(float, p["rate_levels"])]
             calls["rates", way] = look(way, seeds, usual, both, long, {"lr": p["rates"]}, held=p["held"])

@@ -7,9 +7,14 @@ import xarray
 
 from ....notebook import rules
 from ....trainings.calls import Computed, Tolerance
+from ....trainings.settings import paper
 from .problem import barycenters, bounds, walks
 
 NOTEBOOK = "10_transport"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "walks"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {
     **dict.fromkeys(("atoms", "rounds", "barycenter_rounds"), rules.whole(2)),

@@ -15,11 +15,15 @@ from ....federated.experiment import data_of
 from ....federated.schedules import Drop
 from ....federated.solved import answer
 from ....notebook import rules
-from ....trainings import profiles
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from .problem import TRUTH, field_errors, flow
 
 NOTEBOOK = "06_flow"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "flow"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 READINGS = {
     "residual points divided": {"divided": True},
@@ -224,9 +228,3 @@ def settled(C: xarray.DataArray) -> xarray.DataArray:
 def trained(C: xarray.DataArray) -> xarray.DataArray:
     """How many rounds each model and seed is trained [...]; 0: not at all."""
     return C["round"].where(C.notnull().all("coefficient")).max("round").fillna(0)
-
-
-def paper() -> dict:
-    """Parameters of the paper profile."""
-    notebook = profiles.NOTEBOOKS / f"{NOTEBOOK}.ipynb"
-    return profiles.defaults_of(notebook) | profiles.profile_parameters(notebook, "paper")

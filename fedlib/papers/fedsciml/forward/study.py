@@ -20,9 +20,14 @@ from ....federated.solved import Solved, stored_solutions
 from ....models.jets import Sine
 from ....notebook import rules
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from .problem import allen_cahn, euler_beam, helmholtz, poisson, poisson_in_halves
 
 NOTEBOOK = "05_pinn_forward"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "poisson"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 class Studied(NamedTuple):

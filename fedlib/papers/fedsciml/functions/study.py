@@ -13,11 +13,16 @@ from ....federated.solved import Solved, stored_solutions
 from ....federated.sweep import divergences, errors, whole_levels
 from ....notebook import rules
 from ....trainings.calls import Call, Computed, Tolerance
+from ....trainings.settings import paper
 from ....trainings.store import folder_of, histories_of
 from .problem import by_descent, gramacy_lee, partitions, schaffer
 from .weights import theorem, walks
 
 NOTEBOOK = "04_function_approximation"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "line"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 SUBDOMAINS = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 50, 66, 100, 200)
 """Fig. 4: the authors' levels on the line, two clients. 200, a point each in turn, is in their code only."""
@@ -140,7 +145,7 @@ def earlier() -> dict[Hashable, History]:
     for what is not trained anew. Schaffer's function with 1600 of the 2304 points, three seeds, few levels."""
     changes = {"rounds": 3000, "local": Local(5), "lr": 1e-3, "numerics": 0}
     calls = on_square({"n": EARLIER}, [2, 4, 10, 20, 50], [3, 5, 11], [0, 1, 2], changes)
-    return histories_of({("earlier", *name): call for name, call in calls.items()}, folder_of(NOTEBOOK), "never")
+    return histories_of({("earlier", *name): call for name, call in calls.items()}, folder_of(NOTEBOOK))
 
 
 class Results(NamedTuple):

@@ -21,11 +21,15 @@ from ....numerics.metrics import percent
 from ....numerics.spaces import TERMS, chebyshev_series, support
 from ....numerics.tabulated import excerpt
 from ....trainings.calls import Call, Computed
-from ....trainings.profiles import committed
+from ....trainings.settings import committed, paper
 from ....trainings.store import Name
 from .problem import TITLES, draws, fading, federated_operator, learn
 
 NOTEBOOK = "07_operator_learning"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "antiderivative", "levels", 50_000
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 LINE = "antiderivative"
 
 EXAMPLES = {LINE: (6, 10), "diffusion_reaction": (10,), "burgers_2": (5, 10)}

@@ -20,9 +20,14 @@ from ....federated.solved import answer
 from ....federated.stack import predict
 from ....notebook import rules
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from .problem import reaction, residual
 
 NOTEBOOK = "06b_reaction"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "inside_10", "levels"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {
     "k_version": rules.one_of("paper", "code"),

@@ -12,6 +12,7 @@ import xarray
 from ....federated.history import History
 from ....notebook import rules
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from .. import plane, sine
 from ..experiment import beside, judged, seeds_of
 from ..network import SNN
@@ -19,6 +20,10 @@ from .coded import Coded, statistics
 from .problem import CASES, RUNNING, WAYS, coded, mended, one_client, printed, running_only
 
 NOTEBOOK = "08b_as_coded"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "curve", "mended"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {
     **dict.fromkeys(

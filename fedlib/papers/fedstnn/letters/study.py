@@ -14,11 +14,16 @@ from ....federated.batches import Local
 from ....federated.history import History
 from ....notebook import rules
 from ....trainings.calls import Call
+from ....trainings.settings import paper
 from .edges import Edges, measured, near_share
 from .picture import PAPER_SHAPE, Picture, letters
 from .problem import drawing, others_of, owners, picture_of
 
 NOTEBOOK, NAME = "09_stochastic_image", "letters"
+PAPER = paper(NOTEBOOK)
+"""The paper's settings."""
+AGAIN = "letters", "together"
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 AUTHORS = 2000  # L, pixels that a client owns of its third in the authors' code
 STEPS, RATE = 2000, 1e-4  # local steps and Adam's rate there
 

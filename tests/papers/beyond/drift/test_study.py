@@ -159,8 +159,8 @@ def test_followed_curves_are_those_of_the_first_seed_at_every_rate():
 def test_everything_that_an_earlier_run_trained_is_read():
     """Errors of thirteen problems at rates that its validation points chose, of five seeds."""
     calls = store.calls_of(study)
-    histories = store.histories_of(calls, store.folder_of(study.NOTEBOOK), "never", earlier=True)
-    stored = study.results(store.parameters_of(study.NOTEBOOK), histories)
+    histories = store.histories_of(calls, store.folder_of(study.NOTEBOOK), earlier=True)
+    stored = study.results(study.PAPER, histories)
     assert [*stored.errors] == [*study.PROBLEMS]
     assert sum(e.notnull().all("seed").sum().item() for e in stored.errors.values()) == 103
     poisson = stored.errors["poisson_8"]

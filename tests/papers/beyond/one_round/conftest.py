@@ -2,10 +2,10 @@
 
 import pytest
 
-from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.run import Run
 from fedlib.papers.beyond.one_round import study
 
 
 @pytest.fixture(scope="session")
 def results() -> study.Results:
-    return Lesson(study).results()
+    return Run(study).results()

@@ -14,7 +14,7 @@ from fedlib.papers.beyond.one_round.problem import start
 from fedlib.papers.beyond.points import pictures_behind
 from fedlib.papers.fedsciml.reaction.problem import constants, equation_points
 from fedlib.streams import stream
-from fedlib.trainings.profiles import NOTEBOOKS
+from fedlib.trainings.settings import NOTEBOOKS
 
 SINES, SCALES = (60, 200), (12.0, 8.0)
 

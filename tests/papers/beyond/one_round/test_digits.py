@@ -9,7 +9,7 @@ from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
 from fedlib.papers.beyond.one_round import digits, study
 from fedlib.papers.feddro.digits.handwriting import handwriting
-from fedlib.trainings.store import parameters_of, stored
+from fedlib.trainings.store import stored
 
 SMALL = {"source": "small", "each": 80, "held": 20, "tests": 200}
 
@@ -92,7 +92,7 @@ def test_fewer_convolutions_are_a_part_of_the_message():
 
 
 def test_rates_have_the_least_error_on_digits_that_nobody_has():
-    p = parameters_of(study.NOTEBOOK)["digits"]
+    p = study.PAPER["digits"]
     for kind in ("federated", "centralised"):
         tried = stored(study, ("digits_trained", kind, "rates"))
         score = {row: error[-1].item() for row, error in digits.wrong(tried, "validation ").items()}

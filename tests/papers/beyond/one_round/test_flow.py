@@ -12,7 +12,7 @@ from fedlib.papers.beyond.one_round import flow
 from fedlib.papers.beyond.one_round.problem import start
 from fedlib.papers.fedsciml.flow.problem import navier_stokes, residual_points
 from fedlib.streams import stream
-from fedlib.trainings.profiles import NOTEBOOKS
+from fedlib.trainings.settings import NOTEBOOKS
 
 
 def test_rows_are_derivatives_of_the_momentum_equations():

@@ -11,19 +11,17 @@ from fedlib.numerics.solutions import pendulum
 from fedlib.papers.fed_deeponet import physics
 from fedlib.papers.fed_deeponet.figures import draw_predictions
 from fedlib.papers.fed_deeponet.library import figures, live, problem, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.trainings.store import folder_of, histories_of
 
 
 @pytest.fixture(scope="module")
 def p():
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    return defaults_of(path) | profile_parameters(path, "paper")
+    return study.PAPER
 
 
 @pytest.fixture(scope="module")
 def histories(p):
-    return histories_of(study.trainings(p), folder_of(study.NOTEBOOK), "never")
+    return histories_of(study.trainings(p), folder_of(study.NOTEBOOK))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +35,7 @@ def stiffness_figure(*_):
 
 
 def predictions(histories, name, shown):
-    experiment, theta = problem.library(), histories["library", study.PAPER].model("federated", 1.0, 0)
+    experiment, theta = problem.library(), histories["library", study.TOLD].model("federated", 1.0, 0)
     sets = problem.trajectories(100, 200, 100, 0.2, 1.0, 0)
     test = problem.with_k(sets, hidden=False)
     u, x1, k = test[f"{name} u"][shown], test[f"{name} x1"][shown], sets[name][1][shown]
@@ -105,7 +103,7 @@ def test_told_or_not_shows_medians_seeds_and_the_floor(results):
         medians = [line.get_ydata()[0] for line in ax.get_lines() if line.get_label() == "_median"]
         np.testing.assert_allclose(medians[:4], errors.median("seed"))
         dots = [line.get_ydata() for line in ax.get_lines() if line.get_label() == "_seeds"]
-        np.testing.assert_allclose(dots[0], errors.sel(case=study.PAPER))
+        np.testing.assert_allclose(dots[0], errors.sel(case=study.TOLD))
         (floor,) = (line.get_ydata()[0] for line in ax.get_lines() if line.get_linestyle() == "--")
         assert floor == pytest.approx(results.floor.sel(level=T).item())
 

@@ -12,7 +12,7 @@ from fedlib.streams import stream
 SMALL = {"clients": 4, "triplets": 40, "tests": 3, "common": 5, "draws": 4, "sensors": 8, "length_scale": 0.3}
 
 
-def data(case=study.PAPER, T=1.0, seed=2, **more):
+def data(case=study.TOLD, T=1.0, seed=2, **more):
     return problem.library(**study.CASES[case], **SMALL, **more).data(T, seed)
 
 

@@ -7,8 +7,9 @@ from fedlib.notebook import rules
 from fedlib.notebook.verdicts import interval
 from fedlib.papers.fed_deeponet import physics
 from fedlib.papers.fed_deeponet.library import claims, figures, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.trainings.store import made
+
+from ...small import quick
 
 SMALL = {
     "n_triplets": 40, "n_test": 3, "n_common": 4, "sensors": 6, "rounds": 2, "local_updates": 2, "clients": 4,
@@ -17,7 +18,7 @@ SMALL = {
 
 
 def parameters(**changes) -> dict:
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | SMALL | changes
+    return quick(study) | SMALL | changes
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,7 @@ def trained():
 
 
 def test_the_papers_settings_are_those_of_the_paper():
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    p = defaults_of(path) | profile_parameters(path, "paper")
+    p = study.PAPER
     rules.check(p, **study.RULES)
     study.check(p)
     call = study.trainings(p)["library", "all seeds"]
@@ -62,7 +62,7 @@ def test_every_training_is_in_the_results(trained):
     assert results.cases.error.sizes == sizes and [*results.cases.case.values] == [*study.CASES]
     assert results.paper.unseen.sizes == {"round": 2, "i": 6, "level": 1, "seed": 3}
     both = results.paper.error.sel(seed=[0, 1]).squeeze("level")
-    np.testing.assert_allclose(results.cases.error.sel(case=study.PAPER, level=1.0), both, rtol=1e-5)
+    np.testing.assert_allclose(results.cases.error.sel(case=study.TOLD, level=1.0), both, rtol=1e-5)
     assert results.tried.sizes == {"level": 1, "seed": 2, "lr": 1, "decay": 2}
     assert results.floor.level.values.tolist() == p["seconds"] and results.floor[0] < results.floor[1]
     assert {*claims.CLAIMS} == {id for id, claim in claims.CLAIMS.items() if claim(results)}
@@ -95,7 +95,7 @@ def test_the_price_of_hiding_is_that_of_each_seed(trained):
     _, _, results = trained
     rows = figures.told_rows(results)
     errors = study.last(results.cases).sel(level=3.0)
-    ratio = (errors.sel(case="mixed, hidden") / errors.sel(case=study.PAPER)).values
+    ratio = (errors.sel(case="mixed, hidden") / errors.sel(case=study.TOLD)).values
     assert [row[0] for row in rows] == ["1", "3"] and rows[1][3].startswith(f"{np.median(ratio):.2f} (")
     assert claims.ratios(results, 3.0) == pytest.approx(ratio.tolist())
 

@@ -10,21 +10,19 @@ from fedlib.notebook import style
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fed_deeponet import physics
 from fedlib.papers.fed_deeponet.pendulum import figures, live, problem, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
-from fedlib.trainings.store import folder_of, histories_of, last_stored
+from fedlib.trainings.store import folder_of, histories_of, last_reading
 
 
 @pytest.fixture(scope="module")
 def p():
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    return defaults_of(path) | profile_parameters(path, "paper")
+    return study.PAPER
 
 
 @pytest.fixture(scope="module")
 def histories(p):
-    stored = histories_of(study.trainings(p), folder_of(study.NOTEBOOK), "never")
+    stored = histories_of(study.trainings(p), folder_of(study.NOTEBOOK))
     grid = {
-        name: last_stored(study.NOTEBOOK, study.trainings(p), name, earlier=True)[0]
+        name: last_reading(study.trainings(p), name, [folder_of(study.NOTEBOOK)], earlier=True)[0].result
         for name in study.trainings(p)
         if name[0] == "grid"
     }
@@ -107,7 +105,7 @@ def test_curves_are_what_the_stored_models_say(histories):
 
 
 def test_the_chosen_setting_is_the_best_on_validation_data(p):
-    history, _ = last_stored(study.NOTEBOOK, study.trainings(p), ("grid", "near"), earlier=True)
+    history = last_reading(study.trainings(p), ("grid", "near"), [folder_of(study.NOTEBOOK)], earlier=True)[0].result
     assert best(history, "validation error") == {"lr": p["lr"], "decay": p["decay"]}
 
 

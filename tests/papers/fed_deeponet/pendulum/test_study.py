@@ -12,8 +12,9 @@ from fedlib.notebook import rules
 from fedlib.notebook.verdicts import paper_numbers
 from fedlib.papers.fed_deeponet import physics
 from fedlib.papers.fed_deeponet.pendulum import figures, live, problem, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.trainings.store import made
+
+from ...small import quick
 
 SMALL = {
     "n_triplets": 60, "n_test": 3, "n_common": 4, "sensors": 6, "rounds": 2, "local_updates": 2, "clients": [2, 20],
@@ -22,7 +23,7 @@ SMALL = {
 
 
 def parameters(**changes) -> dict:
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | SMALL | changes
+    return quick(study) | SMALL | changes
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,7 @@ def trained():
 
 
 def test_the_papers_settings_are_those_of_the_paper():
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    p = defaults_of(path) | profile_parameters(path, "paper")
+    p = study.PAPER
     rules.check(p, **study.RULES)
     study.check(p)
     calls = study.trainings(p)

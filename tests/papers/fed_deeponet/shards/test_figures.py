@@ -8,14 +8,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook import style
-from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.run import Run
 from fedlib.papers.fed_deeponet import physics
 from fedlib.papers.fed_deeponet.shards import claims, figures, live, problem, study
 
 
 @pytest.fixture(scope="module")
 def lesson():
-    return Lesson(study)
+    return Run(study)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ from fedlib.federated.solved import answer
 from fedlib.notebook import rules
 from fedlib.papers.fed_deeponet import physics
 from fedlib.papers.fed_deeponet.shards import live, problem, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.trainings.store import made
+
+from ...small import quick
 
 SMALL = {
     "n_triplets": 60, "n_test": 3, "sensors": 6, "clients": 4, "rounds": 2, "local_updates": 2, "shards": [1, 3],
@@ -20,7 +21,7 @@ SMALL = {
 
 
 def parameters(**changes) -> dict:
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | SMALL | changes
+    return quick(study) | SMALL | changes
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +30,7 @@ def histories():
 
 
 def test_the_papers_settings_are_those_of_the_paper():
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    p = defaults_of(path) | profile_parameters(path, "paper")
+    p = study.PAPER
     rules.check(p, **study.RULES)
     study.check(p)
     calls = study.trainings(p)

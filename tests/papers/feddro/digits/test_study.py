@@ -6,8 +6,10 @@ import pytest
 from fedlib.notebook import rules
 from fedlib.papers.feddro.digits import problem, study, ways
 from fedlib.trainings.calls import Call
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
+from fedlib.trainings.settings import NOTEBOOKS
 from fedlib.trainings.store import calls_of, made
+
+from ...small import quick
 
 PATH = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
 SMALL = {
@@ -17,7 +19,7 @@ SMALL = {
 
 
 def parameters(**changes) -> dict:
-    return defaults_of(PATH) | SMALL | changes
+    return quick(study) | SMALL | changes
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def results(histories):
 
 
 def test_the_papers_settings():
-    p = defaults_of(PATH) | profile_parameters(PATH, "paper")
+    p = study.PAPER
     rules.check(p, **study.RULES)
     study.check(p)
     calls = calls_of(study)
@@ -50,7 +52,7 @@ def test_the_papers_settings():
 
 
 def test_every_way_takes_as_many_steps():
-    p = defaults_of(PATH) | profile_parameters(PATH, "paper")
+    p = study.PAPER
     assert p["per_client"] == 10 * p["atoms"]
 
 

@@ -5,12 +5,13 @@ import pytest
 from fedlib.notebook import rules
 from fedlib.notebook.claims import find
 from fedlib.papers.feddro.transport import claims, problem, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.trainings.store import made
+
+from ...small import quick
 
 
 def parameters(**changes) -> dict:
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | changes
+    return quick(study) | changes
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +21,7 @@ def results():
 
 
 def test_parameters_reach_what_is_computed():
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    p = defaults_of(path) | profile_parameters(path, "paper")
+    p = study.PAPER
     rules.check(p, **study.RULES)
     study.check(p)
     tasks = study.trainings(p)

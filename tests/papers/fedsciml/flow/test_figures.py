@@ -20,10 +20,10 @@ MANY = 7000
 @pytest.fixture(scope="module")
 def stored():
     """Results of what the paper profile has so far; made up where it has nothing."""
-    p, folder = study.paper(), folder_of(study.NOTEBOOK)
+    p, folder = study.PAPER, folder_of(study.NOTEBOOK)
     if not file_of(folder, "flow").exists():
         return made()
-    return study.results(p, histories_of(study.trainings(p), folder, "never"))
+    return study.results(p, histories_of(study.trainings(p), folder))
 
 
 def columns():

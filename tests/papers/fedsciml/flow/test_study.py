@@ -6,8 +6,9 @@ import xarray
 
 from fedlib.papers.fedsciml.flow import study
 from fedlib.papers.fedsciml.flow.problem import TRUTH
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of
 from fedlib.trainings.store import made
+
+from ...small import quick
 
 
 @pytest.fixture(scope="module")
@@ -15,11 +16,7 @@ def p():
     """The notebook's parameters, small."""
     small = {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "longer": [6, 5], "drop_after": 2, "lr": 0.01}
     small |= {"observations": 40, "many": 60, "residual": [7, 4, 3], "widths": [3, 8, 8, 3]}
-    return (
-        defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb")
-        | small
-        | {"readings": [*study.READINGS], "long_readings": ["both"], "long_rounds": 6}
-    )
+    return quick(study) | small | {"readings": [*study.READINGS], "long_readings": ["both"], "long_rounds": 6}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +96,7 @@ def test_errors_are_those_of_the_last_round(p, histories):
 
 
 def test_the_stored_paper_profile_needs_no_more_than_its_parameters():
-    p = study.paper()
+    p = study.PAPER
     study.check(p)
     assert (p["levels"], p["observations"], p["many"], len(p["seeds"])) == ([2, 6, 10], 700, 7000, 5)
 

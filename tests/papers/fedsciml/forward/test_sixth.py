@@ -14,10 +14,10 @@ from fedlib.notebook import pictures, rules
 from fedlib.notebook.claims import find
 from fedlib.papers.fedsciml.forward import claims, study
 from fedlib.trainings.calls import read
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of
 from fedlib.trainings.store import histories_of
 
 from ....trainings.replaying import replay
+from ...small import quick
 
 EPS = 0.1
 
@@ -50,7 +50,7 @@ def p(monkeypatch):
     monkeypatch.setitem(study.STUDIES, "advection", study.Studied(advection, (2, 4, 8), 200))
     monkeypatch.setitem(study.RULES, "problems", rules.one_of(*study.STUDIES))
     reload(claims)
-    yield defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | {"problems": ["advection"], "lr": 0.01}
+    yield quick(study) | {"problems": ["advection"], "lr": 0.01}
     monkeypatch.undo()
     reload(claims)
 
@@ -69,7 +69,7 @@ def test_a_sixth_equation_is_swept_stored_drawn_and_judged(p, tmp_path, capsys):
     assert [*calls] == ["advection"] and calls["advection"].levels == [2, 4, 8]
     trained = histories_of(calls, tmp_path, "missing", backend="eager")
     before = (tmp_path / "advection.nc").read_bytes()
-    histories = histories_of(calls, tmp_path, "never")
+    histories = histories_of(calls, tmp_path)
     assert not capsys.readouterr().out and (tmp_path / "advection.nc").read_bytes() == before
     assert {*histories["advection"].rows} == {(kind, n, 0) for kind in KINDS for n in (2, 4, 8)}
 

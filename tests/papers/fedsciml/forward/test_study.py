@@ -14,8 +14,9 @@ from fedlib.federated.sweep import errors, sweep
 from fedlib.models.jets import Sine
 from fedlib.papers.fedsciml.forward import problem, study
 from fedlib.trainings.calls import Call
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of
 from fedlib.trainings.store import made
+
+from ...small import quick
 
 EAGER = {"backend": "eager"}
 
@@ -27,7 +28,7 @@ def p():
     small |= {"allen_cahn_lines": 12, "allen_cahn_times": 5, "allen_cahn_boundary": 4, "allen_cahn_initial": 3}
     small |= {"allen_cahn_d": 0.02, "allen_cahn_k": 2.0, "allen_cahn_activation": "sine"}
     small["levels"] = {name: [6] for name in study.STUDIES}
-    return defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb") | small
+    return quick(study) | small
 
 
 def test_equations_have_the_settings_of_their_family(p):
@@ -136,7 +137,7 @@ RULES_TRIED = ["FedAvg", "FedProx", "fresh correction + averaged moments"]
 
 @pytest.fixture(scope="module")
 def gap():
-    p = defaults_of(NOTEBOOKS / f"{study.NOTEBOOK}.ipynb")
+    p = quick(study)
     p |= {"problems": ["poisson"], "seeds": [3, 1], "gap_rules": RULES_TRIED, "rounds": {"poisson": 2}}
     call: Call = study.trainings(p)["gap"]
     assert len(call.settings()) == 8, "FedProx is tried with two knobs, and every rule with two E"

@@ -11,7 +11,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from fedlib.federated.experiment import data_of
 from fedlib.notebook import pictures, style
 from fedlib.papers.fedsciml.functions import figures, problem, study
-from fedlib.trainings import profiles
 from fedlib.trainings.store import folder_of, histories_of
 
 from ....conftest import every_move
@@ -20,9 +19,8 @@ from ....conftest import every_move
 @pytest.fixture(scope="module")
 def stored():
     """Results of what the paper profile has so far."""
-    notebook = profiles.NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    p = profiles.defaults_of(notebook) | profiles.profile_parameters(notebook, "paper")
-    histories = histories_of(study.trainings(p), folder_of(study.NOTEBOOK), "never")
+    p = study.PAPER
+    histories = histories_of(study.trainings(p), folder_of(study.NOTEBOOK))
     return study.results(p, histories | study.earlier())
 
 

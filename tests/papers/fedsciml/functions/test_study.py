@@ -8,12 +8,14 @@ from fedlib.federated.experiment import data_of
 from fedlib.numerics.metrics import percent
 from fedlib.papers.fedsciml.functions import problem, study
 from fedlib.papers.fedsciml.functions.study import BLOCKS, CLIENTS, SLABS
-from fedlib.trainings import profiles
+from fedlib.trainings import settings
 from fedlib.trainings.store import made, stored
 
-NOTEBOOK = profiles.NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-QUICK = profiles.defaults_of(NOTEBOOK)
-PAPER = QUICK | profiles.profile_parameters(NOTEBOOK, "paper")
+from ...small import quick
+
+NOTEBOOK = settings.NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
+QUICK = quick(study)
+PAPER = study.PAPER
 TINY = QUICK | {
     "seeds": [0, 1], "rounds": 2, "schaffer_rounds": 2, "n_points": 40, "subdomains": [2, 4, 10], "width": 4,
     "what_if_subdomains": [10, 20], "schaffer_points": 60, "partition_points": 60, "slabs": [2, 6],

@@ -5,7 +5,7 @@ import pytest
 import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.run import Run
 from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.numerics import solutions, spaces
 from fedlib.papers.fedsciml.operators import figures, live, problem, study
@@ -41,7 +41,7 @@ def figs(results):
 @pytest.fixture(scope="module")
 def stored():
     """Of what is stored at the paper's settings."""
-    return Lesson(study).results()
+    return Run(study).results()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.numerics.solutions import reaction_rate
 from fedlib.papers.fedsciml.reaction import figures, live, problem, study
-from fedlib.trainings.profiles import NOTEBOOKS, defaults_of, profile_parameters
 from fedlib.trainings.store import calls_of, file_of, folder_of
 
 
@@ -48,8 +47,7 @@ def from_files():
     calls, folder = calls_of(study), folder_of(study.NOTEBOOK)
     names = [(points.file, what) for points in live.CHOICES[::-1] for what in ("levels", "many seeds")]
     readings = {name: calls[name].read(file_of(folder, name)).result for name in names}
-    path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-    p = defaults_of(path) | profile_parameters(path, "paper")
+    p = study.PAPER
     results = study.results(p, {name: history for name, history in readings.items() if history is not None})
     if len(results.errors) < 2:
         pytest.skip("not trained yet: python -m fedlib train 06b_reaction")

@@ -11,9 +11,8 @@ from fedlib.papers.fedstnn import sine
 from fedlib.papers.fedstnn.as_coded import claims, figures, live, problem, study
 from fedlib.papers.fedstnn.as_coded.coded import PAIRINGS
 from fedlib.trainings import store
-from fedlib.trainings.store import parameters_of
 
-P = parameters_of(study.NOTEBOOK)
+P = study.PAPER
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import torch
 
 from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
-from fedlib.notebook.lesson import Lesson
+from fedlib.notebook.run import Run
 from fedlib.papers.fedstnn.letters import figures, live, study
 
 from ....pages.node import evaluate
@@ -72,7 +72,7 @@ return {
 @pytest.mark.parametrize("chosen", [(0, 0), (2, 13), (24, 29)])
 def test_the_piece_shows_what_is_stored(piece, chosen, tmp_path):
     shown = evaluate(piece._esm, RUN, {"data": piece.data, "chosen": chosen}, tmp_path)
-    lesson, (r, k) = Lesson(study), chosen
+    lesson, (r, k) = Run(study), chosen
     results = lesson.results()
     picture, truth = results.picture, results.picture.white.ravel()
     federated = results.together.sel(kind="federated").isel(seed=0, round=r).values

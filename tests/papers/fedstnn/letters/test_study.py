@@ -8,7 +8,6 @@ from fedlib.notebook.claims import known_claims
 from fedlib.papers.fedstnn.letters import claims, study
 from fedlib.papers.fedstnn.letters.edges import edge_distance
 from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
-from fedlib.trainings.store import parameters_of
 
 PICTURE, SEEDS, K = Picture(letters()), [0, 1], 6
 TRUTH = PICTURE.white.ravel()
@@ -117,7 +116,7 @@ def test_the_last_round_has_the_rate_asked_for(rounds):
 
 @pytest.fixture
 def paper():
-    return parameters_of(study.NOTEBOOK)
+    return study.PAPER
 
 
 def test_the_grid_has_every_choice_once_with_as_many_steps(paper):
