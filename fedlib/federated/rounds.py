@@ -7,6 +7,7 @@ federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same
 ``reference``.
 """
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -184,6 +185,8 @@ def without_jax() -> str:
     try:
         from .xla import program
 
+        if os.getpid() != program.PROCESS:
+            return "whose threads stay behind when a process is forked: take multiprocessing.get_context('spawn')"
         program.jax.devices()
     except (ImportError, AttributeError, RuntimeError, AssertionError) as error:  # a jaxlib of another release; no GPU
         first = (str(error).splitlines() or ["no such device"])[0]

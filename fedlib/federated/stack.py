@@ -13,15 +13,18 @@ from ..streams import torch_stream
 def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) -> Tensor:
     """One row of a stack, [P]: ``init(layer, generator)`` fills every layer of torch.nn that has parameters.
 
-    It must fill or refuse whatever it is given: a layer left as it is starts equal under all seeds. Parameters of
-    modules of one's own (an unknown coefficient, a displacement) and of containers keep their values.
+    It must fill or refuse whatever it is given: a layer left as it is starts equal under all seeds. Layers come in
+    float32, for in float64 a seed has other numbers. Parameters of modules of one's own (an unknown coefficient, a
+    displacement) and of containers keep their values.
     """
     net = deepcopy(net)  # the caller's network stays as it is
     for module in net.modules():
         kinds = (kind.__module__ for kind in type(module).__mro__ if kind.__module__.startswith("torch.nn."))
         layer = any(not kind.endswith((".module", ".container")) for kind in kinds)  # a subclass of a layer is one
-        if layer and next(module.parameters(recurse=False), None) is not None:
-            init(module, generator)
+        if layer and init is not kept and (first := next(module.parameters(recurse=False), None)) is not None:
+            dtype = first.dtype
+            init(module.float(), generator)
+            module.to(dtype)
     return nn.utils.parameters_to_vector(net.parameters()).detach().clone()
 
 
