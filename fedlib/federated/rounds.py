@@ -226,7 +226,7 @@ def beginning(work: Work, init: Callable) -> State:
         )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
     keys = [(fed.seed, *key) for fed, of_fed in zip(work.federations, starts, strict=True) for key in of_fed]
-    theta = stack(work.net, keys, init)
+    theta = stack(work.net, keys, init, work.dtype)
     if init is not kept:
         warn_if_not_drawn(work.net, theta[0])
     theta, source = theta.to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
@@ -240,7 +240,7 @@ def warn_if_not_drawn(net: nn.Module, row: Tensor) -> None:
     zeros, or what one types by hand, are meant. row [P]: a start."""
     drawn = as_dict(net, row)
     for name, p in net.named_parameters():
-        if torch.equal(p, drawn[name]) and len(p.unique()) > 1 and not torch.equal(p, p.round(decimals=4)):
+        if torch.equal(p.to(row.dtype), drawn[name]) and len(p.unique()) > 1 and not torch.equal(p, p.round(decimals=4)):
             warnings.warn(
                 f"the network's parameter {name!r} is drawn by no seed: init fills layers of torch.nn, and all seeds "
                 "and clients start from its values of now. Make it of such layers, nn.Linear(...).weight, or start it "

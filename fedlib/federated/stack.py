@@ -13,18 +13,15 @@ from ..streams import torch_stream
 def draw_parameters(net: nn.Module, init: Callable, generator: torch.Generator) -> Tensor:
     """One row of a stack, [P]: ``init(layer, generator)`` fills every layer of torch.nn that has parameters.
 
-    It must fill or refuse whatever it is given: a layer left as it is starts equal under all seeds. Layers come in
-    float32, for in float64 a seed has other numbers. Parameters of modules of one's own (an unknown coefficient, a
-    displacement) and of containers keep their values.
+    It must fill or refuse whatever it is given: a layer left as it is starts equal under all seeds. Parameters of
+    modules of one's own (an unknown coefficient, a displacement) and of containers keep their values.
     """
     net = deepcopy(net)  # the caller's network stays as it is
     for module in net.modules():
         kinds = (kind.__module__ for kind in type(module).__mro__ if kind.__module__.startswith("torch.nn."))
         layer = any(not kind.endswith((".module", ".container")) for kind in kinds)  # a subclass of a layer is one
-        if layer and init is not kept and (first := next(module.parameters(recurse=False), None)) is not None:
-            dtype = first.dtype
-            init(module.float(), generator)
-            module.to(dtype)
+        if layer and next(module.parameters(recurse=False), None) is not None:
+            init(module, generator)
     return nn.utils.parameters_to_vector(net.parameters()).detach().clone()
 
 
@@ -32,8 +29,16 @@ def kept(layer: nn.Module, generator: torch.Generator) -> None:
     """An ``init`` that draws nothing: all clients and seeds start from the network as it is, trained before, say."""
 
 
-def stack(net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable) -> Tensor:
-    """theta [M, P] with one row per key (seed, ...); equal keys give equal rows."""
+def stack(
+    net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable, dtype: torch.dtype | None = None
+) -> Tensor:  # fmt: skip
+    """theta [M, P] with one row per key (seed, ...); equal keys give equal rows.
+
+    dtype: of the training. One in float32 starts as from a float32 network, whatever dtype it has (a session's default
+    may be float64): torch draws other numbers in float64.
+    """
+    if dtype == torch.float32:
+        net = deepcopy(net).float()
     drawn = {key: draw_parameters(net, init, torch_stream(key[0], "init", *key[1:])) for key in dict.fromkeys(keys)}
     return torch.stack([drawn[key] for key in keys])
 

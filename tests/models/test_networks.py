@@ -1,13 +1,11 @@
 """Initial parameters: by kind of layer, within their bounds, and never the same under two seeds."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from fedlib.federated.stack import draw_parameters, kept, stack
+from fedlib.federated.stack import draw_parameters, stack
 from fedlib.models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.papers.feddro.digits.problem import CNN
@@ -155,13 +153,9 @@ def test_a_deeponet_has_one_bias_and_halves_that_fit(kind):
         kind((6, 5, 4), (1, 5, 3))
 
 
-def test_a_seed_gives_the_same_start_whatever_the_dtype():
-    """Torch draws other numbers in float64; one's own parameters, and a network that is kept, lose no digits."""
-    net = nn.Sequential(nn.Linear(3, 4), CNN(displaced=True).conv1)
-    net.register_parameter("coefficient", nn.Parameter(torch.tensor(0.1, dtype=torch.float64)))
-    for init in (fan_in_uniform, glorot_normal):
-        single, double = (draw_parameters(n, init, torch_stream(0, "init")) for n in (net, deepcopy(net).double()))
-        assert torch.equal(single, double) and single.dtype == torch.float64 and 0.1 in double.tolist()
-    exact = nn.Linear(3, 4).double()
-    nn.init.constant_(exact.weight, 1 / 3)
-    assert 1 / 3 in draw_parameters(exact, kept, torch_stream(0, "init")).tolist()
+def test_a_training_in_float32_has_the_start_of_a_float32_network():
+    """A session's default may be float64, in which torch draws other numbers. Whoever trains in float64 keeps them."""
+    net, double = mlp((3, 4), nn.Tanh), mlp((3, 4), nn.Tanh).double()
+    start = stack(net, [(0,)], fan_in_uniform)
+    assert torch.equal(stack(double, [(0,)], fan_in_uniform, torch.float32), start)
+    assert (stack(double, [(0,)], fan_in_uniform, torch.float64) - start).abs().max() > 0.01
