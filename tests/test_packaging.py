@@ -56,17 +56,14 @@ def test_the_lock_has_what_its_packages_need_on_each_system():
     pythons = SpecifierSet(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"])
     versions = [f"3.{minor}" for minor in range(20) if f"3.{minor}" in pythons]
     assert versions == ["3.11", "3.12", "3.13"]
-    systems = {"darwin": ("Darwin", "arm64"), "linux": ("Linux", "x86_64")}
+    systems = [
+        {"sys_platform": "darwin", "platform_system": "Darwin", "platform_machine": "arm64"},
+        {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"},
+    ]
     missing = set()
     for name in {*lock()} - {"torch", "appnope"}:  # one is installed with what it needs, one needs nothing
         for requirement, python, system in product(map(Requirement, requires(name) or []), versions, systems):
-            where = {
-                "python_version": python,
-                "python_full_version": f"{python}.1",
-                "sys_platform": system,
-                "extra": "",
-            }
-            where |= dict(zip(("platform_system", "platform_machine"), systems[system], strict=True))
+            where = {"python_version": python, "python_full_version": f"{python}.1", "extra": ""} | system
             if requirement.marker is None or requirement.marker.evaluate(where):
                 missing.add(canonical(requirement.name))
     missing -= {*lock()} | UNUSED
