@@ -240,7 +240,8 @@ def warn_if_not_drawn(net: nn.Module, row: Tensor) -> None:
     zeros, or what one types by hand, are meant. row [P]: a start."""
     drawn = as_dict(net, row)
     for name, p in net.named_parameters():
-        if torch.equal(p.to(row.dtype), drawn[name]) and len(p.unique()) > 1 and not torch.equal(p, p.round(decimals=4)):
+        start = p.to(row.dtype)
+        if torch.equal(start, drawn[name]) and len(p.unique()) > 1 and not torch.equal(start, start.round(decimals=4)):
             warnings.warn(
                 f"the network's parameter {name!r} is drawn by no seed: init fills layers of torch.nn, and all seeds "
                 "and clients start from its values of now. Make it of such layers, nn.Linear(...).weight, or start it "
