@@ -12,12 +12,21 @@ import numpy as np
 import torch
 
 from ..federated.checkpoints import Checkpoint
-from ..files import ROOT, replacing, write_atomically
+from ..files import ROOT, check_writable, from_git, replacing, write_atomically
 from ..trainings import store
 from ..trainings.calls import Task
 from ..trainings.environment import environment
 from ..trainings.files import abouts
-from ..trainings.profiles import FIGURES, NOTEBOOKS, committed, defaults_of, named, profile_parameters
+from ..trainings.profiles import (
+    FIGURES,
+    NOTEBOOKS,
+    committed,
+    defaults_of,
+    folder_of,
+    named,
+    parameters_of,
+    profile_parameters,
+)
 from . import claims, models, pages
 from .lesson import Lesson
 from .rules import check
@@ -100,12 +109,14 @@ class Run:
         if lacks := [name for name in ("NOTEBOOK", "RULES", "check") if not hasattr(study, name)]:
             raise ValueError(f"{study.__name__} has no {', '.join(lacks)}; expected NOTEBOOK, RULES, check(parameters)")
         path = NOTEBOOKS / f"{study.NOTEBOOK}.ipynb"
-        p = {name: namespace[name] for name in namespace["__annotations__"]}
+        # IPython compiles each statement by itself, and so Python 3.14 knows in a notebook the last annotation alone
+        p = {name: namespace[name] for name in namespace.get("__annotations__") or parameters_of(path)}
         profile, defaults = profile_parameters(path, p["profile"]), defaults_of(path)
         p |= {name: value for name, value in profile.items() if name not in defaults or p[name] == defaults[name]}
         run = cls(study.NOTEBOOK, p["profile"], p)
         run.check(**study.RULES)
         study.check(run.parameters)
+        check_writable(run.folder, "work in a copy of the project, or name a folder of your own: FEDLIB_OUTPUT=folder")
         for name, (image, alt) in lesson.pictures.items() if lesson else ():
             run.figures[name] = alt
             write_atomically(run.folder / f"{name}.png", image)
@@ -208,7 +219,11 @@ class Run:
     def committed(self) -> dict:
         """The committed result of this notebook's paper profile, for tables that no hand has typed."""
         if not (result := committed(self.notebook)):
-            raise ValueError(f"{self.notebook} has no committed result; run it with the paper profile first")
+            back = from_git(folder_of(self.notebook, "paper"))
+            raise ValueError(
+                f"{self.notebook} has no committed result; if it was deleted, {back} brings it back; else run it with "
+                "the paper profile first"
+            )
         return result
 
     def finish(self, **metrics) -> None:

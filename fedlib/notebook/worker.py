@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -65,7 +66,6 @@ def execute(job: Job) -> None:
     sys.modules["rfc3987_syntax"] = None  # jsonschema would build a parser of addresses, a second for nothing
     import papermill
 
-    partial = job.workshop / f"partial-{os.getpid()}"  # what an older run that is not quite dead writes is not in it
     code = ["".join(cell["source"]) for cell in cells_of(job.notebook) if cell["cell_type"] == "code"]
     key = hashlib.sha256(json.dumps([job.parameters, code]).encode()).hexdigest()[:16]
     checkpoints = job.workshop / f"checkpoints-{key}"
@@ -76,7 +76,8 @@ def execute(job: Job) -> None:
             raise NotADirectoryError(20, "a file is in the way", str(job.target))
         if is_done(job):  # by the run that was waited for
             return
-        partial.mkdir()
+        # what an older run that is not quite dead writes is not in it
+        partial = Path(tempfile.mkdtemp(prefix=f"partial-{os.getpid()}-", dir=job.workshop))
         began = time.time()
         os.environ |= {"FEDLIB_OUTPUT": str(partial), "FEDLIB_CHECKPOINTS": str(checkpoints)}
         with (job.workshop / "cells").open("w") as cells:

@@ -18,6 +18,7 @@ from ..federated.history import History
 from ..federated.rounds import on
 from ..federated.stack import predict
 from ..federated.sweep import Key, both_sets, sweep, with_validation
+from ..files import from_git
 from . import profiles
 from .calls import Call, Reading, Task
 
@@ -69,8 +70,10 @@ def last_stored(
     are there."""
     reading, outdated = last_reading(notebook, calls, name, earlier)
     if reading.result is None:
-        path, why = file_of(folder_of(notebook), name), f"{reading.why}; python -m fedlib train {notebook}"
-        raise ValueError(f"{path} has nothing of {in_words(name)}: {why}")
+        path, fix = file_of(folder_of(notebook), name), f"python -m fedlib train {notebook}"
+        if not path.exists():
+            fix = f"if it was deleted, {from_git(path)} brings it back; else {fix}"
+        raise ValueError(f"{path} has nothing of {in_words(name)}: {reading.why}; {fix}")
     return reading.result, outdated
 
 
