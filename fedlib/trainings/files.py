@@ -15,7 +15,7 @@ import xarray
 from filelock import FileLock, Timeout
 
 from ..federated.history import History
-from ..files import ROOT, Unreadable, clear_partials, write_atomically
+from ..files import ROOT, Unreadable, clear_partials, from_git, write_atomically
 
 LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
 PACKED = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -73,7 +73,7 @@ def remedy(path: Path, error: Exception) -> str:
         return f"this disk has no locks ({error}); set HDF5_USE_FILE_LOCKING=FALSE"
     again = "remove it and train anew"
     if path.resolve().is_relative_to(ROOT):
-        again = f"take it from git again (git checkout -- {path.resolve().relative_to(ROOT)}), or {again}"
+        again = f"take it from git again ({from_git(path)}), or {again}"
     return f"it is damaged, or none of ours ({type(error).__name__}: {error}); {again}"
 
 
@@ -174,8 +174,8 @@ def alone(path: Path) -> Iterator[None]:
             lock.acquire()
     except OSError as error:
         raise ValueError(
-            f"{path.parent} cannot be written ({error.strerror}), and what is trained is kept there; reading needs no "
-            "more than it has"
+            f"{path.parent} cannot be written ({error}), and what is trained is kept there; reading needs no more than "
+            "it has"
         ) from None
     try:
         clear_partials(path)

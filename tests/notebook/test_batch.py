@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from fedlib import files
 from fedlib.__main__ import main
 from fedlib.notebook import batch, worker
 from fedlib.notebook.report import report
@@ -376,3 +378,46 @@ def test_report_names_a_damaged_file(project, capsys):
 )  # fmt: skip
 def test_types_of_parameters(value, hint, fits):
     assert settings.has_type(value, hint) is fits
+
+
+CONFLICT = '{\n<<<<<<< HEAD\n "cells": []}'
+
+
+@pytest.mark.fault("survived")
+def test_what_jupyterlab_git_and_nbconvert_leave_beside_the_notebooks_is_left_out_and_named(project, capsys):
+    source, figures, _ = project
+    write_light(source, "sound")
+    for name in ("sound-Copy1", "sound.nbconvert"):
+        write_light(source, name)
+    for name, text in {"Untitled": '{"cells": []}', "06_empty": "", "07_conflict": CONFLICT}.items():
+        (source / f"{name}.ipynb").write_text(text)
+        (figures / name / "quick").mkdir(parents=True)  # from before
+        (figures / name / "quick/old.png").touch()
+    assert command(project) == 0 and result(project)["metrics"] == {"mean": 0}
+    red = capsys.readouterr().err.splitlines()
+    assert [*map(len, [red, [line for line in red if "left out" in line]])] == [5, 5]
+    for name in ("sound-Copy1", "sound.nbconvert", "Untitled", "06_empty", "07_conflict"):
+        (line,) = [line for line in red if f"{name}.ipynb" in line]
+        assert ("merge conflict" in line) == (name == "07_conflict")
+    assert command(project, "so") == 0 and "1 notebook " in capsys.readouterr().out
+    assert command(project, "sound-Copy1") == 0 and (figures / "sound-Copy1/quick/result.json").exists()
+    assert command(project, "07") == 2 and "07_conflict.ipynb" in capsys.readouterr().err
+
+
+@pytest.mark.fault("clear error")
+def test_a_package_without_a_clone_says_what_a_command_needs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(batch, "NOTEBOOKS", tmp_path / "notebooks")
+    for name in ("run", "report", "missing", "train 05"):
+        assert main(name.split()) == 2
+        assert "needs a clone" in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_kernels_of_a_copied_project_import_its_own_library(project, tmp_path, monkeypatch):
+    """The environment leads to the first folder's."""
+    copy = tmp_path / "copy"
+    shutil.copytree(files.ROOT / "fedlib", copy / "fedlib", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(files, "ROOT", copy)
+    write_light(project[0], "sound", last="import fedlib\nrun.finish(code=fedlib.__file__)")
+    assert command(project) == 0
+    assert result(project)["metrics"] == {"code": str(copy / "fedlib/__init__.py")}

@@ -93,7 +93,7 @@ def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
 @pytest.mark.parametrize("victim", ["worker", "kernel"])
 def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tmp_path, capsys):
     process, workers, _, arguments, wait = batch_at_work
-    (worker,) = [w for w in workers if list(project[1].glob(f"early/.work/quick/partial-{w.pid}"))]
+    (worker,) = [w for w in workers if list(project[1].glob(f"early/.work/quick/partial-{w.pid}-*"))]
     (kernel,) = worker.children()
     (worker if victim == "worker" else kernel).send_signal(signal.SIGKILL)
     assert gone([worker, kernel])

@@ -13,6 +13,7 @@ from fedlib.notebook.rules import whole
 from fedlib.notebook.run import Run
 from fedlib.notebook.style import panels
 from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN, rows_of
+from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.settings import NOTEBOOKS, parameters_of, read_result
 
 
@@ -125,7 +126,7 @@ def test_a_notebook_reads_its_committed_result(run):
     committed = Run("01_pendulum", "quick", {}).committed()
     assert committed["notebook"] == "01_pendulum"
     assert committed["profile"] == "paper"
-    with pytest.raises(ValueError, match="nb has no committed result; run it with the paper profile"):
+    with pytest.raises(ValueError, match=r"nb has no committed .*git checkout -- figures/nb/paper brings it back"):
         run.committed()
 
 
@@ -141,3 +142,41 @@ def test_a_run_that_reads_stored_trainings_says_where_these_ran(run):
     run.started -= 100
     run.finish()
     assert (run.folder / "result.json").read_bytes() == before
+
+
+def test_python_3_14_leaves_no_annotations_in_a_notebook(run):
+    """The names are the saved cell's, the values the kernel's."""
+    typed = parameters_of(NOTEBOOKS / f"{forward.NOTEBOOK}.ipynb")
+    values = {name: value for name, (_, value) in typed.items()}
+    before, after = (
+        Run.begin(forward, values | more) for more in ({"__annotations__": typed}, {"__annotate__": lambda kind: {}})
+    )
+    assert before.parameters == after.parameters == values
+
+
+@pytest.mark.fault("clear error")
+def test_a_folder_that_only_others_may_write_is_told_at_the_beginning(tmp_path, monkeypatch):
+    (tmp_path / "teacher").touch()
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "teacher/quick"))
+    values = {name: value for name, (_, value) in parameters_of(NOTEBOOKS / f"{forward.NOTEBOOK}.ipynb").items()}
+    with pytest.raises(ValueError, match=r"cannot write to .*teacher/quick .*a copy .*FEDLIB_OUTPUT=folder"):
+        Run.begin(forward, values)
+
+
+def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
+    """Containers on one folder."""
+    with files.replacing(tmp_path / "answer.png") as first:
+        first.write_text("first")
+        with files.replacing(tmp_path / "answer.png") as second:
+            second.write_text("second")
+    assert (tmp_path / "answer.png").read_text() == "first" and len([*tmp_path.iterdir()]) == 1
+
+
+def test_what_a_killed_writer_has_left_is_cleared_and_no_lock(tmp_path):
+    (tmp_path / ".a.nc.lock").touch()
+    with files.replacing(tmp_path / "a.nc") as partial:
+        partial.touch()
+    partial.touch()
+    (tmp_path / "a.nc").unlink()
+    files.clear_partials(tmp_path / "a.nc")
+    assert [path.name for path in tmp_path.iterdir()] == [".a.nc.lock"]

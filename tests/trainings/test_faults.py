@@ -185,9 +185,7 @@ def test_in_a_read_only_folder_one_reads_and_is_told_that_one_cannot_train(disk,
     CALL.fill(path, **EAGER)  # nothing is missing
     assert same(path, whole)
     for more in (CALL._replace(levels=[2, 6]), Computed(squares, {"n": 3})):
-        with pytest.raises(
-            ValueError, match=r"disk cannot be written \(Read-only file system\), and what is trained is"
-        ):
+        with pytest.raises(ValueError, match=r"disk cannot be written \(.*Read-only file system: '.*\.lock'\)"):
             more.fill(path.with_name("squares.nc") if isinstance(more, Computed) else path)
 
 

@@ -390,3 +390,9 @@ def test_arrays_are_read_as_xarray_reads_them(tmp_path):
             for variable in theirs.variables:
                 assert theirs[variable].dtype.kind.replace("U", "O") == ours[variable].dtype.kind.replace("U", "O")
         xarray.testing.assert_identical(tree.to_dataset().load(), files.in_memory(file))
+
+
+def test_a_file_that_was_deleted_comes_back_from_git():
+    """The other way takes hours."""
+    with pytest.raises(ValueError, match=r"git checkout -- figures/nb/paper/trainings/x\.nc brings.* fedlib train nb"):
+        store.last_stored("nb", {"x": call()}, "x")
