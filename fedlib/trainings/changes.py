@@ -89,10 +89,10 @@ def train(study: ModuleType, calls: Mapping[Name, Task], minutes: float, only: s
     todo = parts(calls, rows, folder, 60 * minutes)
     if not todo:
         return ""
-    known = [part.core_s / len(part.rows) for part in todo if part.core_s < inf]
-    if len(known) == len(todo) and min(known) > 60 * minutes:
+    costs = [part.core_s / len(part.rows) for part in todo if part.core_s < inf]
+    if len(costs) == len(todo) and min(costs) > 60 * minutes:
         raise ValueError(
-            f"the cheapest row of what was changed takes about {in_minutes(min(known))}, and minutes = {minutes:g}; "
+            f"the cheapest row of what was changed takes about {in_minutes(min(costs))}, and minutes = {minutes:g}; "
             "make rounds or local steps smaller, or minutes larger, or choose a training with only"
         )
     until, left = time.monotonic() + 60 * minutes, []
@@ -109,10 +109,10 @@ def train(study: ModuleType, calls: Mapping[Name, Task], minutes: float, only: s
                     calls[part.name].fill(path)
         except (OutOfTime, TimeoutError):
             left.append(part)
-    return said(todo, left)
+    return summary(todo, left)
 
 
-def said(todo: Sequence[Part], left: Sequence[Part]) -> str:
+def summary(todo: Sequence[Part], left: Sequence[Part]) -> str:
     """ "2 of 20 rows are trained; 17 more core-minutes for all"."""
     count, lacks = (sum(len(part.rows) for part in some) for some in (todo, left))
     words = f"{count - lacks} of {count} rows that were asked for are trained"

@@ -148,4 +148,4 @@ def test_a_task_of_the_array_takes_its_notebook(tmp_path):
     (tmp_path / "python").chmod(0o755)
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_ARRAY_TASK_ID": "2"}
     said = subprocess.check_output(["bash", "array.sh"], cwd=tmp_path, env=environment, text=True)
-    assert said == "1 missing -m fedlib run 07_operator_learning --profile paper --jobs 1\n"
+    assert said == "1 missing -m fedlib run 07_operator_learning --jobs 1\n"
