@@ -130,7 +130,7 @@ def test_a_run_and_its_figures_side_by_side(tiny):
     assert paper.alt == "figure curve of the paper's settings" and paper.value
     assert "Nothing is trained" in tiny.estimate.value
     tiny.controls["rounds"].value = "6"
-    assert tiny.estimate.value.startswith("rounds 6 instead of 5: what that asks for is trained, at most 3 minutes")
+    assert tiny.estimate.value.startswith("rounds 6 instead of 5: what that asks for is trained for at most 3 minutes")
     tiny.run.click()
     assert tiny.run.disabled and not tiny.cancel.disabled
     finish(tiny)
