@@ -25,7 +25,7 @@ from .problem import chosen_by, dealt, one_alone
 NOTEBOOK = "01_pendulum"
 PAPER = paper(NOTEBOOK)
 """The paper's settings."""
-AGAIN = "clients"
+AGAIN = "shares"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 TWENTY = 20
@@ -196,10 +196,11 @@ def comparable(p: Mapping, results: Results) -> dict[str, xarray.DataArray]:
     names = {f"table1.C{C}": f"C={C}" for C in p["clients"] if C in PRINTED}
     names |= {f"table2.a{100 * a:g}": f"alpha={a}" for a in p["fractions"]} | {"varying": "varying"}
     largest = f"alpha={max(p['fractions'])}"
-    values = {id: errors[name] for id, name in names.items()}
-    values |= {f"{id}.sd": spreads[name] for id, name in names.items()}
-    values |= {id: errors[largest] for id in ("exp2.mean", "fig3.1", "fig3.2", "fig3.3")}
-    values |= {f"fig4.{name}": unseen[largest].isel(i=i) for i, name in enumerate(("t", "sin", "tsin"))}
+    values = {id: errors[name] for id, name in names.items() if name in errors}
+    values |= {f"{id}.sd": spreads[name] for id, name in names.items() if name in errors}
+    if largest in errors:
+        values |= {id: errors[largest] for id in ("exp2.mean", "fig3.1", "fig3.2", "fig3.3")}
+        values |= {f"fig4.{name}": unseen[largest].isel(i=i) for i, name in enumerate(("t", "sin", "tsin"))}
     return {f"fed-deeponet.{id}": of_seeds for id, of_seeds in values.items()}
 
 
