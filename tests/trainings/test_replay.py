@@ -125,7 +125,7 @@ def made_again(study, file, record_property):
 
 def test_there_are_stored_trainings():
     assert {study.NOTEBOOK for study, _ in FILES} == {*STUDIES}
-    assert {*CHEAPEST} == {*STUDIES} - {"12_real_federation", "14_sums_for_networks"}
+    assert {*CHEAPEST} == {*STUDIES} - {"14_sums_for_networks"}
     assert len(cases(True)) == len(CHEAPEST)
 
 
