@@ -42,10 +42,11 @@ CHEAPEST = {
     "10_transport": "walks",
     "10b_digits": "pictures",
     "11_client_drift": "square_wave",
+    "12_real_federation": "laboratories",
     "13_one_round": "rules_poisson",
 }
-"""Of each notebook the cheapest federation that kept its losses, of 10b what was computed; 12 and 14 have none that
-begins in seconds."""
+"""Of each notebook the cheapest federation that kept its losses, of 10b what was computed; 14 has none that begins
+in seconds."""
 
 
 def cases(cheapest: bool) -> list:
