@@ -138,7 +138,7 @@ def in_memory(group: h5py.Group) -> xarray.Dataset:
     """A group as ``xarray.open_dataset`` gives it. That asks for each axis some fifty times: seconds for a notebook."""
 
     def attributes(part: h5py.Group | h5py.Dataset) -> dict:
-        values = {name: value for name, value in part.attrs.items() if name not in OF_HDF5}
+        values = {name: part.attrs[name] for name in part.attrs if name not in OF_HDF5}
         return {name: value[0] if np.shape(value) == (1,) else value for name, value in values.items()}
 
     arrays = {name: array for name, array in group.items() if isinstance(array, h5py.Dataset)}
