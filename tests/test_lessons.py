@@ -680,7 +680,7 @@ def test_06b_what_the_blank_says():
     cell = next(cell for cell in cells if "def by_hand(" in cell.source)
     names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": reaction}
     exec(cell.source, names)
-    off = [names["by_hand"](reaction.equation_points(*points))[-1] for points in ((10, False), (8, True))]
+    off = [names["by_hand"](reaction.equation_points(*points), 200)[-1] for points in ((10, False), (8, True))]
     assert [f"{e:.0f}" for e in off] == ["16", "35"]
     text = text_of(cells)
     assert "ten inner points have 16 %, and with two of ten at the ends it is 35 %" in text

@@ -50,7 +50,8 @@ def test_what_the_paper_profile_trains():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [({"subdomains": [2, 500]}, "pieces 500, .*cannot fill"), ({"blocks": [1]}, "gets no point")]
+    ("change", "words"),
+    [({"subdomains": [2, 500]}, "pieces 500, .*cannot fill"), ({"blocks": [1]}, "a whole number >= 3")],
 )
 def test_points_that_do_not_allow_a_level_are_refused(change, words):
     study.check(TINY)
