@@ -60,9 +60,8 @@ RULES = {
 
 def check(p: Mapping) -> None:
     """ValueError where a strong ascent is no pair, or the long trainings do not pass the table's round."""
-    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "followed_seeds", "reading_seeds") if p[name]})
-    if p["rates"]:
-        rules.check(p, rates=rules.positive())
+    rules.check(p, **{name: rules.whole(0) for name in ("lineage_seeds", "reading_seeds") if p[name]})
+    rules.check(p, **{name: rules.positive() for name in ("rates", "followed_rates") if p[name]})
     if len(p["strong"]) != 2:
         raise ValueError(f"strong = {p['strong']}: expected two numbers, eta_1 and lambda of the strong ascent")
     if p["long_rounds"] % p["rounds"]:
@@ -118,10 +117,11 @@ def trainings(p: Mapping) -> dict[Name, Task]:
         return made._replace(make=looked_at, arguments=arguments)
 
     for way in (FEDAVG, MAPPED):
-        if p["followed_seeds"]:
-            every, parts = epochs | {"evaluations": p["rounds"]}, p["in_parts"]
-            one = look(way, p["followed_seeds"], sizes, [p["followed"]], every, in_parts=parts)
-            calls["lineage_rounds", way] = one
+        if p["followed_rates"]:
+            every, over = epochs | {"evaluations": p["rounds"]}, {"lr": p["followed_rates"]}
+            calls["lineage_rounds", way] = look(
+                way, p["lineage_seeds"][:2], sizes, [p["followed"]], every, over, in_parts=p["in_parts"]
+            )
         if p["rates"]:
             both = [*map(float, p["rate_levels"])]
             calls["rates", way] = look(way, seeds, usual, both, long, {"lr": p["rates"]}, held=p["held"])
@@ -233,8 +233,8 @@ class Results(NamedTuple):
     table [way, level, seed]: clean digits read after the table's rounds, for all of ``WAYS``. shifted [way, view,
     level, seed]: the same with and without ascent, "clean", under the clients' "own" shifts, under the worst "fresh"
     one; theta [way, level, client]: how far the ascent went. readings [reading, way, level, seed]; skew, lineage
-    [way, level, seed]. followed: lineage's sizes on the way [view, way, round, seed], see VIEWS. rates: see ``tried``.
-    barycenters, means, pictures: of ``quality``, ``by_means``, ``pictures``.
+    [way, level, seed]. followed: lineage's sizes on the way [view, way, round, level, seed, lr], see VIEWS. rates: see
+    ``tried``. barycenters, means, pictures: of ``quality``, ``by_means``, ``pictures``.
     """
 
     accuracy: xarray.DataArray | None = None
@@ -289,11 +289,11 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
 
 
 VIEWS = {
-    "clean": "accuracy", "commonest": "commonest", "with its own pattern": "pattern", "through the matrix": "matrix",
-    "as a client sees it": "whole",
+    "clean": "accuracy", "commonest answer": "commonest", "with its own pattern": "pattern",
+    "through the matrix": "matrix", "as a client sees it": "whole", "training loss": "loss",
 }  # fmt: skip
-"""What is followed of the lineage's sizes: digits that are read (%), clean, or with a part of the shift; and the share
-of the commonest answer to clean ones."""
+"""What is followed of the lineage's sizes: digits that are read (%), clean, or with a part of the shift; the share of
+the commonest answer to clean ones; the loss."""
 
 
 def tried(histories: Mapping[str, History]) -> xarray.Dataset:
