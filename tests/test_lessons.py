@@ -983,23 +983,25 @@ def test_10b_with_rates_of_its_own_each_way_comes_to_the_same(digits):
     )
 
 
-def test_10b_the_lead_of_the_lineages_sizes_is_not_speed(digits):
-    results, _, _, report = digits
-    said = {}
-    for way in ("FedAvg", "mapped"):
-        history = stored(digits_study, ("lineage", way))
-        said[way] = [
-            digits_study.measured(history, m).sel(level=5).isel(round=-1).values for m in ("loss", "commonest")
-        ]
-        few = results.accuracy.sel(way=way, round=100, level=5).mean("seed")
-        assert results.lineage.sel(way=way, level=5).mean("seed") < few
-    (fedavg, one), (mapped, other) = said.values()
-    losses = f"{fedavg.min():.1f} to {fedavg.max():.1f}, and {mapped.min():.2f} to {mapped.max():.2f} on mapped"
-    assert (
-        f"training losses {losses}" in report
-        and f"FedAvg gives one answer to {one.min():.0f} to {one.max():.0f} % of them" in report
-    )
-    assert f"mapped digits to {other.min():.0f} to {other.max():.0f} %" in report
+def test_10b_the_lead_of_the_lineages_sizes_is_the_rates(digits):
+    results, _, text, report = digits
+    read = results.followed.sel(view="clean").squeeze("level", drop=True)
+    last = read.isel(round=-1)
+
+    def both(values):
+        return " and ".join(f"{value:.0f}" for value in values.values)
+
+    fedavg, mapped = (last.sel(way=way, lr=0.003) for way in ("FedAvg", "mapped"))
+    assert f"At 0.003 FedAvg reads {both(fedavg)} % of clean digits, mapped digits {both(mapped)} %" in report
+    assert (fedavg > mapped).all() and "at 0.003 FedAvg reads more there" in text
+    best, end = read.sel(lr=0.01).max("round"), last.sel(lr=0.01)
+    tops, ends = ([both(values.sel(way=way)) for way in ("FedAvg", "mapped")] for values in (best, end))
+    assert f"FedAvg had read {tops[0]} %, and mapped digits {tops[1]} %, before both fell" in report
+    assert f"fell to {ends[0]}, and to {ends[1]} %" in report
+    seen = results.followed.sel(view="as a client sees it", lr=0.01).isel(round=slice(-4, None)).mean(("seed", "round"))
+    assert (seen >= 60).all(), "while they went on reading what their clients see"
+    one = results.followed.sel(view="commonest answer", lr=0.01)
+    assert (one.isel(round=-1) > one.isel(round=2)).all(), "one answer more and more often"
 
 
 def test_10b_the_lead_does_not_last(digits):
@@ -1694,8 +1696,9 @@ def test_14_how_much_is_the_optimiser(trained_by_sums):
     for name, ways in trained_by_sums.final.items():  # start by start: the first five of Poisson's twenty
         ours, whole, adam = (ways[way][:5] for way in ("sums", "L-BFGS, one place", "Adam, one place"))
         assert (ours < whole).all() and "beats L-BFGS on all weights, start by start" in text
-        assert (ours < adam).sum() == (3 if name == "schaffer" else 5)
-    assert "and Adam on four of five problems" in text and "it beats Adam in three of five starts" in text
+        assert (ours < adam).sum() == {"schaffer": 3, "helmholtz": 4}.get(name, 5)
+    assert "and Adam on three of five problems" in text
+    assert "it beats Adam in four of five starts, on Schaffer's rings in three of five" in text
     said_of = [in_percent(np.median(trained_by_sums.final["schaffer"][way])) for way in ("sums", "Adam, one place")]
     assert f"with medians of {said_of[0][:-2]} and {said_of[1]}" in text
     twenty, adam = (trained_by_sums.final["poisson"][way] for way in ("sums", "Adam, one place"))
