@@ -218,8 +218,8 @@ class ParameterPanel:
 
     def offer(self, folder: Path | None = None) -> None:
         """The figures that there are of this run and of the settings."""
-        stored = [settings.folder_of(self.notebook.stem, profile, self.figures) for profile in ("quick", "paper")]
-        self.folders = dict(zip(self.pictures, (folder, *stored), strict=True))
+        stored = settings.folder_of(self.notebook.stem, {}, self.figures)
+        self.folders = dict(zip(self.pictures, (folder, stored), strict=True))
         self.figure.options = (
             sorted({path.stem for place in self.folders.values() if place for path in place.glob("*.png")}) or NONE
         )
