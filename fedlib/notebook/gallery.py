@@ -88,10 +88,10 @@ def link(notebook: Path, cells: Sequence[dict], figure: str) -> str:
 
 
 def cell_of(cells: Sequence[dict], figure: str) -> int | None:
-    """Index of the cell that draws a figure: it calls ``run.figure`` and has the name, whole or as an f-string."""
+    """Index of the cell that draws or keeps a figure: it has the name, whole or as an f-string."""
     for index, cell in enumerate(cells):
         code = "".join(cell["source"])
-        if cell["cell_type"] == "code" and ".figure(" in code:
+        if cell["cell_type"] == "code" and re.search(r"\.(figure|keep)\(", code):
             for text in re.findall(r'"([^"\n]+)"', code):
                 if re.fullmatch(re.sub(r"\\\{.*?\\\}", ".+", re.escape(text)), figure):
                     return index

@@ -229,10 +229,14 @@ class Run:
 
         alt: what one sees in it, in a sentence.
         """
-        pages.picture(self.keep(fig, name, alt), alt)
+        pages.picture(self._save(fig, name, alt), alt)
 
-    def keep(self, fig: Figure, name: str, alt: str) -> bytes:
-        """Save a figure that is shown elsewhere, such as that of the first page; gives the PNG."""
+    def keep(self, fig: Figure, name: str, alt: str) -> None:
+        """Save a figure that is shown elsewhere, such as that of the first page; with changed parameters it is another
+        one, and shown."""
+        (self.figure if self.changed else self._save)(fig, name, alt)
+
+    def _save(self, fig: Figure, name: str, alt: str) -> bytes:
         image = kept(folder_of(self.notebook, self.changed) / f"{name}.png", pages.labelled_png(fig, self.label))
         self.figures[name], path = alt, self.folder / f"{name}.png"
         if not path.exists() or path.read_bytes() != image:

@@ -23,7 +23,9 @@ from .store import calls_of, file_of, folder_of, in_words
 ROUNDING = 10  # so many times what a start moves that differs by rounding
 JUMP = 1000  # how much further than the others one client may be
 LOCAL = 300  # steps, or passes, of a client
+BRIEF = 100  # the same, where a notebook waits for it
 EPS = torch.finfo(torch.float32).eps
+STARTS = 1 + EPS, 1 - EPS, 1 + 2 * EPS, 1 - 2 * EPS  # times a start: it differs by rounding
 
 
 def begin(study: ModuleType) -> float:
@@ -39,22 +41,26 @@ def begin(study: ModuleType) -> float:
     stack = next(stack for stack in read(path) if alike(stack, settings) and "converted" not in stack.about)
     key = next(key for key in stack.history.rows if key[0] == "federated" and key not in stack.history.diverged)
     changes = {**call.changes, **combinations(call.over)[key[3:]]}
-    return replay(call._replace(over={}, changes=changes), stack, [Row(*key[:3])], call.near)
+    return replay(call._replace(over={}, changes=changes), stack, [Row(*key[:3])], call.near, BRIEF, STARTS[:1])
 
 
-def replay(call: Call, stack: Stored, rows: Sequence[Row] | None = None, near: float = NEAR) -> float:
+def replay(
+    call: Call, stack: Stored, rows: Sequence[Row] | None = None, near: float = NEAR, steps: int = LOCAL,
+    starts: Sequence[float] = STARTS,
+) -> float:  # fmt: skip
     """Train the first rounds of a stored stack again: the relative difference of losses, in near; see ``difference``.
 
     Where it is beyond that, in near and ROUNDING times what two starts do that differ by rounding: hundreds of steps of
     Adam let rounding grow, on one machine too (other rows, other order of sums), and some of it jumps. What has grown
-    in a round may stay so in the next ones. Three rounds, but no more than LOCAL steps in all, where one has fewer.
+    in a round may stay so in the next ones. Three rounds, or fewer, but at least one, of ``steps`` of a client in all.
 
     call: its experiment, with the changes of this stack. rows: some of its rows (kind, level, seed); all by default.
+    starts: factors of the start, for each of which all of it is trained once more where that is asked for.
     """
     stored = {Row(*key[:3]): key for key in stack.history.rows}  # of one setting
     rows = rows or [*stored]
     levels, seeds = ([*dict.fromkeys(labels)] for labels in ([row.level for row in rows], [row.seed for row in rows]))
-    rounds = 3 if call.experiment().local.updates * 3 <= LOCAL else 1
+    rounds = max(1, min(3, steps // call.experiment().local.updates))
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
     experiment = call.make(**call.arguments)._replace(distance=None)
 
@@ -70,7 +76,7 @@ def replay(call: Call, stack: Stored, rows: Sequence[Row] | None = None, near: f
     if max(map(np.max, moved.values())) < near:
         return float(max(map(np.max, moved.values())) / near)
     init, twins = changes.get("init", experiment.init), []
-    for factor in (1 + EPS, 1 - EPS, 1 + 2 * EPS, 1 - 2 * EPS):
+    for factor in starts:
         twin = first_rounds(init=partial(scaled, init, factor))
         twins.append({row: difference(twin[row], losses) for row, losses in new.items()})
     grown = {row: np.maximum.accumulate(np.max([twin[row] for twin in twins], axis=0)) for row in new}

@@ -17,7 +17,7 @@ from ....live.levels import in_base64
 from ....live.modules import module
 from ....live.watched import Moment, Watched
 from ....live.widgets import choice, slider
-from ....notebook.lesson import Lesson
+from ....notebook.run import Run
 from ....notebook.style import set_ticks
 from ....streams import torch_stream
 from ..network import SNN, init_snn
@@ -43,10 +43,10 @@ class Drawings(anywidget.AnyWidget):
 
 def explorer(round: int = 12, client: int = 1) -> Drawings:
     """What the federation draws after each round that was looked at, beside what a client knows and draws alone."""
-    lesson = Lesson(study)
-    results = lesson.results([(study.NAME, name) for name in ("together", "alone")])
+    run = Run(study)
+    results = run.results([(study.NAME, name) for name in ("together", "alone")])
     seed = results.alone.seed.values[0].item()
-    return Drawings(data=packed(results, study.owned(lesson.parameters, seed), round, client))
+    return Drawings(data=packed(results, study.owned(run.parameters, seed), round, client))
 
 
 def packed(results: study.Results, shards: list[np.ndarray], round: int, client: int) -> dict:
