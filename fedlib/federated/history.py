@@ -71,18 +71,22 @@ class History:
     @classmethod
     def from_dataset(cls, dataset: xarray.Dataset) -> "History":
         """What ``to_dataset`` was given; a key that was a NamedTuple is a plain tuple, which is equal."""
-        attrs, described = dataset.attrs, json.loads(dataset.attrs["described"])
+        return cls.from_arrays({name: values.values for name, values in dataset.variables.items()}, dataset.attrs)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], attrs: Mapping) -> "History":
+        """The same, of the dataset's arrays by name, and its attributes."""
+        described = json.loads(attrs["described"])
         described["distance"] = dict(described["distance"])
         described["diverged"] = {key_in(label): words for label, words in described["diverged"]}
         keys = [key_in(label) for label in json.loads(attrs["keys"])]
-        ends = np.cumsum([0, *dataset.clients.values]).tolist()
-        losses = np.full((int(dataset.loss_round[-1]), ends[-1]), np.nan)
-        losses[dataset.loss_round.values - 1] = dataset.losses.values
+        ends = np.cumsum([0, *arrays["clients"]]).tolist()
+        losses = np.full((int(arrays["loss_round"][-1]), ends[-1]), np.nan)
+        losses[arrays["loss_round"] - 1] = arrays["losses"]
         return cls(
             dict(zip(keys, map(slice, ends, ends[1:]), strict=True)), json.loads(attrs["parts"]), losses,
-            torch.from_numpy(dataset.theta.values), torch.from_numpy(dataset.source.values),
-            dataset["round"].values.tolist(),
-            {name[7:]: values.values for name, values in dataset.data_vars.items() if name.startswith("metric ")},
+            torch.from_numpy(arrays["theta"]), torch.from_numpy(arrays["source"]), arrays["round"].tolist(),
+            {name[7:]: values for name, values in arrays.items() if name.startswith("metric ")},
             attrs["backend"], **described,
         )  # fmt: skip
 

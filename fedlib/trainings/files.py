@@ -38,11 +38,16 @@ def read(path: Path) -> list[Stored]:
         Unreadable: the file is damaged, none of ours, or in use.
     """
     with reading(path) as file:
-        groups = [loaded(group) for group in stacks_in(file)]
-        return [
-            Stored(History.from_dataset(group), json.loads(group.attrs["settings"]), json.loads(group.attrs["about"]))
-            for group in groups
-        ]
+        return [stored(group) for group in stacks_in(file)]
+
+
+def stored(group: h5py.Group) -> Stored:
+    """A group of an open file; to ask for the axis of each array would take most of the time."""
+    attrs = {name: value_of(words) for name, words in group.attrs.items()}
+    arrays = {unquote(name): array[...] for name, array in group.items()}
+    truths = [name for name, array in arrays.items() if array.dtype == np.int8]  # netCDF knows none
+    arrays |= {name: arrays[name].astype(bool) for name in truths}
+    return Stored(History.from_arrays(arrays, attrs), json.loads(attrs["settings"]), json.loads(attrs["about"]))
 
 
 def stacks_in(file: h5py.File) -> list[h5py.Group]:
@@ -116,12 +121,13 @@ def writable(dataset: xarray.Dataset) -> xarray.Dataset:
 
 def loaded(group: h5py.Group) -> xarray.Dataset:
     """A group of an open file, as it was before ``writable``."""
-
-    def value_of(words: Any) -> Any:
-        in_json = isinstance(words, str) and words.startswith(IN_JSON)
-        return json.loads(words[len(IN_JSON) :]) if in_json else words
-
     return changed(in_memory(group), unquote, value_of)
+
+
+def value_of(words: Any) -> Any:
+    """An attribute, as it was before ``writable``."""
+    in_json = isinstance(words, str) and words.startswith(IN_JSON)
+    return json.loads(words[len(IN_JSON) :]) if in_json else words
 
 
 OF_HDF5 = "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_NCProperties"
