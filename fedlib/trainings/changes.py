@@ -89,15 +89,21 @@ def train(study: ModuleType, calls: Mapping[Name, Task], minutes: float, only: s
     todo = parts(calls, rows, folder, 60 * minutes)
     if not todo:
         return ""
-    known = [part.core_s / len(part.rows) for part in todo if part.core_s < inf]
-    if len(known) == len(todo) and min(known) > 60 * minutes:
+
+    def fits(part: Part) -> bool:
+        """What never ran is tried; so is what is computed, for the stored one tells nothing of other sizes."""
+        tried = part.core_s == inf or isinstance(calls[part.name], Computed)
+        return tried or part.core_s / len(part.rows) <= 60 * minutes
+
+    if not any(map(fits, todo)):
+        cheapest = min(part.core_s / len(part.rows) for part in todo)
         raise ValueError(
-            f"the cheapest row of what was changed takes about {in_minutes(min(known))}, and minutes = {minutes:g}; "
+            f"the cheapest row of what was changed takes about {in_minutes(cheapest)}, and minutes = {minutes:g}; "
             "make rounds or local steps smaller, or minutes larger, or choose a training with only"
         )
     until, left = time.monotonic() + 60 * minutes, []
     for part in todo:
-        if time.monotonic() > until or (part.core_s < inf and part.core_s / len(part.rows) > 60 * minutes):
+        if time.monotonic() > until or not fits(part):
             left.append(part)
             continue
         path = file_of(folder_of_changes(study.NOTEBOOK), part.name)
