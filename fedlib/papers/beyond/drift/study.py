@@ -312,8 +312,6 @@ def better(both: Mapping[str, Best]) -> tuple[xarray.DataArray, xarray.DataArray
 
 
 PARTS = [(name, part) for name in PROBLEMS for part in (*SCHEDULES[CONSTANT], *SCHEDULES[FALLING], "local steps")]
-COMPARED = ["earlier", *PARTS]
-"""Trainings that rules are compared on."""
 
 
 def best(history: History) -> Best:
