@@ -466,7 +466,7 @@ def by_hand(name, text):
 
 
 def test_04_what_a_larger_rate_does_is_what_11_has_stored():
-    tried = Run(drift_study).results(drift_study.COMPARED).tried
+    tried = Run(drift_study).results().tried
     constant = {name: tried[name]["constant"].error.sel(rule="FedAvg") for name in ("line_20", "line_10", "line_50")}
     twenty, ten, fifty = (f"{float(e.mean()):.1f} %" for e in constant.values())
     text = text_of(parts("04_function_approximation")[0])

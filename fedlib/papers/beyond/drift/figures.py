@@ -125,29 +125,6 @@ def rates_axis(ax, rates: Sequence[float]) -> None:
 # rules
 
 
-def grid(tried: Mapping[str, Mapping[str, Best]], columns: int = 4) -> Figure:
-    """Validation error (%) against the rate, a panel for each problem; a gap where a start diverged, dotted where the
-    rate falls."""
-    columns = min(columns, len(tried))
-    fig, axes = panels(-(-len(tried) // columns), columns, size=(2.2, 2.1))
-    for ax, (name, both) in zip(axes.flat, tried.items(), strict=False):
-        for schedule, one in both.items():
-            for rule in in_order(one.ladder):
-                line, look = one.ladder.sel(rule=rule).dropna("lr"), LOOKS.get(rule, GREY) | ENDS[schedule]
-                label = "_falling" if schedule == FALLING else name_of(rule) if rule in LOOKS else "others"
-                ax.plot(line.lr, line, ms=4, label=label, **look)
-        rates_axis(ax, sorted({lr for one in both.values() for lr in one.ladder.lr.values.tolist()}))
-        log_axis(ax.yaxis)
-        ax.set_title(PROBLEMS[name].title)
-    for ax in axes.flat[len(tried) :]:
-        ax.set_visible(False)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("validation error (%)")
-    fig.supxlabel("rate at the beginning", fontsize=9)
-    legend_of_rules(fig, axes.flat[: len(tried)])
-    return fig
-
-
 def legend_of_rules(fig: Figure, axes, columns: int = 4) -> None:
     """One legend of all panels, each rule once, the coloured ones first."""
     handles = {}

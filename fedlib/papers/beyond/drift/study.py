@@ -62,13 +62,12 @@ PROBLEMS = {
 
 RULES = {
     "problems": rules.one_of(*PROBLEMS),
-    **dict.fromkeys(("rules", "steps_rules"), rules.one_of(*AGAINST_DRIFT)),
     **dict.fromkeys(("share", "early", "fractions"), rules.share()),
     **dict.fromkeys(("local_steps", "curves"), rules.whole()),
     "followed": rules.one_of(*problem.CURVES),
     "stale_on": rules.one_of("", *PROBLEMS),
     "measured": rules.one_of(*ladders.LADDERS),
-    "rates": rules.positive(),
+    **dict.fromkeys(("rates", "further", "curve_rates"), rules.positive()),
     "predicted": rules.whole(2),
     **dict.fromkeys(("curve_seeds", "predicted_seeds"), rules.whole(0)),
 }
@@ -77,36 +76,38 @@ RULES = {
 
 def check(p: Mapping) -> None:
     """ValueError where a table, or a list that may be empty, names a problem or a rule that there is not."""
-    may_be_empty = dict.fromkeys(("more_on", "steps_on", "partial_on"), rules.one_of(*PROBLEMS))
-    may_be_empty["more_rules"] = rules.one_of(*AGAINST_DRIFT)
+    may_be_empty = dict.fromkeys(("steps_on", "partial_on"), rules.one_of(*PROBLEMS))
+    may_be_empty["steps_rules"] = rules.one_of(*AGAINST_DRIFT)
     rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
+    rules.check_tables(p, p["problems"], [*PROBLEMS], "rates")
     rules.check_tables(p, [], [*PROBLEMS], "further", "falling")
     rules.check_tables(p, [], [*prediction.PROBLEMS], "predicted", "predicted_seeds")
-    if "FedAvg" not in p["rules"]:
-        raise ValueError(f"rules = {p['rules']}: expected FedAvg among them, with which all others are compared")
-    tables = [*p["further"].values(), *p["falling"].values()]
+    if without := [name for name in p["problems"] if not {"FedAvg", CENTRAL} <= {*p["rates"][name]}]:
+        raise ValueError(f"rates has no FedAvg, or no {CENTRAL}, for {without[0]}, with which all others are compared")
+    tables = [table for part in ("rates", "further", "falling") for table in p[part].values()]
     named = [*p["partial"], *(rule for table in tables for rule in table)]
     if unknown := [rule for rule in named if rule not in (*AGAINST_DRIFT, CENTRAL)]:
         raise ValueError(
-            f"further, falling, partial: {unknown[0]!r} is no rule; expected {', '.join([*AGAINST_DRIFT, CENTRAL])}"
+            f"rates, further, falling, partial: {unknown[0]!r} is no rule; expected "
+            f"{', '.join([*AGAINST_DRIFT, CENTRAL])}"
         )
 
 
-def rates(p: Mapping, name: str, rule: str) -> list[float]:
-    """Those at which a rule is tried on a problem: the same for all, and further ones where its best rate stood at an
-    end of these."""
-    return sorted({*p["rates"], *p["further"].get(name, {}).get(rule, ())})
+def rates(p: Mapping, name: str) -> dict[str, dict[float, list[float]]]:
+    """Rule -> knob -> constant rates at which it is tried on a problem; of what is centralised the knob is 0."""
+    table, more = p["rates"][name], p["further"].get(name, {})
+    tried = {}
+    for rule in {**table, **more}:
+        of, knobs = table.get(rule, []), AGAINST_DRIFT[rule].knobs if rule != CENTRAL else (0.0,)
+        by_knob = of if isinstance(of, Mapping) else dict.fromkeys(knobs, of)
+        tried[rule] = {knob: sorted({*by_knob.get(knob, ()), *more.get(rule, ())}) for knob in knobs}
+    return tried
 
 
-def axis(p: Mapping, name: str, chosen: Sequence[str]) -> dict:
-    """An axis (rule, knob, lr) of ``sweep``."""
-    return at_rates({rule: rates(p, name, rule) for rule in chosen})
-
-
-def at_rates(lrs: Mapping[str, Sequence[float]]) -> dict:
-    """Axis (rule, knob, lr) of rules, each at rates of its own."""
+def at_rates(lrs: Mapping[str, Mapping[float, Sequence[float]]]) -> dict:
+    """Axis (rule, knob, lr) of ``sweep``: of rules, each at rates of its own."""
     points = rule_axis([*lrs]).items()
-    return {(*labels, lr): changes | {"lr": lr} for labels, changes in points for lr in lrs[labels[0]]}
+    return {(rule, knob, lr): changes | {"lr": lr} for (rule, knob), changes in points for lr in lrs[rule][knob]}
 
 
 def lengths(p: Mapping, name: str, E: int) -> dict:
@@ -132,16 +133,16 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     """
     tried, three = {}, ("rule", "knob", "lr")
     for name in dict.fromkeys([*p["problems"], *p["steps_on"], *p["partial_on"]]):
-        falling = p["falling"].get(name, {})
-        names = [*p["rules"], *(p["more_rules"] if name in p["more_on"] else ())]
-        tried[name, "rules"] = {three: axis(p, name, names)}
-        tried[name, CENTRAL] = {"lr": rates(p, name, CENTRAL)}
-        if name in p["steps_on"]:
+        falling, lrs = p["falling"].get(name, {}), rates(p, name)
+        tried[name, CENTRAL] = {"lr": lrs.pop(CENTRAL)[0.0]}
+        tried[name, "rules"] = {three: at_rates(lrs)}
+        if name in p["steps_on"] and p["steps_rules"]:
             others = [E for E in dict.fromkeys(p["local_steps"]) if p["local_updates"] != E]
             E_axis = {"E": {E: lengths(p, name, E) for E in others}}
-            tried[name, "local steps"] = {three: axis(p, name, p["steps_rules"])} | E_axis
-        if federated := {rule: lrs for rule, lrs in falling.items() if rule != CENTRAL}:
-            tried[name, FALLING] = {three: at_rates(federated)}
+            tried[name, "local steps"] = {three: at_rates({rule: lrs[rule] for rule in p["steps_rules"]})} | E_axis
+        if federated := [rule for rule in falling if rule != CENTRAL]:
+            fall = {rule: dict.fromkeys(AGAINST_DRIFT[rule].knobs, falling[rule]) for rule in federated}
+            tried[name, FALLING] = {three: at_rates(fall)}
         if CENTRAL in falling:
             tried[name, SCHEDULES[FALLING][1]] = {"lr": falling[CENTRAL]}
         if name in p["partial_on"]:
@@ -162,11 +163,15 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
             decay = {"decay": Cosine(changes["rounds"])} if schedule == FALLING else {}
             calls[f"rounds_{name}", kind + FOLLOWED[schedule]] = Call(
                 problem.followed, {"name": name}, [PROBLEMS[name].level], p["curve_seeds"], [kind],
-                rule | {"lr": p["rates"]}, changes | decay, models={},
+                rule | {"lr": p["curve_rates"]}, changes | decay, models={},
             )  # fmt: skip
     calls["gradients"] = Computed(gradients, {"names": p["problems"], "seeds": p["seeds"], "share": p["early"]})
     if p["stale_on"]:
-        walk = {"name": p["stale_on"], "rates": [min(p["rates"]), max(p["rates"])], "steps": max(p["local_steps"]) + 1}
+        walk = {
+            "name": p["stale_on"],
+            "rates": [min(p["curve_rates"]), max(p["curve_rates"])],
+            "steps": max(p["local_steps"]) + 1,
+        }
         calls["stale"] = Computed(staleness, walk | {"share": p["early"]}, tolerances={"off": FIRST})
     calls["earlier"] = Computed(earlier, {}, numerics=0)
     calls["measures"] = Computed(ladders.measured, {"ladders": p["measured"], "share": p["early"]})
@@ -307,8 +312,6 @@ def better(both: Mapping[str, Best]) -> tuple[xarray.DataArray, xarray.DataArray
 
 
 PARTS = [(name, part) for name in PROBLEMS for part in (*SCHEDULES[CONSTANT], *SCHEDULES[FALLING], "local steps")]
-COMPARED = ["earlier", *PARTS]
-"""Trainings that rules are compared on."""
 
 
 def best(history: History) -> Best:

@@ -154,16 +154,16 @@ def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
 
 
 PLACES = (
-    "problem", "how", "run", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends",
+    "problem", "how", "notebook", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends",
     "CPU s",
 )  # fmt: skip
 
 
 def place_rows(places: Sequence[Place]) -> list[list[str]]:
-    """Rows of PLACES; run: of this notebook, or what another one has stored at the paper's settings."""
+    """Rows of PLACES; notebook: of this one, or of another one, which has it stored."""
     return [
         [
-            place.problem, place.way, f"stored, {place.notebook}" if place.notebook else "this",
+            place.problem, place.way, place.notebook or "13",
             two_digits(np.median(place.error)), f"{two_digits(place.error.min())} to {two_digits(place.error.max())}",
             str(len(place.error)), str(place.rounds or "-"),
             f"{place.bytes / 1e6:.3g}" if place.bytes else "-", f"{place.seconds:.2g}" if place.seconds else "-",
@@ -257,22 +257,6 @@ def bars(table: xarray.Dataset) -> Figure:
     right.set(xlabel="data set", ylabel="of the curve, in its band (%)", ylim=(0, 105), xlim=(0, sets[-1] + 1))
     right.legend(fontsize=7, loc="lower left")
     return fig
-
-
-def heads(tables: Mapping[str, xarray.Dataset]) -> Figure:
-    """Error of federated networks before and after one exact round for the last layer, against the level."""
-    fig, axes = panels(1, len(tables), size=(3.4, 2.6))
-    for ax, (name, both) in zip(axes[0], tables.items(), strict=True):
-        for what, color, marker in (("before", COLORS["federated"], "o"), ("after", SUMS, "*")):
-            values = both[what].transpose("seed", "level").values
-            label = {"before": "FedAvg, as printed", "after": "then one round for the last layer"}[what]
-            seeds_and_median(ax, both.level.values, values, label, color=color, marker=marker)
-        level_axis(ax, name, both.level.values)
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    return fig
-
-
-# what sums tell
 
 
 def leak(table: xarray.Dataset) -> Figure:

@@ -144,8 +144,9 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
                 rounds, two = p["rounds"][name], {rule: rule_changes(rule) for rule in ("FedAvg", BEST)}
                 changes = {"rounds": rounds, "evaluations": min(20, rounds)}
                 changes |= {"decay": Cosine(rounds)} if part == "falling" else {}
-                over = {"rule": two, "lr": rates}
-                call = Call(equation_in_halves, {"name": name}, levels, seeds, ("federated",), over, changes)
+                some = {"levels": levels, "rules": [*two]} | p["averaged"].get(name, {})
+                over = {"rule": {rule: two[rule] for rule in some["rules"]}, "lr": rates}
+                call = Call(equation_in_halves, {"name": name}, some["levels"], seeds, ("federated",), over, changes)
                 calls[f"{part}_{name}"] = call
         arguments = {"name": name, "levels": levels, "seeds": seeds}
         calls[f"one_round_{name}"] = Computed(in_one_round, arguments | p["sines"][name], tolerances=RIDGES)
@@ -278,27 +279,9 @@ def compared(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> dict[str, d
     return table
 
 
-def costs(results: Results) -> dict[str, list[float]]:
-    """What hiding points costs: message or crowd, and noise -> errors (%) [seeds]."""
-    noise, private = results.noise.error, results.private.error
-    table = {f"{row.message.item()}, noise {row.noise.item():g}": row for one in noise for row in one}
-    table |= {f"{row.points.item()} points, ε = {row.epsilon.item()}": row for one in private for row in one}
-    return {name: row.values.tolist() for name, row in table.items()}
-
-
 def trained_by(notebook: str, error: xarray.DataArray) -> xarray.DataArray:
     """An error [..., level, ...] with the notebook that has trained it."""
     return error.assign_coords(notebook=("level", [notebook] * error.sizes["level"]))
-
-
-def of_this_run(equations: Mapping[str, Mapping[str, Way]]) -> dict[str, dict[str, Way]]:
-    """Without what other notebooks have trained."""
-
-    def kept(way: Way) -> Way:
-        return way._replace(error=way.error.sel(level=way.error.notebook == ""))
-
-    tables = {name: {label: kept(way) for label, way in table.items()} for name, table in equations.items()}
-    return {name: {label: way for label, way in table.items() if way.error.size} for name, table in tables.items()}
 
 
 def ways(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[str, Way]:

@@ -7,7 +7,7 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....notebook.pictures import panels_of, plain, seeds_and_median
+from ....notebook.pictures import plain, seeds_and_median
 from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import two_digits
 from .operators import KINDS
@@ -47,7 +47,7 @@ def first(ways: Mapping[str, Way], name: str) -> Figure:
     """Error against rounds of one problem, four ways, each with its name beside it."""
     fig, ((ax,),) = panels(1, 1, size=(6.6, 3.2))
     drawn(ax, ways, "round", FIRST)
-    for label in FIRST:
+    for label in [label for label in FIRST if label in ways]:
         error = ways[label].error.median("seed")
         beside = (6, 0) if label != "FedAvg, own rate" else (6, 4)
         ax.annotate(
@@ -139,21 +139,6 @@ def ends(starts: xarray.Dataset, attack: xarray.Dataset) -> Figure:
     return fig
 
 
-def ridges(sums: Mapping[str, xarray.Dataset]) -> Figure:
-    """What chose the ridge: the mean square residual between the points; a dot for each seed that only chooses."""
-    fig, axes = panels_of([*sums], (2.7, 2.3), 3)
-    for name, ax in axes.items():
-        tried, best = sums[name].tried.sortby("ridge"), sums[name].attrs["chosen_ridge"]
-        ax.plot(tried.ridge, tried, "o", ms=4, color=SUMS, mfc="w")
-        ax.plot(tried.ridge, tried.median("tuning"), color=SUMS)
-        ax.axvline(best, color=COLORS["truth"], lw=1, ls=":")
-        ax.set_xlim(tried.ridge.min() / 3, 3 * tried.ridge.max())  # there may be one
-        ax.set(xscale="log", yscale="log", xlabel="ridge", title=SHOWN[name].title.split(",")[0])
-        ax.set_xticks(np.unique(tried.ridge)[::2])
-    axes[next(iter(axes))].set_ylabel("mean square between")
-    return fig
-
-
 # tables
 
 
@@ -214,12 +199,6 @@ def level_rows(sums: Mapping[str, xarray.Dataset]) -> list[list[str]]:
             spread = f"{two_digits(error.min())} to {two_digits(error.max())}"
             rows.append([SHOWN[name].title.split(",")[0], str(level), two_digits(np.median(error)), spread])
     return rows
-
-
-def wave_rows(waves: xarray.Dataset) -> list[list[str]]:
-    """Half waves per axis, and the error (%) of each seed in the end."""
-    last = waves.error.isel(evaluation=-1)
-    return [[str(n), ", ".join(two_digits(e) for e in last.sel(waves=n).values)] for n in last.waves.values.tolist()]
 
 
 def stiff_rows(stiff: xarray.Dataset) -> list[list[str]]:

@@ -41,12 +41,12 @@ CLAIMS = {
 """Id of data/claims.yaml -> claim."""
 
 PANELS = (
-    Panel("Eq. 1, agnostic FL", "B4", "evaluated"),
-    Panel("Eq. 3, the chain", "B4; sections 2 to 4", "evaluated; FedWaD in the plane, in R^10 and in R^50",
+    Panel("Eq. 1, agnostic FL", "B3", "evaluated"),
+    Panel("Eq. 3, the chain", "B3; sections 2 to 4", "evaluated; FedWaD in the plane, in R^10 and in R^50",
           ("feddro.target.fedwad",)),
-    Panel("Eq. 4, Algorithm 1, lines 1 to 7", "section 5, B2", "three Gaussian clouds; digits in notebook 10b",
+    Panel("Eq. 4, Algorithm 1, lines 1 to 7", "section 5, B1", "three Gaussian clouds; digits in notebook 10b",
           ("feddro.target.barycenter",)),
-    Panel("\"only η and γ are shared\"", "section 5, B3", "as many atoms as samples, a tight start",
+    Panel("\"only η and γ are shared\"", "section 5, B2", "as many atoms as samples, a tight start",
           ("feddro.target.private",)),
 )  # fmt: skip
 """Where the paper's transport is in notebook 10; it has no figure of it."""

@@ -5,7 +5,7 @@ import pytest
 import xarray
 
 from fedlib.federated.rules import RULES
-from fedlib.papers.beyond.drift import figures, ladders, study
+from fedlib.papers.beyond.drift import figures, ladders
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift.plane import two_clients, walk
 from fedlib.papers.beyond.drift.study import CENTRAL, CONSTANT, FALLING, REPAIR, ratio
@@ -70,22 +70,6 @@ def test_errors_against_the_rate_are_medians_and_every_seed():
         np.testing.assert_array_equal(drawn(ax)[label][:, 1], medians)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.001", "0.003"]
     assert ax.get_title() == "wave, 20 pieces"
-
-
-def test_the_grid_has_a_panel_for_each_problem_greys_others_and_leaves_a_gap_where_training_diverged():
-    one = xarray.DataArray(
-        [[2.0, np.nan], [5.0, 4.0]], {"rule": ["FedAvg", "FedYogi"], "lr": [1e-3, 1e-2]}, ("rule", "lr")
-    )
-    two = one.sel(rule=["FedAvg"]).assign_coords(rule=[REPAIR])
-    one, two = (study.Best(None, ladder, None) for ladder in (one, two))
-    fig = figures.grid({"line_20": {CONSTANT: one}, "poisson_8": {CONSTANT: two, FALLING: two}})
-    first, second = fig.axes
-    assert [first.get_title(), second.get_title()] == ["wave, 20 pieces", "Poisson, 8 pieces"]
-    np.testing.assert_array_equal(drawn(first)["FedAvg"], [[1e-3, 2]])
-    grey = next(line for line in first.get_lines() if line.get_label() == "others")
-    assert grey.get_color() == figures.GREY["color"]
-    assert [text.get_text() for text in fig.legends[0].get_texts()] == ["FedAvg", "repair", "others"]
-    assert [line.get_linestyle() for line in second.get_lines()] == ["-", ":"]
 
 
 def test_ratios_are_paired_by_seed_and_their_interval_is_students():

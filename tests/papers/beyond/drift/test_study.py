@@ -13,12 +13,13 @@ from fedlib.trainings import store
 from fedlib.trainings.calls import Call
 
 EXACT = {"dtype": torch.float64, "backend": "eager"}
+TWO = [1e-3, 1e-2]
+RATES = {"line_20": {"FedAvg": TWO, REPAIR: TWO, CENTRAL: TWO}}
 SMALL = {
-    "seeds": [2, 5], "problems": ["line_20"], "rules": ["FedAvg", REPAIR], "more_rules": ["FedAdam"], "more_on": [],
-    "local_updates": 4, "share": 1.0, "rates": [1e-3, 1e-2], "further": {}, "falling": {}, "steps_on": [],
-    "local_steps": [2, 4], "steps_rules": ["FedAvg"], "partial_on": [], "partial": {}, "fractions": [0.5],
-    "followed": [], "curve_seeds": [0], "curves": 2, "stale_on": "", "early": 0.1, "measured": ["Poisson"],
-    "predicted": {}, "predicted_seeds": {}, "evaluations": 2,
+    "seeds": [2, 5], "problems": ["line_20"], "local_updates": 4, "share": 1.0, "rates": RATES, "further": {},
+    "falling": {}, "steps_on": [], "local_steps": [2, 4], "steps_rules": ["FedAvg"], "partial_on": [], "partial": {},
+    "fractions": [0.5], "followed": [], "curve_seeds": [0], "curve_rates": TWO, "curves": 2, "stale_on": "",
+    "early": 0.1, "measured": ["Poisson"], "predicted": {}, "predicted_seeds": {}, "evaluations": 2,
 }  # fmt: skip
 
 
@@ -84,7 +85,7 @@ def test_a_rule_has_the_schedule_that_validation_points_choose(line):
 
 
 def test_a_rate_that_diverges_for_a_seed_is_out(line):
-    history = made(SMALL | {"rules": ["FedAvg"]})["line_20", "rules"]
+    history = made(SMALL)["line_20", "rules"]
     least = study.best(history).error.lr.item()
     key = ("federated", 4, 5, "FedAvg", 0.0, least)
     history.metrics["validation error"][:, history.rows[key]] = np.nan
@@ -92,13 +93,15 @@ def test_a_rate_that_diverges_for_a_seed_is_out(line):
     assert np.isnan(study.best(history).ladder.sel(rule="FedAvg", lr=least))
 
 
-def test_a_rule_goes_on_to_rates_of_its_own_and_some_rules_to_some_problems(line):
+def test_a_rule_goes_on_to_rates_of_its_own_and_to_values_of_its_knob(line):
     further = {"line_20": {"FedAvg": [0.1], CENTRAL: [1e-4]}}
-    calls = study.trainings(SMALL | {"further": further, "more_on": ["line_20"]})
+    rates = {"line_20": RATES["line_20"] | {"FedAdam": TWO, "Mime": {1e-4: [1e-3]}}}
+    calls = study.trainings(SMALL | {"rates": rates, "further": further})
     labels, central = ([key[3:] for key in Call.keys(calls["line_20", part])] for part in ("rules", CENTRAL))
     assert {lr for rule, _, lr in labels if rule == "FedAvg"} == {1e-3, 1e-2, 0.1}
     assert {lr for rule, _, lr in labels if rule == REPAIR} == {1e-3, 1e-2}
     assert {knob for rule, knob, _ in labels if rule == "FedAdam"} == {*study.AGAINST_DRIFT["FedAdam"].knobs}
+    assert {label for label in labels if label[0] == "Mime"} == {("Mime", 1e-4, 1e-3)}
     assert central == [(1e-4,)] * 2 + [(1e-3,)] * 2 + [(1e-2,)] * 2
     with pytest.raises(ValueError, match="'FedAvrg' is no rule"):
         study.check(SMALL | {"partial": {"FedAvrg": 0.1}})
@@ -106,8 +109,8 @@ def test_a_rule_goes_on_to_rates_of_its_own_and_some_rules_to_some_problems(line
         study.check(SMALL | {"further": {"line_21": {}}})
     with pytest.raises(ValueError, match="'sawtooth' is none of wave"):
         study.check(SMALL | {"predicted": {"sawtooth": [2]}})
-    with pytest.raises(ValueError, match="more_on"):
-        study.check(SMALL | {"more_on": ["line_21"]})
+    with pytest.raises(ValueError, match="no FedAvg, or no centralised, for line_20"):
+        study.check(SMALL | {"rates": {"line_20": {REPAIR: TWO}}})
 
 
 def test_other_numbers_of_local_steps_and_shares_of_the_clients(line):

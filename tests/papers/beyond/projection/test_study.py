@@ -51,7 +51,7 @@ def test_every_way_stands_beside_sums(results):
 
 def test_figures_show_what_was_computed(results):
     shown = [
-        figures.race(results.ways), figures.side_by_side(results.final), figures.ridges(results.sums),
+        figures.race(results.ways), figures.side_by_side(results.final),
         figures.walked_alone(results.steps, results.stiff), figures.ends(results.starts, results.attack),
         figures.first(results.ways["poisson"], "poisson"),
     ]  # fmt: skip
@@ -68,7 +68,7 @@ def test_figures_show_what_was_computed(results):
     ]
     assert {len(row) for row in rows} == {len(figures.OPERATOR)}
     assert [row[:2] for row in figures.level_rows(results.sums)] == [["Poisson", "1"], ["Poisson", "8"]]
-    assert len(figures.wave_rows(results.waves)) == 1 and len(figures.stiff_rows(results.stiff)) == 2
+    assert len(figures.stiff_rows(results.stiff)) == 2
 
 
 def test_claims_are_of_results_alone(results):
