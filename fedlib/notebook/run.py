@@ -308,7 +308,7 @@ class Run:
             "metrics": metrics,
             "measured": {id: m._asdict() for id, m in self.measured.items()},
             "claims": self.claims,
-            "figures": self.figures,
+            "figures": {n: alt for n, alt in self.figures.items() if (self.folder / f"{n}.png").exists()},
         }
         path = self.folder / "result.json"
         write_result(path, result)
