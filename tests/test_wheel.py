@@ -1,5 +1,6 @@
 """What pip installs is whole: a wheel has every module, and runs the documents' example where there is no clone."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -44,7 +45,8 @@ def installed(tmp_path_factory) -> Path:
     (wheel,) = folder.glob("*.whl")
     (site,) = folder.glob("env/lib/*/site-packages")
     install = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-compile", wheel]
-    subprocess.run(install, check=True)
+    # Where PYTHONPATH has this folder, as make says, pip finds the project's metadata and takes it for installed.
+    subprocess.run(install, check=True, env={**os.environ, "PYTHONPATH": ""})
     packages = [p for p in map(Path, sys.path) if p.name in ("site-packages", "dist-packages")]
     (site / "project.pth").write_text("\n".join(map(str, packages)))
     return python

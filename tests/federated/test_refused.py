@@ -28,7 +28,7 @@ from fedlib.streams import stream, torch_stream
 X = torch.linspace(-1, 1, 24)[:, None]
 POOL, SHARDS = {"x": X, "y": (3 * X[:, 0]).sin()}, [np.arange(9), np.arange(9, 24)]
 LOCAL = Local(3)
-NET = mlp((1, 8, 1), nn.Tanh)
+NET = load(net := mlp((1, 8, 1), nn.Tanh), draw_parameters(net, fan_in_uniform, torch_stream(0, "tests")))  # no 0 on X
 BACKENDS = pytest.mark.parametrize("backend", ["eager", "auto", "xla"])
 
 
