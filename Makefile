@@ -1,7 +1,7 @@
 # Two commands for a newcomer: `make figures` and `make test`. Both set everything up first.
 PYTHON ?= python3
 PY := .venv/bin/python
-PIP := $(PY) -m pip install
+PIP := $(PY) -I -m pip install
 UV := .venv/bin/uv pip install --compile-bytecode --python $(PY)
 # A build of torch of your own choice: make setup TORCH_INDEX=https://download.pytorch.org/whl/cu126
 TORCH_INDEX ?=
@@ -15,6 +15,12 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
 export FEDLIB_DATA ?= $(abspath $(wildcard ../shared/data))
+
+# pip cannot install "for the user" into an environment, as it is told to on shared machines.
+export PIP_USER = 0
+
+# Kernels import this folder's fedlib, in a copied project or a worktree, too, whose environment leads to the first one.
+lab test stages draws solutions facts: export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 # What kernels of a batch run have (kernel_environment in fedlib/notebook/batch.py): memory kept for reuse, one thread each.
 lab test stages test-cpus draws solutions facts latency: export MALLOC_MMAP_THRESHOLD_ = 4000000000
@@ -42,8 +48,8 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 # index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors and folders of wheels of
 # pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
 .venv/ready: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python >= 3.11 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Python 3.11 to 3.13 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes, about 2.5 GB (more with CUDA); what it prints is in .venv.log"
 	@began=$$(date +%s); \
 	( set -x; $(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv && rm -f $@ && \

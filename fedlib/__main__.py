@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from .files import ROOT
 from .notebook import batch
 
 WORDS = {"done": "done", "skipped": "up to date", "failed": "failed"}
@@ -63,6 +64,11 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
 
     try:
+        if not batch.NOTEBOOKS.is_dir():
+            raise ValueError(
+                f"{args.command} needs a clone, with notebooks and data, but {ROOT} has the package alone: git clone "
+                "the repository, and run this in its folder"
+            )
         if args.command in ("missing", "train", "again"):
             return trainings(args)
         if args.command == "report":

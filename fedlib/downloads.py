@@ -51,12 +51,13 @@ def fetch(
 
 def find(name: str, folder: str | Path | None) -> Path | None:
     """The file in ``folder`` or, without one, in the folder that FEDLIB_DATA names."""
-    place = folder or os.environ.get(LOCAL)
-    if not place:
+    if not (value := folder or os.environ.get(LOCAL)):
         return None
-    if not folder and not Path(place).is_dir():
-        raise FileNotFoundError(f"{LOCAL} = {place!r} is no folder; name one that has {name}, or unset {LOCAL}")
-    for path in (Path(place) / name, Path(place) / Path(name).name):
+    place = Path(value).expanduser()
+    if not folder and not place.is_dir():
+        seen = "" if place.is_absolute() else f", seen from {Path.cwd()}: expected an absolute path"
+        raise FileNotFoundError(f"{LOCAL} = {value!r} is no folder{seen}; name one that has {name}, or unset {LOCAL}")
+    for path in (place / name, place / Path(name).name):
         if path.is_file():
             return path
     if folder:

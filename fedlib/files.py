@@ -1,11 +1,33 @@
 """Nothing half-written: a file appears whole or not at all."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 ROOT = Path(__file__).resolve().parents[1]  # of the repository
+
+
+def code_path() -> str:
+    """PYTHONPATH of a process that is to import this folder's fedlib: in a copied project, or a worktree, the
+    environment leads to the first one's."""
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+
+
+def from_git(path: Path) -> str:
+    """The command that brings a committed file or folder back."""
+    return f"git checkout -- {os.path.relpath(path.resolve(), ROOT)}"
+
+
+def check_writable(folder: Path, fix: str) -> None:
+    """ValueError where no file can be made in a folder; fix: what helps."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise ValueError(f"cannot write to {folder} ({error.strerror}); {fix}") from None
 
 
 class Unreadable(ValueError):
@@ -19,7 +41,7 @@ def replacing(path: Path) -> Iterator[Path]:
     An error leaves the old file as it was, and nothing else behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = path.with_name(f".{path.name}.{uuid4().hex}.partial")  # containers on one folder share process numbers
     try:
         yield partial
         os.replace(partial, path)
@@ -35,5 +57,5 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 def clear_partials(path: Path) -> None:
     """Remove what a process killed in ``replacing`` has left; only where no other process writes to this path."""
-    for orphan in path.parent.glob(f".{path.name}.[0-9]*"):
+    for orphan in path.parent.glob(f".{path.name}.*.partial"):
         orphan.unlink()

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from fedlib.trainings.environment import git
+
 ROOT = Path(__file__).parents[1]
 
 STAGES = {
@@ -75,8 +77,7 @@ def commands(stage: str) -> list[list[str]]:
 
 def in_turn() -> list[str]:
     """All stages, another one first after each commit."""
-    done = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    first = int(done.stdout or 0) % len(STAGES)
+    first = int(git("rev-list", "--count", "HEAD") or 0) % len(STAGES)
     return [*STAGES][first:] + [*STAGES][:first]
 
 

@@ -125,3 +125,17 @@ def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match=r"FEDLIB_DATA = '.*nowhere' is no folder; name one that has file\.bin"):
         fetch("file.bin", SUM, cache=tmp_path)
+
+
+def test_a_folder_below_home_is_read_and_a_relative_one_is_told_from_where(tmp_path, monkeypatch):
+    """Kernels of a batch stand in notebooks/."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/file.bin").write_bytes(CONTENT)
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FEDLIB_DATA", "~/data")
+    assert fetch("file.bin", SUM, cache=tmp_path) == tmp_path / "data/file.bin"
+    monkeypatch.setenv("FEDLIB_DATA", "data")
+    with pytest.raises(FileNotFoundError, match=r"'data' is no folder, seen from .*notebooks: .*absolute"):
+        fetch("file.bin", SUM, cache=tmp_path)

@@ -220,13 +220,14 @@ def test_the_panel_by_keyboard_alone(tmp_path, page):
         assert abs(wrong.bounding_box()["y"] - field.bounding_box()["y"]) < 30, "the message stands beside the field"
         page.keyboard.press("Backspace")
         wrong.wait_for(state="detached")
-        page.get_by_label("profile", exact=True).focus()
-        page.keyboard.type("paper")
-        page.get_by_text("It takes about").wait_for()
+        field.focus()
+        page.keyboard.press("End")
+        page.keyboard.type("0")
+        page.get_by_text("local_updates 50 instead of 5").wait_for()
         more = page.get_by_role("button", name=re.compile(r"\d+ more"))
         more.focus()
         page.keyboard.press("Enter")
-        page.get_by_label("helmholtz_side", exact=True).wait_for()
+        page.get_by_label("backend", exact=True).wait_for()
 
 
 SECTIONS = [

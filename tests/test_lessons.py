@@ -359,8 +359,7 @@ def test_02_fold_out_answers():
     )
     text = text_of(cells)
     said = re.search(r"0\.01 has (\d+) % if it stays, and (\d+) % if it falls by 0\.7 a round", text)
-    assert large == pytest.approx(int(said[1]), abs=3), "so wild that kernels see it"
-    assert large_falls == int(said[2])
+    assert [large, large_falls] == pytest.approx([int(said[1]), int(said[2])], abs=3), "so wild that kernels see it"
     assert f"With 0.001 it makes next to no difference ({small} and {small_falls} %)" in text
     stays, falls = re.findall(r"(\d+) %", "".join(output.get("text", "") for output in cell.outputs))
     assert f"0.003 has {stays} and {falls} %" in text
@@ -585,10 +584,6 @@ def test_05_allen_cahn_is_told_as_it_is():
     assert f"{f[0]:.0f} against {alone[0]:.0f} % at n = 3, and {f[1]:.1f} against {alone[1]:.0f} % at n = 15" in text
     assert f"are {', '.join(two)} % with two clients, and {', '.join(three)} % with three" in text
     assert f"There ours have {two_early} and {three_early} %" in text
-    sine = committed("05_pinn_forward", "allen_cahn_sine")["metrics"]["error_percent"]["allen_cahn_2"]
-    (f, alone, central) = (sine[kind][0] for kind in ("federated", "isolated", "centralised"))
-    ends = f"federated {f[0]:.0f} and {f[1]:.0f} %, alone {alone[0]:.0f} and {alone[1]:.0f} %"
-    assert f"{ends}, centralised {central[0]:.0f} %" in text
 
 
 def test_05_what_the_sentence_above_the_live_piece_says_is_seen():
@@ -684,7 +679,7 @@ def test_06b_what_the_blank_says():
     cell = next(cell for cell in cells if "def by_hand(" in cell.source)
     names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": reaction}
     exec(cell.source, names)
-    off = [names["by_hand"](reaction.equation_points(*points))[-1] for points in ((10, False), (8, True))]
+    off = [names["by_hand"](reaction.equation_points(*points), 200)[-1] for points in ((10, False), (8, True))]
     assert [f"{e:.0f}" for e in off] == ["16", "35"]
     text = text_of(cells)
     assert "ten inner points have 16 %, and with two of ten at the ends it is 35 %" in text
@@ -988,23 +983,25 @@ def test_10b_with_rates_of_its_own_each_way_comes_to_the_same(digits):
     )
 
 
-def test_10b_the_lead_of_the_lineages_sizes_is_not_speed(digits):
-    results, _, _, report = digits
-    said = {}
-    for way in ("FedAvg", "mapped"):
-        history = stored(digits_study, ("lineage", way))
-        said[way] = [
-            digits_study.measured(history, m).sel(level=5).isel(round=-1).values for m in ("loss", "commonest")
-        ]
-        few = results.accuracy.sel(way=way, round=100, level=5).mean("seed")
-        assert results.lineage.sel(way=way, level=5).mean("seed") < few
-    (fedavg, one), (mapped, other) = said.values()
-    losses = f"{fedavg.min():.1f} to {fedavg.max():.1f}, and {mapped.min():.2f} to {mapped.max():.2f} on mapped"
-    assert (
-        f"training losses {losses}" in report
-        and f"FedAvg gives one answer to {one.min():.0f} to {one.max():.0f} % of them" in report
-    )
-    assert f"mapped digits to {other.min():.0f} to {other.max():.0f} %" in report
+def test_10b_the_lead_of_the_lineages_sizes_is_the_rates(digits):
+    results, _, text, report = digits
+    read = results.followed.sel(view="clean").squeeze("level", drop=True)
+    last = read.isel(round=-1)
+
+    def both(values):
+        return " and ".join(f"{value:.0f}" for value in values.values)
+
+    fedavg, mapped = (last.sel(way=way, lr=0.003) for way in ("FedAvg", "mapped"))
+    assert f"At 0.003 FedAvg reads {both(fedavg)} % of clean digits, mapped digits {both(mapped)} %" in report
+    assert (fedavg > mapped).all() and "at 0.003 FedAvg reads more there" in text
+    best, end = read.sel(lr=0.01).max("round"), last.sel(lr=0.01)
+    tops, ends = ([both(values.sel(way=way)) for way in ("FedAvg", "mapped")] for values in (best, end))
+    assert f"FedAvg had read {tops[0]} %, and mapped digits {tops[1]} %, before both fell" in report
+    assert f"fell to {ends[0]}, and to {ends[1]} %" in report
+    seen = results.followed.sel(view="as a client sees it", lr=0.01).isel(round=slice(-4, None)).mean(("seed", "round"))
+    assert (seen >= 60).all(), "while they went on reading what their clients see"
+    one = results.followed.sel(view="commonest answer", lr=0.01)
+    assert (one.isel(round=-1) > one.isel(round=2)).all(), "one answer more and more often"
 
 
 def test_10b_the_lead_does_not_last(digits):
@@ -1107,7 +1104,7 @@ def test_10b_most_of_the_lead_is_averaging(digits):
 def flow():
     """Results of the stored trainings that part A shows; what it says."""
     parts_of_a = {n: stored(flow_study, n) for n in ("flow", "many", "aliased")}
-    return flow_study.results(flow_study.paper(), parts_of_a), text_of(parts("06_flow")[0])
+    return flow_study.results(flow_study.PAPER, parts_of_a), text_of(parts("06_flow")[0])
 
 
 def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
@@ -1699,8 +1696,9 @@ def test_14_how_much_is_the_optimiser(trained_by_sums):
     for name, ways in trained_by_sums.final.items():  # start by start: the first five of Poisson's twenty
         ours, whole, adam = (ways[way][:5] for way in ("sums", "L-BFGS, one place", "Adam, one place"))
         assert (ours < whole).all() and "beats L-BFGS on all weights, start by start" in text
-        assert (ours < adam).sum() == (3 if name == "schaffer" else 5)
-    assert "and Adam on four of five problems" in text and "it beats Adam in three of five starts" in text
+        assert (ours < adam).sum() == {"schaffer": 3, "helmholtz": 4}.get(name, 5)
+    assert "and Adam on three of five problems" in text
+    assert "it beats Adam in four of five starts, on Schaffer's rings in three of five" in text
     said_of = [in_percent(np.median(trained_by_sums.final["schaffer"][way])) for way in ("sums", "Adam, one place")]
     assert f"with medians of {said_of[0][:-2]} and {said_of[1]}" in text
     twenty, adam = (trained_by_sums.final["poisson"][way] for way in ("sums", "Adam, one place"))

@@ -61,3 +61,10 @@ def test_who_names_a_preprint_links_to_it(path):
     words = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"]
     for name, number in re.findall(r"(arXiv[ :](\d{4}\.\d{5}))", "\n".join(words)):
         assert f"[{name}](https://arxiv.org/abs/{number})" in "\n".join(words), name
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_code_needs_no_name_that_ipython_alone_has(path):
+    """As a script (nbconvert --to script) it would end there."""
+    code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
+    assert not re.search(r"^\s*(display|get_ipython)\(", code, re.M), "say pages.display(...)"

@@ -8,7 +8,8 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
-from fedlib.trainings.settings import NOTEBOOKS, check_parameters, parameters_of, profile_parameters, profiles_of
+from fedlib.notebook.run import OPTIONS
+from fedlib.trainings.settings import NOTEBOOKS, paper, parameters_of
 from tools.picture_widths import sized
 
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
@@ -23,9 +24,12 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
-def test_the_first_cells_are_a_title_and_typed_parameters(path):
+def test_the_parameters_are_the_papers_settings_and_few(path):
     assert nbformat.read(path, 4).cells[0].source.startswith("# ")
-    assert parameters_of(path)["profile"] == ("str", "quick")
+    settings = OPTIONS | paper(path.stem)
+    parameters = parameters_of(path)
+    assert {name: value for name, (_, value) in parameters.items()} == {name: settings[name] for name in parameters}
+    assert {*OPTIONS} <= {*parameters} and 5 <= len(parameters) <= 12
 
 
 @pytest.mark.parametrize("path", PATHS + SOLUTIONS, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -87,15 +91,6 @@ def test_a_page_that_one_can_read(path):
     figure = re.compile(r"(pages\.inline|run\.figure)\(|<img ")
     shown = [i for i, c in enumerate(nbformat.read(path, 4).cells) if figure.search(c.source)]
     assert shown[0] < 10, f"the first picture is in cell {shown[0]}"
-
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
-def test_profiles_fit_the_parameters(path):
-    """The quick one, the paper's, and the extra ones with heavy parts."""
-    profiles = profiles_of(path)
-    assert "paper" in profiles
-    for profile in profiles:
-        assert check_parameters(path, profile_parameters(path, profile))["profile"] == profile
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)

@@ -7,10 +7,13 @@ import subprocess
 import sys
 import tomllib
 from fnmatch import fnmatch
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, requires
+from itertools import product
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from fedlib.files import ROOT
 from fedlib.notebook.batch import kernel_environment
@@ -43,6 +46,40 @@ def test_every_requirement_is_locked_at_an_allowed_version():
     for name, requirement in project().items():
         lower = requirement.split(">=")[1]
         assert version(lock()[name]) >= version(lower), requirement
+
+
+UNUSED = {"aiohttp"}  # papermill 2.7.0 asks for it with Python 3.12, and imports it nowhere
+
+
+def test_the_lock_has_what_its_packages_need_on_each_system():
+    """It is installed with --no-deps: what macOS, or another Python, needs besides must stand in it."""
+    pythons = SpecifierSet(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"])
+    versions = [f"3.{minor}" for minor in range(20) if f"3.{minor}" in pythons]
+    assert versions == ["3.11", "3.12", "3.13"]
+    systems = [
+        {"sys_platform": "darwin", "platform_system": "Darwin", "platform_machine": "arm64"},
+        {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"},
+    ]
+    missing = set()
+    for name in {*lock()} - {"torch", "appnope"}:  # one is installed with what it needs, one needs nothing
+        for requirement, python, system in product(map(Requirement, requires(name) or []), versions, systems):
+            where = {"python_version": python, "python_full_version": f"{python}.1", "extra": ""} | system
+            if requirement.marker is None or requirement.marker.evaluate(where):
+                missing.add(canonical(requirement.name))
+    missing -= {*lock()} | UNUSED
+    assert not missing
+
+
+def test_text_files_have_unix_line_ends_whatever_git_is_told():
+    """A carriage return in .ci/run is an invalid option."""
+    assert "* text=auto eol=lf" in (ROOT / ".gitattributes").read_text()
+
+
+def test_make_installs_into_the_environment_where_pip_is_told_to_install_for_the_user():
+    makefile = f"include {ROOT / 'Makefile'}\nsee:\n\t@echo $$PIP_USER\n"
+    command = ["make", "-s", "-f", "-", "see", "PYTHON=true"]
+    done = subprocess.run(command, input=makefile, env=os.environ | {"PIP_USER": "1"}, capture_output=True, text=True)
+    assert done.stdout == "0\n", done.stderr
 
 
 def test_what_fedlib_imports_is_required():

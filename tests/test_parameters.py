@@ -1,19 +1,24 @@
-"""Draws of parameters (tests/draws), with which notebooks run: ``going_on`` runs the first ones in nbval's kernels."""
+"""Draws of settings (tests/draws), with which notebooks run: ``going_on`` runs the first ones in nbval's kernels."""
 
 import pytest
 
-from fedlib.trainings.settings import NOTEBOOKS, check_parameters, parameters_of
+from fedlib.notebook.run import OPTIONS
+from fedlib.trainings.settings import NOTEBOOKS, check_type, hint_of, paper, parameters_of
 
 from .going_on import DRAWS, FILLINGS
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
 def test_draws_move_every_parameter(path):
-    """Over all draws of a notebook every parameter but the profile takes another value than its default."""
-    draws = [check_parameters(path, draw) for draw in DRAWS[path.stem]]
+    """Draws set settings of the paper; over all of them each of the parameters cell takes another value than there."""
+    draws, settings = DRAWS[path.stem], OPTIONS | paper(path.stem)
     assert len(draws) >= 4
-    unmoved = [n for n, (_, default) in parameters_of(path).items() if all(draw[n] == default for draw in draws)]
-    assert set(unmoved) <= {"profile", "device"}
+    for draw in draws:
+        for name, value in draw.items():
+            check_type(path.stem, name, value, hint_of(settings[name]))
+    parameters = parameters_of(path).items()
+    unmoved = {name for name, (_, default) in parameters if all(draw.get(name, default) == default for draw in draws)}
+    assert unmoved <= {*OPTIONS}
 
 
 def test_every_lesson_goes_on():

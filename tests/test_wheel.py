@@ -51,7 +51,7 @@ def installed(tmp_path_factory) -> Path:
 
 
 def run(python: Path, code: str, folder: Path) -> str:
-    done = subprocess.run([python, "-P", "-c", code], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([python, "-I", "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

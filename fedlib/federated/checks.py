@@ -70,6 +70,10 @@ def pool_size(pool: Mapping[str, Tensor], where: str = "") -> int:
 
 def check_work(net, pool, constants=None, dtype=torch.float32, optimizer=None, noise=None, **_) -> None:
     """Raise ValueError where ``play`` cannot work with its arguments; the others of them are checked where they act."""
+    if not torch.is_grad_enabled():
+        raise ValueError(
+            "torch.no_grad() or torch.inference_mode() is around this training, which needs gradients; begin it outside"
+        )
     check_network(net, optimizer)
     check_dtype(dtype)
     check_tensors(pool=pool, constants=constants)

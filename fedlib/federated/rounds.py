@@ -7,6 +7,7 @@ federated}) is a mapping key -> ``Federation`` and trains as ONE stack. The same
 ``reference``.
 """
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -184,6 +185,8 @@ def without_jax() -> str:
     try:
         from .xla import program
 
+        if os.getpid() != program.PROCESS:
+            return "whose threads stay behind when a process is forked: take multiprocessing.get_context('spawn')"
         program.jax.devices()
     except (ImportError, AttributeError, RuntimeError, AssertionError) as error:  # a jaxlib of another release; no GPU
         first = (str(error).splitlines() or ["no such device"])[0]
@@ -223,7 +226,7 @@ def beginning(work: Work, init: Callable) -> State:
         )
     starts = [[()] if fed.common_init else [(k,) for k in range(len(fed.shards))] for fed in work.federations]
     keys = [(fed.seed, *key) for fed, of_fed in zip(work.federations, starts, strict=True) for key in of_fed]
-    theta = stack(work.net, keys, init)
+    theta = stack(work.net, keys, init, work.dtype)
     if init is not kept:
         warn_if_not_drawn(work.net, theta[0])
     theta, source = theta.to(work.home.device, work.dtype), work.sources(tuple(map(len, starts)))
@@ -237,7 +240,8 @@ def warn_if_not_drawn(net: nn.Module, row: Tensor) -> None:
     zeros, or what one types by hand, are meant. row [P]: a start."""
     drawn = as_dict(net, row)
     for name, p in net.named_parameters():
-        if torch.equal(p, drawn[name]) and len(p.unique()) > 1 and not torch.equal(p, p.round(decimals=4)):
+        start = p.to(row.dtype)
+        if torch.equal(start, drawn[name]) and len(p.unique()) > 1 and not torch.equal(start, start.round(decimals=4)):
             warnings.warn(
                 f"the network's parameter {name!r} is drawn by no seed: init fills layers of torch.nn, and all seeds "
                 "and clients start from its values of now. Make it of such layers, nn.Linear(...).weight, or start it "

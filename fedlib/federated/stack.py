@@ -29,8 +29,16 @@ def kept(layer: nn.Module, generator: torch.Generator) -> None:
     """An ``init`` that draws nothing: all clients and seeds start from the network as it is, trained before, say."""
 
 
-def stack(net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable) -> Tensor:
-    """theta [M, P] with one row per key (seed, ...); equal keys give equal rows."""
+def stack(
+    net: nn.Module, keys: Sequence[tuple[int, ...]], init: Callable, dtype: torch.dtype | None = None
+) -> Tensor:  # fmt: skip
+    """theta [M, P] with one row per key (seed, ...); equal keys give equal rows.
+
+    dtype: of the training. One in float32 starts as from a float32 network, whatever dtype it has (a session's default
+    may be float64): torch draws other numbers in float64.
+    """
+    if dtype == torch.float32:
+        net = deepcopy(net).float()
     drawn = {key: draw_parameters(net, init, torch_stream(key[0], "init", *key[1:])) for key in dict.fromkeys(keys)}
     return torch.stack([drawn[key] for key in keys])
 

@@ -98,7 +98,7 @@ class ParameterPanel:
             for name in in_order(self.hints)
         }
         self.notes = {name: ipywidgets.HTML() for name in self.controls}
-        self.message, self.told = ipywidgets.HTML(), ipywidgets.HTML()
+        self.message, self.estimate = ipywidgets.HTML(), ipywidgets.HTML()
         self.line = ipywidgets.Text(description="the same", tooltip="The line for a terminal that does the same run.")
         self.run, self.cancel = (ipywidgets.Button(description=word, tooltip=word) for word in ("Run", "Cancel"))
         self.progress = ipywidgets.IntProgress(description="cells")
@@ -123,7 +123,7 @@ class ParameterPanel:
         buttons = ipywidgets.HBox([self.run, self.cancel, self.progress, self.message])
         below = ipywidgets.HBox([*self.beside.values()], layout=ipywidgets.Layout(flex_flow="row wrap"))
         self.box = ipywidgets.VBox(
-            [*rows[:FIRST], self.more, self.others, self.told, self.line, buttons, self.figure, below]
+            [*rows[:FIRST], self.more, self.others, self.estimate, self.line, buttons, self.figure, below]
         )
         self.run.on_click(in_turn(self.start))
         self.cancel.on_click(in_turn(lambda: self.end("cancelled")))
@@ -159,7 +159,7 @@ class ParameterPanel:
             self.unfold()
         self.run.disabled = bool(wrong) or self.job is not None
         self.line.value = "" if wrong else command(self.notebook.stem, self.overrides())
-        self.told.value = "" if wrong else self.duration(values)
+        self.estimate.value = "" if wrong else self.duration(values)
 
     def duration(self, values: Mapping) -> str:
         """How long a run takes: what is stored is drawn, what was changed is trained for some minutes."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import yaml
 
+from ..files import code_path
 from .flare import ENDED, ending, recipe
 from .plan import load
 
@@ -72,6 +73,7 @@ def running(kit: Path, path: Path, folder: Path, sums: bool = False) -> Iterator
     folder.mkdir(parents=True, exist_ok=True)
     env = {"FEDLIB_EXPERIMENT": str(path.resolve()), "FEDLIB_FOLDER": str(folder.resolve())}
     env["FEDLIB_GIVES_SUMS"] = "1" if sums else ""
+    env["PYTHONPATH"] = code_path()
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # its script calls python3
     script = ["bash", str(kit.resolve() / "startup" / "sub_start.sh"), "--once"]
     log = folder / f"{kit.resolve().name}.log"

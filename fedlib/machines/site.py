@@ -102,7 +102,7 @@ class Site:
         """Before round 0; the starts of ``rounds.beginning``."""
         fed, optimizer = self.federation, self.work.optimizer
         keys = [(fed.seed,) if fed.common_init else (fed.seed, int(k)) for k in self.clients]
-        theta = stack(self.work.net, keys, self.plan.experiment.init).to(self.work.dtype)
+        theta = stack(self.work.net, keys, self.plan.experiment.init, self.work.dtype).to(self.work.dtype)
         per_client, _ = split_state(optimizer, optimizer.init(theta), self.work.reset_moments)
         return Kept(per_client, theta[:, self.work.home])
 

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import NamedTuple
 import psutil
 from tqdm import tqdm
 
+from ..files import check_writable, code_path
 from ..trainings.settings import (
     FIGURES,
     NOTEBOOKS,
@@ -27,6 +27,7 @@ from ..trainings.settings import (
     changed,
     check_parameters,
     folder_of,
+    foreign,
     paper,
     parameters_of,
 )
@@ -75,7 +76,12 @@ def run(
     if limit is not None and not limit > 0:
         raise ValueError(f"limit = {limit}: expected seconds > 0, or none for as long as it takes")
     paths = {path.stem: path for path in sorted(notebooks.glob("*.ipynb"))}
-    chosen = dict.fromkeys(find(name, paths, notebooks) for name in names or paths)
+    others = {} if names else {stem: why for stem, path in paths.items() if (why := foreign(path))}
+    for why in others.values():
+        print(f"fedlib: left out: {why}", file=sys.stderr)
+    if len(others) == len(paths):
+        raise ValueError(f"{notebooks} has no notebooks to run; name their folder with --source")
+    chosen = dict.fromkeys(find(name, paths, notebooks) for name in names or paths if name not in others)
     todo, outcomes = [], []
     for job in [job_of(paths[name], overrides or {}, figures) for name in chosen]:
         if is_done(job):
@@ -83,11 +89,7 @@ def run(
         else:
             todo.append(job)
     for folder in {job.target.parent for job in todo}:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:
-            raise ValueError(f"cannot write to {folder} ({error.strerror}); name a folder with --figures") from None
+        check_writable(folder, "name a folder with --figures")
     print(*outcomes, sep="\n" if outcomes else "", end="\n" if outcomes else "", flush=True)
     machines = cluster.connected(scheduler, run_one) if scheduler else this_machine(jobs or os.cpu_count() or 1)
     with machines as (executor, function):
@@ -96,11 +98,13 @@ def run(
 
 
 def find(name: str, paths: Mapping[str, Path], notebooks: Path) -> str:
-    """The notebook that is meant: by its name, file, path, or the beginning of its name, such as "01"."""
+    """The notebook that is meant: by its name, file, path, or the beginning of its name, such as "01"; a copy beside
+    it (X-Copy1) is another one only where all of its name is said."""
     stem = Path(name).name.removesuffix(".ipynb")
-    fits = [stem] if stem in paths else [k for k in paths if stem and k.startswith(stem)]
-    if len(fits) == 1 and Path(name).parent.resolve() in (Path.cwd(), notebooks.resolve()):
-        return fits[0]
+    fits = [k for k in paths if stem and k.startswith(stem)]
+    whole = [k for k in fits if all(other.startswith(k) for other in fits)]
+    if whole and Path(name).parent.resolve() in (Path.cwd(), notebooks.resolve()):
+        return whole[0]
     near = fits or difflib.get_close_matches(stem, paths, 1) or paths
     raise ValueError(f"there is no notebook {name!r} in {notebooks}; known or near: {', '.join(near) or 'none'}")
 
@@ -110,7 +114,8 @@ def job_of(notebook: Path, overrides: Mapping, figures: Path = FIGURES) -> Job:
     parameters = check_parameters(notebook, overrides)
     settings = paper(notebook.stem) or {name: value for name, (_, value) in parameters_of(notebook).items()}
     target = folder_of(notebook.stem, changed(parameters, settings), figures)
-    return Job(notebook.resolve(), parameters, target.resolve(), kernel_environment())
+    environment = kernel_environment() | {"PYTHONPATH": code_path()}
+    return Job(notebook.resolve(), parameters, target.resolve(), environment)
 
 
 def kernel_environment() -> dict[str, str]:

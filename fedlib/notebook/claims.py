@@ -122,7 +122,7 @@ def where_labelled(claim: Callable[[Any], Verdict | None]) -> Callable[[Any], Ve
 
 
 def rows(verdicts: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:
-    """Rows (claim, verdict, numbers) of text for a table; full: verdicts of the paper profile's committed run."""
+    """Rows (claim, verdict, numbers) of text for a table; full: verdicts of the committed result."""
     table = []
     for id, verdict in verdicts.items():
         claim = find(id)

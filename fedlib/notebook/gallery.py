@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from ..files import write_atomically
-from ..trainings.settings import FIGURES, NOTEBOOKS, cells_of, read_result
+from ..trainings.settings import FIGURES, NOTEBOOKS, cells_of, foreign, read_result
 from .claims import find, titled
 from .verdicts import PART, Judged, ours, rows_of, verdict_in_words
 
@@ -25,7 +25,7 @@ img { max-width: 100%; height: auto; } .none { color: #666; } .numbers { font-si
 
 def write(figures: Path = FIGURES, notebooks: Path = NOTEBOOKS) -> Path:
     """Write the gallery of all notebooks that have figures: a static page, which names files and fetches nothing."""
-    drawn = [path for path in sorted(notebooks.glob("*.ipynb")) if names_of(path.stem, figures)]
+    drawn = [path for path in sorted(notebooks.glob("*.ipynb")) if names_of(path.stem, figures) and not foreign(path)]
     links = " ".join(f'<a href="#{path.stem}">{escape(title_of(cells_of(path)))}</a>' for path in drawn)
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Figures</title>\n'

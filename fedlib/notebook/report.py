@@ -7,6 +7,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from ..files import from_git
 from ..trainings.settings import FIGURES, read_result
 from .claims import TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
 from .claims import summary as summary_of_claims
@@ -72,7 +73,8 @@ def report(figures: Path = FIGURES) -> str:
     """A page for a terminal: a summary, a line per paper, what differs from the papers, all else, what it took."""
     rows, claims, notes = facts(figures)
     if not rows:
-        return "\n".join([f"no results in {figures}; run `make figures`", *notes])
+        fix = f"if they were deleted, {from_git(figures)} brings them back; else run `make figures`"
+        return "\n".join([f"no results in {figures}; {fix}", *notes])
     rows = [row for _, row in rows]
     counts = summary_of_claims(claims)
     head = ["\n".join(textwrap.wrap(text, WIDTH)) for text in [*summary(rows).split("\n\n"), counts]]

@@ -16,7 +16,7 @@ from PIL import Image
 from scipy.ndimage import maximum_filter, minimum_filter
 
 from ..federated.history import History
-from ..files import ROOT, write_atomically
+from ..files import ROOT, check_writable, write_atomically
 from ..trainings import again, changes, store
 from ..trainings.calls import Reading
 from ..trainings.environment import environment
@@ -155,6 +155,7 @@ class Run:
         if (changed := changed_of(values, self.study.PAPER)) != self.changed:
             self._take(changed)
         self.measured, self.claims = {}, {}
+        check_writable(self.folder, "work in a copy of the project, or name a folder of your own: FEDLIB_OUTPUT=folder")
         if self.changed:
             print(f"Changed: {in_words(self.changed, self.study.PAPER)}. What that asks for is trained, at most "
                   f"{self.options['minutes']:g} minutes of it; all else is stored.")  # fmt: skip

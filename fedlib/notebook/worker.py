@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -63,7 +64,6 @@ def execute(job: Job) -> None:
     sys.modules["rfc3987_syntax"] = None  # jsonschema would build a parser of addresses, a second for nothing
     import papermill
 
-    partial = job.workshop / f"partial-{os.getpid()}"  # what an older run that is not quite dead writes is not in it
     with alone(job.workshop):
         for orphan in job.workshop.glob("partial-*"):  # of a run that was killed or failed
             shutil.rmtree(orphan, ignore_errors=True)
@@ -71,7 +71,8 @@ def execute(job: Job) -> None:
             raise NotADirectoryError(20, "a file is in the way", str(job.target))
         if is_done(job):  # by the run that was waited for
             return
-        partial.mkdir()
+        # what an older run that is not quite dead writes is not in it
+        partial = Path(tempfile.mkdtemp(prefix=f"partial-{os.getpid()}-", dir=job.workshop))
         began = time.time()
         os.environ["FEDLIB_OUTPUT"] = str(partial)
         with (job.workshop / "cells").open("w") as cells:

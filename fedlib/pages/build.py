@@ -11,7 +11,8 @@ from pathlib import Path
 
 import nbformat
 
-from ..files import ROOT
+from ..files import ROOT, from_git
+from ..trainings.environment import git
 from ..trainings.settings import NOTEBOOKS
 from . import pieces, report_table, source, thumbnails
 
@@ -58,8 +59,8 @@ def written() -> dict[str, str]:
 def published() -> list[Path]:
     """The notebooks and solutions that git tracks, so that nobody's draft is published; all without a repository."""
     paths = sorted([*NOTEBOOKS.glob("*.ipynb"), *NOTEBOOKS.glob("solutions/*.ipynb")])
-    listed = subprocess.run(["git", "ls-files", "notebooks"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-    return [path for path in paths if path.relative_to(ROOT).as_posix() in listed] or paths
+    listed = git("ls-files", "-z", "notebooks").split("\0")  # -z: names with umlauts and blanks as they are
+    return [path for path in paths if path.relative_to(ROOT).as_posix() in listed] if any(listed) else paths
 
 
 def place(path: Path) -> Path | None:
@@ -106,6 +107,8 @@ def main(out: Path) -> int:
     """Build into a new folder and put it in the place of the old one when all went well; the exit status."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         sys.exit(f"{', '.join(missing)} not installed here; `make site` makes an environment with it")
+    if not [*(ROOT / "figures").glob("*/result.json")]:
+        sys.exit(f"figures has no pictures; if they were deleted, {from_git(ROOT / 'figures')} brings them back")
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
         lay_out(work / "source")

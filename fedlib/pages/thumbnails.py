@@ -13,7 +13,7 @@ from ..files import ROOT
 SIZE = 480, 300  # px at most
 PAPERS = {
     "fed-deeponet": "01_pendulum/fig3", "fedsciml": "04_function_approximation/answer",
-    "fedstnn": "09_stochastic_image/letters", "feddro": "10_transport/plane",
+    "fedstnn": "09_stochastic_image/answer", "feddro": "10_transport/plane",
 }  # fmt: skip
 """Page of the app -> the figure that stands for it."""
 

@@ -149,7 +149,7 @@ class Whole(NamedTuple):
 
 def rows_of(study: ModuleType, only: str = "") -> list[tuple[float, str, Call, tuple, Path]]:
     """The cheapest stored row of each training: (core-seconds, name, call, row, file)."""
-    found = []
+    cheapest = []
     for name, call in calls_of(study).items():
         if not isinstance(call, Call) or not in_words(name).startswith(only):
             continue
@@ -160,8 +160,8 @@ def rows_of(study: ModuleType, only: str = "") -> list[tuple[float, str, Call, t
             rows = [key for key in stack.history.rows if key in wanted and key not in stack.history.diverged]
             best = min(best, (cost, rows[0] if rows else None), key=lambda pair: (pair[1] is None, pair[0]))
         if best[1] is not None:
-            found.append((best[0], f"{study.NOTEBOOK}: {in_words(name)}", call, best[1], path))
-    return found
+            cheapest.append((best[0], f"{study.NOTEBOOK}: {in_words(name)}", call, best[1], path))
+    return cheapest
 
 
 def whole_row(name: str, call: Call, row: tuple, path: Path, **train_args) -> Whole:

@@ -115,10 +115,10 @@ def train(study: ModuleType, calls: Mapping[Name, Task], minutes: float, only: s
                     calls[part.name].fill(path)
         except (OutOfTime, TimeoutError):
             left.append(part)
-    return said(todo, left)
+    return summary(todo, left)
 
 
-def said(todo: Sequence[Part], left: Sequence[Part]) -> str:
+def summary(todo: Sequence[Part], left: Sequence[Part]) -> str:
     """ "2 of 20 rows are trained; 17 more core-minutes for all"."""
     count, lacks = (sum(len(part.rows) for part in some) for some in (todo, left))
     words = f"{count - lacks} of {count} rows that were asked for are trained"

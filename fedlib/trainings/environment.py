@@ -33,7 +33,19 @@ def environment() -> dict:
     }
 
 
+def git(*words: str) -> str:
+    """What git says of the project's own repository; empty where there is none, or no git. A repository around the
+    project's folder (an unpacked zip in one's homework) is another one."""
+    variables = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, env=variables, capture_output=True, encoding="utf-8")
+    except OSError:  # git is not installed
+        return ""
+    return "" if done.returncode else done.stdout.strip()
+
+
 def commit() -> str:
-    """The commit of the code that ran; empty where there is no git."""
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return asked.stdout.strip()
+    """The commit of the code that ran, such as "1a2b3c4d", or "1a2b3c4d+changes" where code or data were changed
+    since; empty where git knows none."""
+    number = git("rev-parse", "--short", "HEAD")
+    return number + "+changes" * bool(number and git("status", "--porcelain", "fedlib", "data"))

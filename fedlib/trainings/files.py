@@ -15,7 +15,7 @@ import xarray
 from filelock import FileLock, Timeout
 
 from ..federated.history import History
-from ..files import ROOT, Unreadable, clear_partials, write_atomically
+from ..files import ROOT, Unreadable, clear_partials, from_git, write_atomically
 
 LOSSES = 200  # rounds whose losses are kept, and the first three, which ``replay`` makes again
 PACKED = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -78,7 +78,7 @@ def remedy(path: Path, error: Exception) -> str:
         return f"this disk has no locks ({error}); set HDF5_USE_FILE_LOCKING=FALSE"
     again = "remove it and train anew"
     if path.resolve().is_relative_to(ROOT):
-        again = f"take it from git again (git checkout -- {path.resolve().relative_to(ROOT)}), or {again}"
+        again = f"take it from git again ({from_git(path)}), or {again}"
     return f"it is damaged, or none of ours ({type(error).__name__}: {error}); {again}"
 
 
@@ -138,7 +138,7 @@ def in_memory(group: h5py.Group) -> xarray.Dataset:
     """A group as ``xarray.open_dataset`` gives it. That asks for each axis some fifty times: seconds for a notebook."""
 
     def attributes(part: h5py.Group | h5py.Dataset) -> dict:
-        values = {name: value for name, value in part.attrs.items() if name not in OF_HDF5}
+        values = {name: part.attrs[name] for name in part.attrs if name not in OF_HDF5}
         return {name: value[0] if np.shape(value) == (1,) else value for name, value in values.items()}
 
     arrays = {name: array for name, array in group.items() if isinstance(array, h5py.Dataset)}
@@ -180,8 +180,8 @@ def alone(path: Path) -> Iterator[None]:
             lock.acquire()
     except OSError as error:
         raise ValueError(
-            f"{path.parent} cannot be written ({error.strerror}), and what is trained is kept there; reading needs no "
-            "more than it has"
+            f"{path.parent} cannot be written ({error}), and what is trained is kept there; reading needs no more than "
+            "it has"
         ) from None
     try:
         clear_partials(path)

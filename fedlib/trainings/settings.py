@@ -4,6 +4,7 @@ import ast
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -57,17 +58,39 @@ def paper(notebook: str) -> dict:
 
 
 def cells_of(notebook: Path) -> list[dict]:
-    """Its cells, as they are stored; nbformat takes seconds to import, and validates in vain."""
-    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    """Its cells, as they are stored; nbformat takes seconds to import, and validates in vain. ValueError: the file is
+    no notebook."""
+    content = notebook.read_bytes()
+    try:
+        return json.loads(content)["cells"]
+    except (ValueError, KeyError, TypeError) as error:
+        fix = "a merge conflict stands in it: take one side" if b"<<<<<<< " in content else "remove it, or save it anew"
+        raise ValueError(f"{notebook.name} is no readable notebook ({error}); {fix}") from None
+
+
+def foreign(notebook: Path) -> str:
+    """Why a file is none of the project's notebooks, but what JupyterLab, nbconvert or a merge have left beside them;
+    empty where it is one."""
+    if re.search(r"-Copy\d+$|\.nbconvert$", notebook.stem):
+        return f"{notebook.name} is a copy; it runs where it is named"
+    try:
+        parameters_of(notebook)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
-    """name -> (type hint, value) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
+    """name -> (type hint, default) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
     cells = [c for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])]
     if len(cells) != 1:
         raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
+    try:
+        statements = ast.parse("".join(cells[0]["source"])).body
+    except SyntaxError as error:
+        raise ValueError(f"{notebook.name}: the parameters cell is no Python ({error})") from None
     parameters = {}
-    for node in ast.parse("".join(cells[0]["source"])).body:
+    for node in statements:
         try:
             parameters[node.target.id] = (ast.unparse(node.annotation), ast.literal_eval(node.value))
         except (AttributeError, ValueError):

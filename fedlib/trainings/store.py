@@ -18,6 +18,7 @@ from ..federated.history import History
 from ..federated.rounds import on
 from ..federated.stack import predict
 from ..federated.sweep import Key, both_sets, sweep, with_validation
+from ..files import from_git
 from .calls import Call, Reading, Task
 from .settings import FIGURES
 
@@ -62,7 +63,7 @@ def result_of(name: Name, reading: Reading, folder: Path) -> History | xarray.Da
         path = file_of(folder, name)
         fix = f"python -m fedlib train {folder.parent.name}"
         if not path.exists():  # removed by hand: it took core-hours, and git has it
-            fix = f"it is in git (git checkout -- {folder}), or {fix}"
+            fix = f"if it was deleted, {from_git(path)} brings it back; else {fix}"
         raise ValueError(f"{path} has nothing of {in_words(name)}: {reading.why}; {fix}")
     return reading.result
 

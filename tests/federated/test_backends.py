@@ -160,3 +160,19 @@ def test_an_accelerator_trains_the_same_models(backend):
     assert not torch.backends.cuda.matmul.allow_tf32
     there = trained(device="cuda", backend=backend).theta.cpu()
     torch.testing.assert_close(there, trained(backend="eager").theta, rtol=0, atol=2e-3)
+
+
+@pytest.mark.fault("clear error")
+def test_a_process_that_was_forked_after_jax_began_is_told_to_be_spawned(monkeypatch):
+    """It would wait for threads that it does not have."""
+    monkeypatch.setattr(program, "PROCESS", program.PROCESS + 1)
+    with pytest.raises(ValueError, match=r"get_context\('spawn'\); 'auto' takes what there is"):
+        trained(backend="xla")
+    assert trained().backend == "eager"
+
+
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize("session", [torch.no_grad, torch.inference_mode])
+def test_a_training_without_gradients_around_it_is_refused(session):
+    with session(), pytest.raises(ValueError, match=r"no_grad\(\) or torch.inference_mode\(\) is .*begin it outside"):
+        trained()

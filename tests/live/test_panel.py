@@ -1,22 +1,19 @@
 """Controls for a notebook's parameters: what they say, what they refuse, the run behind them, and its end."""
 
-import json
 import shlex
 import time
 
 import nbformat
 import psutil
 import pytest
-import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 from fedlib.__main__ import override
 from fedlib.live.panel import ParameterPanel, command, control_of, helps_of, in_order, parameters, parsed, written
-from fedlib.trainings.settings import NOTEBOOKS, REQUIRED, parameters_of
+from fedlib.trainings.settings import NOTEBOOKS, parameters_of
 
-PARAMETERS = """profile: str = "quick"  # printed in every figure
-rounds: int = 5  # R
+PARAMETERS = """rounds: int = 5  # R
 lr: float = 0.01  # of "Adam" # and SGD
 sizes: list[int] = [1, 2]
 told: bool = (
@@ -30,8 +27,8 @@ WORK = """import json, os, time
 from pathlib import Path
 time.sleep(pause)
 out = Path(os.environ["FEDLIB_OUTPUT"])
-keys = "notebook profile parameters environment wall_s measured claims label".split()
-result = dict.fromkeys(keys, {}) | {"notebook": "tiny", "label": "x", "profile": "quick", "metrics": {}}
+keys = "notebook changed parameters environment wall_s measured claims label".split()
+result = dict.fromkeys(keys, {}) | {"notebook": "tiny", "label": "x", "metrics": {}}
 result |= {"measured": {}, "wall_s": 1.0}
 (out / "result.json").write_text(json.dumps(result))
 (out / "curve.png").write_bytes(bytes.fromhex(picture))"""
@@ -41,16 +38,15 @@ result |= {"measured": {}, "wall_s": 1.0}
 def tiny(tmp_path):
     """A panel of a small notebook whose figure is one pixel."""
     source, figures = tmp_path / "notebooks", tmp_path / "figures"
-    (source / "parameters").mkdir(parents=True)
+    source.mkdir()
     Image.new("RGB", (1, 1)).save(tmp_path / "one.png")
     picture = f'picture = "{(tmp_path / "one.png").read_bytes().hex()}"'
     cells = [new_code_cell(PARAMETERS), new_code_cell(picture), new_code_cell(WORK)]
     cells[0].metadata["tags"] = ["parameters"]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=cells, metadata=kernel), source / "tiny.ipynb")
-    (source / "parameters/tiny.paper.yaml").write_text(yaml.safe_dump({"rounds": 50, "told": False}))
-    (figures / "tiny/paper").mkdir(parents=True)
-    Image.new("RGB", (2, 2)).save(figures / "tiny/paper/curve.png")
+    (figures / "tiny").mkdir(parents=True)
+    Image.new("RGB", (2, 2)).save(figures / "tiny/curve.png")
     made = ParameterPanel(source / "tiny.ipynb", figures)
     yield made
     made.end("the test is over")
@@ -65,7 +61,7 @@ def finish(panel, seconds=300):
 
 
 def test_helps_are_the_comments(tiny):
-    expected = ["printed in every figure", "R", 'of "Adam" # and SGD', "", "in brackets", "eager or xla", ""]
+    expected = ["R", 'of "Adam" # and SGD', "", "in brackets", "eager or xla", ""]
     assert list(helps_of(tiny.notebook).values()) == expected
 
 
@@ -74,7 +70,7 @@ def test_every_parameter_of_every_notebook_goes_through_its_control(path):
     assert helps_of(path).keys() == parameters_of(path).keys()
     for name, (hint, value) in parameters_of(path).items():
         assert parsed(control_of(name, hint, value).value, hint) == value
-        said = shlex.split(command(path.stem, "quick", {name: value}))
+        said = shlex.split(command(path.stem, {name: value}))
         assert override(said[-1]) == (name, value) or hint == "str"
 
 
@@ -121,37 +117,28 @@ def test_what_matters_comes_first():
     ]
 
 
-def test_how_long_it_takes_is_estimated_before_it_runs(tiny):
-    assert "not known: there is no quick run" in tiny.estimate.value
-    kept = {key: {} for key in REQUIRED} | {"wall_s": 30.0, "parameters": {}}
-    (tiny.figures / "tiny/paper/result.json").write_text(json.dumps(kept))
-    tiny.profile.value = "paper"
-    assert tiny.estimate.value == "It takes about 30 s (the paper run took 30 s)."
-    tiny.controls["rounds"].value = "100000000"  # of 50
-    assert tiny.estimate.value.startswith("<b>It takes about 694 days (the paper run took 30 s; 2e+06 times")
-
-
 def test_the_line_for_a_terminal(tiny):
     tiny.controls["sizes"].value, tiny.controls["told"].value = "[1, 2, 3]", False
-    expected = "python -m fedlib run tiny --profile quick -p 'sizes=[1, 2, 3]' -p told=False"
+    expected = "python -m fedlib run tiny -p 'sizes=[1, 2, 3]' -p told=False"
     assert tiny.line.value == expected
     tiny.line.value = "rm"
     assert tiny.line.value == expected
-    tiny.profile.value = "paper"
-    assert tiny.controls["rounds"].value == "50" and tiny.line.value.endswith("tiny --profile paper")
 
 
 def test_a_run_and_its_figures_side_by_side(tiny):
-    assert tiny.pictures["paper"].alt == "figure curve of paper" and tiny.pictures["paper"].value
+    paper = tiny.pictures["the paper's settings"]
+    assert paper.alt == "figure curve of the paper's settings" and paper.value
+    assert "Nothing is trained" in tiny.estimate.value
     tiny.controls["rounds"].value = "6"
+    assert tiny.estimate.value.startswith("rounds 6 instead of 5: what that asks for is trained for at most 3 minutes")
     tiny.run.click()
     assert tiny.run.disabled and not tiny.cancel.disabled
     finish(tiny)
     assert "done after" in tiny.message.value and tiny.progress.value == tiny.progress.max, "it does not fall back"
-    assert [tiny.beside[words].layout.display for words in tiny.pictures] == ["flex", "none", "flex"]
-    assert tiny.pictures["this run"].value and tiny.pictures["quick"].alt == "quick: no such figure yet"
+    assert [tiny.beside[words].layout.display for words in tiny.pictures] == ["flex", "flex"]
+    assert tiny.pictures["this run"].value
     assert not tiny.run.disabled and tiny.cancel.disabled
-    (left,) = (tiny.figures / "tiny").glob("custom-*")
+    (left,) = (tiny.figures / "tiny/changed").glob("[!.]*")
     assert tiny.folders["this run"] == left
     tiny.run.click()
     assert tiny.job is None and "up to date" in tiny.message.value
@@ -172,7 +159,7 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
     psutil.wait_procs(processes, 10)
     assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
     assert "cancelled" in tiny.message.value and not tiny.run.disabled
-    assert not list((tiny.figures / "tiny").glob("custom-*"))
+    assert not list((tiny.figures / "tiny/changed").glob("[!.]*"))
 
 
 def test_values_are_written_as_a_field_shows_them():
@@ -181,4 +168,4 @@ def test_values_are_written_as_a_field_shows_them():
 
 def test_a_panel_of_a_real_notebook():
     box = parameters("04_function_approximation")
-    assert "run 04_function_approximation --profile quick" in str([getattr(c, "value", "") for c in box.children])
+    assert "run 04_function_approximation" in str([getattr(c, "value", "") for c in box.children])

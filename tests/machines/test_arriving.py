@@ -292,7 +292,7 @@ def answer(self, question):
     return its | {"rows": rows, "round": 0 if lie == "earlier" else 1}
 Site.honest, Site.answer = honest, answer
 """
-SAID = {"beyond": "sent 1e+300 in rows", "narrow": "it sent rows as float64 [2, 28]", "earlier": "its round is 0"}
+SAID = {"beyond": "sent 1e+300 in rows", "narrow": ", 28], expected numbers [", "earlier": "its round is 0"}
 
 
 @pytest.mark.parametrize("engine", ["local", "flare"])

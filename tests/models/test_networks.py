@@ -151,3 +151,11 @@ def test_a_deeponet_has_one_bias_and_halves_that_fit(kind):
     assert sum(p.numel() for p in net.parameters()) == (6 * 5 + 5 + 5 * 4 + 4) + (1 * 5 + 5 + 5 * 4 + 4) + 1
     with pytest.raises(ValueError, match="branch ends with width 4, trunk with 3; they must be equal"):
         kind((6, 5, 4), (1, 5, 3))
+
+
+def test_a_training_in_float32_has_the_start_of_a_float32_network():
+    """A session's default may be float64, in which torch draws other numbers. Whoever trains in float64 keeps them."""
+    net, double = mlp((3, 4), nn.Tanh), mlp((3, 4), nn.Tanh).double()
+    start = stack(net, [(0,)], fan_in_uniform)
+    assert torch.equal(stack(double, [(0,)], fan_in_uniform, torch.float32), start)
+    assert (stack(double, [(0,)], fan_in_uniform, torch.float64) - start).abs().max() > 0.01

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from fedlib import files
 from fedlib.__main__ import main
 from fedlib.notebook import batch, worker
 from fedlib.notebook.report import report
@@ -16,9 +18,14 @@ from fedlib.trainings import settings, store
 CODE = """
 import os, time
 import numpy as np
+from types import SimpleNamespace
 from fedlib.notebook.run import Run
 from fedlib.streams import stream
-run = Run("{name}", profile, {{"seed": seed, "n": n, "scale": scale}})
+paper = {{"seed": 0, "n": 5, "scale": 1.0, "pause": 0.0, "sizes": [1]}}
+run = Run(SimpleNamespace(
+    NOTEBOOK="{name}", PAPER=paper, RULES={{}}, check=lambda p: None, trainings=lambda p: {{}}, results=lambda *_: None
+))
+run.begin(globals())
 time.sleep(pause)
 open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
 """
@@ -33,8 +40,8 @@ class run:  # what the runner sees of the real one, without its imports
         for suffix in ("png", "svg"):
             (run.out / f"{{name}}.{{suffix}}").write_text(name)
     def finish(**metrics):
-        keys = "notebook profile parameters environment wall_s measured claims label".split()
-        result = dict.fromkeys(keys, {{}}) | {{"notebook": "{name}", "label": "light", "profile": "quick"}}
+        keys = "notebook changed parameters environment wall_s measured claims label".split()
+        result = dict.fromkeys(keys, {{}}) | {{"notebook": "{name}", "label": "light"}}
         result |= {{"metrics": metrics, "measured": {{}}, "wall_s": 1.0}}
         result["environment"] = {{"hardware": {{"threads": 1, "cpu": "", "accelerator": None}}}}
         (run.out / "result.json").write_text(json.dumps(result))
@@ -43,7 +50,7 @@ open(os.environ.get("FEDLIB_TEST_LOG", os.devnull), "a").write("{name}\\n")
 
 
 def write_notebook(folder, name, last="run.finish(mean=scale * stream(seed, 'x').normal(size=n).mean())", code=CODE):
-    parameters = 'profile: str = "quick"\nseed: int = 0\nn: int = 5\nscale: float = 1.0\npause: float = 0.0'
+    parameters = "seed: int = 0\nn: int = 5\nscale: float = 1.0\npause: float = 0.0"
     parameters += "\nsizes: list[int] = [1]"
     cells = [new_code_cell(parameters), new_code_cell(code.format(name=name)), new_code_cell(last)]
     cells[0].metadata["tags"] = ["parameters"]
@@ -58,9 +65,8 @@ def write_light(folder, name, last="run.finish(mean=seed)"):
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     source = tmp_path / "notebooks"
-    (source / "parameters").mkdir(parents=True)
+    source.mkdir()
     write_notebook(source, "sound")
-    (source / "parameters" / "sound.long.yaml").write_text("n: 50\n")
     monkeypatch.setenv("FEDLIB_TEST_LOG", str(tmp_path / "log"))
     return source, tmp_path / "figures", tmp_path / "log"
 
@@ -69,9 +75,9 @@ def command(project, *arguments):
     return main(["run", "--source", str(project[0]), "--figures", str(project[1]), "--jobs", "2", *arguments])
 
 
-def result(project, name="sound", profile="quick"):
-    """Of a profile, or of the only custom run."""
-    (path,) = (project[1] / name).glob(f"{'custom-*' if profile == 'custom' else profile}/result.json")
+def result(project, name="sound", changed=False):
+    """Of the cell's parameters, or of the only run with changed ones."""
+    (path,) = (project[1] / name).glob("changed/*/result.json" if changed else "result.json")
     return json.loads(path.read_text())
 
 
@@ -87,7 +93,7 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     assert "cell 3: ZeroDivisionError: division by zero" in out
     assert "failed   silent" in out
     assert "done     sound" in out
-    assert not (figures / "broken" / "quick").exists()
+    assert not (figures / "broken/result.json").exists()
     assert log.read_text().split().count("sound") == 1
 
     write_light(source, "broken")  # mended: only what is missing runs
@@ -99,7 +105,7 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
 
 def test_a_new_run_keeps_the_trainings_of_a_notebook(project):
     write_light(project[0], "sound")
-    kept = project[1] / "sound/quick/trainings"
+    kept = project[1] / "sound/trainings"
     kept.mkdir(parents=True)
     (kept / "poisson.nc").write_text("years of work")
     (kept / ".poisson.nc.lock").touch()
@@ -107,36 +113,9 @@ def test_a_new_run_keeps_the_trainings_of_a_notebook(project):
     assert (kept / "poisson.nc").read_text() == "years of work"
 
 
-DRAWN = """
-from PIL import Image, ImageDraw
-image = Image.new("RGB", (200, 100), "white")
-draw = ImageDraw.Draw(image)
-draw.line([(10, {y}), (190, 20 + {y})], ({shade}, 90, 160), 3)
-draw.text((20, 80), "{text}", "black")
-image.save(run.out / "curve.png")
-run.finish()
-"""
-
-
-@pytest.mark.parametrize(
-    ("changed", "kept"),
-    [({"shade": 8}, True), ({"y": 31}, True), ({"y": 34}, False), ({"text": "0.32"}, False), ({"shade": 99}, False)],
-)
-def test_a_picture_that_shows_the_same_stays_the_same_file(project, changed, kept):
-    """Another processor rounds otherwise; a line that moves by more than a pixel, or a digit, is another picture."""
-    drawn = {"y": 30, "shade": 0, "text": "0.31"}
-    picture = project[1] / "sound/quick/curve.png"
-    write_light(project[0], "sound", last=DRAWN.format(**drawn))
-    assert command(project, "sound") == 0
-    before = picture.read_bytes()
-    write_light(project[0], "sound", last=DRAWN.format(**drawn | changed))
-    assert command(project, "sound") == 0
-    assert (picture.read_bytes() == before) == kept
-
-
 def test_trainings_that_come_during_a_run_stay(project):
     """Somebody trains beside it: a new stack is written while the notebook is at work."""
-    kept = project[1] / "sound/quick/trainings"
+    kept = project[1] / "sound/trainings"
     kept.mkdir(parents=True)
     write_light(project[0], "sound", last=f"Path({str(kept)!r}, 'poisson.nc').write_text('new')\nrun.finish(mean=0)")
     assert command(project, "sound") == 0
@@ -149,7 +128,7 @@ def test_a_kill_while_files_are_moved_leaves_no_result_and_no_old_file(project, 
     """Stored trainings are not touched; what was moved is replaced by the next run."""
     write_light(project[0], "sound", last="run.figure('early')\nrun.finish(mean=0)")
     assert command(project) == 0
-    target, partial = project[1] / "sound/quick", tmp_path / "partial"
+    target, partial = project[1] / "sound", tmp_path / "partial"
     (target / "trainings").mkdir()
     (target / "trainings/poisson.nc").write_text("years of work")
     (target / "gone.png").write_text("old")
@@ -171,21 +150,21 @@ def test_a_kill_while_files_are_moved_leaves_no_result_and_no_old_file(project, 
     assert (target / "trainings/poisson.nc").read_text() == "years of work" and (target / "early.png").exists()
 
 
-@pytest.mark.parametrize("what", ["notebook", "profile", "training", "library"])
+@pytest.mark.parametrize("what", ["notebook", "training", "library"])
 def test_what_is_finished_runs_again_only_when_something_it_is_made_of_is_newer(project, what, tmp_path, monkeypatch):
     for folder in ("fedlib", "data"):
         (tmp_path / folder).mkdir()
     (tmp_path / "fedlib/one.py").touch()
-    training = project[1] / "sound/paper/trainings/poisson.nc"
+    training = tmp_path / "figures/sound/trainings/poisson.nc"
     training.parent.mkdir(parents=True)
     training.touch()
     write_light(project[0], "sound")
-    job = batch.job_of(project[0] / "sound.ipynb", "long", {}, project[1])
+    job = batch.job_of(project[0] / "sound.ipynb", {}, project[1])
     monkeypatch.setattr(worker, "ROOT", tmp_path)
-    job.target.mkdir()
+    job.target.mkdir(parents=True)
     (job.target / "result.json").write_text(json.dumps({name: {} for name in settings.REQUIRED}))
     assert worker.is_done(job)
-    parts = {"notebook": job.notebook, "profile": project[0] / "parameters/sound.long.yaml", "training": training}
+    parts = {"notebook": job.notebook, "training": training}
     later = (job.target / "result.json").stat().st_mtime + 10
     os.utime(parts.get(what, tmp_path / "fedlib/one.py"), (later, later))
     assert not worker.is_done(job)
@@ -197,37 +176,21 @@ def test_what_changes_during_a_run_is_newer_than_its_result(project):
     assert len(project[2].read_text().split()) == 2
 
 
-def test_profile_parameters_and_overrides_reach_the_notebook(project):
-    assert command(project, "--profile", "long", "sound") == 0
-    assert result(project, profile="long")["parameters"] == {"seed": 0, "n": 50, "scale": 1}
-    assert command(project, "--profile", "long", "-p", "scale=2", "sound") == 0
-    assert result(project, profile="custom")["parameters"] == {"seed": 0, "n": 50, "scale": 2}
-    assert result(project, profile="custom")["profile"] == "long"
-    assert result(project, profile="custom")["label"] == "custom (long profile): scale=2"
-
-
 def test_changed_parameters_go_to_a_folder_of_their_own(project, capsys):
     _, figures, log = project
     assert command(project) == 0
-    first, kept = result(project), (figures / "sound/quick/result.json").stat().st_mtime_ns
+    first, kept = result(project), (figures / "sound/result.json").stat().st_mtime_ns
     capsys.readouterr()
     assert command(project, "-p", "seed=1") == 0
-    custom = result(project, profile="custom")
-    assert custom["label"] == "custom: seed=1"
-    assert custom["metrics"] != first["metrics"]
-    assert (figures / "sound/quick/result.json").stat().st_mtime_ns == kept
-    (folder,) = (figures / "sound").glob("custom-*")
+    other = result(project, changed=True)
+    assert other["label"] == "seed 1 instead of 0" and other["changed"] == {"seed": 1}
+    assert other["metrics"] != first["metrics"]
+    assert (figures / "sound/result.json").stat().st_mtime_ns == kept
+    (folder,) = (figures / "sound/changed").glob("[!.]*")
     assert f"Figures: 0 in {folder}\n" in capsys.readouterr().out
     assert command(project, "-p", "seed=1") == 0
     assert command(project, "-p", "seed=0", "-p", "n=5") == 0  # the defaults, spelt out
     assert len(log.read_text().split()) == 2
-
-
-def test_a_cell_with_an_unknown_profile(project, capsys):
-    path = project[0] / "sound.ipynb"
-    path.write_text(path.read_text().replace('profile: str = \\"quick', 'profile: str = \\"mine'))
-    assert command(project) == 2
-    assert "sound has no profile 'mine'; known: quick, long" in capsys.readouterr().err
 
 
 @pytest.mark.fault("survived")
@@ -235,7 +198,7 @@ def test_a_truncated_result_runs_again(project):
     source, figures, log = project
     write_light(source, "sound")
     assert command(project) == 0
-    first, path = result(project), figures / "sound" / "quick" / "result.json"
+    first, path = result(project), figures / "sound/result.json"
     path.write_text(path.read_text()[:100])
     assert command(project) == 0
     assert result(project)["metrics"] == first["metrics"]
@@ -268,7 +231,6 @@ def test_names_may_be_short_or_paths(project, monkeypatch):
         (["--jobs", "0"], "jobs = 0: expected 1 or more"),
         (["elsewhere/sound.ipynb"], "no notebook 'elsewhere/sound.ipynb'"),
         (["so"], "known or near: solo, sound"),
-        (["--profile", "lnog", "sound"], "known: quick, long"),
         (["sonud"], "no notebook 'sonud'"),
     ],
 )
@@ -286,7 +248,7 @@ def test_misspelt_arguments_are_refused_before_anything_runs(project, arguments,
 def test_a_folder_that_cannot_be_written(project, capsys):
     project[1].write_text("a file, not a folder")
     assert command(project) == 2
-    assert f"cannot write to {project[1] / 'sound'} (Not a directory); name" in capsys.readouterr().err
+    assert f"cannot write to {project[1]} (File exists); name" in capsys.readouterr().err
     assert not project[2].exists()
 
 
@@ -298,7 +260,7 @@ def test_a_run_ends_in_ten_lines_that_say_what_was_made_and_judge_nothing(projec
     assert len(made.splitlines()) == 2 and "% of all cells, about " in made
     assert len(end.splitlines()) <= 10
     assert "2 notebooks in 0 min" in end and "1 done, 1 failed (broken)\n" in end
-    assert f"Figures: 1 in {project[1] / 'broken/quick'}, {project[1] / 'sound/quick'}" in end
+    assert f"Figures: 1 in {project[1] / 'broken'}, {project[1] / 'sound'}" in end
     assert str(project[1] / "index.html") in end and (project[1] / "index.html").exists()
 
 
@@ -308,7 +270,7 @@ def test_a_failure_never_looks_like_the_whole(project, capsys):
     assert command(project) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
     assert int(line.split("(")[-1].split("%")[0]) < 100 and "no such file" in line.lower()
-    job = batch.job_of(project[0] / "silent.ipynb", "quick", {}, project[1])
+    job = batch.job_of(project[0] / "silent.ipynb", {}, project[1])
     assert worker.cells_done(job) == 4
     write_light(project[0], "silent")
     assert command(project, "silent") == 0
@@ -334,33 +296,9 @@ def test_parameters_cell_holds_literals_only(project):
         settings.parameters_of(path)
 
 
-ONCE = """
-path = run.checkpoint("state").path
-if not path.exists():
-    path.parent.mkdir(parents=True)
-    path.write_text("half of the work")
-    1 / 0
-run.finish(found=path.read_text())
-"""
-
-
-@pytest.mark.fault("survived")
-def test_checkpoints_outlive_a_failed_run_of_the_same_code_and_nothing_else(project):
-    write_notebook(project[0], "twice", last=ONCE)
-    kept = project[1] / "twice" / ".work" / "quick"
-    assert command(project, "twice") == 1
-    write_notebook(project[0], "twice", last=ONCE + "other = True")
-    assert command(project, "twice") == 1  # does not find another's state
-    assert len(list(kept.glob("checkpoints-*"))) == 2
-    write_notebook(project[0], "twice", last=ONCE)
-    assert command(project, "twice") == 0
-    assert result(project, "twice")["metrics"] == {"found": "half of the work"}
-    assert not list(kept.glob("*-*"))
-
-
 @pytest.mark.fault("clear error")
 def test_report_names_a_damaged_file(project, capsys):
-    path = project[1] / "sound/paper/result.json"
+    path = project[1] / "01_sound/result.json"
     path.parent.mkdir(parents=True)
     path.write_text("{")
     assert "truncated or damaged" in report(project[1])
@@ -376,3 +314,46 @@ def test_report_names_a_damaged_file(project, capsys):
 )  # fmt: skip
 def test_types_of_parameters(value, hint, fits):
     assert settings.has_type(value, hint) is fits
+
+
+CONFLICT = '{\n<<<<<<< HEAD\n "cells": []}'
+
+
+@pytest.mark.fault("survived")
+def test_what_jupyterlab_git_and_nbconvert_leave_beside_the_notebooks_is_left_out_and_named(project, capsys):
+    source, figures, _ = project
+    write_light(source, "sound")
+    for name in ("sound-Copy1", "sound.nbconvert"):
+        write_light(source, name)
+    for name, text in {"Untitled": '{"cells": []}', "06_empty": "", "07_conflict": CONFLICT}.items():
+        (source / f"{name}.ipynb").write_text(text)
+        (figures / name).mkdir(parents=True)  # from before
+        (figures / name / "old.png").touch()
+    assert command(project) == 0 and result(project)["metrics"] == {"mean": 0}
+    red = capsys.readouterr().err.splitlines()
+    assert [*map(len, [red, [line for line in red if "left out" in line]])] == [5, 5]
+    for name in ("sound-Copy1", "sound.nbconvert", "Untitled", "06_empty", "07_conflict"):
+        (line,) = [line for line in red if f"{name}.ipynb" in line]
+        assert ("merge conflict" in line) == (name == "07_conflict")
+    assert command(project, "so") == 0 and "1 notebook " in capsys.readouterr().out
+    assert command(project, "sound-Copy1") == 0 and (figures / "sound-Copy1/result.json").exists()
+    assert command(project, "07") == 2 and "07_conflict.ipynb" in capsys.readouterr().err
+
+
+@pytest.mark.fault("clear error")
+def test_a_package_without_a_clone_says_what_a_command_needs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(batch, "NOTEBOOKS", tmp_path / "notebooks")
+    for name in ("run", "report", "missing", "train 05"):
+        assert main(name.split()) == 2
+        assert "needs a clone" in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_kernels_of_a_copied_project_import_its_own_library(project, tmp_path, monkeypatch):
+    """The environment leads to the first folder's."""
+    copy = tmp_path / "copy"
+    shutil.copytree(files.ROOT / "fedlib", copy / "fedlib", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(files, "ROOT", copy)
+    write_light(project[0], "sound", last="import fedlib\nrun.finish(code=fedlib.__file__)")
+    assert command(project) == 0
+    assert result(project)["metrics"] == {"code": str(copy / "fedlib/__init__.py")}

@@ -16,23 +16,16 @@ from fedlib.notebook.claims import Claim, Verdict, all_claims, fewest, find, kno
 from fedlib.notebook.report import facts, report
 from fedlib.notebook.run import Run
 from fedlib.notebook.verdicts import PAPERS, counted, paper_numbers
-from fedlib.trainings.settings import FIGURES, NOTEBOOKS, profile_parameters, read_result
+from fedlib.papers.fed_deeponet.pendulum import study as pendulum
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS, paper, read_result
 
-COMMITTED = sorted(p for p in FIGURES.glob("*/*/result.json") if p.parts[-2].split("-")[0] not in ("quick", "custom"))
-NAMES = [f"{p.parts[-3]}/{p.parts[-2]}" for p in COMMITTED]
-HOW = {"backend", "device", "workers", "processes", "compile"}
-"""Parameters that say how a run is computed, not what; the last three are gone, but older results have them."""
-UNUSED = "of problems that this profile does not run"
-OLD = {
-    "05_pinn_forward/allen_cahn_sine": (UNUSED, {"poisson_seeds", "rates"}),
-}  # fmt: skip
-"""Committed results with parameters that are not today's: why, and which. Run them again and the entry goes."""
+COMMITTED = sorted(FIGURES.glob("[0-9]*/result.json"))
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "out"))
-    return Run("nb", "quick", {"seeds": [0]})
+    return Run(pendulum)
 
 
 def test_the_claims_are_well_formed():
@@ -51,7 +44,7 @@ def test_what_a_run_claims_is_stored_and_shown(run, page):
     run.claim("fedsciml.target.k.points/18", False)
     run.claims_table()
     header, *rows = page[-1][0]["text/plain"].splitlines()
-    assert header.split() == ["claim", "(quick", "profile)", "verdict", "numbers"]
+    assert header.split() == ["claim", "verdict", "numbers"]
     assert re.split(r"  +", rows[0])[1:] == ["holds", "0.1 against 0.2"]
     assert re.split(r"  +", rows[1])[1:] == ["not run", "-"]
     assert rows[2].startswith("our target: centralised with 18 residual points, all inside")
@@ -108,7 +101,7 @@ def test_notebooks_and_the_list_of_claims_agree():
         assert [u for u in used if fnmatchcase(id, u)], f"no notebook checks {id}"
 
 
-@pytest.mark.parametrize("path", COMMITTED, ids=NAMES)
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
 def test_committed_results_name_known_claims(path):
     for id in read_result(path)["claims"]:
         assert find(id)
@@ -153,11 +146,11 @@ def test_the_report_has_a_line_per_paper_every_number_and_every_claim_once():
     assert {id for id in known_claims()} <= {claim.id.split("/")[0] for claim, _ in judged}
     for id in [row.number.id for _, row in rows] + [claim.id for claim, _ in judged]:
         assert text.count(f"({id})") == 1, id
-    for paper, title in PAPERS.items():
+    for name, title in PAPERS.items():
         (line,) = re.findall(rf"^{title}  .*", text, re.M)
         counts = [int(n) for n in re.findall(r"\d+", line)]
-        assert sum(counts[3:]) == len([claim for claim, _ in judged if claim.paper == paper])
-        sorts = [row.sort for row in counted(row for _, row in rows) if row.number.paper == paper]
+        assert sum(counts[3:]) == len([claim for claim, _ in judged if claim.paper == name])
+        sorts = [row.sort for row in counted(row for _, row in rows) if row.number.paper == name]
         assert counts[:3] == [sorts.count(sort) for sort in ("consistent", "lower", "higher")]
     for name in (p.stem for p in NOTEBOOKS.glob("*.ipynb")):
         assert re.search(rf"^  {name}: (\d+ s|stored trainings, [\d.]+ core-hours) on .*$", text, re.M)
@@ -180,12 +173,8 @@ def test_the_report_begins_with_its_summary_and_what_differs_on_lines_of_a_termi
     assert places == sorted(places) and places[2] < 2000
 
 
-@pytest.mark.parametrize("path", COMMITTED, ids=NAMES)
-def test_committed_results_have_todays_parameters(path):
-    """A result of other parameters than its profile's is a custom run that nobody would find out about."""
-    name, profile = path.parts[-3:-1]
-    notebook = NOTEBOOKS / f"{name}.ipynb"
-    today = json.loads(json.dumps(quick(study) | profile_parameters(notebook, profile))) | {"profile": profile}
-    then = read_result(path)["parameters"]
-    drifted = {name for name in today.keys() | then.keys() if today.get(name) != then.get(name)} - HOW
-    assert drifted == OLD.get(f"{name}/{profile}", ("", set()))[1]
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
+def test_committed_results_have_todays_settings(path):
+    """A result of other settings than the paper's is one that nobody would find out about."""
+    result = read_result(path)
+    assert result["changed"] == {} and result["parameters"] == json.loads(json.dumps(paper(path.parent.name)))

@@ -144,8 +144,8 @@ def test_a_task_of_the_array_takes_its_notebook(tmp_path):
     (script,) = re.findall(r"^```bash\n(.*?)^```", (ROOT / "docs/cluster.md").read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "array.sh").write_text(script)
     (tmp_path / "names.txt").write_text("05_pinn_forward\n07_operator_learning\n")
-    (tmp_path / "python").write_text('#!/bin/sh\necho "$OMP_NUM_THREADS" "$FEDLIB_TRAIN" "$@"\n')
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$OMP_NUM_THREADS" "$@"\n')
     (tmp_path / "python").chmod(0o755)
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_ARRAY_TASK_ID": "2"}
     said = subprocess.check_output(["bash", "array.sh"], cwd=tmp_path, env=environment, text=True)
-    assert said == "1 missing -m fedlib run 07_operator_learning --profile paper --jobs 1\n"
+    assert said == "1 -m fedlib train 07_operator_learning\n"

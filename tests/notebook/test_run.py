@@ -1,33 +1,33 @@
 """Comparisons with printed numbers, and result files that are whole or refused."""
 
 import json
-from types import ModuleType
+from functools import partial
+from io import BytesIO
+from types import ModuleType, SimpleNamespace
 
 import matplotlib.figure
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw
 
 from fedlib import files
 from fedlib.notebook import run as results
-from fedlib.notebook.rules import whole
 from fedlib.notebook.run import Run
 from fedlib.notebook.style import panels
 from fedlib.notebook.verdicts import CONSISTENT, NOT_SEEN, rows_of
-from fedlib.trainings.settings import NOTEBOOKS, parameters_of, read_result
+from fedlib.trainings.settings import folder_of, read_result
+
+
+def study_of(paper, **parts):
+    """A room of these settings, which trains nothing."""
+    nothing = {"check": lambda p: None, "trainings": lambda p: {}, "results": lambda p, histories: histories}
+    return SimpleNamespace(**{"NOTEBOOK": "01_pendulum", "PAPER": paper, "RULES": {}} | nothing | parts)
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "out"))
-    return Run("nb", "quick", {"seeds": [0]})
-
-
-@pytest.mark.fault("clear error")
-def test_a_study_that_lacks_something_is_refused():
-    study = ModuleType("room.study")
-    study.NOTEBOOK = "05_pinn_forward"
-    with pytest.raises(ValueError, match=r"room.study has no RULES, check; expected NOTEBOOK, RULES, check\(param"):
-        Run.begin(study, {})
+    return Run(study_of({"seeds": [0]}))
 
 
 def test_the_profile_stands_clear_of_the_labels(run):
@@ -53,8 +53,8 @@ def test_a_run_writes_figures_and_result(run):
     assert [row.verdict for row in rows_of(result)] == [CONSISTENT, NOT_SEEN]
     assert json.dumps(result, allow_nan=False)
     assert result["environment"]["versions"]["torch"].startswith("2.13.0")
-    assert sorted(p.name for p in path.parent.iterdir()) == ["f.png", "result.json"]
-    assert any(text.get_text() == "quick profile" for text in fig.texts)
+    assert sorted(p.name for p in path.parent.iterdir()) == ["README.md", "f.png", "result.json"]
+    assert any(text.get_text() == "stored" for text in fig.texts)
 
 
 def test_a_misspelt_number_fails_where_it_is_measured(run):
@@ -84,7 +84,7 @@ def test_result_file_without_its_fields_is_refused(tmp_path):
     path = tmp_path / "result.json"
     for content in ({"metrics": {}}, [1]):
         path.write_text(json.dumps(content))
-        with pytest.raises(ValueError, match="environment, measured"):
+        with pytest.raises(ValueError, match="environment, label, measured"):
             read_result(path)
 
 
@@ -97,17 +97,47 @@ def test_atomic_write_replaces_or_leaves_alone(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["x.json"]
 
 
-def test_a_changed_parameter_makes_a_custom_run(tmp_path, monkeypatch, page):
-    """Its figures have a folder and a stamp of their own, and it may measure what the paper does not print."""
-    defaults = {name: default for name, (_, default) in parameters_of(NOTEBOOKS / "01_pendulum.ipynb").items()}
-    monkeypatch.setattr(results, "FIGURES", tmp_path)
-    assert Run("01_pendulum", "quick", defaults).folder == tmp_path / "01_pendulum/quick"
-    run = Run("01_pendulum", "quick", defaults | {"rounds": 5})
-    assert run.custom
-    assert run.folder.parent == tmp_path / "01_pendulum"
+def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
+    """Containers on one folder."""
+    with files.replacing(tmp_path / "answer.png") as first:
+        first.write_text("first")
+        with files.replacing(tmp_path / "answer.png") as second:
+            second.write_text("second")
+    assert (tmp_path / "answer.png").read_text() == "first" and len([*tmp_path.iterdir()]) == 1
+
+
+def test_what_a_killed_writer_has_left_is_cleared_and_no_lock(tmp_path):
+    (tmp_path / ".a.nc.lock").touch()
+    with files.replacing(tmp_path / "a.nc") as partial:
+        partial.touch()
+    partial.touch()
+    (tmp_path / "a.nc").unlink()
+    files.clear_partials(tmp_path / "a.nc")
+    assert [path.name for path in tmp_path.iterdir()] == [".a.nc.lock"]
+
+
+@pytest.mark.fault("clear error")
+def test_a_study_that_lacks_something_is_refused():
+    study = ModuleType("room.study")
+    study.NOTEBOOK = "05_pinn_forward"
+    with pytest.raises(ValueError, match=r"room.study has no PAPER, RULES, check, trainings, results; expected"):
+        Run(study)
+
+
+PAPER = {"seeds": [0, 1], "rounds": 10, "lr": 0.5, "told": False, "note": "a"}
+
+
+def test_changed_parameters_have_a_folder_and_a_label_of_their_own(tmp_path, monkeypatch, page):
+    """And such a run may measure what the paper does not print."""
+    monkeypatch.setattr(results, "folder_of", partial(folder_of, figures=tmp_path))
+    run = Run(study_of(PAPER))
+    run.begin({"rounds": 10, "seeds": [0, 1], "mine": 3, "rate": 0.5})
+    assert run.changed == {} and run.folder == tmp_path / "01_pendulum"
+    run.begin({"rounds": 5})
+    assert run.parameters == PAPER | {"rounds": 5} and run.folder.parent == tmp_path / "01_pendulum/changed"
     fig, _ = panels()
     run.figure(fig, "f", alt="an empty panel")
-    assert fig.texts[0].get_text() == "custom: rounds=5"
+    assert fig.texts[0].get_text() == "rounds 5 instead of 10"
     run.measure("fed-deeponet.table1.C11", [1.0, 3.0])
     run.measure("fed-deeponet.table1.C20", [1.0])
     run.table()
@@ -116,28 +146,58 @@ def test_a_changed_parameter_makes_a_custom_run(tmp_path, monkeypatch, page):
     assert rows[1].startswith("fed-deeponet.table1.C20 [Table 1")
 
 
-def test_parameters_are_checked_by_their_rules(run):
-    with pytest.raises(ValueError, match="-1 is no entry"):
-        Run("nb", "quick", {"seeds": [-1]}).check(seeds=whole(0))
+@pytest.mark.fault("clear error")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seeds": 3}, {"seeds": "[0, 1]"}, {"seeds": [0.5]}, {"rounds": "7"}, {"rounds": 2.5}, {"rounds": None},
+        {"rounds": 0}, {"lr": "0.1"}, {"lr": float("nan")}, {"told": "false"}, {"told": 1}, {"note": 3},
+        {"minutes": -1}, {"backend": "fast"}, {"seeds": []},
+    ],
+)  # fmt: skip
+def test_what_a_parameter_cannot_be_is_refused_by_its_name(changes):
+    """papermill gives texts; 'false' is not true."""
+    run, (name,) = Run(study_of(PAPER)), changes
+    with pytest.raises(ValueError, match=name):
+        run.begin(changes)
 
 
-def test_a_notebook_reads_its_committed_result(run):
-    committed = Run("01_pendulum", "quick", {}).committed()
-    assert committed["notebook"] == "01_pendulum"
-    assert committed["profile"] == "paper"
-    with pytest.raises(ValueError, match="nb has no committed result; run it with the paper profile"):
-        run.committed()
+@pytest.mark.fault("clear error")
+def test_a_folder_that_only_others_may_write_is_told_at_the_beginning(tmp_path, monkeypatch):
+    (tmp_path / "teacher").touch()
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "teacher/quick"))
+    with pytest.raises(ValueError, match=r"cannot write to .*teacher/quick .*a copy .*FEDLIB_OUTPUT=folder"):
+        Run(study_of(PAPER)).begin({})
 
 
-def test_a_run_that_reads_stored_trainings_says_where_these_ran(run):
+def test_where_stored_trainings_ran():
     about = {"seconds": 2.0, "cpu_seconds": 1.0, "versions": {"torch": "2"}, "hardware": {"cpu": "A", "threads": 1}}
-    run.trained = [about | {"backends": ["xla"]}, about | {"hardware": {"cpu": "B", "threads": 1, "gpu": None}}]
-    run.finish()
-    result = read_result(run.folder / "result.json")
-    assert (result["wall_s"], result["core_s"]) == (4.0, 2.0)
+    both = [about | {"backends": ["xla"]}, about | {"hardware": {"cpu": "B", "threads": 1, "gpu": None}}]
     hardware = {"cpu": "A and B", "threads": 1, "gpu": None}
-    assert result["environment"] == {"versions": {"torch": "2"}, "hardware": hardware, "backends": ["xla"]}
-    before = (run.folder / "result.json").read_bytes()
-    run.started -= 100
-    run.finish()
-    assert (run.folder / "result.json").read_bytes() == before
+    environment = {"versions": {"torch": "2"}, "hardware": hardware, "backends": ["xla"]}
+    assert results.trained_in(both) == {"environment": environment, "wall_s": 4.0, "core_s": 2.0}
+
+
+def test_numbers_of_a_result_have_six_digits(run):
+    run.finish(error=[1 / 3, 123456789.0, 5])
+    assert read_result(run.folder / "result.json")["metrics"] == {"error": [0.333333, 123457000.0, 5]}
+
+
+@pytest.mark.parametrize(
+    ("moved", "kept"),
+    [({"shade": 8}, True), ({"y": 31}, True), ({"y": 34}, False), ({"text": "0.32"}, False), ({"shade": 99}, False)],
+)
+def test_a_picture_that_shows_the_same_stays_the_same_file(tmp_path, moved, kept):
+    """Another processor rounds otherwise; a line that moves by more than a pixel, or a digit, is another picture."""
+
+    def drawn(y=30, shade=0, text="0.31"):
+        image = Image.new("RGB", (200, 100), "white")
+        draw = ImageDraw.Draw(image)
+        draw.line([(10, y), (190, 20 + y)], (shade, 90, 160), 3)
+        draw.text((20, 80), text, "black")
+        image.save(out := BytesIO(), "png")
+        return out.getvalue()
+
+    (tmp_path / "old.png").write_bytes(drawn())
+    assert (results.kept(tmp_path / "old.png", drawn(**moved)) == drawn()) == kept
+    assert results.kept(tmp_path / "none.png", drawn(**moved)) == drawn(**moved)

@@ -138,7 +138,7 @@ def told_05(metrics):
 def told_06(metrics):
     errors = metrics["errors_percent_C1_C2_velocity_pressure"]
     rows = {model: [np.array(e)[:, i] for i in (0, 1, 3)] for model, e in errors.items()}
-    results = flow.results(flow.paper(), {name: stored(flow, name) for name in ("flow", "aliased")})
+    results = flow.results(flow.PAPER, {name: stored(flow, name) for name in ("flow", "aliased")})
     passages = flow.reached(results.C, results.whole).sel(within=10).fillna(np.inf).median("seed") / 1000
     models = {f"n = {n}, first": f"n = {n}" for n in (2, 6, 10)} | {"n = 2, the sum of the steps": "aliased, n = 2"}
     return rows | {

@@ -185,9 +185,7 @@ def test_in_a_read_only_folder_one_reads_and_is_told_that_one_cannot_train(disk,
     CALL.fill(path, **EAGER)  # nothing is missing
     assert same(path, whole)
     for more in (CALL._replace(levels=[2, 6]), Computed(squares, {"n": 3})):
-        with pytest.raises(
-            ValueError, match=r"disk cannot be written \(Read-only file system\), and what is trained is"
-        ):
+        with pytest.raises(ValueError, match=r"disk cannot be written \(.*Read-only file system: '.*\.lock'\)"):
             more.fill(path.with_name("squares.nc") if isinstance(more, Computed) else path)
 
 
@@ -418,19 +416,12 @@ def test_the_command_that_mends_a_file_works_at_the_root():
     assert command == f"git checkout -- {file.relative_to(ROOT)}"
 
 
-@pytest.mark.fault("clear error")
-@pytest.mark.parametrize("word", ["Missing", "yes", "", "never "])
-def test_who_trains_is_one_of_three_words(word, path):
-    with pytest.raises(ValueError, match=f"FEDLIB_TRAIN = {word!r}: expected one of never, missing, always"):
-        store.histories_of({"oscillator": CALL}, path.parent, word)
-
-
 def test_always_trains_anew_and_keeps_it(whole, path, monkeypatch):
     shutil.copy(whole, path)
     CALL._replace(levels=[6]).fill(path, **EAGER)
     played = []
     monkeypatch.setattr("fedlib.federated.rounds.site_round", counting(played, "fedlib.federated.rounds.site_round"))
-    store.histories_of({"oscillator": CALL}, path.parent, "always", **EAGER)
+    CALL.fill(path, anew=True, **EAGER)
     assert len(played) == 6 and same(path, whole)
     assert [{*stack.history.labels("level")} for stack in read(path)] == [{6}, {2}], "what was anew stands once"
 

@@ -22,7 +22,6 @@ from fedlib.federated.schedules import Cosine, Drop
 from fedlib.federated.sweep import Row, errors, sweep, whole_levels
 from fedlib.files import ROOT
 from fedlib.models import jets
-from fedlib.notebook.run import Run
 from fedlib.papers.fedsciml.forward import problem, study
 from fedlib.trainings import calls, files, missing, store
 from fedlib.trainings.as_json import difference
@@ -133,27 +132,10 @@ def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, m
     assert [*histories_of({"oscillator": call([2], [0])}, path.parent)] == ["oscillator"]
 
 
-def reader(profile: str) -> Run:
-    """A run of a notebook of one's own."""
-    return Run("lab", profile, {})
-
-
-def test_the_paper_profile_reads_and_says_what_its_trainings_took(path, monkeypatch):
-    monkeypatch.setattr(store, "folder_of", lambda notebook: path.parent)
-    monkeypatch.delenv("FEDLIB_TRAIN", raising=False)
-    calls = {"oscillator": call([2], [0])}
-    assert reader("paper").histories(calls, **EAGER) == {}
-    quick = reader("quick")
-    assert quick.histories(calls, **EAGER) and not quick.trained and not path.exists()
-    monkeypatch.setenv("FEDLIB_TRAIN", "missing")
-    assert (paper := reader("paper")).histories(calls, **EAGER) and path.exists()
-    assert paper.trained == [stack.about for stack in read(path)]
-
-
 def test_a_reader_opens_a_stored_training_by_name():
     history = stored(study, "poisson")
     assert set(history.labels("kind")) == {"federated", "isolated", "centralised"}
-    with pytest.raises(ValueError, match="has no training 'poison'; expected one of 'poisson', 'helmholtz'"):
+    with pytest.raises(ValueError, match="no training 'poison'; expected one of 'poisson', 'helmholtz'"):
         stored(study, "poison")
 
 
@@ -276,18 +258,20 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
     calls, path = {"squares": Computed(squares, {"n": 100})}, tmp_path / "squares.nc"
     assert histories_of(calls, tmp_path) == {} and "squares: never computed" in capsys.readouterr().out
     assert made(calls)["squares"].squares[9] == 81 and not path.exists()
-    first = histories_of(calls, tmp_path, "missing")["squares"]
+    calls["squares"].fill(path)
+    first = histories_of(calls, tmp_path)["squares"]
     xarray.testing.assert_identical(first.drop_attrs(), squares(100))
     assert next(about["cpu_seconds"] for about in abouts(path)) >= 0 and "hardware" in first.attrs["about"]
     before = path.read_bytes()
-    assert histories_of(calls, tmp_path, "missing") and path.read_bytes() == before
+    calls["squares"].fill(path)
+    assert histories_of(calls, tmp_path) and path.read_bytes() == before
     for other in (Computed(squares, {"n": 100, "shift": 1.0}), Computed(squares, {"n": 100}, numerics=2)):
         assert histories_of({"squares": other}, tmp_path) == {}
     text = capsys.readouterr().out
     assert "arguments.shift = 0.0, not 1.0" in text and "numerics = 1, not 2" in text
 
     class room:
-        NOTEBOOK = "05_pinn_forward"
+        NOTEBOOK, PAPER = "05_pinn_forward", {}
 
         @staticmethod
         def trainings(p):
@@ -307,7 +291,7 @@ def test_what_is_no_training_is_stored_the_same_way(tmp_path, monkeypatch, capsy
 
 def test_what_is_missing_is_listed_with_its_price_the_cheapest_first(tmp_path, monkeypatch):
     class room:
-        NOTEBOOK = "05_pinn_forward"
+        NOTEBOOK, PAPER = "05_pinn_forward", {}
 
         @staticmethod
         def trainings(p):
@@ -390,3 +374,11 @@ def test_arrays_are_read_as_xarray_reads_them(tmp_path):
             for variable in theirs.variables:
                 assert theirs[variable].dtype.kind.replace("U", "O") == ours[variable].dtype.kind.replace("U", "O")
         xarray.testing.assert_identical(tree.to_dataset().load(), files.in_memory(file))
+
+
+def test_a_file_that_was_deleted_comes_back_from_git():
+    """The other way takes hours."""
+    folder = store.folder_of("nb")
+    reading, _ = store.last_reading({"x": call()}, "x", [folder])
+    with pytest.raises(ValueError, match=r"git checkout -- figures/nb/trainings/x\.nc brings.* fedlib train nb"):
+        store.result_of("x", reading, folder)

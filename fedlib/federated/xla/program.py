@@ -5,6 +5,7 @@ once per shape, in about a second. Where a client has more points than the cache
 pointwise, a step goes through them slice by slice.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -28,6 +29,7 @@ from ..optimizers import Optimizer
 from ..stack import as_dict
 from .aten import InJax, in_jax
 
+PROCESS = os.getpid()  # where JAX was started: a fork of it would wait for threads for ever
 ROUNDS = 512  # of a program at most: somebody may want to interrupt it
 compiled = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
 """A function of arrays as a program. Above level 1 LLVM takes a sixth to a quarter longer for what is no faster."""

@@ -35,6 +35,14 @@ SCORES = {
 }
 
 
+BATCH = 32
+"""Points of a step; the paper does not say."""
+TRIED_ON = [100, 101]
+"""Seeds of validation data: other noise, partitions and starts than those that count."""
+TRIED = [0.02, 0.04], [0.7, 0.75, 0.8], [200, 400]
+"""Rates, factors on them in each round, and local steps of a client that were tried; for Section 5.1 the rates only."""
+
+
 def learning(name: str, net: SNN, score: str, data: Callable, paths: int | None = None, **settings) -> Experiment:
     """An experiment on noisy observations; all that the paper prints of a training, and where it is silent our choices.
 
@@ -46,7 +54,7 @@ def learning(name: str, net: SNN, score: str, data: Callable, paths: int | None 
             settings: other fields of the experiment.
     """
     noise = net.noise(paths or SCORES[score].paths)
-    ours = {"rounds": 10, "local": Local(200, "steps", 32), "lr": 0.02, "decay": 0.75, "fraction": 0.1}
+    ours = {"rounds": 10, "local": Local(200, "steps", BATCH), "lr": 0.02, "decay": 0.75, "fraction": 0.1}
     fixed = {"loss": local_loss(SCORES[score].loss), "init": init_snn, "noise": noise, "reset_moments": True}
     return Experiment(name, net, data=data, **fixed | ours | settings)
 

@@ -7,12 +7,14 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import xarray
 
 from ...federated.history import History
 from ...notebook import rules
 from ...numerics.metrics import mean_sd
-from ...trainings.calls import Call
+from ...trainings.calls import Computed, Task, Tolerance
 from ...trainings.settings import paper
+from ...trainings.store import folder_of, histories_of
 from .curve import claims
 from .curve import study as curve
 from .experiment import likeness, rms, seeds_of
@@ -29,9 +31,8 @@ AGAIN = "curve", "shared"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 RULES = {
-    **dict.fromkeys(("rounds_2d", "batch_central", "local_updates_2d"), rules.whole()),
-    **dict.fromkeys(("fraction_2d", "decay_2d"), rules.share()),
-    **dict.fromkeys(("sigma", "sigmas", "quiet_sigmas", "lr_2d"), rules.positive()),
+    **dict.fromkeys(("rounds_2d", "local_updates_2d"), rules.whole()),
+    **dict.fromkeys(("sigma", "sigmas", "quiet_sigmas"), rules.positive()),
     "test_paths": rules.whole(2),
     "clients": rules.whole(10, 10_000),
     "clients_2d": rules.whole(4),
@@ -39,13 +40,9 @@ RULES = {
 }
 """Parameter -> what it may be."""
 
-SEARCHED = {"search_lrs": rules.positive(), "search_decays": rules.share(), "search_steps": rules.whole()}
-"""The same of lists that may be empty: nothing is searched."""
-
 
 def check(p: Mapping) -> None:
     """ValueError where a client would observe without noise, or what is compared is not trained."""
-    rules.check(p, **{name: rule for name, rule in SEARCHED.items() if p[name]})
     if (most := max(p["quiet_sigmas"])) >= 2 * p["sigma"]:
         raise ValueError(
             f"quiet_sigmas = {p['quiet_sigmas']}: expected less than 2 sigma = {2 * p['sigma']:g}, for the other "
@@ -55,9 +52,21 @@ def check(p: Mapping) -> None:
         raise ValueError(f"sharings = {p['sharings']}: the claims compare {', '.join(sorted(lacks))} with the others")
 
 
-def trainings(p: Mapping) -> dict[Hashable, Call]:
-    """Those of the curve and of the surface."""
-    return curve.trainings(p) | surface.trainings(p)
+def trainings(p: Mapping) -> dict[Hashable, Task]:
+    """Those of the curve and of the surface; ("search", ...): what was tried for settings that are not printed;
+    ``surface.ANSWERS``: what its models say."""
+    calls: dict[Hashable, Task] = curve.trainings(p) | surface.trainings(p)
+    calls |= {("search", room.NAME): room.search(PAPER) for room in (curve, surface)}
+    if surface.trainings(p) == surface.trainings(PAPER):
+        near = dict.fromkeys(("mean", "std", "path", "judged"), Tolerance(1e-3, 1e-3))
+        calls[surface.ANSWERS] = Computed(answers, {}, tolerances=near)
+    return calls
+
+
+def answers() -> xarray.Dataset:
+    """``surface.answers`` of what is stored: thirty models draw millions of paths, which takes longer than to read all
+    else."""
+    return surface.answers(PAPER, histories_of(surface.trainings(PAPER), folder_of(NOTEBOOK)))
 
 
 class Results(NamedTuple):
@@ -111,7 +120,7 @@ def residuals(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     sine, plane = results
     path, y = sine.samples["110"]
     pairs = {"5.1": (path - sin(curve_grid()), y - sin(curve_grid()))}
-    predicted, f = plane.answers["path"].sel(model="federated").values, on_grid()
+    predicted, f = plane.answers["path"].values, on_grid()
     return pairs | {"5.2": (predicted - f, plane.observed.values - f)}
 
 
@@ -120,7 +129,7 @@ def metrics(results: Results) -> dict:
     sine, plane = results
     common, alone = sine.shared.sel(level=curve.MAIN), curve.own_and_elsewhere(sine.alone, sine.clients)
     trained = {"autograd": common, "printed index": sine.printed, "common start": common, "own starts": sine.starts}
-    misread = readings(plane.answers["path"].sel(model="federated").values, plane.observed.values, plane.sigma)
+    misread = readings(plane.answers["path"].values, plane.observed.values, plane.sigma)
     losses = {score: sine.one_place.sel(score=score) for score in sine.one_place.score.values.tolist()}
     return {
         "one_d": {name: seeds_of(claims.quality(sine, answers)) for name, answers in curve.models(sine).items()},

@@ -92,7 +92,9 @@ def library(
 
 def family(torques: np.ndarray, stiffness: np.ndarray, T: float) -> np.ndarray:
     """Angle [n, K, m] of each torque [n, ...], on the half-step grid of T s, with each of K stiffnesses."""
-    return np.stack([pendulum(torques, k, T)[:, ::SUBSTEPS, 0] for k in stiffness], axis=1)
+    n, K = len(torques), len(stiffness)
+    x = pendulum(np.repeat(torques, K, axis=0), np.tile(stiffness, n), T)  # all at once
+    return x[:, ::SUBSTEPS, 0].reshape(n, K, -1)
 
 
 def lowest(T: float, sensors: int = 100, length_scale: float = 0.2, n: int = 300, K: int = 11) -> float:

@@ -16,7 +16,7 @@ from ....trainings.calls import Call
 from ....trainings.settings import paper
 from ....trainings.store import Name
 from ..physics import OUT_OF_DISTRIBUTION
-from ..trainings import check_pairs, last, measured, one_place, pairs
+from ..trainings import BATCH, check_pairs, last, measured, one_place, pairs
 from .problem import library, lowest
 
 NOTEBOOK = "03_pendulum_library"
@@ -43,7 +43,6 @@ RULES = {
     "seconds": rules.positive(),
     "unseen_draws": rules.whole(),
     "some_seeds": rules.whole(0),
-    **dict.fromkeys(("lr_steps", "decay_steps", "lr_passes", "decay_passes"), rules.positive()),
 }
 """Parameter -> what it may be."""
 
@@ -60,7 +59,7 @@ def trainings(p: Mapping) -> dict[Name, Call]:
     the neighbours of notebook 01's rate on validation trajectories."""
     sizes = {"n_triplets": "triplets", "n_test": "tests", "n_common": "common", "unseen_draws": "draws"}
     data = {sizes.get(name, name): p[name] for name in (*sizes, "clients", "sensors", "length_scale")}
-    local = Local(p["local_updates"], "steps", p["batch_size"])
+    local = Local(p["local_updates"], "steps", BATCH)
     shared = {"rounds": p["rounds"], "local": local, "evaluations": p["evaluations"]}
     adam = shared | {"lr": p["lr"], "decay": p["decay"]}
     seeds, seconds, together = p["some_seeds"], p["seconds"], ["federated"]

@@ -110,6 +110,5 @@ PANELS = (
            "fed-deeponet.target.clients.rising")),
     Panel("Table 2", "B5, tables", FULL, ("fed-deeponet.robust",)),
     Panel("alpha in [0.1, 1]", "B5", FULL, ("fed-deeponet.varying.share",)),
-    Panel("not in the paper", "B6, costs", "error against rounds, steps and megabytes"),
 )  # fmt: skip
 """Where Figs. 1 to 4 and Tables 1 and 2 are in notebook 01."""

@@ -1,28 +1,24 @@
 """Figures and tables of notebook 01, functions of the arrays of ``study.Results``."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, product
-from typing import NamedTuple
+from itertools import cycle
 
 import numpy as np
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor
 
-from ....federated.batches import participants
 from ....federated.experiment import Data
-from ....federated.stack import parameter_count
 from ....notebook.pictures import against_level
 from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
 from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent, mean_sd, percent
 from ..figures import trajectories
 from ..physics import OUT_OF_DISTRIBUTION
-from ..trainings import last, one_place
-from .problem import angles, dealt
-from .study import PRINTED, VARIES, Results, twenty
+from ..trainings import last
+from .problem import angles
+from .study import PRINTED, VARIES, Results
 
 # the problem
 
@@ -275,95 +271,4 @@ def conventions(results: Results) -> Figure:
         ax.tick_params(axis="x", labelsize=6)
     axes[0].set_ylabel("error (%)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    return fig
-
-
-def tried(grid: Mapping[str, xarray.DataArray]) -> Figure:
-    """Validation error (%) [level, seed, lr, decay, ...] against the rate in the first round, a line for each factor
-    from round to round; "wide" with twenty clients and one seed, "near" the neighbours of the best, mean over C."""
-    fig, (axes,) = panels(1, len(grid), size=(3.4, 2.8), sharey=True)
-    decays = sorted({decay for error in grid.values() for decay in error.decay.values.tolist()}, reverse=True)
-    shades = dict(zip(decays, np.linspace(0.8, 0.0, len(decays)), strict=True))
-    handles = {}
-    for ax, (name, error) in zip(axes, grid.items(), strict=True):
-        if name == "wide":
-            error = error.sel(batch=64, moments="anew")
-        mean = error.mean(["level", "seed"], skipna=False).dropna("lr", how="all")
-        for decay in sorted(mean.decay.values.tolist(), reverse=True):
-            line = mean.sel(decay=decay).dropna("lr").sortby("lr")
-            (handles[decay],) = ax.plot(
-                1000 * line.lr, line, "o-", ms=4, color=str(shades[decay]), label=f"x {decay:g} a round"
-            )
-        ax.set_title(TRIED[name])
-        rates = mean.assign_coords(lr=(1000 * mean.lr).round().astype(int)).rename(lr="level").sortby("level")
-        against_level(ax, rates.assign_attrs(level="rate in the first round, in thousandths"))
-        log_axis(ax.yaxis)
-    axes[0].set_ylabel("validation error (%)")
-    fig.legend(
-        [handles[decay] for decay in decays], [f"x {decay:g} a round" for decay in decays], loc="outside right center"
-    )
-    return fig
-
-
-TRIED = {"wide": "20 clients, one seed", "near": "mean over C and seeds"}
-
-
-# what it costs
-
-
-class Path(NamedTuple):
-    """Mean test error (%) [S, V] after rounds [V]; steps, MB: what a model does, and all clients send, in a round."""
-
-    error: np.ndarray
-    rounds: np.ndarray
-    steps: float
-    megabytes: float = 0.0
-
-
-def sent(active: float, parameters: int) -> float:
-    """MB of a round: each of the active clients gets a model in float32 and sends one back."""
-    return active * 2 * 4 * parameters / 1e6
-
-
-def cost_paths(p: Mapping, results: Results) -> tuple[dict[str, Path], dict[str, Path], float]:
-    """What ``costs`` takes: some federations, one model with all triplets, and the MB of these."""
-    parameters = parameter_count(dealt(sensors=p["sensors"]).net)
-    printed = [C for C in p["clients"] if C in PRINTED] or p["clients"]
-    clients = sorted({min(printed), twenty(p), max(printed)})
-    federated, centralised = {}, {}
-    for C in clients:
-        error = results.clients.error.sel(level=C).transpose("seed", "round")
-        rounds = product(p["seeds"], range(p["rounds"]))
-        active = np.mean([participants(seed, r, C, p["fraction"]).sum() for seed, r in rounds])
-        federated[f"C = {C}"] = Path(error.values, error["round"].values, p["local_updates"], sent(active, parameters))
-    every = one_place(p, twenty(p), p["fraction"])["same passes"]["local"].updates
-    for (label, work), steps in zip(WORK.items(), (p["local_updates"], every), strict=True):
-        error = results.centralised.error.squeeze("level").sel(work=work).transpose("seed", "round")
-        centralised[f"one place, {label}"] = Path(error.values, error["round"].values, steps)
-    return federated, centralised, p["n_triplets"] * (p["sensors"] + 2) * 4e-6
-
-
-def costs(federated: Mapping[str, Path], centralised: Mapping[str, Path], data: float) -> Figure:
-    """Error against rounds, against local steps of one model, and against MB sent by all.
-
-    A centralised model has no rounds: left its last error is a line, right a point at the MB of all the data, which it
-    needs once (``data``).
-    """
-    fig, (axes,) = panels(1, 3, size=(2.7, 2.6), sharey=True)
-    for (label, path), color in zip(federated.items(), cycle([COLORS["light"], COLORS["federated"], "#003355"])):
-        for ax, cost in zip(axes, (1, path.steps, path.megabytes), strict=True):
-            band(ax, cost * path.rounds, path.error, color, label, lw=2)
-    for (label, path), dash in zip(centralised.items(), cycle(("--", "-"))):
-        style = {"color": COLORS["centralised"], "ls": dash, "lw": 2, "label": label}
-        end = mean_sd(path.error[:, -1])[0]
-        axes[0].axhline(end, **style)
-        axes[1].plot(path.steps * path.rounds, path.error.mean(0), **style)
-        axes[2].plot(data, end, "s" if dash == "--" else "D", color=COLORS["centralised"], ms=6)
-    axes[0].xaxis.get_major_locator().set_params(integer=True)
-    axes[0].set(xlabel="communication rounds", ylabel="mean error e (%)")
-    axes[1].set(xlabel="steps of one model", xscale="log")
-    axes[2].set(xlabel="MB sent, all clients", xscale="log")
-    log_axis(axes[0].yaxis)
-    log_axis(axes[2].xaxis)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig

@@ -19,13 +19,13 @@ from ....notebook import rules
 from ....trainings.calls import Call
 from ....trainings.settings import paper
 from ....trainings.store import Name
-from ..trainings import check_pairs, measured, one_place, pairs
+from ..trainings import BATCH, check_pairs, measured, one_place, pairs
 from .problem import chosen_by, dealt, one_alone
 
 NOTEBOOK = "01_pendulum"
 PAPER = paper(NOTEBOOK)
 """The paper's settings."""
-AGAIN = "clients"
+AGAIN = "shares"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 TWENTY = 20
@@ -49,8 +49,7 @@ RULES = {
     "sensors": rules.whole(2),
     "fractions": rules.share(),
     "tried_clients": rules.whole(),
-    **dict.fromkeys(("sgd_seeds", "passes_seeds", "validation_seeds"), rules.whole(0)),
-    **dict.fromkeys(("lr_steps", "decay_steps", "lr_passes", "decay_passes", "lr_departure"), rules.positive()),
+    **dict.fromkeys(("sgd_seeds", "validation_seeds"), rules.whole(0)),
 }
 """Parameter -> what it may be."""
 
@@ -70,10 +69,10 @@ def twenty(p: Mapping) -> int:
 def trainings(p: Mapping) -> dict[Name, Call]:
     """Tables 1 and 2, who is alone, Algorithm 1, one model with all triplets, our departure, Fig. 4 under four
     conventions, and the settings that were tried on validation data."""
-    K, B, C = p["local_updates"], p["batch_size"], twenty(p)
+    K, C = p["local_updates"], twenty(p)
     data = {"triplets": p["n_triplets"], "tests": p["n_test"], "common": p["n_common"], "sensors": p["sensors"]}
     data |= {"length_scale": p["length_scale"]}
-    shared = {"rounds": p["rounds"], "local": Local(K, "steps", B), "evaluations": p["evaluations"]}
+    shared = {"rounds": p["rounds"], "local": Local(K, "steps", BATCH), "evaluations": p["evaluations"]}
     adam = shared | {"lr": p["lr"], "decay": p["decay"], "reset_moments": p["reset_moments"]}
     seeds, some, together = p["seeds"], {"fraction": p["fraction"]}, ["federated"]
     first = {"federated": seeds[:1], "isolated": seeds[:1], "centralised": seeds[:1]}
@@ -97,9 +96,9 @@ def trainings(p: Mapping) -> dict[Name, Call]:
     work = one_place(p, C, p["fraction"])
     kept = shared | {"reset_moments": False}  # nothing is synchronised
     calls["centralised"] = Call(dealt, data, [C], seeds, ["centralised"], {"work": work}, kept, models=first)
-    departure = adam | some | {"local": Local(p["passes"], "epochs", B), "lr": p["lr_departure"], "decay": 1.0}
+    departure = adam | some | {"local": Local(p["passes"], "epochs", BATCH), "lr": 0.001, "decay": 1.0}
     printed = [C for C in p["clients"] if C in PRINTED] or p["clients"]
-    calls["passes"] = Call(dealt, data, printed, p["passes_seeds"], together, changes=departure, models={})
+    calls["passes"] = Call(dealt, data, printed, seeds[:1], together, changes=departure, models={})
     for time, scaled in TIMES.items():
         arguments = data | {"scale_time": scaled}
         calls["conventions", time] = Call(dealt, arguments, [C], seeds, together, {"init": STARTS}, adam, models=first)
@@ -197,10 +196,11 @@ def comparable(p: Mapping, results: Results) -> dict[str, xarray.DataArray]:
     names = {f"table1.C{C}": f"C={C}" for C in p["clients"] if C in PRINTED}
     names |= {f"table2.a{100 * a:g}": f"alpha={a}" for a in p["fractions"]} | {"varying": "varying"}
     largest = f"alpha={max(p['fractions'])}"
-    values = {id: errors[name] for id, name in names.items()}
-    values |= {f"{id}.sd": spreads[name] for id, name in names.items()}
-    values |= {id: errors[largest] for id in ("exp2.mean", "fig3.1", "fig3.2", "fig3.3")}
-    values |= {f"fig4.{name}": unseen[largest].isel(i=i) for i, name in enumerate(("t", "sin", "tsin"))}
+    values = {id: errors[name] for id, name in names.items() if name in errors}
+    values |= {f"{id}.sd": spreads[name] for id, name in names.items() if name in errors}
+    if largest in errors:
+        values |= {id: errors[largest] for id in ("exp2.mean", "fig3.1", "fig3.2", "fig3.3")}
+        values |= {f"fig4.{name}": unseen[largest].isel(i=i) for i, name in enumerate(("t", "sin", "tsin"))}
     return {f"fed-deeponet.{id}": of_seeds for id, of_seeds in values.items()}
 
 

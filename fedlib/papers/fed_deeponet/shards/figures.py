@@ -76,16 +76,6 @@ def delta_axis(ax: Axes, levels: np.ndarray) -> None:
     ax.set_xlabel(r"difference $\Delta$ of the length scales (s)")
 
 
-def torques(draws: Mapping[float, np.ndarray]) -> Figure:
-    """Torques over [0, 1] s: length scale (s) -> draws [n, m] (rad/s^2), a panel each."""
-    fig, (axes,) = panels(1, len(draws), size=(1.9, 1.9), sharey=True)
-    for ax, (scale, u) in zip(axes, draws.items(), strict=True):
-        ax.plot(np.linspace(0, 1, u.shape[1]), u.T, color="0.35", lw=1.2)
-        ax.set(title=f"l = {scale:.1f} s", xticks=[0, 0.5, 1], xlabel="t (s)")
-    axes[0].set_ylabel("torque (rad/s$^2$)")
-    return fig
-
-
 UNSEEN = "unseen: " + ", ".join(OUT_OF_DISTRIBUTION)
 TITLES = {"GRF": "like the first field", "unseen": UNSEEN, "second": "like the second field", "mixture": "half of each"}
 
@@ -118,11 +108,6 @@ def fig5(results: Results) -> Figure:
 def fig6(results: Results) -> Figure:
     """Error (%) against the difference of the two fields, the paper's pair."""
     return error_figure(results.fields, ("GRF", "unseen"), delta_axis, (4.2, 3.0))
-
-
-def other_fields(results: Results) -> Figure:
-    """The same models tested on the second field, and on half of each."""
-    return error_figure(results.fields, ("second", "mixture"), delta_axis, (3.2, 2.4))
 
 
 def rates(results: Results) -> Figure:
@@ -159,26 +144,6 @@ def apart(distances: xarray.Dataset) -> Figure:
     exact = distances.torques.transpose("seed", "Delta")
     band(axes[1], exact.Delta, exact.values, COLORS["truth"], "$W_2$ of u, exact", ls="--", marker="", lw=1.5)
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
-
-
-def against_distance(results: Results) -> Figure:
-    """Error (%) of Adam and SGD against the distance of two clients: of targets for shards, of samples for fields."""
-    fig, (axes,) = panels(1, 2)
-    for ax, errors, name, what, title in (
-        (axes[0], results.shards, "by_shards", "s", "sorted shards"),
-        (axes[1], results.fields, "by_delta", "(u, y, s)", "two fields"),
-    ):
-        distance = results.distances[name].sel(what=what).mean("seed")
-        for curve in (FALLING, SGD):
-            error = errors.sel(test="GRF", curve=curve).transpose("level", "seed").values
-            order = np.argsort(distance.values)
-            style = {"label": curve, "ms": 4} | STYLES[curve]
-            band(ax, distance.values[order], error[order].T, **style)
-        ax.set(xlabel=f"mean $W_1$ of {what}", title=title)
-        log_axis(ax.yaxis)
-    axes[0].set_ylabel("mean error (%)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return fig
 
 

@@ -16,7 +16,7 @@ from ....notebook import rules
 from ....trainings.calls import Call, Computed, Task
 from ....trainings.settings import paper
 from ....trainings.store import Name
-from ..trainings import one_place
+from ..trainings import BATCH, one_place
 from .problem import distances, label_sorted, one_alone, two_fields
 
 NOTEBOOK = "02_heterogeneity"
@@ -42,10 +42,8 @@ RULES = {
     "length_scale": rules.number(0.02),
     **dict.fromkeys(("deltas", "passes_deltas"), rules.number(0)),
     **dict.fromkeys(("shards", "passes_shards", "rate_shards", "kept_shards"), rules.whole()),
-    **dict.fromkeys(("lr_adam", "lr_constant", "lr_sgd", "lrs_adam", "lrs_sgd", "lr_steps"), rules.positive()),
-    **dict.fromkeys(("lr_passes", "lr_departure_adam", "lr_departure_sgd"), rules.positive()),
-    **dict.fromkeys(("decay_adam", "decays_adam", "decay_steps", "decay_passes"), rules.share()),
-    "passes_seeds": rules.whole(0),
+    **dict.fromkeys(("lr_adam", "lr_constant", "lr_sgd", "lrs_adam", "lrs_sgd"), rules.positive()),
+    **dict.fromkeys(("decay_adam", "decays_adam"), rules.share()),
 }
 """Parameter -> what it may be."""
 
@@ -78,14 +76,14 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     shards, deltas = levels(p["shards"]), levels(map(float, p["deltas"]))
     every = levels([*deltas, *map(float, p["passes_deltas"])])
     fields = sizes | {"deltas": every}
-    steps = Local(p["local_updates"], "steps", p["batch_size"])
+    steps = Local(p["local_updates"], "steps", BATCH)
     shared = {"rounds": p["rounds"], "local": steps, "fraction": tuple(p["fraction"])}
     adam = shared | {"lr": p["lr_adam"], "decay": p["decay_adam"]}
     plain = {"lr": p["lr_sgd"], "decay": 1.0, "optimizer": sgd()}
     seeds, together, first = p["seeds"], ["federated"], p["seeds"][:1]
     rates = {"rate": {FALLING: {}, CONSTANT: {"lr": p["lr_constant"], "decay": 1.0}}}
-    departure = shared | {"decay": 1.0, "local": Local(p["passes"], "epochs", p["batch_size"])}
-    both = {"algorithm": {ADAM: {"lr": p["lr_departure_adam"]}, SGD: plain | {"lr": p["lr_departure_sgd"]}}}
+    departure = shared | {"decay": 1.0, "local": Local(p["passes"], "epochs", BATCH)}
+    both = {"algorithm": {ADAM: {"lr": 0.001}, SGD: plain | {"lr": 0.01}}}
     work = one_place(p, p["clients"], sum(p["fraction"]) / 2)  # the mean share
     kept = shared | {"reset_moments": False}  # of one model, for nothing is synchronised
     central = {"kinds": ["centralised"], "over": {"work": work}, "changes": kept, "models": {}}
@@ -103,11 +101,9 @@ def trainings(p: Mapping) -> dict[Name, Task]:
         "rates": call(label_sorted, sizes, levels(p["rate_shards"]), rates_tried(p), shared),
         "moments": call(label_sorted, sizes, levels(p["kept_shards"]), {}, adam | {"reset_moments": False}),
         "weights": call(label_sorted, sizes | {"uneven": True}, [1], {"mixing": WEIGHTS}, adam),
-        ("passes", "shards"): call(
-            label_sorted, sizes, levels(p["passes_shards"]), both, departure, p["passes_seeds"]
-        ),
+        ("passes", "shards"): call(label_sorted, sizes, levels(p["passes_shards"]), both, departure, first),
         ("passes", "fields"): call(
-            two_fields, fields, levels(map(float, p["passes_deltas"])), both, departure, p["passes_seeds"]
+            two_fields, fields, levels(map(float, p["passes_deltas"])), both, departure, first
         ),
         "distances": Computed(
             distances,

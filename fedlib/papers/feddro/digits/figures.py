@@ -297,9 +297,14 @@ def rate_rows(rates: xarray.Dataset, rounds: Sequence[int]) -> list[list[str]]:
 
 
 def followed_rows(followed: xarray.DataArray) -> list[list[str]]:
-    """A row for each way and view (``study.VIEWS``): the share (%) after every round, a mean over seeds."""
-    means = followed.mean("seed").squeeze("level", drop=True)
+    """A row for each way and rate, a column for each of ``study.VIEWS``: after the last round, each seed."""
+    last = followed.isel(round=-1).squeeze("level", drop=True)
     return [
-        [way, view, *(f"{v:.0f}" for v in means.sel(way=way, view=view).values)]
-        for way, view in product(means.way.values.tolist(), means.view.values.tolist())
+        [f"{way}, {lr:g}", *(seeds(last.sel(way=way, lr=lr, view=view).values) for view in last.view.values)]
+        for way, lr in product(last.way.values.tolist(), last.lr.values.tolist())
     ]
+
+
+def seeds(values: np.ndarray) -> str:
+    """Values of the seeds, one after the other."""
+    return " / ".join(f"{value:.2f}" if value < 5 else f"{value:.0f}" for value in values)

@@ -238,8 +238,8 @@ class Results(NamedTuple):
     table [way, level, seed]: clean digits read after the table's rounds, for all of ``WAYS``. shifted [way, view,
     level, seed]: the same with and without ascent, "clean", under the clients' "own" shifts, under the worst "fresh"
     one; theta [way, level, client]: how far the ascent went. readings [reading, way, level, seed]; skew, lineage
-    [way, level, seed]. followed: lineage's sizes on the way [view, way, round, seed], see VIEWS. rates: see ``tried``.
-    barycenters, means, pictures: of ``quality``, ``by_means``, ``pictures``.
+    [way, level, seed]. followed: lineage's sizes on the way [view, way, round, level, seed, lr], see VIEWS. rates: see
+    ``tried``. barycenters, means, pictures: of ``quality``, ``by_means``, ``pictures``.
     """
 
     accuracy: xarray.DataArray | None = None
@@ -294,11 +294,11 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
 
 
 VIEWS = {
-    "clean": "accuracy", "commonest": "commonest", "with its own pattern": "pattern", "through the matrix": "matrix",
-    "as a client sees it": "whole",
+    "clean": "accuracy", "commonest answer": "commonest", "with its own pattern": "pattern",
+    "through the matrix": "matrix", "as a client sees it": "whole", "training loss": "loss",
 }  # fmt: skip
-"""What is followed of the lineage's sizes: digits that are read (%), clean, or with a part of the shift; and the share
-of the commonest answer to clean ones."""
+"""What is followed of the lineage's sizes: digits that are read (%), clean, or with a part of the shift; the share of
+the commonest answer to clean ones; the loss."""
 
 
 def tried(histories: Mapping[str, History]) -> xarray.Dataset:

@@ -151,7 +151,7 @@ CLAIMS: dict[str, Claim] = on_seeds(lambda results: fewest(of_all(results)), {
 """Id of data/claims.yaml -> claim."""
 
 PANELS = (
-    Panel("Fig. 10A-C", "B2, fig10", "2, 6, 10 pieces, five seeds, the first 10 000 of T = 40 000 rounds",
+    Panel("Fig. 10A-C", "section 5, pieces", "2, 6, 10 pieces, five seeds, the first 10 000 of T = 40 000 rounds",
           ("fedsciml.q8.error.C1", "fedsciml.q8.error.C2", "fedsciml.q8.spread.C1", "fedsciml.q8.spread.C2",
            "fedsciml.q8.converge", "fedsciml.q8.similar")),
     Panel("Table 2", "B3, table2", "the same, C in every round; the centralised model has 7000 observations",

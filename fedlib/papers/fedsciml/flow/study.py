@@ -44,8 +44,6 @@ RULES = {
 """Parameter -> what it may be."""
 
 MAY_BE_EMPTY = {
-    "alone_seeds": rules.whole(0),
-    "longer": rules.whole(),
     "aliased": rules.whole(2),
     "readings": rules.one_of(*READINGS),
     "long_readings": rules.one_of(*READINGS),
@@ -56,8 +54,8 @@ MAY_BE_EMPTY = {
 def trainings(p: Mapping) -> dict[str | tuple, Call]:
     """ "flow", Table 2 and Fig. 10, with C recorded in every round; "many", the centralised model of more observations.
 
-    Beside them "alone", each client by itself; "aliased", C as the authors' code moves it; ("long", ...), the same rows
-    to more rounds, for a longer training is another setting; and "readings", at the first level.
+    Beside them "aliased", C as the authors' code moves it; "readings", at the first level, of three seeds; and ("long",
+    ...), such a reading to more rounds, of one seed.
     """
     arguments = {name: p[name] for name in ("observations", "residual", "widths", "source")}
 
@@ -70,19 +68,12 @@ def trainings(p: Mapping) -> dict[str | tuple, Call]:
     levels, rounds, many = p["levels"], p["rounds"], {"observations": p["many"]}
     calls: dict[str | tuple, Call] = {"flow": call(levels, ["federated", "centralised"], rounds)}
     calls["many"] = call(levels[:1], ["centralised"], rounds, **many)
-    if p["alone_seeds"]:
-        calls["alone"] = call(levels, ["isolated"], rounds, p["alone_seeds"])
     if p["aliased"]:
         calls["aliased"] = call(p["aliased"], ["federated"], rounds, aliased=True)
-    for level, longer in zip(levels, p["longer"], strict=False):
-        calls["long", f"n = {level}"] = call([level], ["federated"], longer)
-    if p["longer"]:
-        calls["long", "centralised"] = call(levels[-1:], ["centralised"], p["longer"][-1])
-        calls["long", "many"] = call(levels[:1], ["centralised"], p["longer"][-1], **many)
     for name in p["readings"]:
-        calls["readings", name] = call(levels[:1], ["federated"], rounds, **READINGS[name])
+        calls["readings", name] = call(levels[:1], ["federated"], rounds, p["seeds"][:3], **READINGS[name])
     for name in p["long_readings"]:
-        calls["long", name] = call(levels[:1], ["federated"], p["long_rounds"], **READINGS[name])
+        calls["long", name] = call(levels[:1], ["federated"], p["long_rounds"], p["seeds"][:1], **READINGS[name])
     return calls
 
 
@@ -93,8 +84,6 @@ def check(p: Mapping) -> None:
         raise ValueError(f"residual = {p['residual']!r}: expected three: points inside, on the sides, at t = 0")
     if p["many"] <= p["observations"]:
         raise ValueError(f"many = {p['many']}: expected more than observations = {p['observations']}")
-    if len(p["longer"]) not in (0, len(p["levels"])):
-        raise ValueError(f"longer = {p['longer']}: expected rounds for each of levels = {p['levels']}, or none")
     if both := {*p["aliased"]} - {*p["levels"]}:
         raise ValueError(f"aliased = {p['aliased']}: {both.pop()} is compared with its mean; add it to levels")
     distances(p)
@@ -109,44 +98,41 @@ def distances(p: Mapping) -> dict[int, float]:
 
 
 class Model(NamedTuple):
-    """Where a model is: names of trainings, the longest last, kind, level, and the client whose it is."""
+    """Where a model is: names of trainings, the longest last, kind and level."""
 
     names: Sequence
     kind: str
     level: int
-    client: int = 0
 
 
 def federated(p: Mapping) -> dict[str, Model]:
     """ "n = 2" -> where the federation is."""
-    return {f"n = {n}": Model(["flow", ("long", f"n = {n}")], "federated", n) for n in p["levels"]}
+    return {f"n = {n}": Model(["flow"], "federated", n) for n in p["levels"]}
 
 
 def centralised(p: Mapping) -> dict[str, Model]:
     """ "centralised, 700", the number of observations -> where the model is."""
     return {
-        f"centralised, {p['observations']}": Model(["flow", ("long", "centralised")], "centralised", p["levels"][-1]),
-        f"centralised, {p['many']}": Model(["many", ("long", "many")], "centralised", p["levels"][0]),
+        f"centralised, {p['observations']}": Model(["flow"], "centralised", p["levels"][-1]),
+        f"centralised, {p['many']}": Model(["many"], "centralised", p["levels"][0]),
     }
 
 
 def others(p: Mapping) -> dict[str, Model]:
-    """What the paper's table does not have: clients alone, aliased coefficients, other readings."""
+    """What the paper's table does not have: aliased coefficients, other readings."""
     models = {f"aliased, n = {n}": Model(["aliased"], "federated", n) for n in p["aliased"]}
     for name in p["readings"]:
         models[name] = Model([("readings", name), ("long", name)], "federated", p["levels"][0])
-    return models | {
-        f"client {k + 1} alone, n = {n}": Model(["alone"], "isolated", n, k) for n in p["levels"] for k in (0, 1)
-    }
+    return models
 
 
 class Results(NamedTuple):
     """What figures and claims take. Labels of models are those of ``federated``, ``centralised`` and ``others``.
 
     C: [model, seed, coefficient, round], in every round, NaN where it is not trained. whole: after how many rounds a
-    training is at its end. fields: u, v, p at the middle time after the longest training of federations and
-    centralised models [model, seed, place, field]; truth [place, field]. errors: of these (%) [model, seed, quantity].
-    apart: the largest difference between clients' coefficients after any round of a federation.
+    training is at its end, twice those before the rate drops. fields: u, v, p at the middle time after the training of
+    federations and centralised models [model, seed, place, field]; truth [place, field]. errors: of these (%) [model,
+    seed, quantity]. apart: the largest difference between clients' coefficients after any round of a federation.
     """
 
     C: xarray.DataArray
@@ -162,10 +148,10 @@ def results(p: Mapping, histories: Mapping) -> Results:
     experiment = trainings(p)["flow"].experiment()
     test, models = data_of(experiment, p["levels"][0], p["seeds"][0]).test, federated(p) | centralised(p)
     C, fields, errors, apart = {}, {}, {}, 0.0
-    for label, (names, kind, level, client) in (models | others(p)).items():
+    for label, (names, kind, level) in (models | others(p)).items():
         for history in [histories[name] for name in names if name in histories]:
             for seed in [seed for seed in history.labels("seed") if (kind, level, seed) in history.rows]:
-                row = dict(kind=kind, level=level, seed=seed, client=client)
+                row = dict(kind=kind, level=level, seed=seed, client=0)
                 C[label, seed] = xarray.concat([history.metric(name, **row) for name in TRUTH], "coefficient")
                 if label in federated(p):
                     held = [history.metric(name, kind=kind, level=level, seed=seed).values for name in TRUTH]
@@ -179,7 +165,7 @@ def results(p: Mapping, histories: Mapping) -> Results:
     quantities = [*TRUTH, "velocity", "pressure"]
     return Results(
         by_model(C).assign_coords(coefficient=[*TRUTH]),
-        max([p["rounds"], *p["longer"]]),
+        max(p["rounds"], 2 * p["drop_after"]),
         by_model({key: xarray.DataArray(v, dims=("place", "field")) for key, v in fields.items()}),
         truth,
         by_model({key: xarray.DataArray(v, {"quantity": quantities}) for key, v in errors.items()}),

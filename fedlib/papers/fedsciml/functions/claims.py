@@ -310,7 +310,7 @@ CLAIMS: dict[str, Claim] = {
 }  # fmt: skip
 
 LINE_SETTING = "19 levels, 5 seeds, T = 15 000"
-SLABS_SETTING = "11 levels, 5 seeds; of the authors' function 2, 10, 20 and 50"
+SLABS_SETTING = "printed: 11 levels, authors' function: 2, 10, 20, 50; 5 seeds"
 BLOCKS_SETTING = "an earlier run, 1600 of the 2304 points, 3 seeds"
 
 PANELS = (
@@ -329,7 +329,7 @@ PANELS = (
     Panel("Fig. 4C right", "section 1, answer_100", "100 subdomains; drawn: one seed",
           ("fedsciml.q3.function", "fedsciml.q3.function.alone")),
     Panel("Fig. 5A", "B3, error_slabs", SLABS_SETTING, ("fedsciml.q1.square", "fedsciml.q2.square")),
-    Panel("Fig. 5B", "B2, divergence", "2, 10, 20 and 50 of 11 levels, 5 seeds", ("fedsciml.q4.square",)),
+    Panel("Fig. 5B", "B2, divergence", "2, 10, 20 and 50 slabs, 5 seeds", ("fedsciml.q4.square",)),
     Panel("Fig. 5C, D, E", "B3, slabs_coded_coarse and _fine", "2 and 50 slabs; drawn: one seed",
           ("fedsciml.fig5.better", "fedsciml.fig5.missing.coarse", "fedsciml.fig5.missing.fine")),
     Panel("Fig. 6A-C", "B4, error_blocks", BLOCKS_SETTING,

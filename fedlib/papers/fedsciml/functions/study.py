@@ -34,11 +34,10 @@ SLABS = (("slabs", "coded"), ("slabs", "printed"))
 BLOCKS = tuple(("blocks", K) for K in CLIENTS)
 
 RULES = {
-    **dict.fromkeys(("subdomains", "what_if_subdomains", "slabs", "fall_slabs"), rules.whole(2)),
+    **dict.fromkeys(("subdomains", "what_if_subdomains", "slabs", "slabs_coded", "fall_slabs"), rules.whole(2)),
     **dict.fromkeys(("n_points", "schaffer_points", "partition_points"), rules.whole(16)),
     **dict.fromkeys(("width", "schaffer_rounds", "theorem_E", "theorem_rounds"), rules.whole()),
     **dict.fromkeys(("schaffer_seeds", "fall_seeds"), rules.whole(0)),
-    "blocks": rules.whole(3),
     "lrs_fall": rules.positive(),
 }
 
@@ -56,6 +55,8 @@ rounding decides, ever more: in the plane through all rounds, 25 wide, a twentie
 
 def check(p: Mapping) -> None:
     """ValueError where the points do not allow a level."""
+    if p["blocks"]:
+        rules.check(p, blocks=rules.whole(3))
     for call in sweeps(p).values():
         experiment = call.experiment()
         for level in call.levels:
@@ -88,7 +89,7 @@ def sweeps(p: Mapping) -> dict[Hashable, Call]:
     of_line, of_square = ({"rounds": p[name], **common} for name in ("rounds", "schaffer_rounds"))
     start, reset = {"common_init": False}, {"reset_moments": True}
     calls = {"line": Call(gramacy_lee, line, p["subdomains"], seeds, changes=of_line, models=shown(seeds))}
-    calls |= on_square(square, p["slabs"], p["blocks"], p["schaffer_seeds"], of_square)
+    calls |= on_square(square, (p["slabs_coded"], p["slabs"]), p["blocks"], p["schaffer_seeds"], of_square)
     what_if = {
         ("Adam", "independent starts"): start,
         ("Adam", "moments reset"): reset,
@@ -115,15 +116,17 @@ def sweeps(p: Mapping) -> dict[Hashable, Call]:
 
 
 def on_square(
-    arguments: Mapping, slabs: list[int], blocks: list[int], seeds: list[int], changes: Mapping
+    arguments: Mapping, slabs: tuple[list[int], list[int]], blocks: list[int], seeds: list[int], changes: Mapping
 ) -> dict[Hashable, Call]:  # fmt: skip
-    """("slabs", "coded") and ("slabs", "printed") (Fig. 5); ("blocks", K) of K clients (Fig. 6)."""
+    """("slabs", "coded") and ("slabs", "printed") (Fig. 5); ("blocks", K) of K clients (Fig. 6), if any."""
     calls = {}
-    for name, printed in zip(SLABS, (False, True), strict=True):
+    for name, levels, printed in zip(SLABS, slabs, (False, True), strict=True):
         calls[name] = Call(
-            schaffer, {"printed": printed, **arguments}, slabs, seeds, changes=changes, models=shown(seeds)
+            schaffer, {"printed": printed, **arguments}, levels, seeds, changes=changes, models=shown(seeds)
         )
-    for name, K in zip(BLOCKS, CLIENTS, strict=True):  # one model that sees all points is the same for all of them
+    for name, K in (
+        zip(BLOCKS, CLIENTS, strict=True) if blocks else ()
+    ):  # one model that sees all points is the same for all of them
         kinds = [*KINDS] if K == 2 else ["isolated", "federated"]
         calls[name] = Call(
             schaffer, {"method": "xy", "clients": K, **arguments}, blocks, seeds, kinds, changes=changes, models={}
@@ -144,7 +147,7 @@ def earlier() -> dict[Hashable, History]:
     """What is stored of an earlier run, ("earlier", *name): errors only, converted from its result file (numerics 0),
     for what is not trained anew. Schaffer's function with 1600 of the 2304 points, three seeds, few levels."""
     changes = {"rounds": 3000, "local": Local(5), "lr": 1e-3, "numerics": 0}
-    calls = on_square({"n": EARLIER}, [2, 4, 10, 20, 50], [3, 5, 11], [0, 1, 2], changes)
+    calls = on_square({"n": EARLIER}, ([2, 4, 10, 20, 50],) * 2, [3, 5, 11], [0, 1, 2], changes)
     return histories_of({("earlier", *name): call for name, call in calls.items()}, folder_of(NOTEBOOK))
 
 
@@ -177,8 +180,8 @@ class Results(NamedTuple):
 
 
 def results(p: Mapping, histories: Mapping[Hashable, History | xarray.Dataset]) -> Results:
-    """The arrays of what was trained. histories: of ``trainings``, and of ``earlier`` where that is wanted."""
-    calls = sweeps(p)
+    """The arrays of what was trained, and of ``earlier``."""
+    calls, histories = sweeps(p), {**histories, **earlier()}
     ended = {
         name: histories[name]
         for name in ("line", *SLABS, *BLOCKS)

@@ -55,7 +55,7 @@ def explorer(start: int = 6) -> Terms:
 
 def stored_models() -> dict[int, dict[str, Tensor]]:
     """Level n -> label -> parameters [P], of the first seed."""
-    first = next(T for name, part, T in (key for key in calls_of(study) if key != "earlier") if name == study.LINE)
+    first = next(T for name, _, T in (key for key in calls_of(study) if isinstance(key, tuple)) if name == study.LINE)
     parts = [stored(study, (study.LINE, part, first), earlier=True) for part in ("levels", "central")]
     return by_level(study.joined(parts))
 

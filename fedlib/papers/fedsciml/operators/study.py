@@ -20,9 +20,9 @@ from ....numerics.heterogeneity import weight_divergence
 from ....numerics.metrics import percent
 from ....numerics.spaces import TERMS, chebyshev_series, support
 from ....numerics.tabulated import excerpt
-from ....trainings.calls import Call, Computed
+from ....trainings.calls import Call, Computed, Tolerance
 from ....trainings.settings import committed, paper
-from ....trainings.store import Name
+from ....trainings.store import Name, folder_of, histories_of
 from .problem import TITLES, draws, fading, federated_operator, learn
 
 NOTEBOOK = "07_operator_learning"
@@ -34,6 +34,8 @@ LINE = "antiderivative"
 
 EXAMPLES = {LINE: (6, 10), "diffusion_reaction": (10,), "burgers_2": (5, 10)}
 """Levels n of the paper's examples: Figs. 12C, D, 13, 14D, E."""
+DEAR = ("diffusion_reaction",)
+"""Operators that are trained with the first seed only: a seed at one level takes 0.1 core-hours."""
 
 TERM = rules.whole(1, TERMS)
 LINES = rules.one_of(*(d for d in range(1, 101) if 100 % d == 0))
@@ -85,36 +87,53 @@ def arguments(p: Mapping, name: str) -> dict:
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     """Of each operator and each number of steps T "levels", and "central", one model with the functions of all; for the
     antiderivative "jump", with many seeds, and "apart", whose clients start apart; "local steps", with other numbers E
-    of them between two averages. "earlier": what is no row.
+    of them between two averages, and "extremes", the least and the largest E at the other levels, with one seed. Of
+    several T the largest is trained at the levels of EXAMPLES only, with one seed. "earlier": what is no row.
+    "examples": see ``of_stored``.
     """
     E, seeds, calls = p["local_updates"], [*dict.fromkeys(p["seeds"])], {}
     for name in p["problems"]:
         line = name == LINE
         first = seeds if line else seeds[:1]  # whose models are kept; those of a field take megabytes
         train = partial(Call, federated_operator, arguments(p, name), apart=not line)
+        rows = seeds[:1] if name in DEAR else seeds
         for T in dict.fromkeys(p["steps"][name]):
             changes = {"rounds": max(1, T // E), "local": Local(E), "lr": p["lr"], "evaluations": p["evaluations"]}
             kept = {"federated": first, "isolated": seeds[:1]}
+            both = ["isolated", "federated"]
+            if T == max(p["steps"][name]) > min(p["steps"][name]) and name in EXAMPLES:
+                calls[name, "levels", T] = train(EXAMPLES[name], seeds[:1], both, changes=changes, models=kept)
+                continue
             levels = [*dict.fromkeys(p["levels"][name])]
-            calls[name, "levels", T] = train(levels, seeds, ["isolated", "federated"], changes=changes, models=kept)
+            calls[name, "levels", T] = train(levels, rows, both, changes=changes, models=kept)
             if central := p["central_levels"].get(name):
                 kept, one = {"centralised": first}, [*dict.fromkeys(central)]
-                calls[name, "central", T] = train(one, seeds, ["centralised"], changes=changes, models=kept)
+                calls[name, "central", T] = train(one, rows, ["centralised"], changes=changes, models=kept)
             if line and p["jump_levels"] and p["jump_seeds"]:
                 kept = dict.fromkeys(("federated", "centralised"), seeds) | {"isolated": seeds[:1]}
-                rows = [*dict.fromkeys(p["jump_levels"])], [*dict.fromkeys(p["jump_seeds"])]
-                calls[name, "jump", T] = train(*rows, [*kept], changes=changes, models=kept)
+                both = [*dict.fromkeys(p["jump_levels"])], [*dict.fromkeys(p["jump_seeds"])]
+                calls[name, "jump", T] = train(*both, [*kept], changes=changes, models=kept)
             if line and p["apart_levels"]:
-                start, rows = changes | {"common_init": False}, [*dict.fromkeys(p["apart_levels"])]
-                calls[name, "apart", T] = train(rows, seeds, ["federated"], changes=start)
+                start, levels = changes | {"common_init": False}, [*dict.fromkeys(p["apart_levels"])]
+                calls[name, "apart", T] = train(levels, seeds, ["federated"], changes=start)
         others = [e for e in dict.fromkeys(p["E_values"].get(name, ())) if e != E]
         for T in dict.fromkeys(p["E_steps"][name] if others else ()):
-            over = {"E": {e: {"local": Local(e), "rounds": T // e} for e in others}}
-            rows = [*dict.fromkeys(p["E_levels"][name])], [*dict.fromkeys(p["E_seeds"][name])]
-            changes = {"lr": p["lr"], "evaluations": 1}
-            calls[name, "local steps", T] = train(*rows, ["federated"], over=over, changes=changes, models={})
+            over = {e: {"local": Local(e), "rounds": T // e} for e in others}
+            levels, some = [*dict.fromkeys(p["E_levels"][name])], [*dict.fromkeys(p["E_seeds"][name])]
+            args = {"changes": {"lr": p["lr"], "evaluations": 1}, "models": {}}
+            calls[name, "local steps", T] = train(levels, some, ["federated"], over={"E": over}, **args)
+            if line and (further := [n for n in p["levels"][name] if n not in levels]):
+                ends = {"E": {e: over[e] for e in sorted({min(others), max(others)})}}
+                calls[name, "extremes", T] = train(further, some[:1], ["federated"], over=ends, **args)
     calls["earlier"] = Computed(earlier, {}, numerics=0)
+    beside = "E_", "jump_", "apart_"  # settings that move no example
+    if all(p[name] == value for name, value in PAPER.items() if not name.startswith(beside)):
+        calls["examples"] = Computed(of_stored, {}, tolerances=NEARLY)
     return calls
+
+
+NEARLY = {f"{name} {n} {what}": Tolerance(1e-3, 1e-3) for name, levels in EXAMPLES.items() for n in levels
+          for what in ("u", "error")}  # fmt: skip
 
 
 def earlier() -> xarray.Dataset:
@@ -171,26 +190,24 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         name: max((int(errors[name, T][-1].notnull().sum()), T) for one, T in errors if one == name)[1]
         for name in dict.fromkeys(name for name, _ in errors)
     }
-    old, matrices = histories.get("earlier"), {}
+    old, kept, matrices = histories.get("earlier"), histories.get("examples"), {}
     for name, T in steps.items():
         now = divergences(together[name, T], name)
         matrices[name] = before(old, name) if now is None else now
     first = steps.get(LINE)
     starts = [histories[key] for part in ("apart", "central") if (key := (LINE, part, first)) in histories]
     apart = divergences(joined(starts), LINE) if len(starts) == 2 else None
+    tried = [(name, part, T) for name, part, T in (key for key in histories if isinstance(key, tuple))]
     local = {
-        (name, T): in_steps(histories[name, part, T], errors.get((name, T)), p["local_updates"])
-        for name, part, T in (key for key in histories if key != "earlier")
+        (name, T): in_steps(
+            joined([histories[key] for key in tried if key in ((name, part, T), (name, "extremes", T))]),
+            errors.get((name, T)),
+            p["local_updates"],
+        )
+        for name, part, T in tried
         if part == "local steps"
     }
-    examples = {
-        (name, n): example(p, name, n, together[name, T])
-        for name in steps
-        for T in [max(t for one, t in together if one == name)]
-        for n in example_levels(name, together[name, T], p["seeds"][0])
-    }
     drift = of_functions(committed("04_function_approximation"))
-    burgers = [name for name in p["problems"] if name.startswith("burgers")]
     return Results(
         {name: errors[name, T] for name, T in steps.items()},
         steps,
@@ -199,9 +216,50 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         before(old, LINE, "apart") if apart is None else apart,
         drift,
         local,
-        examples,
-        fading(draws("forward", TERMS, 100, p["seeds"][0], "fading"), p["viscosity"]) if burgers else None,
+        examples(p, together) if kept is None else unpacked(kept),
+        faded(p) if kept is None else kept["faded"].item(),
     )
+
+
+def examples(p: Mapping, together: Mapping[tuple[str, int], History]) -> dict[tuple[str, int], xarray.Dataset]:
+    """(operator, n) -> ``example``, of the largest number of steps; together: (operator, T) -> what is trained."""
+    return {
+        (name, n): example(p, name, n, together[name, T])
+        for name in dict.fromkeys(name for name, _ in together)
+        for T in [max(t for one, t in together if one == name)]
+        for n in example_levels(name, together[name, T], p["seeds"][0])
+    }
+
+
+def faded(p: Mapping) -> float | None:
+    """What Burgers leaves of the variation (%)."""
+    if not any(name.startswith("burgers") for name in p["problems"]):
+        return None
+    return fading(draws("forward", TERMS, 100, p["seeds"][0], "fading"), p["viscosity"])
+
+
+def of_stored() -> xarray.Dataset:
+    """``examples`` of the stored models, as ``unpacked`` takes them, and "faded": two equations are solved for 1600
+    functions, which takes longer than to read all else. Compute it anew when these models are."""
+    parts = {name: call for name, call in trainings(PAPER).items() if name[1] in PARTS and name[0] in EXAMPLES}
+    every = histories_of(parts, folder_of(NOTEBOOK), earlier=True)
+    together = {
+        (name, T): joined([every[name, part, T] for part in PARTS if (name, part, T) in every]) for name, _, T in every
+    }
+    packed = {
+        f"{name} {n}": one.rename({axis: f"{name} {n} {axis}" for axis in (*one.dims, *one.data_vars)})
+        for (name, n), one in examples(PAPER, together).items()
+    }
+    return xarray.merge(packed.values()).assign(faded=faded(PAPER))
+
+
+def unpacked(kept: xarray.Dataset) -> dict[tuple[str, int], xarray.Dataset]:
+    """(operator, n) -> ``example``."""
+    examples_of = {}
+    for name, n in ((name, n) for name, levels in EXAMPLES.items() for n in levels):
+        axes = {axis: axis.split()[-1] for axis in (*kept.variables, *kept.sizes) if axis.startswith(f"{name} {n} ")}
+        examples_of[name, n] = kept[[axis for axis in axes if axis in kept.data_vars]].rename(axes)
+    return examples_of
 
 
 def of_functions(result: Mapping) -> xarray.DataArray | None:
@@ -261,7 +319,7 @@ def in_steps(history: History, errors: xarray.DataArray | None, E: int) -> xarra
     if errors is not None:
         same = errors[-1].sel(kind="federated", drop=True).reset_coords(drop=True).reindex_like(others.isel(E=0))
         others = xarray.concat([others, same.assign_coords(E=E)], "E") if same.notnull().any() else others
-    return others.sortby("E").transpose("E", "level", "seed")
+    return others.sortby(["E", "level", "seed"]).transpose("E", "level", "seed")
 
 
 def example_levels(name: str, history: History, seed: int) -> list[int]:

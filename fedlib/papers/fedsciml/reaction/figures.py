@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....federated.experiment import Data
-from ....federated.solved import clouds_of
-from ....notebook.pictures import error_against_level, legend_above, own_points, style_of
+from ....notebook.pictures import error_against_level, legend_above, style_of
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
 from ....numerics.metrics import in_percent, percent
 from ....numerics.solutions import reaction_rate
@@ -40,18 +39,12 @@ def data_figure(data: Data, other: str) -> Figure:
     return fig
 
 
-def draw_models(ax: Axes, answers: xarray.DataArray, models: list[str], labels: bool = False) -> None:
-    """What models say of a field over the truth; answers: [model, x] of one seed, level and field.
-
-    labels: with their errors.
-    """
+def draw_models(ax: Axes, answers: xarray.DataArray, models: list[str]) -> None:
+    """What models say of a field over the truth; answers: [model, x] of one seed, level and field."""
     x, truth, name = answers.x.values, answers.truth.values, answers.field.item()
     ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
     for model in models:
-        values = answers.sel(model=model).values
-        style = style_of(model) | {"marker": None, "lw": 1.8}
-        words = f"{model}: {in_percent(percent(values, truth))}"
-        ax.plot(x, values, **style, label=words if labels else model)
+        ax.plot(x, answers.sel(model=model).values, **style_of(model) | {"marker": None, "lw": 1.8}, label=model)
     spread = np.ptp(truth)
     ax.set(xlabel="x", ylabel=name, ylim=(truth.min() - 0.4 * spread, truth.max() + 0.4 * spread))
 
@@ -69,19 +62,6 @@ def answer_figure(answers: Mapping[str, xarray.DataArray], points: Mapping[str, 
         error = in_percent(percent(one.sel(model="federated").values, one.truth.values))
         ax.set_title(f"{choice} points: off by {error}")
     legend_above(fig, axes[0], 2)
-    return fig
-
-
-def models_figure(answers: xarray.DataArray, data: Data) -> Figure:
-    """u and k of the clients alone, the federation and the centralised model, and who observes u where.
-
-    answers: [model, field, x] of one seed and level.
-    """
-    fig, (axes,) = panels(1, 2, size=(4.0, 3.4))
-    for ax, name in zip(axes, "uk", strict=True):
-        draw_models(ax, answers.sel(field=name), answers.model.values.tolist(), labels=True)
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), title=f"{name}, off by")
-    own_points(axes[0], clouds_of(data), "x")
     return fig
 
 

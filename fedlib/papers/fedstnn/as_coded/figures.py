@@ -70,7 +70,7 @@ def against(stds: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figur
 
 def surface(results: Results) -> Figure:
     """Above the error of each way's mean on the surface, below its spread, in units of sigma, in the first seed."""
-    answers, sigma = results.surface.isel(seed=0), results.sigma
+    answers, sigma = results.surface, results.sigma
     fig, axes = panels(2, len(WAYS), size=(2.4, 2.2), sharex=True, sharey=True)
     n = round(answers.sizes["x"] ** 0.5)
     for i, way in enumerate(answers.way.values.tolist()):

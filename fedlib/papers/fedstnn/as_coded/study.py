@@ -11,8 +11,9 @@ import xarray
 
 from ....federated.history import History
 from ....notebook import rules
-from ....trainings.calls import Call
+from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.settings import paper
+from ....trainings.store import folder_of, histories_of
 from .. import plane, sine
 from ..experiment import beside, judged, seeds_of
 from ..network import SNN
@@ -30,37 +31,34 @@ RULES = {
         ("rounds_2d", "steps", "steps_2d", "steps_alone", "steps_mended", "steps_mended_2d", "batch", "batch_2d"),
         rules.whole(),
     ),
-    **dict.fromkeys(("sigma", "sigmas", "rate", "rate_2d"), rules.positive()),
-    **dict.fromkeys(("fraction", "decay", "decay_2d"), rules.share()),
+    **dict.fromkeys(("sigma", "sigmas", "rate"), rules.positive()),
+    "fraction": rules.share(),
     "test_paths": rules.whole(2),
     "clients": rules.whole(10, 1000),
     "clients_2d": rules.whole(4),
 }
 """Parameter -> what it may be."""
 
-SEARCHED = {"rates": rules.positive(), "rates_2d": rules.positive()}
-"""The same of lists that may be empty: nothing is searched."""
+RATES = {"curve": [0.01, 0.03, 0.1], "surface": [0.01, 0.02, 0.03, 0.05]}
+"""Case -> rates of SGD that were tried, the largest that does not diverge last; of the surface that one is taken."""
+TRIED_ON = [100, 101]  # seeds that count nowhere else
+DECAY = 0.75  # factor on the rate of what is mended, per round; see notebook 08
 
 
 def check(p: Mapping) -> None:
-    """ValueError where a rate that is tried cannot be one."""
-    rules.check(p, **{name: rule for name, rule in SEARCHED.items() if p[name]})
+    """``RULES`` say it all."""
 
 
 PATHS = ("frozen paths", "fresh paths")
+ANSWERS = "answers", "surface"
 
 
-def trainings(p: Mapping) -> dict[Hashable, Call]:
+def trainings(p: Mapping) -> dict[Hashable, Task]:
     """("curve", way), ("surface", way): federations. ("rates", case): those tried for SGD. ("statistics", "own"): as
-    coded, but each client keeps its own of the batch normalisation. ("alone", paths): one client, frozen or fresh."""
-    calls = {(case, way): call for case in CASES for way, call in federations(p, case).items()}
-    for case, fewer in (("curve", 1), ("surface", 5)):
-        if rates := p["rates" + SUFFIX[case]]:
-            call = calls[case, "as printed"]
-            arguments = call.arguments | {"steps": -(-call.arguments["steps"] // fewer), "choice": True}
-            calls["rates", case] = call._replace(
-                arguments=arguments, levels=[p["sigma"]], seeds=p["validation_seeds"], over={"lr": rates}, models={}
-            )
+    coded, but each client keeps its own of the batch normalisation. ("alone", paths): one client, frozen or fresh.
+    ANSWERS: what models of the surface say."""
+    calls: dict[Hashable, Task] = {(case, way): call for case in CASES for way, call in federations(p, case).items()}
+    calls |= {("rates", case): call for case, call in searches(PAPER).items()}
     call = calls["curve", "as coded"]
     personal = {"personal": statistics(Coded(*CASES["curve"].widths)), "evaluate": running_only}
     calls["statistics", "own"] = call._replace(levels=[p["sigma"]], changes=call.changes | personal)
@@ -70,7 +68,20 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
         calls["alone", paths] = call._replace(
             make=one_client, arguments=arguments, kinds=["isolated"], changes={"rounds": 1, "lr": 1e-3}
         )
+    if federations(p, "surface") == federations(PAPER, "surface"):
+        calls[ANSWERS] = Computed(of_stored, {}, tolerances=dict.fromkeys(("mean", "std"), Tolerance(1e-3, 1e-3)))
     return calls
+
+
+def searches(p: Mapping) -> dict[str, Call]:
+    """Case -> what was tried for the rate that is not printed, on the surface with a fifth of the local steps."""
+    made = {}
+    for case, fewer in (("curve", 1), ("surface", 5)):
+        call = federations(p, case)["as printed"]
+        arguments = call.arguments | {"steps": -(-call.arguments["steps"] // fewer), "choice": True}
+        over = {"lr": RATES[case]}
+        made[case] = call._replace(arguments=arguments, levels=[p["sigma"]], seeds=TRIED_ON, over=over, models={})
+    return made
 
 
 SUFFIX = {"curve": "", "surface": "_2d"}
@@ -79,10 +90,10 @@ SUFFIX = {"curve": "", "surface": "_2d"}
 
 def federations(p: Mapping, case: str) -> dict[Hashable, Call]:
     """Way -> its federations. On the surface models are kept: at all points answers are too much to keep."""
-    clients, steps, batch, few, rate, decay, rounds, seeds = (
-        p[name + SUFFIX[case]]
-        for name in ("clients", "steps", "batch", "steps_mended", "rate", "decay", "rounds", "seeds")
+    clients, steps, batch, few, rounds, seeds = (
+        p[name + SUFFIX[case]] for name in ("clients", "steps", "batch", "steps_mended", "rounds", "seeds")
     )
+    rate = p["rate"] if case == "curve" else RATES[case][-1]
     common = {"rounds": rounds, "fraction": p["fraction"]}
     levels, tests, models = (
         (sorted({*p["sigmas"], p["sigma"]}), p["test_paths"], {}) if case == "curve" else ([p["sigma"]], 20, None)
@@ -95,7 +106,7 @@ def federations(p: Mapping, case: str) -> dict[Hashable, Call]:
     return {
         "as printed": call(printed, steps, batch, lr=rate),
         "as coded": call(coded, steps, batch),
-        "mended": call(mended, few, 32, lr=p["lr"], decay=decay),
+        "mended": call(mended, few, 32, lr=p["lr"], decay=DECAY),
     }
 
 
@@ -103,9 +114,9 @@ class Results(NamedTuple):
     """What figures and claims take; None: nothing of it is trained. A level is the sigma of the data.
 
     curve: ``Answers`` at ``sine.TESTED`` points [way, level, seed, x]. quality: of them, ``judged`` [way, level, seed].
-    surface, quality_2d: the same at all points of the grid, [way, seed, x] and [way, seed]. alone: spread of one client
-    [paths, level, seed]. tried: case -> squared error on new observations [seed, lr]. normalised: how one normalises ->
-    RMSE [seed] of the mean, as coded. sigma: of the run.
+    surface, quality_2d: mean and std at all points of the grid in the first seed [way, x]; ``judged`` [way, seed].
+    alone: spread of one client [paths, level, seed]. tried: case -> squared error on new observations [seed, lr].
+    normalised: how one normalises -> RMSE [seed] of the mean, as coded. sigma: of the run.
     """
 
     curve: xarray.Dataset | None
@@ -122,23 +133,39 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
     """The labelled arrays of what is trained."""
     sigma, federated = p["sigma"], {"kind": "federated", "client": 0}
     curve = beside("way", {way: sine.answered(histories.get(("curve", way)), **federated) for way in WAYS})
-    surface = beside("way", {way: on_grid(histories.get(("surface", way)), way, sigma) for way in WAYS})
+    surface = histories[ANSWERS] if ANSWERS in histories else answers(histories, sigma)
     one = {"kind": "isolated", "client": 0}
     alone = beside("paths", {paths: sine.answered(histories.get(("alone", paths)), **one) for paths in PATHS})
     return Results(
         curve,
         None if curve is None else judged_each(curve),
-        surface,
-        None if surface is None else with_path(judged(surface, plane.on_grid(), sigma)),
+        None if surface is None else surface[["mean", "std"]],
+        None if surface is None else surface.drop_vars(["mean", "std"]).rename(spread="std"),
         None if alone is None else (alone["std"] ** 2).mean("x") ** 0.5,
         {
-            case: history.last("a path against f", level=sigma, **federated) + sigma**2
+            case: history.last("a path against f", level=PAPER["sigma"], **federated) + PAPER["sigma"] ** 2
             for (name, case), history in histories.items()
             if name == "rates"
         },
         normalised(histories, sigma),
         sigma,
     )
+
+
+def answers(histories: Mapping[Hashable, History], sigma: float) -> xarray.Dataset | None:
+    """What models say at all points of the grid: mean and std of the first seed [way, x], which are drawn, and
+    ``judged`` [way, seed], in which "spread" is the std over all points."""
+    every = beside("way", {way: on_grid(histories.get(("surface", way)), way, sigma) for way in WAYS})
+    if every is None:
+        return None
+    quality = with_path(judged(every, plane.on_grid(), sigma)).rename(std="spread")
+    return quality.merge(every[["mean", "std"]].isel(seed=0, drop=True))
+
+
+def of_stored() -> xarray.Dataset:
+    """``answers`` of what is stored: to draw a hundred thousand paths takes longer than to read all else."""
+    names = {("surface", way): call for way, call in federations(PAPER, "surface").items()}
+    return answers(histories_of(names, folder_of(NOTEBOOK)), PAPER["sigma"])
 
 
 def on_grid(history: History | None, way: str, sigma: float) -> xarray.Dataset | None:

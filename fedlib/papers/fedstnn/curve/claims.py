@@ -141,10 +141,10 @@ def facts(results: Results) -> dict[str, object]:
     cover = results.coverage_noises.sel(level=results.noises.level.min()).mean("seed")
     return {
         "energy score: spread grows with sigma": bool((np.diff([energy[s] for s in sorted(energy)]) > 0).all()),
-        f"at sigma = {loudest:g} it is above 3/4 of it": bool(energy[loudest] > 0.75 * loudest),
-        "and that of the squared error below 1/4": bool(silent[loudest] < loudest / 4),
-        "squared error covers less than half of new observations": bool(collapsed["coverage"].mean() < 0.5),
-        "energy score covers more than 80 %": bool(federation["coverage"].mean() > 0.8),
+        f"at sigma = {loudest:g} it is within a tenth of it": bool(abs(energy[loudest] / loudest - 1) < 0.1),
+        "and that of the squared error below a twentieth": bool(silent[loudest] < loudest / 20),
+        "squared error covers less than a fifth of new observations": bool(collapsed["coverage"].mean() < 0.2),
+        "energy score covers more than 90 %": bool(federation["coverage"].mean() > 0.9),
         "and yet the squared error is in the band more often": bool(
             collapsed["in band"].mean() > federation["in band"].mean()
         ),

@@ -130,35 +130,35 @@ def alone(results: Results) -> Figure:
     return fig
 
 
-def noise(one_place: xarray.Dataset, varied: xarray.Dataset | None = None) -> Figure:
-    """Does the spread follow the noise? Left one that is the same everywhere, right one that grows with x.
-
-    Left in units of the noise; markers of three losses stand beside each other. varied: ``growing`` of ``Results``.
-    """
-    fig, axes = panels(1, 1 if varied is None else 2, size=(3.8, 2.9))
-    left, sigmas = axes[0, 0], one_place.level.values
-    left.axhline(1, ls="--", color=COLORS["truth"], lw=1, label="truth")
+def noise(one_place: xarray.Dataset) -> Figure:
+    """Does the spread follow a noise that is the same everywhere? In units of it; markers of three losses stand beside
+    each other."""
+    fig, ((ax,),) = panels(1, 1, size=(3.8, 2.9))
+    sigmas = one_place.level.values
+    ax.axhline(1, ls="--", color=COLORS["truth"], lw=1, label="truth")
     for i, (score, (color, marker)) in enumerate(SCORES.items()):
         std = rms(one_place["std"].sel(score=score).transpose("seed", "level", "x").values)
-        band(left, sigmas * 1.1 ** (i - 1), std / sigmas, COLORS[color], score, marker=marker, ms=5, lw=1)
-    for axis in (left.xaxis, left.yaxis):
+        band(ax, sigmas * 1.1 ** (i - 1), std / sigmas, COLORS[color], score, marker=marker, ms=5, lw=1)
+    for axis in (ax.xaxis, ax.yaxis):
         log_axis(axis)
-    set_ticks(left.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
-    set_ticks(left.yaxis, (0.03, 0.1, 0.3, 1), ("0.03", "0.1", "0.3", "1"))
-    left.set(
-        xlabel=r"$\sigma$ of the data", ylabel=r"learnt std / $\sigma$", title="a noise that is the same everywhere"
-    )
-    if varied is not None:
-        right, x = axes[0, 1], varied.x.values
-        for diffusion, color in zip(DIFFUSIONS, ("centralised", "other"), strict=True):
-            std = varied["std"].sel(diffusion=diffusion).transpose("seed", "x").values
-            lw = 2.5 if color == "other" else 1.5
-            band(right, x, std, COLORS[color], DIFFUSIONS[diffusion], marker="", lw=lw)
-        right.plot(x, growing(x), "--", color=COLORS["truth"], label=r"true $\sigma(x)$")
-        right.set(xlabel="x", ylabel="std of the paths", title="a noise that grows with x", ylim=(0, None))
-        set_ticks(right.xaxis, *PI)
-    for ax in axes[0]:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    set_ticks(ax.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
+    set_ticks(ax.yaxis, (0.03, 0.1, 0.3, 1), ("0.03", "0.1", "0.3", "1"))
+    ax.set(xlabel=r"$\sigma$ of the data", ylabel=r"learnt std / $\sigma$", title="a noise that is the same everywhere")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    return fig
+
+
+def noise_that_grows(varied: xarray.Dataset) -> Figure:
+    """The spread beside a noise that grows with x; varied: ``growing`` of ``Results``."""
+    fig, ((ax,),) = panels(1, 1, size=(3.8, 2.9))
+    x = varied.x.values
+    for diffusion, color in zip(DIFFUSIONS, ("centralised", "other"), strict=True):
+        std = varied["std"].sel(diffusion=diffusion).transpose("seed", "x").values
+        band(ax, x, std, COLORS[color], DIFFUSIONS[diffusion], marker="", lw=2.5 if color == "other" else 1.5)
+    ax.plot(x, growing(x), "--", color=COLORS["truth"], label=r"true $\sigma(x)$")
+    ax.set(xlabel="x", ylabel="std of the paths", title="a noise that grows with x", ylim=(0, None))
+    set_ticks(ax.xaxis, *PI)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return fig
 
 

@@ -9,7 +9,7 @@ import xarray
 from ....federated.batches import Local
 from ....federated.history import History
 from ....trainings.calls import Call
-from ..experiment import SCORES, beside, covered, rms, sample
+from ..experiment import BATCH, SCORES, TRIED, TRIED_ON, beside, covered, rms, sample
 from ..network import SNN
 from ..sine import SHARINGS, TESTED, N, answered, curve, curve_grid, inputs, observed, owners, region, some
 from .problem import GROWING, one_place, shared, some_alone, two_noises
@@ -18,17 +18,16 @@ MAIN, SIXTY, RANDOM = "non-IID 110", "non-IID 60", "IID 110"
 """Of SHARINGS: 110 points for each client, most of them in its tenth; 60; 110 from anywhere."""
 
 NAME = "curve"
+IN_ONE_PLACE = 128  # points of a step where all data are in one place
 
 
 def trainings(p: Mapping) -> dict[Hashable, Call]:
     """("curve", ...): federations by who owns what, clients alone, clients of two noises, and what is compared with
-    MAIN; ("noise", score) and ("growing", diffusion): all points in one place; ("search", "curve"): rates.
+    MAIN; ("noise", score) and ("growing", diffusion): all points in one place.
     """
-    seeds, sizes, tests = p["seeds"], {"clients": p["clients"], "sigma": p["sigma"]}, {"tests": p["test_paths"]}
-    steps = Local(p["local_updates"], "steps", p["batch_size"])
-    common = {"rounds": p["rounds"], "lr": p["lr"], "decay": p["decay"]}
-    changes = common | {"local": steps, "fraction": p["fraction"]}
-    central = common | {"local": steps._replace(batch_size=p["batch_central"])}
+    seeds, sizes, tests, changes = p["seeds"], sizes_of(p), {"tests": p["test_paths"]}, changes_of(p)
+    central = {name: value for name, value in changes.items() if name != "fraction"}
+    central["local"] = changes["local"]._replace(batch_size=IN_ONE_PLACE)
 
     def together(make, levels: Sequence, more: Mapping = {}, **changed) -> Call:
         return Call(make, sizes | tests | more, levels, seeds, ["federated"], changes=changes | changed)
@@ -47,13 +46,24 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
     }
     calls |= {("noise", score): in_one_place(p["sigmas"], score=score) for score in SCORES}
     calls |= {("growing", diffusion): in_one_place([GROWING], diffusion=diffusion) for diffusion in ("vector", "net")}
-    if p["search_lrs"]:
-        searched = sizes | tests | {"scores": True}
-        over = {"lr": p["search_lrs"]}
-        calls["search", NAME] = Call(
-            shared, searched, [MAIN], p["search_seeds"], ["federated"], over, changes, models={}
-        )
     return calls
+
+
+def search(p: Mapping) -> Call:
+    """Rates that were tried on validation data."""
+    arguments = sizes_of(p) | {"tests": p["test_paths"], "scores": True}
+    return Call(shared, arguments, [MAIN], TRIED_ON, ["federated"], {"lr": TRIED[0]}, changes_of(p), models={})
+
+
+def sizes_of(p: Mapping) -> dict:
+    """Arguments of federations."""
+    return {"clients": p["clients"], "sigma": p["sigma"]}
+
+
+def changes_of(p: Mapping) -> dict:
+    """How federations train."""
+    steps = {"local": Local(p["local_updates"], "steps", BATCH)}
+    return {name: p[name] for name in ("rounds", "lr", "decay", "fraction")} | steps
 
 
 class Results(NamedTuple):

@@ -24,8 +24,12 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "letters", "together"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+BATCH = 64  # the paper does not say
+TRIED = [50, 100, 200], [0.02, 0.04, 0.08], [0.1, 0.01, 0.001]
+"""Local steps in a round, first rate, and the last one as a share of it, that were tried, with as many steps in all."""
+TRIED_ON = [100, 101, 102]  # seeds that count nowhere else
 AUTHORS = 2000  # L, pixels that a client owns of its third in the authors' code
-STEPS, RATE = 2000, 1e-4  # local steps and Adam's rate there
+THEIRS = 25, 2000, 1e-4, 1.0  # rounds, a quarter of theirs; local steps and Adam's rate in their code, which stays
 
 RULES = {
     "height": rules.whole(2),
@@ -35,24 +39,12 @@ RULES = {
     "levels": rules.whole(),
     "ratio": rules.number(0),
     "lr_end": rules.share(),
-    "big_rounds": rules.whole(),
 }
 """Parameter -> what it may be."""
 
-MAY_BE_EMPTY = {
-    "big_seeds": rules.whole(0),
-    "grid_seeds": rules.whole(0),
-    "grid_local_updates": rules.whole(),
-    "grid_lr": rules.positive(),
-    "grid_lr_end": rules.share(),
-}
-"""The same of lists that may be empty."""
-
 
 def check(p: Mapping) -> None:
-    """ValueError where the picture has not the pixels that clients are to own, or settings are chosen on seeds that
-    count."""
-    rules.check(p, **{name: rule for name, rule in MAY_BE_EMPTY.items() if p[name]})
+    """ValueError where the picture has not the pixels that clients are to own."""
     if p["clients"] % 3:
         raise ValueError(f"clients = {p['clients']}: expected a multiple of three, as many for each letter")
     third = min(map(len, picture_of(p["picture"], shape_of(p)).thirds))
@@ -62,8 +54,6 @@ def check(p: Mapping) -> None:
                 f"{L} own pixels and {others_of(L, p['ratio'])} others: a third of the picture has {third}; take fewer "
                 "of them, a smaller ratio, or a larger picture"
             )
-    if both := {*p["grid_seeds"]} & {*p["seeds"]}:
-        raise ValueError(f"grid_seeds = {p['grid_seeds']}: {both.pop()} is among seeds; settings are chosen on others")
 
 
 def shape_of(p: Mapping) -> tuple[int, int]:
@@ -71,24 +61,32 @@ def shape_of(p: Mapping) -> tuple[int, int]:
     return p["height"], p["width"]
 
 
+def arguments_of(p: Mapping) -> dict:
+    """Arguments of ``drawing``."""
+    return {name: p[name] for name in ("clients", "ratio", "picture")} | {"shape": list(shape_of(p))}
+
+
 def decay_of(lr_end: float, rounds: int) -> float:
     """The factor per round with which the last round has lr_end times the first one's rate."""
     return lr_end ** (1 / max(rounds - 1, 1))
 
 
+def fading(rounds: int, steps: int, lr: float, lr_end: float, batch: int = BATCH) -> dict:
+    """Changes of the experiment: so many rounds of so many local steps, with a rate that falls."""
+    return {"rounds": rounds, "local": Local(steps, "steps", batch), "lr": lr, "decay": decay_of(lr_end, rounds)}
+
+
+def steps_of(p: Mapping) -> tuple[int, int, float, float]:
+    """Arguments of ``fading``."""
+    return p["rounds"], p["local_updates"], p["lr"], p["lr_end"]
+
+
 def trainings(p: Mapping) -> dict[Hashable, Call]:
-    """("letters", "together"), watched on the way, and ("letters", "alone"); "levels": other numbers of own pixels;
-    "grid": what the paper leaves open; ("authors", steps): their size, with our steps and with theirs."""
-    arguments = {name: p[name] for name in ("clients", "ratio", "picture")} | {"shape": list(shape_of(p))}
-    seeds, L, federated = p["seeds"], [p["own_pixels"]], ["federated"]
-
-    def fading(rounds: int, steps: int, lr: float, lr_end: float, batch: int = p["batch_size"]) -> dict:
-        local = Local(steps, "steps", batch)
-        return {"rounds": rounds, "local": local, "lr": lr, "decay": decay_of(lr_end, rounds)}
-
-    share = {"fraction": p["fraction"]}
-    ours = p["rounds"], p["local_updates"], p["lr"], p["lr_end"]
-    changes, none = share | fading(*ours), {"models": {}}
+    """("letters", "together"), watched on the way, and ("letters", "alone"); "levels": other numbers of own pixels.
+    What no parameter moves: "grid", what the paper leaves open; ("authors", steps), their size, with our steps and with
+    theirs."""
+    seeds, L, federated, none = p["seeds"], [p["own_pixels"]], ["federated"], {"models": {}}
+    arguments, changes = arguments_of(p), {"fraction": p["fraction"]} | fading(*steps_of(p))
     watched = changes | {"evaluations": p["evaluations"]}
     calls: dict[Hashable, Call] = {
         (NAME, "together"): Call(drawing, arguments, L, seeds, ["federated", "centralised"], changes=watched, **none),
@@ -96,19 +94,15 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
     }
     if others := [level for level in p["levels"] if level not in L]:
         calls["levels"] = Call(drawing, arguments, others, seeds, federated, changes=changes, **none)
-    if p["grid_seeds"]:
-        total = p["rounds"] * p["local_updates"]
-        points = product(p["grid_local_updates"], p["grid_lr"], p["grid_lr_end"])
-        tries = {(steps, lr, end): fading(max(1, total // steps), steps, lr, end) for steps, lr, end in points}
-        over = {("steps", "lr", "lr_end"): tries}
-        calls["grid"] = Call(drawing, arguments, L, p["grid_seeds"], federated, over, share, **none)
-    if p["big_seeds"]:
-        theirs = p["big_rounds"], p["big_local_updates"], RATE, 1.0
-        for name, steps in (("our steps", ours), ("their steps", theirs)):
-            big = share | fading(*steps, batch=256)
-            calls["authors", name] = Call(
-                drawing, {"shape": list(PAPER_SHAPE)}, [AUTHORS], p["big_seeds"], federated, changes=big, **none
-            )
+    share, total = {"fraction": PAPER["fraction"]}, PAPER["rounds"] * PAPER["local_updates"]
+    tries = {(steps, lr, end): fading(max(1, total // steps), steps, lr, end) for steps, lr, end in product(*TRIED)}
+    over, level = {("steps", "lr", "lr_end"): tries}, [PAPER["own_pixels"]]
+    calls["grid"] = Call(drawing, arguments_of(PAPER), level, TRIED_ON, federated, over, share, **none)
+    for name, steps in (("our steps", steps_of(PAPER)), ("their steps", THEIRS)):
+        big = share | fading(*steps, batch=256)
+        calls["authors", name] = Call(
+            drawing, {"shape": list(PAPER_SHAPE)}, [AUTHORS], PAPER["seeds"], federated, changes=big, **none
+        )
     return calls
 
 
@@ -162,7 +156,7 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
             for name in ("our steps", "their steps")
             if ("authors", name) in histories
         },
-        None if tried is None else tried.last("wrong", kind="federated", level=L, client=0),
+        None if tried is None else tried.last("wrong", kind="federated", level=PAPER["own_pixels"], client=0),
     )
 
 

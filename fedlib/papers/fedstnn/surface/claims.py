@@ -38,7 +38,7 @@ def band(results: Results) -> Verdict:
 
 def generate(results: Results) -> Verdict:
     """The model generates more observations with a noise of similar size."""
-    like = likeness(results.answers["path"].sel(model="federated").values, results.observed.values, on_grid())
+    like = likeness(results.answers["path"].values, results.observed.values, on_grid())
     std, w1 = like["st.dev. of sampled"].mean(), like["W1"].mean()
     return Verdict(near(std, results.sigma) and bool(w1 < results.sigma / 4), f"st.dev. {std:.3f}, W1 {w1:.4f}")
 
@@ -64,7 +64,7 @@ def quality(results: Results) -> Verdict:
 
 def complete(results: Results) -> bool:
     """Whether every model is trained: both of all clients, and one client of each quadrant."""
-    return results.answers is not None and results.answers.sizes["model"] == 6
+    return results.answers is not None and results.answers.sizes["row"] == 12
 
 
 CLAIMS: dict[str, Claim] = {

@@ -7,12 +7,12 @@ from ....notebook.style import COLORS, panels
 from ..figures import OBSERVED
 from ..plane import SLICES, on_grid, on_slice, surface_grid
 from .readings import some
-from .study import Results
+from .study import DRAWN, Results
 
 
 def maps(results: Results) -> Figure:
     """The true surface, what the federation and what client 1 alone learn of it, and the federation's spread."""
-    federated, alone = (results.answers.sel(model=name).isel(seed=0) for name in ("federated", "client 1 alone"))
+    federated, alone = (results.answers.sel(model=name) for name in DRAWN)
     fig, axes = panels(2, 2, size=(3.8, 2.8), sharex=True, sharey=True)
     fields = {"true f": on_grid(), "federated mean": federated["mean"].values}
     fields["client 1 alone"], std = alone["mean"].values, federated["std"].values
@@ -31,7 +31,7 @@ def maps(results: Results) -> Figure:
 def clouds(results: Results) -> Figure:
     """Figs. 8 and 9: all noisy observations of the surface, and fifty of them, each joined to a prediction."""
     z = results.observed.isel(seed=0).values
-    predicted, chosen = results.answers["path"].sel(model="federated").isel(seed=0).values, some(len(z))[0]
+    predicted, chosen = results.answers["path"].isel(seed=0).values, some(len(z))[0]
     fig, ((left, right),) = panels(1, 2, size=(3.8, 3.4), subplot_kw=dict(projection="3d"))
     points = surface_grid()
     left.scatter(*points.T, z, s=1, c=z, cmap="viridis", lw=0, rasterized=True)
@@ -52,10 +52,7 @@ def clouds(results: Results) -> Figure:
 
 def slices(results: Results) -> Figure:
     """Figs. 10 and 11: two slices of the surface with its band of two sigma, observations and predictions."""
-    z, predicted = (
-        results.observed.isel(seed=0).values,
-        results.answers["path"].sel(model="federated").isel(seed=0).values,
-    )
+    z, predicted = (values.isel(seed=0).values for values in (results.observed, results.answers["path"]))
     fig, (axes,) = panels(1, len(SLICES), size=(3.8, 2.8))
     for ax, (name, (axis, _)) in zip(axes, SLICES.items(), strict=True):
         where = on_slice(name)

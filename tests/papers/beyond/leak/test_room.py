@@ -8,6 +8,8 @@ from fedlib.papers.beyond.leak import claims, figures, live, study
 from fedlib.papers.beyond.leak.attack import of_messages
 from fedlib.papers.beyond.leak.study import Results
 
+from ...small import quick
+
 
 @pytest.fixture(scope="module")
 def messages():
@@ -93,6 +95,6 @@ def test_nothing_is_judged_where_nothing_is_there(claim):
 
 
 def test_a_study_asks_for_each_size_once():
-    p = {"clients": [2, 1], "leak_points": [10, 1, 10], "leak_steps": [5, 1], "sensors": 12, "width": 8}
+    p = quick(study, clients=[2, 1], leak_points=[10, 1, 10], leak_steps=[5, 1], sensors=12, width=8)
     arguments = study.trainings(p)["messages"].arguments
     assert arguments == {"clients": 3, "sizes": [1, 10], "steps": [1, 5], "sensors": 12, "width": 8}

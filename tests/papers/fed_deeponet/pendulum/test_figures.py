@@ -45,12 +45,10 @@ FIGURES = {
     "deeponet": lambda *_: figures.deeponet_schematic(),
     "round": lambda *_: figures.round_schematic(),
     "clients": lambda p, histories, results: figures.error_against_clients(results),
-    "tried": lambda p, histories, results: figures.tried({name: results.grid[name] for name in ("wide", "near")}),
     "fig2": lambda p, histories, results: figures.training(results),
     "fig4": fig_4,
     "conventions": lambda p, histories, results: figures.conventions(results),
     "tables": lambda p, histories, results: figures.tables(results, p["passes"]),
-    "costs": lambda p, histories, results: figures.costs(*figures.cost_paths(p, results)),
 }
 
 

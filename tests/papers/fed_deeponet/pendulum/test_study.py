@@ -5,7 +5,6 @@ import pytest
 import torch
 import xarray
 
-from fedlib.federated.batches import participants
 from fedlib.federated.experiment import data_of
 from fedlib.federated.solved import answer
 from fedlib.notebook import rules
@@ -113,17 +112,6 @@ def test_the_slider_shows_the_first_seeds_models_and_all_seeds_errors(trained):
             angle = curves.sel(model=model, clients=C)
             off = 100 * np.linalg.norm(angle - curves.truth) / np.linalg.norm(curves.truth)
             assert errors.sel(model=model, clients=C, seed=0).item() == pytest.approx(off, rel=1e-3)
-
-
-def test_a_cost_counts_whoever_took_part(trained):
-    p, histories = trained
-    results = study.results(p, histories)
-    federated, central, data = figures.cost_paths(p, results)
-    assert [*federated] == ["C = 20"] and data == pytest.approx(60 * 8 * 4e-6)
-    parameters = histories["clients"].distinct.shape[1]
-    active = np.mean([participants(seed, r, 20, 0.75).sum() for seed in (0, 1) for r in (0, 1)])
-    assert federated["C = 20"].megabytes == pytest.approx(active * 2 * 4 * parameters / 1e6)
-    assert [path.steps for path in central.values()] == [2, 30]
 
 
 def test_a_growth_is_that_of_each_seed():

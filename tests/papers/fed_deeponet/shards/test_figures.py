@@ -32,19 +32,13 @@ def answer(lesson, results):
     return figures.answer(owned(), live.reached(*map(lesson.stored, ("shards", "alone"))).sel(rate=study.FALLING))
 
 
-def torques(lesson, results):
-    draws = problem.two_fields(200, 2, 2, 20)
-    return figures.torques({0.2 + d: draws.data(d, 0).pool["u"][-5:].numpy() for d in (0.0, 4.0)})
-
-
 FIGURES = {
     "answer": answer,
     "shards": lambda *_: figures.owned({figures.number_of(n): values for n, values in owned().items()}),
-    "torques": torques,
     "w1": lambda lesson, results: figures.apart(results.distances),
     **{
         draw.__name__: lambda lesson, results, draw=draw: draw(results)
-        for draw in (figures.fig5, figures.fig6, figures.other_fields, figures.rates, figures.against_distance)
+        for draw in (figures.fig5, figures.fig6, figures.rates)
     },
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedlib.notebook import rules
-from fedlib.papers.feddro.digits import problem, study, ways
+from fedlib.papers.feddro.digits import figures, problem, study, ways
 from fedlib.trainings.calls import Call
 from fedlib.trainings.settings import NOTEBOOKS
 from fedlib.trainings.store import calls_of, made
@@ -156,7 +156,9 @@ def test_rates_are_chosen_on_digits_that_nobody_has():
 
 def test_what_is_followed_of_the_lineage_is_read_with_parts_of_the_shift():
     """A network that is right on what its client sees, and on what part of that is: as ``accuracies`` counts it."""
-    p = parameters(rates=[], followed_seeds=[1], followed=0.5, in_parts=10, rounds=2, long_rounds=2)
+    p = parameters(
+        rates=[], lineage_seeds=[1], followed_rates=[0.05], followed=0.5, in_parts=10, rounds=2, long_rounds=2
+    )
     calls = {name: call for name, call in study.trainings(p).items() if name[0] == "lineage_rounds"}
     fewer = {"per_client": 30, "atoms": 3}
     small = {
@@ -164,9 +166,11 @@ def test_what_is_followed_of_the_lineage_is_read_with_parts_of_the_shift():
         for name, call in calls.items()
     }
     results = study.results(p, made(small, backend="eager"))
+    (row, _) = figures.followed_rows(results.followed)
+    assert row[0] == "FedAvg, 0.05" and len(row) == 1 + len(study.VIEWS)
     assert results.followed.view.values.tolist() == [*study.VIEWS] and results.followed["round"].size == 2
     history = made({"one": small["lineage_rounds", ways.FEDAVG]}, backend="eager")["one"]
     for view, metric in study.VIEWS.items():
-        values = history.metric(metric, kind="federated", client=0).squeeze()
+        values = study.measured(history, metric).squeeze()
         np.testing.assert_array_equal(results.followed.sel(view=view, way=ways.FEDAVG).squeeze(), values)
     assert calls["lineage_rounds", ways.MAPPED].arguments["settings"]["per_client"] == 3600

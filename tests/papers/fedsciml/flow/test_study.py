@@ -14,7 +14,7 @@ from ...small import quick
 @pytest.fixture(scope="module")
 def p():
     """The notebook's parameters, small."""
-    small = {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "longer": [6, 5], "drop_after": 2, "lr": 0.01}
+    small = {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "drop_after": 3, "lr": 0.01}
     small |= {"observations": 40, "many": 60, "residual": [7, 4, 3], "widths": [3, 8, 8, 3]}
     return quick(study) | small | {"readings": [*study.READINGS], "long_readings": ["both"], "long_rounds": 6}
 
@@ -29,22 +29,17 @@ def test_every_training_says_what_it_is(p):
     assert {name: (call.levels, [*call.kinds], [*call.seeds]) for name, call in calls.items()} == {
         "flow": ([2, 4], ["federated", "centralised"], [3, 1]),
         "many": ([2], ["centralised"], [3, 1]),
-        "alone": ([2, 4], ["isolated"], [0]),
         "aliased": ([2], ["federated"], [3, 1]),
-        ("long", "n = 2"): ([2], ["federated"], [3, 1]),
-        ("long", "n = 4"): ([4], ["federated"], [3, 1]),
-        ("long", "centralised"): ([4], ["centralised"], [3, 1]),
-        ("long", "many"): ([2], ["centralised"], [3, 1]),
         **{("readings", name): ([2], ["federated"], [3, 1]) for name in study.READINGS},
-        ("long", "both"): ([2], ["federated"], [3, 1]),
+        ("long", "both"): ([2], ["federated"], [3]),
     }
-    assert [calls["long", f"n = {n}"].changes["rounds"] for n in (2, 4)] == [6, 5]
+    assert calls["long", "both"].changes["rounds"] == 6
     assert all(call.changes["evaluations"] == call.changes["rounds"] and call.apart for call in calls.values())
     assert calls["aliased"].arguments["aliased"] and calls["many"].arguments["observations"] == 60
     divided, starts, reset, both = (calls["readings", name] for name in study.READINGS)
     assert divided.arguments["divided"] and not starts.experiment().common_init and reset.experiment().reset_moments
     assert not both.experiment().common_init and both.experiment().reset_moments
-    none = study.trainings(p | {"longer": [], "aliased": [], "readings": [], "long_readings": [], "alone_seeds": []})
+    none = study.trainings(p | {"aliased": [], "readings": [], "long_readings": []})
     assert [*none] == ["flow", "many"]
 
 
@@ -53,7 +48,6 @@ def test_every_training_says_what_it_is(p):
     [
         ({"residual": [3, 2]}, "expected three"),
         ({"many": 40}, "more than observations"),
-        ({"longer": [5]}, "rounds for each of levels"),
         ({"aliased": [6]}, "6 is compared with its mean"),
         ({"readings": ["other"]}, "'other' is no entry"),
         ({"levels": [2, 3]}, "3 subdomains cannot be dealt"),
@@ -71,14 +65,12 @@ def test_the_longer_training_of_a_model_counts(p, histories):
     assert results.C.dims == ("model", "seed", "coefficient", "round") and results.whole == 6
     done = study.trained(results.C)
     of_model = {label: done.sel(model=label).values.tolist() for label in done.model.values}
-    assert of_model["n = 2"] == [0, 6, 6] and of_model["n = 4"] == of_model["centralised, 40"] == [0, 5, 5]
-    assert of_model["aliased, n = 2"] == [0, 4, 4] and of_model["client 2 alone, n = 4"] == [4, 0, 0]
-    C = histories["long", "n = 2"].metric("C2", kind="federated", level=2, seed=1, client=1).values
-    np.testing.assert_array_equal(results.C.sel(model="n = 2", seed=1, coefficient="C2"), C)
-    before = histories["flow"].metric("C2", kind="federated", level=2, seed=1, client=1).values
+    assert of_model["n = 2"] == of_model["aliased, n = 2"] == of_model["moments reset"] == [4, 4]
+    assert of_model["both"] == [4, 6], "the first seed goes on"
+    C = histories["long", "both"].metric("C2", kind="federated", level=2, seed=3, client=0).values
+    np.testing.assert_array_equal(results.C.sel(model="both", seed=3, coefficient="C2"), C)
+    before = histories["readings", "both"].metric("C2", kind="federated", level=2, seed=3, client=0).values
     np.testing.assert_allclose(C[:4], before, rtol=1e-5)
-    alone = [results.C.sel(model=f"client {k} alone, n = 2", seed=0, coefficient="C1").values for k in (1, 2)]
-    assert (alone[0] != alone[1])[:4].any()
 
 
 def test_errors_are_those_of_the_last_round(p, histories):
@@ -87,7 +79,7 @@ def test_errors_are_those_of_the_last_round(p, histories):
         [*results.errors.model.values] == [*results.fields.model.values] == [*study.federated(p), *study.centralised(p)]
     )
     errors = results.errors.sel(model="n = 4", seed=3)
-    C = results.C.sel(model="n = 4", seed=3, round=5).values
+    C = results.C.sel(model="n = 4", seed=3, round=4).values
     np.testing.assert_allclose(errors[:2], 100 * np.abs(C / [*TRUTH.values()] - 1), rtol=1e-5)
     gap = results.fields.sel(model="n = 4", seed=3).values - results.truth
     off = 100 * np.linalg.norm(gap[:, 2]) / np.linalg.norm(results.truth[:, 2])

@@ -73,19 +73,6 @@ def test_the_gap_is_told_by_falling_median():
     ]
 
 
-def test_at_most_six_rules_have_their_names_on_their_lines():
-    runs = [(rule, E) for rule in ("FedAvg", "averaged second moments") for E in (5, 1)]
-    gap = gap_of({run: [3.0, 1.0, 2.0] for run in runs}, {(rule, E): 36.0 / E for rule, E in runs})
-    (ax,) = figures.gap_view(gap, np.array([0.1, 0.2, 0.4])).axes
-    assert [text.get_text() for text in ax.texts] == ["FedAvg"] and len(figures.NAMED) <= 6
-    medians = [line for line in ax.lines if line.get_label() == "_median"]
-    assert {float(line.get_ydata()[0]) for line in medians} == {2.0} and len(medians) == 4
-    filled = {float(line.get_xdata()[0]): line.get_markerfacecolor() for line in medians}
-    assert filled[36.0] == "white" != filled[7.2]
-    named = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
-    assert named == ["E = 5", "E = 1", "centralised"]
-
-
 def test_other_rates_are_drawn_and_told_as_they_are():
     """Made-up errors: at the paper's rate eight pieces are ten times as bad as two, six are three times."""
     levels, seeds = [2, 6, 8, 10], [0, 1, 2]

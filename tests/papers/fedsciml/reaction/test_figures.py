@@ -29,7 +29,6 @@ def pictures(results, data):
     return {
         "data": figures.data_figure(data, "code"),
         "answer": figures.answer_figure(finest, places),
-        "coarse": figures.models_figure(inner.isel(seed=0, level=0), data),
         "seeds": figures.seeds_figure(inner),
         "points": figures.points_figure({name: e.sel(field="k") for name, e in results.errors.items()}),
         "residual": figures.residual_figure(squares, ends.isel(level=0).sel(model="centralised", field="u")),
@@ -55,7 +54,7 @@ def from_files():
 
 
 @pytest.mark.parametrize("which", ["figs", "from_files"])
-@pytest.mark.parametrize("name", ["data", "answer", "coarse", "seeds", "points", "residual"])
+@pytest.mark.parametrize("name", ["data", "answer", "seeds", "points", "residual"])
 def test_every_picture_is_finite_and_nothing_lies_on_top_of_anything(request, which, name):
     fig = request.getfixturevalue(which)[name]
     canvas = FigureCanvasAgg(fig)
@@ -84,18 +83,6 @@ def test_the_data_figure_shows_who_observes_u_and_both_k(figs):
     np.testing.assert_allclose(
         lines["k of the code"][0].get_ydata(), reaction_rate(data.test["x"][:, 0].numpy(), "code")
     )
-
-
-def test_models_have_their_errors_in_the_legend_and_their_colours(figs, results):
-    answers = results.answers["4 inner"].isel(seed=0, level=0)
-    lines = drawn(figs["coarse"])
-    for f in "uk":
-        for model in answers.model.values:
-            values = answers.sel(model=model, field=f)
-            (line,) = lines[f"{model}: {in_percent(percent(values.values, values.truth.values))}"]
-            np.testing.assert_array_equal(line.get_ydata(), values)
-            expected = CLIENTS[int(model[7]) - 1] if model.startswith("client") else COLORS[model]
-            assert line.get_color() == expected
 
 
 def test_titles_of_the_answer_say_the_federated_error(figs, results):

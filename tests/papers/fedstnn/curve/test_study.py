@@ -117,13 +117,13 @@ def test_figures_show_what_is_given(results):
     assert ticks == ["0", "10", "IID"], "from clients that know one tenth to clients that are alike"
     medians = [line.get_ydata()[0] for line in left.lines if line.get_label() == "_median"]
     np.testing.assert_allclose(medians, [results.coverage.sel(level=level).median() for level in study.shares(results)])
-    noise = figures.noise(results.one_place, results.growing).axes
-    shown = {line.get_label(): line.get_ydata() for line in noise[0].lines}
+    (noise,), (grows,) = figures.noise(results.one_place).axes, figures.noise_that_grows(results.growing).axes
+    shown = {line.get_label(): line.get_ydata() for line in noise.lines}
     np.testing.assert_allclose(shown["energy score"], [1, 1])
     np.testing.assert_allclose(shown["squared error"], [0.03, 0.03])
-    assert [label.get_text() for label in noise[0].get_xticklabels()] == ["0.05", "0.4"]
+    assert [label.get_text() for label in noise.get_xticklabels()] == ["0.05", "0.4"]
     np.testing.assert_allclose(
-        {line.get_label(): line.get_ydata() for line in noise[1].lines}["g a network of X"], growing(X)
+        {line.get_label(): line.get_ydata() for line in grows.lines}["g a network of X"], growing(X)
     )
     assert len(figures.bands(results).axes) == 4 and len(figures.alone(results).axes) == 5
     left, right = figures.answer(results.one_place, 0.4).axes

@@ -131,7 +131,7 @@ def test_the_grid_has_every_choice_once_with_as_many_steps(paper):
 def test_no_level_is_trained_twice(paper):
     calls = study.trainings(paper)
     assert calls["levels"].levels == [50, 100, 200, 800] and calls["letters", "together"].levels == [400]
-    assert ("authors", "our steps") in calls and "grid" not in study.trainings(paper | {"grid_seeds": []})
+    assert ("authors", "our steps") in calls
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,6 @@ def test_no_level_is_trained_twice(paper):
         ({"own_pixels": 1601}, "a third of the picture has 1600"),
         ({"levels": [100, 2000]}, "2000 own pixels"),
         ({"ratio": 9.0}, "a smaller ratio"),
-        ({"grid_seeds": [3, 100]}, "3 is among seeds"),
-        ({"grid_lr": [0.0]}, "grid_lr"),
-        ({"big_seeds": [-1]}, "big_seeds"),
     ],
 )
 def test_what_cannot_be_is_refused(paper, change, words):

@@ -21,22 +21,30 @@ def normal(name, *shape):
 
 
 @pytest.fixture(scope="module")
-def results():
-    """A federation that is right; clients alone that are so in their quadrant only."""
+def every():
+    """What models say: a federation that is right; clients alone that are so in their quadrant only."""
     mean = np.tile(F, (6, 2, 1)) + 0.02
     for row, quadrant in zip(mean[2:], quadrants(POINTS), strict=True):
         outside = np.setdiff1d(np.arange(len(F)), quadrant)
         row[:, outside] += 0.5
     axes = ("model", "seed", "x")
-    answers = xarray.Dataset(
+    return xarray.Dataset(
         {
             "mean": (axes, mean), "std": (axes, np.full_like(mean, SIGMA)), "path": (axes, mean + normal("p", 6, 2)),
             "inside": (axes[:2], np.full((6, 2), 0.9)),
         },
         {"model": MODELS, "seed": SEEDS},
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(every):
+    return of_answers(every)
+
+
+def of_answers(every):
     observed = xarray.DataArray(F + normal("z", 2), {"seed": SEEDS}, ("seed", "x"))
-    return study.Results(answers, observed, None, SIGMA, 8)
+    return study.Results(study.chosen(every, observed, SIGMA, 8), observed, None, SIGMA, 8)
 
 
 def lines(ax):
@@ -52,12 +60,12 @@ def test_a_model_is_judged_where_it_knows_and_elsewhere(results):
     np.testing.assert_allclose(rows["federated, whole grid"]["MSE"], 0.0204, rtol=0.05)
 
 
-def test_claims_hold_where_they_should_and_can_fail(results):
+def test_claims_hold_where_they_should_and_can_fail(every, results):
     assert {*claims.CLAIMS} <= {*known_claims()}
     assert all(claim(results).holds for claim in claims.CLAIMS.values())
-    mean = results.answers["mean"] + xarray.where(results.answers.model == "federated", 1.5, 0.7)
-    wrong = results.answers.assign(mean=mean, std=0 * mean + 0.01, path=mean)
-    failed = {id for id, claim in claims.CLAIMS.items() if not claim(results._replace(answers=wrong)).holds}
+    mean = every["mean"] + xarray.where(every.model == "federated", 1.5, 0.7)
+    wrong = of_answers(every.assign(mean=mean, std=0 * mean + 0.01, path=mean))
+    failed = {id for id, claim in claims.CLAIMS.items() if not claim(wrong).holds}
     assert failed == {*claims.CLAIMS}
     assert all(claim(results._replace(answers=None)) is None for claim in claims.CLAIMS.values())
 
@@ -67,7 +75,7 @@ def test_maps_share_one_scale_of_colours(results):
     images = [ax.images[0] for ax in axes if ax.images]
     assert images[0].get_clim() == images[1].get_clim() == images[2].get_clim() != images[3].get_clim()
     assert images[3].get_clim() == (0, pytest.approx(0.3))
-    federated = results.answers["mean"].sel(model="federated", seed=0).values
+    federated = results.answers["mean"].sel(model="federated").values
     np.testing.assert_array_equal(images[1].get_array(), federated.reshape(101, 101).T)
     assert [ax.get_title() for ax in axes[:3]] == ["true f", "federated mean", "client 1 alone"]
 
@@ -76,7 +84,7 @@ def test_clouds_draw_all_observations_and_some_predictions(results):
     left, right = figures.clouds(results).axes
     z, chosen = results.observed.sel(seed=0).values, some(len(F))[0]
     np.testing.assert_array_equal(left.collections[0]._offsets3d[2], z)
-    predicted = results.answers["path"].sel(model="federated", seed=0).values
+    predicted = results.answers["path"].sel(seed=0).values
     for name, values in (("observation", z), ("prediction", predicted)):
         drawn = np.stack(lines(right)[name].get_data_3d(), 1)
         np.testing.assert_array_equal(drawn, np.c_[POINTS[chosen], values[chosen]])
