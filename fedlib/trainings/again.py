@@ -62,7 +62,7 @@ def replay(
     levels, seeds = ([*dict.fromkeys(labels)] for labels in ([row.level for row in rows], [row.seed for row in rows]))
     rounds = max(1, min(3, steps // call.experiment().local.updates))
     changes = {name: value for name, value in call.changes.items() if name != "evaluations"} | {"rounds": rounds}
-    experiment = call.make(**call.arguments)._replace(distance=None)
+    experiment = call.make(**call.arguments)._replace(distance=None, evaluate=None)
 
     def first_rounds(**more) -> dict[Row, np.ndarray]:
         again = sweep(

@@ -147,21 +147,6 @@ def over_rounds(values: xarray.DataArray, ylabel: str, ways: Sequence[str] = FOU
     return fig
 
 
-def gains(accuracy: xarray.DataArray) -> Figure:
-    """What maps, and what class means, gain on FedAvg (points) over the rounds, by seed; a panel for each size."""
-    fig, axes = panels_of([*accuracy.level.values.tolist()], (2.4, 2.5), most=4)
-    for level, ax in axes.items():
-        for way in [way for way in (MEANS, AFFINE, MAPPED) if way in accuracy.way.values]:
-            change = gain(accuracy, way).sel(level=level).transpose("seed", "round")
-            band(ax, change["round"], change.values, label=f"{way} less FedAvg", **{"ms": 3} | STYLES[way])
-        ax.axhline(0, color=COLORS["federated"], lw=1)
-        ax.set(xlabel="round", title=size_of(level))
-    first, *_ = axes.values()
-    first.set_ylabel("points")
-    legend_above(fig, first, 3)
-    return fig
-
-
 ALIKE = "ten means, no network"
 
 

@@ -46,17 +46,20 @@ FOUR = (FEDAVG, MEANS, AFFINE, MAPPED)
 
 ASCENT, STRONG = "ascent", "strong ascent"
 
+BATCH, STEP, SKEW = 10, 1.0, 1.0
+"""Digits of a local step; eta_1 of the ascent; how unlike labels are where they are skewed: small is unlike."""
+
 COUNTS = (
-    "per_client", "atoms", "barycenter_rounds", "affine_steps", "rounds", "long_rounds", "local_epochs", "batch_size",
-    "test_digits", "shifted_digits", "fresh_shifts", "held", "in_parts",
+    "per_client", "atoms", "barycenter_rounds", "affine_steps", "rounds", "long_rounds", "test_digits",
+    "shifted_digits", "fresh_shifts", "held", "in_parts",
 )  # fmt: skip
 
 RULES = {
     **dict.fromkeys(COUNTS, rules.whole()),
     "digits": rules.one_of(*SOURCES),
     "clients": rules.whole(2),
-    **dict.fromkeys(("levels", "looked_at", "alpha", "lr", "rate_levels", "followed"), rules.positive()),
-    **dict.fromkeys(("eta_1", "penalty", "strong"), rules.number(0)),
+    **dict.fromkeys(("levels", "looked_at", "lr", "rate_levels", "followed"), rules.positive()),
+    **dict.fromkeys(("penalty", "strong"), rules.number(0)),
     **dict.fromkeys(("reading", "compared"), rules.one_of(*READINGS)),
     "pixels": rules.one_of("normalised", "raw"),
 }
@@ -86,7 +89,7 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     names = "clients", "per_client", "atoms", "barycenter_rounds", "affine_steps", "test_digits"
     shared = {"source": p["digits"]} | {name: p[name] for name in names}
     usual = shared | {"reading": p["reading"], "pixels": p["pixels"]}
-    local = Local(p["local_epochs"], "epochs", p["batch_size"])
+    local = Local(1, "epochs", BATCH)
     table = {"rounds": p["rounds"], "local": local, "lr": p["lr"], "evaluations": 1}
     long = table | {"rounds": p["long_rounds"], "evaluations": p["long_rounds"] // p["rounds"]}
 
@@ -99,7 +102,7 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     calls |= {("ways", way): call(way) for way in WAYS if way not in (*FOUR, SAMPLES)}
     calls["ways", SAMPLES] = call(SAMPLES, first)
     moved = {"shifted_digits": p["shifted_digits"], "fresh_shifts": p["fresh_shifts"]}
-    weak = {"ascent": [p["eta_1"], p["penalty"]]}
+    weak = {"ascent": [STEP, p["penalty"]]}
     for way in (FEDAVG, MAPPED):
         calls["ascent", way, "none"] = call(way, arguments=usual | moved)
         calls["ascent", way, ASCENT] = call(way, arguments=usual | moved | weak, models=first)
@@ -109,10 +112,10 @@ def trainings(p: Mapping) -> dict[Name, Task]:
             other = shared | {"reading": reading, "pixels": pixels}
             calls |= {("readings", f"{reading}, {pixels}", way): call(way, p["reading_seeds"], other)
                       for way in (FEDAVG, MAPPED)}  # fmt: skip
-    skew = usual | {"partition": "dirichlet", "alpha": p["alpha"]}
+    skew = usual | {"partition": "dirichlet", "alpha": SKEW}
     calls |= {("skew", way): call(way, first, skew) for way in (FEDAVG, MAPPED)}
     sizes = usual | {"per_client": 3600, "atoms": 360}
-    epochs = table | {"local": Local(5, "epochs", p["batch_size"])}
+    epochs = table | {"local": Local(5, "epochs", BATCH)}
     if p["lineage_seeds"]:
         calls |= {("lineage", way): call(way, p["lineage_seeds"], sizes, epochs) for way in (FEDAVG, MAPPED)}
 

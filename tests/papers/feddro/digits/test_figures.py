@@ -86,13 +86,6 @@ def test_curves_are_the_means_over_the_seeds_that_were_trained(accuracy):
         assert lines["FedAvg"].get_color() == COLORS["federated"]
 
 
-def test_gains_are_those_of_each_seed(accuracy):
-    fig = figures.gains(accuracy)
-    lines = {line.get_label(): line for line in fig.axes[1].get_lines()}
-    change = study.gain(accuracy, "class means").sel(level=2.0).mean("seed")
-    np.testing.assert_allclose(lines["class means less FedAvg"].get_ydata(), change)
-
-
 def test_controls_have_a_row_for_each_way_and_for_ten_means(table):
     means = xarray.Dataset({"all": (("level", "seed"), np.full((2, 3), 50.0))}, {"level": LEVELS, "seed": [0, 1, 2]})
     fig = figures.controls(table, means)
