@@ -18,7 +18,7 @@ from ..federated.sweep import Row, combinations, sweep
 from ..numerics.metrics import interval
 from .calls import NEAR, Call, Computed, Tolerance, alike, read
 from .files import Stored
-from .store import calls_of, file_of, folder_of, in_words
+from .store import SHORT, calls_of, file_of, folder_of, in_words
 
 ROUNDING = 10  # so many times what a start moves that differs by rounding
 JUMP = 1000  # how much further than the others one client may be
@@ -34,7 +34,9 @@ def begin(study: ModuleType) -> float:
 
     The first stored row of the training that ``study.AGAIN`` names; where that was computed, all of it.
     """
-    call, path = calls_of(study)[study.AGAIN], file_of(folder_of(study.NOTEBOOK), study.AGAIN)
+    calls = calls_of(study)
+    name = SHORT if SHORT in calls else study.AGAIN
+    call, path = calls[name], file_of(folder_of(study.NOTEBOOK), name)
     if isinstance(call, Computed):
         return max(deviations(call.read(path).result, call.run(), call.tolerances).values())
     settings = call.settings()

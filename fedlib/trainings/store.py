@@ -17,7 +17,7 @@ from ..federated.experiment import KINDS, Experiment, data_of
 from ..federated.history import History
 from ..federated.rounds import on
 from ..federated.stack import predict
-from ..federated.sweep import Key, both_sets, sweep, with_validation
+from ..federated.sweep import Key, both_sets, combinations, sweep, with_validation
 from ..files import from_git
 from .calls import Call, Reading, Task
 from .settings import FIGURES
@@ -40,9 +40,27 @@ def in_words(name: Name) -> str:
     return name if isinstance(name, str) else ", ".join(map(str, name))
 
 
+SHORT = "in_short"
+"""Name of the training that is only there to be begun again, see ``calls_of``."""
+
+
 def calls_of(study: ModuleType) -> dict[Name, Task]:
-    """What a study trains at the paper's settings."""
-    return study.trainings(study.PAPER)
+    """What a study trains at the paper's settings.
+
+    A study that says ``IN_SHORT`` has rounds of hundreds of steps, of which nobody waits for three while a notebook
+    runs: a federation of its training ``AGAIN`` is there in short, too, three rounds of thirty steps.
+    """
+    calls = study.trainings(study.PAPER)
+    return calls | {SHORT: in_short(calls[study.AGAIN])} if getattr(study, "IN_SHORT", False) else calls
+
+
+def in_short(call: Call) -> Call:
+    """One federation, for three rounds of thirty steps."""
+    local = call.experiment().local._replace(updates=30)
+    changes = {**call.changes, **next(iter(combinations(call.over).values()))}
+    changes |= {"rounds": 3, "local": local, "evaluations": 1}
+    first = {"levels": call.levels[:1], "seeds": call.seeds[:1], "kinds": ["federated"], "over": {}}
+    return call._replace(**first, changes=changes, models={})
 
 
 def stored(study: ModuleType, name: Name, earlier: bool = False) -> History | xarray.Dataset:

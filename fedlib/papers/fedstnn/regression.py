@@ -38,7 +38,8 @@ RULES = {
     "clients_2d": rules.whole(4),
     "sharings": rules.one_of(*SHARINGS),
 }
-"""Parameter -> what it may be."""
+IN_SHORT = True
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 def check(p: Mapping) -> None:

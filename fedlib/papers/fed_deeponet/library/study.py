@@ -44,7 +44,8 @@ RULES = {
     "unseen_draws": rules.whole(),
     "some_seeds": rules.whole(0),
 }
-"""Parameter -> what it may be."""
+IN_SHORT = True
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 def check(p: Mapping) -> None:

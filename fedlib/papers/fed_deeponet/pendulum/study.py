@@ -51,7 +51,8 @@ RULES = {
     "tried_clients": rules.whole(),
     **dict.fromkeys(("sgd_seeds", "validation_seeds"), rules.whole(0)),
 }
-"""Parameter -> what it may be."""
+IN_SHORT = True
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 def check(p: Mapping) -> None:

@@ -140,7 +140,8 @@ class Results(NamedTuple):
 
 WORK = {"same steps": "one place, a client's work", "same passes": "one place, everybody's work"}
 CURVES = (f"{ADAM}, {FALLING} rate", f"{ADAM}, {CONSTANT} rate", SGD, *WORK.values())
-"""Of the figures: the federation by its local optimiser, and one model with all triplets by what is kept equal."""
+IN_SHORT = True
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:

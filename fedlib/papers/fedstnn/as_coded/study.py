@@ -85,7 +85,8 @@ def searches(p: Mapping) -> dict[str, Call]:
 
 
 SUFFIX = {"curve": "", "surface": "_2d"}
-"""Case -> how its parameters end."""
+IN_SHORT = True
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 def federations(p: Mapping, case: str) -> dict[Hashable, Call]:

@@ -40,7 +40,8 @@ RULES = {
     "ratio": rules.number(0),
     "lr_end": rules.share(),
 }
-"""Parameter -> what it may be."""
+IN_SHORT = True
+"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
 
 def check(p: Mapping) -> None:
