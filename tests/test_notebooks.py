@@ -1,5 +1,6 @@
 """Hygiene of every notebook, so that nbval checks something and nothing leaks into git."""
 
+import dis
 import re
 import subprocess
 import sys
@@ -29,7 +30,17 @@ def test_the_parameters_are_the_papers_settings_and_few(path):
     settings = OPTIONS | paper(path.stem)
     parameters = parameters_of(path)
     assert {name: value for name, (_, value) in parameters.items()} == {name: settings[name] for name in parameters}
-    assert {*OPTIONS} <= {*parameters} and 5 <= len(parameters) <= 12
+    assert {"minutes", "only"} <= {*parameters} and 5 <= len(parameters) <= 12
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+def test_a_lesson_has_no_name_of_a_setting(path):
+    """Run.begin takes it for one, wherever it was set."""
+    cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    first = next(i for i, cell in enumerate(cells) if "parameters" in tags(cell))
+    code = "\n".join(cell.source for cell in cells[:first])
+    names = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
+    assert names and not names & {*OPTIONS, *paper(path.stem)}
 
 
 @pytest.mark.parametrize("path", PATHS + SOLUTIONS, ids=lambda p: f"{p.parent.name}/{p.stem}")
