@@ -66,6 +66,14 @@ Run.figure = lambda *args, **kwargs: None  # facts are looked at, and no stored 
 module.{function}.__code__ = ({wrong}).__code__
 """
 
+ELSEWHERE = """
+import os, pathlib
+from fedlib.trainings import changes
+before = changes.folder_of_changes
+os.environ["FEDLIB_OUTPUT"], changes.folder_of_changes = {folder!r}, lambda _: pathlib.Path({folder!r})
+"""
+"""Neither pictures nor trainings of a draw stay, nor are read the next time."""
+
 
 def parts(cells: list) -> tuple[list, list]:
     """Cells of part A, and of part B, which a solution has not."""
@@ -142,7 +150,7 @@ def drawn(i: int):
     def check(kernel: Kernel, name: str, cells: list) -> None:
         draw, (_, part_b) = DRAWS[name][i], parts(cells)
         with tempfile.TemporaryDirectory() as folder:
-            kernel.execute(f"import os\nos.environ['FEDLIB_OUTPUT'] = {folder!r}")
+            kernel.execute(ELSEWHERE.format(folder=folder))
             for cell in (cell for cell in part_b if cell.cell_type == "code"):
                 outputs = kernel.execute(cell.source)
                 if "parameters" in cell.metadata.get("tags", []):
@@ -153,9 +161,11 @@ def drawn(i: int):
                     assert any("image/png" in one for one in data), f"no picture: {cell.source[:200]}"
                 text = "".join(one.get("text/plain", "") for one in data)
                 assert not re.match(r"Run .* first: ", text), f"{text}\n{cell.source}"
+                said = "".join(output.text for output in outputs if output.get("name") == "stdout")
+                assert not re.search("^Not shown: ", said, re.MULTILINE), f"{said}\n{cell.source}"
                 red = [output.text for output in outputs if output.get("name") == "stderr"]
                 assert not red, f"{red[0][:300]}\n{cell.source[:200]}"
-            kernel.execute("del os.environ['FEDLIB_OUTPUT']")
+            kernel.execute("del os.environ['FEDLIB_OUTPUT']; changes.folder_of_changes = before")
             assert read_result(Path(folder, "result.json"))["changed"]
 
     return check

@@ -1,5 +1,6 @@
 """What a reader sees in a notebook: pictures with alt texts, tables, sources, a word where a cell came too early."""
 
+import ast
 import inspect
 import re
 from base64 import b64encode
@@ -8,7 +9,9 @@ from contextlib import contextmanager
 from html import escape
 from io import BytesIO
 from pathlib import Path
+from textwrap import shorten
 
+from IPython import get_ipython
 from IPython.display import display
 from matplotlib.figure import Figure
 from PIL import Image
@@ -131,3 +134,35 @@ def after(section: str) -> Iterator[None]:
             raise  # not a name of the cell, but a mistake further down
         words = f"Run {section} first: '{error.name}' is made there."
         display({"text/markdown": f"*{words}*", "text/plain": words}, raw=True)
+
+
+class Excused(ast.NodeTransformer):
+    """Cells of a kernel, each within ``with __excused__``, which is this, too. While ``lacks`` has words, one that fails
+    says them in a line instead of its error: a figure or a claim need not know all that may be absent.
+    """
+
+    def __init__(self, lacks: Callable[[], str]):
+        self.lacks = lacks
+
+    def visit_Module(self, cell: ast.Module) -> ast.Module:
+        (guarded,) = ast.parse("with __excused__: __import__('sys').displayhook(None)").body
+        if cell.body and isinstance(cell.body[-1], ast.Expr):  # what a cell's last line gives is displayed as ever
+            guarded.body[0].value.args = [cell.body.pop().value]
+        guarded.body = [*cell.body, *guarded.body]
+        return ast.fix_missing_locations(ast.Module([guarded], cell.type_ignores))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind, error, trace) -> bool:
+        if words := self.lacks() if isinstance(error, Exception) else "":
+            print(shorten(f"Not shown: {words} ({kind.__name__}: {error})", 200, placeholder=" ...)"))
+        return bool(words)
+
+
+def excuse(lacks: Callable[[], str]) -> None:
+    """Let the cells that are run from now on be ``Excused``; outside of a notebook, nothing."""
+    if shell := get_ipython():
+        others = [act for act in shell.ast_transformers if type(act).__name__ != Excused.__name__]
+        shell.user_ns["__excused__"] = excused = Excused(lacks)
+        shell.ast_transformers = [*others, excused]

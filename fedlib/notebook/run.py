@@ -128,6 +128,7 @@ class Run:
         self.claims: dict[str, dict] = {}
         self.options = dict(OPTIONS)
         self._take({})
+        pages.excuse(lambda: "not all is trained that this cell takes" * self.partial)
 
     def _take(self, changed: Mapping) -> None:
         """Other settings: nothing is read of them yet."""
@@ -136,6 +137,7 @@ class Run:
         self.calls = self.study.trainings(self.parameters)
         self.readings: dict[store.Name, tuple[Reading, bool]] = {}
         self.whole: object = None  # the results of all
+        self.partial = False  # whether something that was asked for is not trained
 
     def begin(self, namespace: Mapping) -> None:
         """Take the parameters of a notebook, globals(), wherever they were set: each that has the name of a setting.
@@ -143,6 +145,7 @@ class Run:
         Raises:
             ValueError: a parameter of another type, or that cannot mean anything: what it was, what was expected.
         """
+        self.partial = False
         settings = OPTIONS | self.study.PAPER
         values = {name: namespace[name] for name in settings if name in namespace}
         for name, value in values.items():
@@ -206,6 +209,7 @@ class Run:
         if words := changes.train(self.study, self.calls, minutes, only, **args):
             print(words)
             self.readings, self.whole = {}, None
+        self.partial = any(self.read(name).absent for name in self.calls)
 
     def begun_again(self) -> bool:
         """Whether a stored training begins as it did: its first rounds, trained anew on this machine, see ``again``."""

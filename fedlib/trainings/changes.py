@@ -119,14 +119,15 @@ def train(study: ModuleType, calls: Mapping[Name, Task], minutes: float, only: s
 
 
 def summary(todo: Sequence[Part], left: Sequence[Part]) -> str:
-    """ "2 of 20 rows are trained; 17 more core-minutes for all"."""
+    """ "60 of 90 rows are trained, 2 seeds of everything; 17 more core-minutes for all"."""
     count, lacks = (sum(len(part.rows) for part in some) for some in (todo, left))
     words = f"{count - lacks} of {count} rows that were asked for are trained"
     if not left:
         return words
     cost = sum(part.core_s for part in left if part.core_s < inf)
-    seeds = f", of some names {min(part.seed for part in left)} seeds"
-    return f"{words}{seeds}; about {in_minutes(cost)} more for all: run it again, or with more minutes"
+    seeds = min(part.seed for part in left)
+    words += f", {seeds} seeds of everything" * bool(seeds)
+    return f"{words}; about {in_minutes(cost)} more for all: run it again, or with more minutes"
 
 
 def in_minutes(seconds: float) -> str:

@@ -25,7 +25,7 @@ class Missing(NamedTuple):
 
 
 def missing(study: ModuleType) -> list[Missing]:
-    """All that a study trains at the paper's settings and that is not stored, the cheapest row first, what never ran last."""
+    """What a study trains at the paper's settings and has not stored, the cheapest row first, what never ran last."""
     lacks = []
     for name, call in calls_of(study).items():
         path = file_of(folder_of(study.NOTEBOOK), name)

@@ -5,6 +5,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from PIL import Image
 
 from fedlib.notebook import pages
@@ -78,3 +79,19 @@ def test_a_table_over_seeds(page):
     assert [line.split() for line in text.splitlines()] == [
         ["who", "a", "2"], ["fed", "2.0", "±", "1.4", "0.5"], ["alone", "2.0", "-"],
     ]  # fmt: skip
+
+
+def test_a_cell_that_takes_what_is_absent_says_so(monkeypatch, capsys):
+    shell, words = InteractiveShell(), [""]
+    monkeypatch.setattr(pages, "get_ipython", lambda: shell)
+    for _ in range(2):  # a first cell that runs again
+        pages.excuse(lambda: words[0])
+    for cell in ("x = 2\nx + 1", "", "# nothing", "def f():\n    return x", "f()"):
+        assert shell.run_cell(cell).success
+    assert "3" in capsys.readouterr().out and shell.run_cell("x + 1").result == 3
+    assert not shell.run_cell("{}['line']").success
+    words[0] = "not all is trained"
+    capsys.readouterr()
+    assert shell.run_cell("y = 1\n{}['line']").success and shell.user_ns["y"] == 1
+    assert capsys.readouterr().out == "Not shown: not all is trained (KeyError: 'line')\n"
+    assert not shell.run_cell("raise KeyboardInterrupt").success, "who interrupts means it"
