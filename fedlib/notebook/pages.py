@@ -137,8 +137,10 @@ def after(section: str) -> Iterator[None]:
 
 
 class Excused(ast.NodeTransformer):
-    """Cells of a kernel, each within ``with __excused__``, which is this, too. While ``lacks`` has words, one that fails
-    says them in a line instead of its error: a figure or a claim need not know all that may be absent.
+    """Cells of a kernel, each within ``with __excused__``, which is this, too.
+
+    While ``lacks`` has words, a cell that fails says them in a line instead of its error: a figure or a claim need not
+    know all that may be absent.
     """
 
     def __init__(self, lacks: Callable[[], str]):
