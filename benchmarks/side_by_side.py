@@ -12,7 +12,7 @@ from matplotlib import rc_context
 
 from fedlib.files import replacing, write_atomically
 from fedlib.notebook import style
-from fedlib.trainings.settings import FIGURES, folder_of
+from fedlib.trainings.settings import CHANGED, FIGURES
 
 from .clients import bench_clients
 from .common import in_own_process, load, machine, one_thread, peak_memory, time_problem
@@ -68,7 +68,7 @@ def say(line: str) -> None:
 
 def run(quick: bool = False, folder: Path = FIGURES) -> Path:
     """Measure, write and draw; returns the JSON's path. A quick run leaves the committed numbers alone."""
-    target = folder_of("speed", "quick" if quick else "paper", folder) / f"{machine()}.json"
+    target = folder / "speed" / (CHANGED * quick) / f"{machine()}.json"
     result = bench(quick)
     write_atomically(target, json.dumps(result, indent=1) + "\n")
     with replacing(target.with_suffix(".png")) as partial, rc_context():

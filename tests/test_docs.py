@@ -165,7 +165,7 @@ def test_every_notebook_is_named(text):
     )
 
 
-PICTURE = re.compile(r'\n\n<img src="(\w+)/paper/(\w+\.png)" alt="[^"]{20,}" width="\d+">\n\n(.+)\n')
+PICTURE = re.compile(r'\n\n<img src="(\w+)/(\w+\.png)" alt="[^"]{20,}" width="\d+">\n\n(.+)\n')
 
 
 def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
@@ -176,7 +176,7 @@ def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
         folder, picture, words = PICTURE.search(section).groups()
         assert f"# {title}" == nbformat.read(path, 4).cells[0].source.splitlines()[0]
         assert (link, folder) == (f"../notebooks/{path.name}", path.stem)
-        assert (FIGURES / folder / "paper" / picture).exists() and 5 < len(words.split()) < 40
+        assert (FIGURES / folder / picture).exists() and 5 < len(words.split()) < 40
 
 
 LESSONS = ROOT / "docs/site/lessons"

@@ -22,7 +22,6 @@ from fedlib.machines.messages import unpacked
 from fedlib.machines.model import ABOUT, read_model, write_model
 from fedlib.machines.plan import Plan
 from fedlib.models.networks import mlp
-from fedlib.notebook import models
 from fedlib.trainings import files
 from fedlib.trainings.calls import read
 from fedlib.trainings.store import stored_sweep
@@ -213,7 +212,7 @@ def test_a_network_of_many_operators_is_the_same_when_read(tmp_path):
     np.testing.assert_allclose(read_model(tmp_path / "model.pt2")(rows), expected, rtol=1e-6)
 
 
-# checkpoints, states of server and sites, models of notebooks, messages, parameters
+# checkpoints, states of server and sites, messages, parameters
 
 
 def points(client):
@@ -230,7 +229,6 @@ READERS = {
     "checkpoint of a training": lambda path: checkpoints.opened(path),
     "checkpoint of a server": lambda path: server.stored_progress(path, {}),
     "state of a site": opened_site,
-    "models of a notebook": lambda path: models.load(path.rename(path.with_name(models.NAME)).parent),
     "message": lambda path: unpacked(path.read_bytes()),
     "parameters": lambda path: yaml.safe_load(path.read_text()),
 }
@@ -240,7 +238,7 @@ READERS = {
 @pytest.mark.parametrize("reader", READERS)
 def test_a_pickle_is_refused_by_every_reader(reader, ran, tmp_path):
     path = tmp_path / "sent"
-    if reader in ("models of a notebook", "message"):
+    if reader == "message":
         np.savez(content := BytesIO(), rows=np.array([Payload(ran)], object))
         path.write_bytes(content.getvalue())
     elif reader == "parameters":

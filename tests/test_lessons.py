@@ -4,7 +4,6 @@ import json
 import re
 from copy import deepcopy
 from itertools import product
-from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -137,24 +136,22 @@ def test_the_first_screen_asks_a_question_and_shows_its_answer(name):
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_first_picture_is_drawn_by_every_run(name):
-    """So that it stays true."""
+    """So that it stays true; a figure is shown once: what the words show is drawn and kept, not shown again."""
     cells, report = parts(name)
-    addresses = re.findall(r"\.\./figures/([^\"')]+)", text_of(cells, raw=True))
-    assert all(address.startswith(f"{name}/paper/") for address in addresses), "stored pictures, and its own"
+    shown = re.findall(r"\.\./figures/(\w+)/(\w+)\.png", text_of([*cells, *report], raw=True))
+    assert {folder for folder, _ in shown} == {name}, "its own pictures"
     assert f"../figures/{name}/" in cells[0].source
-    shown = [Path(address).stem for address in addresses]
-    begin = next(i for i, cell in enumerate(report) if "Run.begin(" in cell.source)
-    lesson = [cell.source for cell in [*cells, *report[:begin]] if "lesson.figure(" in cell.source]
-    drawn = [figure for source in lesson for figure, _ in figures_of(source)]
-    assert shown and {*shown} <= {*drawn}, f"drawn of stored trainings: {drawn}"
+    code = [cell.source for cell in [*cells, *report] if cell.cell_type == "code"]
+    kept, drawn = (
+        [figure for source in code for figure, _ in figures_of(source, call)] for call in ("run.keep", "run.figure")
+    )
+    assert {picture for _, picture in shown} <= {*kept} and not {*kept} & {*drawn}, kept + drawn
     text = ""
     for cell in cells:
         text = cell.source if cell.cell_type == "markdown" else text
-        shows = re.search(r"\brun\.|histories\(|(?<!\.)parameters|pages\.inline", text_of([cell], "code"))
-        assert not shows, f"part A shows no run: {cell.source[:60]}"
         trains = re.search(r"\b(train|sweep)\(", text_of([cell], "code"))
         assert not trains or "the same with the library" in text.lower(), f"part A trains: {cell.source[:60]}"
-    assert "Run.begin(study, globals(), lesson)" in text_of(report, "code")
+    assert "run = Run(study)" in text_of(cells, "code") and "run.begin(globals())" in text_of(report, "code")
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -1407,7 +1404,7 @@ def test_13_the_explorer_shows_what_the_text_promises(explored):
     text, line = text_of(parts("13_one_round")[0]), explored.sel(points=32)
     added = line.sel(model="sums").dropna("seed")
     assert added.sizes["seed"] == 5 and "the clients alone go astray, the sums stay where they are" in text
-    assert (added.max("pieces") < 1.02 * added.min("pieces")).all()
+    assert (added.max("pieces") < 1.1 * added.min("pieces")).all(), "but for rounding, of twenty sines in 32 points"
     alone = line.sel(sines=60, seed=0, model=["client 1 alone", "client 2 alone"])
     assert (alone > 4).all() and (alone.max("pieces") > 1.5 * alone.min("pieces")).all()
     ten, five = ([f"{e:.2g}" for e in (added.sel(sines=m).min(), added.sel(sines=m).max())] for m in (10, 5))

@@ -179,7 +179,7 @@ def test_every_file_has_a_licence_and_every_licence_its_text():
         name = path.relative_to(ROOT).as_posix()
         return [e["SPDX-License-Identifier"] for e in entries if any(fnmatch(name, p) for p in [*e["path"]])][-1]
 
-    shared = [*(ROOT / "figures").glob("*/paper/*.*"), ROOT / "data/cylinder_wake.npz"]
+    shared = [*(ROOT / "figures").glob("*/*.*"), ROOT / "data/cylinder_wake.npz"]
     code = [p for folder in ("fedlib", "notebooks", "tests") for p in (ROOT / folder).rglob("*.*")]
     assert {licence(path) for path in shared} == {"CC-BY-4.0"}
     assert {licence(path) for path in [*code, ROOT / "README.md"]} == {"MIT"}

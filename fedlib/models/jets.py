@@ -147,12 +147,12 @@ def function_jet(f: Callable[[Tensor], Tensor], x: Tensor, derivatives: Sequence
 
     def derivative(axes):
         with torch.enable_grad():
-            at = x.detach().requires_grad_()
-            value = f(at)
+            point = x.detach().requires_grad_()
+            value = f(point)
             for axis in axes:
                 if not value.requires_grad:
                     return torch.zeros_like(value)
-                slopes = torch.autograd.grad(value.sum(), at, create_graph=True, materialize_grads=True)[0]
+                slopes = torch.autograd.grad(value.sum(), point, create_graph=True, materialize_grads=True)[0]
                 value = slopes[:, coordinates.index(axis)]
         return value.detach()
 

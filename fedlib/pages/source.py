@@ -93,11 +93,12 @@ def committed(source: str, folder: Path, words: str) -> list[NotebookNode]:
     return cells
 
 
-def figures_of(source: str) -> list[tuple[str, str]]:
-    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` of a cell, whose name is written out."""
+def figures_of(source: str, call: str = "run.figure") -> list[tuple[str, str]]:
+    """(name, alt text) of each ``run.figure(fig, name, alt=...)`` of a cell, whose name is written out; or of another
+    call, "run.keep"."""
     figures = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.figure" and len(node.args) > 1:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == call and len(node.args) > 1:
             alt = next((text(k.value) for k in node.keywords if k.arg == "alt"), "")
             if name := text(node.args[1]):
                 figures.append((name, " ".join(alt.split()) or name))

@@ -99,7 +99,7 @@ def test_when_the_caller_is_killed_its_notebooks_end(project, cluster, tmp_path)
         process.kill()
         _, alive = psutil.wait_procs(at_work, 5)
         assert not alive
-    assert not list(project[1].glob("*/quick/result.json"))
+    assert not list(project[1].glob("*/result.json"))
 
 
 @pytest.mark.fault("clear error")

@@ -43,7 +43,7 @@ def batch_at_work(project, tmp_path):
             [sys.executable, "-m", "fedlib", *arguments], stdout=said, stderr=said, start_new_session=True
         )
     deadline = time.time() + 120
-    while len(list(figures.glob("*/.work/quick/partial-*/early.svg"))) < 2:
+    while len(list(figures.glob(".work/*/partial-*/early.png"))) < 2:
         assert time.time() < deadline, (tmp_path / "said").read_text()
         time.sleep(0.1)
     workers = psutil.Process(process.pid).children()
@@ -63,10 +63,10 @@ def gone(processes, seconds=10.0):
 def whole(project, *names):
     """Both figures are there, the result is up to date, and it is what was asked for."""
     for name in names:
-        folder, found = project[1] / name / "quick", result(project, name)
-        assert {p.name for p in folder.glob("*.[ps][nv]g")} == {"early.png", "early.svg", "late.png", "late.svg"}
+        folder, found = project[1] / name, result(project, name)
+        assert {p.name for p in folder.glob("*.png")} == {"early.png", "late.png"}
         assert found["metrics"] == {"mean": 0}
-        assert is_done(batch.job_of(project[0] / f"{name}.ipynb", "quick", {}, project[1]))
+        assert is_done(batch.job_of(project[0] / f"{name}.ipynb", {}, project[1]))
 
 
 @pytest.mark.fault("survived")
@@ -87,14 +87,14 @@ def test_main_is_killed_alone(batch_at_work, project, how, tmp_path):
     assert main(arguments) == 0
     whole(project, "sound", "early")
     assert main(arguments) == 0
-    assert not list(project[1].glob("*/.work/quick/partial-*"))
+    assert not list(project[1].glob(".work/*/partial-*"))
 
 
 @pytest.mark.fault("survived")
 @pytest.mark.parametrize("victim", ["worker", "kernel"])
 def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tmp_path, capsys):
     process, workers, _, arguments, wait = batch_at_work
-    (worker,) = [w for w in workers if list(project[1].glob(f"early/.work/quick/partial-{w.pid}-*"))]
+    (worker,) = [w for w in workers if list(project[1].glob(f".work/early/partial-{w.pid}-*"))]
     (kernel,) = worker.children()
     (worker if victim == "worker" else kernel).send_signal(signal.SIGKILL)
     assert gone([worker, kernel])
@@ -105,9 +105,9 @@ def test_a_worker_or_a_kernel_is_killed_alone(batch_at_work, project, victim, tm
     assert "early" in line
     assert "cell 3" in line
     assert "memory" in line
-    assert str(project[1] / "early/.work/quick/log") in line
+    assert str(project[1] / ".work/early/log") in line
     whole(project, "sound")  # the other one goes on
-    assert not (project[1] / "early/quick").exists()
+    assert not (project[1] / "early").exists()
     assert main(arguments) == 0
     assert "skipped  sound" in capsys.readouterr().out
     whole(project, "early")

@@ -165,8 +165,8 @@ def test_what_a_parameter_cannot_be_is_refused_by_its_name(changes):
 @pytest.mark.fault("clear error")
 def test_a_folder_that_only_others_may_write_is_told_at_the_beginning(tmp_path, monkeypatch):
     (tmp_path / "teacher").touch()
-    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "teacher/quick"))
-    with pytest.raises(ValueError, match=r"cannot write to .*teacher/quick .*a copy .*FEDLIB_OUTPUT=folder"):
+    monkeypatch.setenv("FEDLIB_OUTPUT", str(tmp_path / "teacher/mine"))
+    with pytest.raises(ValueError, match=r"cannot write to .*teacher/mine .*a copy .*FEDLIB_OUTPUT=folder"):
         Run(study_of(PAPER)).begin({})
 
 

@@ -123,9 +123,9 @@ def test_other_settings_and_another_numerics_are_never_used_and_the_first_differ
     assert "numerics = 1, not 2" in capsys.readouterr().out
 
 
-def test_a_reader_trains_nothing_and_a_quick_run_keeps_and_reads_nothing(path, monkeypatch):
-    quick = made({"oscillator": call([2], [0])}, **EAGER)
-    assert [*quick["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
+def test_a_reader_trains_nothing_and_what_is_only_made_is_not_kept(path, monkeypatch):
+    once = made({"oscillator": call([2], [0])}, **EAGER)
+    assert [*once["oscillator"].rows] == [("federated", 2, 0), ("isolated", 2, 0), ("centralised", 2, 0)]
     assert not path.exists()
     call([2], [0]).fill(path, **EAGER)
     monkeypatch.setattr(calls, "sweep", None)

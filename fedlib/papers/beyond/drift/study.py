@@ -98,8 +98,8 @@ def rates(p: Mapping, name: str) -> dict[str, dict[float, list[float]]]:
     table, more = p["rates"][name], p["further"].get(name, {})
     tried = {}
     for rule in {**table, **more}:
-        of, knobs = table.get(rule, []), AGAINST_DRIFT[rule].knobs if rule != CENTRAL else (0.0,)
-        by_knob = of if isinstance(of, Mapping) else dict.fromkeys(knobs, of)
+        constant, knobs = table.get(rule, []), AGAINST_DRIFT[rule].knobs if rule != CENTRAL else (0.0,)
+        by_knob = constant if isinstance(constant, Mapping) else dict.fromkeys(knobs, constant)
         tried[rule] = {knob: sorted({*by_knob.get(knob, ()), *more.get(rule, ())}) for knob in knobs}
     return tried
 

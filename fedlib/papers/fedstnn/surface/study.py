@@ -70,9 +70,9 @@ class Results(NamedTuple):
 
 def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
     """The labelled arrays."""
-    said = histories[ANSWERS] if ANSWERS in histories else answers(p, histories)
-    z = None if said is None else seen(said.seed.values.tolist(), p["sigma"])
-    return Results(said, z, tried(histories.get(("search", NAME))), p["sigma"], p["clients_2d"])
+    models = histories[ANSWERS] if ANSWERS in histories else answers(p, histories)
+    z = None if models is None else seen(models.seed.values.tolist(), p["sigma"])
+    return Results(models, z, tried(histories.get(("search", NAME))), p["sigma"], p["clients_2d"])
 
 
 def seen(seeds: Sequence[int], sigma: float) -> xarray.DataArray:
@@ -110,14 +110,14 @@ def chosen(every: xarray.Dataset, observed: xarray.DataArray, sigma: float, clie
         name = f"client {k + 1} alone"
         parts[f"{name}, own quadrant"] = name, quadrant
         parts[f"{name}, elsewhere"] = name, np.setdiff1d(everywhere, quadrant)
-    there = set(every.model.values.tolist())
+    models = set(every.model.values.tolist())
     rows = {
         row: judged_at(every.sel(model=model), observed, sigma, where).to_array("quantity")
         for row, (model, where) in parts.items()
-        if model in there
+        if model in models
     }
-    made = every[["mean", "std"]].isel(seed=0, drop=True).sel(model=[name for name in DRAWN if name in there])
-    if "federated" in there:
+    made = every[["mean", "std"]].isel(seed=0, drop=True).sel(model=[name for name in DRAWN if name in models])
+    if "federated" in models:
         made["path"] = every["path"].sel(model="federated", drop=True)
     return made.assign(judged=xarray.concat(rows.values(), xarray.Variable("row", [*rows])))
 
