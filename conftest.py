@@ -2,6 +2,9 @@
 of a minute, a busy machine may be slow, and a kernel goes on after its last cell (tests/going_on.py)."""
 
 import os
+from functools import partial
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import psutil
 import pytest
@@ -19,6 +22,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if getattr(config.option, "nbval_lax", False):
         os.environ["FEDLIB_QUIET"] = "1"  # no bars of trainings: each drawing is an output that nbval waits for
+        os.environ["FEDLIB_OUTPUT"] = output = mkdtemp()  # committed pictures and results stay as they are
+        config.add_cleanup(partial(rmtree, output))
 
 
 def pytest_ignore_collect(collection_path, config):

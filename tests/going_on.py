@@ -68,9 +68,9 @@ module.{function}.__code__ = ({wrong}).__code__
 
 ELSEWHERE = """
 import os, pathlib
-from fedlib.trainings import changes
-before = changes.folder_of_changes
-os.environ["FEDLIB_OUTPUT"], changes.folder_of_changes = {folder!r}, lambda _: pathlib.Path({folder!r})
+from fedlib.trainings import changes as _changes
+_before = os.environ["FEDLIB_OUTPUT"], _changes.folder_of_changes
+os.environ["FEDLIB_OUTPUT"], _changes.folder_of_changes = {folder!r}, lambda _: pathlib.Path({folder!r})
 """
 """Neither pictures nor trainings of a draw stay, nor are read the next time."""
 
@@ -165,7 +165,7 @@ def drawn(i: int):
                 assert not re.search("^Not shown: ", said, re.MULTILINE), f"{said}\n{cell.source}"
                 red = [output.text for output in outputs if output.get("name") == "stderr"]
                 assert not red, f"{red[0][:300]}\n{cell.source[:200]}"
-            kernel.execute("del os.environ['FEDLIB_OUTPUT']; changes.folder_of_changes = before")
+            kernel.execute("os.environ['FEDLIB_OUTPUT'], _changes.folder_of_changes = _before")
             assert read_result(Path(folder, "result.json"))["changed"]
 
     return check
