@@ -1,4 +1,4 @@
-"""Results of the paper profile, once for all tests of the room."""
+"""Results of what is stored, once for all tests of the room."""
 
 import pytest
 

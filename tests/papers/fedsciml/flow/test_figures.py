@@ -19,7 +19,7 @@ MANY = 7000
 
 @pytest.fixture(scope="module")
 def stored():
-    """Results of what the paper profile has so far; made up where it has nothing."""
+    """Results of what is stored so far; made up where it has nothing."""
     p, folder = study.PAPER, folder_of(study.NOTEBOOK)
     if not file_of(folder, "flow").exists():
         return made()

@@ -18,7 +18,7 @@ from ....conftest import every_move
 
 @pytest.fixture(scope="module")
 def stored():
-    """Results of what the paper profile has so far."""
+    """Results of what is stored so far."""
     p = study.PAPER
     histories = histories_of(study.trainings(p), folder_of(study.NOTEBOOK))
     return study.results(p, histories | study.earlier())
