@@ -118,13 +118,18 @@ class GoingOn(pytest.Item):
 
 
 def with_what_follows(items: list, go_on: bool) -> list:
-    """Items of nbval's, and after each blank, and after the last cell of each lesson, what goes on in its kernel."""
-    longer = []
+    """Items of nbval's; before the first cell of each lesson, after its blank and after its last cell what else its
+    kernel does."""
+    longer, begun = [], set()
     for item, following in zip(items, [*items[1:], None], strict=True):
-        longer.append(item)
         file = item.parent
         if type(item).__name__ != "IPyNbCell" or file.path.stem not in FILLINGS or file.path.parent.name != "notebooks":
+            longer.append(item)
             continue
+        if file not in begun:
+            longer.append(GoingOn.from_parent(file, name="figures are looked at", check=look_at_figures, cells=[]))
+            begun.add(file)
+        longer.append(item)
         if "# TODO" in item.cell.source:
             longer.append(GoingOn.from_parent(file, name="the blank filled in", check=fill_in_the_blank, cells=[item]))
         if go_on and (following is None or following.parent is not file):
@@ -133,6 +138,11 @@ def with_what_follows(items: list, go_on: bool) -> list:
                 longer.append(GoingOn.from_parent(file, name=f"draw {i}", check=drawn(i), cells=cells))
             longer.append(GoingOn.from_parent(file, name="a wrong library", check=wrong, cells=cells))
     return longer
+
+
+def look_at_figures(kernel: Kernel, name: str, cells: list) -> None:
+    """Each one that a cell draws from now on, see ``legible``."""
+    kernel.execute(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests import legible\nlegible.watch()")
 
 
 def fill_in_the_blank(kernel: Kernel, name: str, items: list) -> None:

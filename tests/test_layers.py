@@ -75,49 +75,6 @@ def test_a_module_imports_from_above_and_a_room_no_other_room(path):
     assert not [name for name in names if trespasses(package, name)], "another room"
 
 
-def test_every_import_is_seen():
-    source = """
-from .. import live
-from ..numerics.metrics import mean_sd
-from . import style
-import fedlib.papers.fedsciml
-import torch
-def late():
-    from fedlib.machines import messages
-"""
-    names = imports(source, "fedlib.notebook")
-    assert names == [
-        "fedlib.live",
-        "fedlib.numerics.metrics.mean_sd",
-        "fedlib.notebook.style",
-        "fedlib.papers.fedsciml",
-        "fedlib.machines.messages",
-    ]
-    seen = [name for name in names if upward("fedlib.notebook", name)]
-    assert seen == ["fedlib.live", "fedlib.papers.fedsciml", "fedlib.machines.messages"]
-
-
-@pytest.mark.parametrize(
-    ("package", "name", "wrong"),
-    [
-        ("fedsciml.functions", "fedsciml.forward.problem.poisson", True),
-        ("fedsciml.functions", "fedsciml.forward", True),
-        ("fedsciml.functions", "fedsciml.forward.study", True),
-        ("fedsciml.functions", "beyond.one_round.problem", True),
-        ("fedsciml.functions", "fedsciml.functions.figures", False),
-        ("fedsciml.functions", "fedsciml.deepxde.rows", False),
-        ("beyond.one_round", "fedsciml.forward.problem", False),
-        ("beyond.one_round", "fedsciml.forward.problem.poisson", False),
-        ("beyond.one_round", "fedsciml.forward.study", False),
-        ("beyond.one_round", "fedsciml.forward.figures", True),
-        ("beyond.one_round", "fedsciml.forward", True),
-        ("fedsciml", "fedsciml.forward.problem", False),
-    ],
-)
-def test_rooms_of_a_paper_are_closed_to_each_other_and_a_problem_is_open_to_those_beyond(package, name, wrong):
-    assert trespasses(f"fedlib.papers.{package}", f"fedlib.papers.{name}") == wrong
-
-
 def test_the_map_of_contributing_has_the_floors_in_their_order():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `fedlib/(\w+)` \|", page, re.MULTILINE) == [name for (name,) in FLOORS[1:]]

@@ -1,7 +1,7 @@
 """Stored trainings can be made again, on this machine, too: of each file a row of two settings.
 
-`make test` takes one file of each notebook, the stage "replay" the others, ``make replay`` (FEDLIB_REPLAY=all) all rows
-and what took long to compute.
+Each notebook begins one of them again while it runs; this is the stage "replay", and ``make replay``
+(FEDLIB_REPLAY=all) takes all rows and what took long to compute.
 """
 
 import json
@@ -27,34 +27,7 @@ QUICK_S = 5  # what is computed again in every run of the tests
 ROUND_S = 1  # a round of a row that is trained again in every run
 STEP_S = 0.002  # of a local step, which no compiler makes shorter here
 FILES = [(study, file) for name, study in STUDIES.items() for file in sorted(store.folder_of(name).glob("*.nc"))]
-CHEAPEST = {
-    "01_pendulum": "clients",
-    "02_heterogeneity": "shards",
-    "03_pendulum_library": "library",
-    "04_function_approximation": "line",
-    "05_pinn_forward": "poisson",
-    "06_flow": "flow",
-    "06b_reaction": "ends_8",
-    "07_operator_learning": "antiderivative",
-    "08_stochastic_regression": "curve",
-    "08b_as_coded": "curve",
-    "09_stochastic_image": "levels",
-    "10_transport": "walks",
-    "10b_digits": "pictures",
-    "11_client_drift": "square_wave",
-    "12_real_federation": "laboratories",
-    "13_one_round": "rules_poisson",
-}
-"""Of each notebook the cheapest federation that kept its losses, of 10b what was computed; 14 has none that begins
-in seconds."""
-
-
-def cases(cheapest: bool) -> list:
-    return [
-        pytest.param(study, file, id=f"{study.NOTEBOOK}-{file.stem}")
-        for study, file in FILES
-        if (CHEAPEST.get(study.NOTEBOOK) == file.stem) == cheapest
-    ]
+CASES = [pytest.param(study, file, id=f"{study.NOTEBOOK}-{file.stem}") for study, file in FILES]
 
 
 def sample(file: str, rows: Sequence[str], n: int = 2) -> list[str]:
@@ -75,17 +48,8 @@ def seconds(stack: Stored) -> float:
     return max(took, STEP_S * call_of(stack.settings).experiment().local.updates)
 
 
-@pytest.mark.parametrize("study, file", cases(True))
+@pytest.mark.parametrize("study, file", CASES)
 def test_a_stored_training_can_be_made_again(study, file, record_property):
-    made_again(study, file, record_property)
-
-
-@pytest.mark.parametrize("study, file", cases(False))
-def test_every_other_one_can(study, file, record_property):
-    made_again(study, file, record_property)
-
-
-def made_again(study, file, record_property):
     computed = {
         store.file_of(file.parent, name): call
         for name, call in store.calls_of(study).items()
@@ -126,15 +90,6 @@ def made_again(study, file, record_property):
 
 def test_there_are_stored_trainings():
     assert {study.NOTEBOOK for study, _ in FILES} == {*STUDIES}
-    assert {*CHEAPEST} == {*STUDIES} - {"14_sums_for_networks"}
-    assert len(cases(True)) == len(CHEAPEST)
-
-
-def test_the_sample_is_the_same_tomorrow():
-    rows = [f"federated, {level}, {seed}" for level in (2, 4, 8) for seed in range(5)]
-    chosen = sample("poisson", rows)
-    assert chosen == sample("poisson", rows[::-1]) and len({*chosen}) == 2 and chosen != sample("beam", rows)
-    assert len({*chosen} - {*sample("poisson", [*rows, "federated, 16, 0"])}) <= 1
 
 
 def numbers(values: Sequence[float], names: str = "abc") -> xarray.Dataset:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import xarray
 
-from fedlib.federated.rules import RULES
 from fedlib.papers.beyond.drift import figures, ladders
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift.plane import two_clients, walk
@@ -31,12 +30,6 @@ def test_the_plane_ends_where_the_walk_ends():
 
 def test_the_explorer_of_the_plane_redraws_fast():
     assert_redraws_fast(every_move(drift_live.plane_explorer()))
-
-
-def test_six_rules_have_a_look_of_their_own_and_the_repair_has_one_name():
-    looks = [(str(look["color"]), look["marker"]) for look in figures.LOOKS.values()]
-    assert len({*looks}) == len(looks) == 6 and {*figures.ORDER} == {*RULES, CENTRAL}
-    assert figures.name_of(REPAIR) == "repair" and figures.name_of("Mime") == "Mime"
 
 
 def table(x=5):

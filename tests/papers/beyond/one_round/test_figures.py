@@ -36,17 +36,6 @@ def test_what_other_notebooks_have_trained_is_marked(results):
     assert rows["pendulum's operator, one round of sums"] == "13"
 
 
-def test_numbers_on_axes_are_plain(results):
-    every = figures.every_problem(results.places, study.IN_THE_PICTURE)
-    drawn = figures.race(results.ways), figures.against_level(results.ways), every
-    for fig in drawn:
-        fig.draw_without_rendering()
-        for ax in fig.axes:
-            labels = [text.get_text() for axis in (ax.xaxis, ax.yaxis) for text in axis.get_ticklabels()]
-            assert labels and not [words for words in labels if "10^" in words or "e-" in words]
-    assert "0.00001" in [text.get_text() for text in drawn[2].axes[0].get_xticklabels()]
-
-
 def test_the_best_rate_is_chosen_on_validation_points(results):
     last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways["poisson"].items()}
     assert (last["FedAvg, best rate"] <= 1.05 * last["FedAvg, as printed"]).all()

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.federated.solved import answer
-from fedlib.notebook import style
 from fedlib.numerics.metrics import percent
 from fedlib.numerics.solutions import pendulum
 from fedlib.papers.fed_deeponet import physics
-from fedlib.papers.fed_deeponet.figures import draw_predictions
 from fedlib.papers.fed_deeponet.library import figures, live, problem, study
 from fedlib.trainings.store import folder_of, histories_of
 
@@ -27,60 +24,6 @@ def histories(p):
 @pytest.fixture(scope="module")
 def results(p, histories):
     return study.results(p, histories)
-
-
-def stiffness_figure(*_):
-    dealt = {name: problem.stiffnesses(name, triplets=10_000, clients=50, seed=0) for name in problem.DEALT}
-    return figures.stiffness(dealt)
-
-
-def predictions(histories, name, shown):
-    experiment, theta = problem.library(), histories["library", study.TOLD].model("federated", 1.0, 0)
-    sets = problem.trajectories(100, 200, 100, 0.2, 1.0, 0)
-    test = problem.with_k(sets, hidden=False)
-    u, x1, k = test[f"{name} u"][shown], test[f"{name} x1"][shown], sets[name][1][shown]
-    titles = figures.titles(experiment.net, theta, u, x1, k)
-    return draw_predictions(experiment.net, {"federated": theta}, u, x1, titles)
-
-
-FIGURES = {
-    "answer": lambda histories, results: live.answer_figure(),
-    "stiffness": stiffness_figure,
-    "told": lambda histories, results: figures.told_or_not(results),
-    "fig7": lambda histories, results: predictions(histories, "GRF", [0, 1, 2]),
-    "fig8": lambda histories, results: predictions(histories, "unseen", [0, 200, 400]),
-    "asked": lambda histories, results: live.asked_figure(
-        *(histories["library", f"mixed, {what}"] for what in ("told", "hidden"))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_finite_within_its_limits_and_legible(histories, results, name):
-    style.use()
-    fig = FIGURES[name](histories, results)
-    FigureCanvasAgg(fig).draw()
-    for ax in fig.axes:
-        for line in ax.get_lines():
-            points = np.array(line.get_xydata(), float)
-            drawn = points[np.isfinite(points).all(1)]
-            assert len(drawn), f"{name}: a line without a point"
-            if line.get_transform() == ax.transData:
-                for values, (low, high) in zip(drawn.T, (sorted(ax.get_xlim()), sorted(ax.get_ylim())), strict=True):
-                    assert (values >= low).all() and (values <= high).all(), f"{name}: outside of its axes"
-        assert ax.get_xlabel() or ax.get_title()
-    legends = [legend for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)] if legend]
-    assert all(len(legend.get_texts()) <= 6 for legend in legends)
-    texts = [text for legend in legends for text in legend.get_texts()]
-    for ax in fig.axes:
-        texts += [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label]
-        for i, (low, high) in enumerate((sorted(ax.get_xlim()), sorted(ax.get_ylim()))):
-            ticks = (ax.get_xticklabels, ax.get_yticklabels)[i]()
-            texts += [label for label in ticks if low <= label.get_position()[i] <= high]
-    texts = [text for text in texts if text.get_text().strip() and fig.bbox.overlaps(text.get_window_extent())]
-    boxes = [text.get_window_extent() for text in texts]
-    overlapping = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.padded(-1).overlaps(b.padded(-1))]
-    assert not overlapping, f"{name}: words on words"
 
 
 def test_the_family_is_one_torque_with_every_stiffness_and_one_curve_is_their_mean():

@@ -68,14 +68,6 @@ def test_every_training_is_in_the_results(trained):
     assert {*claims.CLAIMS} == {id for id, claim in claims.CLAIMS.items() if claim(results)}
 
 
-def test_nothing_trained_is_nothing_said(trained):
-    p, histories, _ = trained
-    results = study.results(p, {("library", "own, told"): histories["library", "own, told"]})
-    assert results.cases and not results.paper and not results.alone and not results.centralised
-    assert [claim(results) for claim in claims.CLAIMS.values()] == [None] * len(claims.CLAIMS)
-    assert [*figures.mean_errors(results)] == ["own, told, 1 s", "own, told, 3 s"]
-
-
 def test_the_interval_of_fig_8_has_one_draw_of_each_seed(trained):
     """Seeds and draws scatter both: an interval of means over the draws would be too narrow."""
     _, _, results = trained

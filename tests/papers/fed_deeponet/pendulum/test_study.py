@@ -75,13 +75,6 @@ def test_every_training_is_in_the_results(trained):
     np.testing.assert_allclose(ours, names["alpha=1.0"], rtol=1e-5, err_msg="our conventions are those of Table 2")
 
 
-def test_nothing_trained_is_nothing_said(trained):
-    p, histories = trained
-    results = study.results(p, {"clients": histories["clients"]})
-    assert results.clients and not results.shares and not results.conventions and not results.grid
-    assert [*study.by_name(results)] == ["C=2", "C=20"]
-
-
 def test_who_is_alone_is_client_1_of_the_federation(trained):
     sizes = {name: problem_of(60, 3, 4, 6) for name, problem_of in (("all", problem.dealt), ("one", problem.one_alone))}
     data = {name: data_of(experiment, 20, 1) for name, experiment in sizes.items()}

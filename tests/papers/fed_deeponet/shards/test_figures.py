@@ -3,14 +3,11 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from fedlib.notebook import style
 from fedlib.notebook.run import Run
 from fedlib.papers.fed_deeponet import physics
-from fedlib.papers.fed_deeponet.shards import claims, figures, live, problem, study
+from fedlib.papers.fed_deeponet.shards import claims, figures, study
 
 
 @pytest.fixture(scope="module")
@@ -21,53 +18,6 @@ def lesson():
 @pytest.fixture(scope="module")
 def results(lesson):
     return lesson.results()
-
-
-def owned() -> dict:
-    paper = problem.label_sorted()
-    return {n: problem.targets(paper.data(n, 0)) for n in (1, 20)}
-
-
-def answer(lesson, results):
-    return figures.answer(owned(), live.reached(*map(lesson.stored, ("shards", "alone"))).sel(rate=study.FALLING))
-
-
-FIGURES = {
-    "answer": answer,
-    "shards": lambda *_: figures.owned({figures.number_of(n): values for n, values in owned().items()}),
-    "w1": lambda lesson, results: figures.apart(results.distances),
-    **{
-        draw.__name__: lambda lesson, results, draw=draw: draw(results)
-        for draw in (figures.fig5, figures.fig6, figures.rates)
-    },
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_finite_within_its_limits_and_legible(lesson, results, name):
-    style.use()
-    fig = FIGURES[name](lesson, results)
-    FigureCanvasAgg(fig).draw()
-    for ax in fig.axes:
-        for line in ax.get_lines():
-            data = np.array(line.get_xydata(), float)
-            drawn = data[np.isfinite(data).all(1)]
-            assert len(drawn), f"{name}: a line without a point"
-            if line.get_transform() == ax.transData:
-                for values, (low, high) in zip(drawn.T, (sorted(ax.get_xlim()), sorted(ax.get_ylim())), strict=True):
-                    assert (values >= low).all() and (values <= high).all(), f"{name}: outside of its axes"
-        assert ax.get_xlabel() and (ax.get_title() or ax.get_ylabel())
-    legends = [legend for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)] if legend]
-    assert all(len(legend.get_texts()) <= 6 for legend in legends)
-    texts = [text for legend in legends for text in legend.get_texts()]
-    for ax in fig.axes:
-        texts += [ax.title, ax.xaxis.label, ax.yaxis.label]
-        for axis in (ax.xaxis, ax.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            texts += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-    boxes = [text.get_window_extent() for text in texts if text.get_text().strip() and text.get_visible()]
-    boxes = [box for box in boxes if box.width > 1]  # of axes that share their labels some are hidden
-    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.padded(-1).overlaps(b.padded(-1))], name
 
 
 def test_the_judged_curve_is_drawn_and_lies_above_sgds_at_one_shard(results):

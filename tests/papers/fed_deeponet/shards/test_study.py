@@ -79,12 +79,6 @@ def test_every_training_is_in_the_results(histories):
     )  # fmt: skip
 
 
-def test_nothing_trained_is_nothing_said(histories):
-    assert study.results({}, {}) == study.Results(*[None] * 8)
-    some = study.results({}, {name: histories[name] for name in ("SGD", "fields")})
-    assert some.shards.curve.values.tolist() == [study.SGD] and some.rates is None
-
-
 def test_what_is_kept_has_the_cases_that_others_read(histories):
     kept = study.metrics(study.results({}, histories))
     adam = kept["error_percent"]["Algorithm 2"]

@@ -107,11 +107,6 @@ def test_a_gain_is_paired_by_seed(results):
     assert gain.sel(level=5.0, seed=1) == both[0] - both[1]
 
 
-def test_what_is_absent_is_none():
-    assert study.results(parameters(), {}) == study.Results()
-    assert study.metrics(study.Results()) == {"clean_percent": {}, "late_percent": {}, "means_percent": {}}
-
-
 def test_ten_means_read_by_likeness(results):
     seen = problem.shifted(problem.dealt("small", "normalised", 2, 30, "iid", 1.0, 1), 5.0, 1, "shared")
     x, y = (values[:20].numpy() for values in problem.handwriting()["test"])

@@ -1,29 +1,16 @@
 """Every figure of notebook 06 is finite, within its limits and readable, and says its numbers."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import xarray
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook import style
 from fedlib.notebook.verdicts import paper_numbers
-from fedlib.papers.fedsciml.flow import figures, problem, study
-from fedlib.trainings.store import file_of, folder_of, histories_of
+from fedlib.papers.fedsciml.flow import figures, study
 
 from .results import R, made
 
 MANY = 7000
-
-
-@pytest.fixture(scope="module")
-def stored():
-    """Results of what is stored so far; made up where it has nothing."""
-    p, folder = study.PAPER, folder_of(study.NOTEBOOK)
-    if not file_of(folder, "flow").exists():
-        return made()
-    return study.results(p, histories_of(study.trainings(p), folder))
 
 
 def columns():
@@ -31,54 +18,11 @@ def columns():
     return panels | {"centralised": ["centralised, 700", "centralised, 7000"]}
 
 
-def slabs():
-    field = problem.cylinder_wake()
-    x = problem.observed(field, 100, problem.stream(0, "first look"))["x"].numpy()
-    return figures.slabs_figure(field, x, {n: problem.slabs(x, n) for n in (2, 6, 10)})
-
-
 def with_readings(results):
     """Results in which those readings that are not there are the reading of n = 2."""
     absent = [name for name in study.READINGS if name not in results.C.model.values]
     again = [results.C.sel(model="n = 2").assign_coords(model=name) for name in absent]
     return results._replace(C=xarray.concat([results.C, *again], "model"))
-
-
-DRAW = {
-    "slabs": lambda r: slabs(),
-    "fig10": lambda r: figures.training_view(r.C, columns()),
-    "answer": lambda r: figures.training_view(r.C, {"2 pieces": ["n = 2"], "10 pieces": ["n = 10"]}),
-    "aliasing": lambda r: figures.aliasing_view(r.C, 2),
-    "error_maps": figures.error_maps,
-    "table2": lambda r: figures.passages(r, MANY),
-    "never": lambda r: figures.passages(made(C1=(1000,) * 6), MANY),
-    "readings": lambda r: figures.readings_figure(with_readings(r), 2, [*study.READINGS], MANY),
-    "not yet": lambda r: figures.passages(made(C1=(1000,) * 6, whole=1000), MANY),
-}
-
-
-@pytest.mark.parametrize("name", DRAW)
-def test_a_figure_is_finite_within_its_limits_and_readable(name, stored):
-    style.use()
-    fig = DRAW[name](stored)
-    canvas = FigureCanvasAgg(fig)
-    canvas.draw()
-    renderer, drawn = canvas.get_renderer(), 0
-    for ax in fig.axes:
-        for line in ax.lines:
-            x, y = (np.asarray(v, float) for v in line.get_data())
-            finite = np.isfinite(y)
-            drawn += finite.sum()
-            inside = (x[finite] >= min(ax.get_xlim()) - 1e-9) & (x[finite] <= max(ax.get_xlim()) + 1e-9)
-            if line.get_transform() == ax.transData and len(x) > 1:
-                assert inside.all(), f"{line.get_label()} leaves the picture"
-        drawn += len(ax.images)
-        for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
-            boxes = [t.get_window_extent(renderer) for t in labels if t.get_text() and t.get_visible()]
-            assert not [a for a, b in pairwise(boxes) if a.overlaps(b)], f"{name}: tick labels overlap"
-    titles = [ax.title.get_window_extent(renderer) for ax in fig.axes if ax.get_title()]
-    assert not [a for a, b in pairwise(titles) if a.overlaps(b)], f"{name}: titles overlap"
-    assert drawn and all(len(legend.get_texts()) <= 6 for legend in fig.legends)
 
 
 def test_a_panel_per_number_of_pieces_with_bands_and_shades_of_one_colour():

@@ -1,15 +1,11 @@
 """Every figure of notebook 04 is drawn from what is stored, and says its numbers."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import torch
 import xarray
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.federated.experiment import data_of
-from fedlib.notebook import pictures, style
 from fedlib.papers.fedsciml.functions import figures, problem, study
 from fedlib.trainings.store import folder_of, histories_of
 
@@ -22,59 +18,6 @@ def stored():
     p = study.PAPER
     histories = histories_of(study.trainings(p), folder_of(study.NOTEBOOK))
     return study.results(p, histories | study.earlier())
-
-
-def on_blocks(results):
-    return {name: values for name, values in results.blocks.items() if name[-1] > 2}
-
-
-MARK = {"line": (20, "half a wave each", 55)}
-DRAW = {
-    "error_level": lambda r: pictures.error_against_level({"line": r.errors["line"]}, MARK, (5.6, 3.2)),
-    "answer": lambda r: pictures.alone_and_together(r.solutions["line"], 2),
-    "half_waves": lambda r: figures.half_waves(problem.gramacy_lee(), 20),
-    "divergence": lambda r: pictures.divergence_against_level(r.divergences, (3.9, 2.7)),
-    "partitions": lambda r: figures.partitions(),
-    "fig2_w1": lambda r: figures.w1_curves(r.partitions),
-    "four_kinds": lambda r: figures.four_kinds(),
-    "partition": lambda r: figures.draw_partition("xy", 3, 4),
-    "error_slabs": lambda r: pictures.error_against_level({name: r.errors[name] for name in study.SLABS}),
-    "slabs_coded": lambda r: pictures.solution(r.solutions[study.SLABS[0]], 2),
-    "fall": lambda r: pictures.dots(r.fall, {"1 %": 1.0}),
-    "error_blocks": lambda r: pictures.error_against_level(on_blocks(r)),
-    "federations": lambda r: figures.federations(r.blocks),
-    "what_if": lambda r: pictures.dots(r.what_if),
-    "paths": lambda r: figures.paths(r.walks),
-    "one_round": lambda r: figures.one_round(r.walks, 2, 3000),
-    "theorem": lambda r: figures.bound(r.theorem),
-}
-
-
-@pytest.mark.parametrize("name", DRAW)
-def test_a_figure_is_finite_within_its_limits_and_readable(name, stored):
-    style.use()
-    fig = DRAW[name](stored)
-    canvas = FigureCanvasAgg(fig)
-    canvas.draw()
-    renderer = canvas.get_renderer()
-    drawn = 0
-    for ax in fig.axes:
-        for line in ax.lines:
-            x, y = (np.asarray(v, float) for v in line.get_data())
-            there = np.isfinite(y)
-            drawn += there.sum()
-            inside = (x[there] >= min(ax.get_xlim()) - 1e-9) & (x[there] <= max(ax.get_xlim()) + 1e-9)
-            if line.get_transform() == ax.transData and len(x) > 1:
-                assert inside.all(), f"{line.get_label()} leaves the picture"
-        for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
-            seen = [label for label in labels if label.get_text() and label.get_visible()]
-            for second_line in (False, True):
-                line = [t.get_window_extent(renderer) for t in seen if ("\n" in t.get_text()) == second_line]
-                touching = [a for a, b in pairwise(line) if a.overlaps(b)]
-                assert not touching, f"{name}: tick labels overlap"
-    assert drawn
-    for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes if ax.get_legend())]:
-        assert len(legend.get_texts()) <= 6
 
 
 def test_at_twenty_pieces_a_client_owns_hills_or_valleys():

@@ -98,13 +98,6 @@ def test_variants_stand_beside_what_they_vary(results, histories):
     assert study.variants({}, "what_if", "line") == {}
 
 
-def test_what_is_not_trained_at_both_ends_says_nothing_yet(histories):
-    few = study.results(TINY | {"subdomains": [2, 4, 10, 20]}, histories)
-    assert "line" not in few.errors and "line" not in few.solutions and SLABS[0] in few.errors
-    nothing = study.results(TINY, {})
-    assert not any(nothing._replace(earlier={}))
-
-
 def test_the_earlier_run_is_read_as_it_was_stored():
     before = study.results(TINY, {}).earlier
     assert {*before} == {("earlier", *name) for name in (*SLABS, *BLOCKS)}

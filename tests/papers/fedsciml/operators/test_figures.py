@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xarray
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.notebook.run import Run
 from fedlib.notebook.style import CLIENTS, COLORS
@@ -47,23 +46,6 @@ def stored():
 @pytest.fixture(scope="module")
 def from_files(stored):
     return pictures(stored) | {"answer": figures.answer_figure(live.stored_models()[6], 6)}
-
-
-@pytest.mark.parametrize("which", ["figs", "from_files"])
-def test_every_picture_is_finite_and_nothing_lies_on_top_of_anything(request, which):
-    for name, fig in request.getfixturevalue(which).items():
-        canvas = FigureCanvasAgg(fig)
-        canvas.draw()
-        legends = [*fig.legends, *(ax.get_legend() for ax in fig.axes if ax.get_legend())]
-        assert all(len(legend.get_texts()) <= 7 for legend in legends), name
-        for ax in fig.axes:
-            (low, high), lines = ax.get_ylim(), [np.asarray(line.get_ydata(), float) for line in ax.get_lines()]
-            drawn = [y for y in lines if np.isfinite(y).any()]
-            assert all(((y >= low) & (y <= high)).any() for y in drawn), (name, ax.get_title())
-        texts = [ax.title for ax in fig.axes if ax.get_title()] + [t for legend in legends for t in legend.get_texts()]
-        boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
-        for i, one in enumerate(boxes):
-            assert not any(one.overlaps(other) for other in boxes[i + 1 :]), (name, texts[i].get_text())
 
 
 def lines_of(ax):
@@ -126,21 +108,6 @@ def test_local_steps_are_drawn_against_n_and_against_E(figs, results):
     assert left.get_title() == "antiderivative (Fig. 15A), T = 8"
 
 
-def test_at_most_six_lines_a_panel():
-    full = xarray.DataArray(np.random.default_rng(0).uniform(1, 9, (10, 10, 2)), {
-        "E": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], "level": range(1, 11), "seed": [0, 1]},
-        ("E", "level", "seed"))  # fmt: skip
-    for ax in figures.local_steps_figure({(LINE, 50_000): full}).axes:
-        assert len(ax.get_legend().get_texts()) == 6
-
-
-def test_ticks_of_errors_that_hardly_differ_begin_at_zero():
-    ax = figures.Figure().subplots()
-    ax.plot([1, 2, 3], [5.5, 5.2, 4.9])
-    figures.error_axis(ax.yaxis)
-    assert ax.get_yscale() == "linear" and ax.get_ylim()[0] == 0
-
-
 def test_the_answer_says_who_is_off_by_how_much(from_files):
     left, middle, right = from_files["answer"].axes
     x, c = problem.learn(LINE).points[:, 0], np.array([figures.MIXED])
@@ -167,14 +134,6 @@ def test_fields_are_those_of_the_solvers_on_a_symmetric_scale(figs):
         np.testing.assert_array_equal(shown[title].get_array(), u.T)
         low, high = shown[title].get_clim()
         assert low == -high == -np.abs(u).max()
-
-
-def test_inputs_have_the_colours_of_their_clients(figs):
-    axes = figs["inputs"].axes
-    assert [ax.get_lines()[0].get_color() for ax in axes] == [CLIENTS[0], CLIENTS[2], CLIENTS[1]] * 2
-    assert [ax.get_ylabel() for ax in axes[::3]] == ["n = 2", "n = 6"]
-    want = spaces.chebyshev_series(problem.draws("middle", 6, 3, 0), figures.X)
-    np.testing.assert_array_equal([line.get_ydata() for line in axes[4].get_lines()], want)
 
 
 def test_examples_show_all_functions(figs, results):

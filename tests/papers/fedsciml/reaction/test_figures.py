@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fedlib.federated.experiment import data_of
 from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.numerics.solutions import reaction_rate
-from fedlib.papers.fedsciml.reaction import figures, live, problem, study
-from fedlib.trainings.store import calls_of, file_of, folder_of
+from fedlib.papers.fedsciml.reaction import figures, problem
 
 
 def drawn(fig):
@@ -38,40 +36,6 @@ def pictures(results, data):
 @pytest.fixture(scope="module")
 def figs(results):
     return pictures(results, data_of(problem.reaction(), 2))
-
-
-@pytest.fixture(scope="module")
-def from_files():
-    """The same of what is stored at the paper's settings; of the two choices of points that the lesson shows."""
-    calls, folder = calls_of(study), folder_of(study.NOTEBOOK)
-    names = [(points.file, what) for points in live.CHOICES[::-1] for what in ("levels", "many seeds")]
-    readings = {name: calls[name].read(file_of(folder, name)).result for name in names}
-    p = study.PAPER
-    results = study.results(p, {name: history for name, history in readings.items() if history is not None})
-    if len(results.errors) < 2:
-        pytest.skip("not trained yet: python -m fedlib train 06b_reaction")
-    return pictures(results, data_of(problem.reaction(), 2))
-
-
-@pytest.mark.parametrize("which", ["figs", "from_files"])
-@pytest.mark.parametrize("name", ["data", "answer", "seeds", "points", "residual"])
-def test_every_picture_is_finite_and_nothing_lies_on_top_of_anything(request, which, name):
-    fig = request.getfixturevalue(which)[name]
-    canvas = FigureCanvasAgg(fig)
-    canvas.draw()
-    legends = [*fig.legends, *(ax.get_legend() for ax in fig.axes if ax.get_legend())]
-    assert legends and all(len(legend.get_texts()) <= 6 for legend in legends)
-    for ax in fig.axes:
-        (low, high), lines = ax.get_ylim(), [np.asarray(line.get_ydata(), float) for line in ax.get_lines()]
-        assert all(np.isfinite(y).all() for y in lines)
-        if lines:  # a model that has lost k may lie outside, but not most of them
-            assert np.mean([((y >= low) & (y <= high)).any() for y in lines]) > 0.5, ax.get_title()
-    texts = [ax.title for ax in fig.axes if ax.get_title()] + [t for legend in legends for t in legend.get_texts()]
-    boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
-    for i, one in enumerate(boxes):
-        assert not any(one.overlaps(other) for other in boxes[i + 1 :]), texts[i].get_text()
-    width = fig.get_size_inches()[0]
-    assert 7 * 1280 / (width * 72) > 10, "the smallest letters have ten pixels at a width of 1280"
 
 
 def test_the_data_figure_shows_who_observes_u_and_both_k(figs):

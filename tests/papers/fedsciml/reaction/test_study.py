@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from fedlib.federated.stack import as_dict, load
 from fedlib.federated.sweep import errors
@@ -76,11 +75,3 @@ def test_the_squared_residual_is_a_part_of_the_loss(results, histories, p):
     assert squares.x.values[[0, -1]].tolist() == [0, 1]
     share = claims.share_of_ends(squares).sel(seed=1).item()
     assert share == pytest.approx((expected[[0, -1]].sum() / expected.sum()).item(), rel=1e-3)
-
-
-def test_of_a_choice_that_is_not_whole_nothing_is_said(p, histories):
-    some = {name: history for name, history in histories.items() if name[0] == "ends_3"}
-    results = study.results(p, some)
-    assert results.judged == "4 inner" and [*results.errors] == ["3 inner and 2 end"]
-    assert all(claim(results) is None for id, claim in claims.CLAIMS.items())
-    assert torch.is_tensor(study.experiment(p, study.Points(3, True)).constants["f"])

@@ -6,7 +6,6 @@ import torch
 import xarray
 
 from fedlib.federated.history import History
-from fedlib.notebook.claims import find
 from fedlib.papers.fedstnn import sine
 from fedlib.papers.fedstnn.as_coded import claims, figures, live, problem, study
 from fedlib.papers.fedstnn.as_coded.coded import PAIRINGS
@@ -69,13 +68,6 @@ def test_tables(results):
     assert [*kept["tried"]["curve"]] == ["0.01", "0.03", "0.1"] and kept["quality"].keys() == study.rows(results).keys()
 
 
-def test_without_trainings_nothing_is_said():
-    nothing = study.results(P, {})
-    assert nothing.curve is None and nothing.surface is None and nothing.alone is None and not nothing.normalised
-    assert {claim(nothing) for claim in claims.CLAIMS.values()} == {None}
-    assert {cell for row in claims.table(nothing) for cell in row[1:]} == {"-"}
-
-
 def test_pictures(results):
     bands = figures.bands(results.curve, 0.4)
     assert [ax.get_title().split(":")[0] for ax in bands.axes] == [*problem.WAYS]
@@ -130,13 +122,6 @@ def test_which_claims_hold(change, fails):
     rows = claims.table(results)
     assert sum(row[1].startswith("does not hold") for row in rows) == len(fails)
     assert {row[3].split(":")[0] for row in rows} == {"holds"}
-
-
-def test_claims_have_words():
-    for id in claims.CLAIMS:
-        ours = "/" not in id or claims.FOLLOWS in id
-        assert find(id).target == ours, "what is mended, and all noises at once, is no claim of the paper"
-    assert "as coded: the mean is the function" in find(claims.id_of("51.mean", "as coded")).text
 
 
 def test_a_path_as_coded_against_the_printed_number():

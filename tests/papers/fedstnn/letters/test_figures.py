@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 
 from fedlib.papers.fedstnn.letters import edges, figures, picture
 from fedlib.streams import stream
@@ -21,20 +20,6 @@ def test_right_and_wrong_pixels_are_told_apart():
     right, wrong = (ax.images[0].get_array() for ax in fig.axes)
     np.testing.assert_array_equal(right, PICTURE.white)
     assert (wrong >= 2).all()
-
-
-def test_every_colour_of_a_drawing_is_in_the_legend():
-    (legend,) = figures.drawings({"one": ~TRUTH}, PICTURE).legends
-    named = {text.get_text(): to_hex(patch.get_facecolor()) for text, patch in
-             zip(legend.get_texts(), legend.get_patches(), strict=True)}  # fmt: skip
-    assert len(named) == 4 and [*named.values()] != sorted(named.values())
-    assert named["white, should be black"] == to_hex(figures.DRAWN.colors[2])
-    assert named["black, should be white"] == to_hex(figures.DRAWN.colors[3])
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_there_is_no_empty_panel(n):
-    assert len(figures.drawings({f"round {r}": TRUTH for r in range(n)}, PICTURE).axes) == n
 
 
 def test_letters_are_those_of_the_first_client_of_each_group(results):  # noqa: F811
