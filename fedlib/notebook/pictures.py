@@ -166,32 +166,6 @@ def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: st
     ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
 
 
-def against_w1(ax: Axes, w: Sequence[float], levels: Sequence[int], name: str, letter: float = 0.024):
-    """Logarithmic axes over W1 [levels], and above them the level, called ``name`` if that is not empty.
-
-    Levels whose labels would touch have one tick together; ``letter``: the share of the axis that a letter takes.
-    """
-    log_axis(ax.xaxis)
-    log_axis(ax.yaxis)
-    above = ax.twiny()
-    above.set_xscale("log")
-    above.set_xlim(ax.get_xlim())
-    above.xaxis.set_minor_locator(NullLocator())
-    wide = np.ptp(np.log(ax.get_xlim()))
-    ticks: list[tuple[float, list[int]]] = []
-    for place, n in sorted(zip(w, levels, strict=True)):
-        touching = letter * (len(together(ticks[-1][1])) + len(str(n)) + 1) / 2 if ticks else 0
-        if ticks and np.log(place / ticks[-1][0]) < touching * wide:
-            ticks[-1][1].append(n)
-        else:
-            ticks.append((place, [n]))
-    above.set_xticks([place for place, _ in ticks], [together(ns) for _, ns in ticks], fontsize=7)
-    above.tick_params(length=2, pad=1)
-    if name:
-        above.set_xlabel(name, fontsize=8)
-    ax.set_xlabel("$W_1$")
-
-
 def together(levels: Sequence[int]) -> str:
     """Levels at one tick."""
     return ", ".join(map(str, sorted(levels)))

@@ -15,7 +15,6 @@ from fedlib.federated.sweep import divergences, models_of, sweep
 from fedlib.live.explorers import solution_explorer
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.pictures import (
-    against_w1,
     alone_and_together,
     divergence_against_level,
     dots,
@@ -74,15 +73,6 @@ def test_the_line_is_the_median_and_every_seed_a_dot():
     assert line.get_ydata().tolist() == [2, 4] and line.get_label() == "federated"
     assert sorted(tuple(dot.get_ydata()) for dot in dots) == sorted(map(tuple, values))
     assert {dot.get_marker() for dot in dots} == {"s"}
-
-
-def test_levels_that_nearly_coincide_share_a_tick():
-    _, ((ax,),) = panels()
-    ax.plot([0.04, 0.0404, 0.5, 0.25], [1, 1, 1, 1])
-    against_w1(ax, [0.5, 0.25, 0.0404, 0.04], [2, 4, 12, 24], "blocks per axis")
-    above = ax.figure.axes[-1]
-    assert [text.get_text() for text in above.get_xticklabels()] == ["12, 24", "4", "2"]
-    assert above.get_xlim() == ax.get_xlim() and above.get_xlabel() == "blocks per axis"
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from scipy.stats import norm
-from torch import Tensor
 
 from ...notebook.style import CLIENTS, COLORS, panels
 
@@ -26,25 +24,6 @@ def uncertainty(ax: Axes, x, truth, sigma, mean, std, dots=None, color: str = "f
         label = r"true, 2 $\sigma$" if side == 2 else None
         ax.plot(x, truth + side * np.asarray(sigma), "--", color=COLORS["truth"], lw=0.8, label=label)
     ax.plot(x, mean, color=COLORS[color], lw=1, label="learnt mean")
-
-
-def band_and_spread(
-    x: np.ndarray, truth: np.ndarray, out: Tensor, sigma: float, most: float, title: str, color: str, dots=None
-) -> Figure:
-    """Left the band of paths out [n, M] of a curve and the true one, right their std over x and the noise.
-
-    most: the loudest noise of all models: limits are theirs, so that a move changes what is seen and not the scale.
-    """
-    std, mean = (v.numpy() for v in torch.std_mean(out, -1))
-    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.8))
-    uncertainty(left, x, truth, sigma, mean, std, dots, color)
-    left.set(xlabel="x", ylabel="y", title=title, ylim=(-1 - 3 * most, 1 + 4 * most))
-    left.legend(ncols=2, fontsize=7, loc="upper right")
-    right.plot(x, std, color=COLORS[color], label=f"learnt: {np.sqrt((std**2).mean()):.3f} (RMS)")
-    right.axhline(sigma, color=COLORS["truth"], ls="--", lw=1, label=rf"true $\sigma$ = {sigma:g}")
-    right.set(xlabel="x", ylabel="std of the paths", ylim=(0, 1.6 * most))
-    right.legend(loc="upper right")
-    return fig
 
 
 def residuals(shown: Mapping[str, tuple[np.ndarray, np.ndarray]], sigma: float) -> Figure:
