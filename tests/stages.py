@@ -22,13 +22,44 @@ STAGES = {
         "tests/notebook/test_faults.py": r"main_is_killed_alone\[9|every_number",
         "tests/trainings/test_faults.py": r"^(?!test_a_kill_at_any_point(?!.*in the file))",
     },
-    "text": {"tests/test_lessons.py": r"^(?!test_\d\d)", "tests/pages/test_lessons.py": ""},
+    "text": {
+        "tests/notebook/test_pictures.py": r"^(?!test_the_explorer)",
+        "tests/pages/test_lessons.py": "",
+        "tests/pages/test_pieces.py": r"^(?!test_every_piece)",
+        "tests/test_lessons.py": r"^(?!test_\d\d)",
+    },
     "commands": {
+        "tests/machines/test_arriving.py": r"^(?!test_three_kinds_by)",
+        "tests/machines/test_own_tables.py": "three_tables|celsius|pieces_of",
+        "tests/notebook/test_style.py": r"^(?!test_an_import|test_a_matplotlibrc)",
+        "tests/test_docs.py": r"^(?!test_the_example_for)",
+        "tests/test_packaging.py": r"^(?!test_small_models)",
         "tests/test_readme.py": "exist|something",
         "tests/test_wheel.py": "",
     },
     "solutions": {},
     "replay": {"tests/trainings/test_replay.py": "^test_(what|another)"},
+    "xla": {
+        "tests/benchmarks/test_common.py": "",
+        "tests/benchmarks/test_ways.py": "",
+        "tests/federated/test_operations.py": r"^(?!test_an_operation_is_done)",
+        "tests/federated/test_xla.py": r"^(?!test_whole_rounds|test_slices_of|test_personal|test_noise_comes)",
+        "tests/federated/test_refused.py": r"^(?!test_xla_is_eager|test_a_weight_that|test_an_index_beyond)",
+        "tests/federated/test_backends.py": r"^(?!test_few_steps_are_written|test_nothing_is_measured)",
+        "tests/golden/test_golden.py": r"^(?!test_xla.*(08|all data|07|square|Allen|FedProx|01|Mime))",
+    },
+    "laws": {
+        "tests/federated/test_sums.py": r"^(?!test_private_sums_withstand.*\[(1|10)\]|test_who_owns|.*(30|20).*roots)",
+        "tests/federated/test_projection.py": r"^(?!test_an_equation_goes.*helmholtz|test_an_evaluation)",
+        "tests/federated/test_rules.py": r"^(?!test_the_rules_are_different|test_rules_among)",
+        "tests/numerics/test_heterogeneity.py": r"^(?!test_a_hidden_k)",
+        "tests/numerics/test_solutions.py": r"^(?!test_pendulum_agrees)",
+        "tests/papers/beyond/projection/test_study.py": "",
+        "tests/papers/feddro/digits/test_study.py": r"^(?!test_readings|test_results)",
+        "tests/papers/fedstnn/as_coded/test_problem.py": r"^(?!test_as_coded_loop)",
+        "tests/papers/fedstnn/test_network.py": r"^(?!test_the_energy_score)",
+        "tests/trainings/test_over.py": r"^(?!test_a_price|test_a_longer|test_a_share)",
+    },
     "browsers": {
         "tests/test_lab.py": "",
         "tests/live/test_views.py": "",
@@ -42,7 +73,8 @@ STAGES = {
 """A stage -> file -> which of its tests stay in `make test`; "": none."""
 
 MINUTES = {
-    "faults": 5, "text": 4, "commands": 4, "solutions": 5, "replay": 5, "browsers": 7, "engines": 9, "cpus": 6,
+    "faults": 5, "text": 5, "commands": 6, "solutions": 5, "replay": 5, "xla": 6, "laws": 5, "browsers": 7,
+    "engines": 9, "cpus": 6,
 }  # fmt: skip
 """A stage -> what it takes at most on two cores."""
 

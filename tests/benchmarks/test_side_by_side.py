@@ -14,7 +14,7 @@ def test_a_run_writes_its_numbers_and_draws_them(tmp_path, monkeypatch):
     assert path.parent == tmp_path / "speed" / "changed"
     assert json.loads(path.read_text())["quick"]
     assert path.with_suffix(".png").stat().st_size > 10_000
-    assert side_by_side.run(False, tmp_path).parent == tmp_path / "speed" / "paper"
+    assert side_by_side.run(False, tmp_path).parent == tmp_path / "speed"
 
 
 def test_committed_numbers_are_of_the_cases_that_are_measured():
