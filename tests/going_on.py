@@ -164,7 +164,7 @@ def drawn(i: int):
             for cell in (cell for cell in part_b if cell.cell_type == "code"):
                 outputs = kernel.execute(cell.source)
                 if "parameters" in cell.metadata.get("tags", []):
-                    draw = {"minutes": 0.3} | draw
+                    draw = {"minutes": 2.0} | draw
                     kernel.execute("\n".join(f"{parameter} = {value!r}" for parameter, value in draw.items()))
                 data = [output.data for output in outputs if "data" in output]
                 if "" in FIGURE_CALL.findall(cell.source):
