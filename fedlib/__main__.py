@@ -123,9 +123,11 @@ def trainings(args: argparse.Namespace) -> int:
     if not chosen:
         raise ValueError(f"no room has a notebook {args.notebook!r}; there are {', '.join(STUDIES)}")
     if args.command == "again":
-        rows = again.whole_rows(chosen.values(), args.minutes, args.only)
-        print(*rows, sep="\n", flush=True)
-        return int(any("DIFFERS" in row for row in rows))
+        differs = False
+        for row in again.whole_rows(chosen.values(), args.minutes, args.only):
+            print(row, flush=True)
+            differs |= "DIFFERS" in row
+        return int(differs)
     for study in chosen.values():
         if args.command == "missing":
             print(*missing.lines(study), sep="\n")

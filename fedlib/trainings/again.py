@@ -1,7 +1,7 @@
 """A stored training, again: its first rounds, for a notebook says so of one, or whole rows from nothing."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -183,16 +183,17 @@ def whole_row(name: str, call: Call, row: tuple, path: Path, **train_args) -> Wh
     return Whole(name, row, metric or "loss", last(new, row), last(old, row), others, time.monotonic() - began)
 
 
-def whole_rows(studies: Iterable[ModuleType], minutes: float | None, only: str = "") -> list[str]:
+def whole_rows(studies: Iterable[ModuleType], minutes: float | None, only: str = "") -> Iterator[str]:
     """Rows from nothing, the cheapest of each training first, until so many minutes are over (None: one row): a line
     for each."""
     until = time.monotonic() + 60 * (minutes or 0)
     rows = sorted((row for study in studies for row in rows_of(study, only)), key=lambda row: row[0])
-    lines = [f"{'training':56} {'row':36} {'again':>10} {'stored':>10}"]
+    yield f"{'training':56} {'row':36} {'again':>10} {'stored':>10}"
+    trained = 0
     for _, name, call, row, path in rows if minutes else rows[:1]:
         if minutes and time.monotonic() > until:
             break
-        one = whole_row(name, call, row, path)
+        one, trained = whole_row(name, call, row, path), trained + 1
         words = f"{one.verdict} ({one.metric}, {one.seconds:.0f} s)"
-        lines.append(f"{name:56} {', '.join(map(str, row)):36} {one.ours:10.4g} {one.stored:10.4g}  {words}")
-    return [*lines, f"{len(lines) - 1} of {len(rows)} trainings, one row of each"]
+        yield f"{name:56} {', '.join(map(str, row)):36} {one.ours:10.4g} {one.stored:10.4g}  {words}"
+    yield f"{trained} of {len(rows)} trainings, one row of each"
