@@ -14,6 +14,7 @@ from fedlib.numerics.metrics import percent
 from fedlib.pages import pieces
 from fedlib.papers.beyond.leak import study as leak
 from fedlib.papers.beyond.one_round import problem as one_round
+from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.forward import study as forward_study
@@ -248,8 +249,11 @@ def alone_13(pieces, points):
 
 
 def told_13(metrics):
+    """And what hiding points costs: by message or crowd, and noise."""
     rows = {f"{of['problem']}, {of['way']}": [np.median(of["error"])] for of in metrics["places"]}
-    rows |= {name: [np.median(errors)] for name, errors in metrics["costs"].items()}
+    noise, private = (stored(one_round_study, name).error for name in ("noise", "private"))
+    rows |= {f"{e.message.item()}, noise {e.noise.item():g}": [np.median(e)] for one in noise for e in one}
+    rows |= {f"{e.points.item()} points, ε = {e.epsilon.item()}": [np.median(e)] for one in private for e in one}
     assert max(alone_13(8, 64)) < 1e-4, "each alone is right, to a ten-thousandth of a per cent"
     cases = [(2, 32), (8, 32), (32, 32), (2, 64)]
     return rows | {f"{n} pieces, {points} points": alone_13(n, points) for n, points in cases}
