@@ -29,6 +29,8 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "curve", "shared"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+IN_SHORT = True
+"""Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 
 RULES = {
     **dict.fromkeys(("rounds_2d", "local_updates_2d"), rules.whole()),
@@ -38,8 +40,7 @@ RULES = {
     "clients_2d": rules.whole(4),
     "sharings": rules.one_of(*SHARINGS),
 }
-IN_SHORT = True
-"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
+"""Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:

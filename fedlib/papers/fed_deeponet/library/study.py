@@ -24,6 +24,8 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "library", "mixed, told"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+IN_SHORT = True
+"""Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 
 CASES = {
     "mixed, told": {"dealt": "mixed", "hidden": False},
@@ -44,8 +46,7 @@ RULES = {
     "unseen_draws": rules.whole(),
     "some_seeds": rules.whole(0),
 }
-IN_SHORT = True
-"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
+"""Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:

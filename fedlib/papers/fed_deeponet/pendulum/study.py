@@ -27,6 +27,8 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "shares"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+IN_SHORT = True
+"""Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 
 TWENTY = 20
 """Clients of Table 2 and of all figures."""
@@ -51,8 +53,7 @@ RULES = {
     "tried_clients": rules.whole(),
     **dict.fromkeys(("sgd_seeds", "validation_seeds"), rules.whole(0)),
 }
-IN_SHORT = True
-"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
+"""Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:

@@ -24,6 +24,8 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "shards"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+IN_SHORT = True
+"""Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 
 FALLING, CONSTANT = "falling", "constant"
 """Adam's rates: notebook 01's, and one that stays, as a paper that prints one rate would have it."""
@@ -140,8 +142,7 @@ class Results(NamedTuple):
 
 WORK = {"same steps": "one place, a client's work", "same passes": "one place, everybody's work"}
 CURVES = (f"{ADAM}, {FALLING} rate", f"{ADAM}, {CONSTANT} rate", SGD, *WORK.values())
-IN_SHORT = True
-"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
+"""Of the figures: the federation by its local optimiser, and one model with all triplets by what is kept equal."""
 
 
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:

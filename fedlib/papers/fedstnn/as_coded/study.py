@@ -25,6 +25,8 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "curve", "mended"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+IN_SHORT = True
+"""Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 
 RULES = {
     **dict.fromkeys(
@@ -85,8 +87,7 @@ def searches(p: Mapping) -> dict[str, Call]:
 
 
 SUFFIX = {"curve": "", "surface": "_2d"}
-IN_SHORT = True
-"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
+"""Case -> how its parameters end."""
 
 
 def federations(p: Mapping, case: str) -> dict[Hashable, Call]:

@@ -24,6 +24,8 @@ PAPER = paper(NOTEBOOK)
 """The paper's settings."""
 AGAIN = "letters", "together"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
+IN_SHORT = True
+"""Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 BATCH = 64  # the paper does not say
 TRIED = [50, 100, 200], [0.02, 0.04, 0.08], [0.1, 0.01, 0.001]
 """Local steps in a round, first rate, and the last one as a share of it, that were tried, with as many steps in all."""
@@ -40,8 +42,7 @@ RULES = {
     "ratio": rules.number(0),
     "lr_end": rules.share(),
 }
-IN_SHORT = True
-"""A training of which some rounds are begun again in each run, see ``trainings.again``."""
+"""Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:
