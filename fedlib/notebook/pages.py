@@ -165,6 +165,6 @@ class Excused(ast.NodeTransformer):
 def excuse(lacks: Callable[[], str]) -> None:
     """Let the cells that are run from now on be ``Excused``; outside of a notebook, nothing."""
     if shell := get_ipython():
-        others = [act for act in shell.ast_transformers if type(act).__name__ != Excused.__name__]
+        others = [act for act in shell.ast_transformers if not isinstance(act, Excused)]
         shell.user_ns["__excused__"] = excused = Excused(lacks)
         shell.ast_transformers = [*others, excused]

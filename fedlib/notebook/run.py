@@ -127,6 +127,7 @@ class Run:
         self.measured: dict[str, Measured] = {}
         self.claims: dict[str, dict] = {}
         self.options = dict(OPTIONS)
+        self.partial = False  # whether something that was asked for is not trained
         self._take({})
         pages.excuse(lambda: "not all is trained that this cell takes" * self.partial)
 
@@ -137,7 +138,6 @@ class Run:
         self.calls = self.study.trainings(self.parameters)
         self.readings: dict[store.Name, tuple[Reading, bool]] = {}
         self.whole: object = None  # the results of all
-        self.partial = False  # whether something that was asked for is not trained
 
     def begin(self, namespace: Mapping) -> None:
         """Take the parameters of a notebook, globals(), wherever they were set: each that has the name of a setting.

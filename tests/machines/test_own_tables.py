@@ -187,7 +187,7 @@ def test_nobody_is_warned_of_plain_tables_and_each_sites_error_is_shown(study, t
         held_back = rows_of(k)[4::5]
         rest = model(held_back[:, :2])[:, 0] - held_back[:, 2]
         found = metrics["final"][f"site-{k + 1}"]["error"]
-        np.testing.assert_allclose(found, np.sqrt((rest**2).mean()) / spread, rtol=1e-5)  # six digits
+        np.testing.assert_allclose(found, np.sqrt((rest**2).mean()) / spread, rtol=5e-6)  # of six digits
         assert found < metrics["sites"][0][f"site-{k + 1}"]["error"]
     assert f"site-1 {metrics['sites'][24]['site-1']['loss']:.3g}" in out and "after 25 rounds  error: site-1 " in out
 

@@ -10,6 +10,7 @@ import xarray
 from fedlib.federated.batches import Local
 from fedlib.federated.sweep import errors
 from fedlib.notebook.run import Run
+from fedlib.papers.studies import STUDIES
 from fedlib.trainings import again, changes, settings, store
 from fedlib.trainings.calls import Call, Computed, read
 
@@ -136,6 +137,13 @@ def test_a_training_begins_again_as_it_did_and_no_other_one(study, monkeypatch, 
     assert begun(study, monkeypatch, tmp_path).begun_again()
     other, stack = trainings(PAPER | {"lr": 1.1e-3})["both"], read(store.folder_of("lab") / "both.nc")[0]
     assert again.replay(other, stack, [again.Row(*next(iter(stack.history.rows))[:3])]) > 1
+
+
+@pytest.mark.parametrize("notebook", STUDIES)
+def test_what_a_notebook_begins_again_are_three_rounds(notebook):
+    calls = store.calls_of(STUDIES[notebook])
+    call = calls.get(store.SHORT, calls[STUDIES[notebook].AGAIN])
+    assert isinstance(call, Computed) or 3 * call.experiment().local.updates <= again.BRIEF
 
 
 def test_a_whole_row_from_nothing_comes_out_the_same(study):
