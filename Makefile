@@ -9,8 +9,6 @@ INDEX = $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 TORCH = $$(grep '^torch==' requirements.lock)
 OTHERS = --no-deps -r .venv/others.lock  # all of requirements.lock but torch, whose build depends on the machine
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
-IP ?= 127.0.0.1
-PORT ?= 8866
 NOTEBOOKS := $(wildcard notebooks/*.ipynb notebooks/*/*.ipynb)
 
 # Data sets that lie beside the repository are used without the internet (fedlib.downloads); any folder can be named.
@@ -35,8 +33,8 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES ?= 0
 export JAX_COMPILATION_CACHE_MAX_SIZE ?= 500000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test test-all stages test-cpus faults mutants draws solutions lab app site bench latency engines report format facts hooks clean \
-  test-bench test-flare test-dask test-app
+.PHONY: help setup figures paper missing train draw replay test test-all stages test-cpus faults mutants draws solutions lab site bench latency engines report format facts hooks clean \
+  test-bench test-flare test-dask
 
 help:  ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,15 +116,12 @@ solutions: setup  ## the solutions of the exercises through nbval
 lab: setup  ## open JupyterLab on the notebooks (FLAGS="--no-browser --port 9000")
 	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/START.md $(if $(filter 0,$(shell id -u)),--allow-root) $(FLAGS)
 
-app: .venv/app/ready  ## a page per paper for a projector: live trainings, trained networks (Voila; IP=0.0.0.0 lets others in)
-	.venv/app/bin/python -m fedlib.pages.serve --port $(PORT) --ip $(IP)
-
 site: .venv/site/ready  ## build the site that moves without a kernel in _site, offline; runs no notebook
 	.venv/site/bin/python -m fedlib.pages.build _site
 
 # Each of these tools has an environment of its own, for some want older packages; all else they see is the project's.
 # Where its packages cannot be had, a tool says so, and its tests skip.
-TOOLS := site app bench flare dask
+TOOLS := site bench flare dask
 $(TOOLS:%=.venv/%/ready): .venv/%/ready: .venv/ready pyproject.toml
 	$(PY) -m venv --clear .venv/$*
 	$(PY) -c 'import site; print(site.getsitepackages()[0])' > $$(.venv/$*/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth
@@ -135,8 +130,8 @@ $(TOOLS:%=.venv/%/ready): .venv/%/ready: .venv/ready pyproject.toml
 bench: .venv/bench/ready  ## time the engine side by side with what else one would take, and draw the figure
 	.venv/bench/bin/python -m benchmarks
 
-latency: .venv/app/ready  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
-	.venv/app/bin/python -m tools.latency.latency
+latency: setup  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
+	$(PY) -m tools.latency.latency
 
 engines: test-bench test-flare test-dask  ## sites on Flower and NVIDIA FLARE, a batch on dask
 
@@ -144,8 +139,7 @@ engines: test-bench test-flare test-dask  ## sites on Flower and NVIDIA FLARE, a
 TESTS_bench := tests/machines tests/benchmarks/test_ways.py tests/models/test_jets.py -k "flower or jax or deepxde"
 TESTS_flare = tests/machines/test_flare.py tests/machines/test_flare_machines.py tests/machines/test_story.py $(if $(ONLY),-k "$(ONLY)")
 TESTS_dask := tests/notebook/test_cluster.py
-TESTS_app := tests/pages/test_browser.py
-test-bench test-flare test-dask test-app: test-%: .venv/%/ready
+test-bench test-flare test-dask: test-%: .venv/%/ready
 	.venv/$*/bin/python -m pytest -q $(TESTS_$*)
 
 format: setup  ## ruff and nbstripout, as pre-commit does; widths of the notebooks' stored pictures

@@ -25,7 +25,6 @@ STAGES = {
     "text": {
         "tests/notebook/test_pictures.py": r"^(?!test_the_explorer)",
         "tests/pages/test_lessons.py": "",
-        "tests/pages/test_pieces.py": r"^(?!test_every_piece)",
         "tests/test_lessons.py": r"^(?!test_\d\d)",
     },
     "commands": {
@@ -65,7 +64,6 @@ STAGES = {
         "tests/live/test_views.py": "",
         "tests/pages/test_built.py": "",
         "tests/pages/test_site_browser.py": "",
-        "tests/pages/test_browser.py": "",
     },
     "engines": {},
     "cpus": {},
@@ -100,7 +98,7 @@ def commands(stage: str) -> list[list[str]]:
     files = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadgroup", "--stage", stage, *STAGES[stage]]
     return {
         "solutions": [["make", "solutions"]],
-        "browsers": [["make", ".venv/site/ready"], ["bash", "-c", SITE], ["make", "test-app"], files],
+        "browsers": [["make", ".venv/site/ready"], ["bash", "-c", SITE], files],
         "engines": [["make", "test-bench", "test-flare", "test-dask", "ONLY=equal"]],
         "cpus": [["make", "test-cpus", "SETTING=another CPU"]],
     }.get(stage, [files])

@@ -15,7 +15,7 @@ from fedlib.files import ROOT
 from .machines import laboratories
 
 PACKED = "fedlib", "pyproject.toml", "README.md", "LICENSE", "LICENSES"
-EXTRAS = {"flwr", "nvflare", "dask", "distributed", "deepxde", "ngsolve", "voila", "sphinx", "myst_nb", "docutils"}
+EXTRAS = {"flwr", "nvflare", "dask", "distributed", "deepxde", "ngsolve", "sphinx", "myst_nb", "docutils"}
 IMPORT_ALL = """
 import importlib, pkgutil, fedlib
 names = [name for _, name, _ in pkgutil.walk_packages(fedlib.__path__, "fedlib.") if not name.endswith("__main__")]
@@ -63,11 +63,11 @@ def test_a_wheel_has_every_module(installed, tmp_path):
     assert Path(where).is_relative_to(installed.parents[1])
     sources = {p.relative_to(ROOT).with_suffix("") for p in (ROOT / "fedlib").rglob("*.py")}
     modules = {".".join(p.parts[:-1] if p.name == "__init__" else p.parts) for p in sources}
-    assert {*names} == modules - {"fedlib", "fedlib.__main__", "fedlib.pages.voila.kernels"}  # Voila reads the last
+    assert {*names} == modules - {"fedlib", "fedlib.__main__"}
 
 
 def test_a_wheel_has_what_is_no_module(installed):
-    """Pieces of pages, and the app's template."""
+    """Pieces of pages, and settings of studies."""
     (package,) = installed.parents[1].glob("lib/*/site-packages/fedlib")
     files = {p.relative_to(ROOT / "fedlib") for p in (ROOT / "fedlib").rglob("*") if p.is_file()}
     files = {p for p in files if p.suffix not in (".pyc", ".md") and not any(part.startswith(".") for part in p.parts)}

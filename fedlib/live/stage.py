@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextvars import ContextVar
 from functools import partial
 from html import escape
 from inspect import signature
@@ -32,7 +31,6 @@ OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
 WORDS = {"E": "local steps E", "lr": "rate"}
 
 OPEN: dict[str, "Live"] = {}  # of each kind the one that was shown last
-PLACED: ContextVar[list[str] | None] = ContextVar("PLACED", default=None)  # a page that places what is shown itself
 
 
 class Live(NamedTuple):
@@ -47,23 +45,8 @@ def show(name: str, *what, **controls: ipywidgets.Widget) -> None:
     """Display ``live``; where there is no browser behind the kernel, its first picture stands in its place."""
     close(name)
     OPEN[name] = made = live(*what, **controls)
-    if (placed := PLACED.get()) is not None:
-        placed.append(name)
-        return
     still, metadata = pages.as_output(made.picture.value, made.picture.alt, pages.WIDTH)
     pages.display(made.box._repr_mimebundle_() | still, raw=True, metadata=metadata)
-
-
-def placed(show: Callable, *args) -> tuple[ipywidgets.VBox, Callable[[], None]]:
-    """What ``show`` of a notebook's module would display, for a page that places it itself; and what closes it."""
-    names: list[str] = []
-    token = PLACED.set(names)
-    try:
-        show(*args)
-    finally:
-        PLACED.reset(token)
-    (name,) = names
-    return OPEN[name].box, partial(close, name)
 
 
 def close(name: str) -> None:

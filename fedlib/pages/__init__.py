@@ -1,1 +1,1 @@
-"""Pages for a projector: a page per paper, of live trainings and explorers, served by Voila (make app)."""
+"""The site: pages that move without a kernel (make site)."""

@@ -8,7 +8,7 @@ from ..files import ROOT
 
 
 def links() -> dict[str, str]:
-    """Page of the app ("fedsciml") -> HTML: authors, year, the title as a link to the paper, a link to its preprint."""
+    """ "fedsciml" -> HTML: authors, year, the title as a link to the paper, a link to its preprint."""
     return {
         paper["abbreviation"].lower(): link(paper)
         for paper in yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]

@@ -1,4 +1,4 @@
-"""Small pictures that lead to a page: of notebooks on the site, of papers in the app."""
+"""Small pictures that lead to the pages of notebooks on the site."""
 
 import re
 from base64 import b64encode
@@ -11,17 +11,9 @@ from PIL import Image
 from ..files import ROOT
 
 SIZE = 480, 300  # px at most
-PAPERS = {
-    "fed-deeponet": "01_pendulum/fig3", "fedsciml": "04_function_approximation/answer",
-    "fedstnn": "09_stochastic_image/answer", "feddro": "10_transport/plane",
-}  # fmt: skip
-"""Page of the app -> the figure that stands for it."""
-
 PAGE = ROOT / "figures/README.md"
 ENTRY = re.compile(r'^## \[(.+)\]\(\.\./notebooks/(\w+)\.ipynb\)\n\n<img src="([^"]+)".*>\n\n(.+)$', re.M)
 """Of that page: title, notebook, picture and sentence."""
-
-STATIC = Path(__file__).parent / "voila/share/voila/templates/fedlib/static"
 
 
 def thumbnail(picture: Path) -> bytes:
@@ -46,14 +38,3 @@ def card(entry: tuple[str, str, str, str]) -> str:
         f'<a href="notebooks/{notebook}.html"><img alt="" src="data:image/png;base64,{code}">'
         f"<span>{escape(title)}<small>{escape(words)}</small></span></a>"
     )
-
-
-def main() -> None:
-    """Draw the app's anew: `python -m fedlib.pages.thumbnails`."""
-    STATIC.mkdir(exist_ok=True)
-    for name, figure in PAPERS.items():
-        (STATIC / f"{name}.png").write_bytes(thumbnail(ROOT / f"figures/{figure}.png"))
-
-
-if __name__ == "__main__":
-    main()

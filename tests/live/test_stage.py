@@ -151,16 +151,6 @@ def test_without_a_browser_a_picture_stands_there_and_the_next_one_replaces_it(p
     assert shown.box.comm is None and shown.picture.comm is None and shown.player.coming is None
 
 
-def test_a_page_may_place_what_is_shown_itself(page):
-    box, close = stage.placed(stage.show, "a test", small, views.experiment_scene, "two fits")
-    assert page == [] and stage.OPEN["a test"].box is box
-    close()
-    assert "a test" not in stage.OPEN and box.comm is None
-    stage.show("a test", small, views.experiment_scene, "two fits")
-    assert len(page) == 1, "who does not place it sees it as before"
-    stage.close("a test")
-
-
 def two_moments(**values):
     training = small(**values)
     apart, averaged = (m for _, m in zip(range(2), moments(training.begin(), lambda: PACES[1]), strict=False))

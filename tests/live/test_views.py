@@ -6,16 +6,15 @@ from weakref import ref
 import pytest
 
 from fedlib.live import stage, views
-from fedlib.live.player import Player
 from fedlib.live.redraw import painter
 from fedlib.live.widgets import Control, within
-from fedlib.pages.app import PAGES
+from fedlib.pages.pieces import EXPLORERS
 
-LIVE = [piece for page in PAGES.values() for piece in page if piece.make.__qualname__.startswith("live.")]
+LIVE = {notebook: room for notebook, room in EXPLORERS.items() if hasattr(room, "show")}
 
 
-@pytest.mark.parametrize("piece", LIVE, ids=lambda piece: piece.title)
-def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
+@pytest.mark.parametrize("room", LIVE.values(), ids=LIVE)
+def test_a_page_that_was_used_is_as_a_new_one(room, page, monkeypatch):
     drawn, used, view, on_new, on_used = [], [], views.view, painter(), painter()
 
     def both(fig, *what):
@@ -26,15 +25,16 @@ def test_a_page_that_was_used_is_as_a_new_one(piece, monkeypatch):
         return fig
 
     monkeypatch.setattr(stage, "view", both)
-    box, leave = piece.make()
+    room.show()
+    ((name, (box, player, _)),) = stage.OPEN.items()
     for control in [one for one in within(box) if isinstance(one, Control) and one.description != "pace"][:3]:
         before = control.value
         control.value = next(value for value in reversed(control.values) if value != before)
         control.value = before
     (step,) = (widget for widget in within(box) if getattr(widget, "description", "") == "Step one round")
     step.click()
-    Player.now.thread.join()
-    leave()
+    player.thread.join()
+    stage.close(name)
     assert len(drawn) > 4
     for new, again in drawn:
         assert again == new

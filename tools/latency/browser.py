@@ -1,4 +1,4 @@
-"""JupyterLab and the app, each served from a process of its own, and the Chromium in which they are looked at."""
+"""JupyterLab, served from a process of its own, and the Chromium in which it is looked at."""
 
 import os
 import shutil
@@ -12,10 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-import psutil
-
-from fedlib.pages import serve as app
-from fedlib.pages.app import PAGES
+from fedlib.files import ROOT
+from fedlib.notebook.batch import kernel_environment
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -41,7 +39,13 @@ def lab(own: Path, folder: Path, options: Sequence[str] = ()) -> Iterator[str]:
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--IdentityProvider.token=see",
         "--LabApp.expose_app_in_browser=True",
     ]  # fmt: skip
-    environment = app.environment() | folders | {"JUPYTERLAB_WORKSPACES_DIR": str(own / "workspaces")}
+    code = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    environment = (
+        os.environ
+        | kernel_environment()
+        | folders
+        | {"PYTHONPATH": code, "JUPYTERLAB_WORKSPACES_DIR": str(own / "workspaces")}
+    )
     with log.open("w") as to:
         process = subprocess.Popen(command, cwd=folder, env=environment, stderr=to, start_new_session=True)
         try:
@@ -69,36 +73,3 @@ def wait_for(address: str, log: Path, seconds: int = 60) -> None:
         except OSError:
             time.sleep(0.5)
     raise TimeoutError(f"JupyterLab did not start within {seconds} s:\n{log.read_text()[-2000:]}")
-
-
-class App:
-    """`make app` on a free port, without opening a browser."""
-
-    def __init__(self, own: Path):
-        self.port, self.log = free_port(), (own / "log").open("w")
-        words = app.command(port=self.port, browser=False)
-        self.process = subprocess.Popen(words, env=app.environment(), stdout=self.log, stderr=self.log)
-        self.me = psutil.Process(self.process.pid)
-
-    def url(self, name: str | None = None) -> str:
-        return f"http://127.0.0.1:{self.port}/" + (f"voila/render/{name}.ipynb" if name else "")
-
-    def kernels(self) -> set[int]:
-        return {child.pid for child in self.me.children(recursive=True)}
-
-    def wait_until_full(self, limit_s: float = 300) -> set[int]:
-        """A kernel for each page waits and does nothing more; which they are."""
-        end, before = time.monotonic() + limit_s, {}
-        while time.monotonic() < end:
-            time.sleep(2)
-            now = {child.pid: sum(child.cpu_times()[:2]) for child in self.me.children(recursive=True)}
-            settled = len(now) == len(PAGES) and now.keys() == before.keys()
-            if settled and all(now[pid] > 2 and now[pid] - before[pid] < 0.1 for pid in now):
-                return set(now)
-            before = now
-        raise TimeoutError(f"{len(before)} kernels, CPU seconds {before}")
-
-    def end(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
-        self.log.close()

@@ -1,10 +1,9 @@
-"""How long one waits: every piece in JupyterLab, the app, and the pieces without a kernel, in a real browser.
+"""How long one waits: every live training in JupyterLab, and the pieces without a kernel, in a real browser.
 
 `make latency` writes docs/latency.md; the machine should have nothing else to do.
 """
 
 import os
-import time
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -14,23 +13,18 @@ import psutil
 from fedlib.files import ROOT
 from fedlib.live.levels import Explorer
 from fedlib.pages import pieces
-from fedlib.pages.app import PAGES
 from fedlib.papers.fedsciml.functions import live as functions
 from fedlib.papers.fedsciml.operators import live as operators
 from fedlib.trainings.environment import environment
 
-from .browser import App, chromium, lab
+from .browser import chromium, lab
 from .hands import MOVES, begin, pressed, rounds_a_second, run
 
 STARTS = 20
 IMPORTS = """
-from importlib import import_module
-from pkgutil import walk_packages
-from fedlib import papers
+from fedlib.live import stage
 from fedlib.notebook import style
-from fedlib.pages.app import PAGES
-for module in walk_packages(papers.__path__, "fedlib.papers."):
-    import_module(module.name)
+from fedlib.pages.pieces import EXPLORERS
 style.use()
 """  # as in a notebook's first cell
 
@@ -41,24 +35,18 @@ def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
     with lab(own, own) as address:
         begin(page, address, own)
         run(page, IMPORTS)
-        for name, of in PAGES.items():
-            for i, piece in enumerate(of):
-                first = run(
-                    page, f'box, leave = PAGES["{name}"][{i}].make()\nbox', "img[src^=blob], canvas[aria-label]"
-                )
-                live = page.get_by_role("button", name="Play").count() > 0
-                rate = f"{1000 / rounds_a_second(page):.0f}" if live else ""
-                if live and not left:
-                    left = starts_and_cancels(page)
-                if not (moves := pressed(page)):  # drawn by the browser: see ``of_site``
-                    continue
-                slowest = max(moves, key=moves.get)
-                rows.append(
-                    [name, piece.title, f"{first / 1000:.1f}", f"{median(moves.values()):.0f}",
-                     f"{moves[slowest]:.0f} ({slowest})", rate]
-                )  # fmt: skip
-                print(" | ".join(rows[-1]), flush=True)
-                run(page, "leave(); box.close()")
+        for notebook in [name for name, room in pieces.EXPLORERS.items() if hasattr(room, "show")]:
+            first = run(page, f'EXPLORERS["{notebook}"].show()', "img[src^=blob]")
+            rate = 1000 / rounds_a_second(page)
+            left = left or starts_and_cancels(page)
+            moves = pressed(page)
+            slowest = max(moves, key=moves.get)
+            rows.append(
+                [notebook, f"{first / 1000:.1f}", f"{median(moves.values()):.0f}",
+                 f"{moves[slowest]:.0f} ({slowest})", f"{rate:.0f}"]
+            )  # fmt: skip
+            print(" | ".join(rows[-1]), flush=True)
+            run(page, "stage.close(*stage.OPEN)")
     return rows, left
 
 
@@ -73,44 +61,6 @@ def starts_and_cancels(page) -> str:
         page.wait_for_timeout(300)
     grown = (kernel.memory_info().rss - before[0]) / 1e6
     return f"{before[0] / 1e6:.0f} MB and {grown:+.0f} MB; {before[1]} and {kernel.num_threads()} threads"
-
-
-def of_app(browser, own: Path) -> tuple[list[list[str]], str]:
-    """A row for each page; and what STARTS visits that are broken off while it plays leave in the server."""
-    rows, served = [], App(own)
-
-    def leave(page):
-        page.goto(served.url())
-        page.wait_for_timeout(500)
-        page.context.close()
-
-    def visit(name):
-        page = browser.new_context(viewport={"width": 1600, "height": 1000}).new_page()
-        start = time.monotonic()
-        page.goto(served.url(name), wait_until="commit")
-        page.locator("img[src^=blob]").first.wait_for(timeout=120_000)
-        return page, time.monotonic() - start
-
-    try:
-        for name in PAGES:
-            served.wait_until_full()
-            page, seconds = visit(name)
-            rows.append([name, f"{seconds:.1f}", f"{median(pressed(page).values()):.0f}"])
-            print(" | ".join(rows[-1]), flush=True)
-            leave(page)
-        served.wait_until_full()
-        before = served.me.memory_info().rss, served.me.num_threads()
-        for _ in range(STARTS):
-            page, _ = visit("fedstnn")
-            page.get_by_role("button", name="Play").click()
-            page.wait_for_timeout(300)
-            leave(page)
-        served.wait_until_full()
-        grown = (served.me.memory_info().rss - before[0]) / 1e6
-        left = f"{before[0] / 1e6:.0f} MB and {grown:+.0f} MB; {before[1]} and {served.me.num_threads()} threads"
-        return rows, f"{left}; {len(served.kernels())} kernels wait"
-    finally:
-        served.end()
 
 
 def of_site(page, own: Path) -> list[list[str]]:
@@ -148,13 +98,6 @@ in ms.
 
 Before the first of {starts} starts and cancels of the first piece, and after the last one: {left}.
 
-**The app** (`make app`). From opening a page whose kernel waits to its first picture, in s; the median of its
-sliders, in ms.
-
-{app}
-
-Its server before {starts} visits that were left while a training played, and after them: {left_by_visits}.
-
 **Without a kernel** (the site's pieces). From a slider's event to the drawn canvas, in ms.
 
 {site}
@@ -165,22 +108,19 @@ def main() -> None:
     """Measure everything, and write the page."""
     load, here = os.getloadavg()[0], environment()
     with chromium() as browser, TemporaryDirectory() as folder:
-        places = [Path(folder) / name for name in ("lab", "app", "site")]
+        places = [Path(folder) / name for name in ("lab", "site")]
         for place in places:
             place.mkdir()
         in_lab, left = of_lab(browser.new_page(viewport={"width": 1400, "height": 1000}), places[0])
-        in_app, left_by_visits = of_app(browser, places[1])
-        without = of_site(browser.new_page(), places[2])
+        without = of_site(browser.new_page(), places[1])
         text = PAGE.format(
             hardware=f"{here['hardware']['cpu']}, {here['hardware']['cores']} cores",
             python=here["versions"]["python"],
             chromium=browser.version,
             load=load,
             starts=STARTS,
-            lab=table(["page", "piece", "first", "median", "slowest", "round"], in_lab),
+            lab=table(["notebook", "first", "median", "slowest", "round"], in_lab),
             left=left,
-            app=table(["page", "first", "median"], in_app),
-            left_by_visits=left_by_visits,
             site=table(["piece", "median", "slowest", "moves"], without),
         )
     (ROOT / "docs/latency.md").write_text(text)
