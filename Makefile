@@ -133,10 +133,10 @@ bench: .venv/bench/ready  ## time the engine side by side with what else one wou
 latency: setup  ## measure in a real browser how long a reader waits, and write docs/latency.md (a quiet machine)
 	$(PY) -m tools.latency.latency
 
-engines: test-bench test-flare test-dask  ## sites on Flower and NVIDIA FLARE, a batch on dask
+engines: test-bench test-flare test-dask  ## sites on NVIDIA FLARE, a batch on dask, other engines
 
 # Tests that need a tool, in its environment; ONLY, an expression of pytest's -k, chooses among those of FLARE.
-TESTS_bench := tests/machines tests/benchmarks/test_ways.py tests/models/test_jets.py -k "flower or jax or deepxde"
+TESTS_bench := tests/benchmarks/test_ways.py tests/models/test_jets.py -k "jax or deepxde"
 TESTS_flare = tests/machines/test_flare.py tests/machines/test_flare_machines.py tests/machines/test_story.py $(if $(ONLY),-k "$(ONLY)")
 TESTS_dask := tests/notebook/test_cluster.py
 test-bench test-flare test-dask: test-%: .venv/%/ready

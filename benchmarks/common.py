@@ -46,7 +46,7 @@ def one_thread(task: str) -> dict:
     """What was timed, and on what; the fresh processes that do the timing have one thread."""
     info = environment()
     info["hardware"]["threads"] = 1
-    for peer in ("jax", "optax", "deepxde", "flwr"):
+    for peer in ("jax", "optax", "deepxde"):
         with contextlib.suppress(PackageNotFoundError):
             info["versions"][peer] = version(peer)
     return info | {"task": task, "began": datetime.now(UTC).isoformat("T", "seconds"), "load": load()}

@@ -13,7 +13,6 @@ LOOKS = {
     "eager": {"color": COLORS["light"], "marker": "s", "ls": "--", "label": "engine, eager"},
     "JAX": {"color": COLORS["other"], "marker": "D", "label": "JAX by hand"},
     "plain loop": {"color": COLORS["truth"], "marker": "", "label": "plain PyTorch loop"},
-    "Flower": {"color": "0.3", "marker": "o", "ms": 9, "mfc": "none", "ls": "", "label": "Flower, in process"},
     "DeepXDE": {"color": COLORS["paper"], "marker": "X", "label": "authors' way, DeepXDE"},
     "FedStNN": {"color": COLORS["paper"], "marker": "P", "label": "authors' way, FedStNN"},
 }

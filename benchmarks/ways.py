@@ -18,7 +18,7 @@ from fedlib.federated.rounds import beginning, prepared, rounds_from
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.streams import torch_stream
 
-from . import peer_deepxde, peer_fedstnn, peer_flower, peer_jax
+from . import peer_deepxde, peer_fedstnn, peer_jax
 from .problems import Problem
 
 Run = Callable[[int], Tensor]
@@ -85,7 +85,7 @@ def ways_of(problem: Problem) -> dict[str, Callable[[Problem], Run]]:
     )
 
 
-PEERS = {"DeepXDE": peer_deepxde, "FedStNN": peer_fedstnn, "Flower": peer_flower, "JAX": peer_jax}
+PEERS = {"DeepXDE": peer_deepxde, "FedStNN": peer_fedstnn, "JAX": peer_jax}
 
 
 def installed(peer) -> bool:

@@ -15,10 +15,9 @@ import torch
 import yaml
 
 from fedlib.federated import checkpoints
-from fedlib.files import ROOT
+from fedlib.files import ROOT, unpacked
 from fedlib.machines import server
 from fedlib.machines.engines import sites_of
-from fedlib.machines.messages import unpacked
 from fedlib.machines.model import ABOUT, read_model, write_model
 from fedlib.machines.plan import Plan
 from fedlib.models.networks import mlp

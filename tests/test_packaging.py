@@ -86,7 +86,7 @@ def test_what_fedlib_imports_is_required():
     """Also what is imported inside a function; the optional extras count."""
     meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = meta["optional-dependencies"]
-    kinds = ("bench", "dask", "flare", "flower", "ngsolve")
+    kinds = ("bench", "dask", "flare", "ngsolve")
     required = set(project()) | {canonical(re.split("[>=]=", r)[0]) for e in kinds for r in extras[e]}
     known = packages_distributions()
     for path in {*(ROOT / "fedlib").rglob("*.py")}:

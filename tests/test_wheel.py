@@ -15,7 +15,7 @@ from fedlib.files import ROOT
 from .machines import laboratories
 
 PACKED = "fedlib", "pyproject.toml", "README.md", "LICENSE", "LICENSES"
-EXTRAS = {"flwr", "nvflare", "dask", "distributed", "deepxde", "ngsolve", "sphinx", "myst_nb", "docutils"}
+EXTRAS = {"nvflare", "dask", "distributed", "deepxde", "ngsolve", "sphinx", "myst_nb", "docutils"}
 IMPORT_ALL = """
 import importlib, pkgutil, fedlib
 names = [name for _, name, _ in pkgutil.walk_packages(fedlib.__path__, "fedlib.") if not name.endswith("__main__")]

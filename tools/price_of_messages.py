@@ -1,7 +1,7 @@
 """python tools/price_of_messages.py: what a round of a federation costs over messages, and in one process.
 
 Writes figures/12_real_federation/price.json. Notebook 12's federation, with more and more clients at each of its three
-sites; messages are carried by every engine that is installed (make engines has Flower).
+sites.
 """
 
 import json
@@ -9,9 +9,8 @@ import json
 import numpy as np
 
 from fedlib.files import write_atomically
-from fedlib.machines import engines, price
 from fedlib.machines.plan import Plan
-from fedlib.papers.beyond.leak import problem, study
+from fedlib.papers.beyond.leak import price, problem, study
 from fedlib.trainings.settings import FIGURES
 
 CLIENTS = 1, 2, 5, 10, 20, 50  # at each site
@@ -27,12 +26,11 @@ def plan_of(n: int) -> Plan:
 
 
 def main() -> None:
-    p, seconds, sent = study.PAPER, {}, []
-    for n in CLIENTS:
-        costs = {engines.NAMES[name]: price.of_sites(plan_of(n), name, ROUNDS) for name in engines.installed()}
-        sent.append(costs[engines.NAMES["local"]])
-        for name, cost in ({"in one process": price.of_one_process(plan_of(n), ROUNDS)} | costs).items():
-            seconds.setdefault(name, []).append(cost.median)
+    p = study.PAPER
+    alone = [price.of_one_process(plan_of(n), ROUNDS) for n in CLIENTS]
+    sent = [price.of_sites(plan_of(n), ROUNDS) for n in CLIENTS]
+    names = {"in one process": alone, "a loop over the sites": sent}
+    seconds = {name: [cost.median for cost in costs] for name, costs in names.items()}
     data = [n * len(p["clients"]) * p["points"] * 4 * (p["sensors"] + 2) for n in CLIENTS]  # float32
     down, up = ([int(getattr(cost, way)[-1]) for cost in sent] for way in ("down", "up"))
     result = {"clients": CLIENTS, "seconds": seconds, "down": down, "up": up, "data": data}

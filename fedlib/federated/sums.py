@@ -7,6 +7,7 @@ Gauss-Newton, the centralised one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import log_ndtr, ndtr
 from torch import Tensor
 from torch.func import functional_call, jacrev, vmap
 
+from ..files import Unreadable, packed, unpacked, write_atomically
 from ..streams import torch_stream
 from .experiment import Data, Experiment
 from .stack import as_dict
@@ -99,7 +101,7 @@ def check_linear(experiment: Experiment, points: Mapping[str, Tensor], theta: Te
     if not is_linear(experiment, points, theta):
         raise ValueError(
             f"{experiment.name}: residuals are not linear in the parameters, so one round of sums is no solution; "
-            "train without --sums, or take a network that is linear in what it learns, see fedlib.models.features"
+            "take gauss_newton, or a network that is linear in what it learns, see fedlib.models.features"
         )
 
 
@@ -209,6 +211,34 @@ def private(
     sigma = gaussian_sigma(epsilon, delta) * group * directions.longest
     noise = symmetric_noise(sigma, b.shape[1], rng or np.random.default_rng())
     return Sums(b.T @ b + noise, np.nan, noise=sigma)
+
+
+def write(path: Path | str, message: Sums) -> None:
+    """A message as a file, to be mailed; whole or not at all."""
+    write_atomically(Path(path), packed(message._asdict()))
+
+
+def read(path: Path | str, parameters: int) -> Sums:
+    """A message that somebody has sent: numbers, nothing of it is run.
+
+    parameters: P of the model that all have agreed on.
+
+    Raises:
+        Unreadable: the file holds something else, or what no rows can give; says what.
+    """
+    columns = parameters + 1
+    try:
+        matrix, n, root, noise = (unpacked(Path(path).read_bytes())[name] for name in Sums._fields)
+        lengths = range(1, columns + 1) if root else [columns]
+        if matrix.dtype != np.float64 or matrix.shape not in [(rows, columns) for rows in lengths]:
+            raise ValueError(f"a matrix of {matrix.dtype} {[*matrix.shape]}, where there are {parameters} parameters")
+        if not (np.isfinite(matrix).all() and np.isfinite(noise) and noise >= 0 and (n >= 1 or noise)):
+            raise ValueError(f"numbers that are not finite, or of n = {n} rows")
+        if not root and not (np.array_equal(matrix, matrix.T) and (noise or np.diag(matrix).min() >= 0)):
+            raise ValueError("a matrix that is no sum of squares")
+    except Exception as error:  # of whatever kind: nobody knows what others send
+        raise Unreadable(f"{path} is no message of sums: {error}; expected a file of sums.write") from None
+    return Sums(torch.as_tensor(matrix), float(n), bool(root), float(noise))
 
 
 # at the server

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from .engines import engine, sites_of
+from .engines import ask_in_turn, sites_of
 from .model import predicted, read_model
 from .plan import load, named
 from .recorded import play_out
@@ -27,7 +27,7 @@ COMMANDS = {
     "site": "this machine's clients",
     "predict": "a table's columns, and beside them what the model of a folder of results gives",
 }
-ENGINES = {"local": None, "flower": "flwr", "flare": "nvflare"}
+ENGINES = {"local": None, "flare": "nvflare"}
 
 
 def main(arguments: list[str]) -> int:
@@ -39,11 +39,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("table", type=Path, nargs="?", help="predict: with the columns that the model takes")
     parser.add_argument("--engine", choices=ENGINES, help="what carries the messages: local; on several machines flare")
     parser.add_argument("--rounds", type=int, help="other than the experiment's")
-    parser.add_argument(
-        "--sums",
-        action="store_true",
-        help="one round of sums, of a model linear in what is learnt; site: it gives them",
-    )
     parser.add_argument("--min-sites", type=int, help="go on without sites that fail while so many are there")
     parser.add_argument("--folder", type=Path, help="of results and checkpoints; the same one goes on from there")
     parser.add_argument("--kits", type=Path, help="provision: a new folder for them; server: where they lie")
@@ -72,7 +67,7 @@ def federate(options: argparse.Namespace) -> int:
     machine = options.kit.name if options.kit else do
     default = f"federate-{path.stem}-{name}" + (f"-{machine}" if do in ("server", "site") else "")
     folder = (options.folder or Path("figures/federate") / default).resolve()
-    settings = {"rounds": options.rounds, "min_sites": options.min_sites, "sums": options.sums}
+    settings = {"rounds": options.rounds, "min_sites": options.min_sites}
     with only_one(folder, machine if options.kit else "federation"):
         if do == "simulate":
             simulate(path, folder, name, **settings)
@@ -94,8 +89,7 @@ def simulate(path: Path, folder: Path, name: str = "local", **settings) -> None:
         flare.simulate(path, folder, **settings)
         return
     plan = load(path)
-    sites = sites_of(plan, folder, settings.get("sums", False))
-    play_out(plan, engine(name, sites), folder, engine=name, **settings)
+    play_out(plan, ask_in_turn(sites_of(plan, folder)), folder, engine=name, **settings)
 
 
 def on_machines(options: argparse.Namespace, path: Path, folder: Path, name: str, settings: dict) -> None:
@@ -113,7 +107,7 @@ def on_machines(options: argparse.Namespace, path: Path, folder: Path, name: str
     if options.do == "provision":
         options.kits = machines.provision(path, options.kits, options.host, options.port)
     elif options.do == "site":
-        machines.attend(path, folder, options.kit, options.sums)
+        machines.attend(path, folder, options.kit)
     else:
         machines.serve(path, folder, options.kits, timeout=options.timeout, **settings)
 

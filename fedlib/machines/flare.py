@@ -1,8 +1,7 @@
 """The federation on NVIDIA FLARE (nvflare 2.9.0, Collab API): a FLARE client is a site with many clients.
 
 Each machine says by itself which experiment it takes part in: FEDLIB_EXPERIMENT is its file, FEDLIB_FOLDER where it
-keeps what it has to keep, FEDLIB_GIVES_SUMS is not empty where it gives sums of its points. Nothing of these comes with
-FLARE's job. Imported where FLARE is, in its processes.
+keeps what it has to keep. Neither comes with FLARE's job. Imported where FLARE is, in its processes.
 """
 
 import os
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from nvflare.collab import CollabRecipe, collab
 
-from .messages import packed, unpacked
+from ..files import packed, unpacked
 from .plan import load
 from .recorded import play_out
 from .site import Site, public
@@ -32,13 +31,12 @@ class Answers:
 
 @cache  # of this process: one, or in a simulation all of them
 def this_site(name: str) -> Site:
-    sums = bool(os.environ.get("FEDLIB_GIVES_SUMS"))
-    return Site(load(os.environ["FEDLIB_EXPERIMENT"]), name, Path(os.environ["FEDLIB_FOLDER"]), sums)
+    return Site(load(os.environ["FEDLIB_EXPERIMENT"]), name, Path(os.environ["FEDLIB_FOLDER"]))
 
 
 class Questions:
-    def __init__(self, rounds: int, min_sites: int, timeout: float, sums: bool):
-        self.rounds, self.min_sites, self.timeout, self.sums = rounds, min_sites, timeout, sums
+    def __init__(self, rounds: int, min_sites: int, timeout: float):
+        self.rounds, self.min_sites, self.timeout = rounds, min_sites, timeout
 
     @collab.main
     def run(self):
@@ -55,7 +53,7 @@ class Questions:
                 return dict(zip(questions, pool.map(one, *zip(*questions.items(), strict=True)), strict=True))
 
         try:
-            settings = {"rounds": self.rounds or None, "min_sites": self.min_sites or None, "sums": self.sums}
+            settings = {"rounds": self.rounds or None, "min_sites": self.min_sites or None}
             play_out(load(os.environ["FEDLIB_EXPERIMENT"]), ask, folder, engine="flare", **settings)
             (folder / ENDED).write_text("", encoding="utf-8")
         except Exception as error:
@@ -63,10 +61,10 @@ class Questions:
             raise
 
 
-def recipe(rounds: int | None, min_sites: int | None, timeout: float = 600.0, sums: bool = False) -> CollabRecipe:
+def recipe(rounds: int | None, min_sites: int | None, timeout: float = 600.0) -> CollabRecipe:
     """What a simulator, or a federation of machines, executes; None: the experiment's rounds, all sites. timeout [s]:
-    for a site's answer. sums: one round of sums instead."""
-    return CollabRecipe("fedlib", server=Questions(rounds or 0, min_sites or 0, timeout, sums), client=Answers())
+    for a site's answer."""
+    return CollabRecipe("fedlib", server=Questions(rounds or 0, min_sites or 0, timeout), client=Answers())
 
 
 def simulate(path: Path, folder: Path, **settings) -> None:
@@ -77,7 +75,6 @@ def simulate(path: Path, folder: Path, **settings) -> None:
     from nvflare.recipe import SimEnv
 
     changed = {"FEDLIB_EXPERIMENT": str(path.resolve()), "FEDLIB_FOLDER": str(folder.resolve())}
-    changed["FEDLIB_GIVES_SUMS"] = "1" if settings.get("sums") else ""
     place, before = os.getcwd(), dict(os.environ)
     os.environ |= changed
     (folder / ENDED).unlink(missing_ok=True)

@@ -68,11 +68,10 @@ def kit_with(kits: Path, file: str) -> Path:
 
 
 @contextlib.contextmanager
-def running(kit: Path, path: Path, folder: Path, sums: bool = False) -> Iterator[tuple[subprocess.Popen, Path]]:
+def running(kit: Path, path: Path, folder: Path) -> Iterator[tuple[subprocess.Popen, Path]]:
     """FLARE's process of a machine and its log; when this ends, or is killed, none of its processes is left."""
     folder.mkdir(parents=True, exist_ok=True)
     env = {"FEDLIB_EXPERIMENT": str(path.resolve()), "FEDLIB_FOLDER": str(folder.resolve())}
-    env["FEDLIB_GIVES_SUMS"] = "1" if sums else ""
     env["PYTHONPATH"] = code_path()
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # its script calls python3
     script = ["bash", str(kit.resolve() / "startup" / "sub_start.sh"), "--once"]
@@ -107,11 +106,11 @@ def end(pid: int, patience: float = 5.0) -> None:
             _, family = psutil.wait_procs(family, timeout=patience)
 
 
-def attend(path: Path, folder: Path, kit: Path, sums: bool = False) -> None:
-    """A site's machine: waits for the server's trainings until the server ends the federation. sums: see ``Site``."""
+def attend(path: Path, folder: Path, kit: Path) -> None:
+    """A site's machine: waits for the server's trainings until the server ends the federation."""
     if not (kit / "startup" / "fed_client.json").exists():
         raise ValueError(f"{kit} is no site's kit; see federate provision")
-    with running(kit, path, folder, sums) as (process, _):
+    with running(kit, path, folder) as (process, _):
         process.wait()
 
 

@@ -1,10 +1,9 @@
-"""Questions and answers between server and sites, as bytes and as numbers; and who listens on the wire.
+"""Questions and answers between server and sites, as numbers; and who listens on the wire.
 
 A message is a dictionary of numpy arrays, numbers and texts. SHARED, MOMENTS, SCALE, ERROR begin the names of what an
 optimiser keeps with the models, of sums and scale of columns (see ``scaling``), and of errors.
 """
 
-import io
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -14,20 +13,6 @@ SHARED, MOMENTS, SCALE, ERROR = "shared.", "moments.", "scale.", "error."
 
 Ask = Callable[[dict[str, dict]], dict[str, dict]]
 """An engine: questions by site -> answers by site; {"error": text} of one that fails, is silent, or is not there."""
-
-
-def packed(message: Mapping) -> bytes:
-    """name -> array, number or text, in numpy's npz, which runs no code when it is read."""
-    np.savez(file := io.BytesIO(), **message)
-    return file.getvalue()
-
-
-def unpacked(message: bytes) -> dict:
-    """What was packed; numbers and texts are Python's again. ValueError: it is compressed, into who knows how much."""
-    with np.load(io.BytesIO(message), allow_pickle=False) as file:
-        if any(one.compress_type for one in file.zip.infolist()):
-            raise ValueError("the message is compressed; expected npz as ``packed`` writes it")
-        return {name: value if value.ndim else value.item() for name, value in file.items()}
 
 
 def part(message: Mapping, prefix: str) -> dict:

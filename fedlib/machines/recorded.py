@@ -6,21 +6,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from ..federated.stack import parameter_count
-from ..files import replacing
+from ..files import packed, write_atomically
 from ..notebook.run import write_result
 from ..trainings.environment import environment
 from .messages import Ask, counted
 from .model import program_of, write_model
 from .plan import Plan
-from .server import Played, federate, one_message
+from .server import Played, federate
 
 
 def play_out(
     plan: Plan, ask: Ask, folder: Path | str, *, engine: str, rounds: int | None = None, min_sites: int | None = None,
-    sums: bool = False, show: Callable[[str], None] = print,
+    show: Callable[[str], None] = print,
 ) -> None:  # fmt: skip
     """Play the rounds that are left, and write server.pt (after each), models.npz and result.json into a folder.
 
@@ -28,19 +26,14 @@ def play_out(
     them each client has; "sites" the loss and the errors of each site in each round. A loss of a client that did not
     take part is None, so are seconds, bytes and sites of rounds that were played before the server started again;
     "traffic" counts the messages since then. Where the experiment names COLUMNS, and all clients have one model, this
-    is left as model.pt2, see ``model``. sums: one round of sums instead, of a model that is linear in what it learns,
-    and solution.npz (theta [P], with all digits).
+    is left as model.pt2, see ``model``.
     """
     folder, (ask, traffic), began = Path(folder), counted(ask), time.time()
     parameters = {"experiment": Path(plan.file).name, "engine": engine}
     if plan.columns:  # what cannot be written at the end is said before the first round
         program_of(plan.experiment.net, plan.columns)
-    if sums:
-        metrics = add_up(plan, ask, folder)
-        show(f"round    1  sums  {traffic['messages']} messages  down {traffic['down']} B  up {traffic['up']} B")
-    else:
-        metrics, done = play_rounds(plan, ask, folder, rounds, min_sites, show)
-        parameters |= {"rounds": done, "min_sites": min_sites}
+    metrics, done = play_rounds(plan, ask, folder, rounds, min_sites, show)
+    parameters |= {"rounds": done, "min_sites": min_sites}
     result = {"notebook": Path(plan.file).stem, "label": "federation", "parameters": parameters, "measured": {},
               "environment": environment(), "wall_s": round(time.time() - began, 1),
               "metrics": metrics | {"traffic": traffic}}  # fmt: skip
@@ -63,7 +56,7 @@ def play_rounds(
         show(f"after {state.round} rounds  " + values_of(final))
     if plan.columns and len(state.theta) == 1 and not plan.experiment.personal:
         write_model(folder / "model.pt2", plan.experiment.net, state.theta[0], plan.columns, done.scale)
-    write_arrays(folder / "models.npz", federation=state.theta.numpy())
+    write_atomically(folder / "models.npz", packed({"federation": state.theta.numpy()}))
     earlier = [None] * (state.round - len(played))
     return {
         "losses": [[None if math.isnan(x) else x for x in losses] for losses, _ in past],
@@ -74,23 +67,6 @@ def play_rounds(
         "final": final,
         "model_of_client": state.source,
     }, state.round  # fmt: skip
-
-
-def write_arrays(path: Path, **arrays: np.ndarray) -> None:
-    """An .npz, whole or not at all."""
-    with replacing(path) as partial, open(partial, "wb") as file:
-        np.savez(file, **arrays)
-
-
-def add_up(plan: Plan, ask: Ask, folder: Path) -> dict:
-    """One round of sums, see ``server.one_message``; gives the metrics of the result."""
-    net = plan.experiment.net
-    start = torch.zeros(parameter_count(net), dtype=torch.float64)
-    solution, sent, scale = one_message(plan, ask, start)
-    write_arrays(folder / "solution.npz", theta=(start + solution.step).numpy())
-    if plan.columns:
-        write_model(folder / "model.pt2", net, start + solution.step, plan.columns, scale)
-    return {"ridge": solution.ridge, "gcv": solution.gcv, "bytes": [sent]}
 
 
 def line(done: Played) -> str:

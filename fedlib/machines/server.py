@@ -26,7 +26,6 @@ from ..federated.local import Turn, Work
 from ..federated.rounds import arranged, beginning, needs_wire, one_round, prepared
 from ..federated.stack import parameter_count
 from ..federated.states import State, split_state
-from ..federated.sums import Solution, Sums, added, solve
 from ..files import replacing
 from .arriving import Check, errors, heard, layout, numbers, one_of, same
 from .messages import ERROR, MOMENTS, SCALE, SHARED, Ask, part, size
@@ -100,31 +99,6 @@ def federate(
         seconds = time.monotonic() - began
         final = server.finish() if server.progress.state.round == rounds else {}
         yield done._replace(seconds=seconds, final=final)
-
-
-def one_message(
-    plan: Plan, ask: Ask, theta: Tensor, ridge: float | None = None, root: bool = True
-) -> tuple[Solution, dict[str, tuple[int, int]], dict[str, np.ndarray]]:
-    """One round of sums (``federated.sums``): the centralised solution of an experiment with residuals, for whatever
-    clients and sites.
-
-    theta [P]: where the residuals are linearised. A point that several clients have counts as often; give it weights
-    "w" there. Returns the solution, at which theta + step is the model; bytes {site: (down, up)}; the columns' scale.
-
-    Raises:
-        RuntimeError: a site failed; the sums of the others are not those of all. ValueError: a site is refused.
-    """
-    roll = RollCall(plan, ask, None)
-    question = {"do": "sums", "theta": theta.numpy(), "form": "roots" if root else "sums"} | roll.scale_sent
-    lengths = range(1, len(theta) + 2) if root else len(theta) + 1
-    checks = {"matrix": numbers(lengths, len(theta) + 1), "n": numbers(low=1)}
-    answers = heard(ask, dict.fromkeys(plan.clients, question), lambda name, answer: checks)
-    for name, answer in answers.items():
-        if "error" in answer:
-            raise RuntimeError(f"{name} failed: {answer['error']}; without it the sums are not those of all")
-    sums = [Sums(torch.as_tensor(np.array(a["matrix"])), float(a["n"]), root) for a in map(answers.get, plan.clients)]
-    sent = {name: (size(question), size(answers[name])) for name in plan.clients}
-    return solve(added(sums), ridge), sent, roll.scale
 
 
 class RollCall:

@@ -26,7 +26,7 @@ from ..federated.local import Work, turn_of
 from ..federated.rounds import needs_wire, on, prepared, site_round
 from ..federated.stack import parameter_count, predict, stack
 from ..federated.states import split_state
-from ..federated.sums import added, check_linear, predicting, statistics
+from ..federated.sums import predicting
 from ..files import ROOT, replacing, write_atomically
 from .messages import ERROR, MOMENTS, SCALE, SHARED, part
 from .middle import Halting, SiteWire, columns
@@ -49,13 +49,13 @@ class Site:
 
     Args:
         name: "site-2". folder: where it keeps its clients' state, so that it can come back after a crash; None keeps it
-            in memory only. sums: whether it gives sums of its points, from which some can be computed.
+            in memory only.
     """
 
-    def __init__(self, plan: Plan, name: str, folder: Path | None = None, sums: bool = False):
+    def __init__(self, plan: Plan, name: str, folder: Path | None = None):
         if name not in plan.clients:
             raise ValueError(f"the experiment has no {name!r}; its sites are {', '.join(plan.clients)}")
-        self.plan, self.name, self.clients, self.gives_sums = plan, name, np.array(plan.clients[name]), sums
+        self.plan, self.name, self.clients = plan, name, np.array(plan.clients[name])
         self.pool, owners = pool_of(plan, self.clients.tolist())
         shards = dict(zip(self.clients.tolist(), owners, strict=True))
         self.federation = plan.federation([shards.get(k, np.empty(0, int)) for k in range(sum(map(len, plan.sites)))])
@@ -108,7 +108,7 @@ class Site:
 
     def answer(self, question: Mapping) -> dict:
         """What the server asked for, and of which round; an error is an answer, too: {"error": text}."""
-        does = {"hello": self.hello, "round": self.begin, "mixed": self.go_on, "finish": self.finish, "sums": self.sums}
+        does = {"hello": self.hello, "round": self.begin, "mixed": self.go_on, "finish": self.finish}
         try:
             answer = does[question["do"]](question)
             return answer | {"round": question["round"]} if "round" in question else answer
@@ -250,21 +250,6 @@ class Site:
             for model, k in zip(self.final, self.clients, strict=True)
         ]
         return float(torch.cat(rests).square().mean(1).sum())
-
-    def sums(self, question: Mapping) -> dict:
-        """The sums of this site's clients at a model theta [P], added up here: see ``federated.sums``."""
-        if not self.gives_sums:
-            raise ValueError(
-                f"{self.name} gives no sums, from which points can be computed; start it with --sums if that is meant"
-            )
-        self.take_scale(question)
-        theta, shards = torch.as_tensor(question["theta"]), self.work.federations[0].shards
-        clients = [{name: value[shards[k]] for name, value in self.work.pool.items()} for k in self.clients]
-        for points in clients:
-            check_linear(self.plan.experiment, points, theta)
-        roots = question["form"] == "roots"
-        total = added(statistics(self.plan.experiment, points, theta, roots) for points in clients)
-        return {"matrix": total.matrix.numpy(), "n": total.n}
 
 
 def public(error: Exception, file: str) -> str:

@@ -1,6 +1,5 @@
 """A federation of sites is the training in one process, whatever carries the messages; and what comes of faults."""
 
-import importlib.util
 import io
 import sys
 from itertools import islice
@@ -11,10 +10,10 @@ import pytest
 import torch
 
 from fedlib.federated.mixing import fedavg
+from fedlib.files import packed, unpacked
 from fedlib.machines import plan as plans
 from fedlib.machines.command import main
-from fedlib.machines.engines import ask_in_turn, difference, flower, sites_of
-from fedlib.machines.messages import packed, unpacked
+from fedlib.machines.engines import ask_in_turn, difference, sites_of
 from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate
@@ -41,16 +40,6 @@ def test_sites_equal_one_process(case, name):
     together = in_one_process(load(PATH))
     assert difference(sites, together) < 1e-12
     np.testing.assert_allclose([p.losses for p in played], together.losses, rtol=1e-12)
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
-@pytest.mark.parametrize("name", shapes.CASES)
-def test_flower_equals_one_process(case, name):
-    case(name)
-    sites = sites_of(load(PATH))
-    nodes = [sites[f"site-{i}"] for i in (3, 1, 2)]  # nodes come in any order
-    assert len([*federate(load(PATH), flower(nodes))]) == 4
-    assert difference(sites, in_one_process(load(PATH))) < 1e-12
 
 
 def test_a_site_loads_its_own_points_only():

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedlib.files import packed
 from fedlib.machines import engines, price
 from fedlib.machines.engines import ask_in_turn, sites_of
-from fedlib.machines.messages import packed, tapped
+from fedlib.machines.messages import tapped
 from fedlib.machines.plan import load
 from fedlib.machines.points import pool_of
 from fedlib.machines.server import federate

@@ -25,7 +25,6 @@ RULES = {
     "sensors": rules.whole(2),
     "lr": rules.positive(),
     "fraction": rules.share(),
-    "engine": rules.one_of("auto", "local", "flower"),
 }
 """Parameter -> what it may be."""
 

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..federated.rounds import play
-from .engines import engine, sites_of
-from .messages import Heard, packed, size
-from .plan import Plan
-from .points import train_arguments_of
-from .server import federate
+from ....federated.rounds import play
+from ....files import packed
+from ....machines.engines import ask_in_turn, sites_of
+from ....machines.messages import Heard, size
+from ....machines.plan import Plan
+from ....machines.points import train_arguments_of
+from ....machines.server import federate
 
 
 def content(message: Mapping) -> str:
@@ -41,14 +42,6 @@ def values_in_common(heard: Sequence[Heard], points: np.ndarray) -> int:
     return sum(bool(np.isin(points.astype(v.dtype), v).any()) for v in values if v.dtype.kind == "f")
 
 
-def differences_table(differences: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows, of kind of federation -> engine -> largest difference of any parameter from one process."""
-    engines = next(iter(differences.values()))
-    return ["largest difference", *engines], [
-        [kind, *map("{:.0e}".format, d.values())] for kind, d in differences.items()
-    ]
-
-
 class Price(NamedTuple):
     """Of each round: CPU seconds of this process [R], bytes of all arrays from server to sites [R] and back [R]."""
 
@@ -62,9 +55,9 @@ class Price(NamedTuple):
         return float(np.median(self.seconds[1:] if len(self.seconds) > 1 else self.seconds))
 
 
-def of_sites(plan: Plan, name: str, rounds: int) -> Price:
-    """With all sites on this machine. name: of an engine."""
-    played, seconds = timed(federate(plan, engine(name, sites_of(plan)), rounds=rounds), rounds)
+def of_sites(plan: Plan, rounds: int) -> Price:
+    """With all sites in this process, each asked in turn."""
+    played, seconds = timed(federate(plan, ask_in_turn(sites_of(plan)), rounds=rounds), rounds)
     down, up = np.array([np.sum(list(done.sent.values()), 0) for done in played]).T
     return Price(seconds, down, up)
 
