@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, seconds: float) -> list[str]:
     """The end of a run in a few lines: how long, what was made, where it is, what to do next."""
-    from .notebook import gallery
+    from .notebook.report import write_gallery
 
     count = Counter(o.status for o in outcomes)
     counts = ", ".join(f"{count[status]} {word}" for status, word in WORDS.items() if count[status])
@@ -106,7 +106,7 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
         f"{len(outcomes)} notebook{'s' * (len(outcomes) != 1)} in {seconds // 60:.0f} min {seconds % 60:.0f} s: "
         + counts,
         f"Figures: {pictures} in {where}",
-        f"All of them, beside the papers' settings and printed numbers: {gallery.write(figures, notebooks)}",
+        f"All of them, beside the papers' settings and printed numbers: {write_gallery(figures, notebooks)}",
         "Printed numbers beside ours, and claims: make report",
         "Next: open that page in a browser; then make lab, and in it notebooks/05_pinn_forward.ipynb",
     ]

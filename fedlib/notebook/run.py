@@ -23,7 +23,7 @@ from ..trainings.environment import environment
 from ..trainings.files import abouts
 from ..trainings.settings import changed as changed_of
 from ..trainings.settings import check_type, committed, folder_of, hint_of, in_words, read_result
-from . import claims, gallery, maps, pages
+from . import claims, maps, pages, report
 from .rules import check, number, one_of
 from .verdicts import Measured, PaperNumber, compare, judge, measured, ours, paper_numbers, rows_of, table
 
@@ -317,5 +317,5 @@ class Run:
         }
         path = self.folder / "result.json"
         write_result(path, result)
-        write_atomically(self.folder / "README.md", gallery.page(read_result(path)))
+        write_atomically(self.folder / "README.md", report.page(read_result(path)))
         print("written:", path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)

@@ -1,18 +1,19 @@
 """The report as a page: a chart of the verdicts, and tables of printed numbers and claims that a reader sorts."""
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from textwrap import shorten
 
 import numpy as np
+import pandas
 from matplotlib.figure import Figure
 
 from ..notebook.claims import summary as summary_of_claims
 from ..notebook.pages import png
-from ..notebook.report import facts
+from ..notebook.report import facts, table_of_claims, table_of_numbers
 from ..notebook.style import COLORS, panels
-from ..notebook.verdicts import CONSISTENT, ENOUGH, PAPERS, Judged, counted, ours, remark, summary, verdict_in_words
+from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, summary
 
 SHORT = 40  # characters of a cell before the rest folds out
 
@@ -21,29 +22,21 @@ def html() -> str:
     """What `python -m fedlib report` says: the headline, the chart, numbers and claims."""
     rows, claims, _ = facts()
     words = [*summary(row for _, row in rows).split("\n\n"), summary_of_claims(claims)]
-    lines = [
-        [c.in_words(v), c.text, "our target" if c.target else PAPERS[c.paper], c.where, folded(v["why"])]
-        for c, v in claims
-    ]
     picture = base64.b64encode(png(chart([row for _, row in rows]))).decode()
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
+    numbers, judged = table_of_numbers(rows), table_of_claims(claims)
     stored = " ".join(f'<a href="figures/{name}/result.json">{name.split("_")[0]}</a>' for name in dict(rows))
+    for table, column in ((numbers, "remark"), (judged, "numbers")):
+        table[column] = table[column].map(folded)
+    numbers["notebook"] = [f'<a href="notebooks/{name}.html">{name.split("_")[0]}</a>' for name in numbers.notebook]
     return (
         "".join(f"<p>{escape(text)}</p>\n" for text in words)
         + f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'
-        + as_table("Printed numbers", ["number", "paper", "ours", "verdict", "remark", "notebook"], map(line, rows))
+        + as_table("Printed numbers", numbers.drop(columns="sort"))
         + f"<p>What is stored of the runs, as JSON, by notebook: {stored}</p>\n"
         + "<h2>Claims, and our targets</h2>\n"
-        + as_table("Claims", ["verdict", "claim", "whose", "where", "numbers"], lines)
+        + as_table("Claims", judged.drop(columns="sort"))
     )
-
-
-def line(pair: tuple[str, Judged]) -> list[str]:
-    """A row of the table of numbers; the last cell leads to the notebook."""
-    notebook, row = pair
-    link = f'<a href="notebooks/{notebook}.html">{notebook.split("_")[0]}</a>'
-    n = row.number
-    return [n.words, n.printed, ours(row), verdict_in_words(row), folded(remark(n)), link]
 
 
 def folded(text: str) -> str:
@@ -80,19 +73,19 @@ def chart(rows: Iterable[Judged]) -> Figure:
     return fig
 
 
-def as_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def as_table(caption: str, table: pandas.DataFrame) -> str:
     """A table with a button at the head of each column, which sort.js listens to, and a field that filters rows; a
     cell that is a link or folds out stays so. On a narrow screen a row is a card, whose lines have their column's name.
     """
-    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in header)
+    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in table)
     body = "\n".join(
         "<tr>"
         + "".join(
             f'<td data-name="{escape(name)}">{cell if cell.startswith(("<a ", "<details>")) else escape(cell)}</td>'
-            for name, cell in zip(header, row, strict=True)
+            for name, cell in row.items()
         )
         + "</tr>"
-        for row in rows
+        for _, row in table.iterrows()
     )
     return (
         f'<div class="sorted"><label>Only rows with <input type="search"></label>\n<div class="wide" tabindex="0">'
