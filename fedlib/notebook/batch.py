@@ -1,41 +1,56 @@
 """Unattended runs: notebooks by papermill, each in a process of its own, several at once, nothing half-written.
 
 What is finished does not run again while nothing that it is made of is newer, as with make.
+``python -m fedlib.notebook.batch JOB`` is such a process; its parent keeps its standard input open as long as it lives.
 """
 
 import difflib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-from tqdm import tqdm
+from filelock import FileLock, Timeout
 
-from ..files import check_writable, code_path
+from ..files import ROOT, check_writable, code_path
 from ..trainings.settings import (
     FIGURES,
     NOTEBOOKS,
-    cells_of,
     changed,
     check_parameters,
     folder_of,
     foreign,
     paper,
     parameters_of,
+    read_result,
 )
 from . import cluster
-from .worker import Job, cells_done, is_done, words
 
 EVERY = 0.5  # s between two looks at what runs
-GRACE = 5.0  # s that a process has to end when its parent lets go of it
+GRACE = 5.0  # s that a process has to end when its parent lets go of it, and a run waits for one that is being killed
+
+
+class Job(NamedTuple):
+    """A notebook to run, all its parameters, the folder of its figures."""
+
+    notebook: Path
+    parameters: dict
+    target: Path
+
+    @property
+    def workshop(self) -> Path:
+        """Where runs into the target keep what is not done: a lock, a log, their own folders."""
+        return self.target.parent / ".work" / self.target.name
 
 
 class Outcome(NamedTuple):
@@ -82,18 +97,19 @@ def run(
     if len(others) == len(paths):
         raise ValueError(f"{notebooks} has no notebooks to run; name their folder with --source")
     chosen = dict.fromkeys(find(name, paths, notebooks) for name in names or paths if name not in others)
-    todo, outcomes = [], []
-    for job in [job_of(paths[name], overrides or {}, figures) for name in chosen]:
-        if is_done(job):
-            outcomes.append(Outcome(job.notebook.stem, job.target, "skipped", 0.0, "up to date"))
-        else:
-            todo.append(job)
+    every = [job_of(paths[name], overrides or {}, figures) for name in chosen]
+    outcomes = [Outcome(job.notebook.stem, job.target, "skipped", 0.0, "up to date") for job in every if is_done(job)]
+    todo = [job for job in every if job.target not in {outcome.folder for outcome in outcomes}]
     for folder in {job.target.parent for job in todo}:
         check_writable(folder, "name a folder with --figures")
-    print(*outcomes, sep="\n" if outcomes else "", end="\n" if outcomes else "", flush=True)
+    for outcome in outcomes:
+        print(outcome, flush=True)
     machines = cluster.connected(scheduler, run_one) if scheduler else this_machine(jobs or os.cpu_count() or 1)
     with machines as (executor, function):
-        outcomes += together(executor, function, todo, limit)
+        running = {executor.submit(function, job, limit): job for job in todo}
+        for future in as_completed(running):
+            outcomes.append(outcome_of(future, running[future]))
+            print(f"{outcomes[-1]}  ({len(outcomes)} of {len(every)})", flush=True)
     return sorted(outcomes)
 
 
@@ -114,18 +130,20 @@ def job_of(notebook: Path, overrides: Mapping, figures: Path = FIGURES) -> Job:
     parameters = check_parameters(notebook, overrides)
     settings = paper(notebook.stem) or {name: value for name, (_, value) in parameters_of(notebook).items()}
     target = folder_of(notebook.stem, changed(parameters, settings), figures)
-    environment = kernel_environment() | {"PYTHONPATH": code_path()}
-    return Job(notebook.resolve(), parameters, target.resolve(), environment)
+    return Job(notebook.resolve(), parameters, target.resolve())
 
 
-def kernel_environment() -> dict[str, str]:
-    """What a kernel gets: one thread unless OMP_NUM_THREADS says more, and memory that glibc keeps for reuse.
-
-    Without the two MALLOC settings every large temporary is mapped and unmapped anew: 10 to 25 % of a step, and with
-    thousands of points per client nearly half (Allen-Cahn, 5 200 points: 37 instead of 21 ms).
-    """
-    keep = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "4000000000")
-    return keep | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS") or "1"}
+def is_done(job: Job) -> bool:
+    """Whether its result is there, and newer than what it is made of: notebook, fedlib, data, trainings."""
+    made_of = [job.notebook, *(ROOT / "data").glob("*.yaml")]
+    made_of += (ROOT / "figures" / job.notebook.stem).glob("trainings/*.nc")
+    made_of += [path for kind in ("py", "yaml") for path in (ROOT / "fedlib").rglob(f"*.{kind}")]
+    result = job.target / "result.json"
+    try:
+        read_result(result)
+        return result.stat().st_mtime_ns > max(path.stat().st_mtime_ns for path in made_of if path.exists())
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -140,31 +158,7 @@ def this_machine(jobs: int) -> Iterator[tuple[Executor, Callable]]:
             executor.shutdown(cancel_futures=True)
 
 
-def together(executor: Executor, function: Callable, todo: Sequence[Job], limit: float | None) -> Iterator[Outcome]:
-    """An outcome for each job as it ends, with a line that says how far all of them are; on a terminal a bar, too."""
-    cells = {job.target: len(cells_of(job.notebook)) + 1 for job in todo}  # papermill injects one
-    done, began = dict.fromkeys(cells, 0), time.monotonic()
-    running = {executor.submit(function, job, limit): job for job in todo}
-    with tqdm(total=sum(cells.values()), unit="cell", disable=None if todo else True, leave=False) as bar:
-        while running:
-            ended, _ = wait(running, EVERY, FIRST_COMPLETED)
-            for job in running.values():  # the last step of each is its success: a failure never looks like the whole
-                done[job.target] = max(done[job.target], min(cells_done(job), cells[job.target] - 1))
-            for future in ended:
-                outcome = outcome_of(future, job := running.pop(future))
-                if outcome.status == "done":
-                    done[job.target] = cells[job.target]
-                share = sum(done.values()) / sum(cells.values())
-                left = (time.monotonic() - began) * (1 / max(share, 1e-3) - 1) / 60
-                with bar.external_write_mode():
-                    print(
-                        outcome, f" ({share:.0%} of all cells, about {left:.0f} min left)" * bool(running), flush=True
-                    )
-                yield outcome
-            bar.update(sum(done.values()) - bar.n)
-
-
-def outcome_of(future, job: Job) -> Outcome:
+def outcome_of(future: Future, job: Job) -> Outcome:
     """What a future says, or why it cannot say it: a cluster gave its notebook up, or is gone."""
     try:
         return future.result()
@@ -173,76 +167,168 @@ def outcome_of(future, job: Job) -> Outcome:
         return Outcome(job.notebook.stem, job.target, "failed", 0.0, why)
 
 
+# the parent of a notebook's process
+
+
+def kernel_environment() -> dict[str, str]:
+    """What a kernel gets: one thread unless OMP_NUM_THREADS says more, and memory that glibc keeps for reuse.
+
+    Without the two MALLOC settings every large temporary is mapped and unmapped anew: 10 to 25 % of a step, and with
+    thousands of points per client nearly half (Allen-Cahn, 5 200 points: 37 instead of 21 ms).
+    """
+    keep = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "4000000000")
+    return keep | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS") or "1"}
+
+
 def run_one(job: Job, limit: float | None = None, stop: Callable[[], str] = lambda: "") -> Outcome:
     """Run a notebook in a process of its own, no longer than the limit, s, and until ``stop`` says why not.
 
     Nothing of it is left running.
     """
     began, why, below = time.monotonic(), "", set()
-
-    def outcome(status: str, message: str = "") -> Outcome:
-        return Outcome(job.notebook.stem, job.target, status, time.monotonic() - began, message)
-
+    command = [sys.executable, "-m", "fedlib.notebook.batch", json.dumps(job, default=str)]
+    environment = os.environ | kernel_environment() | {"PYTHONPATH": code_path()}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     try:
         job.workshop.mkdir(parents=True, exist_ok=True)
-        with (job.workshop / "log").open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "fedlib.notebook.worker", json.dumps(job[:3], default=str)],
-                stdin=subprocess.PIPE,  # open as long as we live
-                stdout=subprocess.PIPE, stderr=log, env=os.environ | job.environment,
-                start_new_session=True,  # Ctrl-C is for us alone
-            )  # fmt: skip
+        with (job.workshop / "log").open("ab") as log:  # a session of its own: Ctrl-C is for us alone
+            process = subprocess.Popen(command, **pipes, stderr=log, env=environment, start_new_session=True)
     except OSError as error:  # its log cannot be written
-        return outcome("failed", words(error, job))
-    try:
-        while not why and process.poll() is None:
-            with suppress(psutil.NoSuchProcess):  # now, for nobody knows whose they were once it is killed
-                below |= {*psutil.Process(process.pid).children(recursive=True)}
-            if limit is not None and time.monotonic() - began > limit:
-                why = f"it took longer than the limit of {limit:g} s"
-            elif not (why := stop()):
-                time.sleep(EVERY)
-    finally:
-        message = end(process, below)
-    if process.returncode == 0:
-        return outcome("done")
-    if message:
-        return outcome("failed", message)
-    code = process.returncode
-    killed = "killed, as the system does when memory runs out" if code == -9 else f"ended with status {code}"
-    place = f"cell {cells_done(job)}: {why or f'its process was {killed}'}"
-    return outcome("failed", f"{place} (log: {job.workshop / 'log'})")
-
-
-def end(process: subprocess.Popen, below: set[psutil.Process]) -> str:
-    """End a notebook's process, if it has not ended, and what it has left running; what it said."""
+        return Outcome(job.notebook.stem, job.target, "failed", 0.0, in_words(error, job))
     with process:
-        process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-        process.kill()
-        for child in below:
-            with suppress(psutil.NoSuchProcess):
-                child.kill()
-        return process.stdout.read().decode()
+        try:
+            while not why and process.poll() is None:
+                with suppress(psutil.NoSuchProcess):  # now, for nobody knows whose they were once it is killed
+                    below |= {*psutil.Process(process.pid).children(recursive=True)}
+                if limit is not None and time.monotonic() - began > limit:
+                    why = f"it took longer than the limit of {limit:g} s"
+                elif not (why := stop()):
+                    time.sleep(EVERY)
+        finally:
+            process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
+            process.kill()
+            for child in below:
+                with suppress(psutil.NoSuchProcess):
+                    child.kill()
+            message = process.stdout.read().decode()
+    code, status = process.returncode, "failed" if process.returncode else "done"
+    if code and not message:
+        killed = "killed, as the system does when memory runs out" if code == -9 else f"ended with status {code}"
+        message = f"cell {cells_done(job)}: {why or f'its process was {killed}'} (log: {job.workshop / 'log'})"
+    return Outcome(job.notebook.stem, job.target, status, time.monotonic() - began, message)
 
 
-class Running:
-    """A job at work in the background of this process, for who looks at it now and then."""
+# a notebook's process
 
-    def __init__(self, job: Job):
-        self.job, self.started, self.why = job, time.time(), ""
-        self.thread = threading.Thread(target=self._work, daemon=True)
-        self.thread.start()
 
-    def _work(self) -> None:
-        self.result = run_one(self.job, stop=lambda: self.why)
+def execute(job: Job) -> None:
+    """Run a notebook in a folder of this process, and move what it made into the job's target when it has succeeded.
 
-    def ended(self) -> bool:
-        return not self.thread.is_alive()
+    Raises:
+        papermill.exceptions.PapermillExecutionError: a cell failed. ValueError: another run is at work, or no result.
+        OSError: a folder that cannot be written, a full disk. Whatever a dead kernel raises.
+    """
+    sys.modules["rfc3987_syntax"] = None  # jsonschema would build a parser of addresses, a second for nothing
+    import papermill
 
-    def outcome(self, why: str = "") -> Outcome:
-        """How it went; why: it is ended now."""
-        self.why = why
-        self.thread.join()
-        return self.result
+    with alone(job.workshop):
+        for orphan in job.workshop.glob("partial-*"):  # of a run that was killed or failed
+            shutil.rmtree(orphan, ignore_errors=True)
+        if job.target.exists() and not job.target.is_dir():
+            raise NotADirectoryError(20, "a file is in the way", str(job.target))
+        if is_done(job):  # by the run that was waited for
+            return
+        # what an older run that is not quite dead writes is not in it
+        partial = Path(tempfile.mkdtemp(prefix=f"partial-{os.getpid()}-", dir=job.workshop))
+        began = time.time()
+        os.environ["FEDLIB_OUTPUT"] = str(partial)
+        with (job.workshop / "cells").open("w") as cells:
+            papermill.execute_notebook(
+                job.notebook, partial / job.notebook.name, job.parameters, cwd=job.notebook.parent,
+                kernel_name="python3", log_output=False,
+                progress_bar={"file": cells, "bar_format": "{n} ", "mininterval": 0},  # see ``cells_done``
+                request_save_on_cell_execute=False,  # else twice for each cell, which takes seconds
+                extra_arguments=["--log-level=ERROR"],  # else every kernel says that it is on TCP
+            )  # fmt: skip
+        read_result(partial / "result.json")
+        os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
+        deliver(partial, job.target)
+        (job.workshop / "cells").unlink()
+
+
+def deliver(partial: Path, target: Path) -> None:
+    """Files of a run in the place of older ones; stored trainings, and what else is beside them, stay where they are.
+
+    The result goes first and comes last: without it the next run begins anew, and nobody reads what a kill has mixed.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for old in [target / "result.json", *target.glob("*.png")]:
+        old.unlink(missing_ok=True)
+    for new in sorted(partial.iterdir(), key=lambda path: path.name == "result.json"):
+        os.replace(new, target / new.name)
+    partial.rmdir()
+
+
+@contextmanager
+def alone(workshop: Path) -> Iterator[None]:
+    """The only run into a target; ValueError where another one is at work and does not end within ``GRACE``."""
+    owner, lock = workshop / "pid", FileLock(workshop / "lock")
+    try:
+        held = lock.acquire(timeout=GRACE)
+    except Timeout:
+        raise ValueError(
+            f"another run is at work on {workshop.name}, pid {owner.read_text()}; wait for its end, or stop it"
+        ) from None
+    with held:
+        owner.write_text(str(os.getpid()))
+        yield
+
+
+def cells_done(job: Job) -> int:
+    """Cells that papermill has finished so far: the last number of its progress bar."""
+    try:
+        return int((job.workshop / "cells").read_text().split()[-1])
+    except (OSError, IndexError):  # it has not begun, or is done
+        return 0
+
+
+def in_words(error: Exception, job: Job) -> str:
+    """One line on a failure: the cell, what happened, what to look at."""
+    name, cell = type(error).__name__, f"cell {max(0, cells_done(job) - 1)}"  # papermill calls a dying one completed
+    if name == "PapermillExecutionError":
+        (seen,) = job.workshop.glob("partial-*")
+        return f"cell {error.cell_index}: {error.ename}: {error.evalue} (see {seen / job.notebook.name})"
+    if name == "DeadKernelError":
+        return f"{cell}: the kernel died, as it does when memory runs out (log: {job.workshop / 'log'})"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}: {error.filename or job.workshop}"
+    return str(error) if isinstance(error, ValueError) else f"{cell}: {name}: {error}"
+
+
+def end_with_parent() -> None:
+    """Wait for the end of standard input, which comes with the parent's: end then, with all processes below this."""
+    os.read(0, 1)
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    os._exit(1)
+
+
+def main() -> None:
+    """Run a job, and say on standard output why it failed, if it did."""
+    answer = os.dup(1)
+    os.dup2(2, 1)  # what the kernel prints goes to the log
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    notebook, parameters, target = json.loads(sys.argv[1])
+    job = Job(Path(notebook), parameters, Path(target))
+    try:
+        execute(job)
+    except Exception as error:
+        os.write(answer, in_words(error, job).encode())
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

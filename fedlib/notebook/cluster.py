@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .worker import Job
-
 if TYPE_CHECKING:
     from distributed import Worker
+
+    from .batch import Job
 
 PATIENCE = 10.0  # s that a scheduler may take to answer
 
@@ -44,7 +44,7 @@ def connected(scheduler: str, run_one: Callable) -> Iterator[tuple[Executor, Cal
         yield executor, partial(carry_out, run_one)
 
 
-def carry_out(run_one: Callable, job: Job, limit: float | None):
+def carry_out(run_one: Callable, job: "Job", limit: float | None):
     """At a worker: the notebook in a process of its own, as long as the caller waits for it."""
     from distributed import get_worker
 

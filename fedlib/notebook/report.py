@@ -160,7 +160,7 @@ def page(result: dict) -> str:
     changed = f"With {result['label']}.\n\n" if result["changed"] else ""
     name = result["notebook"]
     lines = [f"# {name}\n\n{changed}What [the notebook](../../notebooks/{name}.ipynb) draws, measures and judges."]
-    lines += [f"![{alt}]({figure}.png)\n\n*{figure}*: {alt}" for figure, alt in result["figures"].items()]
+    lines += [f"![{alt}]({figure}.png)\n\n*{figure}*: {alt}" for figure, alt in result.get("figures", {}).items()]
     numbers = table_of_numbers((name, row) for row in rows_of(result))
     claims = table_of_claims((find(id), verdict) for id, verdict in result["claims"].items())
     for table in (numbers[["number", "paper", "ours", "verdict"]], claims[["verdict", "claim", "numbers"]]):
@@ -203,7 +203,7 @@ def section(name: str, title: str, result: dict) -> str:
     pictures = [
         f'<figure><img src="{name}/{figure}.png" loading="lazy" alt="{escape(alt)}"><figcaption><b>{figure}</b>: '
         f"{escape(alt)}</figcaption></figure>"
-        for figure, alt in result["figures"].items()
+        for figure, alt in result.get("figures", {}).items()
     ]
     numbers = table_of_numbers((name, row) for row in rows_of(result))[["number", "paper", "ours", "verdict"]]
     table = numbers.to_html(index=False, border=0) if len(numbers) else ""

@@ -1,6 +1,6 @@
 """Controls for a notebook's parameters: what they say, what they refuse, the run behind them, and its end."""
 
-import shlex
+import re
 import time
 
 import nbformat
@@ -9,8 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
-from fedlib.__main__ import override
-from fedlib.live.panel import ParameterPanel, command, control_of, helps_of, in_order, parameters, parsed, written
+from fedlib.live.panel import ParameterPanel, control_of, helps_of, parameters, parsed
 from fedlib.trainings.settings import NOTEBOOKS, parameters_of
 
 PARAMETERS = """rounds: int = 5  # R
@@ -54,7 +53,7 @@ def tiny(tmp_path):
 
 def finish(panel, seconds=300):
     end = time.monotonic() + seconds
-    while panel.job is not None:
+    while panel.thread is not None:
         assert time.monotonic() < end
         time.sleep(0.05)
         panel.look()
@@ -70,13 +69,6 @@ def test_every_parameter_of_every_notebook_goes_through_its_control(path):
     assert helps_of(path).keys() == parameters_of(path).keys()
     for name, (hint, value) in parameters_of(path).items():
         assert parsed(control_of(name, hint, value).value, hint) == value
-        said = shlex.split(command(path.stem, {name: value}))
-        assert override(said[-1]) == (name, value) or hint == "str"
-
-
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
-def test_every_parameter_of_every_notebook_has_a_help(path):
-    """Of two words at least, and none of ruff's."""
     assert not [name for name, words in helps_of(path).items() if len(words.split()) < 2 or "fmt:" in words]
 
 
@@ -90,39 +82,12 @@ def test_wrong_input_is_refused_in_place(tiny):
         tiny.controls[name].value = text
         assert words in tiny.notes[name].value and tiny.controls[name].layout.border
         assert not any("✗" in note.value for other, note in tiny.notes.items() if other != name)
-        assert tiny.run.disabled and tiny.line.value == ""
+        assert tiny.run.disabled
         tiny.run.click()
         assert tiny.job is None
         tiny.controls[name].value = before
         assert "✗" not in tiny.notes[name].value and not tiny.controls[name].layout.border
         assert not tiny.run.disabled
-
-
-def test_a_wrong_value_among_the_hidden_ones_shows_them(tiny):
-    hidden = [*tiny.controls][-1]
-    assert tiny.others.layout.display == "none"
-    tiny.controls[hidden].value = "no number"
-    assert tiny.others.layout.display == "flex"
-    tiny.more.click()
-    assert tiny.others.layout.display == "none" and tiny.more.description == "1 more"
-
-
-def test_what_matters_comes_first():
-    assert in_order({"told": 0, "lr": 0, "pause": 0, "rounds": 0, "seeds": 0}) == [
-        "seeds",
-        "rounds",
-        "lr",
-        "told",
-        "pause",
-    ]
-
-
-def test_the_line_for_a_terminal(tiny):
-    tiny.controls["sizes"].value, tiny.controls["told"].value = "[1, 2, 3]", False
-    expected = "python -m fedlib run tiny -p 'sizes=[1, 2, 3]' -p told=False"
-    assert tiny.line.value == expected
-    tiny.line.value = "rm"
-    assert tiny.line.value == expected
 
 
 def test_a_run_and_its_figures_side_by_side(tiny):
@@ -134,14 +99,14 @@ def test_a_run_and_its_figures_side_by_side(tiny):
     tiny.run.click()
     assert tiny.run.disabled and not tiny.cancel.disabled
     finish(tiny)
-    assert "done after" in tiny.message.value and tiny.progress.value == tiny.progress.max, "it does not fall back"
+    assert "done after" in tiny.message.value
     assert [tiny.beside[words].layout.display for words in tiny.pictures] == ["flex", "flex"]
     assert tiny.pictures["this run"].value
     assert not tiny.run.disabled and tiny.cancel.disabled
     (left,) = (tiny.figures / "tiny/changed").glob("[!.]*")
     assert tiny.folders["this run"] == left
     tiny.run.click()
-    assert tiny.job is None and "up to date" in tiny.message.value
+    assert tiny.thread is None and "up to date" in tiny.message.value
 
 
 def test_cancel_ends_the_run_and_leaves_no_process(tiny):
@@ -149,12 +114,12 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
     tiny.controls["pause"].value = "1000.0"
     tiny.run.click()
     end = time.monotonic() + 300
-    while tiny.progress.value < 2:  # the kernel is at work
+    while not re.match("cell [2-9]", tiny.message.value):  # the kernel is at work
         assert time.monotonic() < end
         time.sleep(0.05)
         tiny.look()
     processes = set(psutil.Process().children(recursive=True)) - before
-    assert len(processes) > 1 and "of 4, " in tiny.message.value
+    assert len(processes) > 1
     tiny.cancel.click()
     psutil.wait_procs(processes, 10)
     assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
@@ -162,10 +127,6 @@ def test_cancel_ends_the_run_and_leaves_no_process(tiny):
     assert not list((tiny.figures / "tiny/changed").glob("[!.]*"))
 
 
-def test_values_are_written_as_a_field_shows_them():
-    assert [written(v) for v in (1e-05, "auto", [1], None)] == ["1e-05", "auto", "[1]", "None"]
-
-
 def test_a_panel_of_a_real_notebook():
     box = parameters("04_function_approximation")
-    assert "run 04_function_approximation" in str([getattr(c, "value", "") for c in box.children])
+    assert len(box.children) > len(parameters_of(NOTEBOOKS / "04_function_approximation.ipynb"))

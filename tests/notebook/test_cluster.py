@@ -52,7 +52,7 @@ def batch_there(project, address, tmp_path):
 
 def notebooks_of(pid):
     with contextlib.suppress(psutil.NoSuchProcess):
-        return [p for p in psutil.Process(pid).children(recursive=True) if "fedlib.notebook.worker" in p.cmdline()]
+        return [p for p in psutil.Process(pid).children(recursive=True) if "fedlib.notebook.batch" in p.cmdline()]
     return []
 
 
