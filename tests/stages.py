@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 STAGES = {
     "faults": {
-        "tests/notebook/test_batch.py": "one_broken_cell|names_may|misspelt|study_whose|literals|types_of|names_a_damaged",
+        "tests/notebook/test_batch.py": "one_broken|names_may|misspelt|study_whose|literals|types_of|names_a_damaged",
         "tests/notebook/test_faults.py": r"main_is_killed_alone\[9|every_number",
         "tests/trainings/test_faults.py": r"^(?!test_a_kill_at_any_point(?!.*in the file))",
     },

@@ -9,15 +9,15 @@ import pytest
 from fedlib.files import ROOT
 
 FLOORS = [
-    {"streams", "files", "progress", "downloads"},
+    {"streams", "files", "refusals", "progress", "downloads"},
     {"numerics"},
     {"models"},
     {"federated"},
     {"trainings"},
     {"notebook"},
     {"live"},
-    {"papers"},
     {"machines"},
+    {"papers"},
     {"pages"},
 ]
 FLOOR = {name: i for i, names in enumerate(FLOORS) for name in names}

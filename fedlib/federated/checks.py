@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..refusals import check_counts
 from .batches import UNITS, Local
 from .checkpoints import Checkpoint
 from .federation import Federation, check_shards
@@ -46,13 +47,6 @@ def check_tensors(where: str = "", **sets: Mapping | None) -> None:
                 raise ValueError(
                     f"{where}{what}[{name!r}] is a {type(value).__name__}; expected a tensor: torch.as_tensor({name})"
                 )
-
-
-def check_counts(**counts) -> None:
-    """ValueError where a count is no whole number >= 1."""
-    for name, value in counts.items():
-        if isinstance(value, bool) or not (isinstance(value, Integral) and value >= 1):
-            raise ValueError(f"{name} = {value!r}: expected a whole number >= 1")
 
 
 def pool_size(pool: Mapping[str, Tensor], where: str = "") -> int:

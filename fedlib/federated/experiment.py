@@ -3,8 +3,7 @@
 Whoever trains it, watches it, chooses its settings, times it or spreads it over machines takes this object.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from inspect import signature
 from types import MappingProxyType
@@ -14,6 +13,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from ..models.networks import fan_in_uniform
+from ..refusals import hint
 from .batches import Local
 from .checks import check_tensors, pool_size
 from .federation import Federation, centralised, check_shards
@@ -215,14 +215,6 @@ def federation(
     return (
         centralised(owners, **settings) if KINDS[kind] is None else Federation(owners, mixing=KINDS[kind], **settings)
     )
-
-
-def hint(name: str, names: Collection[str]) -> str:
-    """What may have been meant, as the end of a message; "lr" for "learning_rate", too."""
-    initials = "".join(word[0] for word in str(name).split("_") if word)
-    folded = {other.casefold(): other for other in names}
-    near = [initials] if initials in names else get_close_matches(str(name).casefold(), folded, 1)
-    return f"; did you mean {folded.get(near[0], near[0])!r}?" if near else ""
 
 
 def data_of(experiment: Experiment, level, seed: int = 0) -> Data:

@@ -8,7 +8,7 @@ import math
 from numbers import Real
 from typing import NamedTuple
 
-import numpy as np
+from ..refusals import check_counts
 
 
 class Drop(NamedTuple("Drop", [("round", int), ("factor", float)])):
@@ -21,8 +21,7 @@ class Drop(NamedTuple("Drop", [("round", int), ("factor", float)])):
     __slots__ = ()
 
     def __new__(cls, round: int, factor: float):
-        if isinstance(round, bool) or not isinstance(round, (int, np.integer)) or round < 1:
-            raise ValueError(f"Drop: round = {round!r}; expected a whole number >= 1, for rounds are 0, 1, ...")
+        check_counts(round=round)
         if not (isinstance(factor, Real) and 0 < factor < float("inf")):
             raise ValueError(f"Drop: factor = {factor!r} on the rate from round {round} on; expected a number > 0")
         return super().__new__(cls, round, factor)
@@ -43,8 +42,7 @@ class Cosine(NamedTuple("Cosine", [("rounds", int)])):
     __slots__ = ()
 
     def __new__(cls, rounds: int):
-        if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 1:
-            raise ValueError(f"Cosine: rounds = {rounds!r}; expected a whole number >= 1, after which the rate is 0")
+        check_counts(rounds=rounds)
         return super().__new__(cls, rounds)
 
     def __call__(self, r: int) -> float:

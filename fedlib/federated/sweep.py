@@ -17,8 +17,8 @@ import xarray
 from torch import Tensor, nn
 
 from ..numerics.heterogeneity import weight_divergence
-from .checks import check_counts
-from .experiment import KINDS, NONE, Data, Experiment, check_experiment, data_of, federation, hint, train_arguments
+from ..refusals import check_counts, hint
+from .experiment import KINDS, NONE, Data, Experiment, check_experiment, data_of, federation, train_arguments
 from .federation import join, same_tensors
 from .history import History, as_index, gathered
 from .rounds import prepared

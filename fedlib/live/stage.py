@@ -11,12 +11,13 @@ from typing import NamedTuple
 import ipywidgets
 import torch
 
-from ..federated.experiment import Experiment, hint
+from ..federated.experiment import Experiment
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
 from ..federated.rules import fedadam, fedavgm
 from ..notebook import pages
 from ..numerics.metrics import in_percent
+from ..refusals import hint
 from .player import PACES, STORY, Player
 from .redraw import painter
 from .views import experiment_panels, experiment_scene, page, remember, view, words

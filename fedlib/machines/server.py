@@ -27,6 +27,7 @@ from ..federated.rounds import arranged, beginning, needs_wire, one_round, prepa
 from ..federated.stack import parameter_count
 from ..federated.states import State, split_state
 from ..files import replacing
+from ..refusals import check_counts
 from .arriving import Check, errors, heard, layout, numbers, one_of, same
 from .messages import ERROR, MOMENTS, SCALE, SHARED, Ask, part, size
 from .middle import columns
@@ -382,8 +383,8 @@ class Server:
 
 def check_numbers(plan: Plan, rounds: int | None, min_sites: int | None) -> None:
     """ValueError where rounds or min_sites cannot be meant."""
-    if rounds is not None and not (type(rounds) is int and rounds >= 1):
-        raise ValueError(f"rounds = {rounds!r}: expected a whole number >= 1")
+    if rounds is not None:
+        check_counts(rounds=rounds)
     if min_sites is not None and not (type(min_sites) is int and 1 <= min_sites <= len(plan.sites)):
         raise ValueError(f"min_sites = {min_sites!r}: expected a whole number from 1 to {len(plan.sites)}, the sites")
 

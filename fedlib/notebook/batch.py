@@ -4,7 +4,6 @@ What is finished does not run again while nothing that it is made of is newer, a
 ``python -m fedlib.notebook.batch JOB`` is such a process; its parent keeps its standard input open as long as it lives.
 """
 
-import difflib
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from ..files import ROOT, check_writable, code_path
+from ..refusals import hint
 from ..trainings.settings import (
     FIGURES,
     NOTEBOOKS,
@@ -121,8 +121,8 @@ def find(name: str, paths: Mapping[str, Path], notebooks: Path) -> str:
     whole = [k for k in fits if all(other.startswith(k) for other in fits)]
     if whole and Path(name).parent.resolve() in (Path.cwd(), notebooks.resolve()):
         return whole[0]
-    near = fits or difflib.get_close_matches(stem, paths, 1) or paths
-    raise ValueError(f"there is no notebook {name!r} in {notebooks}; known or near: {', '.join(near) or 'none'}")
+    near = ", ".join(fits or paths) or "none"
+    raise ValueError(f"there is no notebook {name!r} in {notebooks}; known or near: {near}{hint(stem, paths)}")
 
 
 def job_of(notebook: Path, overrides: Mapping, figures: Path = FIGURES) -> Job:

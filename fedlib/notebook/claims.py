@@ -1,6 +1,5 @@
 """The papers' claims and our own targets: what each is called, and what a run says about it."""
 
-import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ import xarray
 import yaml
 
 from ..files import ROOT
+from ..refusals import hint
 from .verdicts import ENOUGH, FEW
 
 WORDS = {True: "holds", False: "does not hold", None: "not run"}
@@ -73,9 +73,7 @@ def find(id: str) -> Claim:
     """
     base, slash, variant = id.partition("/")
     if base not in known_claims():
-        near = difflib.get_close_matches(base, known_claims(), 3, 0.5)
-        hint = f"near: {', '.join(near)}" if near else "all ids are there"
-        raise ValueError(f"no claim has the id {base!r}; {hint}; add it to data/claims.yaml")
+        raise ValueError(f"no claim has the id {base!r}{hint(base, known_claims())}; or add it to data/claims.yaml")
     claim = known_claims()[base]
     if ("{}" in claim.text) != bool(slash and variant):
         raise ValueError(f"claim {id!r}: its text is {claim.text!r}; expected an id with '/value' where it has '{{}}'")

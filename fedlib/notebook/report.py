@@ -135,9 +135,10 @@ def report(figures: Path = FIGURES) -> str:
 
 def paragraph(title: str, rows: pandas.DataFrame, form: str) -> str:
     """A title, how many there are, and a few lines for each."""
-    texts = [form.format(id=id, **row).removesuffix("; -") for id, row in rows.iterrows()]
-    lines = [textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="      ") for text in texts]
-    return "\n".join([f"{title}: {len(rows)}", *lines])
+    texts = [form.format(id=id.replace(" ", "\xa0"), **row).removesuffix("; -") for id, row in rows.iterrows()]
+    indents = {"initial_indent": "  ", "subsequent_indent": "      "}
+    lines = [textwrap.fill(text, WIDTH, **indents, break_on_hyphens=False) for text in texts]
+    return "\n".join([f"{title}: {len(rows)}", *lines]).replace("\xa0", " ")
 
 
 def per_paper(rows: Sequence[tuple[str, Judged]], claims: Sequence[tuple[Claim, Mapping]]) -> str:

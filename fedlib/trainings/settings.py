@@ -1,7 +1,6 @@
 """A notebook's settings: the paper's, what a run changed of them, and where its results are."""
 
 import ast
-import difflib
 import hashlib
 import json
 import re
@@ -13,6 +12,7 @@ from textwrap import shorten
 import yaml
 
 from ..files import ROOT
+from ..refusals import hint
 
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
 CHANGED = "changed"  # below a notebook's folder: what was run with other parameters than the paper's
@@ -127,9 +127,8 @@ def check_parameters(notebook: Path, overrides: Mapping) -> dict:
     parameters = parameters_of(notebook)
     for name, value in overrides.items():
         if name not in parameters:
-            near = difflib.get_close_matches(name, parameters, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(parameters)}"
-            raise ValueError(f"{notebook.stem} has no parameter {name!r}; {hint}")
+            near = hint(name, parameters) or f"; known: {', '.join(parameters)}"
+            raise ValueError(f"{notebook.stem} has no parameter {name!r}{near}")
         check_type(notebook.stem, name, value, parameters[name][0])
     return {name: default for name, (_, default) in parameters.items()} | dict(overrides)
 

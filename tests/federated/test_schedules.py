@@ -29,9 +29,9 @@ def test_equal_schedules_are_equal_wherever_they_went(schedule):
 @pytest.mark.parametrize(
     ("schedule", "arguments", "match"),
     [
-        *((Drop, (round, 0.1), rf"round = {round}; expected a whole number >= 1") for round in (0, -3, 1.5, True)),
+        *((Drop, (round, 0.1), rf"round = {round}.*expected a whole number >= 1") for round in (0, -3, 1.5, True)),
         *((Drop, (2, factor), rf"factor = {factor}.*expected a number > 0") for factor in (0, -0.1, float("nan"))),
-        *((Cosine, (rounds,), rf"rounds = {rounds}; expected a whole number >= 1") for rounds in (0, -3, 1.5, True)),
+        *((Cosine, (rounds,), rf"rounds = {rounds}.*expected a whole number >= 1") for rounds in (0, -3, 1.5, True)),
     ],
 )
 def test_what_means_nothing_is_refused(schedule, arguments, match):

@@ -57,7 +57,7 @@ def test_what_a_run_claims_is_stored_and_shown(run, page):
 @pytest.mark.parametrize(
     ("id", "message"),
     [
-        ("fedsciml.q71", "no claim has the id 'fedsciml.q71'; near: fedsciml.q1"),
+        ("fedsciml.q71", "no claim has the id 'fedsciml.q71'; did you mean 'fedsciml.q1"),
         ("fedsciml.target.k.points", "expected an id with '/value'"),
         ("fedsciml.q17/3", "expected an id with '/value'"),
     ],

@@ -24,6 +24,11 @@ def test_trainings_have_names_and_settings_of_their_own(study):
             assert len({*keys}) == len(keys) > 0, name
 
 
+ALWAYS = {"06_flow", "11_client_drift"}
+"""Of them something is always there: a run that would train no row at all is refused, and what was kept is stored."""
+
+
 @STUDY
 def test_of_nothing_there_are_results(study):
-    study.results(study.PAPER, {})
+    if study.NOTEBOOK not in ALWAYS:
+        study.results(study.PAPER, {})

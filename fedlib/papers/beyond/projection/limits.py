@@ -9,11 +9,11 @@ from torch import Tensor
 
 from ....federated.experiment import Experiment, data_of
 from ....federated.mixing import fedavg
-from ....federated.projection import beginning, descent, evaluate, hidden, joined, projected
 from ....numerics.tabulated import tabulated
 from ...fedsciml.forward import problem as forward
 from ..one_round.problem import error
 from ..points import Curve, points_behind, poisson_rows, spectrum_of
+from .algorithm import beginning, descent, evaluate, hidden, joined, projected
 from .problem import MEMORY, PROBLEMS, at_looks, data_at, start, together
 
 

@@ -23,11 +23,11 @@ from torch.func import functional_call, grad_and_value
 from ....federated import sums
 from ....federated.experiment import Data, Experiment
 from ....federated.history import History
-from ....federated.projection import Evaluation, downhill, hidden, joined
 from ....federated.stack import as_dict, home_columns, parameter_count, predict
 from ....numerics.tabulated import tabulated
 from ...fedsciml.operators.problem import CLIENTS, draws, federated_operator, learn, operator_error, operator_loss
 from ..one_round.problem import FLOAT32
+from .algorithm import Evaluation, downhill, hidden, joined
 from .problem import MEMORY, at_looks, start, together
 
 NAME = "antiderivative"
@@ -81,7 +81,7 @@ def solved(total: Message, trunk: Tensor, ridge: float) -> Tensor:
 def evaluate(
     experiment: Experiment, clients: Sequence[Mapping[str, Tensor]], w: Tensor, last: slice, ridge: float
 ) -> Evaluation:
-    """As ``federated.projection.evaluate``, of an operator: both exchanges at hidden weights w [P - m]."""
+    """As ``algorithm.evaluate``, of an operator: both exchanges at hidden weights w [P - m]."""
     theta = joined(w, w.new_zeros(last.stop - last.start), last)
     messages = [message(experiment, theta, functions) for functions in clients]
     T = halves(experiment, theta, clients[0]["u"][:0].to(w.dtype))[1]
@@ -107,7 +107,7 @@ def descent(experiment: Experiment, theta: Tensor, functions: Mapping[str, Tenso
 def projected_operator(
     experiment: Experiment, data: Data, theta: Tensor, evaluations: int, ridge: float, memory: int = MEMORY
 ) -> sums.Iterates:
-    """As ``federated.projection.projected``; ridge: of the mean square of the a k columns at the start."""
+    """As ``algorithm.projected``; ridge: of the mean square of the a k columns at the start."""
     last = branch_last(experiment)
     clients, w = sums.parts(data), hidden(theta.double(), last)
     H, T = halves(experiment, theta.double(), data.pool["u"].double())

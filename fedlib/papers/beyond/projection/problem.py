@@ -1,4 +1,4 @@
-"""Beyond the papers: their networks trained by sums (``federated.projection``), beside the same optimiser without them.
+"""Beyond the papers: their networks trained by sums (``algorithm``), beside the same optimiser without them.
 
 Networks, points, tests and starts are those of notebooks 04, 05 and 11. The ridge is chosen at points between those of
 the training: each client knows the equation there, too. The solution is not used.
@@ -16,13 +16,13 @@ from torch import Tensor
 
 from ....federated import sums
 from ....federated.experiment import Data, Experiment, data_of
-from ....federated.projection import projected, projected_levenberg
 from ....federated.stack import draw_parameters
 from ....numerics.tabulated import tabulated
 from ....streams import torch_stream
 from ...fedsciml.forward import problem as forward
 from ...fedsciml.functions import problem as functions
 from ..one_round.problem import answers, error
+from .algorithm import projected, projected_levenberg
 
 TOGETHER = 1
 """The level of all points in one place."""

@@ -22,9 +22,10 @@ from scipy.optimize import minimize
 from torch import Tensor, nn
 from torch.func import grad_and_value
 
-from . import sums
-from .experiment import Data, Experiment
-from .stack import home_columns, parameter_count
+from ....federated import sums
+from ....federated.experiment import Data, Experiment
+from ....federated.stack import home_columns, parameter_count
+from ....refusals import check_counts
 
 
 class Evaluation(NamedTuple):
@@ -138,7 +139,8 @@ def projected(
             noise, absent clients, parameters that stay at home; unusable arguments.
         FloatingPointError: what a client would send is not finite.
     """
-    check_numbers(evaluations=evaluations, memory=memory, ridge=ridge)
+    check_counts(evaluations=evaluations, memory=memory)
+    check_ridge(ridge)
     clients, w, last, ridge, n = beginning(experiment, data, theta, ridge, root)
     return downhill(lambda w: evaluate(experiment, clients, w, last, ridge, root), w, n, evaluations, memory)
 
@@ -174,7 +176,8 @@ def projected_levenberg(
     In the second exchange of a round clients send the sums of all rows [A, J_w, r] at (w, c), P^2 / 2 numbers or fewer.
     Steps, damping and the end are those of ``sums.gauss_newton``; arguments and errors those of ``projected``.
     """
-    check_numbers(rounds=rounds, ridge=ridge)
+    check_counts(rounds=rounds)
+    check_ridge(ridge)
     clients, w, last, ridge, _ = beginning(experiment, data, theta, ridge, root)
     best, least, iterates, sent = None, np.inf, [], 0
     for _ in range(rounds):
@@ -230,11 +233,8 @@ def beginning(
     return clients, w, last, ridge * float(squares) / A.shape[1], first.n
 
 
-def check_numbers(ridge: float, **counts: int) -> None:
-    """ValueError unless all counts are at least 1, and the ridge is positive."""
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"{name} = {count}; expected at least 1")
+def check_ridge(ridge: float) -> None:
+    """ValueError unless it is positive."""
     if not 0 < ridge < np.inf:
         raise ValueError(
             f"ridge = {ridge}; expected a positive number, such as 1e-12: without it the last layer of features that "
