@@ -1,45 +1,14 @@
-"""Every figure of notebook 06 is finite, within its limits and readable, and says its numbers."""
+"""What the figures of notebook 06 compute: printed times, bounds, what never comes, and where a field is off."""
 
 import numpy as np
 import pytest
-import xarray
 
-from fedlib.notebook import style
 from fedlib.notebook.verdicts import paper_numbers
 from fedlib.papers.fedsciml.flow import figures, study
 
 from .results import R, made
 
 MANY = 7000
-
-
-def columns():
-    panels = {f"{n} pieces": [f"n = {n}"] for n in (2, 6, 10)}
-    return panels | {"centralised": ["centralised, 700", "centralised, 7000"]}
-
-
-def with_readings(results):
-    """Results in which those readings that are not there are the reading of n = 2."""
-    absent = [name for name in study.READINGS if name not in results.C.model.values]
-    again = [results.C.sel(model="n = 2").assign_coords(model=name) for name in absent]
-    return results._replace(C=xarray.concat([results.C, *again], "model"))
-
-
-def test_a_panel_per_number_of_pieces_with_bands_and_shades_of_one_colour():
-    fig = figures.training_view(made().C, columns())
-    above = fig.axes[:4]
-    assert [ax.get_title() for ax in above] == [*columns()]
-    assert [len(ax.collections) for ax in above] == [1, 1, 1, 2], "a band of one st.dev. each"
-    federated = [ax.lines[0].get_color() for ax in above[:3]]
-    assert federated == figures.blues(3) and len({*federated}) == 3
-    assert above[3].lines[0].get_color() == style.COLORS["centralised"]
-    mean = made().C.sel(model="n = 6", coefficient="C1").mean("seed")
-    np.testing.assert_allclose(above[1].lines[0].get_ydata(), mean, rtol=1e-6)
-
-
-def test_a_model_that_is_not_trained_is_drawn_as_absent():
-    fig = figures.training_view(made().C, {"4 pieces": ["n = 4"], "2 pieces": ["n = 2"]})
-    assert [line.get_label() for line in fig.axes[0].lines] == ["truth"]
 
 
 def test_printed_times_are_those_of_the_paper():
@@ -86,19 +55,3 @@ def test_error_maps_are_named_with_their_error():
     gap = np.abs(results.fields.sel(model="n = 6", seed=0)[:, 2].values - results.truth[:, 2])
     top = np.abs(results.truth[:, 2]).max()
     np.testing.assert_allclose(fig.axes[2].images[0].get_array(), gap.clip(top / 1000, top).reshape(10, 20))
-
-
-def test_the_table_of_ends_has_a_row_for_each_model():
-    header, rows = figures.ends_table(made())
-    assert {len(row) for row in rows} == {len(header)} and rows[0][:3] == ["n = 2", "2", "100"]
-    assert rows[0][3].startswith("5.") and rows[3][0] == "centralised, 700"
-
-
-def test_each_reading_stands_beside_the_printed_time():
-    results = with_readings(made(C1=(1000, 50, 40, 30, 25, 50), whole=1000))
-    left, right = figures.readings_figure(results, 2, [*study.READINGS], MANY).axes
-    assert [left.lines[0].get_ydata()[0], right.lines[0].get_ydata()[0]] == [18, 3.4]
-    triangles = [line.get_ydata() for line in left.lines if line.get_marker() == "^" and len(line.get_xdata())]
-    assert len(triangles) == 5 and {y for line in triangles for y in line} == {R / 1000}
-    dots = [line.get_ydata() for line in right.lines if line.get_label() == "_seeds"]
-    np.testing.assert_allclose(dots, 5 * [[0.018, 0.018]])

@@ -19,8 +19,3 @@ def test_jets_are_nested_derivatives_and_a_wrong_one_is_seen(experiment, channel
     right = jets.jet
     monkeypatch.setattr(jets, "jet", lambda *given: {name: 1.01 * value for name, value in right(*given).items()})
     assert jet_check.gap(experiment, channel) > 1e-4
-
-
-def test_channels_begin_with_the_value():
-    assert jet_check.channels(problem.helmholtz()).split(", ")[0] == "u"
-    assert "xxxx" in jet_check.channels(problem.euler_beam()).split(", ")

@@ -9,14 +9,11 @@ import torch
 from fedlib.federated.experiment import KINDS, Experiment
 from fedlib.federated.partitions import index_rule, per_client
 from fedlib.federated.pinn import Equation, as_points, pinn
-from fedlib.models.jets import function_jet
 from fedlib.notebook import pictures, rules
 from fedlib.notebook.claims import find
 from fedlib.papers.fedsciml.forward import claims, study
-from fedlib.trainings.calls import read
 from fedlib.trainings.store import histories_of, made
 
-from ....trainings.replaying import replay
 from ...small import quick
 
 EPS = 0.1
@@ -55,13 +52,6 @@ def p(monkeypatch):
     reload(claims)
 
 
-def test_its_solution_solves_it():
-    x = torch.linspace(0, 1, 200, dtype=torch.float64)[:, None]
-    u = function_jet(exact, x, ["x", "xx"], "x")
-    torch.testing.assert_close(u["x"] - EPS * u["xx"], torch.ones(200, dtype=torch.float64))
-    assert u[""][[0, -1]].abs().max() < 1e-15
-
-
 def test_a_sixth_equation_is_swept_stored_drawn_and_judged(p, tmp_path, capsys):
     rules.check(p, **study.RULES)
     study.check(p)
@@ -91,9 +81,3 @@ def test_a_sixth_equation_is_swept_stored_drawn_and_judged(p, tmp_path, capsys):
     assert [*verdicts] == [f"fedsciml.target.{q}/advection" for q in ("q1", "q2", "q3.federated", "q3.isolated")]
     assert all(find(id).text.startswith("advection") and find(id).target for id in verdicts)
     assert {type(verdict.holds) for verdict in verdicts.values()} == {bool, type(None)}, "three levels tell no trend"
-
-
-def test_its_stored_rows_can_be_made_again(p, tmp_path):
-    study.trainings(p)["advection"]._replace(levels=[2]).fill(tmp_path / "advection.nc", backend="eager")
-    (stack,) = read(tmp_path / "advection.nc")
-    assert replay(stack) < 1

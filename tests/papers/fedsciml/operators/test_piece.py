@@ -68,26 +68,3 @@ def test_only_the_federation_is_right_about_all_three_buttons(trained, tmp_path)
             right, wrong = (low, high) if "1" in label else (high, low)
             assert right < 10 < 50 < wrong, label
             assert max(three) > 50, label
-
-
-def test_the_sentence_names_who_is_off_and_who_beats_the_federation(tmp_path):
-    said = [
-        {"label": "client 1 alone", "e": 12.34},
-        {"label": "client 2 alone", "e": 98},
-        {"label": "federated", "e": 34},
-    ]
-    words = evaluate(live.Terms._esm, "return M.sentence(6, given.said);", {"said": said}, tmp_path)
-    assert (
-        words == "n = 6: client 1 alone is off by 12 %, client 2 alone by 98 %, federated by 34 %. "
-        "Here client 1 alone beats the federation."
-    )
-    nothing = evaluate(live.Terms._esm, "return M.sentence(6, given.said);", {"said": []}, tmp_path)
-    assert "no relative error exists" in nothing
-
-
-def test_it_begins_with_a_mixture_and_carries_the_levels_that_are_stored(trained):
-    made = live.explorer()
-    levels = {model["level"] for model in made.data["models"]}
-    assert {6, 10} <= levels <= {*live.SHOWN} and made.data["start"] == 6 and made.data["branch"] == (100, 40, 40)
-    text = str([float(c) for c in figures.MIXED]).replace(".0,", ",").replace(".0]", "]")
-    assert f"const START = {text};" in live.Terms._esm

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.backends import with_constants
-from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation
-from fedlib.federated.train import train
-from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
-from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.streams import stream
 
@@ -38,25 +32,6 @@ def test_the_loss_is_the_mean_over_functions_and_points(deeponet):
     e = operators.operator_error(deeponet, batch)["e"]
     gap = pairwise(deeponet, batch["u"], torch.as_tensor(problem.points)) - batch["s"]
     assert float(e) == pytest.approx(100 * float(gap.norm() / batch["s"].norm()), rel=1e-6)
-
-
-def test_the_stack_equals_the_loop():
-    problem = operators.learn_antiderivative()
-    net = CartesianDeepONet((100, 6, 5), (1, 6, 5)).double()
-    pool = {name: value.double() for name, value in problem.pairs(np.concatenate([draws(3), draws(4)])).items()}
-    fed = Federation([np.arange(0, 5), np.arange(5, 12)], lr=0.01)
-    loop = fedavg_adam(
-        net,
-        with_constants(operators.operator_loss, problem.constants()),
-        pool,
-        fed,
-        rounds=3,
-        local=Local(2),
-        init=glorot_normal,
-    )
-    how = dict(init=glorot_normal, constants=problem.constants(), dtype=torch.float64)
-    ours = train(net, operators.operator_loss, pool, [fed], rounds=3, local=Local(2), **how)
-    torch.testing.assert_close(ours.model(0), loop, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("learn", [operators.learn_burgers, operators.learn_diffusion_reaction])
@@ -87,36 +62,6 @@ def test_a_grid_without_its_ends_is_refused():
     for lines in ([0, 50], [0, 50, 50, 100], [1, 100]):
         with pytest.raises(ValueError, match="rising whole numbers from 0 to 100"):
             operators.tensor_grid(lines, [0, 100])
-
-
-def test_federated_training_helps_both_clients():
-    """Two clients with disjoint terms: after a short training the federation is better than each alone."""
-    from fedlib.federated.mixing import isolated
-
-    problem = operators.learn_antiderivative()
-    pool = problem.pairs(np.concatenate([draws(5, 60), draws(5, 60, "inverse")]))
-    shards = [np.arange(60), np.arange(60, 120)]
-    test = {name: v.expand(2, *v.shape) for name, v in problem.pairs(draws(10, 200)).items()}
-    history = train(
-        CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.operator_loss, pool,
-        [Federation(shards, lr=3e-3), Federation(shards, lr=3e-3, mixing=isolated)], rounds=80, local=Local(5),
-        init=glorot_normal, evaluate=operators.operator_error, constants=problem.constants(), test=test,
-        evaluate_every=80,
-    )  # fmt: skip
-    federated, _, *alone = history.metrics["e"][-1]
-    assert federated < 0.9 * min(alone)
-
-
-def test_operators_by_name():
-    places, times = (0, 50, 100), (0, 30, 100)
-    points = {name: len(operators.learn(name, places, times).points) for name in operators.TITLES}
-    assert points == {"antiderivative": 100, "diffusion_reaction": 9, "burgers_2": 9, "burgers_3": 9}
-    c, ends = draws(10), operators.learn_burgers(places, times, 0.2)
-    for name in ("burgers_2", "burgers_3"):
-        torch.testing.assert_close(operators.learn(name, places, times, 0.2).pairs(c)["s"], ends.pairs(c)["s"])
-    whole = operators.learn("diffusion_reaction")
-    assert len(whole.points) == 101**2
-    assert whole.net()(torch.zeros(2, 101), torch.zeros(5, 2)).shape == (2, 5)
 
 
 def test_each_client_owns_its_own_terms_and_all_are_tested_on_all():
