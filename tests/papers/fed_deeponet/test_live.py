@@ -1,4 +1,4 @@
-"""Notebooks 01 to 03 live: who owns what, what the networks are told, and that the picture is of these networks."""
+"""Notebooks 01 to 03 live: what the networks are told, and that the picture is of these networks."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.live import stage, views
+from fedlib.live import views
 from fedlib.live.player import PACES, moments
 from fedlib.notebook.style import CLIENTS
 from fedlib.papers.fed_deeponet import live as shared
@@ -17,11 +17,6 @@ from fedlib.papers.fed_deeponet.shards import live as skewed
 
 def shards(training):
     return [np.asarray(own) for own in training.federations["federated"].shards]
-
-
-def test_every_triplet_is_owned_once():
-    for training in (room.dealt(clients=3), skewed.skewed(shards_each=2), library.library(clients=2)):
-        assert sorted(np.concatenate(shards(training))) == list(range(shared.N))
 
 
 def test_with_one_sorted_shard_each_no_two_clients_know_the_same_angles():
@@ -86,10 +81,3 @@ def test_a_share_of_the_clients_works_and_by_plain_gradient_steps_where_these_ar
     ends = {name: step[0].abs() for name, step in steps.items()}
     spread = {name: (end[end > 0].std() / end[end > 0].mean()).item() for name, end in ends.items()}
     assert spread["Adam"] < 0.1 < 1 < spread["SGD"], "Adam's first step is lr in every weight"
-
-
-@pytest.mark.parametrize("notebook", ["01", "02", "03"])
-def test_the_controls_begin_as_the_training_does(page, notebook):
-    {"01": room, "02": skewed, "03": library}[notebook].show()
-    assert "round 1, after local step 20 of 20" in page[0][0]["text/plain"]
-    stage.close(notebook)
