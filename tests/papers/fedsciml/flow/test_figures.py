@@ -14,8 +14,6 @@ MANY = 7000
 def test_printed_times_are_those_of_the_paper():
     ids = {label: figures.ids(label, MANY) for label in made().C.model.values}
     assert not ids["centralised, 700"] and not ids["aliased, n = 2"] and not figures.ids("n = 4", MANY)
-    printed = [[paper_numbers()[ids["n = 2"][name, t]].value for t in study.TOLERANCES] for name in ("C1", "C2")]
-    assert printed == [[18, 28, np.inf, np.inf], [3.4, 3.5, np.inf, np.inf]]
     central = [paper_numbers()[ids["centralised, 7000"]["C2", t]].value for t in study.TOLERANCES]
     assert central == [1, 2.3, 2.4, 2.4]
     every = {id for numbers in ids.values() for id in numbers.values()}
@@ -25,10 +23,8 @@ def test_printed_times_are_those_of_the_paper():
 def test_what_few_rounds_cannot_tell_from_never_has_a_bound():
     late = dict(C1=(1000, 50, 40, 30, 25, 50))
     whole, part = figures.measured(made(**late), MANY), figures.measured(made(**late, whole=1000), MANY)
-    assert len(whole) == len(part) == 32
-    assert (
-        np.isinf(whole["fedsciml.table2.n2.C1.1"]["values"]).all() and whole["fedsciml.table2.n2.C1.1"]["bound"] is None
-    )
+    row = whole["fedsciml.table2.n2.C1.1"]
+    assert np.isinf(row["values"]).all() and row["bound"] is None
     assert np.isnan(part["fedsciml.table2.n2.C1.1"]["values"]).all()
     assert {id for id, row in part.items() if row["bound"] == R / 1000} == {id for id in whole if ".n2.C1." in id}
     assert whole["fedsciml.table2.n6.C1.10"] == {"values": pytest.approx([0.045, 0.045]), "bound": None}
@@ -36,7 +32,6 @@ def test_what_few_rounds_cannot_tell_from_never_has_a_bound():
 
 def test_table_2_shows_every_seed_the_printed_time_and_what_never_comes():
     fig = figures.passages(made(C1=(1000, 50, 40, 30, 25, 50)), MANY)
-    assert [ax.get_title() for ax in fig.axes[:4]] == ["2 pieces", "6 pieces", "10 pieces", "centralised, 7000"]
     printed = fig.axes[1].lines[0].get_ydata()
     never = 1.6 * R / 1000
     np.testing.assert_allclose(printed, np.minimum([6.8, 10.2, 23.6, 25.9], never))
@@ -45,13 +40,3 @@ def test_table_2_shows_every_seed_the_printed_time_and_what_never_comes():
     lines = figures.passages(made(C1=(1000,) * 6, whole=999), MANY).axes[0].lines
     triangles = [line for line in lines if line.get_marker() == "^"]
     assert {y for line in triangles for y in line.get_ydata()} == {R / 1000}
-
-
-def test_error_maps_are_named_with_their_error():
-    results = made()
-    fig = figures.error_maps(results)
-    titles = [ax.get_title() for ax in fig.axes if ax.get_title()]
-    assert titles[0].startswith("true p") and titles[1] == "2 pieces: off by 1.0 %" and len(titles) == 6
-    gap = np.abs(results.fields.sel(model="n = 6", seed=0)[:, 2].values - results.truth[:, 2])
-    top = np.abs(results.truth[:, 2]).max()
-    np.testing.assert_allclose(fig.axes[2].images[0].get_array(), gap.clip(top / 1000, top).reshape(10, 20))

@@ -8,20 +8,10 @@ import pytest
 import torch
 
 from fedlib.federated.sweep import sweep
-from fedlib.live import views
 from fedlib.live.player import PACES, moments
 from fedlib.numerics.metrics import in_percent
 from fedlib.papers.fedsciml.flow import live as flow_live
 from fedlib.papers.fedsciml.flow import problem
-
-
-def played(training, rounds):
-    return [(done.after.clone(), walk.clone()) for done, walk in islice(training.begin(), rounds)]
-
-
-def loaded(training, row):
-    torch.nn.utils.vector_to_parameters(row, training.net.parameters())
-    return training.net
 
 
 def test_the_error_is_of_the_velocity():
@@ -32,8 +22,9 @@ def test_the_error_is_of_the_velocity():
 
 
 def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
-    (plain, walk), (aliased, _) = (played(flow_live.training(2, 1, aliased=a), 1)[0] for a in (False, True))
     both = flow_live.training(2, 1), flow_live.training(2, 1, aliased=True)
+    (done, walk), (other, _) = (next(training.begin()) for training in both)
+    plain, aliased = done.after, other.after
     mean, summed = (flow_live.coefficients(t, m) for t, m in zip(both, (plain, aliased), strict=True))
     steps = flow_live.coefficients(both[0], walk)[:2, 1]  # all began at 0
     torch.testing.assert_close(mean[0], steps.mean(0))
@@ -42,22 +33,15 @@ def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
     torch.testing.assert_close(aliased[0, :-2], plain[0, :-2])  # the weights: in the first step as they were
 
 
-def test_the_picture_shows_the_clients_coefficients_and_their_average():
+def test_what_is_remembered_are_clients_and_averages_each_once():
     training = flow_live.training(2, E=2)
     for moment in islice(moments(training.begin(), lambda: PACES[1]), 4):
-        for _ in range(2):  # a moment that is drawn twice is remembered once
-            axes = views.view(views.page(2), flow_live.scene, training, moment, {}).axes
-        found = {line.get_label().split(":")[0]: line.get_xydata() for line in axes[0].get_lines()}
-        for k in range(2):
-            C = loaded(training, moment.walk[k, -1]).c.detach()
-            np.testing.assert_allclose(found[f"client {k + 1}"], C[None], atol=1e-6)
-        np.testing.assert_allclose(found["truth"], [[1, 0.01]])
-    middle = (found["client 1"] + found["client 2"])[0] / 2
-    np.testing.assert_allclose(found["federated"][-1], middle, atol=1e-6)
-    assert len(found["federated"]) == 3, "0, and two averages"
-    np.testing.assert_allclose(found["centralised"][-1], loaded(training, moment.walk[2, -1]).c.detach(), atol=1e-6)
-    over = [line.get_xydata() for line in axes[2].get_lines()]
-    np.testing.assert_allclose(over[-2][0], [2, middle[0]], atol=1e-6)
+        for _ in range(2):  # drawn twice
+            past = flow_live.remember(training, moment)
+    ends = flow_live.coefficients(training, moment.walk[:, -1])
+    np.testing.assert_allclose(past["federated"][2], ends[:2].mean(0), atol=1e-6)
+    np.testing.assert_allclose(past["clients"][2], ends[:2], atol=1e-6)
+    assert {name: len(values) for name, values in past.items()} == {"clients": 2, "federated": 3, "centralised": 3}
 
 
 def test_the_explorer_shows_both_coefficients_in_percent_of_the_truth(monkeypatch):

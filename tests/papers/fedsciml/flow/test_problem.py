@@ -41,29 +41,25 @@ def small(rounds=6, gain=1.0, feds=None, **settings):
     return net, loss, pool, feds, history
 
 
-def taylor_green(C1, nu):
-    """u, v, p of a decaying vortex; its convection is a gradient, so p = C1 times the usual one balances it."""
-    return [
+def exact_jet(C1, nu, x):
+    """Of u, v, p of a decaying vortex; its convection is a gradient, so p = C1 times the usual one balances it."""
+    vortex = [
         lambda x: -x[:, 0].cos() * x[:, 1].sin() * (-2 * nu * x[:, 2]).exp(),
         lambda x: x[:, 0].sin() * x[:, 1].cos() * (-2 * nu * x[:, 2]).exp(),
         lambda x: -C1 / 4 * ((2 * x[:, 0]).cos() + (2 * x[:, 1]).cos()) * (-4 * nu * x[:, 2]).exp(),
     ]
-
-
-def exact_jet(C1, nu, x):
-    jets = [function_jet(f, x, ("x", "y", "t", "xx+yy"), "xyt") for f in taylor_green(C1, nu)]
+    jets = [function_jet(f, x, ("x", "y", "t", "xx+yy"), "xyt") for f in vortex]
     return {name: torch.stack([j[name] for j in jets], 1) for name in jets[0]}
 
 
 def test_an_exact_flow_has_no_residual_and_no_loss():
     C1, nu = 0.7, 0.3
-    points = flow.residual_points(20, 8, 5)
+    x = flow.residual_points(20, 8, 5)
 
     def perfect(x, value_only=False):
         jet = exact_jet(C1, nu, x)
         return (jet[""] if value_only else jet), torch.tensor([C1, nu])
 
-    x = points
     batch = {"x": x, "points": x, "u": exact_jet(C1, nu, x)[""][:, :2], "w": torch.full((len(x),), 1 / len(x))}
     assert flow.navier_stokes_loss(perfect, batch) < 1e-12
     residual = flow.navier_stokes(exact_jet(C1, nu, x), torch.tensor([1.1 * C1, nu]))
@@ -174,30 +170,15 @@ def test_the_loss_of_a_client_by_hand():
     jet["t"][:, :2] = torch.tensor([[1.0, 2.0], [3.0, 0.0]])  # u_t, v_t
     jet["x"][:, 0] = torch.tensor([3.0, 1.0])  # u_x, in continuity; u = 0 keeps it out of the momenta
     points, x = torch.zeros(2, 3, dtype=torch.float64), torch.ones(2, 3, dtype=torch.float64)
-    observed = torch.tensor(
-        [[5.0, 6.0, 0.5], [7.0, 8.0, -0.5]], dtype=torch.float64
-    )  # u, v and a pressure that counts not
+    observed = torch.tensor([[5.0, 6.0, 0.5], [7.0, 8.0, -0.5]]).double()  # u, v and a pressure that counts not
 
     def predict(at, *value_only):
-        C = torch.tensor([1.0, 0.01], dtype=torch.float64)
-        return (jet, C) if at is points else (observed, C)
+        return (jet if at is points else observed), torch.tensor([1.0, 0.01]).double()
 
     u = torch.tensor([[4.0, 6.0], [7.0, 10.0]], dtype=torch.float64)
     batch = {"points": points, "x": x, "u": u, "w": torch.tensor([0.25, 0.75], dtype=torch.float64)}
     expected = (1 + 9) / 2 + (4 + 0) / 2 + (9 + 1) / 2 + 0.25 * 1 + 0.75 * 4
     assert float(flow.navier_stokes_loss(predict, batch)) == pytest.approx(expected)
-
-
-def test_the_loss_with_residual_points_of_ones_own_by_hand():
-    """Two observations, off by (1, 0) and (0, -2), and one residual point with r = (1, 2, 3); weights 1/3 each."""
-    zeros = torch.zeros(3, 3, dtype=torch.float64)
-    jet = {name: zeros.clone() for name in ("", "x", "y", "t", "xx+yy")}
-    jet[""][:2, :2] = torch.tensor([[5.0, 6.0], [7.0, 8.0]])
-    jet["t"][2, :2], jet["x"][2, 0] = torch.tensor([1.0, 2.0], dtype=torch.float64), 3.0
-    u = torch.tensor([[4.0, 6.0], [7.0, 10.0], [0.0, 0.0]], dtype=torch.float64)
-    batch = {"x": zeros, "u": u, "w": torch.full((3,), 1 / 3).double(), "seen": torch.tensor([1.0, 1.0, 0.0]).double()}
-    loss = flow.divided_loss(lambda x: (jet, torch.tensor([1.0, 0.01], dtype=torch.float64)), batch)
-    assert float(loss) == pytest.approx((1 + 4) / 2 + 1 + 4 + 9)
 
 
 def test_field_errors_by_hand():
@@ -225,10 +206,12 @@ def test_the_middle_of_the_flow_is_the_field_there():
 SMALL = {"residual": (14, 8, 6), "widths": WIDTHS, "stride": 10}
 
 
-def test_divided_residual_points_lie_in_the_slabs_of_their_client():
-    experiment = flow.flow(40, divided=True, **SMALL)
-    data = experiment.data(2, 0)
-    assert not experiment.constants and len(data.pool["x"]) == 68 and float(data.pool["seen"].sum()) == 40
+def test_divided_residual_points_lie_in_the_slabs_of_their_client_and_have_the_same_loss():
+    data = flow.flow(40, divided=True, **SMALL).data(2, 0)
+    net, w, points = flow.navier_stokes_net(WIDTHS).double(), {"w": torch.full((68,), 1 / 68)}, data.pool["x"][40:]
+    apart = {"points": points, "x": data.pool["x"][:40], "u": data.pool["u"][:40], "w": torch.full((40,), 1 / 40)}
+    torch.testing.assert_close(flow.divided_loss(net, data.pool | w), flow.navier_stokes_loss(net, apart))
+    assert float(data.pool["seen"][:40].min()) == 1 and float(data.pool["seen"][40:].max()) == 0
     for shard, half in zip(data.owners, ((1, 4.5), (4.5, 8)), strict=True):
         x = data.pool["x"][shard, 0]
         assert half[0] <= float(x.min()) and float(x.max()) <= half[1]
