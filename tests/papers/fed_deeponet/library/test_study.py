@@ -26,16 +26,6 @@ def trained():
     return p, histories, study.results(p, histories)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [({"clients": 41}, "clients = 41: expected at most n_triplets = 40"), ({"tried": [[0.1]]}, r"tried has \[0.1\]")],
-)
-def test_what_no_parameter_tells_alone_is_refused(wrong, message):
-    study.check(parameters())
-    with pytest.raises(ValueError, match=message):
-        study.check(parameters(**wrong))
-
-
 def test_every_training_is_in_the_results(trained):
     p, _, results = trained
     assert results.cases.error.sizes == {"case": 4, "round": 2, "level": 2, "seed": 2}

@@ -31,16 +31,6 @@ def trained():
     return p, made(study.trainings(p), backend="eager")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [({"clients": [61]}, "clients = 61: expected at most n_triplets = 60"), ({"tried": [[0.1]]}, r"tried has \[0.1\]")],
-)
-def test_what_no_parameter_tells_alone_is_refused(wrong, message):
-    study.check(parameters())
-    with pytest.raises(ValueError, match=message):
-        study.check(parameters(**wrong))
-
-
 def test_every_training_is_in_the_results(trained):
     p, histories = trained
     results = study.results(p, histories)

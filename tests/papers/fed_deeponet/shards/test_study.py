@@ -27,20 +27,6 @@ def histories():
     return made(study.trainings(parameters()), backend="eager")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"shards": [16]}, "shards = 16 for each of 4 clients: expected at most n_triplets = 60"),
-        ({"n_triplets": 9, "shards": [1], "passes_shards": []}, "n_triplets = 9: expected at least 10"),
-        ({"fraction": [0.5, 0.1]}, "expected an interval"),
-    ],
-)
-def test_what_no_parameter_tells_alone_is_refused(wrong, message):
-    study.check(parameters())
-    with pytest.raises(ValueError, match=message):
-        study.check(parameters(**wrong))
-
-
 def test_every_training_is_in_the_results(histories):
     results = study.results({}, histories)
     assert results.shards.sel(test=["GRF", "unseen", "validation"]).notnull().all()

@@ -93,15 +93,6 @@ def test_observations_are_the_field_and_smaller_sets_are_prefixes():
     assert len(pool_of(WAKE.p.size)["x"].unique(dim=0)) == WAKE.p.size
 
 
-def test_slabs_are_a_disjoint_cover():
-    x = pool_of(300)["x"]
-    for n in (2, 6, 10):
-        own = flow.slabs(x, n)
-        np.testing.assert_array_equal(np.sort(np.concatenate(own)), np.arange(300))
-        slab = np.floor((x[own[1], 0].numpy() - 1) / 7 * n)
-        assert set(np.minimum(slab, n - 1) % 2) == {1.0}
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -24,23 +24,6 @@ def histories(p):
     return made(study.trainings(p), backend="eager")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"residual": [3, 2]}, "expected three"),
-        ({"many": 40}, "more than observations"),
-        ({"aliased": [6]}, "6 is compared with its mean"),
-        ({"readings": ["other"]}, "'other' is no entry"),
-        ({"levels": [2, 3]}, "3 subdomains cannot be dealt"),
-        ({"widths": [2, 3]}, "hidden layers"),
-    ],
-)
-def test_what_no_parameter_tells_alone_is_refused(p, wrong, message):
-    study.check(p)
-    with pytest.raises(ValueError, match=message):
-        study.check(p | wrong)
-
-
 def test_the_longer_training_of_a_model_counts(p, histories):
     results = study.results(p, histories)
     assert results.C.dims == ("model", "seed", "coefficient", "round") and results.whole == 6

@@ -37,13 +37,6 @@ def test_the_shipped_field_obeys_navier_stokes_at_Re_100():
     assert np.sqrt((divergence**2).mean()) < 0.02 * np.abs(np.gradient(u, 4 / 49, axis=0)).max()
 
 
-def test_a_field_that_runs_backwards_or_has_the_wrong_pressure_is_seen():
-    data = cylinder_wake()
-    for wrong in (data._replace(u=data.u[..., ::-1], p=data.p[:, ::-1]), data._replace(p=-data.p)):
-        C1, C2 = fit_coefficients(wrong)
-        assert abs(C1 - 1) > 0.1 or abs(C2 / 0.01 - 1) > 0.1
-
-
 def paper_layout(steps=20, **change):
     """The names and shapes of cylinder_nektar_wake.mat, with an exact flow and more times than t <= 1."""
     flow = taylor_green(0.01, steps=steps)

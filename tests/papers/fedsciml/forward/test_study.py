@@ -36,21 +36,6 @@ def test_clients_with_and_without_the_shared_points(p):
     assert shared == [0, 8, 7, 0, 2] and alone == [0] * 5
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"levels": {"poisson": [2, 3]}}, "Poisson, pieces 3.* 3 subdomains cannot be dealt"),
-        ({"gap_level": 7}, "Poisson, pieces 7"),
-        ({"rounds": {"poison": 3}}, "'poison' is none of poisson"),
-        ({"problems": ["allen_cahn_3"], "levels": {"allen_cahn_3": [4]}}, "use a multiple of 3"),
-    ],
-)
-def test_what_no_parameter_tells_alone_is_refused(p, wrong, message):
-    study.check(p)
-    with pytest.raises(ValueError, match=message):
-        study.check(p | wrong)
-
-
 def test_only_what_is_trained_at_both_ends_is_shown(p):
     p |= {"problems": ["poisson", "beam"], "levels": {"poisson": [2, 8, 32], "beam": [2, 10]}}
     histories = {

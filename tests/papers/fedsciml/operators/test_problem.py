@@ -1,4 +1,4 @@
-"""Operator learning: the loss, the grids of the pairs, and a federation that helps both clients."""
+"""Operator learning: the loss, the grids of the pairs, and who knows what."""
 
 import numpy as np
 import pytest
@@ -48,14 +48,9 @@ def test_a_coarse_grid_is_a_part_of_the_whole_and_its_weights_keep_the_mean(lear
     assert part.q.sum() == pytest.approx(1)
     full, coarse = ((torch.as_tensor(q).float() * v**2).sum() for q, v in ((whole.q, u.flatten(1)), (part.q, s)))
     assert float(coarse) == pytest.approx(float(full), rel=0.03)
-
-
-def test_burgers_inputs_are_wrapped():
-    """The solution starts from v on [0, 1) and closes with v(0); v(1) goes to the network only."""
-    pairs = operators.learn_burgers().pairs(draws(10))
-    start = pairs["s"].reshape(6, 101, 101)[..., 0]
-    torch.testing.assert_close(start[:, :-1], pairs["u"][:, :-1])
-    torch.testing.assert_close(start[:, -1], pairs["u"][:, 0])
+    if learn == operators.learn_burgers:  # starts from v on [0, 1) and closes with v(0)
+        torch.testing.assert_close(u[:, [*range(100), 0], 0], u[..., 0], rtol=0, atol=0)
+        torch.testing.assert_close(u[:, :-1, 0], whole.pairs(c)["u"][:, :-1])
 
 
 def test_a_grid_without_its_ends_is_refused():
@@ -68,9 +63,12 @@ def test_each_client_owns_its_own_terms_and_all_are_tested_on_all():
     experiment = operators.federated_operator("burgers_3", 4, 3, (0, 100), (0, 100))
     data = experiment.data(2, 1)
     x = np.linspace(0, 1, 101)
-    for kind, owner in zip(operators.SUPPORTS, data.owners, strict=True):
-        c = operators.draws(kind, 2, 4, 1)
+    drawn = [operators.draws(kind, 2, 4, 1) for kind in operators.SUPPORTS]
+    for c, first, owner in zip(drawn, (0, 4, 8), data.owners, strict=True):
         np.testing.assert_allclose(data.pool["u"][owner], chebyshev_series(c, x), atol=1e-6)
+        assert [*np.flatnonzero(c.any(0))] == [first, first + 1], "the terms that it knows"
+    assert len({c[c != 0].tobytes() for c in drawn}) == 3, "streams of their own"
+    assert operators.known_terms()[1] == [0, 0, 0, 0, 0, 2, 4, 6, 8, 10], "that two clients know"
     np.testing.assert_allclose(
         data.test["u"], chebyshev_series(operators.draws("forward", 10, 3, 1, "test"), x), atol=1e-6
     )
@@ -88,18 +86,6 @@ def test_the_error_is_that_of_the_whole_grid_and_of_the_loss_where_they_are_one(
         got = experiment.evaluate(predict, {**test, **experiment.constants})["error"]
         guess, s = predict(test["u"], torch.as_tensor(whole.points)), test["s"]
         assert float(got) == pytest.approx(100 * float((guess - s).norm() / s.norm()), rel=1e-4)
-
-
-def test_terms_that_two_clients_know():
-    somebody, both = operators.known_terms()
-    assert somebody == [2, 4, 6, 8, 10, 10, 10, 10, 10, 10] and both == [0, 0, 0, 0, 0, 2, 4, 6, 8, 10]
-
-
-def test_draws_differ_by_client_level_seed_and_use():
-    args = (("forward", 5, 3, 0), ("inverse", 5, 3, 0), ("forward", 6, 3, 0), ("forward", 5, 3, 1))
-    drawn = [operators.draws(*a) for a in args] + [operators.draws("forward", 5, 3, 0, "test")]
-    assert len({c[0, 4:5].tobytes() + c[0, 5:].tobytes() for c in drawn}) == 5
-    assert (drawn[0][:, 5:] == 0).all() and (drawn[1][:, :5] == 0).all()
 
 
 def test_the_staircase_is_the_left_riemann_sum():

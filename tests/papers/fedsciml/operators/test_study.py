@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 import xarray
 
 from fedlib.federated.stack import as_dict
@@ -22,21 +21,7 @@ def test_errors_are_of_all_parts(p, histories, results):
 
 
 def test_of_several_numbers_of_steps_the_one_with_most_rows_is_shown(p, histories):
-    few = {name: history for name, history in histories.items() if name != ("burgers_2", "levels", 4)}
     assert study.results(p, histories).steps["burgers_2"] == 2, "the longer one has one seed"
-    assert study.results(p, few).steps["burgers_2"] == 2
-    assert study.results(p, {"earlier": xarray.Dataset()}).errors == {}
-
-
-def test_the_error_is_that_on_the_whole_grid(p, histories):
-    """Also where the loss sees some lines of it."""
-    history, operator = histories["burgers_2", "levels", 2], problem.learn("burgers_2")
-    pairs = operator.pairs(problem.draws("forward", 10, 2, 3, "test"))
-    net, y = operator.net(), torch.as_tensor(operator.points).float()
-    torch.nn.utils.vector_to_parameters(history.model("federated", 2, 3), net.parameters())
-    gap = net(pairs["u"], y).detach() - pairs["s"]
-    want = 100 * float(gap.norm() / pairs["s"].norm())
-    assert history.last("error", kind="federated", level=2, seed=3)[0].item() == pytest.approx(want, rel=1e-4)
 
 
 def test_the_way_is_of_seeds_that_both_ends_have(results):
@@ -86,18 +71,3 @@ def test_an_example_is_the_first_function_of_its_stream(p, results):
     assert [*one.model.values] == ["client 1 alone", "client 2 alone", "federated"] and one.sizes["function"] == 5
     off = 100 * np.linalg.norm(one.u - one.truth, axis=1) / np.linalg.norm(one.truth)
     np.testing.assert_allclose(one.error[:, 0], off, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"levels": {"antiderivative": [1]}}, "has no 'diffusion_reaction'"),
-        ({"levels": {"burgers_3": [5]}, "problems": ["burgers_3"]}, "even for the middle"),
-        ({"E_values": {"antiderivative": [9]}}, "at most all 8 steps"),
-        ({"diffusion_reaction_every": [5]}, "two numbers"),
-        ({"jump_levels": [11]}, "jump_levels"),
-    ],
-)
-def test_what_cannot_be_is_refused(p, change, words):
-    with pytest.raises(ValueError, match=words):
-        study.check(p | change)

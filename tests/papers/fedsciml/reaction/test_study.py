@@ -8,12 +8,6 @@ from fedlib.federated.sweep import errors
 from fedlib.papers.fedsciml.reaction import problem, study
 
 
-def test_a_level_that_two_clients_cannot_share_is_refused(p):
-    study.check(p)
-    with pytest.raises(ValueError, match="pieces 5"):
-        study.check(p | {"many_levels": [5]})
-
-
 def test_errors_have_a_field_and_stand_only_where_all_levels_are(p, results, histories):
     assert results.judged == "4 inner" and [*results.errors] == ["4 inner", "3 inner and 2 end"]
     more = study.results(p | {"levels": [8, 2, 4]}, histories)
