@@ -6,7 +6,7 @@ from fedlib.papers.studies import STUDIES
 
 from .small import quick
 
-ONE_SHARD = dict.fromkeys(("shards", "passes_shards", "rate_shards", "kept_shards"), [1])
+ONE_SHARD = {name: [1] for name in ("shards", "passes_shards", "rate_shards", "kept_shards")}
 REFUSED = [
     ("01_pendulum", {"n_triplets": 60, "clients": [61]}, "clients = 61: expected at most n_triplets = 60"),
     ("01_pendulum", {"tried": [[0.1]]}, r"tried has \[0.1\]"),

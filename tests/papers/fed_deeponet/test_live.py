@@ -9,19 +9,10 @@ from fedlib.live.player import PACES, moments
 from fedlib.papers.fed_deeponet import live as shared
 from fedlib.papers.fed_deeponet.library import live as library
 from fedlib.papers.fed_deeponet.pendulum import live as room
-from fedlib.papers.fed_deeponet.shards import live as skewed
 
 
 def shards(training):
     return [np.asarray(own) for own in training.federations["federated"].shards]
-
-
-def test_the_second_field_is_smoother():
-    training = skewed.skewed(data="two fields", delta=4.0)
-    rough = [training.pool["u"][own].diff(dim=1).abs().mean().item() for own in shards(training)]
-    assert max(rough) > 5 * min(rough)
-    with_first = skewed.skewed(data="two fields", delta=0.0)
-    assert torch.equal(with_first.pool["u"][: shared.N], with_first.pool["u"][shared.N :])
 
 
 def test_what_a_client_of_the_library_owns_and_is_told():

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 import torch
-import xarray
 
 from fedlib.federated.experiment import data_of
 from fedlib.federated.solved import answer
 from fedlib.federated.sweep import best
 from fedlib.notebook.verdicts import paper_numbers
 from fedlib.papers.fed_deeponet import physics
-from fedlib.papers.fed_deeponet.pendulum import figures, live, problem, study
+from fedlib.papers.fed_deeponet.pendulum import live, problem, study
 from fedlib.trainings.store import folder_of, last_reading, made
 
 from ...small import quick
@@ -76,12 +75,3 @@ def test_the_slider_shows_the_first_seeds_models_and_all_seeds_errors(trained):
     for model in curves.model.values:
         off = 100 * np.linalg.norm(curves.sel(model=model, clients=2) - curves.truth) / np.linalg.norm(curves.truth)
         assert errors.sel(model=model, clients=2, seed=0).item() == pytest.approx(off, rel=1e-3)
-
-
-def test_a_growth_is_that_of_each_seed():
-    values = np.array([[1.0, 2.0], [1.5, 3.0], [2.0, 2.0], [3.0, 5.0]])
-    error = xarray.DataArray(values[None], {"level": [10, 20, 40, 50]}, ("round", "level", "seed"))
-    nothing = xarray.Dataset()
-    clients = xarray.Dataset({"error": error, "common": error})
-    rows = figures.effect_rows(study.Results(clients, *[nothing] * 6, {}))
-    assert rows[-1][1:3] == ["2.64", "2.75 ± 0.35"], "3 and 2.5"

@@ -25,27 +25,6 @@ def test_metrics_and_error_rows_stand_by_problem_kind_and_level():
     assert first == ["poisson", "2", "24.0 ± 17.0", "40.0 ± 28.3", "8.0 ± 5.7", "3.0"]
 
 
-def gap_of(error: dict, megabytes: dict) -> xarray.Dataset:
-    """As of ``study.gap``; (rule, E) -> errors (%) by seed."""
-    rules, Es = (list(dict.fromkeys(labels)) for labels in zip(*error, strict=True))
-    values = [[error[rule, E] for E in Es] for rule in rules]
-    sent = [[megabytes[rule, E] for E in Es] for rule in rules]
-    arrays = {"error": (("rule", "E", "seed"), values), "megabytes": (("rule", "E"), sent)}
-    return xarray.Dataset(arrays, {"rule": rules, "E": Es, "seed": [0, 1, 2]})
-
-
-def test_the_gap_is_told_by_falling_median():
-    error = {("a", 5): [4, 2, 3], ("a", 1): [1, 1, 1.2], ("b", 5): [2, 2, 2], ("b", 1): [9, 9.5, 100]}
-    gap = gap_of(error, {("a", 5): 12.3, ("a", 1): 60, ("b", 5): 0.14, ("b", 1): 0.7})
-    assert figures.gap_rows(gap, [1.0, 1.6, 0.4]) == [
-        ["b", "1", "9500", "9000 to 100000", "1"],
-        ["a", "5", "3000", "2000 to 4000", "12"],
-        ["b", "5", "2000", "2000 to 2000", "0"],
-        ["a", "1", "1000", "1000 to 1200", "60"],
-        ["centralised", "-", "1000", "400 to 1600", "0"],
-    ]
-
-
 def test_other_rates_are_told_as_medians_and_paired_ratios():
     """Made-up errors: eight pieces are ten times as bad as two, six are three times."""
     levels, seeds = [2, 6, 8, 10], [0, 1, 2]

@@ -79,6 +79,7 @@ def results():
     """All of it as the paper says."""
     fine = errors([9.0, 5.0, 3.0, 2.0, 0.8], [50, 30, 20, 10, 0.9], [40, 30, 25, 20, 0.95])
     tried = {("Adam", "as above"): (10, 1), ("Adam", "E = 3"): (0.1, 0.1), ("SGD", "rate 1"): (20, 20)}
+    tried["SGD", "rate 2"] = (90, 90)
     one = {"level": [2, 10], "seed": [0]}
     two = {"line": fine, CODED: fine.rename("Schaffer, coded"), PRINTED: fine.rename("Schaffer, printed")}
     on_blocks = {
