@@ -12,14 +12,13 @@ from fedlib.papers.fed_deeponet.algorithms import algorithm_1, algorithm_2
 LOCAL = {"full batch": Local(3), "steps": Local(5, "steps", 4), "passes": Local(2, "epochs", 4)}
 
 
-@pytest.mark.parametrize("local", LOCAL)
 @pytest.mark.parametrize(
-    ("algorithm", "optimizer", "fraction"),
+    ("algorithm", "optimizer", "fraction", "local"),
     [
-        (algorithm_1, sgd(), 1.0),
-        (algorithm_2, adam(), 1.0),
-        (algorithm_2, adam(), 0.67),
-        (algorithm_2, adam(), (0.1, 1.0)),
+        (algorithm_1, sgd(), 1.0, "passes"),
+        (algorithm_2, adam(), 1.0, "full batch"),
+        (algorithm_2, adam(), 0.67, "steps"),
+        (algorithm_2, adam(), (0.1, 1.0), "passes"),
     ],
 )
 def test_engine_equals_the_plain_loop(problem, algorithm, optimizer, fraction, local):

@@ -50,14 +50,3 @@ def test_common_trajectories_are_in_no_other_set():
     own.append(physics.pendulum_triplets(6, M, 0.3, stream(0, "train"))["u"])
     for others in own:
         assert (common[:, None] - others[None]).abs().amax(-1).min() > 1e-3
-
-
-def test_the_settings_are_the_papers_where_it_has_any():
-    paper = experiment.learning("pendulum", data)
-    assert paper.rounds == 20 and paper.local.updates == 200 and paper.local.unit == "steps" and paper.reset_moments
-    shapes = {name: tuple(w.shape) for name, w in paper.net.named_parameters() if name.endswith("weight")}
-    assert shapes == {
-        "branch.0.weight": (50, 100), "branch.2.weight": (50, 50),
-        "trunk.0.weight": (50, 1), "trunk.2.weight": (50, 50),
-    }  # fmt: skip
-    assert paper.net.domain == (0, 1) and experiment.learning("", data, scale_time=False).net.domain == (-1, 1)

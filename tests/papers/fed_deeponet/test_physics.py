@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 
-from fedlib.numerics.solutions import pendulum
 from fedlib.numerics.spaces import grf
 from fedlib.papers.fed_deeponet.physics import (
     OUT_OF_DISTRIBUTION,
@@ -32,13 +31,6 @@ def test_triplets_lie_on_the_trajectories():
     y = data["y"][:, 0].numpy()
     near = np.array([np.interp(y[i], np.linspace(0, 1, 100), x1[i]) for i in range(50)])
     np.testing.assert_allclose(data["s"].numpy(), near, atol=1e-4)
-
-
-def test_k_equal_to_one_is_the_pendulum_of_the_first_notebook():
-    u = grf(half_steps(20), 4, 0.2, stream(0, "u"))
-    np.testing.assert_array_equal(pendulum(u, np.ones(4)), pendulum(u))
-    one, other = (pendulum_triplets(5, 20, 0.2, stream(0, "t"), k)["s"] for k in (1.0, np.ones(5)))
-    torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
 def test_branch_input_tells_or_hides_the_stiffness():
@@ -85,14 +77,10 @@ def test_errors_are_relative_and_in_percent():
 
 
 def test_a_hundred_at_a_time_are_all_of_them():
-    tests = both_tests(random_tests(250, 8, 0.3, 0), unseen_tests(8))
-    tests["times"] = times(8)
+    tests = both_tests(random_tests(250, 8, 0.3, 0), unseen_tests(8)) | {"times": times(8)}
 
-    def half(u, t):
+    def nothing(u, t):
         assert len(u) <= 100
-        return 0.5 * truth[: len(u)] if len(u) == 3 else torch.zeros(len(u), 8)
+        return torch.zeros(len(u), 8)
 
-    truth = tests["unseen x1"]
-    each = relative(half, tests)
-    torch.testing.assert_close(each["GRF"], torch.ones(250, dtype=torch.float64))
-    torch.testing.assert_close(each["unseen"], torch.full((3,), 0.5, dtype=torch.float64))
+    torch.testing.assert_close(relative(nothing, tests)["GRF"], torch.ones(250, dtype=torch.float64))

@@ -1,13 +1,15 @@
-"""The slider of notebook 03: pendulums in closed form, and what is stored of networks that are not told k."""
+"""The slider of notebook 03: pendulums in closed form, and what stored networks say who are not told k."""
 
 import numpy as np
 import pytest
 import xarray
 
-from fedlib.live.levels import explore
+from fedlib.federated.solved import answer
 from fedlib.numerics.heterogeneity import hidden_parameter_floor
 from fedlib.numerics.metrics import percent
-from fedlib.papers.fed_deeponet.library import live
+from fedlib.papers.fed_deeponet import physics
+from fedlib.papers.fed_deeponet.library import live, problem, study
+from fedlib.trainings.store import folder_of, histories_of
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +39,23 @@ def test_no_one_curve_is_below_the_floor(explored):
         assert (errors.sel({"seconds": T, "± of k": 0.5, "model": "one curve for all"}).values >= floor).all()
 
 
-def test_trained_networks_stand_where_they_were_trained(explored):
-    _, errors = explored
-    federated = errors.sel({"± of k": 0.5, "model": "federated"})
-    assert federated.sel(seconds=3.0).dropna("seed").values.tolist() == [20.0, 22.0]
-    assert errors.sel(model="federated").notnull().sum() == 4
+@pytest.fixture(scope="module")
+def histories():
+    return histories_of(study.trainings(study.PAPER), folder_of(study.NOTEBOOK))
 
 
-def test_the_sentence_says_how_far_one_curve_is_off(explored):
-    curves, errors = explored
-    sentences = explore(curves, errors, {"seconds": 1.0, "± of k": 0.5}).data["sentences"]
-    assert len(sentences) == len(live.SECONDS) * len(live.SPREADS)
-    assert all("one curve for all by" in sentence and "beat" not in sentence for sentence in sentences)
-    assert explore(curves, errors).data["truth"] != explore(curves, errors).data["x"]
+def test_stored_networks_that_are_not_told_are_above_the_floor(histories):
+    results = study.results(study.PAPER, histories)
+    hidden = study.last(results.cases, "common").sel(case=[case for case in study.CASES if "hidden" in case])
+    assert (hidden.dropna("seed") > results.floor).all()
+
+
+def test_what_is_asked_is_what_the_stored_networks_say(histories):
+    told, hidden = (histories["library", f"mixed, {what}"] for what in ("told", "hidden"))
+    t, _, truth, said = live.guesses(told, hidden, 3.0, 0.7, kind="sin(pi t)")
+    exact = physics.pendulum_trajectories(np.sin(np.pi * physics.half_steps(100))[None], 0.7, 3.0)
+    np.testing.assert_allclose(truth, exact["x1"][0])
+    points = {"GRF u": physics.with_stiffness(exact["u"], 0.7, True), "times": physics.times(100)}
+    again = answer(problem.library(), hidden.model("federated", 3.0, 0), points)[0]
+    np.testing.assert_allclose(said["hidden"], again, atol=1e-6)
+    assert t[-1] == 3.0 and np.abs(said["told"] - said["hidden"]).max() > 0.01

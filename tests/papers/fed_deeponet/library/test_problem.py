@@ -26,8 +26,8 @@ def test_every_client_has_its_own_pendulum_or_all_mixed():
     assert all(np.array_equal(a, b) for a, b in zip(owners, same, strict=True))
 
 
-@pytest.mark.parametrize("T", [1.0, 3.0])
-def test_all_cases_have_the_same_torques_and_the_targets_of_their_stiffness(T):
+def test_all_cases_have_the_same_torques_and_the_targets_of_their_stiffness():
+    T = 3.0
     for case, arguments in study.CASES.items():
         k, owners = problem.stiffnesses(arguments["dealt"], 40, 4, 2)
         expected, given = physics.pendulum_triplets(40, 8, 0.3, stream(2, "train"), k, T), data(case, T)
@@ -35,6 +35,8 @@ def test_all_cases_have_the_same_torques_and_the_targets_of_their_stiffness(T):
         torch.testing.assert_close(given.pool["u"][:, :-1], expected["u"], rtol=0, atol=0)
         np.testing.assert_allclose(given.pool["u"][:, -1], 2 * (k - 1) * (not arguments["hidden"]))
         assert len(given.owners) == len(owners) == 4
+    (alone,) = data("own, told", alone=True).owners
+    np.testing.assert_array_equal(alone, data("own, told").owners[0], err_msg="who is alone is client 1")
 
 
 def test_targets_of_three_seconds_lie_on_the_paths():
@@ -67,12 +69,6 @@ def test_validation_trajectories_are_others_and_common_ones_the_same_for_all_see
         assert not np.isin(test[name][1], validation[name][1]).any()
     assert not np.isin(test["GRF"][0]["u"], other["GRF"][0]["u"]).any()
     torch.testing.assert_close(data(seed=2).test["common u"], data(seed=3).test["common u"])
-
-
-def test_who_is_alone_is_client_1():
-    everybody, alone = data("own, told"), data("own, told", alone=True)
-    assert len(alone.owners) == 1 and not alone.partition
-    np.testing.assert_array_equal(alone.owners[0], everybody.owners[0])
 
 
 def test_the_floor_is_that_of_every_torque_with_each_pendulum():

@@ -17,26 +17,15 @@ from fedlib.streams import stream
 SIZES = {"triplets": 60, "clients": 5, "tests": 2, "sensors": 8}
 
 
-@pytest.mark.parametrize("shards", [1, 4])
-def test_shards_are_narrow_ranges_of_a_seeds_targets(shards):
-    data = data_of(problem.label_sorted(**SIZES), shards, 1)
+def test_shards_are_narrow_ranges_of_a_seeds_targets():
+    data = data_of(problem.label_sorted(**SIZES), 1, 1)
     assert sorted(np.concatenate(data.owners)) == [*range(60)] and {len(shard) for shard in data.owners} == {12}
-    for shard, targets in zip(data.owners, problem.targets(data), strict=True):
-        np.testing.assert_array_equal(targets, data.pool["s"][shard])
-    if shards == 1:
-        ranges = sorted((t.min(), t.max()) for t in problem.targets(data))
-        assert all(a[1] <= b[0] for a, b in pairwise(ranges))
-
-
-def test_uneven_blocks_have_sizes_1_2_to_C():
+    ranges = sorted((t.min(), t.max()) for t in problem.targets(data))
+    assert all(a[1] <= b[0] for a, b in pairwise(ranges))
+    (alone,) = problem.one_alone(**SIZES).data(1, 1).owners
+    np.testing.assert_array_equal(alone, data.owners[0], err_msg="who is alone is client 1")
     owners = problem.label_sorted(**SIZES, uneven=True).data(1, 3).owners
     assert sorted(map(len, owners)) == [4, 8, 12, 16, 20]
-
-
-def test_who_is_alone_is_client_1_of_the_federation():
-    everybody, one = (make(**SIZES).data(2, 1) for make in (problem.label_sorted, problem.one_alone))
-    (owned,) = one.owners
-    np.testing.assert_array_equal(owned, everybody.owners[0])
 
 
 def test_fields_move_the_same_clients_to_the_longer_scale():

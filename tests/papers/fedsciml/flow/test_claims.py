@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fedlib.notebook.claims import find
 from fedlib.papers.fedsciml.flow import claims
 
 from .results import made
@@ -14,7 +13,7 @@ CASES = {
     "q8.similar": (made(), made()._replace(apart=0.1)),
     "q8.error.C1": (made(), made(ends1=(1.01, 1.02, 1.05, 1, 1, 1))),
     "q8.error.C2": (made(), made(ends2=(1.1, 1.2, 1.4, 1, 1, 1))),
-    "q8.spread.C1": (made(), made(spread=(1, 2, 3, 1, 1, 1))),
+    "q8.spread.C1": (made(), made(spread=(0,) * 6)),
     "q8.spread.C2": (made(), made(spread=(1, 2, 3, 1, 1, 1))),
     "q8.converge": (made(ends2=(1.05,) * 6), made()),
     "target.stays.C1": (made(), made(C1=(40, 50, 60, 30, 25, 50))),
@@ -32,12 +31,8 @@ def test_a_claim_holds_and_fails(id):
     assert holds.holds is True and fails.holds is False and holds.why and fails.why
 
 
-def test_every_claim_is_known_and_has_both_outcomes_here():
-    assert all(find(id) for id in claims.CLAIMS)
+def test_accuracy_cannot_fail_and_all_others_have_both_outcomes():
     assert {id.removeprefix("fedsciml.") for id in claims.CLAIMS} - {"q8.accuracy"} == {*CASES}
-
-
-def test_accuracy_cannot_fail():
     assert claims.accuracy(made()) == (True, "6 of 6 coefficients within 10 %")
 
 
@@ -60,18 +55,9 @@ def test_one_level_and_one_seed_say_nothing_of_an_order():
     assert claims.CLAIMS["fedsciml.target.flow.central/700"](one) is None
 
 
-def test_no_spread_is_not_the_largest():
-    assert claims.CLAIMS["fedsciml.q8.spread.C1"](made(spread=(0,) * 6)).holds is False
-
-
 def test_only_seeds_that_all_federations_have_are_compared():
     part = made()
     C = part.C.copy()
     C.loc[{"model": "n = 10", "seed": 1}] = np.nan
     assert claims.of_all(part._replace(C=C)).seed.values.tolist() == [0]
     assert claims.CLAIMS["fedsciml.q8.sooner.C1"](part._replace(C=C)).holds
-
-
-@pytest.mark.parametrize("panel", claims.PANELS, ids=lambda panel: panel.paper)
-def test_panels_name_claims_of_this_room(panel):
-    assert set(panel.claims) <= set(claims.CLAIMS)

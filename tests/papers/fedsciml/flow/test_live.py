@@ -8,30 +8,10 @@ import pytest
 import torch
 
 from fedlib.federated.sweep import sweep
-from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.numerics.metrics import in_percent
 from fedlib.papers.fedsciml.flow import live as flow_live
 from fedlib.papers.fedsciml.flow import problem
-
-
-def played(training, rounds):
-    return [(done.after.clone(), walk.clone()) for done, walk in islice(training.begin(), rounds)]
-
-
-def loaded(training, row):
-    torch.nn.utils.vector_to_parameters(row, training.net.parameters())
-    return training.net
-
-
-@pytest.mark.parametrize("n", [2, 6])
-def test_two_clients_own_slabs_in_turn(n):
-    training = flow_live.training(n)
-    shards = training.federations["federated"].shards
-    assert sorted(np.concatenate(shards)) == list(range(flow_live.OBSERVATIONS))
-    for k, shard in enumerate(shards):
-        slab = (training.pool["x"][shard, 0].numpy() - 1) * n / 7  # [1, 8]
-        assert (np.clip(slab, 0, n - 1e-6).astype(int) % 2 == k).all()
 
 
 def test_the_error_is_of_the_velocity():
@@ -42,8 +22,9 @@ def test_the_error_is_of_the_velocity():
 
 
 def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
-    (plain, walk), (aliased, _) = (played(flow_live.training(2, 1, aliased=a), 1)[0] for a in (False, True))
     both = flow_live.training(2, 1), flow_live.training(2, 1, aliased=True)
+    (done, walk), (other, _) = (next(training.begin()) for training in both)
+    plain, aliased = done.after, other.after
     mean, summed = (flow_live.coefficients(t, m) for t, m in zip(both, (plain, aliased), strict=True))
     steps = flow_live.coefficients(both[0], walk)[:2, 1]  # all began at 0
     torch.testing.assert_close(mean[0], steps.mean(0))
@@ -52,41 +33,15 @@ def test_aliased_coefficients_move_by_the_sum_of_the_clients_steps():
     torch.testing.assert_close(aliased[0, :-2], plain[0, :-2])  # the weights: in the first step as they were
 
 
-def test_the_picture_shows_the_clients_coefficients_and_their_average():
+def test_what_is_remembered_are_clients_and_averages_each_once():
     training = flow_live.training(2, E=2)
     for moment in islice(moments(training.begin(), lambda: PACES[1]), 4):
-        axes = views.view(views.page(2), flow_live.scene, training, moment, {}).axes
-        found = {line.get_label().split(":")[0]: line.get_xydata() for line in axes[0].get_lines()}
-        for k in range(2):
-            C = loaded(training, moment.walk[k, -1]).c.detach()
-            np.testing.assert_allclose(found[f"client {k + 1}"], C[None], atol=1e-6)
-        np.testing.assert_allclose(found["truth"], [[1, 0.01]])
-    middle = (found["client 1"] + found["client 2"])[0] / 2
-    np.testing.assert_allclose(found["federated"][-1], middle, atol=1e-6)
-    assert len(found["federated"]) == 3, "0, and two averages"
-    np.testing.assert_allclose(found["centralised"][-1], loaded(training, moment.walk[2, -1]).c.detach(), atol=1e-6)
-    over = [line.get_xydata() for line in axes[2].get_lines()]
-    np.testing.assert_allclose(over[-2][0], [2, middle[0]], atol=1e-6)
-
-
-def test_a_moment_that_is_drawn_twice_is_remembered_once():
-    training = flow_live.training(2, E=1)
-    moment = next(moments(training.begin(), lambda: PACES[1]))
-    assert len(flow_live.remember(training, moment)["clients"]) == 1
-    assert len(flow_live.remember(training, moment)["clients"]) == 1
-
-
-def test_it_finds_the_first_coefficient():
-    """As the notebook says; 20 subdomains, so that it is soon."""
-    training = flow_live.training(20, E=5)
-    C = flow_live.coefficients(training, played(training, 90)[-1][0])
-    assert 0.4 < C[0, 0] < 1.2
-
-
-def test_it_shows(page):
-    flow_live.show()
-    assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
-    stage.close("06")
+        for _ in range(2):  # drawn twice
+            past = flow_live.remember(training, moment)
+    ends = flow_live.coefficients(training, moment.walk[:, -1])
+    np.testing.assert_allclose(past["federated"][2], ends[:2].mean(0), atol=1e-6)
+    np.testing.assert_allclose(past["clients"][2], ends[:2], atol=1e-6)
+    assert {name: len(values) for name, values in past.items()} == {"clients": 2, "federated": 3, "centralised": 3}
 
 
 def test_the_explorer_shows_both_coefficients_in_percent_of_the_truth(monkeypatch):
@@ -94,9 +49,6 @@ def test_the_explorer_shows_both_coefficients_in_percent_of_the_truth(monkeypatc
     history = sweep(small, [2, 6], [3, 1], ["federated", "centralised"], rounds=5, evaluations=5, lr=0.01)
     monkeypatch.setattr(flow_live, "stored", lambda study, name: history)
     data = flow_live.explorer().data
-    assert data["controls"] == [{"name": "pieces", "options": [2, 6], "start": 0}]
-    assert [model["name"] for model in data["models"]] == ["C₁", "C₂"] and data["limits"] == [-50, 200]
-    assert data["owners"] == [], "rounds belong to nobody"
     C = [history.last(name, kind="federated", level=2, seed=3, client=0).item() for name in ("C1", "C2")]
     off = [100 * abs(c / truth - 1) for c, truth in zip(C, (1, 0.01), strict=True)]
     said = f"2 pieces: C₁ is off by {in_percent(off[0])}, C₂ by {in_percent(off[1])}."

@@ -5,7 +5,6 @@ import pytest
 import xarray
 
 from fedlib.federated.experiment import KINDS
-from fedlib.notebook.claims import find
 from fedlib.papers.fedsciml.forward import claims
 from fedlib.papers.fedsciml.forward.study import STUDIES, Results
 
@@ -64,12 +63,9 @@ CASES = {
 def test_a_claim_holds_and_fails(id):
     holds, fails = (claims.CLAIMS[f"fedsciml.{id}"](made) for made in CASES[id])
     assert holds.holds is True and fails.holds is False and holds.why and fails.why
-    (name,) = CASES[id][0].errors
-    assert claims.CLAIMS[f"fedsciml.{id}"](results("another")) is None, f"nothing was trained of {name}"
 
 
-def test_every_claim_is_known_and_every_equation_has_four():
-    assert all(find(id) for id in claims.CLAIMS)
+def test_every_equation_has_four_claims_with_both_outcomes():
     kinds = [id.removeprefix("fedsciml.") for id in claims.CLAIMS]
     covered = {id.replace("helmholtz", name) for id in CASES for name in claims.PAPER} | {*CASES}
     assert {*kinds} <= covered, "each has both outcomes above"
@@ -88,8 +84,3 @@ def test_one_level_has_no_slope():
     one = {"helmholtz": divergences(*[FALLING] * 4).isel(level=[0])}
     verdict = claims.CLAIMS["fedsciml.q5.slope"](results("helmholtz")._replace(divergences=one))
     assert verdict == (None, "one level has no slope")
-
-
-@pytest.mark.parametrize("panel", [panel for panel in claims.PANELS if panel.claims], ids=lambda panel: panel.paper)
-def test_panels_name_claims_of_this_room(panel):
-    assert set(panel.claims) <= set(claims.CLAIMS)

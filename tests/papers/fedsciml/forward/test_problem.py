@@ -9,11 +9,9 @@ import torch
 from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.partitions import private
 from fedlib.federated.stack import draw_parameters, load
-from fedlib.federated.sweep import errors, sweep
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
-from fedlib.numerics.heterogeneity import mean_pairwise_w1, w1
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward.study import STUDIES
 from fedlib.streams import torch_stream
@@ -59,7 +57,7 @@ def random_net(experiment):
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
-    """N = (u - g) / b: constraint, operator, source and the soft conditions together."""
+    """N = (u - g) / b: constraint, operator, source and the soft conditions together; and it is the tests' truth."""
     experiment, (u, g, b) = ALL[name], BY_HAND[name]
 
     def perfect(x, value_only=False):
@@ -68,13 +66,9 @@ def test_the_loss_vanishes_for_the_network_that_is_the_solution(name):
 
     loss, batch = train_arguments(experiment)["loss"], inner_batch(experiment)
     assert loss(perfect, batch).item() < 1e-14
+    test = data_of(experiment, 2).test
+    torch.testing.assert_close(test["u"].double(), u(test["x"].double()), rtol=0, atol=3e-6)
     assert loss(random_net(experiment), batch).item() > 1e-2
-
-
-@pytest.mark.parametrize("name", BY_HAND)
-def test_the_truth_is_that_of_the_text(name):
-    test = data_of(ALL[name], 2).test
-    torch.testing.assert_close(test["u"].double(), BY_HAND[name][0](test["x"].double()), rtol=0, atol=3e-6)
 
 
 BOUNDARY = {  # points and the values of u there, from the paper's text
@@ -91,14 +85,6 @@ def test_any_network_meets_the_conditions_exactly(name):
     rows = [int((pool["x"] - torch.tensor(x, dtype=torch.float64)).abs().sum(1).argmin()) for x in places]
     u = experiment.answer(net, {channel: value[rows] for channel, value in pool.items()})
     torch.testing.assert_close(u, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-15)
-
-
-def test_the_initial_line_of_allen_cahn_is_exact():
-    pool = data_of(ALL["allen_cahn_2"], 2).pool
-    start = {channel: value[pool["x"][:, 1] == 0] for channel, value in pool.items()}
-    x = start["x"][:, 0]
-    u = ALL["allen_cahn_2"].answer(random_net(ALL["allen_cahn_2"]), start)
-    torch.testing.assert_close(u, x**2 * (torch.pi * x).cos(), rtol=0, atol=1e-15)
 
 
 def nested(u, x, axes):
@@ -154,48 +140,14 @@ def test_loss_and_gradient_equal_nested_autograd(name, by_hand):
 @pytest.mark.parametrize("name", ALL)
 def test_every_level_is_a_disjoint_cover_and_all_share_the_rest(name):
     clients = 3 if name == "allen_cahn_3" else 2
-    for level in STUDIES[name].levels:
+    odd = [3, 5] if name == "helmholtz" else []  # the last block of a board is split
+    for level in [*STUDIES[name].levels, *odd]:
         data = data_of(ALL[name], level)
         own, N = private(data.owners), len(data.pool["x"])
         shared = np.intersect1d(data.owners[0], data.owners[1])
-        assert len(own) == clients
+        assert len(np.unique(data.pool["x"][shared], axis=0)) == len(shared), "no point twice"
+        assert len(own) == clients and np.ptp([len(shard) for shard in own]) <= (1 if level in odd else N)
         np.testing.assert_array_equal(np.sort(np.concatenate([*own, shared])), np.arange(N))
-
-
-def test_point_counts_of_the_fact_page():
-    data = {name: {n: data_of(ALL[name], n) for n in STUDIES[name].levels} for name in ALL}
-    sizes = {name: {n: sum(map(len, private(of.owners))) for n, of in levels.items()} for name, levels in data.items()}
-    assert sizes["poisson"] == dict.fromkeys((2, 4, 6, 8, 10, 16, 32), 32)
-    assert sizes["helmholtz"] == dict.fromkeys((2, 4, 6, 12, 24), 576) | {10: 400}
-    assert sum(map(len, private(data_of(ALL["helmholtz"], 5).owners))) == 400
-    assert sizes["allen_cahn_2"] == dict.fromkeys((2, 4, 6, 8, 10, 20, 32, 40), 8000)
-    assert {min(sizes["allen_cahn_3"].values()), max(sizes["allen_cahn_3"].values())} == {7980, 7998}
-    first = {name: next(iter(of.values())) for name, of in data.items()}
-    shared = {name: len(of.pool["x"]) - sum(map(len, private(of.owners))) for name, of in first.items()}
-    assert list(shared.values()) == [0, 96, 1200, 0, 2]
-    assert [len(of.test["x"]) for of in first.values()] == [100, 3600, 201 * 101, 201 * 101, 100]
-    for s in (3, 5):  # odd boards: the last block is split, so the clients stay equal
-        a, b = private(data_of(ALL["helmholtz"], s).owners)
-        assert abs(len(a) - len(b)) <= 1
-
-
-def test_clients_with_and_without_the_shared_points():
-    with_them, without = (data_of(of, 2).owners for of in (ALL["helmholtz"], problem.helmholtz(boundary=0)))
-    assert [len(shard) for shard in with_them] == [288 + 96] * 2 and [len(shard) for shard in without] == [288] * 2
-    assert len(np.intersect1d(*with_them)) == 96 and not len(np.intersect1d(*without))
-
-
-def test_a_sweep_trains_a_problem_and_measures_its_error():
-    experiment = ALL["poisson"]
-    history = sweep(experiment, [2], [0], rounds=30, evaluations=2)
-    for kind in ("federated", "centralised"):
-        losses = history.metric("loss", kind=kind).squeeze().values
-        assert (losses[-1] < 0.9 * losses[0]).all()
-    test = data_of(experiment, 2).test
-    net = load(deepcopy(experiment.net), history.model("centralised", 2, 0))
-    u, exact = (v.detach().double().numpy() for v in (experiment.answer(net, test), test["u"]))
-    error = errors(history).sel(kind="centralised")[-1].item()
-    assert error == pytest.approx(100 * np.linalg.norm(u - exact) / np.linalg.norm(exact), rel=1e-4)
 
 
 def test_two_clients_of_allen_cahn_share_the_sides_at_rising_times_and_the_initial_line():
@@ -213,11 +165,6 @@ def test_two_clients_of_allen_cahn_share_the_sides_at_rising_times_and_the_initi
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: data_of(ALL["poisson"], 3),
-            "Poisson, pieces 3, seed 0: 3 subdomains cannot be dealt evenly",
-        ),
-        (lambda: data_of(ALL["allen_cahn_3"], 2), "use a multiple of 3"),
         (lambda: problem.helmholtz(boundary=6), "6 shared boundary points: expected a multiple of 4"),
         (lambda: data_of(ALL["helmholtz"], 25), "blocks per axis 25, seed 0: 25 blocks per axis: expected 2 to 24"),
         (lambda: solutions.allen_cahn_reference(torch.tensor([[0.005, 0.1]])), "stored for x = -1"),
@@ -228,24 +175,14 @@ def test_unusable_arguments_are_refused(call, message):
         call()
 
 
-W1 = {
-    "poisson": {2: 1.6215, 4: 0.8107, 6: 0.4814, 8: 0.4054, 10: 0.2914, 16: 0.2027, 32: 0.1013},
-    "helmholtz": {2: 0.3337, 4: 0.1216, 6: 0.0772, 8: 0.0609, 10: 0.0506, 12: 0.0415, 24: 0.0417},
-    "allen_cahn_2": {2: 1.0127, 4: 0.5063, 6: 0.3215, 8: 0.2532, 10: 0.2025, 20: 0.1013, 32: 0.0456, 40: 0.0506},
-    "allen_cahn_3": {n: 4 / 3 * 2 / n for n in (3, 6, 9, 12, 15, 18, 30, 60)},  # 4 h / 3, h = 2 / n
-}
-
-
-@pytest.mark.parametrize("name", W1)
-def test_w1_of_the_fact_page(name):
-    distances = {n: ALL[name].distance(data_of(ALL[name], n)) for n in W1[name]}
-    assert distances == pytest.approx(W1[name], abs=6e-5)
-
-
-@pytest.mark.parametrize("K", [2, 3])
-def test_w1_of_slabs_is_that_of_the_cut_coordinate(K):
-    experiment = problem.allen_cahn(K, lines=24, times=5, boundary=0, initial=0)
-    data = data_of(experiment, 2 * K)
-    clouds = [data.pool["x"][shard].numpy() for shard in private(data.owners)]
-    assert experiment.distance(data) == pytest.approx(mean_pairwise_w1(clouds), rel=1e-9)
-    assert w1(*clouds[:2]) > 0
+@pytest.mark.parametrize(
+    ("name", "level", "expected"),
+    [
+        ("poisson", 6, 0.4814),
+        ("helmholtz", 2, 0.3337),
+        ("allen_cahn_2", 20, 0.1013),
+        ("allen_cahn_3", 9, 8 / 27),
+    ],
+)
+def test_w1_of_the_fact_page(name, level, expected):
+    assert ALL[name].distance(data_of(ALL[name], level)) == pytest.approx(expected, abs=6e-5)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from fedlib.federated.experiment import data_of
 from fedlib.federated.partitions import private
@@ -12,7 +11,6 @@ from fedlib.federated.rules import RULES
 from fedlib.federated.schedules import Cosine
 from fedlib.federated.sweep import errors, sweep
 from fedlib.papers.fedsciml.forward import problem, study
-from fedlib.trainings.calls import Call
 from fedlib.trainings.store import made
 
 from ...small import quick
@@ -30,65 +28,12 @@ def p():
     return quick(study) | small
 
 
-def test_equations_have_the_settings_of_their_family(p):
-    expected = {
-        "poisson": problem.poisson(),
-        "helmholtz": problem.helmholtz(1.5 * np.pi, 6, 8),
-        "allen_cahn_2": problem.allen_cahn(2, 12, 5, 4, 3, 0.02, 2.0),
-        "allen_cahn_3": problem.allen_cahn(3, 12, 5, 4, 3, 0.02, 2.0),
-        "beam": problem.euler_beam(),
-    }
-    experiments = study.experiments(p)
-    assert [*experiments] == [*study.STUDIES] == [*expected]
-    for name, theirs in expected.items():
-        ours = experiments[name]
-        assert ours.name == theirs.name and repr(ours.net) == repr(theirs.net)
-        batches = [data_of(e, 6).pool | dict(e.constants) for e in (ours, theirs)]
-        for key, value in batches[1].items():
-            torch.testing.assert_close(batches[0][key], value)
-    assert isinstance(experiments["allen_cahn_2"].net.net[1], torch.nn.Tanh)
-
-
 def test_clients_with_and_without_the_shared_points(p):
     shared, alone = (
         [len(data_of(e, 6).pool["x"]) - sum(map(len, private(data_of(e, 6).owners))) for e in experiments.values()]
         for experiments in (study.experiments(p | {"share_points": share}) for share in (True, False))
     )
     assert shared == [0, 8, 7, 0, 2] and alone == [0] * 5
-
-
-def test_what_the_parameters_do_not_mention_comes_from_the_table(p):
-    calls = study.trainings(
-        p | {"problems": ["poisson", "beam"], "levels": {"beam": [10, 2, 10]}, "rounds": {"beam": 7}}
-    )
-    assert calls["poisson"].levels == [2, 4, 6, 8, 10, 16, 32] and calls["poisson"].changes["rounds"] == 1000
-    assert calls["beam"].levels == [10, 2] and calls["beam"].changes["rounds"] == 7
-    seeds = {"seeds": [3], "poisson_seeds": [4], "allen_cahn_seeds": [5]}
-    seeds = {name: call.seeds for name, call in study.trainings(p | seeds).items()}
-    assert seeds == {
-        "poisson": [4],
-        "helmholtz": [3],
-        "allen_cahn_2": [5],
-        "allen_cahn_3": [5],
-        "beam": [3],
-        "gap": [3],
-    }
-    assert [name for name, call in study.trainings(p).items() if call.apart] == ["allen_cahn_2", "allen_cahn_3"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"levels": {"poisson": [2, 3]}}, "Poisson, pieces 3.* 3 subdomains cannot be dealt"),
-        ({"gap_level": 7}, "Poisson, pieces 7"),
-        ({"rounds": {"poison": 3}}, "'poison' is none of poisson"),
-        ({"problems": ["allen_cahn_3"], "levels": {"allen_cahn_3": [4]}}, "use a multiple of 3"),
-    ],
-)
-def test_what_no_parameter_tells_alone_is_refused(p, wrong, message):
-    study.check(p)
-    with pytest.raises(ValueError, match=message):
-        study.check(p | wrong)
 
 
 def test_only_what_is_trained_at_both_ends_is_shown(p):
@@ -99,85 +44,40 @@ def test_only_what_is_trained_at_both_ends_is_shown(p):
     }
     results = study.results(p, histories)
     assert [*results.errors] == [*results.divergences] == [*results.solutions] == ["poisson"] and not results.gap
-    values = results.errors["poisson"]
-    assert values.level.values.tolist() == [2, 32] and (values.distance.diff("level") < 0).all()
-    assert results.last["poisson"].equals(values[-1]) and values.sizes["round"] == 2
-    assert [*results.solutions["poisson"].models] == [2, 32]
+    assert results.errors["poisson"].level.values.tolist() == [2, 32] == [*results.solutions["poisson"].models]
 
 
-def test_rates_are_tried_constant_and_falling_and_validation_points_stand_beside(p):
-    """Of two levels and seeds, two rounds: each setting is the sweep that it says."""
+def test_rates_are_tried_constant_and_falling(p):
+    """Each setting is the sweep that it says; who goes on longer begins as the others."""
     p |= {"problems": ["poisson"], "levels": {"poisson": [2, 8]}, "rounds": {"poisson": 2}}
     p |= {"rates": [0.001, 0.03], "poisson_seeds": [3, 1], "seeds": [3]}
-    calls = {name: call for name, call in study.trainings(p).items() if name in ("rates", "longer")}
-    histories = made(calls, **EAGER)
+    calls = study.trainings(p)
+    histories = made({name: calls[name] for name in ("rates", "longer")}, **EAGER)
     rates, longer = study.rated(histories["rates"]), study.federated(histories["longer"])
-    assert dict(rates.error.sizes) == {"schedule": 2, "lr": 2, "level": 2, "seed": 2} and rates.error.notnull().all()
-    falls = sweep(problem.poisson_in_halves(), [8], [1], rounds=2, lr=0.03, decay=Cosine(2), **EAGER)
-    for name, metric in (("error", "error"), ("validation", "validation error")):
-        one = errors(falls, metric).isel(round=-1)
-        value = rates[name].sel(schedule="falling", lr=0.03, level=8, seed=1)
-        np.testing.assert_allclose(value, one.sel(kind="federated", level=8, seed=1), rtol=1e-6)
-    central = errors(falls).isel(round=-1).sel(kind="centralised").squeeze()
-    np.testing.assert_allclose(rates.centralised.sel(schedule="falling", lr=0.03, seed=1), central, rtol=1e-6)
-    assert longer["round"][-1] == 20 and longer.dims == ("round", "level", "seed")
-    np.testing.assert_allclose(
-        longer.sel(round=2, level=2), rates.error.sel(schedule="constant", lr=0.001, level=2, seed=[3]), rtol=1e-5
-    )
-    assert not {"rates", "longer"} & {*study.trainings(p | {"rates": []})}, "nobody tries others"
+    falls = errors(sweep(problem.poisson_in_halves(), [8], [1], rounds=2, lr=0.03, decay=Cosine(2), **EAGER))
+    value = rates.error.sel(schedule="falling", lr=0.03, level=8, seed=1)
+    np.testing.assert_allclose(value, falls[-1].sel(kind="federated", level=8, seed=1), rtol=1e-6)
+    constant = rates.error.sel(schedule="constant", lr=0.001, level=2, seed=[3])
+    np.testing.assert_allclose(longer.sel(round=2, level=2), constant, rtol=1e-5)
 
 
-# why Poisson's federation stays behind
-
-
-RULES_TRIED = ["FedAvg", "FedProx", "fresh correction + averaged moments"]
-
-
-@pytest.fixture(scope="module")
-def gap():
-    p = quick(study)
-    p |= {"problems": ["poisson"], "seeds": [3, 1], "gap_rules": RULES_TRIED, "rounds": {"poisson": 2}}
-    call: Call = study.trainings(p)["gap"]
-    assert len(call.settings()) == 8, "FedProx is tried with two knobs, and every rule with two E"
-    return p, made({"gap": call}, **EAGER)["gap"]
-
-
-def test_every_rule_takes_the_same_steps_and_is_charged_for_what_it_sends(gap):
-    values = study.gap(*gap)
-    assert values["rule"].values.tolist() == RULES_TRIED and values.E.values.tolist() == [5, 1]
-    assert values.error.dims == ("rule", "E", "seed") and values.seed.values.tolist() == [3, 1]
-    P = sum(parameters.numel() for parameters in problem.poisson().net.parameters())
-    for rule, vectors in zip(RULES_TRIED, (1, 1, 4), strict=True):
-        for E in (5, 1):
-            assert values.megabytes.sel(rule=rule, E=E) == pytest.approx(4 * vectors * P * 2 * (10 // E) / 1e6)
-
-
-def test_a_rule_takes_the_knob_with_the_smallest_error_on_the_points_between(gap):
-    p, history = gap
+def test_a_rule_takes_the_knob_with_the_smallest_error_on_the_points_between_and_is_charged():
+    """Why Poisson's federation stays behind. A knob that diverges for one seed is not chosen."""
+    rules = {"FedAvg": 1, "FedProx": 1, "fresh correction + averaged moments": 4}
+    p = quick(study) | {"problems": ["poisson"], "seeds": [3, 1], "gap_rules": [*rules], "rounds": {"poisson": 2}}
+    history = made({"gap": study.trainings(p)["gap"]}, **EAGER)["gap"]
     values = study.gap(p, history)
+    validation = errors(history, "validation error")[-1].sel(rule="FedProx").mean("seed").squeeze()
     for E in (5, 1):
-        tried = {
-            knob: errors(history, "validation error")[-1].sel(rule="FedProx", knob=knob, E=E).mean().item()
-            for knob in RULES["FedProx"].knobs
-        }
-        knob = min(tried, key=tried.get)
+        knob = validation.sel(E=E).idxmin("knob").item()
         assert values.knob.sel(rule="FedProx", E=E) == knob
         chosen = errors(history)[-1].sel(rule="FedProx", knob=knob, E=E).values.ravel()
         np.testing.assert_array_equal(values.error.sel(rule="FedProx", E=E), chosen)
-    assert (values.knob.sel(rule="FedAvg") == 0).all()
-
-
-def test_a_knob_that_diverges_for_one_seed_is_not_chosen(gap):
-    p, history = gap
-    knob = study.gap(p, history).knob.sel(rule="FedProx", E=5).item()
-    values = history.metrics["validation error"].copy()
-    values[:, history.rows["federated", 32, 3, "FedProx", knob, 5]] = np.nan
-    diverged = replace(history, metrics=history.metrics | {"validation error": values})
+        for rule, vectors in rules.items():
+            sent = 4 * vectors * history.distinct.shape[1] * 2 * (10 // E) / 1e6
+            assert values.megabytes.sel(rule=rule, E=E) == pytest.approx(sent)
+    knob = values.knob.sel(rule="FedProx", E=5).item()
+    metric = history.metrics["validation error"].copy()
+    metric[:, history.rows["federated", 32, 3, "FedProx", knob, 5]] = np.nan
+    diverged = replace(history, metrics=history.metrics | {"validation error": metric})
     assert {knob, study.gap(p, diverged).knob.sel(rule="FedProx", E=5).item()} == {*RULES["FedProx"].knobs}
-
-
-def test_with_a_step_a_round_the_correction_is_centralised_training(gap):
-    """And it is the sweep's own centralised model: the errors agree but for the half of the test points."""
-    central = errors(sweep(problem.poisson(), [32], [3, 1], ["centralised"], rounds=2, **EAGER))[-1].values.ravel()
-    corrected = study.gap(*gap).error.sel(rule="fresh correction + averaged moments", E=1)
-    np.testing.assert_allclose(corrected, central, rtol=0.02)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.experiment import data_of, train_arguments
-from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices
-from fedlib.federated.sweep import errors, models_of, sweep
+from fedlib.federated.experiment import train_arguments
+from fedlib.federated.sweep import models_of, sweep
 from fedlib.papers.fedsciml.functions import problem
 from fedlib.papers.fedsciml.functions.problem import rings, wave
 
@@ -35,24 +34,6 @@ def test_authors_schaffer_is_radial_and_the_printed_one_is_not():
     assert abs(rings(points, printed=True)[1].item() - (0.5 - 0.5 / 1.00025**2)) < 1e-12
 
 
-def test_points_and_owners():
-    line = data_of(problem.gramacy_lee(3, 30), 15)
-    assert line.pool["x"][[0, -1], 0].tolist() == [-1, 1] and line.test["x"].shape == (1000, 1)
-    torch.testing.assert_close(line.pool["f"], wave(line.pool["x"]))
-    points = hammersley(64)
-    for data, expected in (
-        (line, index_rule(30, 3, 5)),
-        (data_of(problem.schaffer(n=64), 6), slices(points[:, 0], 0, 1, 2, 3)),
-        (data_of(problem.schaffer(method="xy", clients=3, n=64), 4), checkerboard(*points.T, (0, 1), 3, 4)),
-    ):
-        for a, b in zip(data.owners, expected, strict=True):
-            np.testing.assert_array_equal(a, b)
-    for printed in (False, True):
-        square = data_of(problem.schaffer(printed, n=64), 2)
-        np.testing.assert_array_equal(square.pool["x"], points)
-        torch.testing.assert_close(square.test["u"], rings(square.test["x"], printed))
-
-
 def test_loss_and_error_of_a_model_that_is_off():
     """Twice the function: the loss is its mean square, the error 100 %. Padding has no weight."""
     line = problem.gramacy_lee(n=4)
@@ -74,24 +55,10 @@ def test_w1_on_a_line_with_slabs_and_with_blocks():
     for K in (2, 3, 5):
         np.testing.assert_allclose(w1.line.sel(clients=K)[:1], 2 / K * (K + 1) / 3, rtol=0.03)
         np.testing.assert_allclose(w1.slabs.sel(clients=K)[:2], (K + 1) / 3 / K / np.array([1, 2]), rtol=0.05)
-    assert w1.line.isnull().values.tolist() == [[False] * 3, [False, False, True], [False, False, True]]
-    assert w1.blocks.sel(blocks_per_axis=2).isnull().values.tolist() == [False, False, True], (
-        "five clients, four blocks"
-    )
+    assert w1.blocks.sel(blocks_per_axis=2).isnull().values.tolist() == [False, False, True], "five clients"
     slabs, blocks = w1.slabs.sel(clients=2).values, w1.blocks.sel(clients=2).values
     np.testing.assert_allclose([slabs[0], blocks[0]], [1 / 2, 1 / 3], rtol=0.02)
     assert (np.diff(slabs) < 0).all() and (np.diff(blocks) < 0).all() and (blocks < slabs).all()
-
-
-def test_everybody_may_start_from_weights_of_his_own():
-    """Rate 0: after a round isolated clients are where they began, and the server at their mean."""
-    line = problem.gramacy_lee(n=20, width=4)._replace(common_init=False)
-    history = sweep(line, [2], [0], ["isolated", "federated"], rounds=1, lr=1e-30)
-    one, other = models_of(history, "isolated", 2, 0)
-    assert (one - other).norm() > 0.1
-    torch.testing.assert_close(models_of(history, "federated", 2, 0)[0], (one + other) / 2)
-    same = sweep(line._replace(common_init=True), [2], [0], ["isolated"], rounds=1, lr=1e-30)
-    torch.testing.assert_close(*models_of(same, "isolated", 2, 0))
 
 
 def test_descent_is_no_adam():
@@ -104,9 +71,3 @@ def test_descent_is_no_adam():
 
     adam, descent = moved(problem.gramacy_lee), moved(problem.by_descent)
     assert (adam.max() / adam.median()) < 3 < (descent.max() / descent.median())
-
-
-def test_a_sweep_learns():
-    history = sweep(problem.gramacy_lee(n=40, width=8), [2], [0], rounds=40, lr=0.01, evaluations=2)
-    last = errors(history)[-1]
-    assert (last < 150).all() and last.sel(kind="centralised").item() < 100

@@ -41,6 +41,8 @@ def test_distances_are_those_of_plain_loops():
     expected = [(end(Federation(shards, lr=lr)) - central).norm().item() for shards in CUTS.values()]
     np.testing.assert_allclose(apart, expected, rtol=1e-8)
     assert max(apart) < bound
+    _, one_step = weights.apart(LINE, [2, 10], 1, 3, 0.01)["distance"]
+    assert max(one_step) < 1e-12, "one step a round is centralised descent"
     load(net, draw_parameters(net, in_single, torch_stream(0, "init")))
     norms = []
     for own in CUTS[2]:  # the first gradients of the two halves
@@ -48,21 +50,6 @@ def test_distances_are_those_of_plain_loops():
         (net(POOL["x"][own])[:, 0] - POOL["f"][own]).square().mean().backward()
         norms.append(torch.cat([p.grad.ravel() for p in net.parameters()]).norm().item())
     assert bound >= 2 * lr * max(norms) * E * rounds * (1 - 1e-9)
-
-
-def test_one_step_a_round_is_centralised_descent():
-    _, apart = weights.apart(LINE, [2, 10], 1, 3, 0.01)["distance"]
-    assert max(apart) < 1e-12
-
-
-def test_every_pair_of_steps_and_rounds_is_a_training_and_the_bound_grows_with_both():
-    """2 eta M E l: M hardly changes on so short a way."""
-    of = weights.theorem(problem.gramacy_lee, 20, [2, 10], [1, 3], [1, 4], lr=1e-6)
-    assert of.distance.dims == ("E", "rounds", "level") and of.distance.shape == (2, 2, 2)
-    bound = of.bound.values
-    np.testing.assert_allclose([bound[1, 0], bound[0, 1]], [3 * bound[0, 0], 4 * bound[0, 0]], rtol=1e-3)
-    _, apart = weights.apart(LINE, [2, 10], 3, 4, 1e-6)["distance"]
-    np.testing.assert_array_equal(of.distance.values[1, 1], apart)
 
 
 def test_walks_end_where_trainings_end():
@@ -84,11 +71,6 @@ def test_walks_end_where_trainings_end():
     np.testing.assert_allclose(of.steps[:, :, :, -1].mean("client"), of["mean"], atol=1e-5, err_msg="halves of 10")
     np.testing.assert_allclose(of.steps[:, :, :, 0], 0, atol=1e-6)
     assert ((of.near_share.sum("axis") > 0.5) & (of.near_share.sum("axis") < 1 + 1e-6)).all()
-
-
-def test_rounds_are_spread():
-    assert weights.spread_rounds(3000)[:3] == [1, 2, 3] and weights.spread_rounds(3000)[-1] == 3000
-    assert weights.spread_rounds(1) == [1]
 
 
 def test_a_plane_holds_what_lies_in_it():

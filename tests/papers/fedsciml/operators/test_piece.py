@@ -7,8 +7,8 @@ import torch
 from fedlib.federated.stack import predict, stack
 from fedlib.models.networks import glorot_normal
 from fedlib.numerics import solutions
-from fedlib.numerics.spaces import chebyshev_series, support
-from fedlib.papers.fedsciml.operators import figures, live
+from fedlib.numerics.spaces import chebyshev_series
+from fedlib.papers.fedsciml.operators import live
 from fedlib.streams import stream
 
 from ....pages.node import evaluate
@@ -22,12 +22,6 @@ def models():
     """Untrained networks at two levels."""
     rows = stack(live.OPERATOR.net(), [(i,) for i in range(8)], glorot_normal)
     return {n: dict(zip(LABELS, rows[i : i + 4], strict=True)) for n, i in ((5, 0), (10, 4))}
-
-
-@pytest.fixture(scope="module")
-def trained():
-    """What the piece shows, of what is stored."""
-    return live.stored_models()
 
 
 def asked(data, c, level, folder):
@@ -49,45 +43,3 @@ def test_networks_input_and_solution_are_ours(level, models, tmp_path):
         np.testing.assert_allclose([a["said"][i]["u"] for a in answers], want, rtol=0, atol=1e-3)
         errors = 100 * np.linalg.norm(want - truth, axis=1) / np.linalg.norm(truth, axis=1)
         np.testing.assert_allclose([a["said"][i]["e"] for a in answers], errors, rtol=1e-3)
-
-
-def test_only_the_federation_is_right_about_all_three_buttons(trained, tmp_path):
-    """What a reader is told to see at n = 6; and over 20 functions with four of each client's terms."""
-    own = np.zeros((2, 20, 10))
-    for k, kind in enumerate(("forward", "inverse")):
-        own[k][:, support(kind, 4)] = stream(k, "site").uniform(-1, 1, (20, 4))
-    values = [0.5, -0.4, 0.3, 0.6]
-    buttons = [[*figures.MIXED], [*values, *[0] * 6], [*[0] * 6, *values]]
-    answers = asked(live.packed(trained, 6), [*own.reshape(-1, 10), *buttons], 6, tmp_path)
-    e = {s["label"]: np.array([a["said"][i]["e"] for a in answers]) for i, s in enumerate(answers[0]["said"])}
-    for label, values in e.items():
-        low, high, three = np.median(values[:20]), np.median(values[20:40]), values[40:]
-        if label in ("federated", "centralised"):
-            assert max(low, high, *three) < 12, label
-        else:
-            right, wrong = (low, high) if "1" in label else (high, low)
-            assert right < 10 < 50 < wrong, label
-            assert max(three) > 50, label
-
-
-def test_the_sentence_names_who_is_off_and_who_beats_the_federation(tmp_path):
-    said = [
-        {"label": "client 1 alone", "e": 12.34},
-        {"label": "client 2 alone", "e": 98},
-        {"label": "federated", "e": 34},
-    ]
-    words = evaluate(live.Terms._esm, "return M.sentence(6, given.said);", {"said": said}, tmp_path)
-    assert (
-        words == "n = 6: client 1 alone is off by 12 %, client 2 alone by 98 %, federated by 34 %. "
-        "Here client 1 alone beats the federation."
-    )
-    nothing = evaluate(live.Terms._esm, "return M.sentence(6, given.said);", {"said": []}, tmp_path)
-    assert "no relative error exists" in nothing
-
-
-def test_it_begins_with_a_mixture_and_carries_the_levels_that_are_stored(trained):
-    made = live.explorer()
-    levels = {model["level"] for model in made.data["models"]}
-    assert {6, 10} <= levels <= {*live.SHOWN} and made.data["start"] == 6 and made.data["branch"] == (100, 40, 40)
-    text = str([float(c) for c in figures.MIXED]).replace(".0,", ",").replace(".0]", "]")
-    assert f"const START = {text};" in live.Terms._esm

@@ -1,17 +1,11 @@
-"""Operator learning: the loss, the grids of the pairs, and a federation that helps both clients."""
+"""Operator learning: the loss, the grids of the pairs, and who knows what."""
 
 import numpy as np
 import pytest
 import torch
 
-from fedlib.federated.backends import with_constants
-from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation
-from fedlib.federated.train import train
-from fedlib.models.networks import CartesianDeepONet, glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
-from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.streams import stream
 
@@ -40,25 +34,6 @@ def test_the_loss_is_the_mean_over_functions_and_points(deeponet):
     assert float(e) == pytest.approx(100 * float(gap.norm() / batch["s"].norm()), rel=1e-6)
 
 
-def test_the_stack_equals_the_loop():
-    problem = operators.learn_antiderivative()
-    net = CartesianDeepONet((100, 6, 5), (1, 6, 5)).double()
-    pool = {name: value.double() for name, value in problem.pairs(np.concatenate([draws(3), draws(4)])).items()}
-    fed = Federation([np.arange(0, 5), np.arange(5, 12)], lr=0.01)
-    loop = fedavg_adam(
-        net,
-        with_constants(operators.operator_loss, problem.constants()),
-        pool,
-        fed,
-        rounds=3,
-        local=Local(2),
-        init=glorot_normal,
-    )
-    how = dict(init=glorot_normal, constants=problem.constants(), dtype=torch.float64)
-    ours = train(net, operators.operator_loss, pool, [fed], rounds=3, local=Local(2), **how)
-    torch.testing.assert_close(ours.model(0), loop, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("learn", [operators.learn_burgers, operators.learn_diffusion_reaction])
 def test_a_coarse_grid_is_a_part_of_the_whole_and_its_weights_keep_the_mean(learn):
     places, times = list(range(0, 101, 5)), [0, 1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 55, 75, 100]
@@ -73,14 +48,9 @@ def test_a_coarse_grid_is_a_part_of_the_whole_and_its_weights_keep_the_mean(lear
     assert part.q.sum() == pytest.approx(1)
     full, coarse = ((torch.as_tensor(q).float() * v**2).sum() for q, v in ((whole.q, u.flatten(1)), (part.q, s)))
     assert float(coarse) == pytest.approx(float(full), rel=0.03)
-
-
-def test_burgers_inputs_are_wrapped():
-    """The solution starts from v on [0, 1) and closes with v(0); v(1) goes to the network only."""
-    pairs = operators.learn_burgers().pairs(draws(10))
-    start = pairs["s"].reshape(6, 101, 101)[..., 0]
-    torch.testing.assert_close(start[:, :-1], pairs["u"][:, :-1])
-    torch.testing.assert_close(start[:, -1], pairs["u"][:, 0])
+    if learn == operators.learn_burgers:  # starts from v on [0, 1) and closes with v(0)
+        torch.testing.assert_close(u[:, [*range(100), 0], 0], u[..., 0], rtol=0, atol=0)
+        torch.testing.assert_close(u[:, :-1, 0], whole.pairs(c)["u"][:, :-1])
 
 
 def test_a_grid_without_its_ends_is_refused():
@@ -89,43 +59,16 @@ def test_a_grid_without_its_ends_is_refused():
             operators.tensor_grid(lines, [0, 100])
 
 
-def test_federated_training_helps_both_clients():
-    """Two clients with disjoint terms: after a short training the federation is better than each alone."""
-    from fedlib.federated.mixing import isolated
-
-    problem = operators.learn_antiderivative()
-    pool = problem.pairs(np.concatenate([draws(5, 60), draws(5, 60, "inverse")]))
-    shards = [np.arange(60), np.arange(60, 120)]
-    test = {name: v.expand(2, *v.shape) for name, v in problem.pairs(draws(10, 200)).items()}
-    history = train(
-        CartesianDeepONet((100, 20, 20), (1, 20, 20)), operators.operator_loss, pool,
-        [Federation(shards, lr=3e-3), Federation(shards, lr=3e-3, mixing=isolated)], rounds=80, local=Local(5),
-        init=glorot_normal, evaluate=operators.operator_error, constants=problem.constants(), test=test,
-        evaluate_every=80,
-    )  # fmt: skip
-    federated, _, *alone = history.metrics["e"][-1]
-    assert federated < 0.9 * min(alone)
-
-
-def test_operators_by_name():
-    places, times = (0, 50, 100), (0, 30, 100)
-    points = {name: len(operators.learn(name, places, times).points) for name in operators.TITLES}
-    assert points == {"antiderivative": 100, "diffusion_reaction": 9, "burgers_2": 9, "burgers_3": 9}
-    c, ends = draws(10), operators.learn_burgers(places, times, 0.2)
-    for name in ("burgers_2", "burgers_3"):
-        torch.testing.assert_close(operators.learn(name, places, times, 0.2).pairs(c)["s"], ends.pairs(c)["s"])
-    whole = operators.learn("diffusion_reaction")
-    assert len(whole.points) == 101**2
-    assert whole.net()(torch.zeros(2, 101), torch.zeros(5, 2)).shape == (2, 5)
-
-
 def test_each_client_owns_its_own_terms_and_all_are_tested_on_all():
     experiment = operators.federated_operator("burgers_3", 4, 3, (0, 100), (0, 100))
     data = experiment.data(2, 1)
     x = np.linspace(0, 1, 101)
-    for kind, owner in zip(operators.SUPPORTS, data.owners, strict=True):
-        c = operators.draws(kind, 2, 4, 1)
+    drawn = [operators.draws(kind, 2, 4, 1) for kind in operators.SUPPORTS]
+    for c, first, owner in zip(drawn, (0, 4, 8), data.owners, strict=True):
         np.testing.assert_allclose(data.pool["u"][owner], chebyshev_series(c, x), atol=1e-6)
+        assert [*np.flatnonzero(c.any(0))] == [first, first + 1], "the terms that it knows"
+    assert len({c[c != 0].tobytes() for c in drawn}) == 3, "streams of their own"
+    assert operators.known_terms()[1] == [0, 0, 0, 0, 0, 2, 4, 6, 8, 10], "that two clients know"
     np.testing.assert_allclose(
         data.test["u"], chebyshev_series(operators.draws("forward", 10, 3, 1, "test"), x), atol=1e-6
     )
@@ -143,18 +86,6 @@ def test_the_error_is_that_of_the_whole_grid_and_of_the_loss_where_they_are_one(
         got = experiment.evaluate(predict, {**test, **experiment.constants})["error"]
         guess, s = predict(test["u"], torch.as_tensor(whole.points)), test["s"]
         assert float(got) == pytest.approx(100 * float((guess - s).norm() / s.norm()), rel=1e-4)
-
-
-def test_terms_that_two_clients_know():
-    somebody, both = operators.known_terms()
-    assert somebody == [2, 4, 6, 8, 10, 10, 10, 10, 10, 10] and both == [0, 0, 0, 0, 0, 2, 4, 6, 8, 10]
-
-
-def test_draws_differ_by_client_level_seed_and_use():
-    args = (("forward", 5, 3, 0), ("inverse", 5, 3, 0), ("forward", 6, 3, 0), ("forward", 5, 3, 1))
-    drawn = [operators.draws(*a) for a in args] + [operators.draws("forward", 5, 3, 0, "test")]
-    assert len({c[0, 4:5].tobytes() + c[0, 5:].tobytes() for c in drawn}) == 5
-    assert (drawn[0][:, 5:] == 0).all() and (drawn[1][:, :5] == 0).all()
 
 
 def test_the_staircase_is_the_left_riemann_sum():

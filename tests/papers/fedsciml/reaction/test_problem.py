@@ -1,21 +1,16 @@
-"""Diffusion and reaction: the exact pair has no loss, references agree with a second method, loop and stack agree."""
+"""Diffusion and reaction: the exact pair has no loss, references agree with a second method."""
 
 import numpy as np
 import pytest
 import torch
 from numpy.polynomial import chebyshev as C
 
-from fedlib.federated.backends import with_constants
-from fedlib.federated.batches import Local
 from fedlib.federated.experiment import data_of
-from fedlib.federated.federation import Federation
 from fedlib.federated.stack import load, stack
-from fedlib.federated.train import train
 from fedlib.models.jets import function_jet
 from fedlib.models.networks import glorot_uniform
 from fedlib.numerics import solutions
 from fedlib.numerics.solvers import chebyshev
-from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.papers.fedsciml.reaction import problem
 
 
@@ -82,37 +77,11 @@ def test_any_pair_of_networks_vanishes_at_the_ends_and_the_halves_are_separate()
     assert (problem.answer(net, test)[:, 1] == before).all()
 
 
-def test_u_is_weak_at_the_ends_and_in_the_middle():
-    np.testing.assert_array_equal(problem.weak(np.array([0.0, 1, -5, 0.9, -1.1])), [True, False, False, True, False])
-    truth = problem.truth("paper")
-    x = truth["x"][problem.weak(truth["u"][:, 0].numpy()), 0]
-    assert {*x[[0, -1]].tolist()} == {0.0, 1.0} and (x - 0.5).abs().min() < 1e-9
-
-
-def test_observations_are_dealt_by_the_index_rule_and_levels_share_them():
+def test_observations_are_dealt_by_the_index_rule_and_points_are_equispaced():
     coarse, fine = (data_of(problem.reaction(), level) for level in (2, 24))
     assert coarse.owners[0].tolist() == list(range(12)) and fine.owners[1].tolist() == list(range(1, 24, 2))
     np.testing.assert_allclose(coarse.pool["u"], solutions.steady_reaction(np.linspace(0, 1, 24)))
-    assert (coarse.pool["u"] == fine.pool["u"]).all()
+    np.testing.assert_allclose(problem.equation_points(8, True)[:, 0], np.arange(10) / 9)
+    np.testing.assert_allclose(problem.equation_points(8, False)[:, 0], np.arange(1, 9) / 9)
+    np.testing.assert_array_equal(problem.weak(np.array([0.0, 1, -5, 0.9, -1.1])), [True, False, False, True, False])
     assert problem.reaction().distance(coarse) > 10 * problem.reaction().distance(fine) > 0
-    with pytest.raises(ValueError, match="pieces 3"):
-        data_of(problem.reaction(), 3)
-
-
-def test_points_of_the_equation_with_and_without_the_ends():
-    inner, both = (problem.equation_points(8, ends)[:, 0] for ends in (False, True))
-    np.testing.assert_allclose(inner, np.arange(1, 9) / 9)
-    np.testing.assert_array_equal(both, [0, *inner, 1])
-    assert (
-        problem.reaction(8, True).constants["points"].shape == problem.reaction().constants["points"].shape == (10, 1)
-    )
-    assert (problem.reaction(version="code").data(2, 0).test["u"][:, 1] > 1.8).all()
-
-
-def test_the_stack_equals_the_plain_loop():
-    experiment = problem.reaction(8, True)
-    data, net = experiment.data(4, 0), problem.Pair().double()
-    loss, federation = with_constants(problem.loss, experiment.constants), Federation(data.owners, lr=1e-3)
-    plain = fedavg_adam(net, loss, data.pool, federation, rounds=4, local=Local(5), init=glorot_uniform)
-    fast = train(net, loss, data.pool, [federation], rounds=4, local=Local(5), init=glorot_uniform, dtype=torch.float64)
-    torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
