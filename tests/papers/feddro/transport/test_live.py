@@ -37,15 +37,3 @@ def test_the_sentence_has_the_numbers_of_the_round(walks, tmp_path):
     here = walks.sel(start=problem.STARTS[1], round=2)
     assert words.startswith("Round 2: ") and f"{here.bound.item():.4f} long" in words
     assert in_percent(here.gap.item()) in words and f"distance {walks.distance.item():.4f}" in words
-
-
-def test_what_is_drawn_lies_in_the_picture(walks):
-    data = live.packed(walks)
-    low, high = data["limits"]
-    assert (walks.cloud.min(["client", "atom"]) > low).all() and (walks.cloud.max(["client", "atom"]) < high).all()
-    assert data["span"][1] > walks.gap.max() and data["controls"][1]["options"] == [*problem.STARTS]
-
-
-def test_the_stored_walks_have_a_piece():
-    data = live.explorer().data
-    assert data["atoms"] == 200 and len(data["gaps"][0]) == 10
