@@ -1,4 +1,4 @@
-"""How much the clients' gradients differ, against closed forms."""
+"""How much the clients' gradients differ, and how stale a correction is, against closed forms."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 from fedlib.federated.experiment import Data, Experiment
-from fedlib.papers.beyond.drift import problem
-from fedlib.papers.beyond.drift.dissimilarity import dissimilarity, on_the_way
+from fedlib.papers.beyond.drift.dissimilarity import dissimilarity, staleness
 
 
 def linear(x, shards):
@@ -26,10 +25,20 @@ def test_of_equal_orthogonal_and_nearly_opposite_gradients():
     assert dissimilarity(*uneven) == pytest.approx((9 / 5) ** 0.5)
 
 
-def test_at_the_same_start_and_at_a_given_model():
-    line = problem.line(24, 8)
-    assert dissimilarity(line, 4, 3) == dissimilarity(line, 4, 3) != dissimilarity(line, 4, 4)
-    P = sum(p.numel() for p in line.net.parameters())
-    assert dissimilarity(line, 4, theta=torch.zeros(P)) >= 1
-    one, more = (on_the_way(line._replace(rounds=20), 4, 0, share) for share in (0.05, 0.5))
-    assert one.shape == more.shape == (P,) and (one - more).abs().max() > 1e-4
+def least_squares(x, shards):
+    """F_c = mean of (theta . x)^2 / 2 over a client's points: its matrix is H_c = mean of x x^T."""
+    data = Data({"x": torch.tensor(x)}, [np.array(s) for s in shards])
+    loss = lambda predict, b: (b["w"] * predict(b["x"])[:, 0] ** 2).sum() / 2  # noqa: E731
+    return Experiment("squares", nn.Linear(2, 1, bias=False), loss=loss, data=lambda level, seed: data), 1
+
+
+def test_a_correction_is_stale_by_the_difference_of_the_curvatures():
+    x = np.array([[2.0, 0.5], [0.3, 1.0], [1.0, -1.0], [0.2, 2.0]])
+    squares, theta, lr = least_squares(x, [[0, 1], [2, 3]]), np.array([1.0, -2.0]), 0.1
+    H = np.stack([x[s].T @ x[s] / 2 for s in ([0, 1], [2, 3])])
+    mean = H.mean(0)
+    found = staleness(*squares, torch.tensor(theta, dtype=torch.float32), lr, 2)
+    step = -lr * np.sign(mean @ theta)  # Adam's first one, the same for all: the corrected gradient is the mean one
+    expected = [np.linalg.norm((h - mean) @ step) / np.linalg.norm(mean @ (theta + step)) for h in H]
+    assert found[:, 0] == pytest.approx([0, 0], abs=1e-6)
+    np.testing.assert_allclose(found[:, 1], expected, rtol=1e-4)

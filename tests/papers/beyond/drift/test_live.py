@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedlib.live import stage
 from fedlib.papers.beyond.drift import live as drift_live
-from fedlib.papers.beyond.drift import study
 from fedlib.papers.beyond.drift.plane import two_clients, walk
-from fedlib.trainings.store import stored
 
 
 def after(rule, E, rounds=3):
@@ -25,18 +22,6 @@ def test_the_centralised_model_is_the_same_beside_every_rule(rule):
     torch.testing.assert_close(after(rule, 2)[2], after("FedAvg", 2)[2], rtol=0, atol=1e-9)
 
 
-def test_one_corrected_step_in_a_round_is_centralised_training_and_an_average_is_not():
-    repaired, plain = after(drift_live.OFFERED[-1], 1), after("FedAvg", 1)
-    torch.testing.assert_close(repaired[0], repaired[2], rtol=0, atol=1e-9)
-    assert (plain[0] - plain[2]).abs().max() > 1e-5
-
-
-def test_it_shows(page):
-    drift_live.show()
-    assert "round 1, after local step 5 of 5" in page[0][0]["text/plain"]
-    stage.close("11")
-
-
 def test_the_toy_shows_walks_and_how_far_they_end():
     toy = two_clients()
     curves, errors = drift_live.toy(toy)
@@ -49,18 +34,3 @@ def test_the_toy_shows_walks_and_how_far_they_end():
     alone = curves.sel({"local steps E": 30, "size of a step": 0.5, "model": "client 2 alone"})
     assert alone[-1] == pytest.approx(2), "who is alone gets what it wants"
     assert drift_live.explorer().data["sentences"]
-
-
-def test_stored_rounds_are_shown_at_every_rate():
-    shown = drift_live.rounds("poisson_8").data
-    history = stored(study, ("rounds_poisson_8", "federated"))
-    rounds, rates, schedules = (control["options"] for control in shown["controls"])
-    assert rounds == history.rounds and rates == history.labels("lr") and schedules == [*study.SCHEDULES]
-    assert [model["name"] for model in shown["models"]] == ["FedAvg", "repair", "centralised"]
-    assert shown["controls"][0]["start"] == len(rounds) - 1, "the last round first"
-    for sentence, words in zip(
-        shown["sentences"][-2:],
-        ("constant schedule: FedAvg is off by 0.52", "falling schedule: FedAvg is off by 0.015"),
-        strict=True,
-    ):
-        assert sentence.startswith(f"1000 rounds, 0.01 rate, {words} %")

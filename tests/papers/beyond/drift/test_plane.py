@@ -32,11 +32,3 @@ def test_the_fixed_point_goes_from_the_optimum_to_the_mean_of_the_clients_own():
     np.testing.assert_allclose(toy.fixed_point(5000, 0.3), toy.w.mean(0))
     same = Quadratics(toy.H[[0, 0]], toy.w)
     np.testing.assert_allclose(same.fixed_point(7, 0.3), same.optimum())
-
-
-def test_one_step_of_either_is_a_step_on_the_mean():
-    toy = two_clients()
-    for correct in (False, True):
-        found = walk(toy, correct, 1, 1, 0.2)
-        np.testing.assert_allclose(found.theta[1], -0.2 * toy.gradients(np.zeros(2)).mean(0))
-        assert found.local.shape == (1, 2, 2, 2)

@@ -5,7 +5,7 @@ import pytest
 import xarray
 from scipy.stats import spearmanr
 
-from fedlib.papers.beyond.drift.ranks import gain, interval, order, orders, spearman
+from fedlib.papers.beyond.drift.ranks import gain, order, spearman
 
 RNG = np.random.default_rng(0)
 
@@ -35,25 +35,3 @@ def test_order_of_a_perfect_and_of_a_useless_measure():
     assert value == pytest.approx(0.6)
     assert low == pytest.approx(0, abs=1e-9) and high > 1
     assert np.allclose(gain([table], "W1"), 0)
-
-
-def test_a_number_that_no_seed_changes_counts_as_it_is_and_tables_draw_for_themselves():
-    error = xarray.DataArray(RNG.random((12, 4)), {"level": range(1, 13), "seed": range(4)}, ("level", "seed"))
-    numbers = xarray.DataArray(
-        RNG.random((2, 12)), {"measure": ["W1", "B"], "level": range(1, 13)}, ("measure", "level")
-    )
-    table = xarray.Dataset({"error": error, "number": numbers})
-    once, again = orders({"a": table, "b": table}, draws=300).values()
-    expected = [spearmanr(row, error.median("seed")).statistic for row in numbers]
-    assert once["rank"].values == pytest.approx(expected) == again["rank"].values
-    assert (once.drawn_rank != again.drawn_rank).mean() > 0.9
-    low, high = np.nanquantile(once.drawn_rank.sel(measure="B"), [0.025, 0.975])
-    assert low < expected[1] < high
-
-
-def test_a_measure_that_is_the_same_at_all_levels_has_no_rank():
-    assert np.isnan(spearman(np.ones(4), np.arange(4)))
-
-
-def test_an_interval_in_words():
-    assert interval(0.254, -0.1, 0.6) == "+0.25 [-0.10, +0.60]"

@@ -1,7 +1,5 @@
 """Noise against integrals and attacks against what is known: who tells what from sums that are hidden."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -30,23 +28,6 @@ def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
     assert right == pytest.approx(alone, abs=0.01)
 
 
-def test_points_have_a_part_of_the_interval_each_and_the_middle_finds_a_fifth():
-    shares = []
-    for n in (4, 32, 2000):
-        x = privacy.cloud(n, 0)
-        assert np.array_equal(np.floor(x * n / np.pi), np.arange(n)) and np.array_equal(x, privacy.cloud(n, 0))
-        shares.append(share_found((np.arange(n) + 0.5) * np.pi / n, x, privacy.NEAR * np.pi / n))
-    assert shares[-1] == pytest.approx(0.2, abs=0.03)
-
-
-@pytest.mark.parametrize(("points", "m", "apart"), [(64, 12, 0.1), (64, 60, 0.1), (64, 60, 0.7), (256, 12, 0.3)])
-def test_who_stands_apart_is_read_whatever_the_crowd(points, m, apart):
-    sent = privacy.attacked(m, points, 0, apart=apart)
-    assert len(sent.x) == points and sent.x[-1] - privacy.CROWDED == pytest.approx(apart) and sent.x[-2] < 2.2
-    assert abs(sent.guesses["non-negative fit"][-1] - sent.x[-1]) < 1e-4
-    assert sent.share["non-negative fit"] < 0.6, "of the others few are found"
-
-
 def test_each_point_needs_a_guess_of_its_own():
     x = np.array([1.0, 1.05, 2.0])
     assert share_found(np.array([1.02]), x, 0.1) == pytest.approx(1 / 3)
@@ -66,20 +47,6 @@ def test_a_chebyshev_system_determines_half_as_many_points_and_no_more(n):
     np.testing.assert_allclose(G, a(x).T @ a(x), atol=1e-5), "and yet its sums are the same"
 
 
-def test_the_furthest_measure_is_that_of_brute_force():
-    """Three numbers of a measure, 1, cos x, cos 2x: the best vertex has three places of a coarse grid."""
-    x, grid = np.array([0.8, 2.1]), np.linspace(0, np.pi, 24)
-    places = np.concatenate([grid, x])
-    numbers = np.cos(np.outer(np.arange(3), places))
-    best = 0.0
-    for three in map(list, combinations(range(len(places)), 3)):
-        if np.linalg.cond(numbers[:, three]) < 1e8:
-            w = np.linalg.solve(numbers[:, three], numbers[:, -2:].sum(1))
-            if (w > -1e-9).all():
-                best = max(best, w @ np.square(places[three][:, None] - x).min(1))
-    assert other_measure(x, cosines(1), grid)[1] == pytest.approx(np.sqrt(best / 2), rel=1e-3) and best > 0.1
-
-
 def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
     """Its points scatter as the Cramer-Rao bound says, over forty draws of noise."""
     _, rows = poisson(20, 0)
@@ -97,14 +64,3 @@ def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
         guesses.append(points_behind(G + noise, 4, spectrum, sigma))
     ratio = np.std(guesses, axis=0) / bound
     assert ((ratio > 0.7) & (ratio < 1.4)).all(), ratio
-
-
-def test_tables_have_what_figures_take():
-    crowd = privacy.in_a_crowd([6, 12], [4, 16], [0, 1])
-    fit = crowd.found.sel(attack="non-negative fit")
-    assert (fit.sel(m=12) == 1).all() and (crowd.apart.sel(points=4) < 1e-3).all()
-    noise = privacy.under_noise({"60 sines": (60, None), "20 of 60": (60, 20)}, [1e-9, 1.0], [0], points=16)
-    assert (noise.error.sel(noise=1e-9) < noise.error.sel(noise=1.0)).all()
-    assert (noise.found.sel(noise=1e-9, attack="non-negative fit") == 1).all()
-    private = privacy.private_in_a_crowd([100, 10_000], [1, 100], [0])
-    assert private.error.sel(points=10_000, epsilon=100) < 2 < private.error.sel(points=100, epsilon=1)

@@ -8,7 +8,6 @@ import torch
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
-from fedlib.federated.sweep import sweep
 from fedlib.papers.beyond.one_round import curve, networks, partitions, pendulum, problem, windows
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.streams import stream
@@ -49,28 +48,6 @@ def test_allen_cahn_in_windows_finds_the_solution():
     assert of.gcv.argmin("waves") == 1 and of.rounds.max() < 80
 
 
-def test_the_pendulum_is_nearly_linear():
-    of = pendulum.pendulum_in_one_round([0], 2000, [4, 8], [8], clients=5)
-    assert of.error.sel(inputs=8).item() < 0.3 < of.error.sel(inputs=4).item()
-    assert of.gcv.sel(inputs=8).item() < of.gcv.sel(inputs=4).item()
-
-
-def test_fedavg_trains_such_a_model_too():
-    of = problem.with_sines("poisson", 20, 4.0, 0)
-    history = sweep(of, [2], [0], ["federated"], rounds=30, lr=0.01, dtype=torch.float64)
-    assert history.theta.shape[1] == 21
-    assert history.losses[-1].mean() < 0.5 * history.losses[0].mean()
-
-
-def test_data_are_those_of_notebook_01():
-    """Its own function draws the same triplets."""
-    theirs = pytest.importorskip("fedlib.papers.fed_deeponet.physics")
-    ours = pendulum.linear_pendulum(4, 4, 30).data(3, 0).pool
-    theirs = theirs.pendulum_triplets(30, 100, 0.2, stream(0, "train"))
-    for name in ("u", "y", "s"):
-        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-12)
-
-
 def test_error_bars_cover_what_they_should():
     of = curve.error_bars([0, 1], 50, [10], [1.0])
     assert (np.abs(of.coverage - 0.954) < 0.01).all() and (np.abs(of.noise / 0.1 - 1) < 0.05).all()
@@ -83,22 +60,8 @@ def test_after_fedavg_only_the_last_layer_is_new():
     assert of.after.item() < 0.1
 
 
-def test_gauss_newton_does_not_see_the_owners():
-    of = networks.by_gauss_newton("poisson", [2, 8], [0], 12)
-    np.testing.assert_allclose(of.error.sel(level=2), of.error.sel(level=8), rtol=1e-5)
-    assert of.error[-1, 0, 0] < of.error[0, 0, 0]
-
-
 def test_whoever_owns_what():
     of = partitions.whoever_owns_what(4, {"poisson": [60, 6.0]}, 300)
     assert of.gap.max() < 1e-8 and of.sizes == {"problem": 3, "partition": 4}
     owners = partitions.random_owners(pendulum.linear_pendulum(2, 2, 40).data(2, 0), stream(0, "owners")).owners
     assert np.array_equal(np.sort(np.concatenate(owners)), np.arange(40))
-
-
-def test_a_noisy_client_knows_a_tenth_and_ten_points():
-    experiment = curve.noisy(5, 1.0, 20, 0)
-    data = experiment.data(None, 0)
-    x = data.pool["x"][:, 0].numpy()
-    assert [len(shard) for shard in data.owners] == [110] * 20
-    assert sum(np.floor(x[data.owners[19]] / (np.pi / 5)) == 9) >= 100

@@ -30,13 +30,6 @@ def test_one_corrected_step_is_adam_on_the_reduced_loss(poisson):
     np.testing.assert_allclose(losses, plain, rtol=1e-6)
 
 
-def test_a_single_client_needs_no_correction(poisson):
-    experiment, (_, w, last, ridge, _) = poisson
-    whole = [{**problem.data_at("poisson", 8).pool, "w": torch.ones(32)}]
-    one, other = (limits.stepped(experiment, whole, w, last, ridge, 2, 1e-3, 3, c)[1] for c in (False, True))
-    np.testing.assert_allclose(one, other, rtol=1e-12)
-
-
 def test_the_walk_begins_where_the_model_is():
     table = limits.stiffness("poisson", 8, [0], [2], [1e-14], 1e-10)
     for layer in ("held", "solved"):
@@ -53,8 +46,3 @@ def test_letters_are_refused_by_name():
         projected(experiment, data, theta, 1)
     with pytest.raises(ValueError, match="letters has noise, drawn anew for each loss; expected none"):
         projected(experiment._replace(local=Local(200)), data, theta, 1)
-
-
-def test_points_are_those_of_the_message():
-    table = limits.revealed(8, [0], [1], 1e-14)
-    assert table.off.sel(sums="one client").item() < 1e-4 and table.points == [16, 32]

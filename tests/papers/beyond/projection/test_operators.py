@@ -8,11 +8,9 @@ from fedlib.federated import projection, sums
 from fedlib.federated.experiment import Data, Experiment
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.networks import CartesianDeepONet, fan_in_uniform
-from fedlib.papers.beyond.projection import operators, study
+from fedlib.papers.beyond.projection import operators
 from fedlib.papers.beyond.projection.problem import together
-from fedlib.papers.fedsciml.operators import study as antiderivative
 from fedlib.streams import stream, torch_stream
-from fedlib.trainings.store import stored
 
 
 def small() -> tuple[Experiment, Data, torch.Tensor, slice]:
@@ -44,20 +42,6 @@ def test_it_is_dense_variable_projection():
     assert (other.loss, other.reduced) == pytest.approx((one.loss, one.reduced), rel=1e-8)
 
 
-def test_the_gradient_is_that_of_finite_differences():
-    experiment, data, theta, last = small()
-    w, h = projection.hidden(theta, last), 1e-5
-    gradient = operators.evaluate(experiment, sums.parts(data), w, last, 1e-2).gradient
-
-    def L(w):
-        return operators.evaluate(experiment, sums.parts(data), w, last, 1e-2).reduced
-
-    for seed in range(3):
-        v = torch.as_tensor(stream(seed, "direction").standard_normal(len(w))) / len(w) ** 0.5
-        slope = (8 * (L(w + h * v) - L(w - h * v)) - (L(w + 2 * h * v) - L(w - 2 * h * v))) / (12 * h)
-        assert float(gradient @ v) == pytest.approx(slope, abs=1e-7 * float(gradient.norm()))
-
-
 def test_an_evaluation_is_the_same_for_every_partition():
     """Ragged ones, with empty clients, against all functions in one place."""
     experiment, data, theta, last = small()
@@ -73,14 +57,6 @@ def test_an_evaluation_is_the_same_for_every_partition():
             np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-8 * float(a.abs().max()))
 
 
-def test_the_last_layer_has_no_gradient_left():
-    """The message leaves out 48 numbers of the gradient: they are those of the ridge alone."""
-    experiment, data, theta, last = small()
-    one = operators.evaluate(experiment, sums.parts(data), projection.hidden(theta, last), last, 1e-4)
-    whole = sum(operators.descent(experiment, one.theta, shard)[0] for shard in sums.parts(data))
-    np.testing.assert_allclose(whole[last], -2e-4 * one.theta[last], atol=1e-9 * float(whole.abs().max()))
-
-
 def test_iterates_fall_and_bytes_are_counted():
     experiment, data, theta, _ = small()
     iterates = operators.projected_operator(experiment, data, theta, 12, 1e-6)
@@ -89,25 +65,3 @@ def test_iterates_fall_and_bytes_are_counted():
     assert iterates.bytes[1] == 2 * iterates.bytes[0] == 2 * 2 * 8 * numbers
     again = operators.projected_operator(experiment, together(data), theta, 4, 1e-6)
     np.testing.assert_allclose(iterates.theta[3], again.theta[-1], rtol=1e-5, atol=1e-6)
-
-
-def test_a_ridge_is_chosen_by_functions_like_the_training_s():
-    table = operators.operator_by_sums([5], [0], [1, 3], [1e-1, 1e-6], [1000], 2)
-    assert table.chosen_ridge == table.tried.squeeze().idxmin("ridge").item()
-    assert table.error.dims[-1] == "functions" and (table.error > 0).all()
-    both = table.error.sel(functions="like training", evaluation=1).squeeze()
-    assert both[0].item() == pytest.approx(both[1].item(), rel=1e-6), "apart or in one place"
-    seen = [operators.like_training(5, 0, use, 3)["u"] for use in ("like training", "validation", "train")]
-    assert not torch.equal(seen[0], seen[1]) and not torch.equal(seen[0], seen[2])
-
-
-def test_averaged_networks_err_as_notebook_07_has_stored():
-    """Its errors are those on functions with all terms."""
-    kept = {way: stored(antiderivative, name) for way, name in study.OPERATOR_WAYS.items()}
-    table = operators.averaged(kept, stored(study, "operators").isel(seed=[0]))
-    for way, kind in (("FedAvg", "federated"), ("Adam, one place", "centralised")):
-        for n in table.level.values.tolist():
-            error = kept[way].metrics["error"][-1, kept[way].rows[kind, n, 0]].mean()
-            ours = table.error.sel(way=way, level=n, functions="all terms").item()
-            assert ours == pytest.approx(error, rel=1e-4)
-    assert (table.bytes.sel(way="FedAvg") == 10_000 * 4 * 7401).all()

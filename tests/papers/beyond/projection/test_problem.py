@@ -46,7 +46,3 @@ def test_without_projection_it_is_the_best_by_its_loss():
     first = problem.mean_square(experiment, problem.start(experiment, 0), data_of(experiment, 2).pool)
     assert table.loss[0, 0] == pytest.approx(first.item())
     assert table.evaluations >= 40
-
-
-def test_what_has_ended_stays():
-    assert problem.at_looks([3, 2, 1], [1, 2, 3, 10]) == [3, 2, 1, 1]

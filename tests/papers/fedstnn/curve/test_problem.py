@@ -46,18 +46,3 @@ def test_clients_alone_are_those_of_the_federation():
     )
     for k, shard in zip(sine.some(100), alone.owners, strict=True):
         np.testing.assert_array_equal(shard, shared.owners[k - 1])
-
-
-@pytest.mark.parametrize(("score", "paths", "std"), [("squared error", 1, 0.1), ("likelihood", 8, 0.3)])
-def test_a_score_brings_its_paths_and_its_start(score, paths, std):
-    experiment = problem.shared(score, clients=10)
-    assert experiment.noise == experiment.net.noise(paths)
-    assert np.allclose(np.log1p(np.exp(experiment.net.s.detach())), std)
-
-
-def test_models_are_judged_at_200_points():
-    constants = problem.shared(clients=10, tests=7).constants
-    np.testing.assert_allclose((constants["x_test"][:, 0] + 1) * np.pi, sine.curve_grid(200), atol=1e-12)
-    np.testing.assert_array_equal(constants["f_test"][:, 0], np.sin(sine.curve_grid(200)))
-    assert constants["w_test"].shape[:3] == (200, 4, 7)
-    assert "y_test" in problem.shared(clients=10, scores=True).constants

@@ -23,14 +23,6 @@ def test_the_distance_is_that_to_the_nearest_pixel_of_the_other_colour():
     np.testing.assert_allclose(edges.edge_distance(white), expected, rtol=1e-12)
 
 
-def test_the_distance_does_not_depend_on_the_size():
-    """Every pixel as nine: half a pixel more or less at the edge, in the same unit."""
-    coarse = edges.edge_distance(letters.letters())
-    fine = edges.edge_distance(np.kron(letters.letters(), np.ones((3, 3), bool)))[1::3, 1::3]
-    assert (np.sign(coarse) == np.sign(fine)).all() and abs(abs(coarse) - abs(fine)).max() < 1.4 * 0.5
-    assert abs(coarse).min() == 1 and 4 < -coarse.min() < 6
-
-
 def test_a_picture_of_one_colour_has_no_edge():
     for white in (True, False):
         with pytest.raises(ValueError, match="all white" if white else "all black"):
@@ -54,21 +46,6 @@ def test_a_bin_has_its_farther_end():
     limits = [(bins[one.index(1)], bins[one.index(1) + 1]) for one in each]
     inf = np.inf
     assert limits == [(-inf, -3), (-3, -2), (-2, -1), (-1, 0), (0, 1), (1, 2), (2, 3), (2, 3), (3, inf)]
-
-
-def test_a_third_of_the_pixels_is_near_the_edge():
-    truth = letters.letters()
-    far = cdist(*(np.argwhere(colour) for colour in (truth, ~truth)))
-    assert edges.near_share(truth) == ((far.min(1) <= 2).sum() + (far.min(0) <= 2).sum()) / truth.size
-    assert 0.3 < edges.near_share(truth) < 0.33
-
-
-def test_the_picture_itself_is_sharp_and_solid():
-    truth = letters.letters()
-    measured = edges.measured(truth[None], truth)
-    inside = np.asarray(edges.BINS[1:]) <= 0
-    np.testing.assert_array_equal(measured.white[0], inside)
-    assert [x.item() for x in measured[1:]] == [0, 0, 0, 1, 0, 0]
 
 
 def test_what_is_measured_on_a_drawing_with_known_faults():
@@ -111,12 +88,3 @@ def test_no_pixel_at_the_edge_is_no_share():
 )
 def test_holes_of_hand_made_pictures(text, expected):
     assert edges.holes(from_text(text)) == expected
-
-
-def test_the_letters_have_no_hole():
-    for shape in (letters.SHAPE, letters.PAPER_SHAPE):
-        white = letters.letters(shape)
-        assert edges.holes(white) == (0, 0)
-        i, j = np.argwhere(edges.edge_distance(white) < -3)[0]
-        white[i, j] = False
-        assert edges.holes(white) == (1, 1)

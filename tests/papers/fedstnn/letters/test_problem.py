@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from fedlib.federated.experiment import data_of
-from fedlib.federated.sweep import sweep
 from fedlib.papers.fedstnn.letters import problem
 from fedlib.papers.fedstnn.letters.picture import Picture, letters
 
@@ -37,17 +36,3 @@ def test_a_model_is_judged_by_what_it_draws():
     assert (right["drawn"] == picture.truth).all() and right["wrong"] == 0
     worst = problem.evaluate(lambda x, w: -scores, test, picture)
     assert worst["wrong"].item() == pytest.approx(100 * 2 * picture.xi / 36)
-
-
-def test_trainings_keep_drawings_and_their_wrong_pixels():
-    experiment = problem.drawing(clients=3, shape=(8, 24))
-    history = sweep(experiment, [20], [0], rounds=2, evaluations=2)
-    white, wrong = history.metric("drawn", kind="isolated"), history.metric("wrong", kind="isolated")
-    picture = Picture(letters((8, 24)))
-    assert white.dtype == bool and (white.sum("i") == picture.xi).all()
-    np.testing.assert_allclose(wrong, 100 * (1 - picture.right(white.values)), rtol=1e-5)
-
-
-def test_without_a_path_there_are_letters(tmp_path):
-    assert problem.picture_of("", (20, 50)).names == ("F", "S", "U")
-    np.testing.assert_array_equal(problem.picture_of("", (20, 50)).white, letters((20, 50)))

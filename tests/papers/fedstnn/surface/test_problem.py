@@ -66,16 +66,3 @@ def test_points_of_other_quadrants():
     shards = plane.owners(8, 20, 3)
     assert [len(shard) for shard in shards] == [120] * 8
     assert np.isin(shards[2], plane.quadrants(POINTS)[1]).sum() == 100
-
-
-def test_slices_are_lines_of_the_grid():
-    for name, (axis, value) in plane.SLICES.items():
-        line = POINTS[plane.on_slice(name)]
-        np.testing.assert_allclose(line[:, axis], value, atol=1e-12)
-        np.testing.assert_allclose(line[:, 1 - axis], np.linspace(-1, 1, 101))
-
-
-def test_it_is_judged_at_every_fifth_point_by_new_observations():
-    experiment = problem.shared(8)
-    assert experiment.constants["x_test"].shape == (-(-len(F) // 5), 2) and experiment.rounds == 25
-    assert {"y_test", "f_test"} <= {*experiment.constants}
