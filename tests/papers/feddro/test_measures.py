@@ -203,22 +203,6 @@ def test_one_round_of_fedwad_by_hand(t):
     np.testing.assert_allclose(xi[1].x, [[4.0, 3 * (1 - t)]], rtol=1e-14)
 
 
-def test_who_sends_what_to_whom():
-    X, Y, start, wire = uniform(np.zeros((1, 2))), uniform(np.ones((2, 2))), np.full((1, 2), 4.0), []
-    federated_barycenter([X, Y], start, 1, [0, 1], wire=wire)  # a weight may be 0
-    server, one, two = "server", "client 1", "client 2"
-    assert [m[:3] for m in wire] == [
-        (server, one, "start"), (server, two, "start"), (server, one, "eta_Q"), (one, server, "gamma"),
-        (server, two, "eta_Q"), (two, server, "gamma"), (server, one, "T(gamma)"), (server, two, "T(gamma)"),
-    ]  # fmt: skip
-    values = {m[:3]: m.value for m in wire}
-    np.testing.assert_allclose(values[server, one, "start"], start)
-    np.testing.assert_allclose(values[server, one, "eta_Q"], start)  # between gamma and Q, both at the start
-    np.testing.assert_allclose(values[one, server, "gamma"], [[3.0, 3.0]])
-    np.testing.assert_allclose(values[two, server, "gamma"], [[3.25, 3.25]])
-    np.testing.assert_allclose(values[server, one, "T(gamma)"], [[3.25, 3.25]])  # Q is client 2's
-
-
 def test_the_objective_counts_its_weights():
     Q, clients = np.zeros((1, 1)), [uniform(np.array([[1.0]])), uniform(np.array([[3.0]]))]
     assert objective(Q, clients) == pytest.approx(5.0)

@@ -11,7 +11,7 @@ from torch.func import grad as gradient_of
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import adam, sgd
-from fedlib.federated.stack import as_dict, load, predict, stack
+from fedlib.federated.stack import as_dict, predict, stack
 from fedlib.federated.train import train
 from fedlib.papers.fedstnn import algorithms
 from fedlib.papers.fedstnn.network import SNN, euler_maruyama, init_snn, sample_wise
@@ -98,46 +98,6 @@ def test_linear_quadratic_problem_has_the_closed_form(N=4):
     for literal, expected in ((False, exact), (True, np.where(n < N - 1, exact / phi, exact))):
         z = vmap(lambda w, literal=literal: mean_z(w, literal))(w).numpy()
         assert (np.abs(z.mean(0) - expected) < 4.5 * z.std(0, ddof=1) / groups**0.5).all()
-
-
-def test_without_diffusion_it_is_a_plain_residual_network():
-    """Property 6."""
-    net = load(SNN(2, 4, 6).double(), stack(SNN(2, 4, 6), [(0,)], init_snn)[0].double())
-    with torch.no_grad():
-        net.s.fill_(-800.0)  # softplus is 0
-        x = normal(7, 2)
-        out = net(x, normal(7, *net.noise(3), key=1))
-        X = net.lift(x)
-        for W1, W2 in net.drift:
-            X = X + net.h * W2(torch.tanh(W1(X)))
-    assert (out == out[:, :1]).all()
-    torch.testing.assert_close(out[:, 0], net.read(X)[:, 0], rtol=0, atol=1e-14)
-
-
-def test_both_forms_of_the_noise_are_the_same():
-    """Property 7: sqrt(h) g w with w ~ N(0, 1) (Eq. 12) is g W with W ~ N(0, h) (Eq. 32)."""
-    net = load(SNN(1, 4, 6).double(), stack(SNN(1, 4, 6), [(0,)], init_snn)[0].double())
-    w = normal(7, *net.noise(3))
-    X = X_0 = net.lift(normal(7, 1, key=1))[:, None]
-    for n, (W1, W2) in enumerate(net.drift):
-        X = X + net.h * W2(torch.tanh(W1(X))) + torch.nn.functional.softplus(net.s[n]) * (net.h**0.5 * w[:, n])
-    torch.testing.assert_close(euler_maruyama(X_0, net.layers(), w, net.h)[-1], X, rtol=0, atol=1e-12)
-
-
-def test_a_diffusion_that_depends_on_x_needs_its_term_in_the_costate():
-    """Property 8. One block: the printed index is then right, only g_X is missing, and the lift feels it."""
-    net = SNN(1, 4, 6, N=1, std=1.0, diffusion="net")
-    rows = stack(net, [(k,) for k in range(3)], init_snn).double()
-    rows = rows + normal(*rows.shape, key=5)  # otherwise g starts without dependence on X
-    x, y, w = normal(3, 50, 1), normal(3, 50, key=1), normal(3, 50, *net.noise(2), key=2)
-
-    def lift(reading):
-        net.gradient = reading
-        loss = lambda params, x, y, w: squared_error(functional_call(net, params, (x, w)), y).mean()  # noqa: E731
-        return vmap(gradient_of(loss))(as_dict(net, rows), x, y, w)["lift.weight"]
-
-    assert relative(lift("smp_exact"), lift("autograd")) < 1e-12
-    assert relative(lift("smp_paper"), lift("autograd")) > 0.1
 
 
 @pytest.fixture

@@ -142,20 +142,6 @@ def test_what_an_earlier_run_knows_counts_where_there_is_nothing_of_today(line):
     assert np.isnan(both.sel(rule="Mime", lr=1e-4)), "a gap where it diverged"
 
 
-def test_followed_curves_are_those_of_the_first_seed_at_every_rate():
-    small = {"problems": ["poisson_8"], "rates": {"poisson_8": RATES["line_20"]}, "share": 0.004}
-    p = SMALL | small | {"followed": ["poisson_8"], "curve_seeds": [3, 4]}
-    calls = {name: call for name, call in study.trainings(p).items() if name[0] == "rounds_poisson_8"}
-    table = study.followed({name: call.run(**EXACT) for name, call in calls.items()}.__getitem__, "poisson_8")
-    assert dict(table.u.sizes) == {"schedule": 2, "rule": 3, "lr": 2, "round": 2, "x": 100}
-    assert table.error.seed.values.tolist() == [3, 4]
-    apart = table.error.sel(schedule=study.CONSTANT) - table.error.sel(schedule=study.FALLING)
-    assert (abs(apart) > 1e-6).all(), "a rate that falls is another training"
-    off = 100 * np.linalg.norm(table.u - table.truth, axis=-1) / np.linalg.norm(table.truth)
-    np.testing.assert_allclose(off, table.error.sel(seed=3), rtol=1e-5)
-    assert {*table.owner.values} == {0, 1}
-
-
 def test_nothing_replaces_what_an_earlier_run_left(tmp_path):
     """Also where all is trained anew."""
     call, path = study.trainings(SMALL)["earlier"], tmp_path / "earlier.nc"

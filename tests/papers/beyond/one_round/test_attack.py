@@ -1,12 +1,21 @@
-"""The attack on sums finds points that it has never seen, where products are enough; else others have the sums."""
+"""Attacks on sums find points where products are enough; who tells what from sums that are hidden."""
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from fedlib.federated import sums
-from fedlib.papers.beyond.one_round import problem
+from fedlib.federated.sums import symmetric_noise
+from fedlib.papers.beyond.one_round import privacy, problem
 from fedlib.papers.beyond.one_round.torques import torques_of_sums
-from fedlib.papers.beyond.points import inputs_behind, points_behind, poisson_rows, spectrum_of
+from fedlib.papers.beyond.points import (
+    inputs_behind,
+    other_measure,
+    points_behind,
+    poisson_rows,
+    share_found,
+    spectrum_of,
+)
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)
@@ -54,3 +63,56 @@ def test_torques_of_a_few_triplets_are_read_and_of_many_are_not():
     assert few.share == 1 and many.share < 0.1, "36 numbers: of 60 triplets there is no null space"
     angle = few.u @ few.truth / np.linalg.norm(few.u) / np.linalg.norm(few.truth)
     assert angle > 0.99, "8 coordinates leave some of it"
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])
+def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
+    """Played: sums with and without one point, noise on each number, and the nearer of the two is named."""
+    _, rows = poisson(6, 0)
+    worst = rows(GRID[np.square(rows(GRID)).sum(1).argmax()][None])[0]
+    added, rng = np.outer(worst, worst) / (worst @ worst), stream(0, "played")
+    upper = added[np.triu_indices(len(added))]  # what is sent; below the diagonal stands the same
+    noise = sigma * rng.standard_normal((20_000, len(upper)))
+    right = np.mean((noise + upper) @ upper > upper @ upper / 2)
+    assert np.linalg.norm(upper) < np.linalg.norm(added) == pytest.approx(1)
+    assert right < privacy.told_in_or_out(sigma) + 0.01
+    alone = np.mean(norm.cdf(np.linalg.norm(upper) / 2 / sigma))
+    assert right == pytest.approx(alone, abs=0.01)
+
+
+def test_each_point_needs_a_guess_of_its_own():
+    x = np.array([1.0, 1.05, 2.0])
+    assert share_found(np.array([1.02]), x, 0.1) == pytest.approx(1 / 3)
+    assert share_found(np.array([1.02, 1.12, 9.0]), x, 0.1) == pytest.approx(2 / 3), "the nearest is not always the one"
+    assert share_found(np.array([]), x, 0.1) == 0
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_chebyshev_system_determines_half_as_many_points_and_no_more(n):
+    """2 k + 1 products of 1, cos x, ..., cos kx: k points inside alone have their sums; k + 1 points do not."""
+    x = (np.arange(n) + 0.5) * np.pi / n
+    _, alone = other_measure(x, cosines(n), GRID)
+    weights, apart = other_measure(x, cosines(n - 1), GRID)
+    assert alone < 1e-3 and apart > 0.1
+    places, a = np.concatenate([GRID, x]), cosines(n - 1)
+    G = (weights[:, None] * a(places)).T @ a(places)
+    np.testing.assert_allclose(G, a(x).T @ a(x), atol=1e-5), "and yet its sums are the same"
+
+
+def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
+    """Its points scatter as the Cramer-Rao bound says, over forty draws of noise."""
+    _, rows = poisson(20, 0)
+    spectrum = spectrum_of(rows, GRID)
+    x, h = privacy.cloud(4, 0), 1e-6
+    sigma = 1e-5 * np.square(rows(GRID)).sum(1).max()
+    upper = np.triu_indices(rows(x).shape[1])
+    outer = lambda places: np.einsum("ij,ik->ijk", rows(places), rows(places))[:, upper[0], upper[1]]  # noqa: E731
+    slope = (outer(x + h) - outer(x - h)) / (2 * h)
+    bound = sigma * np.sqrt(np.diag(np.linalg.inv(slope @ slope.T)))
+    G = rows(x).T @ rows(x)
+    guesses = []
+    for seed in range(40):
+        noise = symmetric_noise(sigma, len(G), stream(seed, "cramer")).numpy()
+        guesses.append(points_behind(G + noise, 4, spectrum, sigma))
+    ratio = np.std(guesses, axis=0) / bound
+    assert ((ratio > 0.7) & (ratio < 1.4)).all(), ratio

@@ -1,12 +1,16 @@
-"""FedWaD's gap on clouds closes, or stays where its start or its sizes are wrong; barycenters; the paper's formulas."""
+"""FedWaD's gap closes, or stays where its start or sizes are wrong; barycenters; formulas; verdicts; the piece."""
 
 import numpy as np
 import pytest
 
+from fedlib.numerics.metrics import in_percent
 from fedlib.papers.feddro.algorithms import federated_barycenter
 from fedlib.papers.feddro.measures import interpolant, uniform, wasserstein
-from fedlib.papers.feddro.transport import problem
+from fedlib.papers.feddro.transport import claims, live, problem, study
 from fedlib.streams import stream
+
+from ....pages.node import evaluate
+from ...small import quick
 
 
 @pytest.mark.parametrize(
@@ -93,3 +97,60 @@ def test_the_chain_bounds_the_distance_and_its_powers_bound_nothing():
     assert list(sums) == [0, 1, 4]
     assert all(total >= W * (1 - 1e-9) for total, W, *_ in sums.values())
     assert any(squares < W2 for *_, squares, W2 in sums.values())
+
+
+@pytest.fixture(scope="module")
+def results():
+    return study.Results(problem.walks(24, 5), problem.bounds(24, 5, 2), problem.barycenters([0], 24, 6))
+
+
+def test_fewer_points_than_the_smallest_shared_cloud_are_refused():
+    with pytest.raises(ValueError, match="atoms = 19: expected at least 20"):
+        study.check(quick(study, atoms=19))
+
+
+def test_claims_can_hold_and_fail(results):
+    gap = results.bounds.gap
+    near = [results.bounds.assign(gap=0 * gap + values) for values in (0.9, 0.9 + (gap.case == "p = 2"))]
+    assert [claims.near_after_four(results._replace(bounds=one)).holds for one in near] == [True, False]
+    assert claims.near_after_four(results._replace(bounds=results.bounds.isel(round=slice(3)))) is None
+    assert claims.withstands(results).holds is False
+    for name, value, claim, holds in (
+        ("ratio", 1.01, claims.as_good_as_central, False),
+        ("ratio", 1.0, claims.as_good_as_central, True),
+        ("guessed", 1.0, claims.withstands, True),
+    ):
+        table = results.barycenters.assign({name: 0 * results.barycenters.ratio + value})
+        assert claim(results._replace(barycenters=table)).holds is holds, (name, value)
+    assert all(claim(study.Results()) is None for claim in claims.CLAIMS.values())
+
+
+CLOUDS = "const data = M.unpack(given.data); return given.asked.map(([name, index]) => M.cloudAt(data, name, index));"
+SAID = "return given.asked.map((chosen) => M.sentence(given.data, chosen));"
+
+
+@pytest.fixture(scope="module")
+def walks():
+    return problem.walks(25, 3)
+
+
+def test_clouds_in_the_browser_are_the_stored_ones(walks, tmp_path):
+    asked = {("cloud", 1): walks.cloud[1]}
+    for s, start in enumerate(problem.STARTS):
+        here = walks.sel(start=start)
+        for r in range(3):
+            asked["xi", 3 * s + r] = here.xi[r]
+            for k in (0, 1):
+                asked["eta", 2 * (3 * s + r) + k] = here.eta[r, k]
+    data = live.packed(walks)
+    clouds = evaluate(live.Clouds._esm, CLOUDS, {"data": data, "asked": [*asked]}, tmp_path)
+    for (name, index), cloud, stored in zip(asked, clouds, asked.values(), strict=True):
+        np.testing.assert_allclose(cloud, stored.dropna("atom"), rtol=0, atol=data["step"], err_msg=f"{name} {index}")
+
+
+def test_the_sentence_has_the_numbers_of_the_round(walks, tmp_path):
+    data = live.packed(walks)
+    (words,) = evaluate(live.Clouds._esm, SAID, {"data": data, "asked": [[1, 1]]}, tmp_path)
+    here = walks.sel(start=problem.STARTS[1], round=2)
+    assert words.startswith("Round 2: ") and f"{here.bound.item():.4f} long" in words
+    assert in_percent(here.gap.item()) in words and f"distance {walks.distance.item():.4f}" in words

@@ -8,8 +8,9 @@ from torch.func import functional_call, grad, vmap
 
 from fedlib.federated.stack import as_dict, stack
 from fedlib.models.networks import fan_in_uniform
-from fedlib.papers.fedstnn.as_coded import authors, coded
+from fedlib.papers.fedstnn.as_coded import authors, coded, gradients
 from fedlib.papers.fedstnn.as_coded.coded import Coded, Norm
+from fedlib.papers.fedstnn.network import SNN
 from fedlib.streams import torch_stream
 
 
@@ -17,7 +18,7 @@ def normal(*shape, key=0):
     return torch.randn(*shape, generator=torch_stream(0, "test", key), dtype=torch.float64)
 
 
-def gradients(gradient, N=4, K=3, B=9):
+def gradients_of(gradient, N=4, K=3, B=9):
     """Of every parameter [K, ...], at K random starts."""
     net = Coded(1, 4, 6, N=N, gradient=gradient).double()
     params = as_dict(net, stack(net, [(k,) for k in range(K)], fan_in_uniform).double())
@@ -28,16 +29,16 @@ def gradients(gradient, N=4, K=3, B=9):
 
 def test_exact_pairing_is_backpropagation():
     """With g_x^T Z in the costates; also through the normalisation, whose statistics depend on all points."""
-    ours, exact = gradients("exact"), gradients("autograd")
+    ours, exact = gradients_of("exact"), gradients_of("autograd")
     for name in exact:
         np.testing.assert_allclose(ours[name], exact[name], rtol=1e-10, atol=1e-14, err_msg=name)
 
 
 def test_coded_pairings_are_wrong_where_they_pair_wrongly():
     """1D: drift right, diffusion wrong. 2D: the drift is right in block 1 only, whose costate all blocks get."""
-    exact = gradients("autograd")
+    exact = gradients_of("autograd")
     for name, right in {"coded 1D": (0, 1, 2, 3), "coded 2D": (1,)}.items():
-        ours = gradients(name)
+        ours = gradients_of(name)
         for n in range(4):
             off = {part: (ours[key] - exact[key]).norm() / exact[key].norm() for part, key in
                    {"drift": f"drift.{n}.0.weight", "diffusion": f"spread.{n}.0.weight"}.items()}  # fmt: skip
@@ -113,3 +114,24 @@ def test_inputs_are_not_scaled():
 def test_unknown_gradient_is_refused():
     with pytest.raises(ValueError, match="expected 'autograd' or one of exact, coded 1D, coded 2D"):
         Coded(1, 4, 6, gradient="backward")
+
+
+class Times(nn.Module):
+    """An SNN whose gradient is a factor too large, and whose answers are not."""
+
+    def __init__(self, factor):
+        super().__init__()
+        net = SNN(1, 4, 6)
+        self.lift, self.drift, self.s, self.read = net.lift, net.drift, net.s, net.read
+        self.noise, self.net, self.factor = net.noise, [net], factor
+
+    def forward(self, x, w):
+        out = torch.func.functional_call(self.net[0], dict(self.named_parameters()), (x, w))
+        return self.factor * out - (self.factor - 1) * out.detach()
+
+
+def test_twice_a_gradient_is_off_by_one():
+    for factor, off in (("1", 0), ("2", 1)):
+        found = gradients.distances(lambda gradient: Times(1 if gradient == "autograd" else int(gradient)), factor)
+        np.testing.assert_allclose([*found.values()], off, atol=1e-12)
+        assert [*found] == ["lift", "drift", "diffusion"]
