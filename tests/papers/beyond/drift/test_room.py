@@ -9,17 +9,13 @@ import xarray
 from scipy.stats import spearmanr
 from torch import nn
 
-from fedlib.federated.experiment import Data, Experiment, data_of
-from fedlib.notebook.claims import find
-from fedlib.papers.beyond.drift import claims, figures, ladders, problem
+from fedlib.federated.experiment import Data, Experiment
+from fedlib.papers.beyond.drift import claims, figures, ladders
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift.dissimilarity import dissimilarity, staleness
 from fedlib.papers.beyond.drift.plane import Quadratics, two_clients, walk
 from fedlib.papers.beyond.drift.ranks import gain, order, spearman
 from fedlib.papers.beyond.drift.study import REPAIR, Results
-from fedlib.papers.fedsciml.functions.problem import wave
-
-NOTHING = Results({}, {}, {}, {}, {}, {}, None, None, {}, {})
 
 
 def by_rule(**errors) -> xarray.DataArray:
@@ -91,21 +87,6 @@ def test_a_correction_is_stale_by_the_difference_of_the_curvatures():
     np.testing.assert_allclose(found[:, 1], expected, rtol=1e-4)
 
 
-def test_errors_are_in_percent_and_of_the_exact_function_zero():
-    line = problem.line(40, 8)
-    data = data_of(line, 10)
-    assert [len(shard) for shard in data.owners] == [20, 20]
-    exact = line.evaluate(lambda x: wave(x)[:, None], data.test)["error"]
-    assert float(exact) == pytest.approx(0, abs=1e-12)
-    assert float(line.evaluate(lambda x: 1.1 * wave(x)[:, None], data.validation)["error"]) == pytest.approx(10)
-
-
-def test_uneven_clients_own_three_quarters_and_one():
-    line, uneven = (make(200, 8) for make in (problem.line, problem.uneven_line))
-    assert [len(shard) for shard in data_of(uneven, 20).owners] == [150, 50]
-    torch.testing.assert_close(data_of(line, 20).pool["f"], data_of(uneven, 20).pool["f"])
-
-
 def test_a_ladder_is_measured_where_it_stands(monkeypatch):
     """B is at least 1, and nearly 1 where clients are alike; W1 is the closed form L / n of clients who take turns."""
     error = xarray.DataArray([[3.0, 4.0], [0.2, 0.1]], {"level": [2, 32], "seed": [0, 1]}, ("level", "seed"))
@@ -149,34 +130,36 @@ def test_order_of_a_perfect_and_of_a_useless_measure():
     assert np.allclose(gain([table], "W1"), 0)
 
 
-def test_every_claim_is_known_and_says_nothing_of_nothing():
-    assert all(find(name).target for name in claims.CLAIMS), "ours, no paper's"
-    assert [claim(NOTHING) for claim in claims.CLAIMS.values()] == [None] * 3
+def in_steps(few, many):
+    """Errors at five and at twenty local steps."""
+    both = [errors.expand_dims(E=[E]) for errors, E in zip((few, many), (5, 20), strict=True)]
+    return {"local_steps": {"line_20": xarray.concat(both, "E")}}
 
 
-def test_repaired_is_a_fifth_of_fedavg_paired_by_seed():
-    errors = {"line_20": by_rule(FedAvg=[10, 20], repair=[1, 2])}
-    verdict = claims.repaired(NOTHING._replace(errors=errors))
-    assert verdict.holds and verdict.why == "0.1 [0.1, 0.1] x"
-    errors = {"line_20": by_rule(FedAvg=[10, 20], repair=[4, 3])}
-    assert not claims.repaired(NOTHING._replace(errors=errors)).holds
+GOOD, POOR = by_rule(FedAvg=[10, 20], repair=[1, 2]), by_rule(FedAvg=[10, 20], repair=[9, 18])
 
 
-def test_stale_looks_at_twenty_local_steps_and_nowhere_else():
-    five, twenty = by_rule(FedAvg=[10, 10], repair=[1, 1]), by_rule(FedAvg=[10, 10], repair=[9, 9])
-    steps = xarray.concat([five.expand_dims(E=[5]), twenty.expand_dims(E=[20])], "E")
-    assert claims.stale(NOTHING._replace(local_steps={"line_20": steps})).holds
-    assert claims.stale(NOTHING._replace(local_steps={"line_20": steps.sel(E=[5])})) is None
-    flipped = steps.assign_coords(E=[20, 5])
-    assert not claims.stale(NOTHING._replace(local_steps={"line_20": flipped})).holds
-
-
-def test_everywhere_counts_the_problems_on_which_the_repair_is_better():
-    errors = {"a": by_rule(FedAvg=[2, 2], repair=[1, 1]), "b": by_rule(FedAvg=[1, 1], repair=[2, 1])}
-    verdict = claims.everywhere(NOTHING._replace(errors=errors))
-    assert not verdict.holds and verdict.why == "1 of 2"
-    assert claims.everywhere(NOTHING._replace(errors={"a": errors["a"]})).holds
-    assert claims.everywhere(NOTHING._replace(errors={"c": by_rule(FedAvg=[1, 1])})) is None
+@pytest.mark.parametrize(
+    ("id", "results", "verdict"),
+    [
+        ("repaired", {"errors": {"line_20": GOOD}}, (True, "0.1 [0.1, 0.1] x")),
+        ("repaired", {"errors": {"line_20": by_rule(FedAvg=[10, 20], repair=[4, 3])}}, (False, None)),
+        ("stale", in_steps(GOOD, POOR), (True, "0.9 [0.9, 0.9] x")),
+        ("stale", in_steps(POOR, GOOD), (False, "0.1 [0.1, 0.1] x")),
+        ("stale", {"local_steps": {"line_20": GOOD.expand_dims(E=[5])}}, None),
+        ("everywhere", {"errors": {"a": GOOD, "b": by_rule(FedAvg=[1, 1], repair=[2, 1])}}, (False, "1 of 2")),
+        ("everywhere", {"errors": {"a": GOOD}}, (True, "1 of 1")),
+        ("everywhere", {"errors": {"c": by_rule(FedAvg=[1, 1])}}, None),
+    ],
+)
+def test_claims_can_hold_and_fail(id, results, verdict):
+    """In ratios paired by seed; stale looks at twenty local steps, everywhere at problems that have both."""
+    nothing = Results({}, {}, {}, {}, {}, {}, None, None, {}, {})
+    claim = claims.CLAIMS[f"fedsciml.target.drift.{id}"]
+    found = claim(nothing._replace(**results))
+    assert claim(nothing) is None and (found is None) == (verdict is None)
+    if found:
+        assert found.holds is verdict[0] and verdict[1] in (None, found.why)
 
 
 def test_errors_in_few_letters():

@@ -14,7 +14,7 @@ from fedlib.papers.beyond.one_round.problem import error
 from fedlib.papers.beyond.projection import limits, operators, problem, study
 from fedlib.papers.beyond.projection.problem import together
 from fedlib.papers.fedstnn.letters import problem as letters
-from fedlib.streams import stream, torch_stream
+from fedlib.streams import torch_stream
 
 
 @pytest.mark.parametrize("name", problem.PROBLEMS)
@@ -82,21 +82,6 @@ def test_it_is_dense_variable_projection():
     for a, b in ((one.theta, other.theta), (one.gradient, other.gradient)):
         np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-8 * float(a.abs().max()))
     assert (other.loss, other.reduced) == pytest.approx((one.loss, one.reduced), rel=1e-8)
-
-
-def test_an_evaluation_is_the_same_for_every_partition():
-    """Ragged ones, with empty clients, against all functions in one place."""
-    experiment, data, theta, last = small()
-    w, rng = projection.hidden(theta, last), stream(0, "partitions")
-    one = operators.evaluate(experiment, sums.parts(together(data)), w, last, 1e-4)
-    for _ in range(50):
-        K = rng.integers(1, 7)
-        owner = rng.choice(K, 24, p=rng.dirichlet(np.full(K, 0.3)))
-        dealt = data._replace(owners=[np.flatnonzero(owner == k) for k in range(K)])
-        other = operators.evaluate(experiment, sums.parts(dealt), w, last, 1e-4)
-        assert other.reduced == pytest.approx(one.reduced, rel=1e-9)
-        for a, b in ((one.theta, other.theta), (one.gradient, other.gradient)):
-            np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-8 * float(a.abs().max()))
 
 
 def test_iterates_fall_and_bytes_are_counted():

@@ -13,15 +13,7 @@ from fedlib.federated.train import train
 from fedlib.papers.feddro.algorithms import adversarial
 from fedlib.papers.feddro.digits import problem, ways
 from fedlib.papers.feddro.digits.handwriting import Clients, handwriting
-from fedlib.papers.feddro.digits.problem import (
-    CNN,
-    accuracies,
-    ascend,
-    classification,
-    descent_ascent,
-    digits,
-    pooled,
-)
+from fedlib.papers.feddro.digits.problem import CNN, accuracies, ascend, classification, descent_ascent, digits, pooled
 from fedlib.papers.feddro.digits.shifts import client_shift
 from fedlib.streams import stream, torch_stream
 

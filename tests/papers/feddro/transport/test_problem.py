@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fedlib.numerics.metrics import in_percent
 from fedlib.papers.feddro.algorithms import federated_barycenter
 from fedlib.papers.feddro.measures import interpolant, uniform, wasserstein
 from fedlib.papers.feddro.transport import claims, live, problem, study
@@ -126,7 +125,6 @@ def test_claims_can_hold_and_fail(results):
 
 
 CLOUDS = "const data = M.unpack(given.data); return given.asked.map(([name, index]) => M.cloudAt(data, name, index));"
-SAID = "return given.asked.map((chosen) => M.sentence(given.data, chosen));"
 
 
 @pytest.fixture(scope="module")
@@ -146,11 +144,3 @@ def test_clouds_in_the_browser_are_the_stored_ones(walks, tmp_path):
     clouds = evaluate(live.Clouds._esm, CLOUDS, {"data": data, "asked": [*asked]}, tmp_path)
     for (name, index), cloud, stored in zip(asked, clouds, asked.values(), strict=True):
         np.testing.assert_allclose(cloud, stored.dropna("atom"), rtol=0, atol=data["step"], err_msg=f"{name} {index}")
-
-
-def test_the_sentence_has_the_numbers_of_the_round(walks, tmp_path):
-    data = live.packed(walks)
-    (words,) = evaluate(live.Clouds._esm, SAID, {"data": data, "asked": [[1, 1]]}, tmp_path)
-    here = walks.sel(start=problem.STARTS[1], round=2)
-    assert words.startswith("Round 2: ") and f"{here.bound.item():.4f} long" in words
-    assert in_percent(here.gap.item()) in words and f"distance {walks.distance.item():.4f}" in words
