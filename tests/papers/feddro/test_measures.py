@@ -45,6 +45,8 @@ def test_plan_and_distance_on_the_line_are_the_sorted_matching(p):
     P = plan(X, Y, p)
     np.testing.assert_allclose(P.sum(0), Y.w, atol=1e-12)
     np.testing.assert_allclose(P.sum(1), X.w, atol=1e-12)
+    np.testing.assert_allclose(plan(X, X), np.diag(X.w), atol=1e-16)
+    np.testing.assert_allclose(barycentric_map(X.x, Y.x), project(plan(X, Y), Y.x), atol=1e-12)
 
 
 @settings(max_examples=20, deadline=None)
@@ -59,28 +61,6 @@ def test_exact_interpolant_splits_the_distance(n, m, t, p, seed):
     assert eta.w.sum() == pytest.approx(1)
     assert wasserstein(X, eta, p) == pytest.approx(t * W, rel=1e-9)
     assert wasserstein(eta, Y, p) == pytest.approx((1 - t) * W, rel=1e-9)
-
-
-def test_a_cloud_stays_where_it_is():
-    X = Measure(stream(0, "cloud").normal(size=(7, 3)), stream(0, "w").dirichlet(np.ones(7)))
-    np.testing.assert_allclose(plan(X, X), plan(X, Measure(X.x.copy(), X.w)), atol=1e-16)
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_interpolant_endpoints(exact):
-    X, Y = clouds(12, 12, 2)
-    assert wasserstein(interpolant(X, Y, 0, exact=exact), X) < 1e-7
-    assert wasserstein(interpolant(X, Y, 1, exact=exact), Y) < 1e-7
-    with pytest.raises(ValueError, match="runs from t = 0 to t = 1"):
-        interpolant(X, Y, 1.5)
-
-
-def test_the_barycentric_support_shrinks_in_high_dimension():
-    """Where the plan splits atoms, their mean lies inside: the spread falls, and t = 1 misses Y."""
-    X, Y = clouds(20, 50, 30)
-    eta = interpolant(X, Y, 1)
-    assert eta.x.var(0).sum() < 0.75 * Y.x.var(0).sum()
-    assert wasserstein(eta, Y) > 1
 
 
 def test_barycentric_interpolant_keeps_weights_and_moves_the_mean():
@@ -109,59 +89,10 @@ def test_fedwad_falls_monotonically_to_within_one_percent(p):
     assert bound[0] > 1.02 * W
 
 
-def test_exact_supports_remove_the_bias():
-    X, Y = clouds(12, 18, 10, weights=True, shift=1.0)
-    W, xi = wasserstein(X, Y), tight(X, Y, 12)
-    biased, exact = (fedwad(X, Y, xi, 6, exact=e) for e in (False, True))
-    assert exact.bound[-1] < 1.005 * W < biased.bound[-1]
-    sizes = [len(m.x) for m in exact.xi]
-    assert sizes == sorted(sizes)
-    assert sizes[-1] > 5 * sizes[0]  # what it costs
-
-
-def test_the_crossing_example_stalls():
-    """Atoms in the middle of the wrong pairs, where each is nearest to its wrong partners, never change partners."""
-    u, v, shift = np.array([1.0, 0.0]), np.array([-0.1, 1.0]), np.array([2.0, 0.0])
-    X, Y = uniform(np.stack([u, -u]) / 2), uniform(np.stack([v, -v]) / 2 + shift)
-    W = wasserstein(X, Y)
-    wrong = np.sqrt(((X.x - Y.x) ** 2).sum(1).mean())  # u . v < 0, so X[0] belongs to Y[1]
-    assert pytest.approx(np.sqrt(((X.x - Y.x[::-1]) ** 2).sum(1).mean())) == W
-    assert wrong > 1.01 * W
-    np.testing.assert_allclose(fedwad(X, Y, (X.x + Y.x) / 2, 20).bound, wrong, rtol=1e-12)
-    assert fedwad(X, Y, (X.x + Y.x[::-1]) / 2 + 0.1, 20).bound[-1] < (1 + 1e-6) * W
-
-
-def test_fedwad_of_identical_measures_goes_to_zero():
-    X, _ = clouds(40, 40, 2)
-    bound = fedwad(X, X, tight(X, X, 40), 8).bound
-    np.testing.assert_allclose(bound[1:] / bound[:-1], 0.5, rtol=0.02)
-
-
-def test_barycenter_of_identical_measures_is_the_measure():
-    X, _ = clouds(30, 30, 2)
-    result = federated_barycenter([X] * 3, tight(X, X, 30), 40)
-    assert wasserstein(uniform(result.Q), X) < 1e-4
-    np.testing.assert_allclose(result.mapped[0], X.x, atol=1e-3)
-
-
-def test_one_client_comes_closer_by_three_quarters_a_round():
-    X, _ = clouds(30, 30, 2)
-    start = tight(X, X, 30)
-    values = [objective(federated_barycenter([X], start, r).Q, [X]) ** 0.5 for r in range(1, 8)]
-    np.testing.assert_allclose(np.divide(values[1:], values[:-1]), 0.75, rtol=1e-6)
-
-
-@pytest.mark.parametrize("share", [0.5, 0.2])
-def test_barycenter_of_two_diracs_is_the_weighted_point(share):
-    points = [uniform(np.array([[0.0, 1.0]])), uniform(np.array([[3.0, 0.0]]))]
-    result = federated_barycenter(points, np.zeros((1, 2)), 60, [share, 1 - share])
-    np.testing.assert_allclose(result.Q, [[3 * (1 - share), share]], atol=1e-6)
-
-
-def shifted_gaussians(n=150, K=3):
+def shifted_gaussians(n=150):
     rng = stream(3, "shifted")
     base = rng.normal(size=(n, 2))
-    shifts = np.array([[0.0, 0], [4, 0], [0, 4]])[:K]
+    shifts = np.array([[0.0, 0], [4, 0], [0, 4]])
     return [uniform(base[rng.permutation(n)] + s) for s in shifts], base, shifts
 
 
@@ -179,21 +110,6 @@ def test_barycenter_of_shifted_gaussians_has_the_mean_shift():
     for mapped, measure, shift in zip(result.mapped, measures, shifts, strict=True):
         error = mapped - (measure.x - shift + shifts.mean(0))  # T_i undoes the shift
         assert np.sqrt((error**2).mean()) < 0.2
-
-
-def test_permuting_clients_or_atoms_changes_nothing():
-    measures, *_ = shifted_gaussians(n=25)
-    start, w = tight(measures[0], measures[1], 20), np.array([0.5, 0.3, 0.2])
-    there = federated_barycenter(measures, start, 5, w).Q
-    order = [2, 0, 1]
-    np.testing.assert_allclose(
-        federated_barycenter([measures[i] for i in order], start, 5, w[order]).Q, there, atol=1e-9
-    )
-    atoms = stream(0, "permutation").permutation(25)
-    shuffled = [Measure(m.x[atoms], m.w) for m in measures]
-    np.testing.assert_allclose(federated_barycenter(shuffled, start, 5, w).Q, there, atol=1e-9)
-    turned = federated_barycenter(measures, start[::-1].copy(), 5, w).Q
-    np.testing.assert_allclose(turned[::-1], there, atol=1e-9)
 
 
 def test_no_raw_sample_crosses_the_boundary():
@@ -215,60 +131,26 @@ def test_no_raw_sample_crosses_the_boundary():
     assert np.abs(leak[0].value[:, None] - raw).sum(2).min() == 0
 
 
-def test_what_crosses_is_not_private():
-    """With S = n and a tight start the first gamma is start + (x - start) / 4: extrapolate, and there is a sample."""
-    measures, _, _ = shifted_gaussians(n=40)
-    start, wire = tight(measures[0], measures[1], 40), []
-    federated_barycenter(measures, start, 1, wire=wire)
-    gamma = next(m.value for m in wire if m.what == "gamma")
-    guess = start + 4 * (gamma - start)
-    assert np.abs(guess[:, None] - measures[0].x).sum(2).min(1).max() < 1e-9
-
-
-def test_a_round_over_the_samples_themselves_is_pots():
-    """Where gamma_i starts anew at Q, an atom goes a quarter of the way of POT's free-support step over the samples."""
+def test_rounds_that_start_anew_are_pots():
+    """Where gamma_i starts anew at Q, an atom goes a quarter of the way of POT's free-support step over the samples;
+    with stride 4 all of it, from the same messages. A carried round after them is as printed."""
     measures, *_ = shifted_gaussians(n=30)
     start = tight(measures[0], measures[1], 30)
-    whole = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start, numItermax=1)
+
+    def pots(start, n=1):
+        clouds = [m.x for m in measures], [m.w for m in measures]
+        return ot.lp.free_support_barycenter(*clouds, start, numItermax=n, stopThr=0)
+
+    wires = [], []
     one = federated_barycenter(measures, start, 1).Q
-    np.testing.assert_allclose(one, start + (whole - start) / 4, atol=1e-12)
-    two = federated_barycenter(measures, start, 2, restarts=2).Q
-    again = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], one, numItermax=1)
-    np.testing.assert_allclose(two, one + (again - one) / 4, atol=1e-12)
-
-
-def test_with_stride_4_the_restarted_rounds_are_pots():
-    """The same messages, the centralised method; a carried round after it is as printed."""
-    measures, *_ = shifted_gaussians(n=30)
-    start = tight(measures[0], measures[1], 30)
-    clouds = [m.x for m in measures], [m.w for m in measures]
-    for n in (1, 3):
-        whole = ot.lp.free_support_barycenter(*clouds, start, numItermax=n, stopThr=0)
-        wire = []
-        ours = federated_barycenter(measures, start, n, restarts=n, stride=4, wire=wire).Q
-        np.testing.assert_allclose(ours, whole, atol=1e-10)
-        plain = []
-        federated_barycenter(measures, start, n, restarts=n, wire=plain)
-        assert [(m.what, m.value.shape) for m in wire] == [(m.what, m.value.shape) for m in plain]
+    np.testing.assert_allclose(one, start + (pots(start) - start) / 4, atol=1e-12)
+    two = federated_barycenter(measures, start, 2, restarts=2, wire=wires[0]).Q
+    np.testing.assert_allclose(two, one + (pots(one) - one) / 4, atol=1e-12)
+    far = federated_barycenter(measures, start, 2, restarts=2, stride=4, wire=wires[1]).Q
+    np.testing.assert_allclose(far, pots(start, 2), atol=1e-10)
+    assert [(m.what, m.value.shape) for m in wires[0]] == [(m.what, m.value.shape) for m in wires[1]]
     carried = federated_barycenter(measures, start, 1, restarts=0, stride=4).Q
-    np.testing.assert_array_equal(carried, federated_barycenter(measures, start, 1).Q)
-
-
-def test_with_restarts_an_unlucky_start_ends_where_pot_ends():
-    """In R^20 the pairs that gamma_i finds first are poor: carried they stay, and with restarts they change."""
-    rng = stream(0, "unlucky")
-    base = rng.normal(size=(40, 20))
-    measures = [uniform(base[rng.permutation(40)] + 0.5 * rng.normal(size=(40, 20)) + 3 * i) for i in range(3)]
-    start = 3 + rng.normal(size=(40, 20))
-    central = ot.lp.free_support_barycenter([m.x for m in measures], [m.w for m in measures], start, numItermax=100)
-    carried, anew = (objective(federated_barycenter(measures, start, 30, restarts=r).Q, measures) for r in (0, 20))
-    assert anew < 0.99 * carried
-    assert anew < 1.03 * objective(central, measures)
-
-
-def test_pots_map_is_the_barycentric_projection():
-    X, Y = clouds(12, 17, 3)
-    np.testing.assert_allclose(barycentric_map(X.x, Y.x), project(plan(X, Y), Y.x), atol=1e-12)
+    np.testing.assert_array_equal(carried, one)
 
 
 def test_the_chain_is_one_of_four_pieces():
@@ -279,34 +161,33 @@ def test_the_chain_is_one_of_four_pieces():
     assert distance == pytest.approx(2)
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 2, 3]), st.integers(0, 99))
-def test_the_chain_is_never_shorter(n, m, S, p, seed):
-    X, Y = clouds(n, m, 2, seed, weights=True, shift=0.5)
-    terms, distance = chain(X, uniform(stream(seed, "gamma").normal(size=(S, 2))), Y, p)
-    assert terms.sum() >= distance * (1 - 1e-9)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda X: federated_barycenter([X, X], X.x, 1, [1, 1]), "expected 2 numbers >= 0 with sum 1"),
+        (lambda X: federated_barycenter([X], np.zeros((4, 3)), 1), r"start has atoms in R\^3, a client in R\^2"),
+        (lambda X: uniform(X.x[:0]), "at least one atom"),
+        (lambda X: interpolant(X, X, 1.5), "runs from t = 0 to t = 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(uniform(np.zeros((5, 2))))
 
 
-def test_bad_input():
-    X, Y = clouds(5, 5, 2)
-    with pytest.raises(ValueError, match=r"expected 2 numbers >= 0 with sum 1"):
-        federated_barycenter([X, Y], X.x, 1, [1, 1])
-    with pytest.raises(ValueError, match=r"start has atoms in R\^3, a client in R\^2"):
-        federated_barycenter([X, Y], np.zeros((4, 3)), 1)
-    with pytest.raises(ValueError, match="at least one atom"):
-        uniform(np.empty((0, 2)))
-
-
-def test_one_round_of_a_barycenter_by_hand():
-    """One atom: every plan is that atom's, every interpolant a midpoint. gamma <- ((start + P_i) / 2 + start) / 2."""
+def test_rounds_of_a_barycenter_by_hand():
+    """One atom: every plan is that atom's, every interpolant a midpoint."""
     clients = [uniform(np.array([[1.0, 0.0], [3.0, 0.0]])), uniform(np.array([[0.0, 8.0]]))]
-    start = np.array([[-2.0, 4.0]])
-    Q, gammas, mapped = federated_barycenter(clients, start, 1, [0.25, 0.75])
-    eta_P = [(start + mean) / 2 for mean in (np.array([2.0, 0.0]), np.array([0.0, 8.0]))]
-    expected = [(eta + start) / 2 for eta in eta_P]
-    np.testing.assert_allclose(gammas, expected, rtol=1e-14)
-    np.testing.assert_allclose(Q, 0.25 * expected[0] + 0.75 * expected[1], rtol=1e-14)
-    np.testing.assert_allclose(mapped[0], np.repeat(Q, 2, 0), rtol=1e-14)
+    start, means = np.array([[-2.0, 4.0]]), (np.array([[2.0, 0.0]]), np.array([[0.0, 8.0]]))
+    expected, shared = [start, start], start
+    for rounds in (1, 2):
+        Q, gammas, mapped = federated_barycenter(clients, start, rounds, [0.25, 0.75])
+        both = zip(expected, means, strict=True)
+        expected = [((gamma + mean) / 2 + (gamma + shared) / 2) / 2 for gamma, mean in both]
+        shared = 0.25 * expected[0] + 0.75 * expected[1]
+        np.testing.assert_allclose(gammas, expected, rtol=1e-14)
+        np.testing.assert_allclose(Q, shared, rtol=1e-14)
+        np.testing.assert_allclose(mapped[0], np.repeat(Q, 2, 0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("t", [0.25, 0.5])
@@ -322,43 +203,17 @@ def test_one_round_of_fedwad_by_hand(t):
     np.testing.assert_allclose(xi[1].x, [[4.0, 3 * (1 - t)]], rtol=1e-14)
 
 
-def test_who_sends_what_to_whom():
-    X, Y, start, wire = uniform(np.zeros((1, 2))), uniform(np.ones((2, 2))), np.full((1, 2), 4.0), []
-    federated_barycenter([X, Y], start, 1, [0, 1], wire=wire)  # a weight may be 0
-    server, one, two = "server", "client 1", "client 2"
-    assert [m[:3] for m in wire] == [
-        (server, one, "start"), (server, two, "start"), (server, one, "eta_Q"), (one, server, "gamma"),
-        (server, two, "eta_Q"), (two, server, "gamma"), (server, one, "T(gamma)"), (server, two, "T(gamma)"),
-    ]  # fmt: skip
-    values = {m[:3]: m.value for m in wire}
-    np.testing.assert_allclose(values[server, one, "start"], start)
-    np.testing.assert_allclose(values[server, one, "eta_Q"], start)  # between gamma and Q, both at the start
-    np.testing.assert_allclose(values[one, server, "gamma"], [[3.0, 3.0]])
-    np.testing.assert_allclose(values[two, server, "gamma"], [[3.25, 3.25]])
-    np.testing.assert_allclose(values[server, one, "T(gamma)"], [[3.25, 3.25]])  # Q is client 2's
-
-
 def test_the_objective_counts_its_weights():
     Q, clients = np.zeros((1, 1)), [uniform(np.array([[1.0]])), uniform(np.array([[3.0]]))]
     assert objective(Q, clients) == pytest.approx(5.0)
     assert objective(Q, clients, [0.75, 0.25]) == pytest.approx(3.0)
 
 
-def test_who_sends_what_to_whom_in_fedwad():
-    X, Y, wire = uniform(np.array([[0.0]])), uniform(np.array([[10.0]])), []
-    fedwad(X, Y, np.array([[4.0]]), 1, t=0.25, wire=wire)
-    said = [(m.sender, m.receiver, m.what, float(m.value.squeeze())) for m in wire]
-    for client, sent, eta, W in (("client 1", said[:3], 3.0, 3.0), ("client 2", said[3:], 5.5, 4.5)):
-        assert sent == [
-            ("server", client, "xi", 4.0), (client, "server", "eta", eta), (client, "server", "W(own, eta)", W),
-        ]  # fmt: skip
-
-
 CLOUDS = np.array([[100, 0], [110, 0]]), np.array([[200, 0], [250, 3]])
 HALF = np.full(2, 0.5)
 
 
-@pytest.mark.parametrize("kinds", [("float64", "uint8"), ("uint8", "uint8"), ("int16", "uint8"), ("float32", "int8")])
+@pytest.mark.parametrize("kinds", [("uint8", "uint8"), ("float32", "int8")])
 def test_clouds_of_small_numbers_are_those_of_the_same_numbers(kinds):
     clouds = [c % 100 if "int8" in kinds else c for c in CLOUDS]
     small = [Measure(c.astype(kind), HALF) for c, kind in zip(clouds, kinds, strict=True)]

@@ -6,34 +6,9 @@ import torch
 import xarray
 from scipy.stats import norm
 
-from fedlib.federated.partitions import focused
-from fedlib.federated.stack import predict, stack
 from fedlib.papers.fedstnn import experiment
-from fedlib.papers.fedstnn.letters.picture import thirds
-from fedlib.papers.fedstnn.network import SNN, init_snn
-from fedlib.papers.fedstnn.plane import quadrants, surface_grid
-from fedlib.papers.fedstnn.sine import curve_grid
+from fedlib.papers.fedstnn.network import SNN
 from fedlib.streams import stream
-
-
-def test_partitions_of_the_three_experiments():
-    """Property 14: sizes, shares of the own block, no repetition, the others from outside."""
-    points, x = surface_grid(), np.arange(10_000)
-    cases = [
-        (np.split(x, 10), 10_000, 100, 100, 10),
-        (np.split(x, 10), 10_000, 100, 50, 10),
-        (quadrants(points), len(points), 40, 100, 10),
-        (thirds(), 4800, 30, 400, 12),
-    ]
-    for blocks, n, K, main, other in cases:
-        shards = focused(blocks, n, K, main, other, stream(0, "partition"))
-        assert [len(s) for s in shards] == [main + other] * K
-        for k, shard in enumerate(shards):
-            assert len(np.unique(shard)) == main + other
-            assert np.isin(shard, blocks[k // (K // len(blocks))]).sum() == main
-    assert [len(b) for b in quadrants(points)] == [51 * 51] * 4
-    group = curve_grid()[np.split(x, 10)[3]]  # the paper's clients 31-40
-    np.testing.assert_allclose([group[0], group[-1] + 2e-4 * np.pi], [0.6 * np.pi, 0.8 * np.pi], rtol=1e-12)
 
 
 def test_a_model_is_judged_by_its_paths():
@@ -93,15 +68,6 @@ def test_the_score_of_the_true_law_is_the_smallest():
     assert scores["wide"]["std"].item() == pytest.approx(0.2, rel=0.02)
 
 
-def test_a_model_is_asked_for_its_answers():
-    net, x = SNN(1, 3, 5), np.linspace(-1, 1, 20)
-    theta, constants = stack(net, [(4,)], init_snn)[0], experiment.probes(net, x[:, None], x, 0.1, 50, "a test")
-    answers = experiment.asked(net, theta, constants)
-    assert answers.keys() == {*experiment.Answers._fields}
-    out = predict(net, theta, constants["x_test"].float(), constants["w_test"])
-    np.testing.assert_allclose(answers["mean"], out.mean(1), rtol=1e-5)
-
-
 def test_likeness_is_zero_for_the_data_and_the_mean_noise_for_a_model_without_any():
     f = np.sin(np.linspace(0, 6, 10_000))
     path, z = (f + 0.1 * stream(0, name).standard_normal((2, len(f))) for name in ("path", "observations"))
@@ -112,12 +78,3 @@ def test_likeness_is_zero_for_the_data_and_the_mean_noise_for_a_model_without_an
     np.testing.assert_allclose(silent["W1"], silent["W1 of a model without noise"])
     np.testing.assert_allclose(silent["W1"], 0.1 * np.sqrt(2 / np.pi), rtol=0.05)
     np.testing.assert_allclose(experiment.likeness(z + 0.3, z, f)["W1"], 0.3)
-
-
-def test_a_sample_is_one_path_per_point():
-    net = SNN(1, 3, 5)
-    theta, x = stack(net, [(0,)], init_snn)[0], torch.linspace(-1, 1, 30)[:, None]
-    once, again, other = (experiment.sample(net, theta, x, key) for key in "aab")
-    assert once.shape == (30,)
-    np.testing.assert_array_equal(once, again)
-    assert (once != other).all()

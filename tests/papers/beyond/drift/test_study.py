@@ -43,17 +43,6 @@ def results(p):
     return study.results(p, made(p) | {"earlier": study.earlier()})
 
 
-def test_with_one_local_step_the_repair_is_centralised_training(line):
-    histories = made(SMALL | {"local_updates": 1})
-    repaired = study.one_level(histories["line_20", "rules"], "error").sel(rule=REPAIR, knob=0)
-    np.testing.assert_allclose(repaired, study.one_level(histories["line_20", CENTRAL], "error"), rtol=1e-9)
-    longer = made(SMALL)
-    repaired, central = longer["line_20", "rules"], longer["line_20", CENTRAL]
-    assert len(repaired.losses) == 2 and len(histories["line_20", "rules"].losses) == 8, "as many steps in all"
-    apart = study.one_level(repaired, "error").sel(rule="FedAvg", knob=0) - study.one_level(central, "error")
-    assert (abs(apart) > 1e-9).all()
-
-
 def test_validation_chooses_the_rate_and_the_test_set_does_not(line):
     history = made(SMALL)["line_20", "rules"]
     best = study.best(history)
@@ -103,14 +92,20 @@ def test_a_rule_goes_on_to_rates_of_its_own_and_to_values_of_its_knob(line):
     assert {knob for rule, knob, _ in labels if rule == "FedAdam"} == {*study.AGAINST_DRIFT["FedAdam"].knobs}
     assert {label for label in labels if label[0] == "Mime"} == {("Mime", 1e-4, 1e-3)}
     assert central == [(1e-4,)] * 2 + [(1e-3,)] * 2 + [(1e-2,)] * 2
-    with pytest.raises(ValueError, match="'FedAvrg' is no rule"):
-        study.check(SMALL | {"partial": {"FedAvrg": 0.1}})
-    with pytest.raises(ValueError, match="line_21"):
-        study.check(SMALL | {"further": {"line_21": {}}})
-    with pytest.raises(ValueError, match="'sawtooth' is none of wave"):
-        study.check(SMALL | {"predicted": {"sawtooth": [2]}})
-    with pytest.raises(ValueError, match="no FedAvg, or no centralised, for line_20"):
-        study.check(SMALL | {"rates": {"line_20": {REPAIR: TWO}}})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"partial": {"FedAvrg": 0.1}}, "'FedAvrg' is no rule"),
+        ({"further": {"line_21": {}}}, "line_21"),
+        ({"predicted": {"sawtooth": [2]}}, "'sawtooth' is none of wave"),
+        ({"rates": {"line_20": {REPAIR: TWO}}}, "no FedAvg, or no centralised, for line_20"),
+    ],
+)
+def test_what_there_is_not_is_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        study.check(SMALL | change)
 
 
 def test_other_numbers_of_local_steps_and_shares_of_the_clients(line):
@@ -120,6 +115,7 @@ def test_other_numbers_of_local_steps_and_shares_of_the_clients(line):
         "partial": {"FedAvg": 1e-2},
         "fractions": [0.5, 1.0],
     }
+    assert study.lengths(p, "line_20", 1)["rounds"] == 8, "as many steps in all as two rounds of four"
     one = results(p)
     steps = one.local_steps["line_20"]
     assert steps.E.values.tolist() == [2, 4] and steps.dims == ("rule", "E", "seed")
@@ -144,51 +140,6 @@ def test_what_an_earlier_run_knows_counts_where_there_is_nothing_of_today(line):
     np.testing.assert_array_equal(both.sel(rule="FedAvg", lr=1e-3), today.sel(rule="FedAvg", lr=1e-3))
     assert both.sel(rule="FedAvg", lr=1e-4) == 7 and both.sel(rule="Mime", lr=1e-3) == 9
     assert np.isnan(both.sel(rule="Mime", lr=1e-4)), "a gap where it diverged"
-
-
-def test_followed_curves_are_those_of_the_first_seed_at_every_rate():
-    small = {"problems": ["poisson_8"], "rates": {"poisson_8": RATES["line_20"]}, "share": 0.004}
-    p = SMALL | small | {"followed": ["poisson_8"], "curve_seeds": [3, 4]}
-    calls = {name: call for name, call in study.trainings(p).items() if name[0] == "rounds_poisson_8"}
-    table = study.followed({name: call.run(**EXACT) for name, call in calls.items()}.__getitem__, "poisson_8")
-    assert dict(table.u.sizes) == {"schedule": 2, "rule": 3, "lr": 2, "round": 2, "x": 100}
-    assert table.error.seed.values.tolist() == [3, 4]
-    apart = table.error.sel(schedule=study.CONSTANT) - table.error.sel(schedule=study.FALLING)
-    assert (abs(apart) > 1e-6).all(), "a rate that falls is another training"
-    off = 100 * np.linalg.norm(table.u - table.truth, axis=-1) / np.linalg.norm(table.truth)
-    np.testing.assert_allclose(off, table.error.sel(seed=3), rtol=1e-5)
-    assert {*table.owner.values} == {0, 1}
-
-
-def test_everything_that_an_earlier_run_trained_is_read():
-    """Errors of thirteen problems at rates that its validation points chose, of five seeds."""
-    calls = store.calls_of(study)
-    histories = store.histories_of(calls, store.folder_of(study.NOTEBOOK), earlier=True)
-    stored = study.results(study.PAPER, histories)
-    assert [*stored.errors] == [*study.PROBLEMS]
-    assert sum(e.notnull().all("seed").sum().item() for e in stored.errors.values()) == 103
-    poisson = stored.errors["poisson_8"]
-    assert poisson.lr.sel(rule=["FedAvg", REPAIR, "SCAFFOLD"]).values.tolist() == [0.03, 0.01, 0.03]
-    np.testing.assert_allclose(poisson.sel(rule=REPAIR).mean(), 0.0065, atol=1e-4)
-    constant = stored.tried["line_20"][study.CONSTANT].error
-    np.testing.assert_allclose(constant.sel(rule="FedAvg").mean(), 1.497, atol=1e-3)
-    assert stored.local_steps["line_20"].sel(rule=REPAIR, E=20).mean() == pytest.approx(20.14, abs=0.01)
-    assert all(values.notnull().any() for values in stored.paths.values()) and len(stored.ladders) == 8
-    assert {name: dict(table.error.sizes) for name, table in stored.predicted.items()}["poisson"] == {
-        "seed": 20,
-        "level": 7,
-    }
-    assert [*stored.predicted] == [*study.prediction.PROBLEMS]
-    old = next(iter(histories["line_2", "rules"].rows))
-    assert old[:3] == ("federated", 2, 0), "and is marked: rows of numerics 0"
-    assert calls["line_2", "rules"].read(store.file_of(store.folder_of(study.NOTEBOOK), "line_2")).result is None
-
-
-def test_seeds_of_a_prediction_are_those_of_the_run_unless_it_has_its_own():
-    p = SMALL | {"predicted": {"wave": [2, 4], "square_wave": [2]}, "predicted_seeds": {"wave": [7]}, "share": 0.01}
-    calls = study.trainings(p)
-    assert calls["disagreement_wave"].arguments == {"name": "wave", "levels": [2, 4], "seeds": [7]}
-    assert calls["square_wave"].seeds == [2, 5] and calls["square_wave"].changes["rounds"] == 30
 
 
 def test_nothing_replaces_what_an_earlier_run_left(tmp_path):

@@ -1,15 +1,21 @@
-"""The attack on sums finds points that it has never seen, where products are enough; else others have the sums."""
-
-from itertools import product
+"""Attacks on sums find points where products are enough; who tells what from sums that are hidden."""
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from fedlib.federated import sums
-from fedlib.papers.beyond.one_round import problem
-from fedlib.papers.beyond.one_round.attack import points_of_sums
+from fedlib.federated.sums import symmetric_noise
+from fedlib.papers.beyond.one_round import privacy, problem
 from fedlib.papers.beyond.one_round.torques import torques_of_sums
-from fedlib.papers.beyond.points import inputs_behind, points_behind, poisson_rows, spectrum_of
+from fedlib.papers.beyond.points import (
+    inputs_behind,
+    other_measure,
+    points_behind,
+    poisson_rows,
+    share_found,
+    spectrum_of,
+)
 from fedlib.streams import stream
 
 GRID = np.linspace(0, np.pi, 501)
@@ -20,11 +26,6 @@ def cosines(k):
     return lambda x: np.cos(np.outer(x, np.arange(k + 1)))
 
 
-def waves(k):
-    """1, cos x, sin x, ..., cos kx, sin kx."""
-    return lambda x: np.concatenate([np.cos(np.outer(x, np.arange(k + 1))), np.sin(np.outer(x, 1 + np.arange(k)))], 1)
-
-
 def poisson(m, seed):
     """Poisson's equation with m sines, and its features at any x."""
     experiment = problem.with_sines("poisson", m, 6.0, seed)
@@ -32,49 +33,7 @@ def poisson(m, seed):
     return experiment, lambda x: rows(x)[:, :-1]
 
 
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_independent_products_are_as_many_as_trigonometry_says(k):
-    assert len(spectrum_of(cosines(k), GRID).s) == 2 * k + 1
-    assert len(spectrum_of(waves(k), GRID).s) == 4 * k + 1
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_random_points_are_found_where_there_are_more_of_them_than_features(seed):
-    """Fourteen points, none very near another, from eleven features, which have 21 independent products."""
-    x = (np.arange(14) + stream(seed, "points").uniform(0.1, 0.9, 14)) * np.pi / 14
-    features = waves(5)(x)
-    assert features.shape == (14, 11)
-    np.testing.assert_allclose(points_behind(features.T @ features, 14, spectrum_of(waves(5), GRID)), x, atol=1e-5)
-
-
-def test_newtons_identities_find_the_same_points():
-    """n power sums of n numbers cos x are the coefficients of the polynomial whose roots they are."""
-    k, x = 5, np.array([0.3, 0.8, 1.1, 1.7, 2.2, 2.9])
-    a = cosines(k)(x)
-    p = [np.sum(np.cos(x) ** j) for j in range(len(x) + 1)]
-    e = [1.0]
-    for j in range(1, len(x) + 1):
-        e.append(sum((-1) ** (i - 1) * e[j - i] * p[i] for i in range(1, j + 1)) / j)
-    roots = np.roots([(-1) ** j * value for j, value in enumerate(e)]).real
-    found = points_behind(a.T @ a, len(x), spectrum_of(cosines(k), GRID))
-    np.testing.assert_allclose(found, np.sort(np.arccos(roots)), atol=1e-6)
-
-
-@pytest.mark.parametrize(("m", "seed"), [(3, 2), (4, 0)])
-def test_fewer_products_than_points_do_not_determine_them(m, seed):
-    """The attack ends at other points with the same sums, to rounding."""
-    experiment, curve = poisson(m, seed)
-    data = experiment.data(8, 0)
-    x = data.pool["x"][data.owners[0], 0].double().numpy()
-    G = curve(x).T @ curve(x)
-    others = points_behind(G, 16, spectrum_of(curve, GRID))
-    assert len(spectrum_of(curve, GRID).s) < len(x) == 16
-    np.testing.assert_allclose(curve(others).T @ curve(others), G, atol=1e-13 * np.abs(G).max())
-    assert np.abs(others - x).max() > 0.01
-
-
-@pytest.mark.parametrize("root", [False, True])
-@pytest.mark.parametrize(("seed", "level"), product(range(3), (2, 8, 32)))
+@pytest.mark.parametrize(("seed", "level", "root"), [(0, 2, False), (1, 8, True), (2, 32, False)])
 def test_twelve_sines_tell_all_points_of_a_client(seed, level, root):
     """From what is sent, the sums or their root; at any level, and with a grid that has none of the points on it."""
     experiment, curve = poisson(12, seed)
@@ -85,21 +44,6 @@ def test_twelve_sines_tell_all_points_of_a_client(seed, level, root):
     x = data.pool["x"][data.owners[0], 0].double().numpy()
     assert len(x) == 16 > G.shape[0] == 13
     np.testing.assert_allclose(points_behind(G, 16, spectrum_of(curve, GRID)), x, atol=1e-7)
-
-
-def test_of_random_points_those_are_missed_that_crowd():
-    _, curve = poisson(12, 2)
-    x = np.sort(stream(2, "random points").uniform(0, np.pi, 32))
-    missed = np.abs(points_behind(curve(x).T @ curve(x), 32, spectrum_of(curve, GRID)) - x) > 1e-3
-    gaps = np.diff(x, prepend=-9, append=9)
-    nearest = np.minimum(gaps[:-1], gaps[1:])
-    assert 0 < missed.sum() < 32 and np.median(nearest[missed]) < 0.5 * np.median(nearest[~missed])
-
-
-def test_what_is_stored_counts_and_measures():
-    of = points_of_sums([12], [0])
-    assert of.products.item() == 44 and of.points == [16, 32, 32] and 0.5 < of.error.item() < 0.7
-    assert (of.off.sel(sums=["one client", "total"]) < 1e-6).all() and (of.middle <= of.off).all()
 
 
 def test_inputs_are_read_off_sums_where_there_is_a_null_space():
@@ -119,3 +63,56 @@ def test_torques_of_a_few_triplets_are_read_and_of_many_are_not():
     assert few.share == 1 and many.share < 0.1, "36 numbers: of 60 triplets there is no null space"
     angle = few.u @ few.truth / np.linalg.norm(few.u) / np.linalg.norm(few.truth)
     assert angle > 0.99, "8 coordinates leave some of it"
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])
+def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
+    """Played: sums with and without one point, noise on each number, and the nearer of the two is named."""
+    _, rows = poisson(6, 0)
+    worst = rows(GRID[np.square(rows(GRID)).sum(1).argmax()][None])[0]
+    added, rng = np.outer(worst, worst) / (worst @ worst), stream(0, "played")
+    upper = added[np.triu_indices(len(added))]  # what is sent; below the diagonal stands the same
+    noise = sigma * rng.standard_normal((20_000, len(upper)))
+    right = np.mean((noise + upper) @ upper > upper @ upper / 2)
+    assert np.linalg.norm(upper) < np.linalg.norm(added) == pytest.approx(1)
+    assert right < privacy.told_in_or_out(sigma) + 0.01
+    alone = np.mean(norm.cdf(np.linalg.norm(upper) / 2 / sigma))
+    assert right == pytest.approx(alone, abs=0.01)
+
+
+def test_each_point_needs_a_guess_of_its_own():
+    x = np.array([1.0, 1.05, 2.0])
+    assert share_found(np.array([1.02]), x, 0.1) == pytest.approx(1 / 3)
+    assert share_found(np.array([1.02, 1.12, 9.0]), x, 0.1) == pytest.approx(2 / 3), "the nearest is not always the one"
+    assert share_found(np.array([]), x, 0.1) == 0
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_chebyshev_system_determines_half_as_many_points_and_no_more(n):
+    """2 k + 1 products of 1, cos x, ..., cos kx: k points inside alone have their sums; k + 1 points do not."""
+    x = (np.arange(n) + 0.5) * np.pi / n
+    _, alone = other_measure(x, cosines(n), GRID)
+    weights, apart = other_measure(x, cosines(n - 1), GRID)
+    assert alone < 1e-3 and apart > 0.1
+    places, a = np.concatenate([GRID, x]), cosines(n - 1)
+    G = (weights[:, None] * a(places)).T @ a(places)
+    np.testing.assert_allclose(G, a(x).T @ a(x), atol=1e-5), "and yet its sums are the same"
+
+
+def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
+    """Its points scatter as the Cramer-Rao bound says, over forty draws of noise."""
+    _, rows = poisson(20, 0)
+    spectrum = spectrum_of(rows, GRID)
+    x, h = privacy.cloud(4, 0), 1e-6
+    sigma = 1e-5 * np.square(rows(GRID)).sum(1).max()
+    upper = np.triu_indices(rows(x).shape[1])
+    outer = lambda places: np.einsum("ij,ik->ijk", rows(places), rows(places))[:, upper[0], upper[1]]  # noqa: E731
+    slope = (outer(x + h) - outer(x - h)) / (2 * h)
+    bound = sigma * np.sqrt(np.diag(np.linalg.inv(slope @ slope.T)))
+    G = rows(x).T @ rows(x)
+    guesses = []
+    for seed in range(40):
+        noise = symmetric_noise(sigma, len(G), stream(seed, "cramer")).numpy()
+        guesses.append(points_behind(G + noise, 4, spectrum, sigma))
+    ratio = np.std(guesses, axis=0) / bound
+    assert ((ratio > 0.7) & (ratio < 1.4)).all(), ratio

@@ -1,6 +1,5 @@
 """k(x) by one message: that of all observations in one place, and near the truth; pictures that sums give away."""
 
-import nbformat
 import numpy as np
 import pytest
 import torch
@@ -9,12 +8,10 @@ from scipy.stats import multivariate_normal
 from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
 from fedlib.papers.beyond.one_round import coefficient
-from fedlib.papers.beyond.one_round.pictures import pictures_of_sums
 from fedlib.papers.beyond.one_round.problem import start
 from fedlib.papers.beyond.points import pictures_behind
 from fedlib.papers.fedsciml.reaction.problem import constants, equation_points
 from fedlib.streams import stream
-from fedlib.trainings.settings import NOTEBOOKS
 
 SINES, SCALES = (60, 200), (12.0, 8.0)
 
@@ -64,23 +61,3 @@ def test_pictures_with_a_pixel_of_their_own_are_read_one_after_the_other():
     assert sorted(map(tuple, read)) == sorted(map(tuple, X))
     hidden = np.array([[3, 5], [4, 1]])
     assert pictures_behind(hidden.T @ hidden).shape == (0, 2), "mixtures are no whole numbers"
-
-
-def test_digits_are_read_and_none_is_false():
-    table = pictures_of_sums([1, 20, 200], [0], "small")
-    assert (table.share[:1] == 1).all() and (table.false == 0).all()
-    assert table.share[0] >= table.share[1] >= table.share[2]
-
-
-def test_the_text_says_what_is_stored(results):
-    text = "\n".join(cell.source for cell in nbformat.read(NOTEBOOKS / "13_one_round.ipynb", 4).cells)
-    table, network, read = results.coefficient, results.networks_of_k.error, results.pictures
-    ours = table.error_k.isel(level=0).median("seed")
-    assert f"{float(ours.sel(points='38 inner')):.3f}" == "0.030" and "38 points" in text and "off by 0.030 %" in text
-    central = network.sel(kind="centralised").isel(level=0)
-    assert ours.sel(points="10 inner") < central.median() < 1.5 * ours.sel(points="10 inner")
-    assert "One message does as well as the one with all observations" in text
-    assert float((table.k.max("level") - table.k.min("level")).max()) < 1e-9
-    assert (read.share.sel(points=slice(None, 100)) == 1).all() and (read.false == 0).all()
-    assert "Of up to 100 pictures all are read, to the last pixel" in text and "and none is false" in text
-    assert 0.02 < read.share.sel(points=1000).mean() < 0.05 and "of 1000 still a few" in text

@@ -7,9 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
-from fedlib.papers.beyond.one_round import digits, study
+from fedlib.papers.beyond.one_round import digits
 from fedlib.papers.feddro.digits.handwriting import handwriting
-from fedlib.trainings.store import stored
 
 SMALL = {"source": "small", "each": 80, "held": 20, "tests": 200}
 
@@ -73,28 +72,3 @@ def test_ten_messages_are_the_ridge_regression_of_all_digits_to_one_hot_targets(
     W, gcv = digits.solved(G, H, len(A))
     assert gcv == pytest.approx(min(scores), rel=1e-6)
     np.testing.assert_allclose(A @ W.numpy(), A @ factors[int(np.argmin(scores))], atol=1e-5)
-
-
-def test_the_score_is_nearly_that_of_digits_which_nobody_gave(data):
-    weights = digits.convolutions(4, 7, 0)
-    messages = [A.T @ A for A in (digits.features(part["x"], weights) for part in sums.parts(data))]
-    W, gcv = digits.solved(sum(messages), digits.targets_of(messages), 800)
-    held = data.validation
-    off = digits.features(held["x"], weights) @ W - torch.nn.functional.one_hot(held["y"])
-    assert gcv == pytest.approx(off.square().mean().item(), rel=0.3)
-
-
-def test_fewer_convolutions_are_a_part_of_the_message():
-    many, few = (digits.digits_in_one_round([3], **SMALL, convolution_numbers=m, sizes=[7]) for m in ([2, 6], [2]))
-    for name in ("gcv", "error"):
-        assert many[name].sel(convolutions=2).item() == pytest.approx(few[name].item(), rel=1e-6)
-    assert many.bytes.item() == 8 * 151 * 152 / 2 and few.bytes.item() == 8 * 51 * 52 / 2
-
-
-def test_rates_have_the_least_error_on_digits_that_nobody_has():
-    p = study.PAPER["digits"]
-    for kind in ("federated", "centralised"):
-        tried = stored(study, ("digits_trained", kind, "rates"))
-        score = {row: error[-1].item() for row, error in digits.wrong(tried, "validation ").items()}
-        for E, _, lr in p[kind]["rows"]:
-            assert score[E, lr] == min(value for (steps, _), value in score.items() if steps == E)

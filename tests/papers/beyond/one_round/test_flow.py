@@ -1,18 +1,15 @@
 """The flow by one message: rows are derivatives, messages add up, a flow that is known is recovered."""
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
-from fedlib.numerics.metrics import two_digits
 from fedlib.papers.beyond.one_round import flow
 from fedlib.papers.beyond.one_round.problem import start
 from fedlib.papers.fedsciml.flow.problem import navier_stokes, residual_points
 from fedlib.streams import stream
-from fedlib.trainings.settings import NOTEBOOKS
 
 
 def test_rows_are_derivatives_of_the_momentum_equations():
@@ -75,19 +72,3 @@ def test_coefficients_of_a_flow_in_the_span_are_exact(monkeypatch):
     psi = torch.tensor([0.4, 0.3], dtype=torch.float64) * (x @ waves.T).sin()
     truth = -C1 * ((cos @ k).square().sum(1) + 9.0 * psi.sum(1) ** 2) / 2
     np.testing.assert_allclose(p - p.mean(), truth - truth.mean(), atol=1e-4)
-
-
-def test_the_text_says_what_is_stored(results):
-    text = "\n".join(cell.source for cell in nbformat.read(NOTEBOOKS / "13_one_round.ipynb", 4).cells)
-    rows = {(one.problem[16:], one.way): two_digits(np.median(one.error)) for one in results.places
-            if one.problem.startswith("flow")}  # fmt: skip
-    ways = {"one round of sums": "C1 is off by {}, C2 by {}, the velocity by {}, the pressure by {} %",
-            "all data in one place": "by {}, {}, {} and {} % with all", "FedAvg, as printed": "by {}, {}, {} and {} %, averaged"}  # noqa: E501  # fmt: skip
-    for way, words in ways.items():
-        assert words.format(*(rows[name, way] for name in ("C1", "C2", "velocity", "pressure"))) in text
-    tried = results.tried["flow"].error
-    best = flow.chosen(results.tried["flow"])
-    few = tried.sel(m=1000, scale=best.scale, drift=best.drift)
-    still = tried.sel(m=best.m, scale=best.scale, drift=0)
-    assert f"with 1000 sines {two_digits(few.item())} %" in text
-    assert f"where they stand still {two_digits(still.item())} %" in text

@@ -1,15 +1,18 @@
 """Notebook 13's problems at small sizes: what is solved by sums is what it should be."""
 
+from copy import deepcopy
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
+import xarray
 
 from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
 from fedlib.federated.sweep import sweep
-from fedlib.papers.beyond.one_round import curve, networks, partitions, pendulum, problem, windows
+from fedlib.papers.beyond.one_round import curve, networks, partitions, pendulum, pieces, problem, study, windows
+from fedlib.papers.beyond.one_round.problem import equation_in_halves
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.streams import stream
 
@@ -49,28 +52,6 @@ def test_allen_cahn_in_windows_finds_the_solution():
     assert of.gcv.argmin("waves") == 1 and of.rounds.max() < 80
 
 
-def test_the_pendulum_is_nearly_linear():
-    of = pendulum.pendulum_in_one_round([0], 2000, [4, 8], [8], clients=5)
-    assert of.error.sel(inputs=8).item() < 0.3 < of.error.sel(inputs=4).item()
-    assert of.gcv.sel(inputs=8).item() < of.gcv.sel(inputs=4).item()
-
-
-def test_fedavg_trains_such_a_model_too():
-    of = problem.with_sines("poisson", 20, 4.0, 0)
-    history = sweep(of, [2], [0], ["federated"], rounds=30, lr=0.01, dtype=torch.float64)
-    assert history.theta.shape[1] == 21
-    assert history.losses[-1].mean() < 0.5 * history.losses[0].mean()
-
-
-def test_data_are_those_of_notebook_01():
-    """Its own function draws the same triplets."""
-    theirs = pytest.importorskip("fedlib.papers.fed_deeponet.physics")
-    ours = pendulum.linear_pendulum(4, 4, 30).data(3, 0).pool
-    theirs = theirs.pendulum_triplets(30, 100, 0.2, stream(0, "train"))
-    for name in ("u", "y", "s"):
-        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-12)
-
-
 def test_error_bars_cover_what_they_should():
     of = curve.error_bars([0, 1], 50, [10], [1.0])
     assert (np.abs(of.coverage - 0.954) < 0.01).all() and (np.abs(of.noise / 0.1 - 1) < 0.05).all()
@@ -83,12 +64,6 @@ def test_after_fedavg_only_the_last_layer_is_new():
     assert of.after.item() < 0.1
 
 
-def test_gauss_newton_does_not_see_the_owners():
-    of = networks.by_gauss_newton("poisson", [2, 8], [0], 12)
-    np.testing.assert_allclose(of.error.sel(level=2), of.error.sel(level=8), rtol=1e-5)
-    assert of.error[-1, 0, 0] < of.error[0, 0, 0]
-
-
 def test_whoever_owns_what():
     of = partitions.whoever_owns_what(4, {"poisson": [60, 6.0]}, 300)
     assert of.gap.max() < 1e-8 and of.sizes == {"problem": 3, "partition": 4}
@@ -96,9 +71,48 @@ def test_whoever_owns_what():
     assert np.array_equal(np.sort(np.concatenate(owners)), np.arange(40))
 
 
-def test_a_noisy_client_knows_a_tenth_and_ten_points():
-    experiment = curve.noisy(5, 1.0, 20, 0)
-    data = experiment.data(None, 0)
-    x = data.pool["x"][:, 0].numpy()
-    assert [len(shard) for shard in data.owners] == [110] * 20
-    assert sum(np.floor(x[data.owners[19]] / (np.pi / 5)) == 9) >= 100
+def test_each_level_takes_its_own_rate_and_one_without_all_rates_is_left_out():
+    """Made-up errors: at two pieces the second rate has the smaller validation error, at four the first one."""
+    history = sweep(
+        equation_in_halves("poisson"), [2, 4, 8], [0, 1], ["federated"], rounds=1,
+        over={"rule": {"FedAvg": {}}, "lr": [1e-3, 1e-2]},
+        rows=[("federated", level, seed, "FedAvg", lr) for level in (2, 4, 8) for seed in (0, 1)
+              for lr in (1e-3, 1e-2)[: 1 + (level < 8)]],
+    )  # fmt: skip
+    for key, rows in history.rows.items():
+        second = key[-1] == 1e-2
+        history.metrics["validation error"][:, rows] = [3, 1][second] if key[1] == 2 else [1, 3][second]
+        history.metrics["error"][:, rows] = 10 * key[1] + second
+    error = study.at_best_rates("poisson", "FedAvg", {"rules_poisson": history})
+    assert error.dims == ("round", "level", "seed") and error.level.values.tolist() == [2, 4]
+    assert error.values.tolist() == [[[21, 21], [40, 40]]]
+    falling = deepcopy(history)
+    falling.metrics["validation error"] += 1
+    falling.metrics["error"] += 100
+    both = {"rules_poisson": history, "falling_poisson": falling}
+    assert study.at_best_rates("poisson", "FedAvg", both).equals(error), "validation points choose among both"
+    falling.metrics["validation error"] -= 5
+    assert (study.at_best_rates("poisson", "FedAvg", both) - error == 100).all()
+    assert study.at_best_rates("poisson", "SCAFFOLD", both) is None and study.at_best_rates("poisson", "x", {}) is None
+
+
+def test_what_was_chosen_has_the_least_score():
+    gcv = xarray.DataArray(
+        [[[3, 9], [1, 2]], [[2, 3], [1, 4]]], {"m": [5, 6], "scale": [1.0, 2.0]}, ["m", "scale", "seed"]
+    )
+    best = study.chosen(xarray.Dataset({"gcv": gcv}))
+    assert (best.m.item(), best.scale.item()) == (5, 2.0)
+    best = study.chosen(xarray.Dataset({"gcv": gcv.isel(seed=0, drop=True).where(gcv.m == 6, np.inf)}))
+    assert (best.m.item(), best.scale.item()) == (6, 2.0)
+
+
+def test_the_arrays_of_the_explorer_are_solves_of_the_library():
+    """Roots of rows computed once for all are those that each client would send; 05's network knows 32 points only."""
+    table = pieces.curves_and_errors([4, 8], [10, 20], [32, 64], [0, 1])
+    assert table.error.sel(model="federated", points=64).isnull().all()
+    for n, m, seed in ((4, 10, 0), (8, 20, 1)):
+        equation = problem.with_sines("poisson", m, pieces.SCALE, seed)
+        step = sums.one_round(equation, equation.data(n, 0), problem.start(equation)).step
+        error = problem.error(equation, step, equation.data(n, 0).test)
+        cell = table.error.sel(pieces=n, sines=m, points=32, seed=seed)
+        assert cell.sel(model="sums").item() == pytest.approx(error, rel=0.05)

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 import xarray
-from matplotlib import pyplot as plt
 
-from fedlib.papers.beyond.projection import claims, figures, live, study
-from fedlib.trainings.store import stored
+from fedlib.papers.beyond.projection import claims, figures, study
 
 TINY = {
     "problems": ["poisson"], "seeds": [0, 1], "levels": {"poisson": [1, 8]}, "looks": {"poisson": [1, 4]},
@@ -49,28 +47,6 @@ def test_every_way_stands_beside_sums(results):
     np.testing.assert_allclose(first.sel(level=8), first.sel(level=1), rtol=1e-8)
 
 
-def test_figures_show_what_was_computed(results):
-    shown = [
-        figures.race(results.ways), figures.side_by_side(results.final),
-        figures.walked_alone(results.steps, results.stiff), figures.ends(results.starts, results.attack),
-        figures.first(results.ways["poisson"], "poisson"),
-    ]  # fmt: skip
-    assert [text.get_text() for text in shown[0].legends[0].get_texts()] == list(figures.LOOKS)
-    for fig in shown:
-        fig.draw_without_rendering()
-        plt.close(fig)
-    rows = figures.final_rows(results)
-    assert {row[1] for row in rows} == {*results.final["poisson"], "sums, Kaufman's steps"}
-    assert all(len(row) == len(figures.FINAL) for row in rows)
-    rows = figures.operator_rows(results)
-    assert [row[:2] for row in rows] == [
-        ["5", way] for way in ("FedAvg", "Adam, one place", "sums", "projection, one place")
-    ]
-    assert {len(row) for row in rows} == {len(figures.OPERATOR)}
-    assert [row[:2] for row in figures.level_rows(results.sums)] == [["Poisson", "1"], ["Poisson", "8"]]
-    assert len(figures.stiff_rows(results.stiff)) == 2
-
-
 def test_claims_are_of_results_alone(results):
     verdicts = {id: claim(results) for id, claim in claims.CLAIMS.items()}
     assert verdicts["fedsciml.target.networks.client"].holds
@@ -100,19 +76,6 @@ def test_claims_can_fail(results):
     assert not claims.score(results._replace(starts=seen)).holds
     steps = results.steps.assign(error=1 + 0 * results.steps.error)
     assert not claims.one_step(results._replace(steps=steps)).holds
-
-
-def test_the_explorer_shows_stored_evaluations_beside_stored_averages():
-    table = stored(study, "sums_poisson")
-    curves, errors = live.shown(table)
-    assert curves.dims == ("pieces", "evaluations", "model", "x")
-    assert curves.model.values.tolist() == ["client 1 alone", "client 2 alone", "federated", "sums"]
-    shown = curves.sel(pieces=8, evaluations=100, model="sums")
-    np.testing.assert_allclose(shown, table.u.sel(level=8, evaluation=100))
-    np.testing.assert_allclose(shown, curves.truth, atol=1e-4)
-    apart = errors.sel(pieces=8, model="federated")
-    assert (apart.max("evaluations") == apart.min("evaluations")).all()
-    assert live.explorer().data["sentences"]
 
 
 @pytest.mark.fault("clear error")

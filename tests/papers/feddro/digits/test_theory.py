@@ -72,14 +72,6 @@ def test_worst_cases_of_the_samples(classifier):
     assert moved == pytest.approx(t.logistic(w, b, x, y).sum() + eps * size, rel=1e-4)
 
 
-def test_sets_are_ordered(classifier):
-    w, b, clients = classifier
-    for eps in (0.01, 1.0, 10.0):
-        plain, one, each, mean, sample, lonely, ball = t.worst_cases(w, b, clients, eps).values()
-        assert plain <= one <= each <= mean <= lonely <= ball
-        assert each <= sample <= lonely
-
-
 def test_the_linear_classifier_is_a_minimum():
     rng = stream(2, "linear")
     y = np.repeat([0, 1], 40)

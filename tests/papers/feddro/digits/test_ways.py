@@ -5,7 +5,7 @@ import pytest
 
 from fedlib.papers.feddro.algorithms import Message
 from fedlib.papers.feddro.digits import ways
-from fedlib.papers.feddro.digits.barycenters import class_barycenters, converging, gathered, moments_start, sample_start
+from fedlib.papers.feddro.digits.barycenters import class_barycenters, converging, moments_start, sample_start
 from fedlib.papers.feddro.digits.handwriting import Clients, deal_digits, small_digits
 from fedlib.papers.feddro.digits.shifts import shifted
 from fedlib.streams import stream
@@ -110,22 +110,3 @@ def test_traffic_counts_what_one_client_sends_and_receives():
     wire = [sent("server", "client 1", "start", 5), sent("client 1", "server", "gamma", 3),
             sent("server", "client 2", "eta_Q", 100), sent("server", "client 1", "eta_Q", 3)]  # fmt: skip
     assert ways.traffic(wire, 2) == (20, 12)
-
-
-def test_the_bill_in_kilobytes():
-    """10 classes, 4 atoms, d = 784: a cloud of atoms is 125 kB, means 31 kB, a covariance 1.2 MB, each way."""
-    dealt = deal_digits(small_digits()["train"], 2, 40, seed=0)
-    rows = {way: (once, each) for way, once, each, _ in ways.bill(dealt, 4, 1000)}
-    cloud = 4 * 10 * 4 * 784 / 1000
-    assert rows["mapped"] == (f"{3 * cloud + 31.36:.0f}", f"{2 * cloud:.0f}")
-    assert rows["atoms of γ"] == (f"{2 * cloud + 31.36:.0f}", f"{2 * cloud:.0f}")
-    assert rows["class means"] == ("63", "0")
-    assert rows["affine maps"] == (f"{62.72 + 2 * 4 * 784 * 785 / 2000:.0f}", "0")
-    assert rows["model, per communication round"] == ("0", "8")
-
-
-def test_gathered_clients_own_their_clouds():
-    found = gathered([np.ones((2, 3)), np.zeros((1, 3))], [np.array([4, 5]), np.array([6])])
-    assert [own.tolist() for own in found.shards] == [[0, 1], [2]]
-    assert found.y.tolist() == [4, 5, 6]
-    assert found.x.sum() == 6

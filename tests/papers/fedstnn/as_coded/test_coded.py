@@ -8,8 +8,9 @@ from torch.func import functional_call, grad, vmap
 
 from fedlib.federated.stack import as_dict, stack
 from fedlib.models.networks import fan_in_uniform
-from fedlib.papers.fedstnn.as_coded import authors, coded
-from fedlib.papers.fedstnn.as_coded.coded import PAIRINGS, Coded, Norm
+from fedlib.papers.fedstnn.as_coded import authors, coded, gradients
+from fedlib.papers.fedstnn.as_coded.coded import Coded, Norm
+from fedlib.papers.fedstnn.network import SNN
 from fedlib.streams import torch_stream
 
 
@@ -17,7 +18,7 @@ def normal(*shape, key=0):
     return torch.randn(*shape, generator=torch_stream(0, "test", key), dtype=torch.float64)
 
 
-def gradients(gradient, N=4, K=3, B=9):
+def gradients_of(gradient, N=4, K=3, B=9):
     """Of every parameter [K, ...], at K random starts."""
     net = Coded(1, 4, 6, N=N, gradient=gradient).double()
     params = as_dict(net, stack(net, [(k,) for k in range(K)], fan_in_uniform).double())
@@ -28,30 +29,22 @@ def gradients(gradient, N=4, K=3, B=9):
 
 def test_exact_pairing_is_backpropagation():
     """With g_x^T Z in the costates; also through the normalisation, whose statistics depend on all points."""
-    ours, exact = gradients("exact"), gradients("autograd")
+    ours, exact = gradients_of("exact"), gradients_of("autograd")
     for name in exact:
         np.testing.assert_allclose(ours[name], exact[name], rtol=1e-10, atol=1e-14, err_msg=name)
 
 
 def test_coded_pairings_are_wrong_where_they_pair_wrongly():
     """1D: drift right, diffusion wrong. 2D: the drift is right in block 1 only, whose costate all blocks get."""
-    exact = gradients("autograd")
+    exact = gradients_of("autograd")
     for name, right in {"coded 1D": (0, 1, 2, 3), "coded 2D": (1,)}.items():
-        ours = gradients(name)
+        ours = gradients_of(name)
         for n in range(4):
             off = {part: (ours[key] - exact[key]).norm() / exact[key].norm() for part, key in
                    {"drift": f"drift.{n}.0.weight", "diffusion": f"spread.{n}.0.weight"}.items()}  # fmt: skip
             assert (off["drift"] < 1e-10) == (n in right) and off["diffusion"] > 0.1, (name, n, off)
         for part in ("lift.weight", "read.weight"):
             np.testing.assert_allclose(ours[part], exact[part], rtol=1e-10)
-
-
-def test_the_costates_of_the_pairings():
-    """N = 4: of block n = 0, ..., 3 the index of Y and that of Z."""
-    pairs = {name: [of(n, 4) for n in range(4)] for name, of in PAIRINGS.items()}
-    assert pairs["exact"] == [(1, 0), (2, 1), (3, 2), (4, 3)]
-    assert pairs["coded 1D"] == [(1, 3), (2, 2), (3, 1), (4, 0)]
-    assert pairs["coded 2D"] == [(2, 3), (2, 2), (2, 1), (2, 0)]
 
 
 def test_normalisation_is_torchs():
@@ -83,73 +76,62 @@ def test_padding_of_no_weight_changes_nothing():
         np.testing.assert_allclose(padded[name], plain[name], rtol=1e-10, atol=1e-14)
 
 
-def test_unknown_gradient_is_refused():
-    with pytest.raises(ValueError, match="expected 'autograd' or one of exact, coded 1D, coded 2D"):
-        Coded(1, 4, 6, gradient="backward")
-
-
-def their_state(d, L, H, N=4):
-    """A state dict with the names and shapes of the authors' files."""
-    found = {}
-    for n in range(N):
-        for part in ("drift", "diffusion"):
-            found |= {f"{part}List.{n}.bn.{k}": normal(L, key=n) for k in ("weight", "bias", "running_mean")}
-            found |= {f"{part}List.{n}.bn.running_var": normal(L, key=n).abs()}
-            found |= {f"{part}List.{n}.bn.num_batches_tracked": torch.tensor(3)}
-            for layer, shape in enumerate(((H, L), (L, H))):
-                name = f"{part}List.{n}.layers.{layer}.linear"
-                found |= {f"{name}.weight": normal(*shape, key=n), f"{name}.bias": normal(shape[0], key=n)}
-    for name, shape in {"project0": (L, d), "project_end": (1, L)}.items():
-        found |= {f"{name}.linear.weight": normal(*shape), f"{name}.linear.bias": normal(shape[0])}
-    return found
-
-
-def test_the_authors_state_dict_becomes_a_row():
-    net, state = Coded(2, 5, 7), their_state(2, 5, 7)
-    params = as_dict(net, authors.as_row(net, state))
-    pairs = {
+def test_the_authors_state_dict_becomes_a_row(tmp_path, monkeypatch):
+    """Another one is refused, and another file of that name by its sum, before it is read; None where there is none."""
+    net = Coded(2, 5, 7)
+    state = {authors.their_name(name): normal(*p.shape, key=i) for i, (name, p) in enumerate(net.named_parameters())}
+    params = as_dict(net, authors.as_row(net, state | {"driftList.0.bn.weight": normal(5)}))
+    for own, theirs in {
         "lift.weight": "project0.linear.weight",
         "read.bias": "project_end.linear.bias",
         "drift.2.1.weight": "driftList.2.layers.1.linear.weight",
         "spread.3.0.bias": "diffusionList.3.layers.0.linear.bias",
         "norm.1.weight": "diffusionList.1.bn.weight",
         "norm.1.var": "diffusionList.1.bn.running_var",
-    }
-    for own, theirs in pairs.items():
+    }.items():
         torch.testing.assert_close(params[own], state[theirs].float())
-
-
-def test_another_state_dict_is_refused():
-    net, state = Coded(2, 5, 7), their_state(2, 5, 7)
     with pytest.raises(ValueError, match=r"project0.linear.weight: expected a tensor \(5, 2\), got \(5, 1\)"):
         authors.as_row(net, state | {"project0.linear.weight": torch.zeros(5, 1)})
-    del state["driftList.1.layers.0.linear.bias"]
-    with pytest.raises(ValueError, match="got nothing"):
-        authors.as_row(net, state)
-
-
-def test_the_authors_files(tmp_path, monkeypatch):
-    """None where a file is not; another file of that name is refused by its sum, before it is read."""
     monkeypatch.setattr(authors, "SOURCES", {k: s._replace(file=f"no-{s.file}") for k, s in authors.SOURCES.items()})
     assert authors.load_authors("5.1") is None
-    assert "github.com/TonyTangTT/FedStNN" in authors.how_to_get("5.1")
-    torch.save(their_state(1, 8, 16), tmp_path / authors.SOURCES["5.1"].file)
+    torch.save(state, tmp_path / authors.SOURCES["5.1"].file)
     with pytest.raises(ValueError, match="damaged or another file"):
         authors.load_authors("5.1", tmp_path)
 
 
 def test_inputs_are_not_scaled():
     """A network of a domain sees the points that its inputs stand for, also in its gradient."""
-    plain, domain = Coded(1, 4, 6, gradient="exact").double(), (0, 2 * np.pi)
-    other = Coded(1, 4, 6, gradient="exact", domain=domain).double()
+    plain, other = (Coded(1, 4, 6, gradient="exact", domain=domain).double() for domain in ((-1, 1), (0, 2 * np.pi)))
     params = as_dict(plain, stack(plain, [(0,)], fan_in_uniform)[0].double())
     x, w, y = normal(5, 1), normal(5, *plain.noise(1), key=2), normal(5, key=1)
-    weight = torch.full((5,), 0.2, dtype=torch.float64)
-    for asked in ((w,), (w, y, weight)):
-        a, b = (functional_call(n, params, (at, *asked)) for n, at in ((plain, np.pi * (x + 1)), (other, x)))
-        np.testing.assert_allclose(a, b, rtol=1e-12)
-    g = [
-        grad(lambda p, n=n, at=at: functional_call(n, p, (at, w, y, weight)))(params)
-        for n, at in ((plain, np.pi * (x + 1)), (other, x))
-    ]
-    np.testing.assert_allclose(g[0]["lift.weight"], g[1]["lift.weight"], rtol=1e-12)
+    places = (plain, np.pi * (x + 1)), (other, x)
+    a, b = (functional_call(net, params, (at, w)) for net, at in places)
+    np.testing.assert_allclose(a, b, rtol=1e-12)
+    a, b = (grad(lambda p, net=net, at=at: functional_call(net, p, (at, w, y)))(params) for net, at in places)
+    np.testing.assert_allclose(a["lift.weight"], b["lift.weight"], rtol=1e-12)
+
+
+def test_unknown_gradient_is_refused():
+    with pytest.raises(ValueError, match="expected 'autograd' or one of exact, coded 1D, coded 2D"):
+        Coded(1, 4, 6, gradient="backward")
+
+
+class Times(nn.Module):
+    """An SNN whose gradient is a factor too large, and whose answers are not."""
+
+    def __init__(self, factor):
+        super().__init__()
+        net = SNN(1, 4, 6)
+        self.lift, self.drift, self.s, self.read = net.lift, net.drift, net.s, net.read
+        self.noise, self.net, self.factor = net.noise, [net], factor
+
+    def forward(self, x, w):
+        out = torch.func.functional_call(self.net[0], dict(self.named_parameters()), (x, w))
+        return self.factor * out - (self.factor - 1) * out.detach()
+
+
+def test_twice_a_gradient_is_off_by_one():
+    for factor, off in (("1", 0), ("2", 1)):
+        found = gradients.distances(lambda gradient: Times(1 if gradient == "autograd" else int(gradient)), factor)
+        np.testing.assert_allclose([*found.values()], off, atol=1e-12)
+        assert [*found] == ["lift", "drift", "diffusion"]

@@ -9,7 +9,6 @@ import torch
 from fedlib import Local
 from fedlib.federated import reference
 from fedlib.federated.batches import participants
-from fedlib.federated.experiment import federation
 from fedlib.federated.federation import Federation
 from fedlib.federated.stack import draw_parameters, load, stack
 from fedlib.federated.train import train
@@ -18,7 +17,6 @@ from fedlib.papers.fedstnn import sine
 from fedlib.papers.fedstnn.as_coded import coded, problem
 from fedlib.papers.fedstnn.as_coded.coded import Coded
 from fedlib.streams import stream, torch_stream
-from fedlib.trainings.as_json import plain
 
 
 def torchs_adam(net, lr):
@@ -57,26 +55,6 @@ def test_as_coded_loop_and_stack_agree(gradient):
         assert (found.model(0) - theta).abs().max() < 1e-10
 
 
-def test_the_optimiser_can_be_written_down():
-    words = plain(problem.decaying(1, 8, 16))
-    assert words["arguments"] == {"d": 1, "L": 8, "H": 16, "weight_decay": 1e-8}
-    assert words["function"] == "fedlib.papers.fedstnn.as_coded.problem.decaying"
-
-
-def test_ways_are_what_they_say():
-    sizes = 20, 30, 16
-    printed, as_coded = problem.printed("curve", *sizes), problem.coded("curve", *sizes)
-    mended = problem.mended("surface", 8, 20, 32)
-    assert (printed.local, printed.noise) == (Local(30, "steps", 16), (4, 1, 8))
-    assert printed.optimizer.init(torch.zeros(1, 2)) == {}
-    assert as_coded.local == Local(30, "steps", 16, replacement=True, frozen=True) and as_coded.lr == 1e-4
-    assert sum(w.numel() for w in as_coded.net.parameters()) == 25 + 2 * 4 * 280 + 4 * 32
-    assert as_coded.net.gradient == "coded 1D" and problem.coded("surface", *sizes).net.gradient == "coded 2D"
-    assert as_coded.net.domain == (0, 2 * np.pi) and problem.one_client(*sizes).net.domain == (-1, 1)
-    assert mended.noise == (4, 2, 16) and (mended.lr, mended.decay, mended.fraction) == (0.02, 0.75, 0.1)
-    assert not problem.coded("curve", *sizes, frozen=False).local.frozen
-
-
 def test_every_client_has_noise_of_its_own():
     """The same e at all noise levels; two clients who share a point see two values there."""
     data, e = problem.on_curve(20, 10), {}
@@ -93,14 +71,6 @@ def test_every_client_has_noise_of_its_own():
     assert max(map(len, shared.values())) > 1
     (one,) = problem.on_curve(20, 0)(0.4, 1).owners
     assert len(one) == 110 and not {*one} & {*owned}
-
-
-def test_points_on_the_surface():
-    """As coded, a client has 20 of the other quadrants."""
-    for make, points in ((problem.printed, 110), (problem.coded, 120)):
-        experiment = make("surface", 8, 2, 4)
-        assert [*map(len, experiment.data(0.1, 0).owners)] == [points] * 8
-        assert len(federation(experiment, experiment.data(0.1, 0).owners).shards) == 8
 
 
 def test_how_models_are_judged():

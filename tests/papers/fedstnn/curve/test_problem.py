@@ -1,11 +1,12 @@
-"""The noisy sine: which noise stands at which point, who owns what, and what is learnt of it."""
+"""The noisy sine: which noise stands at which point, who owns what, and what is shown live."""
 
 import numpy as np
 import pytest
+import torch
 
 from fedlib.federated.experiment import data_of
 from fedlib.papers.fedstnn import sine
-from fedlib.papers.fedstnn.curve import problem
+from fedlib.papers.fedstnn.curve import live, problem
 from fedlib.streams import stream
 
 E = stream(1, "noise of the data").standard_normal(sine.N)
@@ -48,16 +49,36 @@ def test_clients_alone_are_those_of_the_federation():
         np.testing.assert_array_equal(shard, shared.owners[k - 1])
 
 
-@pytest.mark.parametrize(("score", "paths", "std"), [("squared error", 1, 0.1), ("likelihood", 8, 0.3)])
-def test_a_score_brings_its_paths_and_its_start(score, paths, std):
-    experiment = problem.shared(score, clients=10)
-    assert experiment.noise == experiment.net.noise(paths)
-    assert np.allclose(np.log1p(np.exp(experiment.net.s.detach())), std)
+def test_what_clients_see(clients=8):
+    training = live.training(clients=clients, others=10, sigma=0.1)
+    shown = training.more
+    x = training.pool["x"][:, 0].numpy()
+    for (seen, _), shard in zip(shown.seen, training.federations["federated"].shards, strict=True):
+        assert sorted(seen) == pytest.approx(sorted(x[shard]), abs=1e-5), "what is drawn is what they train on"
+    for k, (x, y) in enumerate(shown.seen):
+        part = (x * clients / (2 * np.pi)).astype(int)
+        assert ((part == k).sum(), (part != k).sum()) == (100, 10)
+        assert 0.07 < (y - np.sin(x)).std() < 0.13
 
 
-def test_models_are_judged_at_200_points():
-    constants = problem.shared(clients=10, tests=7).constants
-    np.testing.assert_allclose((constants["x_test"][:, 0] + 1) * np.pi, sine.curve_grid(200), atol=1e-12)
-    np.testing.assert_array_equal(constants["f_test"][:, 0], np.sin(sine.curve_grid(200)))
-    assert constants["w_test"].shape[:3] == (200, 4, 7)
-    assert "y_test" in problem.shared(clients=10, scores=True).constants
+def test_the_distance_is_zero_for_the_data_s_own_law_and_sigma_over_f_without_noise():
+    shown = live.training(sigma=0.2).more
+    g = torch.randn(live.SHOWN, 100_000, generator=torch.Generator().manual_seed(0))
+    assert live.distance(lambda x, w: x.sin() + 0.2 * g, shown) < 0.2
+    rms = shown.f.square().mean().sqrt().item()
+    for predict, expected in ((lambda x, w: x.sin().expand(-1, 2), 0.2), (lambda x, w: x.sin() + 0.5 + 0.2 * g, 0.5)):
+        assert live.distance(predict, shown).item() == pytest.approx(100 * expected / rms, abs=0.2)
+
+
+def test_too_few_paths_are_refused():
+    with pytest.raises(ValueError, match=r"likelihood needs at least 8 paths .* paths = 2"):
+        live.training("likelihood", paths=2)
+
+
+def test_the_explorer_shows_the_spread_beside_the_noise():
+    curves, errors = live.explored()
+    half = curves.half.sel({live.NOISE: 0.4}).squeeze("model")
+    spread = (((half / 2) ** 2).mean("x") ** 0.5).values
+    shown = errors.sel({live.NOISE: 0.4}).isel(seed=0, model=0)
+    np.testing.assert_allclose(100 * abs(spread / 0.4 - 1), shown, atol=1e-3)
+    np.testing.assert_allclose(curves.truth_half.sel({live.NOISE: 0.4}), 0.8)

@@ -1,11 +1,14 @@
-"""The picture of three letters at any size, its pixels of a given number, and how right a drawing of it is."""
+"""The picture of three letters, its pixels, their edges; who owns which, and how right a drawing of it is."""
 
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import cdist
 
+from fedlib.federated.experiment import data_of
+from fedlib.papers.fedstnn.letters import edges, problem
 from fedlib.papers.fedstnn.letters import picture as letters
-from fedlib.streams import torch_stream
+from fedlib.streams import stream, torch_stream
 
 
 def normal(*shape, key=0, dtype=torch.float64):
@@ -29,32 +32,10 @@ def test_psi_has_exactly_xi_white_pixels():
         letters.psi(torch.zeros(4), 5)
 
 
-def test_picture_has_a_letter_in_every_third(picture):
-    xy = letters.pixels()
-    assert picture.truth.shape == (4800,) and xy.shape == (4800, 2) and picture.xi == 1312
-    assert all(300 < picture.truth[t].sum() < 600 for t in picture.thirds)
-    assert xy.min(0).values.tolist() == [-1, -3] and xy.max(0).values.tolist() == [1, 3]
-    assert letters.overlap(picture.white, picture.white).all()
-
-
-@pytest.mark.parametrize("factor", [3, 5])
-def test_a_finer_picture_has_the_same_centres(factor):
+def test_a_finer_picture_has_the_same_centres(factor=3):
     """An odd factor puts a pixel's centre where the coarse one's was: there both pictures agree exactly."""
     fine = letters.letters((40 * factor, 120 * factor))
     np.testing.assert_array_equal(fine[factor // 2 :: factor, factor // 2 :: factor], letters.letters())
-
-
-def test_letters_of_the_authors_size_differ_at_the_edges_only():
-    """Stretched to 253 x 501: away from edges each pixel has the colour of its place at 40 x 120."""
-    coarse, fine = letters.letters(), letters.letters(letters.PAPER_SHAPE)
-    assert fine.shape == (253, 501) and abs(fine.mean() - coarse.mean()) < 0.01
-    i, j = np.mgrid[:253, :501]
-    nearest = coarse[(i + 0.5).astype(int) * 40 // 253, (j + 0.5).astype(int) * 120 // 501]
-    padded = np.pad(coarse, 1, mode="edge")
-    around = np.stack([padded[a : a + 40, b : b + 120] for a in range(3) for b in range(3)])
-    plain = (around.all(0) | ~around.any(0))[(i + 0.5).astype(int) * 40 // 253, (j + 0.5).astype(int) * 120 // 501]
-    assert (fine == nearest)[plain].all() and 0.5 < plain.mean() < 1
-    assert [len(t) for t in letters.thirds((253, 501))] == [253 * 167] * 3
 
 
 def test_pixels_of_any_size_are_square():
@@ -79,17 +60,6 @@ def test_drawings_are_judged_letter_by_letter(picture):
     assert picture.right(white)[1] == pytest.approx(1 - (white[1] ^ truth).sum() / 4800)
 
 
-def test_the_objective_counts_wrong_pixels(picture):
-    """Eq. 41, as a sum of squares; as many are white by mistake as black, so it is even."""
-    white = picture.drawn(normal(5, 4800))
-    squares = ((white.double() - picture.truth.double()) ** 2).sum(-1)
-    np.testing.assert_array_equal(letters.objective(white, picture.truth), squares)
-    wrong = picture.wrong(white.numpy())
-    np.testing.assert_array_equal(wrong, squares)
-    assert (wrong % 2 == 0).all() and (wrong > 0).all()
-    assert picture.wrong(picture.drawn(-picture.truth.double()).numpy()) == 2 * picture.xi  # the worst one
-
-
 def test_an_empty_third_has_an_iou():
     """A reader's picture may have one: 1 where nothing is drawn there, 0 where something is."""
     white = np.zeros((2, 6), bool)
@@ -99,3 +69,96 @@ def test_an_empty_third_has_an_iou():
     assert overlaps(picture.truth.double()) == [1, 1, 1]
     assert overlaps(-picture.truth.double())[0] == 0
     assert 0 in overlaps(-picture.truth.double() - 1e-3 * torch.arange(12))[1:]
+
+
+def test_the_distance_is_that_to_the_nearest_pixel_of_the_other_colour():
+    """All pairs of pixels by hand; negative inside."""
+    white = stream(0, "blots").uniform(size=(40, 30)) < 0.1
+    places = np.argwhere(np.ones_like(white))
+    far = cdist(places, places)
+    far[white.ravel()[:, None] == white.ravel()] = np.inf
+    expected = far.min(1).reshape(white.shape) * np.where(white, -1, 1)
+    np.testing.assert_allclose(edges.edge_distance(white), expected, rtol=1e-12)
+
+
+def test_a_picture_of_one_colour_has_no_edge():
+    for white in (True, False):
+        with pytest.raises(ValueError, match="all white" if white else "all black"):
+            edges.edge_distance(np.full((40, 120), white))
+
+
+def test_a_bin_has_its_farther_end():
+    distance = np.array([[-3.5, -3, -2, -1, 1, 2, 2.5, 3, 11]])
+    each = [edges.counts(distance == d, distance).tolist() for d in distance[0]]
+    bins = edges.BINS
+    limits = [(bins[one.index(1)], bins[one.index(1) + 1]) for one in each]
+    inf = np.inf
+    assert limits == [(-inf, -3), (-3, -2), (-2, -1), (-1, 0), (0, 1), (1, 2), (2, 3), (2, 3), (3, inf)]
+
+
+def test_what_is_measured_on_a_drawing_with_known_faults():
+    """A hole of one pixel in the middle of a stroke, one bite at an edge, one blot far away."""
+    truth = letters.letters()
+    distance = edges.edge_distance(truth)
+    faults = [np.argwhere(distance < -3)[0], np.argwhere(distance == -1)[0], np.argwhere(distance > 10)[0]]
+    drawn = truth.copy()
+    for i, j in faults:
+        drawn[i, j] ^= True
+    measured = edges.measured(np.stack([drawn, truth]), truth)
+    near = (abs(distance) <= 2).sum()
+    assert measured.near[0] == pytest.approx(1 / 3)
+    assert measured.edge[0] == pytest.approx(1 / near) and measured.away[0] == pytest.approx(2 / (4800 - near))
+    assert measured.solid[0] == pytest.approx(1 - 1 / (distance < -2).sum())
+    assert measured.holes.tolist() == [1, 0] and measured.area.tolist() == [1, 0]
+
+
+def test_no_pixel_at_the_edge_is_no_share():
+    """Two rows: a pixel is 20 of the unit."""
+    truth = np.array([[True, False, False], [True, False, False]])
+    measured = edges.measured(truth, truth)
+    assert measured.edge == 0 and measured.away == 0 and measured.solid == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("..... .###. .#.#. .###. .....", (1, 1)),  # a ring
+        ("##.## #...# #####", (0, 0)),  # open at the top border, and at each other one
+        ("##### #...# ##.##", (0, 0)),
+        ("##### ....# #####", (0, 0)),
+        ("##### #.... #####", (0, 0)),
+        (".#.#. #.#.# .#.#.", (2, 2)),  # walls of corners close
+        (".###### .#..#.# .####.# .######", (2, 4)),
+    ],
+)
+def test_holes_of_hand_made_pictures(text, expected):
+    assert edges.holes(np.array([[c == "#" for c in line] for line in text.split()])) == expected
+
+
+def test_the_printed_ratio():
+    """L : F = 100 : 3; also what the authors' code has."""
+    printed = {50: 2, 100: 3, 200: 6, 400: 12, 800: 24, 2000: 60}
+    assert {L: problem.others_of(L) for L in printed} == printed
+    assert all(abs(problem.others_of(L) - 0.03 * L) <= 0.5 for L in range(1, 2000))
+    assert problem.others_of(400, 0.0) == 0
+
+
+def test_clients_own_their_third_and_a_little_of_the_rest():
+    experiment = problem.drawing(clients=6, shape=(20, 60))
+    thirds = letters.Picture(letters.letters((20, 60))).thirds
+    shards = {key: data_of(experiment, *key).owners for key in ((50, 3), (50, 1), (200, 3))}
+    for (L, _), mine in shards.items():
+        for k, shard in enumerate(mine):
+            at_home = np.isin(shard, thirds[k // 2])
+            assert (at_home.sum(), (~at_home).sum()) == (L, problem.others_of(L)) and len({*shard}) == len(shard)
+    assert {*shards[50, 3][0]} != {*shards[50, 1][0]}
+
+
+def test_a_model_is_judged_by_what_it_draws():
+    picture = letters.Picture(letters.letters((4, 9)))
+    scores = torch.stack([picture.truth.double(), -torch.ones(36)], 1)  # of two paths the first counts
+    test = {"x_test": torch.zeros(36, 2), "w_test": torch.zeros(36, 1, 2, 2)}
+    right = problem.evaluate(lambda x, w: scores, test, picture)
+    assert (right["drawn"] == picture.truth).all() and right["wrong"] == 0
+    worst = problem.evaluate(lambda x, w: -scores, test, picture)
+    assert worst["wrong"].item() == pytest.approx(100 * 2 * picture.xi / 36)

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fedlib.papers.fedstnn.letters import picture as letters
 from fedlib.papers.fedstnn.letters import png
-from fedlib.papers.fedstnn.letters.problem import picture_of
 from fedlib.streams import stream
 
 
@@ -79,12 +77,3 @@ def test_other_pictures(tmp_path, white):
     for shape in ((1, 9), (9, 2), (500, 500)):
         with pytest.raises(ValueError, match=f"has {shape[0]} x {shape[1]} pixels; expected at least 2 x 3"):
             png.read_png(saved(tmp_path / "size.png", np.zeros(shape, np.uint8)))
-
-
-def test_without_a_path_there_are_letters(tmp_path, white):
-    picture = picture_of("", (20, 50))
-    assert picture.names == ("F", "S", "U")
-    np.testing.assert_array_equal(picture.white, letters.letters((20, 50)))
-    mine = picture_of(str(saved(tmp_path / "mine.png", np.uint8(white) * 255)), (20, 50))
-    assert mine.names == ("left", "middle", "right") and mine.shape == (12, 30)
-    assert [len(t) for t in mine.thirds] == [120, 120, 120]

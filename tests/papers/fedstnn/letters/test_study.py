@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import xarray
 
-from fedlib.notebook.claims import known_claims
 from fedlib.papers.fedstnn.letters import claims, study
 from fedlib.papers.fedstnn.letters.edges import edge_distance
 from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
@@ -44,15 +43,14 @@ def results():
     return study.Results(PICTURE, 400, together, alone.transpose("seed", ...), levels, authors, tried)
 
 
-def test_claims_hold_where_they_should_and_are_known(results):
+def test_claims_hold_where_they_should(results):
     together = results.together.copy()
     place = np.flatnonzero(abs(edge_distance(PICTURE.white)).ravel() == 1)[0]
     together[dict(round=-1, pixel=place)] = ~TRUTH[place]
     verdicts = {id: claim(results._replace(together=together)) for id, claim in claims.CLAIMS.items()}
     not_run = {id for id, verdict in verdicts.items() if verdict is None}
-    assert not_run == {"fedstnn.53.blurry", "fedstnn.53.solid"} and {*verdicts} <= {*known_claims()}
+    assert not_run == {"fedstnn.53.blurry", "fedstnn.53.solid"}
     assert all(verdict.holds for id, verdict in verdicts.items() if id not in not_run)
-    assert all(id in claims.CLAIMS for panel in claims.PANELS for id in panel.claims)
 
 
 def test_claims_fail_where_a_letter_is_missing(results):
@@ -76,15 +74,6 @@ def test_speckles_at_the_edges_blur_them_and_are_holes(results):
         assert (claims.blurry(made).holds, claims.solid(made).holds) == verdicts
 
 
-def test_facts_hold_of_good_drawings_and_not_of_others(results):
-    good = claims.facts(results)
-    assert all(type(fact) is bool for fact in good.values())
-    unless = {"wrong pixels are nearer to the edges than pixels are"}  # there are none
-    assert {text for text, fact in good.items() if not fact} <= unless
-    bad = claims.facts(results._replace(together=~results.together, levels=results.levels[::-1]))
-    assert sum(bad[text] != good[text] for text in good) >= 3
-
-
 def test_who_draws_whose_letter(results):
     groups = study.by_group(results)
     assert groups["own"].shape == (2, K) and groups["others"].shape == (2, K, 2)
@@ -99,39 +88,10 @@ def test_the_best_settings_come_first(results):
     assert study.settings_tried(results._replace(tried=None)) == []
 
 
-def test_numbers_that_are_kept(results):
-    kept = study.metrics(results)
-    assert kept["right"]["federated"].tolist() == [1, 1] and kept["right"]["isolated"].shape == (2, K)
-    assert kept["levels"]["400"].tolist() == [1, 1] and kept["levels"]["100"].max() < 1
-    assert kept["edges"]["authors' size, our steps"]["holes"].tolist() == [0, 0]
-    assert kept["grid"][0][:3] == [100, 0.02, 0.1]
-
-
-@pytest.mark.parametrize("rounds", [2, 10, 25])
-def test_the_last_round_has_the_rate_asked_for(rounds):
-    decay = study.decay_of(0.1, rounds)
-    assert decay ** (rounds - 1) == pytest.approx(0.1) and study.decay_of(1.0, rounds) == 1
+def test_the_last_round_has_the_rate_asked_for():
+    for rounds in (2, 25):
+        assert study.decay_of(0.1, rounds) ** (rounds - 1) == pytest.approx(0.1)
     assert study.decay_of(0.1, 1) == pytest.approx(0.1)  # one round has the first rate only
-
-
-@pytest.fixture
-def paper():
-    return study.PAPER
-
-
-def test_the_grid_has_every_choice_once_with_as_many_steps(paper):
-    call = study.trainings(paper)["grid"]
-    (axis,) = call.over.values()
-    assert len(axis) == 27 and {c["rounds"] * c["local"].updates for c in axis.values()} == {5000}
-    for (steps, lr, end), changes in axis.items():
-        assert changes["local"].updates == steps and changes["lr"] == lr
-        assert changes["decay"] ** (changes["rounds"] - 1) == pytest.approx(end)
-
-
-def test_no_level_is_trained_twice(paper):
-    calls = study.trainings(paper)
-    assert calls["levels"].levels == [50, 100, 200, 800] and calls["letters", "together"].levels == [400]
-    assert ("authors", "our steps") in calls
 
 
 @pytest.mark.parametrize(
@@ -143,7 +103,6 @@ def test_no_level_is_trained_twice(paper):
         ({"ratio": 9.0}, "a smaller ratio"),
     ],
 )
-def test_what_cannot_be_is_refused(paper, change, words):
-    study.check(paper)
+def test_what_cannot_be_is_refused(change, words):
     with pytest.raises(ValueError, match=words):
-        study.check(paper | change)
+        study.check(study.PAPER | change)

@@ -1,0 +1,195 @@
+"""Client drift: two clients in the plane, how gradients differ, what orders levels; tables and verdicts."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+import xarray
+from scipy.stats import spearmanr
+from torch import nn
+
+from fedlib.federated.experiment import Data, Experiment
+from fedlib.papers.beyond.drift import claims, figures, ladders
+from fedlib.papers.beyond.drift import live as drift_live
+from fedlib.papers.beyond.drift.dissimilarity import dissimilarity, staleness
+from fedlib.papers.beyond.drift.plane import Quadratics, two_clients, walk
+from fedlib.papers.beyond.drift.ranks import gain, order, spearman
+from fedlib.papers.beyond.drift.study import REPAIR, Results
+
+
+def by_rule(**errors) -> xarray.DataArray:
+    """rule (repair for the repair) -> values [seed], as errors [rule, seed]."""
+    named = {REPAIR if rule == "repair" else rule: np.asarray(values, float) for rule, values in errors.items()}
+    values = np.stack([*named.values()])
+    return xarray.DataArray(values, {"rule": [*named], "seed": np.arange(values.shape[1])}, ("rule", "seed"))
+
+
+def test_gradients_are_those_of_autograd_and_the_mean_is_least_at_the_optimum():
+    toy, theta = two_clients(), torch.tensor([0.3, -0.7], dtype=torch.float64, requires_grad=True)
+    for c in range(2):
+        gap = theta - torch.as_tensor(toy.w[c])
+        (expected,) = torch.autograd.grad(gap @ torch.as_tensor(toy.H[c]) @ gap / 2, theta)
+        np.testing.assert_allclose(toy.gradients(theta.detach().numpy())[c], expected)
+    best = toy.optimum()
+    np.testing.assert_allclose(toy.gradients(best).mean(0), 0, atol=1e-12)
+    around = best + 0.1 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+    assert (toy.value(around) > toy.value(best)).all()
+
+
+@pytest.mark.parametrize("E", [1, 2, 10])
+def test_fedavg_comes_to_its_fixed_point_and_the_correction_to_the_optimum(E):
+    toy = two_clients()
+    np.testing.assert_allclose(walk(toy, False, E, 400, 0.5).theta[-1], toy.fixed_point(E, 0.5), atol=1e-9)
+    np.testing.assert_allclose(walk(toy, True, E, 400, 0.5).theta[-1], toy.optimum(), atol=1e-9)
+
+
+def test_the_fixed_point_goes_from_the_optimum_to_the_mean_of_the_clients_own():
+    toy = two_clients()
+    np.testing.assert_allclose(toy.fixed_point(1, 0.3), toy.optimum())
+    np.testing.assert_allclose(toy.fixed_point(5000, 0.3), toy.w.mean(0))
+    same = Quadratics(toy.H[[0, 0]], toy.w)
+    np.testing.assert_allclose(same.fixed_point(7, 0.3), same.optimum())
+
+
+def linear(x, shards):
+    """An experiment, and a level: the loss theta . x, whose gradient is the mean of its points for every model."""
+    data = Data({"x": torch.tensor(x, dtype=torch.float64)}, [np.array(s) for s in shards])
+    loss = lambda predict, b: (b["w"] * predict(b["x"])[:, 0]).sum()  # noqa: E731
+    return Experiment("linear", nn.Linear(2, 1, bias=False), loss=loss, data=lambda level, seed: data), 1
+
+
+def test_of_equal_orthogonal_and_nearly_opposite_gradients():
+    assert dissimilarity(*linear([[1, 2], [1, 2]], [[0], [1]])) == pytest.approx(1)
+    assert dissimilarity(*linear([[1, 0], [0, 1]], [[0], [1]])) == pytest.approx(2**0.5)
+    opposite = linear([[1, 0.1], [-1, 0.1]], [[0], [1]])  # (1.01 / 0.01)^1/2
+    assert dissimilarity(*opposite) == pytest.approx(101**0.5, rel=1e-5)
+    uneven = linear([[1, 0], [1, 0], [0, 1]], [[0, 1], [2]])  # p = 2/3, 1/3: 1 / (4/9 + 1/9)
+    assert dissimilarity(*uneven) == pytest.approx((9 / 5) ** 0.5)
+
+
+def least_squares(x, shards):
+    """F_c = mean of (theta . x)^2 / 2 over a client's points: its matrix is H_c = mean of x x^T."""
+    data = Data({"x": torch.tensor(x)}, [np.array(s) for s in shards])
+    loss = lambda predict, b: (b["w"] * predict(b["x"])[:, 0] ** 2).sum() / 2  # noqa: E731
+    return Experiment("squares", nn.Linear(2, 1, bias=False), loss=loss, data=lambda level, seed: data), 1
+
+
+def test_a_correction_is_stale_by_the_difference_of_the_curvatures():
+    x = np.array([[2.0, 0.5], [0.3, 1.0], [1.0, -1.0], [0.2, 2.0]])
+    squares, theta, lr = least_squares(x, [[0, 1], [2, 3]]), np.array([1.0, -2.0]), 0.1
+    H = np.stack([x[s].T @ x[s] / 2 for s in ([0, 1], [2, 3])])
+    mean = H.mean(0)
+    found = staleness(*squares, torch.tensor(theta, dtype=torch.float32), lr, 2)
+    step = -lr * np.sign(mean @ theta)  # Adam's first one, the same for all: the corrected gradient is the mean one
+    expected = [np.linalg.norm((h - mean) @ step) / np.linalg.norm(mean @ (theta + step)) for h in H]
+    assert found[:, 0] == pytest.approx([0, 0], abs=1e-6)
+    np.testing.assert_allclose(found[:, 1], expected, rtol=1e-4)
+
+
+def test_a_ladder_is_measured_where_it_stands(monkeypatch):
+    """B is at least 1, and nearly 1 where clients are alike; W1 is the closed form L / n of clients who take turns."""
+    error = xarray.DataArray([[3.0, 4.0], [0.2, 0.1]], {"level": [2, 32], "seed": [0, 1]}, ("level", "seed"))
+    ladder = ladders.LADDERS["Poisson"]._replace(errors=lambda: error)
+    monkeypatch.setitem(ladders.LADDERS, "Poisson", ladder)
+    table = ladders.measured(["Poisson"], share=0.002)
+    (one,) = ladders.with_errors(table).values()
+    np.testing.assert_array_equal(one.error, error)
+    np.testing.assert_allclose(one.number.sel(measure="W1"), np.pi / np.array([2, 32]), rtol=0.1)
+    assert (one.number.sel(measure=[*ladders.MEASURES[1:]]) >= 1).all()
+    assert one.number.sel(measure="B at the start", level=32) < 1.05, "every other point each: nearly the same gradient"
+
+
+RNG = np.random.default_rng(0)
+
+
+def test_spearman_is_scipys_with_ties():
+    x, y = RNG.integers(4, size=(5, 9)), RNG.standard_normal((5, 9))
+    assert np.allclose(spearman(x, y), [spearmanr(a, b).statistic for a, b in zip(x, y, strict=True)])
+
+
+def test_order_of_a_perfect_and_of_a_useless_measure():
+    levels = [2, 4, 8, 16, 32]
+    error = xarray.DataArray(np.array([[1.0, 9, 3, 2, 0.5]] * 4), {"seed": range(4), "level": levels})
+    error = error * np.exp(0.01 * RNG.standard_normal((4, 5)))
+    numbers = np.array([np.tile([5.0, 4, 3, 2, 1], (4, 1)), np.tile([2.0, 5, 4, 3, 1], (4, 1))])
+    numbers = xarray.DataArray(
+        numbers, {"measure": ["W1", "B"], "seed": range(4), "level": levels}, ("measure", "seed", "level")
+    )
+    table = order(xarray.Dataset({"error": error, "number": numbers}), draws=500)
+    assert table["rank"].values == pytest.approx([0.4, 1.0])
+    assert table.called.values.tolist() == [2, 4]
+    assert (table.worst, table.sure) == (4, 1)
+    drawn = table.drawn_rank
+    assert np.nanmin(drawn.sel(measure="B")) == pytest.approx(1)
+    assert np.nanmin(drawn.sel(measure="W1")) < 0 < np.nanmax(drawn.sel(measure="W1")) <= 1
+    assert 0 <= np.isnan(drawn).mean() < 0.02  # five times one level of five
+    value, low, high = gain([table, table], "B")
+    assert value == pytest.approx(0.6)
+    assert low == pytest.approx(0, abs=1e-9) and high > 1
+    assert np.allclose(gain([table], "W1"), 0)
+
+
+def in_steps(few, many):
+    """Errors at five and at twenty local steps."""
+    both = [errors.expand_dims(E=[E]) for errors, E in zip((few, many), (5, 20), strict=True)]
+    return {"local_steps": {"line_20": xarray.concat(both, "E")}}
+
+
+GOOD, POOR = by_rule(FedAvg=[10, 20], repair=[1, 2]), by_rule(FedAvg=[10, 20], repair=[9, 18])
+
+
+@pytest.mark.parametrize(
+    ("id", "results", "verdict"),
+    [
+        ("repaired", {"errors": {"line_20": GOOD}}, (True, "0.1 [0.1, 0.1] x")),
+        ("repaired", {"errors": {"line_20": by_rule(FedAvg=[10, 20], repair=[4, 3])}}, (False, None)),
+        ("stale", in_steps(GOOD, POOR), (True, "0.9 [0.9, 0.9] x")),
+        ("stale", in_steps(POOR, GOOD), (False, "0.1 [0.1, 0.1] x")),
+        ("stale", {"local_steps": {"line_20": GOOD.expand_dims(E=[5])}}, None),
+        ("everywhere", {"errors": {"a": GOOD, "b": by_rule(FedAvg=[1, 1], repair=[2, 1])}}, (False, "1 of 2")),
+        ("everywhere", {"errors": {"a": GOOD}}, (True, "1 of 1")),
+        ("everywhere", {"errors": {"c": by_rule(FedAvg=[1, 1])}}, None),
+    ],
+)
+def test_claims_can_hold_and_fail(id, results, verdict):
+    """In ratios paired by seed; stale looks at twenty local steps, everywhere at problems that have both."""
+    nothing = Results({}, {}, {}, {}, {}, {}, None, None, {}, {})
+    claim = claims.CLAIMS[f"fedsciml.target.drift.{id}"]
+    found = claim(nothing._replace(**results))
+    assert claim(nothing) is None and (found is None) == (verdict is None)
+    if found:
+        assert found.holds is verdict[0] and verdict[1] in (None, found.why)
+
+
+def test_errors_in_few_letters():
+    errors = {"line_20": by_rule(FedAvg=[1, 3], centralised=[0.01, 0.02]), "poisson_8": by_rule(FedAvg=[20_000, 1])}
+    _, rows = figures.error_rows(errors)
+    assert rows == [["wave, 20 pieces", "2.0 ± 1.4", "0.015 ± 0.007"], ["Poisson, 8 pieces", "1 of 2 above 1000", "-"]]
+    assert figures.in_short(by_rule(a=[np.nan, 1]).sel(rule="a")) == "diverged"
+
+
+def after(rule, E, rounds=3):
+    """Models [3, P] of both clients and of the centralised one."""
+    training = drift_live.training(rule, E=E, width=6)
+    training = training._replace(train_args={**training.train_args, "dtype": torch.float64})
+    return [done.after.clone() for done, _ in islice(training.begin(), rounds)][-1]
+
+
+@pytest.mark.parametrize("rule", drift_live.OFFERED)
+def test_the_centralised_model_is_the_same_beside_every_rule(rule):
+    torch.testing.assert_close(after(rule, 2)[2], after("FedAvg", 2)[2], rtol=0, atol=1e-9)
+
+
+def test_the_toy_shows_walks_and_how_far_they_end():
+    toy = two_clients()
+    curves, errors = drift_live.toy(toy)
+    chosen = {"local steps E": 10, "size of a step": 0.2}
+    for model, correct in (("FedAvg", False), ("repair", True)):
+        theta = walk(toy, correct, 10, drift_live.ROUNDS, 0.2).theta
+        np.testing.assert_allclose(curves.sel(chosen | {"model": model}), theta[:, 0])
+        off = 100 * np.linalg.norm(theta[-1] - toy.optimum()) / np.linalg.norm(toy.optimum())
+        np.testing.assert_allclose(errors.sel(chosen | {"model": model}), max(off, drift_live.LEAST))
+    alone = curves.sel({"local steps E": 30, "size of a step": 0.5, "model": "client 2 alone"})
+    assert alone[-1] == pytest.approx(2), "who is alone gets what it wants"
+    assert drift_live.explorer().data["sentences"]

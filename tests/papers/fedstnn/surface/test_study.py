@@ -1,0 +1,122 @@
+"""The noisy surface: the printed function, who owns what; answers and readings against sums known beforehand."""
+
+import numpy as np
+import pytest
+import xarray
+
+from fedlib.federated.experiment import data_of
+from fedlib.papers.fedstnn import plane
+from fedlib.papers.fedstnn.plane import on_grid, quadrants, surface_grid
+from fedlib.papers.fedstnn.surface import claims, problem, readings, study
+from fedlib.streams import stream
+
+POINTS, F = plane.surface_grid(), plane.on_grid()
+
+
+def test_surface_is_the_printed_one():
+    """Eq. 40, case by case, on the closed quadrants I, II, III, IV."""
+    cases = [
+        lambda x, y: x**2 + y**2,
+        lambda x, y: np.sin(2 * np.pi * x) + y**2,
+        lambda x, y: np.sin(2 * np.pi * x) + np.cos(2 * np.pi * y) - 1,
+        lambda x, y: np.cos(2 * np.pi * y) + x**2 - 1,
+    ]
+    points = plane.surface_grid()
+    for where, case, sign in zip(plane.quadrants(points), cases, [(1, 1), (-1, 1), (-1, -1), (1, -1)], strict=True):
+        assert (points[where] * sign >= 0).all()
+        np.testing.assert_allclose(plane.surface(*points[where].T), case(*points[where].T), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return {alone: data_of(problem.shared(8, alone=alone), 10, 1) for alone in (False, True)}
+
+
+def test_observations_and_owners(data):
+    z = data[False].pool["y"].numpy()
+    np.testing.assert_allclose(z - F, 0.1 * stream(1, "noise of the surface").standard_normal(len(F)), atol=1e-12)
+    np.testing.assert_array_equal(z, plane.observations(1, 0.1))
+    np.testing.assert_array_equal(data[False].pool["x"].numpy(), POINTS)
+    assert [len(shard) for shard in data[False].owners] == [110] * 8
+    for q, (shard, quadrant) in enumerate(zip(data[True].owners, plane.quadrants(POINTS), strict=True)):
+        np.testing.assert_array_equal(shard, data[False].owners[2 * q])
+        assert np.isin(shard, quadrant).sum() >= 100
+
+
+def test_points_of_other_quadrants():
+    """As printed 10 of a client's points, in the authors' code 20."""
+    shards = plane.owners(8, 20, 3)
+    assert [len(shard) for shard in shards] == [120] * 8
+    assert np.isin(shards[2], plane.quadrants(POINTS)[1]).sum() == 100
+
+
+POINTS, F, SIGMA, SEEDS = surface_grid(), on_grid(), 0.1, [0, 1]
+MODELS = ["federated", "centralised", *(f"client {k} alone" for k in (1, 3, 5, 7))]
+
+
+def normal(name, *shape):
+    return SIGMA * stream(0, name).standard_normal((*shape, len(F)))
+
+
+@pytest.fixture(scope="module")
+def every():
+    """What models say: a federation that is right; clients alone that are so in their quadrant only."""
+    mean = np.tile(F, (6, 2, 1)) + 0.02
+    for row, quadrant in zip(mean[2:], quadrants(POINTS), strict=True):
+        outside = np.setdiff1d(np.arange(len(F)), quadrant)
+        row[:, outside] += 0.5
+    axes = ("model", "seed", "x")
+    return xarray.Dataset(
+        {
+            "mean": (axes, mean), "std": (axes, np.full_like(mean, SIGMA)), "path": (axes, mean + normal("p", 6, 2)),
+            "inside": (axes[:2], np.full((6, 2), 0.9)),
+        },
+        {"model": MODELS, "seed": SEEDS},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(every):
+    return of_answers(every)
+
+
+def of_answers(every):
+    observed = xarray.DataArray(F + normal("z", 2), {"seed": SEEDS}, ("seed", "x"))
+    return study.Results(study.chosen(every, observed, SIGMA, 8), observed, None, SIGMA, 8)
+
+
+def test_a_model_is_judged_where_it_knows_and_elsewhere(results):
+    rows = study.report(results)
+    assert len(rows) == 12
+    np.testing.assert_allclose(rows["client 3 alone, own quadrant"]["RMSE"], 0.02)
+    np.testing.assert_allclose(rows["client 3 alone, elsewhere"]["RMSE"], 0.52)
+    assert (rows["client 3 alone, elsewhere"]["in band"] < 0.05).all()
+    np.testing.assert_allclose(rows["federated, whole grid"]["MSE"], 0.0204, rtol=0.05)
+
+
+def test_claims_hold_where_they_should_and_can_fail(every, results):
+    assert all(claim(results).holds for claim in claims.CLAIMS.values())
+    mean = every["mean"] + xarray.where(every.model == "federated", 1.5, 0.7)
+    wrong = of_answers(every.assign(mean=mean, std=0 * mean + 0.01, path=mean))
+    failed = {id for id, claim in claims.CLAIMS.items() if not claim(wrong).holds}
+    assert failed == {*claims.CLAIMS}
+    assert all(claim(results._replace(answers=None)) is None for claim in claims.CLAIMS.values())
+
+
+def test_all_pairs_are_the_mean_over_both_indices():
+    p, z = (stream(0, name).standard_normal((3, 40)) + 2 for name in "pz")
+    np.testing.assert_allclose(readings.all_pairs(p, z), ((p[:, :, None] - z[:, None]) ** 2).mean((1, 2)))
+    np.testing.assert_allclose(readings.aligned(p, z), [((a - b) ** 2).mean() for a, b in zip(p, z, strict=True)])
+
+
+def test_theory_of_pairs_of_few_points():
+    """Against all 3 subsets of 2 of 3 points, by hand; without noise."""
+    f, subsets = np.array([0.0, 1.0, 5.0]), ([0, 1], [0, 2], [1, 2])
+    by_hand = np.mean([readings.all_pairs(f[s], f[s]) for s in subsets])
+    assert readings.expected_of_pairs(2, f, 0) == pytest.approx(by_hand) == pytest.approx((1 + 25 + 16) / 6)
+
+
+def test_shapes_that_would_broadcast_are_refused():
+    for p, z in ((np.ones((50, 1)), np.ones(50)), (np.ones((1, 9)), np.ones((5, 9)))):
+        with pytest.raises(ValueError, match="would broadcast"):
+            readings.aligned(p, z)
