@@ -14,11 +14,6 @@ def test_a_hundred_clients_work_in_every_round(K):
         assert done.state.optimizer == {} and len(done.state.theta) == 1
 
 
-def test_clients_who_keep_moments_have_a_row_each():
-    done = next(clients.rounds_of(1000, "Adam moments"))
-    assert {len(rows) for rows in done.state.optimizer.values()} == {1000}
-
-
 def test_ratios_are_those_of_the_fresh_processes(monkeypatch):
     """Memory is measured in a fresh process; here it is made up, as are times."""
     found = {

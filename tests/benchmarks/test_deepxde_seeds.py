@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from benchmarks import deepxde_seeds, deepxde_way, peer_deepxde, ways
-from benchmarks.deepxde_figure import figure
 from fedlib.papers.fedsciml import deepxde
 
 
@@ -24,22 +23,6 @@ def test_deepxde_federates_too(name):
     case = deepxde_seeds.CASES[name]
     found = deepxde_way.THEIRS[name](case.n, 1, 0)
     assert set(found) == set(case.errors) and all(np.isfinite(e) for e in found.values())
-
-
-def test_the_figure_has_every_seed_of_both_sides():
-    sample = {"DeepXDE": [1.0, 2.0, 3.0], "ours": [1.5, 2.5, 2.0]}
-    found = {"errors_percent": {"u": sample}, "compared": {"u": deepxde_seeds.compared(*sample.values())},
-             "level": 8, "rounds": 2, "of_rounds": 1000, "E": 5}  # fmt: skip
-    fig = figure({"problems": {"poisson": found}})
-    assert [len(line.get_xdata()) for line in fig.axes[0].get_lines()] == [3, 3]
-
-
-def test_a_row_for_each_error():
-    compared = deepxde_seeds.compared([1.0, 2.0, 3.0], [1.5, 2.5, 20.0])
-    found = {"compared": {"u": compared, "k": compared}, "level": 8, "rounds": 2, "of_rounds": 1000, "E": 5}
-    first, second = deepxde.rows({"problems": {"reaction": found}})
-    assert first[:5] == ["reaction, u", "8", "10 of 5000", "2 (1 to 3)", "2.5 (1.5 to 20)"]
-    assert second[0] == "reaction, k" and len(first) == len(deepxde.HEADER)
 
 
 def test_what_differs_is_named_with_all_tests_in_mind():

@@ -1,13 +1,11 @@
 """The ways of the benchmark do the same work: all of them end at the plain loop's weights."""
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from benchmarks import common, peer_deepxde, problems, ways
 from fedlib.federated.batches import Local
-from fedlib.papers.fedsciml.algorithms import fedavg_adam
 
 SMALL = {
     "line": lambda: problems.line(20),
@@ -39,28 +37,11 @@ def test_a_way_ends_where_the_plain_loop_does(way):
     assert tried >= (1 if way in ("Flower", "FedStNN") else 3)
 
 
-def test_the_plain_loop_is_the_reference_that_goes_on():
-    problem = SMALL["pendulum"]()
-    run, (fed,), experiment = ways.plain_loop(problem), problem.federations, problem.experiment
-    run(1)
-    found = run(2)
-    expected = fedavg_adam(
-        experiment.net, problem.loss, problem.pool, fed, rounds=3, local=experiment.local, init=experiment.init
-    )  # fmt: skip
-    assert torch.equal(found, expected.expand(3, -1))
-
-
 def test_another_algorithm_is_no_way():
     problem, other = SMALL["line"](), {"plain loop": ways.plain_loop, "other": lambda p: lambda n: 0 * start(p)}
     start = lambda p: ways.plain_loop(p)(1)  # noqa: E731
     with pytest.raises(ArithmeticError, match=r"line: other ends .* from the plain loop"):
         common.take_turns(problem, other, 1, 0.0)
-
-
-def test_the_sweep_is_five_seeds_of_nineteen_levels_three_ways():
-    feds = problems.sweep().federations
-    assert sum(len(fed.shards) for fed in feds) == 5 * (1 + 19 * (2 + 2))
-    assert all(len(np.concatenate(fed.shards)) == 200 for fed in feds)
 
 
 def test_the_authors_round_ends_with_the_mean_of_the_clients():

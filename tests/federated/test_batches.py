@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedlib.federated.batches import Local, batches, n_steps, participants
-from fedlib.streams import stream, torch_stream
 
 
 @given(st.integers(1, 40), st.floats(0.01, 1), st.integers(0, 20))
@@ -61,9 +60,3 @@ def test_streams_differ_by_seed_client_and_round(changed):
     rest = {"n": 40, "local": Local(1, "epochs", 8)}
     assert (batches(**key, **rest) != batches(**(key | changed), **rest)).any()
     np.testing.assert_array_equal(batches(**key, **rest), batches(**key, **rest))
-
-
-def test_streams_are_keyed_by_use():
-    draws = {use: stream(0, use, 1).random() for use in ("batches", "participants", "data")}
-    assert len(set(draws.values())) == 3
-    assert torch_stream(0, "init").initial_seed() != torch_stream(0, "init", 0).initial_seed()

@@ -77,11 +77,6 @@ def test_another_trainings_checkpoint_is_refused(problem, tmp_path, change):
         experiment(problem, checkpoint=mine, **change)
 
 
-def test_without_a_key_nothing_is_kept(problem, tmp_path):
-    with pytest.raises(TypeError):
-        Checkpoint(tmp_path / "state.pt")
-
-
 @pytest.mark.fault("clear error")
 def test_a_damaged_checkpoint_is_refused(problem, tmp_path):
     path = tmp_path / "state.pt"

@@ -18,7 +18,6 @@ from ..conftest import squared_error
 RULES = {
     "sgd": sgd(),
     "adam": adam(),
-    "momentum": sgd(0.9),
     "scaffold": scaffold(adam()),
     "fedprox": fedprox(0.1),
     "corrected": corrected(),
@@ -48,8 +47,8 @@ class Made(TorchDispatchMode):
         return out
 
 
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("rule", RULES)
 def test_a_round_makes_no_more_numbers_for_more_idle_clients(rule, reset):
     counts = []
     for K in (100, 10_000):

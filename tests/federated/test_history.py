@@ -50,24 +50,11 @@ def test_a_metric_is_found_by_label(history):
         assert float(e.sel(level=level, seed=seed, client=k, round=3)) == history.metrics["e"][-1, row]
 
 
-def test_what_was_not_trained_is_nan(history):
+def test_what_was_not_trained_is_nan_and_a_part_that_no_key_has_is_no_axis(history):
     alone = history.last("e", kind="isolated")
-    assert np.isnan(alone.sel(level=2, client=2)).all()
-    assert not np.isnan(alone.sel(level=5)).any()
-
-
-def test_a_part_that_no_key_has_is_no_axis(history):
+    assert np.isnan(alone.sel(level=2, client=2)).all() and not np.isnan(alone.sel(level=5)).any()
     assert history.last("e", kind="centralised", client=0).dims == ("seed",)
     assert history.last("u", kind="federated", client=0, level=5).dims == ("seed", "i")
-
-
-def test_means_are_those_of_the_rows(history):
-    rows = [history.rows[Key("federated", 5, seed)].start for seed in (0, 7)]
-    mean = history.last("e", kind="federated", client=0).mean("seed")
-    np.testing.assert_allclose(mean.sel(level=5), history.metrics["e"][-1, rows].mean(), rtol=1e-15)
-
-
-def test_losses_have_a_round_for_each(history):
     assert history.metric("loss", kind="federated", level=5, seed=0).sizes == {"round": 3, "client": 3}
 
 
@@ -75,14 +62,6 @@ def test_models_are_found_by_key(history):
     row = history.rows[Key("isolated", 5, 7)].start + 1
     assert torch.equal(history.model("isolated", 5, 7, client=1), history.theta[row])
     assert torch.equal(history.models(*Key("isolated", 5, 7)), history.theta[row - 1 : row + 2])
-
-
-def test_plain_names_are_keys_too(problem):
-    net, loss, pool, shards = problem
-    history = train(net, loss, pool, {"a": Federation(shards), "b": Federation(shards)}, rounds=1, local=Local(1))
-    assert history.parts == ("name",)
-    assert torch.equal(history.model("a"), history.model("b"))
-    assert history.last("loss", name="a").sizes == {"client": 3}
 
 
 @pytest.mark.parametrize(
@@ -119,17 +98,11 @@ def test_pools_are_joined_with_their_offsets():
             assert torch.equal(joint["x"][moved], pools[s]["x"][own])
 
 
-def test_tuples_with_parts_are_keys(problem):
-    net, loss, pool, shards = problem
-    feds = {("a", 1): Federation(shards), ("a", 2): Federation(shards)}
-    history = train(net, loss, pool, feds, parts=("kind", "n"), rounds=1, local=Local(1))
-    assert history.last("loss", kind="a").dims == ("n", "client")
-
-
 def test_a_label_may_be_a_tuple(problem):
     net, loss, pool, shards = problem
     feds = {("a", (2, 1)): Federation(shards), ("a", (3, 1)): Federation(shards[:1])}
     history = train(net, loss, pool, feds, parts=("kind", "level"), rounds=1, local=Local(1))
+    assert torch.equal(history.model("a", (2, 1)), history.models("a", (2, 1))[2])
     lost = history.last("loss", kind="a", client=0)
     assert lost.dims == ("level",)
     assert list(lost["level"].values) == history.labels("level") == [(2, 1), (3, 1)]

@@ -1,4 +1,4 @@
-"""Fresh and frozen noise, and the decay of the learning rate in the engine."""
+"""Fresh and frozen noise in the engine."""
 
 from copy import deepcopy
 
@@ -9,14 +9,12 @@ import torch
 from fedlib.federated import reference
 from fedlib.federated.batches import Local, participants
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.mixing import isolated
+from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.stack import draw_parameters, load
 from fedlib.federated.train import train
 from fedlib.models.networks import fan_in_uniform
 from fedlib.streams import torch_stream
-
-from ..conftest import squared_error
 
 SCHEDULES = {"full batch": Local(2), "mini": Local(2, "epochs", 4)}
 
@@ -92,71 +90,36 @@ def test_frozen_noise_and_replacement_are_the_same_in_loop_and_stack(problem, lo
     assert (run(problem, [fed], local=local, optimizer=sgd()).model(0) - theta).abs().max() < 1e-12
 
 
-def test_replacement_needs_a_size(problem):
-    with pytest.raises(ValueError, match="how many points"):
-        run(problem, [Federation(problem[3])], local=Local(1, replacement=True))
-
-
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_who_else_is_in_the_stack_changes_nobodys_noise(problem, schedule):
+def test_a_stack_trains_every_federation_as_if_alone(problem, schedule):
     shards = problem[3]
     feds = [
         Federation(shards, fraction=0.67, seed=1),
         centralised(shards, seed=2),
         Federation(shards, mixing=isolated, seed=3),
+        Federation(shards, mixing=ring, seed=4, common_init=False),
     ]
     together = run(problem, feds, local=SCHEDULES[schedule])
     for f, fed in enumerate(feds):
         alone = run(problem, [fed], local=SCHEDULES[schedule])
         torch.testing.assert_close(together.theta[together.rows[f]], alone.theta, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(together.losses[:, together.rows[f]], alone.losses, rtol=1e-9)
 
 
-def test_same_seed_same_noise(problem):
-    one, again = (run(problem, [Federation(problem[3])]).theta for _ in range(2))
-    other = run(problem, [Federation(problem[3], seed=1)]).theta
-    assert (one == again).all() and not (one == other).all()
-
-
-def test_decay_multiplies_the_learning_rate_once_per_round(problem):
-    """SGD with a constant gradient c moves by -lr c (1 + q + q^2 + ...)."""
-
-    def loss(predict, batch):
-        return (batch["w"] * predict(batch["x"])[:, 0]).sum()  # the output's bias has gradient 1
-
-    feds = [Federation(problem[3][:1], mixing=isolated, lr=0.1, decay=q) for q in (1.0, 0.5)]
-    start = run(problem, feds, loss, rounds=1, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
-    end = run(problem, feds, loss, rounds=4, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
-    np.testing.assert_allclose(start - end, [0.1 * 3, 0.1 * (0.5 + 0.25 + 0.125)], atol=1e-12)
-
-
-def test_decay_can_be_a_function_of_the_round(problem):
-    def loss(predict, batch):
-        return (batch["w"] * predict(batch["x"])[:, 0]).sum()
-
-    feds = [Federation(problem[3][:1], mixing=isolated, lr=0.1, decay=q) for q in (lambda r: 0.5**r, lambda r: r < 2)]
-    start = run(problem, feds, loss, rounds=1, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
-    end = run(problem, feds, loss, rounds=4, local=Local(1), optimizer=sgd(), noise=None).theta[:, -1]
-    np.testing.assert_allclose(start - end, [0.1 * (0.5 + 0.25 + 0.125), 0.1], atol=1e-12)
-
-
-def test_without_noise_and_decay_nothing_changes(problem):
-    plain = run(problem, [Federation(problem[3])], squared_error, noise=None).theta
-    noisy = run(problem, [Federation(problem[3], decay=1.0)], squared_error, noise=(2,)).theta
-    assert (plain == noisy).all()
-
-
-@pytest.mark.parametrize("noise", [3, (0,), (2.5,), [2]])
-def test_a_noise_that_is_no_shape_is_refused(problem, noise):
-    with pytest.raises(ValueError, match="expected a shape"):
-        run(problem, [Federation(problem[3])], noise=noise)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"noise": 3}, "expected a shape"),
+        ({"noise": (2.5,)}, "expected a shape"),
+        ({"local": Local(1, replacement=True)}, "how many points"),
+    ],
+)
+def test_what_means_nothing_is_refused(problem, changes, message):
+    with pytest.raises(ValueError, match=message):
+        run(problem, [Federation(problem[3])], **changes)
 
 
 def test_the_name_noise_belongs_to_the_engine(problem):
     net, loss, pool, shards = problem
     with pytest.raises(ValueError, match="rename"):
         train(net, loss, pool | {"noise": pool["y"]}, [Federation(shards)], rounds=1, local=Local(1), noise=(2,))
-
-
-def test_decay_outside_its_range_is_refused(problem):
-    with pytest.raises(ValueError, match="decay"):
-        run(problem, [Federation(problem[3], decay=1.1)])

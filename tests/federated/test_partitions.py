@@ -23,11 +23,22 @@ from fedlib.numerics.heterogeneity import mean_pairwise_w1
 from fedlib.streams import stream
 
 
+def is_cover(shards, n):
+    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(n))
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_deal_is_a_disjoint_cover_of_equal_sizes(n, K):
+    shards = deal(n, min(n, K), stream(0, "deal"))
+    is_cover(shards, n)
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 40), st.integers(0, 3))
 def test_sorted_shards_are_a_disjoint_cover(C, per_client, extra, seed):
     values = stream(seed, "values").normal(size=C * per_client + extra)
     shards = sorted_shards(values, C * per_client, C, stream(seed, "deal"))
-    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(len(values)))
+    is_cover(shards, len(values))
     assert max(map(len, shards)) - min(map(len, shards)) <= per_client
 
 
@@ -44,53 +55,13 @@ def test_sizes_of_shards():
     assert sorted(map(len, shards)) == [10, 20, 30, 40]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.arange(10.0), 5, 3), "multiple of the number of clients"),
-        ((np.arange(10.0), 20, 4), "at most one shard per point"),
-        ((np.arange(10.0), 2, 4), "multiple"),
-    ],
-)
-def test_impossible_shards_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        sorted_shards(*arguments, stream(0, "deal"))
-
-
-def test_empty_shard_is_refused():
-    with pytest.raises(ValueError, match="1 of 2 shards would be empty"):
-        sorted_shards(np.arange(10.0), 2, 2, stream(0, "deal"), sizes=[1, 1000])
-
-
-def test_as_many_shards_as_points_are_iid_like():
-    """Sorted blocks of one point each, dealt at random: W1 falls to that of a random deal, far below one shard."""
-    values = stream(1, "values").normal(size=1000)
-
-    def heterogeneity(deal_out):
-        return np.mean([mean_pairwise_w1([values[s] for s in deal_out(stream(i, "deal"))]) for i in range(8)])
-
-    one, many = (heterogeneity(lambda rng, n=n: sorted_shards(values, n, 10, rng)) for n in (10, 1000))
-    iid = heterogeneity(lambda rng: deal(1000, 10, rng))
-    assert 0.8 * iid < many < 1.2 * iid
-    assert many < 0.2 * one
-
-
 @given(st.integers(2, 12), st.integers(5, 60), st.integers(0, 5))
 def test_every_client_uses_one_source_and_both_are_used(C, n, seed):
     shards, source = pick_sources(n, min(C, n), stream(seed, "sources"))
     assert set(source) == {0, 1}
     for shard, s in zip(shards, source, strict=True):
         assert (shard // n == s).all()
-    np.testing.assert_array_equal(np.sort(np.concatenate(shards) % n), np.arange(n))
-
-
-def test_one_client_cannot_use_two_sources():
-    with pytest.raises(ValueError, match="at least 2 clients"):
-        pick_sources(10, 1, stream(0, "sources"))
-
-
-def is_cover(shards, n):
-    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(n))
+    is_cover([shard % n for shard in shards], n)
 
 
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 90))
@@ -119,17 +90,29 @@ def test_the_last_block_owns_its_upper_edge():
     assert (a.tolist(), b.tolist()) == ([0], [1, 2])
 
 
+RNG, HALVES = stream(0, "refused"), np.split(np.arange(20), 2)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: deal(4, 5, RNG), "5 clients cannot share 4 points"),
+        (lambda: sorted_shards(np.arange(10.0), 5, 3, RNG), "multiple of the number of clients"),
+        (lambda: sorted_shards(np.arange(10.0), 20, 4, RNG), "at most one shard per point"),
+        (lambda: sorted_shards(np.arange(10.0), 2, 2, RNG, sizes=[1, 1000]), "1 of 2 shards would be empty"),
+        (lambda: pick_sources(10, 1, RNG), "at least 2 clients"),
+        (lambda: focused(HALVES, 20, 4, 11, 0, RNG), "ask for fewer"),
+        (lambda: focused(HALVES, 20, 4, 2, 11, RNG), "ask for fewer"),
+        (lambda: focused(HALVES, 20, 3, 1, 1, RNG), "equally many"),
         (lambda: index_rule(10, 2, 6), "at most 5 pieces per client"),
+        (lambda: owned(np.array([0, 1, 3]), 2), r"owner has 3; expected the client of each point, 0..1"),
         (lambda: slices(np.zeros(4), 0, 1, 2, 1), "client 1 of 2 gets no point"),
         (lambda: slices(np.array([2.0]), 0, 1, 2, 1), r"outside the domain \[0, 1\]"),
         # 2 x 2 blocks have the sums 0, 1, 2: the authors' scripts left clients 4 (and 5) empty
         (lambda: checkerboard(*hammersley(400).T, (0, 1), 4, 2), "client 3 of 4 gets no point"),
     ],
 )
-def test_empty_clients_are_refused(call, message):
+def test_what_cannot_be_dealt_out_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -138,13 +121,6 @@ def test_hammersley_points_of_the_fact_page():
     np.testing.assert_array_equal(hammersley(6)[:, 0], [0.5, 0, 0.5, 0.25, 0.75, 0.125])
     np.testing.assert_allclose(hammersley(6)[:, 1], np.arange(6) / 6)
     np.testing.assert_array_equal(hammersley(1), [[0.5, 0.0]])
-
-
-def test_partition_that_asks_for_too_much_is_refused():
-    blocks = np.split(np.arange(20), 2)
-    for main, other, K in ((11, 0, 4), (2, 11, 4), (1, 1, 3)):
-        with pytest.raises(ValueError, match=r"ask for fewer|equally many"):
-            focused(blocks, 20, K, main, other, stream(0, "partition"))
 
 
 MISSING = {
@@ -158,19 +134,15 @@ MISSING = {
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize("name", MISSING)
-@pytest.mark.parametrize(
-    "rule",
-    [
-        lambda values: dirichlet(values, 2, 1.0, stream(0, "labels")),
-        lambda values: sorted_shards(values, 2, 2, stream(0, "labels")),
-        lambda values: owned(values, 2),
-    ],
-    ids=["dirichlet", "sorted_shards", "owned"],
-)
-def test_what_has_no_label_is_dealt_out_by_no_label(rule, name):
+def test_what_has_no_label_is_dealt_out_by_no_label(name):
     values, first = MISSING[name]
-    with pytest.raises(ValueError, match=rf"[12] of 4 (labels|values|owners) are missing, the first at point {first}"):
-        rule(values)
+    for rule in (
+        lambda values: dirichlet(values, 2, 1.0, RNG),
+        lambda values: sorted_shards(values, 2, 2, RNG),
+        lambda values: owned(values, 2),
+    ):
+        with pytest.raises(ValueError, match=rf"of 4 (labels|values|owners) are missing, the first at point {first}"):
+            rule(values)
 
 
 @pytest.mark.fault("clear error")
@@ -193,11 +165,6 @@ def test_a_seed_for_a_generator_is_refused():
     ):
         with pytest.raises(ValueError, match=r"rng = 0: expected a generator of numpy, np.random.default_rng\(0\)"):
             call(0)
-
-
-def test_an_owner_that_is_no_client_is_refused():
-    with pytest.raises(ValueError, match=r"owner has 3; expected the client of each point, 0..1"):
-        owned(np.array([0, 1, 3]), 2)
 
 
 def test_every_client_has_the_least_number_of_points():

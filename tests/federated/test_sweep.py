@@ -92,16 +92,18 @@ def test_one_model_of_all_levels_is_trained_once_and_tested_on_each_level_s_own_
     )
 
     def data(level, seed):
-        return Data(POOL, index_rule(N, 2, level), {"x": X, "u": level * POOL["f"]})
+        test, validation = ({"x": X, "u": u} for u in (level * POOL["f"], -level * POOL["f"]))
+        return Data(POOL, index_rule(N, 2, level), test, validation)
 
     history = sweep(line(data=data), order, [0], evaluations=2, over={"lr": [0.01, 0.02]}, **EXACT)
     assert sum(key[0] == "centralised" for key in federations) == 2, "one for each rate"
-    central = errors(history).sel(kind="centralised", seed=0)
     assert torch.equal(history.models("centralised", 1, 0, 0.01), history.models("centralised", 3, 0, 0.01))
-    for level in order:
-        alone = sweep(line(data=data, lr=0.02), [level], [0], ["centralised"], evaluations=2, **EXACT)
-        np.testing.assert_allclose(central.sel(level=level, lr=0.02), errors(alone).squeeze(), rtol=1e-9)
-    assert (central.sel(level=1) != central.sel(level=3)).all()
+    for metric in ("error", "validation error"):
+        central = errors(history, metric).sel(kind="centralised", seed=0)
+        for level in order:
+            alone = sweep(line(data=data, lr=0.02), [level], [0], ["centralised"], evaluations=2, **EXACT)
+            np.testing.assert_allclose(central.sel(level=level, lr=0.02), errors(alone, metric).squeeze(), rtol=1e-9)
+        assert (central.sel(level=1) != central.sel(level=3)).all()
     assert history.metric("loss", kind="centralised", level=3).notnull().all()
 
 
@@ -148,22 +150,13 @@ def test_who_is_alone_is_shown_by_mean_each_or_best():
         errors(history, alone="bst")
 
 
-@pytest.mark.parametrize(
-    "over",
-    [
-        {"mixing": {"ring": mixing.ring, "mean": mixing.fedavg}},
-        {"server": {"mean": None, "FedAdam": fedadam(0.1)}},
-        {"fraction": [0.5, 1.0]},
-    ],
-    ids=lambda over: next(iter(over)),
-)
-def test_who_is_alone_stays_alone_whatever_varies(over):
-    alone = errors(sweep(line(), [2], [0], ["isolated", "centralised"], **EXACT))
-    (axis,) = over
-    both = errors(sweep(line(), [2], [0], over=over, **EXACT))
-    for label in both[axis].values:
-        for kind in ("isolated", "centralised"):
-            np.testing.assert_array_equal(both.sel({"kind": kind, axis: label}), alone.sel(kind=kind))
+def test_who_is_alone_stays_alone_whatever_varies():
+    over = {("mixing", "server"): {(1, 1): {"mixing": mixing.ring, "server": fedadam(0.1)}}, "fraction": [0.5, 1.0]}
+    alone, both = (
+        errors(sweep(line(), [2], [0], ["isolated", "centralised"], over=of, **EXACT)).squeeze() for of in ({}, over)
+    )
+    for fraction in (0.5, 1.0):
+        np.testing.assert_array_equal(both.sel(fraction=fraction), alone)
 
 
 def test_a_checkpoint_is_of_one_stack(tmp_path):
@@ -192,15 +185,6 @@ def test_rows_that_there_are_not_are_refused(rows, message):
     with pytest.raises(ValueError, match=message):
         sweep(line(), [2], [0], rows=rows)
     assert len(sweep(line(), [2, 3], [0], rows=(("isolated", n, 0) for n in (2, 3))).rows) == 2
-
-
-def test_axes_that_stand_twice_or_are_taken_are_refused():
-    for over, message in (
-        ({("a", "lr"): {("x", 1): {}}, "lr": [0.1]}, "over has an axis 'lr' twice"),
-        ({"distance": {1: {}}}, "over has an axis 'distance', which every sweep has already"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            sweep(line(), [2], [0], over=over)
 
 
 def named_levels(level, seed) -> Data:

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -37,14 +37,19 @@ def run(problem, feds, **settings):
     return train(net, loss, pool, feds, dtype=torch.float64, **({"rounds": 4} | settings))
 
 
-@pytest.mark.parametrize("local", LOCAL)
-@pytest.mark.parametrize("fraction", [1.0, 0.67, (0.1, 1.0)])
+@pytest.mark.parametrize(("fraction", "local"), [(1.0, "full batch"), (0.67, "epochs"), ((0.1, 1.0), "steps")])
 def test_engine_equals_the_plain_loop(problem, fraction, local):
     net, loss, pool, shards = problem
     fed = Federation(shards, fraction=fraction, lr=0.01, seed=3)
     plain = fedavg_adam(net, loss, pool, fed, rounds=4, local=LOCAL[local])
     fast = run(problem, [fed], local=LOCAL[local], optimizer=adam(), reset_moments=False)
     torch.testing.assert_close(fast.model(0), plain, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("decay", "factors"), [(0.5, [1, 0.5, 0.25]), (lambda r: 1 / (1 + r), [1, 1 / 2, 1 / 3])])
+def test_the_rate_of_a_round(decay, factors):
+    fed = Federation([np.arange(3)], lr=0.2, decay=decay)
+    assert [fed.rate(r) for r in range(3)] == pytest.approx([0.2 * factor for factor in factors], rel=1e-15)
 
 
 def test_kept_and_reset_moments_differ(problem):
@@ -74,71 +79,12 @@ def test_adam_rows_equal_torch_adam_with_own_step_counts():
     torch.testing.assert_close(ours, torch.stack([p.detach() for p in theirs]), rtol=1e-12, atol=1e-12)
 
 
-def test_one_full_gradient_step_equals_centralised_gradient_descent(problem):
-    """E = 1, full batch, p_k = n_k / n, common start: FedAvg is gradient descent on the union."""
-    shards = problem[3]
-    both = [Federation(shards, lr=0.1), centralised(shards, lr=0.1)]
-    history = run(problem, both, rounds=30, local=Local(1), optimizer=sgd())
-    torch.testing.assert_close(history.model(0), history.model(1), rtol=0, atol=1e-12)
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.permutations(range(3)))
-def test_clients_can_be_renumbered(order):
-    rng = stream(0, "x")
-    x = torch.as_tensor(rng.uniform(-1, 1, (12, 2)))
-    problem = mlp((2, 4, 1), torch.nn.Tanh).double(), squared_error, {"x": x, "y": x[:, 0]}, None
-    shards = [np.arange(2), np.arange(2, 7), np.arange(7, 12)]
-    a, b = (
-        run(problem, [Federation(s)], rounds=3, local=Local(2)).model(0) for s in (shards, [shards[i] for i in order])
-    )
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
-
-
-def test_absent_clients_data_do_not_matter(problem):
-    net, loss, pool, shards = problem
-    fed = Federation(shards, fraction=0.34, seed=5)  # one of three clients per round
-    active = participants(5, 0, 3, 0.34)
-    spoilt = {k: v.clone() for k, v in pool.items()}
-    for k in np.flatnonzero(~active):
-        spoilt["y"][shards[k]] = 99.0
-    one, other = (
-        train(net, loss, p, [fed], rounds=1, local=Local(3), dtype=torch.float64).theta for p in (pool, spoilt)
-    )
-    assert active.sum() == 1
-    torch.testing.assert_close(one, other, rtol=0, atol=0)
-
-
-def test_a_stack_trains_every_federation_as_if_alone(problem):
-    """Ragged federations side by side (batches, different step counts) change nobody's result."""
-    shards = problem[3]
-    feds = [
-        Federation(shards, fraction=0.67, seed=1),
-        centralised(shards, lr=0.01, seed=2),
-        Federation(shards, mixing=isolated, seed=3),
-        Federation(shards, mixing=ring, seed=4, common_init=False),
-    ]
-    together = run(problem, feds, local=LOCAL["epochs"])
-    for f, fed in enumerate(feds):
-        alone = run(problem, [fed], local=LOCAL["epochs"])
-        torch.testing.assert_close(together.theta[together.rows[f]], alone.theta, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(together.losses[:, together.rows[f]], alone.losses, rtol=1e-9)
-
-
 def test_isolated_clients_never_hear_of_each_other(problem):
     shards = problem[3]
     stacked = run(problem, [Federation(shards, mixing=isolated)], local=LOCAL["full batch"])
     for k, shard in enumerate(shards):
         alone = run(problem, [Federation([shard], mixing=isolated)], local=LOCAL["full batch"])
         torch.testing.assert_close(stacked.theta[k], alone.theta[0], rtol=0, atol=1e-12)
-
-
-def test_initialisation_is_common_or_independent(problem):
-    net = problem[0]
-    common = stack(net, [(0,)] * 3, fan_in_uniform)
-    assert (common == common[0]).all()
-    own = stack(net, [(0, k) for k in range(3)], glorot_uniform)
-    assert len({tuple(row.tolist()) for row in own}) == 3
 
 
 def test_the_given_network_is_left_alone(problem):
@@ -176,8 +122,7 @@ def test_losses_are_nan_where_a_client_was_absent(problem):
     np.testing.assert_array_equal(np.isfinite(h.losses), expected)
 
 
-@pytest.mark.parametrize("batch_size", [None, 2])
-def test_operations_per_round_do_not_grow_with_the_number_of_clients(batch_size):
+def test_operations_per_round_do_not_grow_with_the_number_of_clients():
     counts = []
     for K in (10, 100):
         x = torch.linspace(-1, 1, 4 * K)[:, None]
@@ -187,7 +132,7 @@ def test_operations_per_round_do_not_grow_with_the_number_of_clients(batch_size)
             with CountOps() as count:
                 train(
                     mlp((1, 4, 1), torch.nn.Tanh), squared_error, {"x": x, "y": x[:, 0]},
-                    [Federation(shards, fraction=0.5)], rounds=rounds, local=Local(2, "steps", batch_size), 
+                    [Federation(shards, fraction=0.5)], rounds=rounds, local=Local(2, "steps", 2),
                 )  # fmt: skip
             ops.append(count.n)
         counts.append(ops[1] - ops[0])
@@ -214,21 +159,13 @@ def test_mixing_rule_that_lies_is_refused(problem):
     ("change", "message"),
     [
         (dict(fraction=0.0), r"alpha = 0.0 is outside \(0, 1\]"),
-        (dict(fraction=1.5), r"alpha = 1.5 is outside"),
         (dict(fraction=(0.5, 0.1)), "alpha"),
-        (dict(shards=[np.arange(3), np.array([], int)]), "client 1 is empty"),
-        (dict(shards=[np.arange(3), np.array([99])]), "outside 0..25"),
         (dict(shards=[np.array([k % 26]) for k in range(27)]), "27 clients for 26 points"),
-        (dict(shards=[np.array([0.5])]), "whole numbers"),
         (dict(lr=0.0), "learning rate"),
         (dict(lr="1e-3"), "learning rate lr = '1e-3'"),
-        (dict(lr=float("nan")), "learning rate lr = nan"),
-        (dict(fraction="0.5"), "alpha = '0.5' is outside"),
-        (dict(fraction=("0.1", 1)), "alpha"),
         (dict(seed=-1), "seed = -1; expected a whole number >= 0"),
-        (dict(seed=0.5), "seed = 0.5; expected a whole number"),
         (dict(decay=-0.5), "decay = -0.5"),
-        (dict(decay="0.9"), "decay = '0.9'"),
+        (dict(decay=1.1), "decay = 1.1"),
         (dict(decay=lambda r: -0.1), r"decay\(0\) = -0.1; expected a factor >= 0"),
     ],
 )
@@ -242,10 +179,8 @@ def test_bad_federation_is_refused_before_training(problem, change, message):
     ("change", "message"),
     [
         (dict(rounds=0), "rounds = 0"),
-        (dict(rounds=True), "rounds = True"),
         (dict(evaluate_every=1.0), "evaluate_every = 1.0"),
         (dict(checkpoint="state.pt"), r"checkpoint = 'state.pt': expected Checkpoint\(path, key\), or run.checkpoint"),
-        (dict(local=Local(2.5)), "updates = 2.5"),
         (dict(local=Local(1, "passes")), "expected one of"),
         (dict(local=Local(1, "steps", 0)), "batch_size = 0"),
         (dict(test={"x": torch.zeros(2, 3)}), "first length 2"),
@@ -262,19 +197,6 @@ def test_mismatched_pool_is_refused(problem):
         train(net, loss, pool | {"y": pool["y"][:-1]}, [Federation(shards)], rounds=1, local=Local(1))
     with pytest.raises(ValueError, match="rename"):
         train(net, loss, pool | {"w": pool["y"]}, [Federation(shards)], rounds=1, local=Local(1))
-
-
-def test_more_clients_than_points_cannot_be_dealt():
-    with pytest.raises(ValueError, match="5 clients cannot share 4 points"):
-        deal(4, 5, stream(0, "deal"))
-
-
-@given(st.integers(1, 60), st.integers(1, 60))
-def test_deal_is_a_disjoint_cover_of_equal_sizes(n, K):
-    K = min(n, K)
-    shards = deal(n, K, stream(0, "deal"))
-    np.testing.assert_array_equal(np.sort(np.concatenate(shards)), np.arange(n))
-    assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 
 @pytest.mark.fault("clear error")
@@ -359,12 +281,11 @@ def test_one_that_diverges_does_not_end_the_others(problem, backend):
             np.testing.assert_allclose(both.metrics[name][:, both.rows[key]], values[:, rows], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("local", LOCAL)
-@pytest.mark.parametrize("fraction", [1.0, 0.5])
-def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local, fraction):
+@pytest.mark.parametrize("local", ["full batch", "epochs"])
+def test_blocks_change_nothing_but_the_speed(problem, monkeypatch, local):
     """Rows of different sizes, in one block (padded) or in blocks of one or two rows."""
     shards = problem[3]
-    feds = [Federation(shards, lr=0.01, fraction=fraction), centralised(shards, lr=0.02, seed=1), Federation(shards)]
+    feds = [Federation(shards, lr=0.01, fraction=0.5), centralised(shards, lr=0.02, seed=1), Federation(shards)]
     whole, thetas = [], []
     for limit in (10**6, 20):
         monkeypatch.setitem(batches.POINTS_PER_BLOCK, "eager", limit)
@@ -398,6 +319,7 @@ def test_clients_start_from_different_parameters_where_asked(problem):
         theta[3:], stack(net, [(0, k) for k in range(3)], fan_in_uniform).double(), rtol=0, atol=1e-6
     )
     assert (theta[3] - theta[4]).abs().max() > 0.1
+    assert len({tuple(row.tolist()) for row in stack(net, [(0, k) for k in range(3)], glorot_uniform)}) == 3
 
 
 def dated(times) -> dict:
@@ -409,11 +331,8 @@ def dated(times) -> dict:
     [
         (1.7e9 + np.arange(30.0), True),
         (1.7e9 + np.arange(1e4), True),  # three hours; 80 steps of 128
-        (1e8 + 1e-3 * np.arange(50.0), True),
-        (np.arange(30.0), False),
         (1.7e9 + 3600 * np.arange(30.0), False),
         (np.full(30, 1.7e9), False),
-        (np.zeros(30), False),
         (1e7 * np.array([*range(15)] * 2), False),
     ],
 )

@@ -9,7 +9,7 @@ from fedlib import Federation, Local, train
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import sgd
 from fedlib.federated.rules import scaffold
-from fedlib.federated.watching import Halted, watched, watched_rounds
+from fedlib.federated.watching import Halted, watched_rounds
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,6 @@ def test_a_walk_begins_at_the_server_and_ends_at_the_exchange(problem, personal)
         began = done.after
 
 
-def test_one_sgd_step_goes_down_each_clients_own_gradient(problem):
-    net, loss, pool, shards = problem
-    feds = [Federation(shards, lr=0.1)]
-    _, walk = next(watched_rounds(net, loss, pool, feds, local=Local(2), optimizer=sgd(), dtype=torch.float64))
-    for k, own in enumerate(shards):
-        torch.nn.utils.vector_to_parameters(walk[k, 1], net.parameters())
-        error = ((net(pool["x"][own])[:, 0] - pool["y"][own]) ** 2).mean()
-        gradient = torch.nn.utils.parameters_to_vector(torch.autograd.grad(error, list(net.parameters())))
-        torch.testing.assert_close(walk[k, 2] - walk[k, 1], -0.1 * gradient, rtol=0, atol=1e-14)
-
-
 def test_a_round_is_left_between_two_local_steps(problem):
     net, loss, pool, shards = problem
     asked = []
@@ -71,12 +60,3 @@ def test_a_round_is_left_between_two_local_steps(problem):
     with pytest.raises(Halted):
         next(rounds)
     assert len(asked) == 8
-
-
-def test_who_looks_changes_nothing():
-    theta, gradient, norms = torch.ones(2, 3), torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 1.0]]), []
-    other = theta.clone()
-    looking = watched(sgd(), lambda models, slopes: norms.append([models.sum().item(), *slopes.norm(dim=1).tolist()]))
-    looking.apply(theta, gradient, None, 0.1)
-    sgd().apply(other, gradient, None, 0.1)
-    assert norms == [[6.0, 5.0, 1.0]] and torch.equal(theta, other)

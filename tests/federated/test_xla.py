@@ -13,11 +13,10 @@ from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import ring
 from fedlib.federated.optimizers import Server, adam, sgd
 from fedlib.federated.rounds import beginning, prepared, rounds_from
-from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedavgm, fedprox, mime, scaffold
+from fedlib.federated.rules import averaged_moments, corrected, fedadam, fedprox, mime, scaffold
 from fedlib.federated.train import train
 from fedlib.federated.xla import aten, program
 from fedlib.models.networks import fan_in_uniform, mlp
-from fedlib.papers.fedsciml.algorithms import fedavg_adam
 from fedlib.streams import stream
 
 SHARDS = [np.arange(7), np.arange(7, 12), np.arange(12, 30), np.arange(30, 33), np.arange(33, 43)]
@@ -36,13 +35,10 @@ def squared_error(predict, batch):
 @pytest.mark.parametrize(
     ("optimizer", "local", "fraction"),
     [
-        (adam(), Local(3), 1),
         (adam(), Local(2, "epochs", 4), (0.2, 1.0)),
-        (sgd(0.5), Local(5, "steps", 4), 0.5),
         (fedprox(0.1, adam()), Local(3), 0.5),
-        (scaffold(), Local(2, "epochs", 4), 1),
     ],
-    ids=["full batch", "other clients in every round", "momentum", "fedprox", "scaffold"],
+    ids=["other clients in every round", "fedprox"],
 )
 def test_xla_equals_eager(pool, optimizer, local, fraction):
     """Ragged clients, partial participation, rows that end before others, rules with memory: in float64."""
@@ -58,15 +54,12 @@ def test_xla_equals_eager(pool, optimizer, local, fraction):
 
 ALL_RULES = {
     "FedAvg": (adam(), None),
-    "momentum": (sgd(0.5), None),
     "fedprox": (fedprox(0.1, adam()), None),
     "scaffold": (scaffold(adam()), None),
     "corrected": (corrected(adam()), None),
-    "averaged moments": (averaged_moments(), None),
     "repair": (corrected(averaged_moments()), None),
     "mime": (mime(), None),
     "fedadam": (adam(), fedadam(0.01)),
-    "fedavgm": (adam(), fedavgm()),
 }
 
 
@@ -139,18 +132,8 @@ def assert_same(one, other, atol):
     np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=0, atol=atol)
 
 
-def test_xla_equals_the_plain_loop(pool):
-    net, fed = mlp((2, 5, 1), nn.Tanh).double(), Federation(SHARDS, fraction=0.6, lr=0.05)
-    twin = fedavg_adam(net, squared_error, pool, fed, rounds=5, local=Local(3, "steps", 4))
-    history = train(
-        net, squared_error, pool, [fed], rounds=5, local=Local(3, "steps", 4), dtype=torch.float64, backend="xla"
-    )
-    torch.testing.assert_close(history.model(0), twin, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("shards", [SHARDS, [np.arange(43)], [np.arange(20), np.arange(20, 43)]])
-@pytest.mark.parametrize("rule", [adam(), scaffold(adam())], ids=["adam", "scaffold"])
-def test_slices_of_the_points_are_the_whole(pool, monkeypatch, rule, shards):
+def test_slices_of_the_points_are_the_whole(pool, monkeypatch, shards):
     """A loss that sums over points, in slices that hold 6 of them: ragged clients, two, one alone; in float64."""
     monkeypatch.setitem(POINTS_PER_BLOCK, "xla", 6)
     cuts, sliced = [], program.sliced
@@ -159,7 +142,7 @@ def test_slices_of_the_points_are_the_whole(pool, monkeypatch, rule, shards):
     )
     loss = weighted_mean_square(lambda predict, batch: predict(batch["x"]) - batch["y"][:, None])
     net, feds = mlp((2, 5, 1), nn.Tanh).double(), [Federation(shards, lr=0.05)]
-    train_args = dict(rounds=3, local=Local(3), dtype=torch.float64, optimizer=rule)
+    train_args = dict(rounds=3, local=Local(3), dtype=torch.float64, optimizer=scaffold(adam()))
     one, other = (train(net, loss, pool, feds, backend=b, **train_args) for b in ("eager", "xla"))
     assert min(cuts) > 1
     torch.testing.assert_close(one.theta, other.theta, rtol=0, atol=1e-12)

@@ -1,13 +1,11 @@
-"""Jets against independent oracles in float64: nested jvp, nested autograd.grad, gradcheck, DeepXDE."""
+"""Jets against independent oracles in float64: nested jvp, nested autograd.grad."""
 
 import math
-import os
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.func import functional_call, grad, stack_module_state, vmap
 
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation
@@ -79,41 +77,10 @@ def test_lower_derivatives_come_along_and_no_others():
     assert closed(("xxxx",)) == ("", "x", "xx", "xxx", "xxxx")
 
 
-def test_derivatives_of_a_polynomial_and_of_a_linear_network():
-    """Closed forms: an activation z^3 gives polynomials, a linear network has no second derivative."""
-
-    class Cube(nn.Module):
-        def forward(self, z):
-            return z**3
-
-    net, x = nn.Sequential(nn.Linear(1, 1), Cube()).double(), points()[:, :1]
-    a, b = net[0].weight.item(), net[0].bias.item()
-    u, z = jet(net, x, channels("x", ("xxxx",))), a * x + b
-    for name, exact in {
-        "": z**3,
-        "x": 3 * a * z**2,
-        "xx": 6 * a**2 * z,
-        "xxx": 6 * a**3 + 0 * z,
-        "xxxx": 0 * z,
-    }.items():
-        torch.testing.assert_close(u[name], exact, **EXACT)
-    line = jet(nn.Sequential(nn.Linear(1, 2)).double(), x, channels("x", ("xx",)))
-    assert line["x"].shape == line["xx"].shape == (7, 2)
-    assert (line["xx"] == 0).all()
-
-
 def test_gradients_by_the_parameters():
-    """gradcheck on a small net, and the gradient of a residual against a graph of nested autograd.grad."""
+    """The gradient of a residual against a graph of nested autograd.grad."""
     net, x = make_net(nn.Tanh, (2, 3, 1)), points(4)
     rules = channels("xt", ("xxt", "tt"))
-    model = JetNet(net, "xt", ("xxt", "tt"))
-    names = [name for name, _ in model.named_parameters()]
-
-    def outputs(*parameters):
-        return tuple(functional_call(model, dict(zip(names, parameters, strict=True)), x).values())
-
-    assert torch.autograd.gradcheck(outputs, tuple(p.detach().clone().requires_grad_() for p in net.parameters()))
-
     u = jet(net, x, rules)
     ours = torch.autograd.grad(((u["tt"] + u["xxt"]) ** 2).mean(), list(net.parameters()), materialize_grads=True)
     z = x.clone().requires_grad_()
@@ -124,21 +91,6 @@ def test_gradients_by_the_parameters():
     theirs = torch.autograd.grad(((u_tt + u_xxt) ** 2).mean(), list(net.parameters()), materialize_grads=True)
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b, **EXACT)
-
-
-def test_a_stack_of_networks_under_vmap():
-    nets, x = [JetNet(make_net(Sine), "xt", ("xx+tt",)) for _ in range(3)], points()
-    for i, net in enumerate(nets):
-        load(net, draw_parameters(net, glorot_uniform, torch_stream(i, "stack")))
-    parameters, _ = stack_module_state(nets)
-    stacked = vmap(lambda p: dict(functional_call(nets[0], p, x)))(parameters)
-    gradients = vmap(grad(lambda p: functional_call(nets[0], p, x)["xx+tt"].square().mean()))(parameters)
-    for i, net in enumerate(nets):
-        for name, alone in net(x).items():
-            torch.testing.assert_close(stacked[name][i], alone, **EXACT)
-        alone = torch.autograd.grad(net(x)["xx+tt"].square().mean(), list(net.parameters()), materialize_grads=True)
-        for g, a in zip(gradients.values(), alone, strict=True):
-            torch.testing.assert_close(g[i], a, **EXACT)
 
 
 @pytest.mark.parametrize("backend", ["eager", "xla"])
@@ -187,16 +139,3 @@ def test_product_rule_equals_the_jet_of_the_product():
 def test_an_unknown_coordinate_is_named():
     with pytest.raises(ValueError, match=r"derivative 'yy' is by 'y', but the coordinates are \['x', 't'\]"):
         JetNet(mlp((2, 3, 1), nn.Tanh), "xt", ("xx", "yy"))
-
-
-def test_jets_equal_deepxde():
-    os.environ.setdefault("DDE_BACKEND", "pytorch")
-    dde = pytest.importorskip("deepxde")
-    net, x = make_net(nn.Tanh), points().requires_grad_()
-    u, y = jet(net, x.detach(), channels("xt", ("xx", "xt", "tt"))), net(x)
-    for o in range(3):
-        for i, j in ((0, 0), (0, 1), (1, 1)):
-            theirs = dde.grad.hessian(y, x, component=o, i=i, j=j)[:, 0]
-            torch.testing.assert_close(u["xt"[i] + "xt"[j]][:, o], theirs, **EXACT)
-        for i in range(2):
-            torch.testing.assert_close(u["xt"[i]][:, o], dde.grad.jacobian(y, x, i=o, j=i)[:, 0], **EXACT)

@@ -11,12 +11,11 @@ from torch.func import functional_call
 
 from fedlib.federated.batches import Local
 from fedlib.federated.federation import Federation, centralised
-from fedlib.federated.mixing import isolated
 from fedlib.federated.optimizers import sgd
-from fedlib.federated.partitions import checkerboard, hammersley, index_rule, slices, sorted_shards
+from fedlib.federated.partitions import index_rule, slices
 from fedlib.federated.stack import as_dict, stack
 from fedlib.federated.train import train
-from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
+from fedlib.models.networks import fan_in_uniform, mlp
 from fedlib.numerics.heterogeneity import (
     debiased_w1,
     divergence_bound,
@@ -25,16 +24,7 @@ from fedlib.numerics.heterogeneity import (
     w1,
     weight_divergence,
 )
-from fedlib.numerics.spaces import grf
-from fedlib.papers.fed_deeponet.physics import half_steps, pendulum_trajectories, with_stiffness
 from fedlib.streams import stream
-
-
-def test_mean_pairwise_w1_of_sorted_uniform_values_is_h_times_K_plus_1_over_3():
-    """K slabs of width h: W1(i, j) = |i - j| h, mean h (K + 1) / 3."""
-    K, values = 8, np.linspace(0, 1, 4000)
-    shards = sorted_shards(values, K, K, stream(0, "deal"))
-    assert mean_pairwise_w1([values[s] for s in shards]) == pytest.approx((K + 1) / (3 * K), rel=2e-3)
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 9))
@@ -50,12 +40,6 @@ def test_w1_equals_the_optimal_assignment(n, d, seed):
     x, y = rng.normal(size=(n, d)), rng.normal(size=(n, d))
     cost = np.linalg.norm(x[:, None] - y[None], axis=2)
     assert w1(x, y) == pytest.approx(cost[linear_sum_assignment(cost)].mean(), abs=1e-9)
-
-
-def test_w1_of_a_shift_is_its_length_and_of_a_cloud_with_itself_zero():
-    x = stream(0, "clouds").normal(size=(40, 3))
-    assert w1(x, x + np.array([3, 4, 0])) == pytest.approx(5)
-    assert w1(x, x[::-1]) == pytest.approx(0, abs=1e-12)
 
 
 def test_clouds_of_two_dimensions_or_without_points_are_refused():
@@ -97,13 +81,6 @@ def test_w1_of_the_papers_levels(x, values):
         assert w1_of_pieces(x, p) == pytest.approx(expected, abs=6e-5), p
 
 
-@pytest.mark.parametrize("p", [1, 2, 5, 10])
-def test_w1_of_two_clients_in_one_dimension_is_L_over_2p(p):
-    n, L = 4000, 2.0
-    x = np.linspace(-1, 1, n)
-    assert w1_of_pieces(x, p) == pytest.approx(L / (2 * p) * n / (n - 1), rel=1e-9)
-
-
 @pytest.mark.parametrize("K", [2, 3, 4, 5])
 def test_w1_of_K_slabs_is_h_times_K_plus_1_over_3_and_eq_4_is_right_only_for_4(K):
     x, p = np.linspace(0, 1, 600 * K), 3
@@ -113,35 +90,6 @@ def test_w1_of_K_slabs_is_h_times_K_plus_1_over_3_and_eq_4_is_right_only_for_4(K
     printed = mean_pairwise_w1(clouds, printed=True)
     factor = {2: np.inf, 3: 1.5, 4: 1.0, 5: 5 / 6}[K]
     assert printed == pytest.approx(factor * right, rel=2e-3)
-
-
-def test_w1_of_the_2_x_2_checkerboard_is_a_third():
-    g = (np.arange(24) + 0.5) / 24
-    x, y = (z.ravel() for z in np.meshgrid(g, g))
-    a, b = (np.stack([x, y], 1)[s] for s in checkerboard(x, y, (0, 1), 2, 2))
-    assert w1(a, b) == pytest.approx(1 / 3, rel=5e-3)
-
-
-@given(st.integers(5, 30), st.integers(0, 20), st.integers(0, 5))
-def test_shared_points_scale_w1(n, shared, seed):
-    """Common mass cancels: W1 of all points = N_k / (N_k + S) x W1 of the private ones."""
-    rng = stream(seed, "shared")
-    a, b, common = rng.normal(size=(n, 2)), rng.normal(1, 1, size=(n, 2)), rng.normal(size=(shared, 2))
-    both = w1(np.concatenate([a, common]), np.concatenate([b, common]))
-    assert both == pytest.approx(n / (n + shared) * w1(a, b), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("s", "expected"), [(2, 0.3337), (4, 0.1216), (6, 0.0772), (8, 0.0609), (12, 0.0415), (24, 0.0417)]
-)
-def test_w1_of_helmholtz_levels(s, expected):
-    """floor(24 / s)^2 Hammersley points in each of s x s blocks."""
-    local = hammersley((24 // s) ** 2)
-    clouds = [[], []]
-    for i in range(s):
-        for j in range(s):
-            clouds[(i + j) % 2].append((local + np.array([i, j])) / s)
-    assert w1(*map(np.concatenate, clouds)) == pytest.approx(expected, abs=6e-5)
 
 
 def test_weight_divergence_is_relative_per_matrix_and_leaves_biases_out():
@@ -155,7 +103,7 @@ def test_weight_divergence_is_relative_per_matrix_and_leaves_biases_out():
     torch.testing.assert_close(divergence["2.weight"], expected)
 
 
-@pytest.mark.parametrize("E", [1, 2, 5])
+@pytest.mark.parametrize("E", [1, 5])
 def test_theorem_3_1(problem, E):
     """Gradient-descent FedAvg from a common start: below 2 eta M E l, and exactly zero for E = 1."""
     net, loss, pool, shards = problem
@@ -202,31 +150,6 @@ def test_the_floor_of_two_opposite_answers_is_attained():
     x = np.array([[[1.0, 0.0], [-1.0, 0.0]]])
     assert hidden_parameter_floor(x)[0] == 0.5  # (0 + 1 + 1 + 0) / 4; the prediction 0 has error 1
     assert hidden_parameter_floor(np.ones((1, 4, 3)))[0] == 0
-
-
-def test_a_hidden_k_cannot_be_learnt_below_the_floor():
-    """Memorising is not enough: two pendulums with k = 0.5 and 12, the same inputs, k hidden."""
-    m, n = 20, 40
-    u = np.repeat(grf(half_steps(m), n, 0.2, stream(0, "u")), 2, axis=0)
-    k = np.tile([0.5, 12.0], n)
-    exact = pendulum_trajectories(u, k)
-    floor = hidden_parameter_floor(exact["x1"].reshape(n, 2, m).numpy()).mean()
-    rows = torch.arange(2 * n).repeat_interleave(m)
-    times = torch.linspace(0, 1, m).repeat(2 * n)[:, None]
-    net, mean_error = DeepONet((m + 1, 40, 40), (1, 40, 40), domain=(0.0, 1.0)), {}
-    for hidden in (False, True):
-        pool = {"u": with_stiffness(exact["u"], k / 6, hidden)[rows], "y": times, "s": exact["x1"].flatten()}
-        history = train(
-            net, lambda predict, b: (b["w"] * (predict(b["u"], b["y"]) - b["s"]) ** 2).sum(), pool,
-            [Federation([np.arange(2 * n * m)], mixing=isolated, lr=3e-3)], rounds=1, local=Local(3000, "steps", 200),
-            init=glorot_uniform, test={"u": with_stiffness(exact["u"], k / 6, hidden)[None]},
-            evaluate=lambda predict, own: {"x": predict(own["u"][:, None], times[:m])},
-        )  # fmt: skip
-        gap = history.metrics["x"][-1, 0] - exact["x1"].numpy()
-        mean_error[hidden] = np.mean(np.linalg.norm(gap, axis=1) / np.linalg.norm(exact["x1"], axis=1))
-    assert floor > 0.1
-    assert mean_error[True] >= floor
-    assert mean_error[False] < 0.8 * floor  # told, the same network learns both pendulums
 
 
 def test_the_bound_is_the_theorems():

@@ -34,12 +34,6 @@ def test_mean_sd_is_that_of_the_statistics_module(axis):
         np.testing.assert_allclose(sd[at], statistics.stdev(column))
 
 
-def test_sd_is_unbiased():
-    """E[sd^2] is the variance, for any number of seeds."""
-    values = stream(0, "many").normal(scale=2.0, size=(3, 40_000))
-    np.testing.assert_allclose((mean_sd(values)[1] ** 2).mean(), 4, rtol=0.03)
-
-
 def test_one_value_has_no_spread_and_none_is_refused():
     mean, sd = mean_sd([[2.0, 3.0]])
     assert (mean.tolist(), sd.tolist()) == ([2, 3], [0, 0])
@@ -98,8 +92,6 @@ def test_relative_l2_is_free_of_scale():
 def test_percent_is_relative_l2_of_all_numbers():
     truth, prediction = np.array([[3.0, 0.0], [0.0, 4.0]]), np.array([[3.0, 1.0], [0.0, 4.0]])
     assert percent(prediction, truth) == pytest.approx(20)
-    one = relative_l2(torch.as_tensor(prediction.ravel()), torch.as_tensor(truth.ravel()))
-    assert percent(prediction, truth) == pytest.approx(100 * one.item())
 
 
 def test_small_integers_do_not_wrap_around():

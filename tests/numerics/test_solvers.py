@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from fedlib.numerics import solutions, solvers
+from fedlib.numerics import solvers
 from fedlib.numerics.solvers import hermite, rk4
 
 
@@ -32,16 +32,6 @@ def test_hermite_has_order_4():
         x, dx = np.tile(np.sin(5 * t), (200, 1)), np.tile(5 * np.cos(5 * t), (200, 1))
         errors.append(np.abs(hermite(t, x, dx, y) - np.sin(5 * y)).max())
     np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.2)
-
-
-X = np.linspace(0, 1, 101)
-
-
-def test_exponential_runge_kutta_has_order_4_in_time():
-    v = 6 * np.sin(2 * np.pi * X[:-1])[None]
-    exact = solutions.burgers(v, times=2, substeps=1600)[..., -1]
-    errors = [np.abs(solutions.burgers(v, times=2, substeps=s)[..., -1] - exact).max() for s in (200, 400, 800)]
-    np.testing.assert_allclose(np.diff(np.log2(errors)), -4, atol=0.4)
 
 
 def test_chebyshev_matrix_is_exact_for_polynomials_and_etdrk4_has_order_4():

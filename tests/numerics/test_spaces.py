@@ -31,26 +31,10 @@ def test_the_sign_of_every_feature_is_fixed(length_scale):
     assert (grf_basis(np.zeros(1), length_scale) > 0).all()
 
 
-def test_draws_do_not_depend_on_the_sign_of_the_eigenvectors(monkeypatch):
-    from fedlib.numerics import spaces
-
-    t = np.linspace(0, 1, 9)
-    before = grf(t, 3, 0.2, stream(0, "u"))
-    flip = np.where(np.arange(201) % 2, -1.0, 1.0)
-    plain = spaces.eigh
-    monkeypatch.setattr(spaces, "eigh", lambda K: (plain(K)[0], plain(K)[1] * flip))
-    np.testing.assert_allclose(grf(t, 3, 0.2, stream(0, "u")), before, atol=1e-12)
-
-
-def test_sample_covariance():
-    t = np.linspace(0, 1, 5)
-    u = grf(t, 40_000, 0.2, stream(0, "u"))
-    np.testing.assert_allclose(u.mean(0), 0, atol=0.02)
-    np.testing.assert_allclose(u.T @ u / len(u), gaussian_kernel(t, t, 0.2), atol=0.03)
-
-
 def test_a_draw_is_one_function_on_any_grid():
     coarse = grf(np.linspace(0, 1, 11), 3, 0.2, stream(0, "u"))
+    normal = stream(0, "u").standard_normal((3, grf_basis(np.zeros(1), 0.2).shape[1]))
+    np.testing.assert_allclose(coarse, normal @ grf_basis(np.linspace(0, 1, 11), 0.2).T)
     fine = grf(np.linspace(0, 1, 101), 3, 0.2, stream(0, "u"))
     np.testing.assert_allclose(fine[:, ::10], coarse, atol=1e-12)
 
@@ -58,9 +42,6 @@ def test_a_draw_is_one_function_on_any_grid():
 def test_unresolved_length_scale_is_refused():
     with pytest.raises(ValueError, match="not resolved by 201 nodes"):
         grf_basis(np.zeros(1), 0.001)
-
-
-X = np.linspace(0, 1, 101)
 
 
 def draws(count, kind="forward", n=10, seed=0):
@@ -106,17 +87,6 @@ def test_coefficients_are_uniform_on_their_support():
     np.testing.assert_allclose(c[:, 6:].mean(0), 0, atol=0.02)
     np.testing.assert_allclose(c[:, 6:].var(0), 1 / 3, atol=0.01)
     assert np.abs(c).max() <= 1
-
-
-def test_fourier_functions_are_periodic_and_shifted_by_a_quarter_they_agree():
-    c = stream(0, "fourier").uniform(-1, 1, (5, 2, 9))
-    v = fourier_series(c, X, (0.0, 0.3))
-    np.testing.assert_allclose(v[:, 0], v[:, -1], atol=1e-12)
-    half = np.pi / 2  # sines and cosines, then cosines and minus sines: one space
-    again = fourier_series(np.stack([c[:, 1], -c[:, 0]], 1), X, (half, 2 * half))
-    np.testing.assert_allclose(again, fourier_series(c, X, (0.0, half)), atol=1e-12)
-    k = np.arange(1, 10)
-    np.testing.assert_allclose((v**2)[:, :-1].mean(1), ((c**2).sum(1) + 2 * c.prod(1) * np.cos(0.3)) @ k**-2.4 / 2)
 
 
 @pytest.mark.parametrize("length_scale", [0.05, 0.2, 3.0])

@@ -1,10 +1,5 @@
 """A training is a file: rows come back as they were, those of the settings that are asked for, and can be made anew."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -15,7 +10,6 @@ from torch import nn
 
 from fedlib.federated import stack as start_of
 from fedlib.federated.batches import Local
-from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.experiment import Experiment
 from fedlib.federated.history import History, gathered
 from fedlib.federated.schedules import Cosine, Drop
@@ -164,71 +158,6 @@ def test_no_stored_row_is_stale(file):
         if "converted" in stack.about:  # shown as of an earlier version, which had other numerics
             now |= {"numerics": stack.settings["numerics"]}
         assert not differs(stack, now)
-
-
-@pytest.mark.fault("clear error")
-@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"no netCDF", lambda b: b""])
-def test_a_damaged_or_foreign_file_is_named(path, damage):
-    call([2], [0]).fill(path, **EAGER)
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(
-        ValueError, match=r"oscillator\.nc cannot be read as stored trainings: it is damaged.* remove it"
-    ):
-        call([2], [0]).read(path)
-
-
-@pytest.mark.fault("survived")
-def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
-    call([2], [0]).fill(path, **EAGER)
-    before = path.read_bytes()
-
-    def full(*given, **named):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(xarray.DataTree, "to_netcdf", full)
-    with pytest.raises(OSError, match="No space left"):
-        call([2, 6], [0]).fill(path, **EAGER)
-    assert path.read_bytes() == before and not [
-        p for p in path.parent.iterdir() if p.name.startswith(".oscillator.nc.1")
-    ]
-
-
-def test_a_training_that_runs_out_of_time_goes_on_to_the_same_numbers(path, tmp_path, monkeypatch):
-    monkeypatch.setattr("fedlib.federated.checkpoints.SECONDS", -1)  # keep every round
-    whole = tmp_path / "whole.nc"
-    call([2], [0]).fill(whole, **EAGER)
-    with pytest.raises(OutOfTime, match="the same command goes on from there"):
-        call([2], [0]).fill(path, time.monotonic(), **EAGER)
-    assert not path.exists() and [p for p in tmp_path.iterdir() if p.suffix == ".pt"]
-    call([2], [0]).fill(path, **EAGER)
-    assert not [p for p in tmp_path.iterdir() if p.suffix in (".pt", ".json")]
-    one, other = (call([2], [0]).read(p).result for p in (path, whole))
-    assert torch.equal(one.theta, other.theta) and np.array_equal(one.losses, other.losses)
-
-
-KILLED = """
-import os, sys
-from pathlib import Path
-from tests.new_problem import oscillator
-from fedlib.federated import checkpoints
-from fedlib.trainings.calls import Call
-checkpoints.SECONDS = 0
-Path(sys.argv[1] + ".begun").touch()
-Call(oscillator, {}, [2], [0], changes={"rounds": 100_000}).fill(Path(sys.argv[1]), backend="eager")
-"""
-
-
-@pytest.mark.fault("survived")
-def test_a_killed_training_leaves_no_file_but_a_checkpoint(path):
-    run = subprocess.Popen([sys.executable, "-c", KILLED, path], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    kept = lambda: [p for p in path.parent.iterdir() if p.suffix == ".pt"]  # noqa: E731
-    for _ in range(600):
-        if kept() or run.poll() is not None:
-            break
-        time.sleep(0.1)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    assert kept() and not path.exists()
 
 
 def test_the_first_rounds_are_made_again_and_a_change_is_seen(path, monkeypatch):
