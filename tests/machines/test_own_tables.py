@@ -12,8 +12,6 @@ import pandas as pd
 import pytest
 import torch
 
-from fedlib.federated import sums
-from fedlib.federated.experiment import Data
 from fedlib.federated.stack import predict
 from fedlib.federated.sweep import sweep
 from fedlib.machines.command import main
@@ -68,9 +66,7 @@ def test_moments_of_sites_are_those_of_all_rows():
     whole = np.concatenate(parts)
     np.testing.assert_allclose(mean, whole.mean(0), rtol=1e-15)
     np.testing.assert_allclose(spread, whole.std(0), rtol=1e-7)
-
-
-def test_a_constant_column_has_the_scale_one():
+    # a constant column has the scale one
     assert added([moments(torch.full((n, 1), 0.1, dtype=torch.float64)) for n in (3, 4)]).scale.tolist() == [[0.1], [1]]
 
 
@@ -103,14 +99,15 @@ def test_sites_equal_one_process(study):
 
 
 def test_one_round_of_sums_is_on_the_same_scale(study, tmp_path):
-    """A linear model: least squares on the raw columns is the oracle."""
+    """A linear model: least squares on the raw columns is the oracle, wherever the residuals are linearised."""
     path = study(text="DTYPE = torch.float64\nmlp = lambda sizes, act: torch.nn.Linear(sizes[0], sizes[-1])")
     x = np.concatenate([np.delete(rows_of(k), np.s_[4::5], 0) for k in range(3)])
     A = np.column_stack([np.ones(len(x)), x[:, :2]])
     expected = A @ np.linalg.lstsq(A, x[:, 2], rcond=None)[0]
     ask, net = ask_in_turn(sites_of(load(path), sums=True)), load(path).experiment.net
-    solution, _, scale = one_message(load(path), ask, torch.zeros(3, dtype=torch.float64), 1e-9)
-    found = predict(InUnits(net, scale), solution.step, torch.as_tensor(x[:, :2]))[:, 0]
+    theta = torch.as_tensor(stream(0, "theta").normal(size=3))
+    solution, _, scale = one_message(load(path), ask, theta, 1e-9)
+    found = predict(InUnits(net, scale), theta + solution.step, torch.as_tensor(x[:, :2]))[:, 0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
     play_out(load(path), ask, tmp_path / "sums", engine="local", sums=True, show=lambda line: None)
     left = read_model(tmp_path / "sums")(x[:, :2])[:, 0]
@@ -118,17 +115,6 @@ def test_one_round_of_sums_is_on_the_same_scale(study, tmp_path):
         there = predict(InUnits(net, scale), torch.as_tensor(file["theta"]), torch.as_tensor(x[:, :2]))[:, 0]
     np.testing.assert_allclose(left, there, rtol=1e-12)
     assert np.linalg.norm(left - expected) < 0.1 * expected.std() * len(x) ** 0.5, "but for a ridge"
-
-
-def test_a_sum_at_a_site_is_a_sum_of_standardised_rows(study):
-    path = study(text="DTYPE = torch.float64\nmlp = lambda sizes, act: torch.nn.Linear(sizes[0], sizes[-1])")
-    plan = load(path)
-    pool, _, _ = in_one_memory(plan)
-    theta = stream(0, "theta").normal(size=sum(p.numel() for p in plan.experiment.net.parameters()))
-    theta = torch.as_tensor(theta)
-    expected = sums.one_round(plan.experiment, Data(pool, [np.arange(len(pool["x"]))]), theta, 1.0).step
-    found = one_message(load(path), ask_in_turn(sites_of(load(path), sums=True)), theta, 1.0)[0].step
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
 # what is said
@@ -140,10 +126,9 @@ def test_a_sum_at_a_site_is_a_sum_of_standardised_rows(study):
     [
         (2, (1, 1, 1), (-273.15, 0, 0), r"column 'temperature' \[K\] at 8"),
         (0, (1, 1e-3, 1), (0, 0, 0), r"column 'c/mol' \[mol/l\]"),
-        (1, (1, 1e3, 1), (0, 0, 0), r"column 'c/mol' \[mol/l\]"),
         (1, (1, 1, 1e6), (0, 0, 0), r"column 'rate, mol/s'"),
     ],
-    ids=["Celsius", "too small", "too large", "micromole"],
+    ids=["Celsius", "too small", "micromole"],
 )
 def test_a_site_in_another_unit_is_named_before_training(study, odd, factor, offset, column):
     path, sentences = study(odd, factor, offset), []
@@ -164,7 +149,7 @@ def test_a_site_in_another_unit_is_named_before_training(study, odd, factor, off
     assert re.search(column + ".*another unit", sentence)
 
 
-@pytest.mark.parametrize("sites", [1, 3, 20])
+@pytest.mark.parametrize("sites", [1, 3, 20])  # of one alone nothing can be said
 def test_pieces_of_a_range_are_no_other_unit(sites):
     """Heterogeneity as in the papers: each site has a piece; and laboratories whose ranges overlap, or not quite."""
     for gap in (0, 0.5):
