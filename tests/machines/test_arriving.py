@@ -98,38 +98,30 @@ MOMENTS = np.ones((2, 2))
 NONSENSE = {
     "nothing": ("hello", lambda a: {}),
     "no answer": ("hello", lambda a: None),
-    "no layout": ("hello", lacking("layout")),
     "a layout that is no JSON": ("hello", put(layout="{")),
     "a layout that is a list": ("hello", put(layout="[1]")),
     "a layout of its own": ("hello", put(layout=json.dumps({"z": "numbers []"}))),
     "other clients": ("hello", put(clients=np.array([0, 1]))),
-    "no point": ("hello", put(sizes=np.array([0, 10]))),
     "less than no point": ("hello", put(sizes=np.array([-5, 10]))),
     "parts of a point": ("hello", put(sizes=np.array([2.7, 10]))),
     "points for three clients": ("hello", put(sizes=np.array([3, 4, 5]))),
     "more points than a memory holds": ("hello", put(sizes=np.array([10**13, 10]))),
     "points as texts": ("hello", put(sizes=np.array(["3", "4"]))),
-    "no moments": ("hello", lacking("moments.x")),
     "moments NaN": ("hello", put(moments_x=np.full((2, 2), np.nan))),
     "moments of another width": ("hello", put(moments_x=np.ones((2, 3)))),
     "squares below 0": ("hello", put(moments_x=np.array([[0, 0], [1.0, -1]]))),
     "means whose squares are inf": ("hello", put(moments_x=np.array([[1e200, 0], [1.0, 1]]))),
     "moments of what is no column": ("hello", put(moments_z=MOMENTS)),
     "no rows": ("round", lacking("rows")),
-    "no losses": ("round", lacking("losses")),
     "rows as texts": ("round", put(rows=lambda rows: np.full((2, 17), "1"))),
-    "rows as complex numbers": ("round", put(rows=lambda rows: np.ones((2, 17), complex))),
     "rows too narrow": ("round", lambda a: a | {"rows": a["rows"][:, 1:]}),
     "a row too many": ("round", lambda a: a | {"rows": np.ones((3, 17))}),
     "rows as one": ("round", lambda a: a | {"rows": a["rows"].ravel()}),
     "NaN": ("round", lambda a: a | {"rows": first_as(np.nan)(a["rows"])}),
-    "inf": ("round", lambda a: a | {"rows": first_as(-np.inf)(a["rows"])}),
     "beyond float32": ("round", lambda a: a | {"rows": first_as(1e300)(a["rows"].astype(float))}),
     "beyond its root": ("round", lambda a: a | {"rows": first_as(1e30)(a["rows"])}),
     "losses NaN": ("round", put(losses=np.array([np.nan, 1]))),
-    "losses as a number": ("round", put(losses=1.0)),
     "an error as text": ("round", lambda a: a | {"error.error": np.array(["x", "y"])}),
-    "an error of three clients": ("round", lambda a: a | {"error.error": np.ones(3)}),
     "an error that a terminal obeys": ("round", lambda a: a | {"error.\x1b[2J": np.ones(2)}),
     "something shared in FedAvg": ("round", lambda a: a | {"shared.c": a["rows"]}),
     "a mixing in FedAvg": ("round", lambda a: {"mix": "mix", "rows": a["rows"], "round": a["round"]}),
@@ -140,7 +132,6 @@ NONSENSE = {
 IN_THE_MIDDLE = {
     "middle rows too narrow": ("round", lambda a: a | {"rows": a["rows"][:, 1:]}),
     "middle rows of one number": ("round", lambda a: a | {"rows": a["rows"][:, :1]}),
-    "middle rows NaN": ("round", lambda a: a | {"rows": first_as(np.nan)(a["rows"])}),
     "middle rows to nobody": ("round", put(mix="matrix")),
     "middle rows to more": ("round", put(mix=lambda mix: ["mean"])),
     "models in the middle": ("round", lambda a: model_of(a)),
@@ -282,12 +273,6 @@ Site.honest, Site.answer = honest, answer
 """
 
 
-def assert_lost_for_a_round(result):
-    """site-3, in the second round, and named."""
-    lost = read_result(result)["metrics"]["lost"]
-    assert [[*names] for names in lost] == [[], ["site-3"], [], []] and "sent 1e+300 in rows" in lost[1]["site-3"]
-
-
 @pytest.mark.parametrize("engine", ["local", "flare"])
 def test_nonsense_by_the_command(engine, tmp_path):
     if not importlib.util.find_spec({"local": "fedlib", "flare": "nvflare"}[engine]):
@@ -298,7 +283,8 @@ def test_nonsense_by_the_command(engine, tmp_path):
         [sys.executable, "-m", "fedlib", "federate", *command],
         check=True, env=os.environ | {"FEDLIB_LIE": "1"}, capture_output=True, timeout=300,
     )  # fmt: skip
-    assert_lost_for_a_round(tmp_path / "results/result.json")
+    lost = read_result(tmp_path / "results/result.json")["metrics"]["lost"]
+    assert [[*names] for names in lost] == [[], ["site-3"], [], []] and "sent 1e+300 in rows" in lost[1]["site-3"]
 
 
 def test_sums_are_given_where_the_site_was_started_for_them():

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from fedlib.federated.stack import predict
-from fedlib.federated.sweep import sweep
 from fedlib.machines.command import main
 from fedlib.machines.engines import ask_in_turn, difference, sites_of
 from fedlib.machines.model import InUnits, read_model
@@ -23,7 +22,6 @@ from fedlib.machines.recorded import play_out
 from fedlib.machines.scaling import added, far, moments
 from fedlib.machines.server import federate, one_message
 from fedlib.streams import stream
-from fedlib.trainings import calls, store
 from fedlib.trainings.settings import read_result
 from fedlib.trainings.store import stored_sweep
 
@@ -323,36 +321,17 @@ def test_the_file_says_what_it_is(study, tmp_path):
     np.testing.assert_array_equal(program(x).detach(), read_model(folder)(x.numpy()))
 
 
-def test_a_stored_sweep_is_read_and_goes_on_and_knows_its_tables(study, tmp_path, monkeypatch):
-    """It trains what is not there only; other tables, or another loss, are no stored training."""
+def test_a_stored_sweep_knows_its_tables(study, tmp_path, monkeypatch):
+    """Those of other tables are no stored training; what else it knows: tests/trainings/test_store.py."""
     study()
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "study", raising=False)
     make = importlib.import_module("study").make
-    exact = {"rounds": 4, "dtype": torch.float64, "backend": "eager"}
-    stored = partial(stored_sweep, tmp_path / "own.nc", make, seeds=[0])
-    first = stored(["as measured"], rounds=4)
-    trained, rounds = store.sweep, []
-    for module in (calls, store):
-        monkeypatch.setattr(
-            module, "sweep", lambda *a, **k: rounds.append((k["rounds"], k.get("rows"))) or trained(*a, **k)
-        )
-    again = stored(["as measured"], rounds=4)
-    np.testing.assert_array_equal(first.theta, again.theta)
-    assert rounds == [(1, None)], "only the first round was played"
-    both = stored(["as measured", "mixed"], rounds=4)
-    assert {level for _, level, _ in both.rows} >= {"as measured", "mixed"}
-    assert [{level for _, level, _ in rows} for _, rows in rounds if rows] == [{"mixed"}]
-    expected = sweep(make(), ["as measured", "mixed"], [0], **exact)
-    np.testing.assert_allclose(
-        both.last("error", kind="federated"), expected.last("error", kind="federated"), rtol=1e-3
-    )
-    alone = stored(["as measured"], kinds=["isolated"], rounds=4)
-    assert [*alone.rows] == [("isolated", "as measured", 0)]
-    np.testing.assert_array_equal(alone.last("error", kind="isolated"), first.last("error", kind="isolated"))
+    stored = partial(stored_sweep, tmp_path / "own.nc", make, ["as measured"], [0], ["isolated"], rounds=2)
+    np.testing.assert_array_equal(stored().theta, stored().theta)
     study(1, (1, 1, 1.5))
     with pytest.raises(ValueError, match="is stored; are the data or the loss others"):
-        stored(["as measured"], rounds=4)
+        stored()
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
