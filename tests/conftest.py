@@ -141,15 +141,6 @@ def assert_redraws_fast(draw, seconds=0.07):
     assert best < limit, f"{best:.3f} s of CPU time for a redraw, limit {limit:.3f}; yardstick {stick:.3f} s"
 
 
-def assert_starts_at_and_follows(box, words: str):
-    """The picture of an explorer is described with these words, and is another one once its second slider moves."""
-    picture = box.children[-1]
-    before = picture.value
-    assert words in picture.alt
-    box.children[1].value = choices(box.children[1])[0]
-    assert words not in picture.alt and picture.value != before
-
-
 def every_move(box):
     """A function that moves the controls of an explorer in turn, one step each time it is called."""
     controls = [c for c in box.children if hasattr(c, "disabled")]

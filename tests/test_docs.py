@@ -90,15 +90,11 @@ def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
     assert max(A[:, 2].abs().max() for A in names["many"]) == 1 and "20 000 rows a laboratory" in page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_lead_somewhere(page):
+@pytest.mark.parametrize("page", [*PAGES, NOTEBOOKS / "START.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere_and_pictures_have_alt_texts(page):
+    assert "![](" not in page.read_text()
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert link.startswith("https://") or (page.parent / link).exists(), link
-
-
-def test_pictures_have_alt_texts():
-    for page in PAGES:
-        assert "![](" not in page.read_text(), page.name
 
 
 README = (ROOT / "README.md").read_text()
@@ -158,11 +154,10 @@ def test_one_sentence_says_how_to_begin():
     assert "## 1 Try it" in first[2].source
 
 
-@pytest.mark.parametrize("text", [README, START], ids=["README", "START"])
-def test_every_notebook_is_named(text):
-    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} <= set(
-        re.findall(r"\((?:notebooks/)?(\w+)\.ipynb\)", text)
-    )
+def test_every_notebook_is_named():
+    names = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
+    for text in (README, START):
+        assert names <= {*re.findall(r"\((?:notebooks/)?(\w+)\.ipynb\)", text)}
 
 
 PICTURE = re.compile(r'\n\n<img src="(\w+)/(\w+\.png)" alt="[^"]{20,}" width="\d+">\n\n(.+)\n')
@@ -179,7 +174,6 @@ def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
         assert (FIGURES / folder / picture).exists() and 5 < len(words.split()) < 40
 
 
-LESSONS = ROOT / "docs/site/lessons"
 SECTION = re.compile(r"[Ss]ection B?\d+|[Ss]ections B?\d+(?:(?:, | and | to )B?\d+)*")
 
 
@@ -187,20 +181,19 @@ def sections_named(text):
     return {number for numbers in SECTION.findall(text) for number in re.findall(r"B?\d+", numbers)}
 
 
-def sections_of(notebook):
+def sections_of(number):
+    (notebook,) = NOTEBOOKS.glob(f"{number}_*.ipynb")
     cells = nbformat.read(notebook, 4).cells
     return set(re.findall(r"^##+ (B?\d+) ", "\n".join(c.source for c in cells if c.cell_type == "markdown"), re.M))
 
 
-@pytest.mark.parametrize("path", sorted(LESSONS.glob("*.md")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/site/lessons").glob("*.md")), ids=lambda p: p.stem)
 def test_every_section_that_a_lesson_names_is_there(path):
-    (notebook,) = NOTEBOOKS.glob(f"{path.stem}_*.ipynb")
-    assert sections_named(path.read_text()) and sections_named(path.read_text()) <= sections_of(notebook)
+    assert sections_named(path.read_text()) and sections_named(path.read_text()) <= sections_of(path.stem)
 
 
 @pytest.mark.parametrize("path", [*PAGES, NOTEBOOKS / "START.md"], ids=lambda p: p.name)
 def test_every_section_that_a_page_names_is_in_the_notebook_that_it_names_beside_it(path):
     for line in path.read_text().splitlines():
         if sections := sections_named(line):
-            named = [next(NOTEBOOKS.glob(f"{number}_*.ipynb")) for number in re.findall(r"\b(\d\db?)\b", line)]
-            assert any(sections <= sections_of(notebook) for notebook in named), line
+            assert any(sections <= sections_of(number) for number in re.findall(r"\b(\d\db?)\b", line)), line

@@ -20,10 +20,6 @@ def tags(cell):
     return cell.metadata.get("tags", [])
 
 
-def test_there_are_notebooks():
-    assert PATHS
-
-
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
 def test_the_parameters_are_the_papers_settings_and_few(path):
     assert nbformat.read(path, 4).cells[0].source.startswith("# ")
@@ -31,6 +27,8 @@ def test_the_parameters_are_the_papers_settings_and_few(path):
     parameters = parameters_of(path)
     assert {name: value for name, (_, value) in parameters.items()} == {name: settings[name] for name in parameters}
     assert {"minutes", "only"} <= {*parameters} and 5 <= len(parameters) <= 12
+    # papermill parses line by line, and gives up at a "=" in a comment
+    assert inspect_notebook(str(path)).keys() == parameters.keys()
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
@@ -105,23 +103,10 @@ def test_a_page_that_one_can_read(path):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
-def test_papermill_reads_every_parameter(path):
-    """It parses line by line, and gives up at a "=" in a comment."""
-    assert inspect_notebook(str(path)).keys() == parameters_of(path).keys()
-
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
-def test_static_figures_exist(path):
-    """A link to a committed figure is a promise."""
+def test_stored_pictures_are_there_as_wide_as_those_of_a_run_and_say_what_one_sees(path):
+    """A link to a committed figure is a promise; `make format` writes the widths."""
     links = re.findall(r"""(?:\]\(|src=\\?")(\.\./figures/[^)"\\]+)""", path.read_text())
-    assert links
-    for link in links:
-        assert (path.parent / link).exists(), link
-
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
-def test_stored_pictures_are_as_wide_as_those_of_a_run_and_say_what_one_sees(path):
-    """`make format` writes the widths."""
+    assert links and all((path.parent / link).exists() for link in links)
     cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"]
     for cell in cells:
         assert sized(cell.source, path.parent) == cell.source

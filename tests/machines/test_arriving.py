@@ -98,38 +98,30 @@ MOMENTS = np.ones((2, 2))
 NONSENSE = {
     "nothing": ("hello", lambda a: {}),
     "no answer": ("hello", lambda a: None),
-    "no layout": ("hello", lacking("layout")),
     "a layout that is no JSON": ("hello", put(layout="{")),
     "a layout that is a list": ("hello", put(layout="[1]")),
     "a layout of its own": ("hello", put(layout=json.dumps({"z": "numbers []"}))),
     "other clients": ("hello", put(clients=np.array([0, 1]))),
-    "no point": ("hello", put(sizes=np.array([0, 10]))),
     "less than no point": ("hello", put(sizes=np.array([-5, 10]))),
     "parts of a point": ("hello", put(sizes=np.array([2.7, 10]))),
     "points for three clients": ("hello", put(sizes=np.array([3, 4, 5]))),
     "more points than a memory holds": ("hello", put(sizes=np.array([10**13, 10]))),
     "points as texts": ("hello", put(sizes=np.array(["3", "4"]))),
-    "no moments": ("hello", lacking("moments.x")),
     "moments NaN": ("hello", put(moments_x=np.full((2, 2), np.nan))),
     "moments of another width": ("hello", put(moments_x=np.ones((2, 3)))),
     "squares below 0": ("hello", put(moments_x=np.array([[0, 0], [1.0, -1]]))),
     "means whose squares are inf": ("hello", put(moments_x=np.array([[1e200, 0], [1.0, 1]]))),
     "moments of what is no column": ("hello", put(moments_z=MOMENTS)),
     "no rows": ("round", lacking("rows")),
-    "no losses": ("round", lacking("losses")),
     "rows as texts": ("round", put(rows=lambda rows: np.full((2, 17), "1"))),
-    "rows as complex numbers": ("round", put(rows=lambda rows: np.ones((2, 17), complex))),
     "rows too narrow": ("round", lambda a: a | {"rows": a["rows"][:, 1:]}),
     "a row too many": ("round", lambda a: a | {"rows": np.ones((3, 17))}),
     "rows as one": ("round", lambda a: a | {"rows": a["rows"].ravel()}),
     "NaN": ("round", lambda a: a | {"rows": first_as(np.nan)(a["rows"])}),
-    "inf": ("round", lambda a: a | {"rows": first_as(-np.inf)(a["rows"])}),
     "beyond float32": ("round", lambda a: a | {"rows": first_as(1e300)(a["rows"].astype(float))}),
     "beyond its root": ("round", lambda a: a | {"rows": first_as(1e30)(a["rows"])}),
     "losses NaN": ("round", put(losses=np.array([np.nan, 1]))),
-    "losses as a number": ("round", put(losses=1.0)),
     "an error as text": ("round", lambda a: a | {"error.error": np.array(["x", "y"])}),
-    "an error of three clients": ("round", lambda a: a | {"error.error": np.ones(3)}),
     "an error that a terminal obeys": ("round", lambda a: a | {"error.\x1b[2J": np.ones(2)}),
     "something shared in FedAvg": ("round", lambda a: a | {"shared.c": a["rows"]}),
     "a mixing in FedAvg": ("round", lambda a: {"mix": "mix", "rows": a["rows"], "round": a["round"]}),
@@ -140,7 +132,6 @@ NONSENSE = {
 IN_THE_MIDDLE = {
     "middle rows too narrow": ("round", lambda a: a | {"rows": a["rows"][:, 1:]}),
     "middle rows of one number": ("round", lambda a: a | {"rows": a["rows"][:, :1]}),
-    "middle rows NaN": ("round", lambda a: a | {"rows": first_as(np.nan)(a["rows"])}),
     "middle rows to nobody": ("round", put(mix="matrix")),
     "middle rows to more": ("round", put(mix=lambda mix: ["mean"])),
     "models in the middle": ("round", lambda a: model_of(a)),
@@ -167,9 +158,7 @@ def test_the_others_end_with_the_model_they_would_have_without_it(name):
 
 
 @pytest.mark.fault("clear error")
-@pytest.mark.parametrize(
-    "name", ["no layout", "less than no point", "moments NaN", "rows too narrow", "beyond float32"]
-)
+@pytest.mark.parametrize("name", ["less than no point", "rows too narrow"])
 def test_it_is_named_where_all_are_needed(name):
     do, lie = NONSENSE[name]
     with pytest.raises((ValueError, RuntimeError), match=r"^(round 1: )?site-3 (is refused|failed): .*(sent|expected)"):
@@ -189,21 +178,16 @@ def test_what_is_wrong_is_said_with_its_client():
 def test_nonsense_at_the_end_is_said_and_changes_nothing(lie):
     rounds, said = played("finish", lie)
     (sentence,) = said
-    assert sentence.startswith("site-3 failed when it was sent its models: ") and {*rounds[-1].final} == {
-        "site-1",
-        "site-2",
-    }
+    assert sentence.startswith("site-3 failed when it was sent its models: ")
+    assert {*rounds[-1].final} == {"site-1", "site-2"}
     assert torch.equal(rounds[-1].progress.state.theta, played("finish", dict)[0][-1].progress.state.theta)
 
 
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     "lie",
-    [
-        put(matrix=np.ones((4, 3))), put(matrix=np.full((4, 4), np.nan)), put(n=0.0), put(n=np.ones(2)), lacking("n"),
-        put(matrix=np.ones((5, 4))), put(matrix="x"),
-    ],
-)  # fmt: skip
+    [put(matrix=np.ones((4, 3))), put(matrix=np.full((4, 4), np.nan)), put(n=0.0), put(n=np.ones(2)), lacking("n")],
+)
 def test_sums_that_cannot_be_are_named(lie):
     plan = three(net=torch.nn.Linear(2, 1))
     ask = lying(ask_in_turn(sites_of(plan, sums=True)), "sums", lie)
@@ -260,14 +244,9 @@ def test_a_text_of_a_site_is_one_line_that_no_terminal_obeys():
 
 
 @pytest.mark.parametrize(
-    ("cause", "says"),
-    [
-        ("float('Jane Doe 1961')", "ValueError (own.py, line 3); what it says is in the site's own log"),
-        ("{}['Jane Doe 1961']", "KeyError (own.py, line 3); what it says is in the site's own log"),
-        ("torch.device('Jane Doe 1961')", "RuntimeError (own.py, line 3); what it says is in the site's own log"),
-    ],
+    ("cause", "kind"), [("float('Jane Doe 1961')", "ValueError"), ("torch.device('Jane Doe 1961')", "RuntimeError")]
 )
-def test_what_an_error_quotes_stays_in_the_sites_own_log(cause, says, tmp_path, capsys):
+def test_what_an_error_quotes_stays_in_the_sites_own_log(cause, kind, tmp_path, capsys):
     """Of what is no error of this library nobody knows whether a cell of a table stands in it."""
     path = tmp_path / "own.py"
     path.write_text(f"import torch\ndef residuals(predict, batch):\n    return {cause}\n")
@@ -276,7 +255,8 @@ def test_what_an_error_quotes_stays_in_the_sites_own_log(cause, says, tmp_path, 
     plan = plan._replace(experiment=plan.experiment._replace(residuals=names["residuals"]), file=str(path))
     with pytest.raises(RuntimeError) as caught:
         next(federate(plan, ask_in_turn(sites_of(plan))))
-    assert says in str(caught.value) and "Jane" not in str(caught.value)
+    assert f"{kind} (own.py, line 3); what it says is in the site's own log" in str(caught.value)
+    assert "Jane" not in str(caught.value)
     assert "Jane Doe 1961" in capsys.readouterr().err
 
 
@@ -285,29 +265,26 @@ import os
 from fedlib.machines.site import Site
 honest = getattr(Site, "honest", Site.answer)
 def answer(self, question):
-    its, lie = honest(self, question), os.environ.get("FEDLIB_LIE")
-    if self.name != "site-3" or question["do"] != "round" or question["round"] != 1 or not lie:
+    its = honest(self, question)
+    if self.name != "site-3" or question["do"] != "round" or question["round"] != 1 or not os.environ.get("FEDLIB_LIE"):
         return its
-    rows = {"beyond": np.full_like(its["rows"], 1e300), "narrow": its["rows"][:, 1:], "earlier": its["rows"]}[lie]
-    return its | {"rows": rows, "round": 0 if lie == "earlier" else 1}
+    return its | {"rows": np.full_like(its["rows"], 1e300)}
 Site.honest, Site.answer = honest, answer
 """
-SAID = {"beyond": "sent 1e+300 in rows", "narrow": ", 28], expected numbers [", "earlier": "its round is 0"}
 
 
 @pytest.mark.parametrize("engine", ["local", "flare"])
-@pytest.mark.parametrize("lie", SAID)
-def test_three_kinds_by_the_command(lie, engine, tmp_path):
+def test_nonsense_by_the_command(engine, tmp_path):
     if not importlib.util.find_spec({"local": "fedlib", "flare": "nvflare"}[engine]):
         pytest.skip("NVIDIA FLARE is not here: pip install '.[flare]', see make engines")
     (own := tmp_path / "own.py").write_text(SHAPES.read_text() + LIES)
     command = ["simulate", str(own), "--engine", engine, "--min-sites", "2", "--folder", str(tmp_path / "results")]
     subprocess.run(
         [sys.executable, "-m", "fedlib", "federate", *command],
-        check=True, env=os.environ | {"FEDLIB_LIE": lie}, capture_output=True, timeout=300,
+        check=True, env=os.environ | {"FEDLIB_LIE": "1"}, capture_output=True, timeout=300,
     )  # fmt: skip
     lost = read_result(tmp_path / "results/result.json")["metrics"]["lost"]
-    assert [[*names] for names in lost] == [[], ["site-3"], [], []] and SAID[lie] in lost[1]["site-3"]
+    assert [[*names] for names in lost] == [[], ["site-3"], [], []] and "sent 1e+300 in rows" in lost[1]["site-3"]
 
 
 def test_sums_are_given_where_the_site_was_started_for_them():

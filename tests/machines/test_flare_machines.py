@@ -1,12 +1,12 @@
 """A federation of real processes on FLARE, with its certificates, on loopback: the same training, and its faults.
 
-A start takes half a minute, so a test asks more than one question of it.
+A start takes half a minute, so a test asks more than one question of it. A site that is killed and comes back with
+another table, or its own: test_story; one that sends nonsense: test_arriving.
 """
 
 import contextlib
 import importlib.util
 import os
-import re
 import socket
 import ssl
 import subprocess
@@ -24,7 +24,6 @@ from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate, stored_progress
 from fedlib.trainings.settings import read_result
 
-from .test_arriving import LIES, SAID
 from .test_engines import broken, silent
 from .test_flare import SUMS, difference_of_sums, largest_difference
 
@@ -169,25 +168,6 @@ def test_a_round_of_sums_between_real_processes_equals_one_process(machines):
     assert difference_of_sums(machines.folder / "server") < 1e-5
 
 
-@pytest.mark.fault("clear error")
-def test_a_killed_site_is_named_and_comes_back(machines):
-    """All machines start again in their folders: the server from its checkpoint, sites with what their clients kept."""
-    for name in SITES:
-        machines.site(name, FEDLIB_SLOW="0.5")
-    machines.server("--rounds", "8", "--timeout", "20")
-    machines.until("server", "round    2")
-    machines.kill("site-3")
-    assert machines.end("server") == 2, machines.output("server").read_text()
-    assert re.search(r"round \d+: site-3 failed: ", machines.output("server").read_text())
-    assert [machines.end(name) for name in SITES[:2]] == [0, 0]
-    assert machines.left_over() == []
-    for name in SITES:
-        machines.site(name)
-    machines.server("--rounds", "8")
-    assert machines.end("server") == 0, machines.output("server").read_text()
-    assert largest_difference(machines.folder / "sites", in_one_process(load(PATH), rounds=8)) < 1e-12
-
-
 @pytest.mark.fault("survived")
 def test_a_round_goes_on_without_a_killed_site(machines):
     """With the weights of those who are there: as in one process where the same site is silent from that round on."""
@@ -204,18 +184,6 @@ def test_a_round_goes_on_without_a_killed_site(machines):
     *_, last = federate(load(PATH), ask_but_not(ask, "site-3", first), rounds=6, min_sites=2)
     state = stored_progress(machines.folder / "server" / "server.pt", load(PATH).identity).state
     np.testing.assert_allclose(state.theta, last.progress.state.theta, rtol=0, atol=1e-12)
-
-
-@pytest.mark.fault("survived")
-@pytest.mark.parametrize("lie", SAID)
-def test_a_round_goes_on_without_a_site_that_sends_nonsense(machines, tmp_path, lie):
-    (own := tmp_path / "own.py").write_text(PATH.read_text() + LIES)
-    for name in SITES:
-        machines.site(name, own, FEDLIB_LIE=lie)
-    machines.server("--rounds", "4", "--min-sites", "2", path=own)
-    assert machines.end("server") == 0, machines.output("server").read_text()
-    lost = read_result(machines.folder / "server" / "result.json")["metrics"]["lost"]
-    assert [[*names] for names in lost] == [[], ["site-3"], [], []] and SAID[lie] in lost[1]["site-3"]
 
 
 @pytest.mark.fault("survived")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 import xarray
-from matplotlib import colormaps
 from torch import nn
 
 from fedlib.federated.experiment import KINDS, Data, Experiment, data_of
@@ -20,14 +19,13 @@ from fedlib.notebook.pictures import (
     dots,
     error_against_level,
     error_on_the_way,
+    error_rows,
     level_in_words,
     lines_of,
-    panels_of,
     points_and_distance,
     seeds_and_median,
+    shade,
     solution,
-    solution_alt,
-    style_of,
 )
 from fedlib.notebook.style import COLORS, panels
 from fedlib.numerics.metrics import in_percent, percent
@@ -39,9 +37,7 @@ from ..conftest import assert_redraws_fast, every_move
 QUICK = {
     "poisson": (problem.poisson(), (2, 8, 32)),
     "helmholtz": (problem.helmholtz(2 * np.pi, 8, 16), (2, 8)),
-    "allen_cahn_2": (problem.allen_cahn(2, 12, 10, 12, 12, 0.01, 1.0), (2, 6)),
     "allen_cahn_3": (problem.allen_cahn(3, 12, 10, 12, 12, 0.01, 1.0), (3, 15)),
-    "beam": (problem.euler_beam(), (2, 10)),
 }
 W1 = {"level": [2, 8, 32], "distance": ("level", [0.9, 0.1, 0.2])}  # in no order, as Allen-Cahn's may be
 ROUNDS = list(range(1, 13))
@@ -65,14 +61,13 @@ def texts(fig):
     return [t.get_text() for t in (*fig.texts, *legends, *(t for ax in fig.axes for t in (*ax.texts, ax.title)))]
 
 
-def test_the_line_is_the_median_and_every_seed_a_dot():
+def test_the_line_is_the_median_of_the_seeds_that_have_a_number_and_every_seed_a_dot():
     _, ((ax,),) = panels()
-    values = np.array([[1.0, 5.0], [2.0, 4.0], [30.0, 3.0]])
-    seeds_and_median(ax, [0.1, 0.2], values, "federated", color="k", marker="s")
-    line, *dots = ax.lines
-    assert line.get_ydata().tolist() == [2, 4] and line.get_label() == "federated"
-    assert sorted(tuple(dot.get_ydata()) for dot in dots) == sorted(map(tuple, values))
-    assert {dot.get_marker() for dot in dots} == {"s"}
+    values = np.array([[1.0, 5.0, np.nan], [2.0, np.nan, np.nan], [30.0, 3.0, np.nan]])
+    seeds_and_median(ax, [0.1, 0.2, 0.3], values, "federated", color="k")
+    line, *seeds = ax.lines
+    np.testing.assert_array_equal(line.get_ydata(), [2, 4, np.nan])
+    np.testing.assert_array_equal([seed.get_ydata() for seed in seeds], values)
 
 
 @pytest.fixture
@@ -86,57 +81,29 @@ def lines(ax, color):
     return [line for line in ax.lines if line.get_color() == color]
 
 
-def test_errors_stand_over_the_level_and_the_distance_above(errors):
-    fig = error_against_level({"poisson": errors}, {"poisson": (8, "look here", 40)})
-    ax, above = fig.axes
-    assert ax.get_title() == "Poisson"
-    for kind in KINDS:
-        line, *dots = lines(ax, COLORS[kind])
-        last = errors.sel(kind=kind, level=[2, 8, 32]).isel(round=-1)
-        np.testing.assert_array_equal(line.get_xdata(), [2, 8, 32])
-        np.testing.assert_allclose(line.get_ydata(), last.median("seed"), rtol=1e-12)
-        np.testing.assert_array_equal([dot.get_ydata() for dot in dots], last.transpose("seed", "level"))
-    for axes, labels in ((ax, ["2", "8", "32"]), (above, ["0.9", "0.1", "0.2"])):
-        assert axes.get_xticks().tolist() == [2, 8, 32]
-        assert [text.get_text() for text in axes.get_xticklabels()] == labels
-    (note,) = ax.texts
-    assert note.get_text() == "look here"
-    assert note.xy == (8, errors.isel(round=-1).sel(kind="federated", level=8).median())
-
-
-@pytest.mark.parametrize("levels", [["b", "a", "c"], [1, 0, 2]])
-def test_levels_without_a_logarithm_stand_at_equal_distances(errors, levels):
-    named = errors.assign_coords(level=levels)
-    divergence = named.isel(round=-1).rename(kind="matrix")
-    mark = {"poisson": (levels[0], "look here", 40)}
-    for fig in (error_against_level({"poisson": named}, mark), divergence_against_level({"poisson": divergence})):
+@pytest.mark.parametrize(
+    ("levels", "places"), [([2, 8, 32], [2, 8, 32]), (["b", "a", "c"], [0, 1, 2]), ([1, 0, 2], [0, 1, 2])]
+)
+def test_errors_and_divergences_stand_over_their_level_in_order_and_the_distance_above(errors, levels, places):
+    """At equal distances where a level has no logarithm."""
+    last = errors.assign_coords(level=levels).isel(round=-1)
+    mark, ordered = {"poisson": (levels[0], "look here", 40)}, last.sortby("level")
+    for fig in (
+        error_against_level({"poisson": last.expand_dims("round")}, mark),
+        divergence_against_level({"poisson": last.rename(kind="matrix")}),
+    ):
         ax, above = fig.axes
-        for axes, labels in ((ax, map(str, sorted(levels))), (above, ["0.1", "0.9", "0.2"])):
-            assert axes.get_xscale() == "linear" and axes.get_xticks().tolist() == [0, 1, 2]
-            assert [text.get_text() for text in axes.get_xticklabels()] == [*labels]
-        assert all(line.get_xdata().tolist() == [0, 1, 2] for line in ax.lines)
-        first = divergence.transpose("matrix", "level", "seed")[0].median("seed").sortby("level")
-        np.testing.assert_allclose(ax.lines[0].get_ydata(), first, rtol=1e-12)
+        for axes, labels in ((ax, ordered.level.values), (above, ordered.distance.values)):
+            assert axes.get_xticks().tolist() == places
+            assert [text.get_text() for text in axes.get_xticklabels()] == [f"{label}" for label in labels]
+        named = [line for line in ax.lines if not line.get_label().startswith("_")]
+        for line, kind in zip(named, last.kind.values, strict=True):
+            assert line.get_xdata().tolist() == places
+            np.testing.assert_allclose(line.get_ydata(), ordered.sel(kind=kind).median("seed"), rtol=1e-12)
         fig.draw_without_rendering()
-    (note,) = error_against_level({"poisson": named}, mark).axes[0].texts
-    assert note.xy == (1, named.isel(round=-1).sel(kind="federated", level=levels[0]).median())
-
-
-def test_a_seed_without_a_number_leaves_the_median_of_the_others():
-    _, ((ax,),) = panels()
-    seeds_and_median(ax, [1, 2], np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]]), "federated", color="k")
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [2, np.nan])
-
-
-def test_a_sixth_client_looks_as_the_first():
-    assert style_of("client 6 alone") == style_of("client 1 alone") != style_of("client 2 alone")
-
-
-def test_the_way_of_clients_alone(errors):
-    kinds = ["client 1 alone", "best client alone", "federated"]
-    (ax,) = error_on_the_way({"poisson": errors.assign_coords(kind=kinds)}).axes
-    for kind in kinds:
-        assert len(lines(ax, style_of(kind)["color"])) == 2
+    (note,) = error_against_level({"poisson": last.expand_dims("round")}, mark).axes[0].texts
+    x = places[ordered.level.values.tolist().index(levels[0])]
+    assert note.xy == (x, last.sel(kind="federated", level=levels[0]).median())
 
 
 def test_labels_that_would_touch_stand_on_a_second_line_or_nowhere():
@@ -161,24 +128,8 @@ def test_the_marked_level_has_its_labels():
 def test_the_way_of_the_coarsest_and_the_finest_partition(errors):
     (ax,) = error_on_the_way({"poisson": errors}).axes
     for kind in KINDS:
-        dashed, solid = lines(ax, COLORS[kind])
-        assert (dashed.get_linestyle(), solid.get_linestyle()) == ("--", "-")
-        for line, n in ((dashed, 2), (solid, 32)):
-            np.testing.assert_array_equal(line.get_xdata(), ROUNDS)
+        for line, n in zip(lines(ax, COLORS[kind]), (2, 32), strict=True):
             np.testing.assert_allclose(line.get_ydata(), errors.sel(kind=kind, level=n).mean("seed"), rtol=1e-12)
-
-
-def test_every_matrix_has_its_line():
-    values = stream(0, "divergence").uniform(1, 2, (2, 3, 4))
-    given = xarray.DataArray(
-        values, W1 | {"seed": [0, 1], "matrix": [1, 2, 3, 4]}, ["seed", "level", "matrix"], "beam", {"level": "n"}
-    )
-    fig = divergence_against_level({"beam": given})
-    assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i}" for i in (1, 2, 3, 4)]
-    named = [line for line in fig.axes[0].lines if not line.get_label().startswith("_")]
-    order = np.argsort(W1["level"])
-    for line, matrix in zip(named, np.median(values, 0).T, strict=True):
-        np.testing.assert_allclose(line.get_ydata(), matrix[order], rtol=1e-12)
 
 
 def of_depth(n):
@@ -192,86 +143,65 @@ def of_depth(n):
     return history, divergences(history, experiment.net, [1, 3])
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 7])
-def test_a_network_may_have_any_number_of_matrices(n):
-    history, divergence = of_depth(n)
-    assert divergence.sizes == {"seed": 2, "level": 2, "matrix": n} and (divergence > 0).all()
-    federated, central = (models_of(history, kind, 3, 1)[0] for kind in ("federated", "centralised"))
-    difference, last = federated - central, slice(-4, -1)  # the last matrix, before the last bias
-    expected = difference[last].norm() / central[last].norm()
-    assert divergence.sel(level=3, seed=1, matrix=n).item() == pytest.approx(expected.item(), rel=1e-5)
-    fig = divergence_against_level({"one": divergence.assign_coords(distance=("level", [0.2, 0.1]))})
-    named = [line for line in fig.axes[0].lines if not line.get_label().startswith("_")]
-    assert [line.get_label() for line in named] == [f"matrix {i + 1}" for i in range(n)]
-    for line, values in zip(named, np.median(divergence, 0).T, strict=True):
-        np.testing.assert_allclose(line.get_ydata(), values, rtol=1e-12)
-    assert len({line.get_color() for line in named}) == n
-    assert [line.get_marker() for line in named] == [*"os^Dvos"][:n]
-    if n == 4:
-        assert [line.get_color() for line in named] == [colormaps["magma"](shade) for shade in (0.1, 0.4, 0.6, 0.75)]
-
-
-@pytest.mark.parametrize("order", [(2, 5), (5, 2)])
-def test_networks_of_several_depths_share_shades_and_one_legend(order):
-    divergences = {}
-    for n in order:
-        _, divergence = of_depth(n)
-        divergences[n] = divergence.assign_coords(distance=("level", [0.2, 0.1]))
-    fig = divergence_against_level(divergences)
-    assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i + 1}" for i in range(5)]
+def test_networks_of_any_depth_share_shades_and_one_legend():
+    of = {}
+    for n in (7, 2):
+        history, of[n] = of_depth(n)
+        assert of[n].sizes == {"seed": 2, "level": 2, "matrix": n} and (of[n] > 0).all()
+        federated, central = (models_of(history, kind, 3, 1)[0] for kind in ("federated", "centralised"))
+        last = slice(-4, -1)  # the last matrix, before the last bias
+        expected = (federated - central)[last].norm() / central[last].norm()
+        assert of[n].sel(level=3, seed=1, matrix=n).item() == pytest.approx(expected.item(), rel=1e-5)
+    fig = divergence_against_level(
+        {n: values.assign_coords(distance=("level", [0.2, 0.1])) for n, values in of.items()}
+    )
+    assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i + 1}" for i in range(7)]
     first, second = ({line.get_label(): line.get_color() for line in ax.lines} for ax in fig.axes[:2])
     assert first["matrix 1"] == second["matrix 1"] and first["matrix 2"] == second["matrix 2"]
+    assert len({*first.values()}) == 7
 
 
-def test_panels_of_variants_are_called_as_their_levels_are():
-    coords = {"level": [2, 20], "seed": [0, 1]}
-    errors = xarray.DataArray([[3.0, 4.0], [1.0, 2.0]], coords, ["level", "seed"], attrs={"level": "slabs n"})
-    fig = dots({"as above": errors, "twice": 2 * errors}, {"10 %": 10})
-    assert [ax.get_title() for ax in fig.axes] == ["2 slabs", "20 slabs"]
-    assert [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_marker() == "|"] == [1.5, 3]
+def test_the_bar_of_a_variant_is_the_median_of_its_seeds():
+    coords = {"level": [2, 20], "seed": [0, 1, 2]}
+    values = xarray.DataArray([[3.0, 4.0, 9.0], [1.0, 2.0, 6.0]], coords, ["level", "seed"], attrs={"level": "slabs n"})
+    fig = dots({"as above": values, "twice": 2 * values}, {"10 %": 10})
+    assert [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_marker() == "|"] == [2, 4]
 
 
 def test_alone_and_together_over_who_owns_what():
     of = untrained("poisson")
-    fig = alone_and_together(of, 8)
-    assert fig.axes[0].get_title() == "8 pieces, owned in turn (shades)"
-    lines = {line.get_label().split(":")[0]: line for line in fig.axes[0].lines}
-    assert [*lines] == ["truth", "client 1 alone", "client 2 alone", "federated"]
-    np.testing.assert_array_equal(lines["federated"].get_ydata(), of.models[8]["federated"])
-    off = in_percent(percent(of.models[8]["federated"], of.truth))
-    assert lines["federated"].get_label() == f"federated: off by {off}"
+    (ax,) = alone_and_together(of, 8).axes
+    off = {line.get_label().split(":")[0]: line.get_label().split("off by ")[-1] for line in ax.lines}
+    models = of.models[8]
+    for words, label in (("federated", "federated"), ("client 2 alone", "isolated client 2")):
+        assert off[words] == in_percent(percent(models[label], of.truth))
 
 
-def test_six_alone_and_together():
-    of = untrained("poisson")
-    of.models[8].update({f"isolated client {k}": of.models[8]["federated"] for k in range(1, 7)})
-    labels = [text.get_text() for text in alone_and_together(of, 8).legends[0].texts]
-    assert any(text.startswith("client 6 alone: off by") for text in labels)
+def test_a_shade_goes_half_the_way_to_the_neighbour():
+    _, ((ax,),) = panels()
+    shade(ax, np.array([0.0, 1.0, 2.0, 4.0]), [np.array([0, 1]), np.array([2, 3])])
+    assert [(area.get_x(), area.get_x() + area.get_width()) for area in ax.patches] == [(0, 1.5), (1.5, 4)]
 
 
-def test_panels_in_rows_of_three():
-    fig, axes = panels_of(QUICK)
-    assert list(axes) == list(QUICK) and len(fig.axes) == len(QUICK)
+def test_the_table_of_errors_has_means_over_seeds_and_the_ratio_of_the_means():
+    error = {"federated": [[4.0], [8.0]], "isolated": [[9.0], [9.0]], "centralised": [[1.0], [3.0]]}
+    (row,) = error_rows({"error_percent": {"beam": error}, "levels": {"beam": [2]}})
+    assert row[:2] == ["beam", "2"] and row[2].startswith("6.00 ±") and row[-1] == "3.0"
 
 
-def test_points_and_distances():
-    experiments = {name: of for name, (of, _) in QUICK.items()}
-    distances = {
-        name: {n: experiment.distance(data_of(experiment, n)) for n in levels}
-        for name, (experiment, levels) in QUICK.items()
-    }
-    fig = points_and_distance(experiments, distances, problem.CLOSED_FORM)
-    assert len(fig.axes) == 2 * len(QUICK)
-    for lower, name in zip(fig.axes[len(QUICK) :], QUICK, strict=True):
-        np.testing.assert_array_equal(lower.lines[0].get_xdata(), QUICK[name][1])
-        np.testing.assert_array_equal(lower.lines[0].get_ydata(), list(distances[name].values()))
-        if name in problem.CLOSED_FORM:  # which is that of a line, not of so many points
-            np.testing.assert_allclose(lower.lines[1].get_ydata()[0], lower.lines[0].get_ydata()[0], rtol=0.1)
-    assert fig.axes[0].get_title() == "Poisson\nn = 2"
-    assert len(points_and_distance({"beam": experiments["beam"]}, {"beam": {4: 0.1}}, {}).axes) == 2
+def test_points_stand_over_the_coarsest_level_and_distances_over_all():
+    experiment, levels = QUICK["poisson"]
+    distances = {n: experiment.distance(data_of(experiment, n)) for n in levels}
+    upper, lower = points_and_distance({"poisson": experiment}, {"poisson": distances}, problem.CLOSED_FORM).axes
+    coarsest = data_of(experiment, 2)
+    drawn = [np.sort(line.get_xdata()) for line in upper.lines]
+    for x, shard in zip(drawn, coarsest.owners, strict=True):
+        np.testing.assert_allclose(x, np.sort(coarsest.pool["x"][shard, 0]))
+    measured, closed = lower.lines
+    np.testing.assert_allclose(closed.get_ydata()[0], measured.get_ydata()[0], rtol=0.1)  # of a line, not of points
 
 
-@pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
+@pytest.mark.parametrize("name", ["poisson", "helmholtz"])
 def test_the_view_names_every_model_and_changes_nothing(name):
     of = untrained(name)
     level = min(of.models)
@@ -285,19 +215,17 @@ def test_the_view_names_every_model_and_changes_nothing(name):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["poisson", "helmholtz"])
-def test_levels_of_a_problem_share_their_scale(name):
+def test_levels_of_a_problem_share_their_scale():
     """A colour, and a height, means the same error at every level."""
-    of = untrained(name)
+    of = untrained("poisson")
     gaps = [np.abs(u - of.truth) for models in of.models.values() for u in models.values()]
     assert of.limits[1] == max(gap.max() for gap in gaps)
     scales = {tuple(ax.get_ylim() for ax in solution(of, n).axes) for n in of.models}
     assert len(scales) == 1
 
 
-@pytest.mark.parametrize("name", ["poisson", "helmholtz", "allen_cahn_3"])
-def test_the_explorer_redraws_fast(name):
-    limit = 0.1 if name == "allen_cahn_3" else 0.07  # seven panels, five of them maps
+@pytest.mark.parametrize(("name", "limit"), [("poisson", 0.07), ("allen_cahn_3", 0.1)])  # curves; seven maps
+def test_the_explorer_redraws_fast(name, limit):
     assert_redraws_fast(every_move(solution_explorer({name: untrained(name)})), limit)
 
 
@@ -316,11 +244,8 @@ def test_the_explorer_keeps_equation_and_level_together():
 
 
 def test_a_level_in_words():
-    assert level_in_words(QUICK["helmholtz"][0].level, 4) == "4 x 4 blocks"
-    assert level_in_words(QUICK["poisson"][0].level, 4) == "4 pieces"
     names = ("slabs n", "blocks per axis s", "clients", "level n", "noise")
     assert [level_in_words(name, 3) for name in names] == ["3 slabs", "3 x 3 blocks", "3 clients", "level 3", "noise 3"]
-    assert "3 pieces" in solution_alt(untrained("allen_cahn_3"), 3)
 
 
 def test_three_coordinates_have_no_picture():

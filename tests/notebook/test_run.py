@@ -1,6 +1,5 @@
 """Comparisons with printed numbers, and result files that are whole or refused."""
 
-import json
 from functools import partial
 from io import BytesIO
 from types import ModuleType, SimpleNamespace
@@ -51,8 +50,6 @@ def test_a_run_writes_figures_and_result(run):
     assert result["metrics"] == {"error": [1.0, 1.2], "count": 3}
     assert result["measured"]["fed-deeponet.table1.C20"] == {"values": [1.0, 1.2], "why": "", "bound": None}
     assert [row.verdict for row in rows_of(result)] == [CONSISTENT, NOT_SEEN]
-    assert json.dumps(result, allow_nan=False)
-    assert result["environment"]["versions"]["torch"].startswith("2.13.0")
     assert sorted(p.name for p in path.parent.iterdir()) == ["README.md", "f.png", "result.json"]
     assert any(text.get_text() == "stored" for text in fig.texts)
 
@@ -70,39 +67,32 @@ def test_an_object_that_is_no_number_is_refused_and_nothing_is_left(run):
 
 
 @pytest.mark.fault("clear error")
-@pytest.mark.parametrize("cut", [0, 10, -3])
-def test_truncated_result_file_is_refused(run, cut):
+@pytest.mark.parametrize(
+    ("damaged", "words"),
+    [
+        (lambda text: "", "truncated or damaged"),
+        (lambda text: text[:-3], "truncated or damaged"),
+        (lambda text: '{"metrics": {}}', "environment, label, measured"),
+        (lambda text: "[1]", "environment, label, measured"),
+    ],
+)
+def test_a_result_file_that_is_not_whole_is_refused(run, damaged, words):
     run.finish(error=1.0)
     path = run.folder / "result.json"
-    path.write_text(path.read_text()[:cut])
-    with pytest.raises(ValueError, match="truncated or damaged"):
+    path.write_text(damaged(path.read_text()))
+    with pytest.raises(ValueError, match=words):
         read_result(path)
 
 
-@pytest.mark.fault("clear error")
-def test_result_file_without_its_fields_is_refused(tmp_path):
-    path = tmp_path / "result.json"
-    for content in ({"metrics": {}}, [1]):
-        path.write_text(json.dumps(content))
-        with pytest.raises(ValueError, match="environment, label, measured"):
-            read_result(path)
-
-
 @pytest.mark.fault("survived")
-def test_atomic_write_replaces_or_leaves_alone(tmp_path):
-    path = tmp_path / "a" / "x.json"
-    files.write_atomically(path, "one")
-    files.write_atomically(path, "two")
-    assert path.read_text() == "two"
-    assert [p.name for p in path.parent.iterdir()] == ["x.json"]
-
-
 def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
-    """Containers on one folder."""
+    """Containers on one folder; the file is whole at any time."""
+    files.write_atomically(tmp_path / "answer.png", "before")
     with files.replacing(tmp_path / "answer.png") as first:
         first.write_text("first")
         with files.replacing(tmp_path / "answer.png") as second:
             second.write_text("second")
+        assert (tmp_path / "answer.png").read_text() == "second"
     assert (tmp_path / "answer.png").read_text() == "first" and len([*tmp_path.iterdir()]) == 1
 
 
@@ -149,14 +139,11 @@ def test_changed_parameters_have_a_folder_and_a_label_of_their_own(tmp_path, mon
 @pytest.mark.fault("clear error")
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"seeds": 3}, {"seeds": "[0, 1]"}, {"seeds": [0.5]}, {"rounds": "7"}, {"rounds": 2.5}, {"rounds": None},
-        {"rounds": 0}, {"lr": "0.1"}, {"lr": float("nan")}, {"told": "false"}, {"told": 1}, {"note": 3},
-        {"minutes": -1}, {"backend": "fast"}, {"seeds": []},
-    ],
+    [{"seeds": "[0, 1]"}, {"seeds": [0.5]}, {"seeds": []}, {"rounds": 0}, {"told": "false"}, {"told": 1},
+     {"minutes": -1}, {"backend": "fast"}],
 )  # fmt: skip
 def test_what_a_parameter_cannot_be_is_refused_by_its_name(changes):
-    """papermill gives texts; 'false' is not true."""
+    """papermill gives texts; 'false' is not true. Of every notebook's own parameters: tests/test_parameters.py."""
     run, (name,) = Run(study_of(PAPER)), changes
     with pytest.raises(ValueError, match=name):
         run.begin(changes)
@@ -178,9 +165,11 @@ def test_where_stored_trainings_ran():
     assert results.trained_in(both) == {"environment": environment, "wall_s": 4.0, "core_s": 2.0}
 
 
-def test_numbers_of_a_result_have_six_digits(run):
+def test_numbers_of_a_result_have_six_digits_and_are_finite(run):
     run.finish(error=[1 / 3, 123456789.0, 5])
     assert read_result(run.folder / "result.json")["metrics"] == {"error": [0.333333, 123457000.0, 5]}
+    with pytest.raises(ValueError, match=r"metrics\['error'\]\[1\] = nan: expected a finite number"):
+        run.finish(error=[1.0, np.nan])
 
 
 @pytest.mark.parametrize(

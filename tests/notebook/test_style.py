@@ -40,23 +40,25 @@ def test_an_import_leaves_matplotlib_as_it_was(monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/**/[01]*.ipynb")), ids=lambda path: path.stem)
-def test_every_notebook_chooses_the_style_where_it_imports(path):
-    cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
-    (imports,) = [cell for cell in cells if re.search(r"^from fedlib\.notebook import .*\bstyle\b", cell, re.MULTILINE)]
-    assert imports.count("\nstyle.use()") == 1
+IMPORT = re.compile(r"^from fedlib\.notebook import .*\bstyle\b", re.MULTILINE)
+
+
+def test_every_notebook_chooses_the_style_where_it_imports():
+    """Else its pictures have the style of whoever ran the kernel before."""
+    for path in ROOT.glob("notebooks/**/[01]*.ipynb"):
+        cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+        imports = [
+            cell for cell in cells if re.search(r"^from fedlib\.notebook import .*\bstyle\b", cell, re.MULTILINE)
+        ]
+        assert [cell.count("\nstyle.use()") for cell in imports] == [1], path.stem
 
 
 def test_figures_grow_with_their_letters():
-    def width():
-        return style.panels(1, 2, size=(3, 2))[0].get_figwidth()
-
-    assert width() == 6
-    style.use("projector")
-    assert rcParams["legend.fontsize"] == 11
-    np.testing.assert_allclose(width(), 6 * (13 / 9) ** 0.5)
-    style.use("page")
-    assert width() == 6
+    widths = []
+    for name in ("page", "projector"):
+        style.use(name)
+        widths.append(style.panels(1, 2, size=(3, 2))[0].get_figwidth())
+    np.testing.assert_allclose(widths, [6, 6 * (13 / 9) ** 0.5])
 
 
 def test_an_unknown_style_is_refused(monkeypatch):
@@ -66,39 +68,27 @@ def test_an_unknown_style_is_refused(monkeypatch):
 
 
 def test_bands_and_error_bars_are_mean_sd_and_empty_for_one_seed():
-    values = np.array([[1.0, 2.0], [3.0, 2.5], [4.0, 7.0]])
+    """A band ends at the smallest value: mean - st.dev. may be negative, on a logarithmic axis."""
+    values = np.array([[1.0, 2.0], [3.0, 2.5], [4.0, 17.0]])
     mean, sd = mean_sd(values)
     _, ((ax, other),) = style.panels(1, 2)
     style.band(ax, [1, 2], values, "k", "x")
     style.paper_and_ours(other, [1, 2], None, values, "x")
     (area,), (bars,) = ax.collections, other.collections
-    assert set(mean + sd) <= set(area.get_paths()[0].vertices[:, 1])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), mean)
+    ends = area.get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose(np.unique(ends), [(mean - sd)[0], 2, *(mean + sd)])
     np.testing.assert_allclose([part[:, 1] for part in bars.get_segments()], np.stack([mean - sd, mean + sd], 1))
     fig, ((ax, other),) = style.panels(1, 2)
     style.band(ax, [1, 2], values[:1], "k", "x")
     style.paper_and_ours(other, [1, 2], None, values[:1], "x")
     fig.canvas.draw()
-    assert not ax.collections
-    assert not other.collections
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [1, 2])
-
-
-def lines(ax):
-    return {line.get_label(): line.get_xydata() for line in ax.get_lines()}
-
-
-def test_band_is_mean_and_standard_deviation():
-    _, ((ax,),) = style.panels()
-    style.band(ax, [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]), "k", "x")
-    np.testing.assert_array_equal(lines(ax)["x"][:, 1], [2, 2])
-    (polygon,) = ax.collections
-    assert polygon.get_paths()[0].vertices[:, 1].max() == 2 + 2**0.5
+    assert not ax.collections and not other.collections
 
 
 def test_limits_around_zero_hold_all_values_and_rarely_change():
     assert style.around(np.array([0.3, -0.41]), np.array([0.1])) == (-0.525, 0.525)
     assert style.around(np.array([0.49])) == style.around(np.array([-0.31]))
-    assert style.around(np.array([30000.0]))[1] > 30000
 
 
 def test_an_axis_without_a_positive_value_stays_linear():
@@ -137,16 +127,10 @@ def test_clients_are_told_apart_from_roles_and_from_each_other(eye):
     seen = {name: lab(eye @ linear(color)) for name, color in colors.items()}
     apart = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in combinations(seen, 2)}
     with_client = {pair: d for pair, d in apart.items() if "client" in pair[1]}
-    nearest = min(with_client, key=with_client.get)
-    assert with_client[nearest] > 20, f"{nearest}: {with_client[nearest]:.0f}"
+    assert min(with_client.values()) > 20, min(with_client, key=with_client.get)
     assert apart["client 1", "client 2"] > 40, "two clients are what most pictures have"
-
-
-def test_clients_can_be_seen_on_white_and_have_a_second_sign():
     for color in style.CLIENTS:
-        assert 1.05 / (TO_XYZ[1] @ linear(color) + 0.05) >= 3, color
-    n = len(style.CLIENTS)
-    assert len({str(dash) for dash in style.DASHES}) == len({*style.MARKERS}) == n
+        assert 1.05 / (TO_XYZ[1] @ linear(color) + 0.05) >= 3, f"{color} is faint on white"
 
 
 def test_a_matplotlibrc_of_the_user_s_own_is_no_style_of_the_project(tmp_path, monkeypatch):

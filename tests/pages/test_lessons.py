@@ -315,8 +315,3 @@ def test_exercises_have_solutions(path):
     text = (ROOT / "notebooks/solutions" / f"{notebook}.ipynb").read_text()
     for number in re.findall(r"(\d) \(", path.read_text().split("## Questions")[0]):
         assert f'"## {number} ' in text, number
-
-
-@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
-def test_a_lesson_shows_a_picture(path):
-    assert len(re.findall(r'<img src="../../../figures/[^"]+" alt="[^"]{20,}" width="\d+">', path.read_text())) == 1

@@ -1,6 +1,5 @@
 """The training in the page is the engine's: same points, same gradients, same rounds, in float64."""
 
-import re
 from base64 import b64decode
 
 import numpy as np
@@ -14,7 +13,6 @@ from fedlib.federated.mixing import fedavg, isolated
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
 from fedlib.models.networks import glorot_uniform, mlp
-from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.numerics.metrics import in_percent, relative_l2
 from fedlib.pages import pieces
 from fedlib.papers.fedsciml.functions import problem
@@ -98,29 +96,6 @@ def test_the_clients_of_the_page_part_and_meet_again(tmp_path):
     """
     before, apart, after = evaluate(MODULE, body, None, tmp_path)
     assert before == after == 0 < apart
-
-
-def luminance(color):
-    parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-
-def contrast(a, b="#ffffff"):
-    dark, light = sorted((luminance(a), luminance(b)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_lines_have_the_styles_colours_and_all_can_be_seen():
-    text = MODULE
-    line, clients = (re.search(rf"const {name} = [^;]*?[}}\]]", text)[0] for name in ("COLORS", "CLIENTS"))
-    assert {name: COLORS[name] for name in ("federated", "centralised")} == dict(re.findall(r'(\w+): "(#\w+)"', line))
-    own = re.findall(r"#\w{6}", clients)
-    assert set(own) <= set(CLIENTS)
-    assert min(contrast(color) for color in [*own, COLORS["federated"], COLORS["centralised"]]) >= 3
-    assert contrast(re.search(r'TRUE = "(#\w+)"', text)[1]) >= 3
-    for rule in ('INK = "(#\\w+)"', "background: #ffffff; color: (#\\w+)", "color: #ffffff; background: (#\\w+)"):
-        assert contrast(re.search(rule, text)[1]) >= 4.5, rule
 
 
 def test_a_static_page_holds_the_module_itself():
