@@ -45,10 +45,6 @@ from fedlib.papers.beyond.projection import live as projection_live
 from fedlib.papers.beyond.projection import study as projection_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
-from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
-from fedlib.papers.fed_deeponet.shards import live as shards_live
-from fedlib.papers.fed_deeponet.shards import problem as shards_problem
-from fedlib.papers.fed_deeponet.shards import study as shards_study
 from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
@@ -231,135 +227,7 @@ def test_every_section_that_a_notebook_names_exists(name):
 # notebook 01
 
 
-@pytest.fixture(scope="module")
-def pendulum():
-    """Name -> error (%) of all seeds, on random torques and on the slider's."""
-    names = ("clients", "alone", "centralised")
-    results = pendulum_study.results_of({name: stored(pendulum_study, name) for name in names})
-    return pendulum_study.by_name(results), pendulum_study.by_name(results, "unseen")
-
-
-def test_01_the_prices_are_those_of_the_stored_trainings(pendulum):
-    error, unseen = pendulum
-    text = text_of(parts("01_pendulum")[0])
-    price = {name: values.median().item() for name, values in error.items()}
-    for name in ("C=1", "C=20", "C=50", "alone, C=20", "alone, C=50", "centralised, same passes"):
-        assert in_percent(price[name]) in text, name
-    assert price["C=20"] < 1.2 * price["C=1"] and "as good as having everybody's examples" in text
-    assert price["centralised, same passes"] < price["C=20"] / 4 < price["alone, C=20"] / 8
-    hard = {name: values.isel(i=2).median().item() for name, values in unseen.items()}
-    for name in ("C=20", "C=50", "alone, C=2", "alone, C=20", "alone, C=50"):
-        assert in_percent(hard[name]) in text, name
-    assert "hardly changes up to twenty clients" in text and in_percent(hard["centralised, same passes"]) in text
-    assert all(hard[f"C={C}"] < 1.2 * hard["C=2"] for C in (2, 5, 10, 20)) and hard["C=50"] > 1.5 * hard["C=2"]
-    grows = [hard[f"alone, C={C}"] for C in (2, 5, 10, 20, 40, 50)]
-    assert grows == sorted(grows), "with every step of the slider"
-    for C in (2, 5, 10, 20, 40, 50):
-        assert hard[f"C={C}"] < hard[f"alone, C={C}"] and price[f"C={C}"] < price[f"alone, C={C}"]
-
-
 # notebook 02
-
-
-def test_01_what_was_chosen_on_validation_data():
-    grid, text = Run(pendulum_study).results().grid, text_of(parts("01_pendulum")[1])
-    near = grid["near"].mean(["level", "seed"])
-    least = near.where(near == near.min(), drop=True)
-    assert f"begins at {least.lr.item() * 1e3:.0f}e-3 and falls by {least.decay.item()}" in text
-    assert f"({near.min():.2f} %)" in text
-    wide = grid["wide"].squeeze("level").mean("seed").min(["lr", "decay"])
-    sizes = wide.sel(moments="anew").sel(batch=[64, 128, 256]).values
-    assert "{:.2f} % with 64, {:.2f} with 128, {:.2f} with 256".format(*sizes) in text
-    assert (wide.sel(batch=64, moments="kept") > sizes[0]).all() and "moments that are kept lose" in text
-    plain = grid["Algorithm 1"].squeeze("level").mean("seed")
-    assert plain.max("decay").idxmin("lr") == 0.03 and plain.sel(lr=0.1).isnull().all()
-    assert "Algorithm 1 is best at a rate of 0.03 and diverges at 0.1" in text
-
-
-@pytest.fixture(scope="module")
-def sorted_answers():
-    return Run(shards_study).results()
-
-
-def test_02_what_the_slider_shows_is_what_the_text_promises():
-    together, alone = (stored(shards_study, name) for name in ("shards", "alone"))
-    shown, text = shards_live.reached(together, alone), text_of(parts("02_heterogeneity")[0])
-    falling, constant = (shown.sel(rate=rate, model="federated") for rate in (shards_study.FALLING, "constant"))
-    one, two, most = falling.mean("seed").sel(shards=[1, 2, 20]).values
-    assert f"from {one:.1f} to {two:.1f} % when each client gets a second shard" in text
-    assert f"The eighteen further ones bring it to {most:.1f} %" in text
-    for curve in (falling, constant):
-        gain = -curve.diff("shards")
-        assert (gain.sel(shards=2) > gain.sel(shards=slice(3, None)).sum("shards")).all(), "in every draw"
-    assert (shown.sel(model="client 1 alone", shards=1) > 60).all() and "Client 1 alone is lost with one shard" in text
-    assert constant.sel(shards=1).min() > 1.5 * falling.sel(shards=1).max()
-
-
-def test_02_the_claim_is_about_rates(sorted_answers):
-    """At a rate that stays SGD wins, at one that falls Adam; and at a smaller one that stays, too."""
-    text = text_of(parts("02_heterogeneity")[0])
-    mean = sorted_answers.shards.mean("seed")
-    falling, constant, plain = (mean.sel(curve=curve, test="GRF") for curve in shards_study.CURVES[:3])
-    at_one = [f"{curve.sel(level=1):.1f}" for curve in (constant, plain, falling)]
-    assert "At one shard Adam has {} %, SGD {} %. With a rate that falls Adam has {} %".format(*at_one) in text
-    assert (falling < plain).all() and "beats SGD at every number of shards" in text
-    assert f"who owns what: {plain.sel(level=20):.0f} % with twenty shards" in text
-    falling, _, plain = (sorted_answers.shards.sel(curve=c, test="unseen", level=1) for c in shards_study.CURVES[:3])
-    assert abs(falling.mean() - plain.mean()) < falling.std(ddof=1) / 2 and "the two are level at one shard" in text
-    rates = sorted_answers.rates.sel(level=1)
-    adam, plain = (rates.sel(algorithm=name, test="GRF").mean("seed") for name in (shards_study.ADAM, shards_study.SGD))
-    first, half = (adam.sel(lr=lr, decay=0.85).item() for lr in (0.006, 0.003))
-    assert f"half of our rate alone takes {first:.1f} to {half:.1f} %" in text
-    small = adam.sel(lr=0.0003, decay=1.0).item()
-    assert f"at 0.0003 Adam has {small:.1f} %, SGD at its best rate {plain.min():.1f} %" in text
-
-
-def test_02_the_second_experiment_is_told_as_it_is(sorted_answers):
-    text, mean = text_of(parts("02_heterogeneity")[0]), sorted_answers.fields.mean("seed")
-    adam, client, everybody = (mean.sel(curve=shards_study.CURVES[i]) for i in (0, 3, 4))
-    like, unseen = (adam.sel(test=test) for test in ("GRF", "unseen"))
-    assert like.sel(level=slice(0.5, None)).max() < 1.25 * like.sel(level=0.5)
-    later = unseen.sel(level=slice(1.0, None)).mean()
-    assert f"it grows, from {unseen.sel(level=0.5):.1f} to about {later:.1f} %" in text
-    assert f"a jump, from {like.sel(level=0.0):.1f} to {like.sel(level=0.5):.1f} %" in text
-    for one_place in (client, everybody):
-        jump = one_place.sel(test="GRF", level=0.5) / one_place.sel(test="GRF", level=0.0)
-        growth = one_place.sel(test="unseen", level=slice(1.0, None)).mean() / one_place.sel(test="unseen", level=0.5)
-        assert jump > 1.4 and growth > 1.3
-    assert "The networks in one place (green) jump and grow, too" in text
-
-
-def test_02_what_was_tried_besides(sorted_answers):
-    report = text_of(parts("02_heterogeneity")[1])
-    own, kept = (a.sel(test="GRF").mean("seed") for a in (sorted_answers.shards.sel(curve=shards_study.CURVES[0]),
-                                                          sorted_answers.moments))  # fmt: skip
-    for level, word in ((1, "at one shard that helps"), (5, "at five it harms")):
-        assert f"{word} ({kept.sel(level=level):.1f} for {own.sel(level=level):.1f} %)" in report
-    assert kept.sel(level=1) < own.sel(level=1) and kept.sel(level=5) > own.sel(level=5)
-    by_size, equal = (sorted_answers.weights.sel(mixing=name, level=1) for name in shards_study.WEIGHTS)
-    gap = (equal - by_size).sel(test="GRF")
-    assert abs(gap.mean()) < by_size.sel(test="GRF").std(ddof=1)
-    assert (equal > by_size).sel(test="unseen").all()
-    means = equal.sel(test="unseen").mean(), by_size.sel(test="unseen").mean()
-    assert "worse for every seed, {:.1f} for {:.1f} %".format(*means) in report
-
-
-def test_02_fold_out_answers():
-    """Errors of the round by hand, and what of the variance a client sees."""
-    cells = parts("02_heterogeneity")[0]
-    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
-    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": shards_problem, "Local": Local}
-    exec(cell.source, names)
-    (large, small), (large_falls, small_falls) = (
-        [round(names["by_hand"](1, lambda r, lr=lr, decay=decay: lr * decay**r)[-1]) for lr in (0.01, 0.001)]
-        for decay in (1.0, 0.7)
-    )
-    text = text_of(cells)
-    said = re.search(r"0\.01 has (\d+) % if it stays, and (\d+) % if it falls by 0\.7 a round", text)
-    assert [large, large_falls] == pytest.approx([int(said[1]), int(said[2])], abs=3), "so wild that kernels see it"
-    assert f"With 0.001 it makes next to no difference ({small} and {small_falls} %)" in text
-    stays, falls = re.findall(r"(\d+) %", "".join(output.get("text", "") for output in cell.outputs))
-    assert f"0.003 has {stays} and {falls} %" in text
 
 
 # notebook 03

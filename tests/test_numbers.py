@@ -15,7 +15,7 @@ PERCENTAGES = re.compile(rf"(?:({NUMBER}) (?:to|and|or|for|against) )?({NUMBER})
 
 NOT_FOUND_OUT = {
     "01_pendulum": [],
-    "02_heterogeneity": [],
+    "02_heterogeneity": ["15"],
     "03_pendulum_library": [],
     "04_function_approximation": [],
     "05_pinn_forward": [],
