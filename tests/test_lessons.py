@@ -43,8 +43,6 @@ from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.beyond.points import points_behind, share_found
 from fedlib.papers.beyond.projection import live as projection_live
 from fedlib.papers.beyond.projection import study as projection_study
-from fedlib.papers.fed_deeponet.library import live as library_live
-from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
@@ -231,43 +229,6 @@ def test_every_section_that_a_notebook_names_exists(name):
 
 
 # notebook 03
-
-
-def test_03_what_the_sliders_show_is_what_the_text_promises():
-    hidden = library.measured(stored(library, ("library", "mixed, hidden")))
-    _, errors = library_live.explored(library.last(hidden))
-    medians, text = errors.median("seed"), text_of(parts("03_pendulum_library")[0])
-
-    def off(T, spread, model="one curve for all"):
-        return medians.sel({"seconds": T, "± of k": spread, "model": model}).item()
-
-    assert f"off by about {off(1.0, 0.5):.0f} %, less than the networks" in text
-    assert off(1.0, 0.5) < off(1.0, 0.5, "federated")
-    assert f"the one curve is off by about {off(3.0, 0.5):.0f} %" in text
-    assert f"and the networks by {off(3.0, 0.5, 'federated'):.0f} %" in text
-    assert f"At ± 0.1 it is off by {off(5.0, 0.1):.0f} % even after five" in text
-
-
-def test_03_what_hiding_costs_is_told_as_it_is():
-    names = [("library", case) for case in library.CASES] + ["alone", "centralised"]
-    parameters = {"seconds": [1.0, 3.0], "sensors": 100, "length_scale": 0.2}
-    results = library.results(parameters, {name: stored(library, name) for name in names})
-    text, medians = text_of(parts("03_pendulum_library")[0]), library.last(results.cases).median("seed")
-    at_first, later = (medians.sel(level=T) for T in (1.0, 3.0))
-    assert at_first.max() < 4.5 and at_first.min() > 2 * results.floor[0]
-    assert "err by about 3 to 4 %, twice the floor or more" in text
-    worse = [(at.sel(case="mixed, hidden") / at.sel(case="mixed, told")).item() for at in (at_first, later)]
-    assert worse[0] < 4 / 3 + 0.02 and "Hiding costs a third at most" in text
-    assert 1.8 < worse[1] < 2.3 and "hiding doubles the error where stiffnesses are mixed" in text
-    told, hidden = (later.sel(case=f"mixed, {what}").item() for what in ("told", "hidden"))
-    assert f"{told:.0f} % told and {hidden:.0f} % hidden" in text
-    for at in (at_first, later):
-        assert at.sel(case="own, told") > 0.9 * at.sel(case="own, hidden")
-    assert "Where every client owns one pendulum (squares), being told is worth nothing" in text
-    alone = library.last(results.alone).median("seed")
-    assert (alone > 1.5 * medians.max("case")).all() and "One client alone (vermilion) is far behind everybody" in text
-    central = library.last(results.centralised).sel(work="same passes", level=1.0).median()
-    assert central < at_first.min() / 4 and "(green, one second), far ahead" in text
 
 
 # notebook 04
