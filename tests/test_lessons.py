@@ -50,9 +50,6 @@ from fedlib.papers.feddro.transport import study as transport_study
 from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.papers.fedsciml.forward import study as forward
-from fedlib.papers.fedsciml.functions import claims as function_claims
-from fedlib.papers.fedsciml.functions import problem as functions
-from fedlib.papers.fedsciml.functions import study as functions_study
 from fedlib.papers.fedsciml.operators import figures as operators_figures
 from fedlib.papers.fedsciml.operators import live as operators_live
 from fedlib.papers.fedsciml.operators import study as operators_study
@@ -234,54 +231,6 @@ def test_every_section_that_a_notebook_names_exists(name):
 # notebook 04
 
 
-@pytest.fixture(scope="module")
-def halves():
-    history = stored(functions_study, "line")
-    solved = stored_solutions(history, functions.gramacy_lee())
-    return history, {n: {label: percent(u, solved.truth) for label, u in of.items()} for n, of in solved.models.items()}
-
-
-def test_04_what_the_slider_shows_is_what_the_text_promises(halves):
-    history, shown = halves
-    text = text_of(parts("04_function_approximation")[0])
-    without_waves = 20.9  # the polynomial alone, see the test of the claim
-    assert without_waves / 2 < shown[2]["federated"] < min(shown[2][f"isolated client {k}"] for k in (1, 2)) / 2
-    assert "the whole curve in the rough, but not its waves" in text
-    assert abs(shown[20]["federated"] - without_waves) < 1 and shown[20]["federated"] > shown[2]["federated"]
-    assert shown[100]["federated"] < 1 and "the average of two networks has all the waves" in text
-    ends = errors(history)[-1].sel(kind="federated")
-    worse = [n for n in ends.level.values if (ends.sel(level=n) > ends.sel(level=2)).all()]
-    assert worse == [20] and "every start of the weights (dots) ends worse than with two pieces. Where?" in text
-    low, high = ends.sel(level=20).min().item(), ends.sel(level=20).max().item()
-    assert f"all five starts end at {low:.1f} to {high:.1f} %" in text and ends.sizes["seed"] == 5
-    alone, together = (in_percent(shown[24][kind]) for kind in ("isolated client 1", "federated"))
-    assert (alone, together) == ("2.0 %", "17 %") and "client 1 is off by 2.0 % alone, and by 17 % in the fed" in text
-    median = ends.median("seed")
-    assert abs(median.sel(level=20).item() - without_waves) < 1, "no wave at all"
-    assert (
-        0.8 < median.sel(level=20).item() / median.sel(level=2).item() < 1.3 and "as high at 20 pieces as at 2" in text
-    )
-    line = functions.gramacy_lee()
-    far, near = (line.distance(line.data(n, 0)) for n in (2, 20))
-    assert far / near == pytest.approx(10, rel=0.01) and "ten times closer together" in text
-
-
-def test_04_alone_each_is_right_at_home_and_lost_elsewhere(halves):
-    history, _ = halves
-    solved = stored_solutions(history, functions.gramacy_lee())
-    for home, other in function_claims.home_and_elsewhere(solved, 2):
-        assert home < 10 and other > 100
-
-
-def test_04_the_curve_is_told_as_it_is():
-    """Where the wave is strong, and where the polynomial is steep."""
-    text = text_of(parts("04_function_approximation")[0])
-    assert "The wave is strong on the left and weak on the right; the polynomial is flat on the left" in text
-    x = np.array([-0.95, 0.95])
-    strength, slope = 1 / (2 * x + 3), 4 * (x + 0.5) ** 3
-    assert strength[0] > 4 * strength[1] and abs(slope[0]) < 0.1 * abs(slope[1])
-
-
 def by_hand(name, text):
     """Names of the round by hand of a notebook, made of text; and what its part A says."""
     cells = parts(name)[0]
@@ -289,32 +238,6 @@ def by_hand(name, text):
     names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": text}
     exec(cell.source.rpartition("\n\n")[0], names)
     return names, text_of(cells)
-
-
-def test_04_what_a_larger_rate_does_is_what_11_has_stored():
-    tried = Run(drift_study).results().tried
-    constant = {name: tried[name]["constant"].error.sel(rule="FedAvg") for name in ("line_20", "line_10", "line_50")}
-    twenty, ten, fifty = (f"{float(e.mean()):.1f} %" for e in constant.values())
-    text = text_of(parts("04_function_approximation")[0])
-    assert constant["line_20"].lr == 0.003 and "at three times the rate" in text
-    assert f"off by {twenty} then, by {ten} at 10 and by {fifty} at 50" in text
-
-
-def test_04_what_the_blank_prints_for_the_first_exercise():
-    names, text = by_hand("04_function_approximation", functions)
-    mixes = [lambda w, q=q: q * w[0] + (1 - q) * w[1] for q in (0.9, 0.1)]
-    first, second = (names["by_hand"](mix)[-1] for mix in mixes)
-    assert f"{in_percent(first)}, for client 1's steps undo" in text
-    assert f"Nine tenths for client 2: {in_percent(second)}" in text
-    assert names["by_hand"](names["average"])[-1] < second < first and "The plain mean is better than both" in text
-
-
-def test_04_what_the_sentence_above_the_live_piece_says_is_seen():
-    """At its settings the polynomial is there after fifty rounds, and no wave."""
-    at = {"rounds": 50, "local": Local(20), "lr": 0.003, "backend": "eager"}
-    history = sweep(functions.gramacy_lee(width=48), [2], [0], ["federated"], **at)
-    assert 19 < errors(history)[-1].item() < 25
-    assert "becomes the polynomial, and stays there" in text_of(parts("04_function_approximation")[0])
 
 
 # notebook 05
@@ -1605,14 +1528,3 @@ def test_14_what_nobody_has_seen_stays_so(trained_by_sums):
     times = averaged.sel(way="Adam, one place", functions="like training") / new
     said_of = [f"{float(times.sel(level=n)):.1f}" for n in (5, 6)]
     assert "err {} and {} times less than Adam on functions like".format(*said_of) in report
-
-
-def test_04_at_which_rate_schaffers_error_falls_by_ten():
-    e = errors(stored(functions_study, ("fall", "rate 3e-4")))[-1].sel(kind="federated")
-    coarse, fine = (e.sel(level=n) for n in (2, 50))
-    text = text_of(parts("04_function_approximation")[1])
-    for of, words in ((coarse, "with two slabs"), (fine, "with 50")):
-        assert f"{of.mean().item():.1f} ± {of.std(ddof=1).item():.1f} % {words}" in text
-    assert f"a fall by {(coarse.mean() / fine.mean()).item():.1f}" in text
-    reset = errors(stored(functions_study, ("fall", "moments reset")))[-1].sel(kind="federated", level=50)
-    assert reset.mean() > 5 and "more than 5 % with 50, too" in text
