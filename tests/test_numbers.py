@@ -1,0 +1,67 @@
+"""A percentage that a lesson names is printed by a cell which nbval compares, in the notebook or in its solutions: so
+the text says what the stored trainings and the rounds by hand give."""
+
+import re
+
+import nbformat
+import pytest
+
+from fedlib.files import ROOT
+from fedlib.trainings.settings import NOTEBOOKS
+
+from .going_on import parts
+
+NUMBER = r"\d+(?:\.\d+)?"
+PERCENTAGES = re.compile(rf"(?:({NUMBER}) (?:to|and|or|for|against) )?({NUMBER}) %")
+
+NOT_FOUND_OUT = {
+    "01_pendulum": [],
+    "02_heterogeneity": ["15"],
+    "03_pendulum_library": [],
+    "04_function_approximation": [],
+    "05_pinn_forward": ["95"],
+    "06_flow": [],
+    "06b_reaction": [],
+    "07_operator_learning": [],
+    "08_stochastic_regression": [],
+    "08b_as_coded": [],
+    "09_stochastic_image": [],
+    "10_transport": [],
+    "10b_digits": [],
+    "11_client_drift": [],
+    "12_real_federation": [],
+    "13_one_round": [],
+    "14_sums_for_networks": [],
+}
+"""Percentages that nobody here measured: settings, what an interval covers, what a question proposes."""
+
+
+def printed(path) -> set[str]:
+    """Numbers in lines with a % that checked cells print."""
+    if not path.exists():
+        return set()
+    cells = [cell for cell in nbformat.read(path, 4).cells if "nbval-check-output" in cell.metadata.get("tags", [])]
+    outputs = [output for cell in cells if not cell.source.startswith("show(") for output in cell.outputs]
+    text = "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+    return {number for line in text.splitlines() if "%" in line for number in re.findall(NUMBER, line)}
+
+
+@pytest.mark.parametrize("name", NOT_FOUND_OUT)
+def test_a_percentage_that_a_lesson_names_is_printed(name):
+    part_a, _ = parts(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells)
+    text = "\n".join(cell.source for cell in part_a if cell.cell_type == "markdown")
+    named = [number for pair in PERCENTAGES.findall(text) for number in pair if number]
+    known = printed(NOTEBOOKS / f"{name}.ipynb") | printed(NOTEBOOKS / "solutions" / f"{name}.ipynb")
+    unseen = [number for number in named if number not in known]
+    assert sorted({*unseen}) == sorted({*NOT_FOUND_OUT[name]}), f"no checked cell prints {unseen} %"
+
+
+def test_a_percentage_of_the_readme_is_printed_by_the_notebook_that_it_names():
+    """But for what the paper of notebook 03 prints, and the interval beside it."""
+    unseen = []
+    for line in (ROOT / "README.md").read_text().splitlines():
+        named = [number for pair in PERCENTAGES.findall(line) for number in pair if number]
+        notebooks = re.findall(r"notebooks/(\w+)\.ipynb", line) if named else []
+        known = {number for name in notebooks for number in printed(NOTEBOOKS / f"{name}.ipynb")}
+        unseen += [number for number in named if number not in known]
+    assert unseen == ["3.347", "2.05", "7.4"]
