@@ -19,7 +19,7 @@ from fedlib.machines.engines import ask_in_turn, difference, sites_of
 from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_process
 from fedlib.machines.server import federate
-from fedlib.notebook.pictures import error_against_level, error_on_the_way
+from fedlib.notebook.pictures import curves
 
 from .new_problem import LEVEL, oscillator
 
@@ -51,8 +51,7 @@ def test_it_is_swept_and_drawn():
     for level in (2, LEVEL):
         at = {kind: last.sel(kind=kind, level=level).item() for kind in error.kind.values}
         assert at["centralised"] < at["federated"] < at["isolated"]
-    for picture in (error_against_level, error_on_the_way):
-        assert picture({"oscillator": error}).axes[0].get_title() == "oscillator"
+    assert curves({"oscillator": error}).axes[0].get_title() == "oscillator"
 
 
 def test_it_is_watched_live():

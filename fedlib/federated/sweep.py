@@ -3,6 +3,7 @@
 A key is open: a kind, a level, a seed, and a label for each axis of ``over``.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -303,7 +304,8 @@ def errors(history: History, metric: str = "error", alone: str = "mean") -> xarr
         one, same = values.isel(client=0, drop=True), (values == values.isel(client=0)) | values.isnull()
         kinds[kind] = one.where(same.all("client"), values.mean("client"))
     whole = xarray.concat(kinds.values(), xarray.DataArray([*kinds], dims="kind", name="kind"))
-    return named(whole.transpose("round", "kind", "level", "seed", ...), history)
+    words = {"long_name": re.sub("^error_.*", "error", metric), "units": "%"}
+    return named(whole.transpose("round", "kind", "level", "seed", ...), history, **words)
 
 
 def best_of(values: xarray.DataArray) -> xarray.DataArray:
@@ -339,15 +341,18 @@ def divergences(
 
     values = np.array([[by_matrix(level, seed) for level in levels] for seed in seeds])
     coords = {"seed": seeds, "level": levels, "matrix": 1 + np.arange(values.shape[-1])}
-    return named(xarray.DataArray(values, coords, ("seed", "level", "matrix")), history)
+    return named(
+        xarray.DataArray(values, coords, ("seed", "level", "matrix")), history, long_name="relative divergence"
+    )
 
 
-def named(values: xarray.DataArray, history: History) -> xarray.DataArray:
+def named(values: xarray.DataArray, history: History, **attrs: str) -> xarray.DataArray:
     """Values along level with the clients' distance there, the experiment's title, and what a level is called."""
     if history.distance:
         distances = [history.distance.get(level, np.nan) for level in values.level.values.tolist()]
         values = values.assign_coords(distance=("level", distances))
-    return values.rename(history.title).assign_attrs(level=history.level)
+    values["level"].attrs["long_name"] = history.level
+    return values.rename(history.title).assign_attrs(level=history.level, **attrs)
 
 
 def whole_levels(history: History) -> list:

@@ -1,4 +1,4 @@
-"""Pictures by concept, for every room: errors against the level, on the way, weights, who owns what, where models err.
+"""Pictures by concept, for every room: a number against another one, who owns what, where models err.
 
 What differs from room to room is the labelled array, or the ``Experiment``. Each function returns a Figure, a panel for
 each name.
@@ -18,6 +18,7 @@ from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from ..federated.experiment import Experiment, data_of
@@ -25,7 +26,7 @@ from ..federated.partitions import private
 from ..federated.solved import Solved, clouds_of
 from ..numerics.metrics import in_percent, percent, plus_minus
 from ..trainings.store import Name, in_words
-from .style import CLIENTS, COLORS, DASHES, MARKERS, band, growth, log_axis, owners, panels, shards
+from .style import CLIENTS, COLORS, DASHES, MARKERS, growth, log_axis, ordered, owners, panels, shards
 
 SHAPES = {"isolated": "s", "federated": "o", "centralised": "d", "best client alone": "s"}
 
@@ -52,37 +53,86 @@ def legend_above(fig: Figure, ax: Axes, columns: int) -> None:
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=columns)
 
 
-# errors, divergences: arrays over levels
+# a number against level, round, time or rate, by kind, with seeds
+
+FEW = 12  # places on an axis that each have a tick
 
 
-def error_against_level(
-    errors: Mapping[str, xarray.DataArray], mark: Mapping[str, tuple] = {}, size: tuple[float, float] = (2.7, 2.7)
-) -> Figure:
-    """Error (%) after the last round [round, kind, level, seed] against the level; above, the distance of the clients.
+def curves(
+    panels: Mapping[str, xarray.DataArray], x: str = "level", hue: str = "kind", *,
+    looks: Callable[..., dict] | None = None, size: tuple[float, float] = (2.7, 2.7), most: int = 3,
+    share: bool = False, mark: Mapping[str, tuple] = {},
+) -> Figure:  # fmt: skip
+    """Lines through the medians of values [x, hue, seed], and a dot for every seed, for results may be bimodal; a panel
+    for each array, under its name, if it has one, or the one that it is given.
 
-    Lines are medians and every seed is a dot, for results may be bimodal. An array has the clients' "distance" as a
-    coordinate along level, its title as its name, and in attrs["level"] what a level is called, see ``sweep.errors``.
-    Levels that are no positive numbers (texts, 0) stand at equal distances.
-    mark: name -> (level, words, how many points they stand below the federated error there). size: of a panel.
+    The arrays name their axes: ``long_name`` and ``units`` of the values and of x, see ``sweep.errors``. Positive
+    values stand on a logarithmic axis, unless attrs["scale"] is "linear". Levels, and a few places of x, have a tick
+    each, at equal distances where one has no logarithm, and above them the clients' "distance", where it is a
+    coordinate along x. What is absent (NaN of all seeds) is not drawn. Of values along rounds the last ones count.
+
+    looks: label of hue -> colour, marker, ...; by default those of kinds of models, or shades in order. size: of a
+    panel, most: in a row. share: one y axis for all panels, which are compared. mark: panel -> (place, words, how many
+    points they stand below the federation's error there).
     """
-    fig, axes = panels_of(errors, size)
+    fig, axes = panels_of([*panels], size, most)
+    labels = list(dict.fromkeys(label for values in panels.values() for label in values[hue].values.tolist()))
+    styles = {label: looks(label) for label in labels} if looks else default_looks(labels, hue)
+    handles = {}
     for name, ax in axes.items():
-        last = errors[name].isel(round=-1).sortby("level").transpose("kind", "seed", "level")
-        levels, places = last.level.values.tolist(), places_of(last.level.values)
-        for kind in last.kind.values:
-            seeds_and_median(ax, places, last.sel(kind=kind).values, in_legend(kind), **style_of(kind))
-        ax.set(ylabel="error (%)", title=last.name)
-        log_axis(ax.yaxis)
-        level, words, below = mark.get(name, (None, "", 0))
-        against_level(ax, last, level)
-        if level in levels:
-            point = places[levels.index(level)], last.sel(kind="federated", level=level).median().item()
+        values = panels[name].sortby(x)
+        if x != "round" and "round" in values.dims:
+            values = values.isel(round=-1, drop=True)
+        values = values.transpose(hue, "seed", x) if "seed" in values.dims else values.expand_dims("seed", 1)
+        places = dict(zip(values[x].values.tolist(), places_of(values[x].values), strict=True))
+        for label in values[hue].values.tolist():
+            one = values.sel({hue: label}).dropna(x, how="all")
+            if one.sizes[x]:
+                words, drawn = label_in_words(values[hue], label), one[x].values.tolist()
+                line = seeds_and_median(ax, [places[place] for place in drawn], one.values, words, **styles[label])
+                handles[words] = line
+        ax.set(ylabel=titled_axis(values), title=values.name or name)
+        if values.attrs.get("scale") != "linear":
+            log_axis(ax.yaxis)
+        place, words, below = mark.get(name, (None, "", 0))
+        if x == "level" or values.sizes[x] <= FEW:
+            against_level(ax, values, place, x)
+        else:
+            ax.set_xlabel(titled_axis(values[x]))
+        if place in places:
+            point = places[place], values.sel({hue: "federated", x: place}).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
             ax.annotate(
                 words, point, (0, -below), textcoords="offset points", arrowprops=arrow, fontsize=8, ha="center"
             )
-    legend_above(fig, ax, 3)
+    if share:
+        limits = [ax.get_ylim() for ax in axes.values()]
+        for ax in axes.values():
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+            log_axis(ax.yaxis)
+    fig.legend(handles.values(), handles, loc="outside upper center", ncols=3 if len(handles) < 4 else 4)
     return fig
+
+
+def titled_axis(values: xarray.DataArray) -> str:
+    """What stands at an axis: "error (%)"."""
+    units = values.attrs.get("units")
+    return f"{values.attrs.get('long_name', values.name)}" + f" ({units})" * bool(units)
+
+
+def label_in_words(labels: xarray.DataArray, label) -> str:
+    """In a legend: "alone" of the kind "isolated", "matrix 2", "n = 5"."""
+    if not isinstance(label, Real):
+        return in_legend(label)
+    name = labels.attrs.get("long_name", labels.name)
+    return f"{name} = {label}" if len(name) == 1 else level_in_words(name, label)
+
+
+def default_looks(labels: Sequence, hue: str) -> dict:
+    """Of kinds of models those of their roles; of matrices, and of what has an order, shades."""
+    if hue == "kind":
+        return {label: style_of(label) for label in labels}
+    return dict(zip(labels, (matrix_styles if hue == "matrix" else ordered)(len(labels)), strict=True))
 
 
 def style_of(kind: str) -> dict:
@@ -109,14 +159,14 @@ def places_of(levels: np.ndarray) -> np.ndarray:
     return levels if has_logarithm(levels) else np.arange(len(levels))
 
 
-def against_level(ax: Axes, values: xarray.DataArray, mark: object = None) -> None:
-    """An axis with a tick at every level of values [..., level], called attrs["level"], and above it the clients'
-    distance at each, where it is known; logarithmic, or of equal distances where a level has no logarithm. The level
-    ``mark`` has its labels in any case."""
-    levels = values.level.values
+def against_level(ax: Axes, values: xarray.DataArray, mark: object = None, x: str = "level") -> None:
+    """An axis with a tick at every place of values [..., x], called as x is, and above it the clients' distance at
+    each, where it is known; logarithmic, or of equal distances where one has no logarithm. The place ``mark`` has its
+    labels in any case."""
+    levels = values[x].values
     places, logarithmic = places_of(levels), has_logarithm(levels)
-    labels = {ax: list(map(str, levels))}
-    if "distance" in values.coords:
+    labels = {ax: [f"{level:g}" if isinstance(level, Real) else str(level) for level in levels.tolist()]}
+    if "distance" in values.coords and x in values.distance.dims:
         above = ax.twiny()
         labels[above] = [f"{distance:.2g}" for distance in values.distance.values]
         above.tick_params(length=2, pad=1)
@@ -131,7 +181,7 @@ def against_level(ax: Axes, values: xarray.DataArray, mark: object = None) -> No
         lines = lines_of(middles, words, letter, [level == mark for level in levels])
         form = ("{}", "\n{}", "") if axes is ax else ("{}", "{}\n", "")  # the second line is farther from the axis
         axes.set_xticks(places, [form[line].format(word) for line, word in zip(lines, words, strict=True)], fontsize=7)
-    ax.set_xlabel(values.attrs["level"])
+    ax.set_xlabel((x == "level" and values.attrs.get("level")) or titled_axis(values[x]))
 
 
 def lines_of(middles: Sequence[float], labels: Sequence[str], letter: float, first: Sequence[bool]) -> list[int]:
@@ -156,59 +206,20 @@ def plain(axis: Axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.9f}".rstrip("0").rstrip(".")))
 
 
-def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> None:
+def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: str, **style) -> Line2D:
     """A dot for every seed of values [seeds, len(x)] and a line through their medians, of those that are no NaN."""
     shape = style.pop("marker", "o")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # nothing is drawn there, which is right
         medians = np.nanmedian(values, 0)
-    ax.plot(x, medians, marker=shape, ms=4, label=label, **style)
+    (line,) = ax.plot(x, medians, marker=shape, ms=4, label=label, **style)
     ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
+    return line
 
 
 def together(levels: Sequence[int]) -> str:
     """Levels at one tick."""
     return ", ".join(map(str, sorted(levels)))
-
-
-def error_on_the_way(errors: Mapping[str, xarray.DataArray]) -> Figure:
-    """Error (%) [round, kind, level, seed] against rounds, of the first level dashed, of the last one solid."""
-    fig, axes = panels_of(errors)
-    for name, ax in axes.items():
-        e = errors[name].transpose("kind", "level", "seed", "round")
-        for kind in e.kind.values:
-            for i, which, dash in ((0, "coarsest", "--"), (-1, "finest", "-")):
-                style = dict(ls=dash, marker="." if e.sizes["round"] < 10 else None)
-                band(
-                    ax,
-                    e["round"],
-                    e.sel(kind=kind)[i].values,
-                    style_of(kind)["color"],
-                    f"{in_legend(kind)}, {which}",
-                    **style,
-                )
-        ax.set(xlabel="round", ylabel="error (%)", title=e.name)
-        log_axis(ax.yaxis)
-    legend_above(fig, ax, 3)
-    return fig
-
-
-def divergence_against_level(
-    divergences: Mapping[str, xarray.DataArray], size: tuple[float, float] = (2.7, 2.7)
-) -> Figure:
-    """Relative divergence [seed, level, matrix] of each weight matrix against the level, as ``error_against_level``."""
-    fig, axes = panels_of(divergences, size)
-    deepest = max(divergences, key=lambda name: divergences[name].sizes["matrix"])
-    styles = matrix_styles(divergences[deepest].sizes["matrix"])
-    for name, ax in axes.items():
-        values = divergences[name].sortby("level").transpose("matrix", "seed", "level")
-        for layer, style in zip(values, styles, strict=False):  # a network may have fewer matrices than the deepest
-            seeds_and_median(ax, places_of(values.level.values), layer.values, f"matrix {layer.matrix.item()}", **style)
-        ax.set(ylabel="relative divergence", title=values.name)
-        log_axis(ax.yaxis)
-        against_level(ax, values)
-    legend_above(fig, axes[deepest], 4)
-    return fig
 
 
 def dots(values: Mapping[Name, xarray.DataArray], lines: Mapping[str, float] = {}) -> Figure:
@@ -353,7 +364,7 @@ def solution(solutions: Solved, level) -> Figure:
         raise ValueError(f"{len(letters)} coordinates {letters!r}: pictures exist for one and two")
     words = level_in_words(experiment.level, level)
     title = f"{experiment.name}: {words}, W₁ = {solutions.distances[level]:.3f}"
-    return (curves if len(letters) == 1 else maps)(solutions, level, title)
+    return (on_a_line if len(letters) == 1 else maps)(solutions, level, title)
 
 
 def alone_and_together(solutions: Solved, level) -> Figure:
@@ -380,7 +391,7 @@ def alone_and_together(solutions: Solved, level) -> Figure:
 ALIKE = 0.04  # curves that differ by less of the solution's range cannot be told apart
 
 
-def curves(solutions: Solved, level, title: str) -> Figure:
+def on_a_line(solutions: Solved, level, title: str) -> Figure:
     """On a line: left solutions above the clients' points, right errors; errors alone where solutions look alike."""
     x, truth, models = solutions.x[:, 0], solutions.truth, solutions.models[level]
     letter, clouds, (least, most) = solutions.experiment.coordinates, solutions.clouds[level], solutions.limits

@@ -15,10 +15,8 @@ from fedlib.live.explorers import solution_explorer
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.pictures import (
     alone_and_together,
-    divergence_against_level,
+    curves,
     dots,
-    error_against_level,
-    error_on_the_way,
     error_rows,
     level_in_words,
     lines_of,
@@ -27,7 +25,7 @@ from fedlib.notebook.pictures import (
     shade,
     solution,
 )
-from fedlib.notebook.style import COLORS, panels
+from fedlib.notebook.style import panels
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.papers.fedsciml.forward import problem
 from fedlib.streams import stream, torch_stream
@@ -88,10 +86,8 @@ def test_errors_and_divergences_stand_over_their_level_in_order_and_the_distance
     """At equal distances where a level has no logarithm."""
     last = errors.assign_coords(level=levels).isel(round=-1)
     mark, ordered = {"poisson": (levels[0], "look here", 40)}, last.sortby("level")
-    for fig in (
-        error_against_level({"poisson": last.expand_dims("round")}, mark),
-        divergence_against_level({"poisson": last.rename(kind="matrix")}),
-    ):
+    by_matrix = last.rename(kind="matrix").assign_coords(matrix=[1, 2, 3])
+    for fig in (curves({"poisson": last}, mark=mark), curves({"poisson": by_matrix}, hue="matrix")):
         ax, above = fig.axes
         for axes, labels in ((ax, ordered.level.values), (above, ordered.distance.values)):
             assert axes.get_xticks().tolist() == places
@@ -101,7 +97,7 @@ def test_errors_and_divergences_stand_over_their_level_in_order_and_the_distance
             assert line.get_xdata().tolist() == places
             np.testing.assert_allclose(line.get_ydata(), ordered.sel(kind=kind).median("seed"), rtol=1e-12)
         fig.draw_without_rendering()
-    (note,) = error_against_level({"poisson": last.expand_dims("round")}, mark).axes[0].texts
+    (note,) = curves({"poisson": errors.assign_coords(level=levels)}, mark=mark).axes[0].texts
     x = places[ordered.level.values.tolist().index(levels[0])]
     assert note.xy == (x, last.sel(kind="federated", level=levels[0]).median())
 
@@ -120,16 +116,27 @@ def test_the_marked_level_has_its_labels():
     coords = {"round": [1], "kind": ["federated"], "level": levels, "seed": [0]}
     coords["distance"] = "level", np.linspace(0.111, 0.222, len(levels))
     line = xarray.DataArray(values, coords, ["round", "kind", "level", "seed"], "line", {"level": "pieces"})
-    for axes in error_against_level({"line": line}, {"line": (20, "half a wave each", 40)}).axes:
+    for axes in curves({"line": line}, mark={"line": (20, "half a wave each", 40)}).axes:
         labels = [text.get_text() for text in axes.get_xticklabels()]
         assert "" in labels and labels[levels.index(20)].strip()
 
 
-def test_the_way_of_the_coarsest_and_the_finest_partition(errors):
-    (ax,) = error_on_the_way({"poisson": errors}).axes
-    for kind in KINDS:
-        for line, n in zip(lines(ax, COLORS[kind]), (2, 32), strict=True):
-            np.testing.assert_allclose(line.get_ydata(), errors.sel(kind=kind, level=n).mean("seed"), rtol=1e-12)
+def test_the_way_is_drawn_over_rounds_and_what_is_absent_is_not(errors):
+    """Seeds of which one diverged still have a median; of a level that is not trained there is no point."""
+    way = errors.sel(kind="federated").assign_attrs(long_name="error", units="%")
+    way = way.where((way.level != 8) & ~((way.level == 2) & (way.seed == 0)))
+    (ax,) = curves({"poisson": way}, "round", "level").axes
+    named = {line.get_label(): line.get_ydata() for line in ax.lines if not line.get_label().startswith("_")}
+    assert [*named] == ["level 2", "level 32"]
+    for level in (2, 32):
+        np.testing.assert_allclose(named[f"level {level}"], way.sel(level=level).median("seed"), rtol=1e-12)
+    assert (ax.get_ylabel(), ax.get_xlabel(), ax.get_yscale()) == ("error (%)", "round", "log")
+    assert curves({"a": way.assign_attrs(scale="linear")}, "round", "level").axes[0].get_yscale() == "linear"
+
+
+def test_panels_that_are_compared_share_an_axis(errors):
+    fig = curves({"one": errors, "ten times": 10 * errors}, share=True)
+    assert len({ax.get_ylim() for ax in fig.axes[:2]}) == 1 and fig.axes[0].get_ylim()[1] > 9 * float(errors.max())
 
 
 def of_depth(n):
@@ -152,9 +159,7 @@ def test_networks_of_any_depth_share_shades_and_one_legend():
         last = slice(-4, -1)  # the last matrix, before the last bias
         expected = (federated - central)[last].norm() / central[last].norm()
         assert of[n].sel(level=3, seed=1, matrix=n).item() == pytest.approx(expected.item(), rel=1e-5)
-    fig = divergence_against_level(
-        {n: values.assign_coords(distance=("level", [0.2, 0.1])) for n, values in of.items()}
-    )
+    fig = curves({n: values.assign_coords(distance=("level", [0.2, 0.1])) for n, values in of.items()}, hue="matrix")
     assert [text.get_text() for text in fig.legends[0].texts] == [f"matrix {i + 1}" for i in range(7)]
     first, second = ({line.get_label(): line.get_color() for line in ax.lines} for ax in fig.axes[:2])
     assert first["matrix 1"] == second["matrix 1"] and first["matrix 2"] == second["matrix 2"]

@@ -3,12 +3,11 @@
 import numpy as np
 import xarray
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import private
-from ....notebook.pictures import seeds_and_median, shade
-from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
+from ....notebook.pictures import curves, shade
+from ....notebook.style import CLIENTS, COLORS, MARKERS, panels
 from ....numerics.metrics import paired_ratio, two_digits
 
 
@@ -33,20 +32,18 @@ RATES = {"0.001, the paper's": ("constant", 0.001), "0.003": ("constant", 0.003)
 """Title -> schedule and rate of ``study.rated`` that are shown; the last is the best on validation points."""
 
 
+LOOKS = dict(zip(RATES, ({"marker": "o"}, {"marker": "s", "ls": "--"}, {"marker": "D", "lw": 2.5}), strict=True))
+
+
 def at_other_rates(rates: xarray.Dataset) -> Figure:
     """Error (%) of Poisson's federation against the number of pieces, at RATES."""
-    fig, ((ax,),) = panels(1, 1, size=(5.5, 2.8))
-    levels, looks = rates.level.values, ({"marker": "o"}, {"marker": "s", "ls": "--"}, {"marker": "D", "lw": 2.5})
-    for (label, (schedule, lr)), look in zip(RATES.items(), looks, strict=True):
-        values = rates.error.sel(schedule=schedule, lr=lr).transpose("seed", "level").values
-        seeds_and_median(ax, levels, values, label, **look, color=COLORS["federated"])
-    log_axis(ax.yaxis)
-    ax.set_xscale("log")
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(levels, [f"{n:g}" for n in levels])
-    ax.set(xlabel="pieces", ylabel="error of the federation (%)")
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
+    lines = [rates.error.sel(schedule=schedule, lr=lr, drop=True) for schedule, lr in RATES.values()]
+    values = xarray.concat(lines, xarray.Variable("rate", [*RATES])).rename(level="pieces")
+    values = values.assign_attrs(long_name="error of the federation", units="%")
+    return curves(
+        {"Poisson": values.rename(None)}, "pieces", "rate", size=(5.5, 2.8),
+        looks=lambda rate: LOOKS[rate] | {"color": COLORS["federated"]},
+    )  # fmt: skip
 
 
 HUMP = ("rate, rounds", "2 pieces", "6", "8", "10", "8 over 2", "6 over 2", "8 over 6")

@@ -173,7 +173,9 @@ class Results(NamedTuple):
     @property
     def way(self) -> dict[str, xarray.DataArray]:
         """Federated errors (%) while training, at the lowest and the highest level, where more than the end is kept."""
-        ends = {n: e.sel(kind=["federated"]).isel(level=[0, -1]).dropna("seed") for n, e in self.errors.items()}
+        ends = {
+            n: e.sel(kind="federated", drop=True).isel(level=[0, -1]).dropna("seed") for n, e in self.errors.items()
+        }
         return {name: errors for name, errors in ends.items() if errors.sizes["round"] > 1 and errors.sizes["seed"]}
 
 

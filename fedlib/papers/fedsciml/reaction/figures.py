@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....federated.experiment import Data
-from ....notebook.pictures import error_against_level, legend_above, style_of
+from ....notebook.pictures import curves, legend_above, style_of
 from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
 from ....numerics.metrics import in_percent, percent
 from ....numerics.solutions import reaction_rate
@@ -85,14 +85,8 @@ def points_figure(errors: Mapping[str, xarray.DataArray]) -> Figure:
 
     errors: choice -> [round, kind, level, seed] (%).
     """
-    fig = error_against_level({name: one.rename(f"{name} points") for name, one in errors.items()})
-    axes = fig.axes[: len(errors)]
-    limits = [ax.get_ylim() for ax in axes]
-    for ax in axes:
-        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-        ax.set_ylabel("error of k (%)")
-        log_axis(ax.yaxis)
-    return fig
+    named = {name: one.rename(f"{name} points").assign_attrs(long_name="error of k") for name, one in errors.items()}
+    return curves(named, share=True)
 
 
 def residual_figure(squares: xarray.DataArray, answers: xarray.DataArray) -> Figure:
