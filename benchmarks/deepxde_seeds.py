@@ -24,13 +24,15 @@ from fedlib.files import write_atomically
 from fedlib.models.networks import glorot_normal
 from fedlib.notebook.run import environment
 from fedlib.numerics.spaces import TERMS, chebyshev_draws
-from fedlib.papers.fedsciml.deepxde import FILE
 from fedlib.papers.fedsciml.forward.problem import poisson
 from fedlib.papers.fedsciml.operators.problem import learn_antiderivative, operator_error, operator_loss
 from fedlib.papers.fedsciml.reaction.problem import reaction
 from fedlib.streams import stream
+from fedlib.trainings.settings import FIGURES
 
 from .deepxde_way import THEIRS, E
+
+FILE = FIGURES / "deepxde/seeds.json"
 
 
 class Case(NamedTuple):
@@ -121,6 +123,16 @@ def measure(cases: Mapping[str, Case], seeds: Sequence[int]) -> dict:
         seconds[name] = {side: round(s, 1) for side, s in spent.items()}
         print(name, seconds[name], file=sys.stderr, flush=True)
     return result_of(sides["theirs"], sides["ours"], cases, seconds)
+
+
+def differ(result: Mapping, level: float = 0.05) -> list[str]:
+    """Errors whose two samples differ: the smaller p is below level over the number of tests (Bonferroni)."""
+    p = {
+        f"{name}, {error}": min(c["p_kolmogorov_smirnov"], c["p_mann_whitney"])
+        for name, studied in result["problems"].items()
+        for error, c in studied["compared"].items()
+    }
+    return [error for error, smaller in p.items() if smaller < level / (2 * len(p))]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

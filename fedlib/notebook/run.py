@@ -285,6 +285,21 @@ class Run:
             if (verdict := claim(results)) is not None:
                 self.claim(id, *verdict, claim.seeds(results) if isinstance(claim, claims.Seeded) else None)
 
+    def report(self, room: ModuleType, results: object) -> None:
+        """Show what a checker asks for: panel of the paper | our figure | setting | what our runs say; printed numbers
+        beside ours, if there are any; claim | verdict | numbers.
+
+        room: a module with PANELS, CLAIMS, and, where the paper prints numbers, ``measured(results)``, id -> arguments
+        of ``measure``.
+        """
+        self.judge(room.CLAIMS, results)
+        for id, numbers in room.measured(results).items() if hasattr(room, "measured") else ():
+            self.measure(id, **numbers)
+        self.map(room.PANELS)
+        if self.measured:
+            self.table()
+        self.claims_table()
+
     def map(self, panels: Sequence[maps.Panel]) -> None:
         """Show panel of the paper | our figure | setting | what the judged claims say."""
         pages.table(maps.HEADER, maps.rows(panels, self.claims))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from benchmarks import deepxde_seeds, deepxde_way, peer_deepxde, ways
-from fedlib.papers.fedsciml import deepxde
 
 
 def test_two_samples_of_one_law_are_told_from_two_laws():
@@ -28,4 +27,4 @@ def test_deepxde_federates_too(name):
 def test_what_differs_is_named_with_all_tests_in_mind():
     pairs = {"same": 0.03, "other": 0.001}  # 0.05 / 4 lies between
     found = {name: {"compared": {"u": {"p_kolmogorov_smirnov": p, "p_mann_whitney": 0.5}}} for name, p in pairs.items()}
-    assert deepxde.differ({"problems": found}) == ["other, u"]
+    assert deepxde_seeds.differ({"problems": found}) == ["other, u"]

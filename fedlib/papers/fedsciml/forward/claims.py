@@ -105,6 +105,5 @@ PANELS = (
            "fedsciml.q7.allen_cahn_3")),
     Panel("Fig. 9C, D, E", "B3, allen_cahn_2_coarse and _fine", "n = 2 and 40"),
     Panel("Fig. 9F, G", "B3, allen_cahn_3_coarse and _fine", "n = 3 and 60"),
-    Panel("not in the paper", "B6", "Poisson, n = 32: what closes the gap to the centralised model"),
 )  # fmt: skip
 """Where the panels of Figs. 7 to 9 are in notebook 05."""

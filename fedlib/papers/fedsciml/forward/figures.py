@@ -60,21 +60,3 @@ def hump(rates: xarray.Dataset, longer: xarray.DataArray) -> list[list[str]]:
         + [str(paired_ratio(error.sel(level=n), error.sel(level=to))) for n, to in ((8, 2), (6, 2), (8, 6))]
         for label, error in rows.items()
     ]
-
-
-GAP_HEADER = ("rule", "E", "relative error / 1e-5, median", "smallest to largest", "MB sent up")
-
-
-def gap_rows(gap: xarray.Dataset, centralised: xarray.DataArray) -> list[list[str]]:
-    """Rows of GAP_HEADER by median, the centralised model last; gap: of ``study.gap``, centralised [seed] (%)."""
-
-    def cells(error):
-        return [f"{1000 * np.median(error):.0f}", f"{1000 * np.min(error):.0f} to {1000 * np.max(error):.0f}"]
-
-    runs = gap.stack(run=("rule", "E")).transpose("run", "seed")
-    runs = runs.isel(run=np.argsort(-np.median(runs.error, 1), stable=True))
-    table = [
-        [rule, str(E), *cells(error), f"{sent:.0f}"]
-        for (rule, E), error, sent in zip(runs.run.values, runs.error.values, runs.megabytes.values, strict=True)
-    ]
-    return [*table, ["centralised", "-", *cells(centralised), "0"]]

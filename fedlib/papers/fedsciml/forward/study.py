@@ -12,9 +12,8 @@ from torch import nn
 
 from ....federated import sweep
 from ....federated.batches import Local
-from ....federated.experiment import Experiment, data_of, rule_axis
+from ....federated.experiment import Experiment, data_of
 from ....federated.history import History
-from ....federated.rules import RULES as AGAINST_DRIFT
 from ....federated.schedules import Cosine
 from ....federated.solved import Solved, stored_solutions
 from ....notebook import rules
@@ -79,11 +78,9 @@ STUDIES = {
 
 RULES = {
     "problems": rules.one_of(*STUDIES),
-    "gap_rules": rules.one_of(*AGAINST_DRIFT),
     **dict.fromkeys(("poisson_seeds", "allen_cahn_seeds"), rules.whole(0)),
     **dict.fromkeys(("allen_cahn_boundary", "allen_cahn_initial", "helmholtz_boundary"), rules.whole(0)),
     **dict.fromkeys(("levels", "helmholtz_side", "allen_cahn_lines", "allen_cahn_times"), rules.whole(2)),
-    **dict.fromkeys(("gap_level", "gap_E"), rules.whole()),
     **dict.fromkeys(("helmholtz_k0", "allen_cahn_d", "allen_cahn_k"), rules.positive()),
 }
 """Parameter -> what it may be."""
@@ -95,8 +92,6 @@ def check(p: Mapping) -> None:
     if p["rates"]:
         rules.check(p, rates=rules.positive())
     distances(p)
-    if "poisson" in p["problems"]:
-        data_of(poisson(), p["gap_level"])
 
 
 def levels(p: Mapping, name: str) -> list[int]:
@@ -120,30 +115,23 @@ def distances(p: Mapping) -> dict[str, dict[int, float]]:
 
 def trainings(p: Mapping) -> dict[str, Call]:
     """Each equation at its levels; of Poisson's "rates", with every rate, constant and falling to 0 as a cosine, and
-    "longer"; and "gap", rules against drift on it at one level."""
+    "longer"."""
     calls, common = {}, {"lr": p["lr"], "evaluations": p["evaluations"]}
     for name in p["problems"]:
         study = STUDIES[name]
         changes = {"rounds": rounds(p, name), "local": Local(p["local_updates"]), **common}
         arguments, seeds = study.arguments(p), p[study.seeds]
         calls[name] = Call(study.make, arguments, levels(p, name), seeds, changes=changes, apart=study.apart)
-    if "poisson" in calls:
+    if "poisson" in calls and p["rates"]:
         G, in_halves = rounds(p, "poisson"), Call(poisson_in_halves, {}, levels(p, "poisson"), p["seeds"], models={})
         changes = {"rounds": G, "local": Local(p["local_updates"]), "evaluations": 1}
-        if p["rates"]:
-            calls["rates"] = in_halves._replace(
-                seeds=p["poisson_seeds"], kinds=["federated", "centralised"], changes=changes,
-                over={("schedule", "lr"): {(name, lr): {"lr": lr, "decay": decay} for lr in p["rates"]
-                                           for name, decay in (("constant", 1.0), ("falling", Cosine(G)))}},
-            )  # fmt: skip
-            longer = {"rounds": LONGER * G, "lr": p["lr"], "evaluations": 2 * LONGER}
-            calls["longer"] = in_halves._replace(kinds=["federated"], changes=changes | longer)
-        over = {
-            ("rule", "knob"): rule_axis(p["gap_rules"]),
-            "E": {E: {"local": Local(E), "rounds": gap_rounds(p, E)} for E in p["gap_E"]},
-        }
-        kinds, changes = ["federated"], {"lr": p["lr"]}
-        calls["gap"] = Call(poisson_in_halves, {}, [p["gap_level"]], p["seeds"], kinds, over, changes)
+        calls["rates"] = in_halves._replace(
+            seeds=p["poisson_seeds"], kinds=["federated", "centralised"], changes=changes,
+            over={("schedule", "lr"): {(name, lr): {"lr": lr, "decay": decay} for lr in p["rates"]
+                                       for name, decay in (("constant", 1.0), ("falling", Cosine(G)))}},
+        )  # fmt: skip
+        longer = {"rounds": LONGER * G, "lr": p["lr"], "evaluations": 2 * LONGER}
+        calls["longer"] = in_halves._replace(kinds=["federated"], changes=changes | longer)
     return calls
 
 
@@ -156,22 +144,16 @@ def rounds(p: Mapping, name: str) -> int:
     return p["rounds"].get(name, STUDIES[name].rounds)
 
 
-def gap_rounds(p: Mapping, E: int) -> int:
-    """As many local steps for every E as E = 5 has in Poisson's rounds."""
-    return max(1, round(5 * rounds(p, "poisson") / E))
-
-
 class Results(NamedTuple):
     """What figures and claims take, by name of the equation.
 
     errors: (%) [round, kind, level, seed], and divergences: of the weights, [seed, level, matrix], both with the
-    clients' distance along level. solutions: what the first seed's models say. gap: see ``gap``.
+    clients' distance along level. solutions: what the first seed's models say.
     """
 
     errors: dict[str, xarray.DataArray]
     divergences: dict[str, xarray.DataArray]
     solutions: dict[str, Solved]
-    gap: xarray.Dataset
 
     @property
     def last(self) -> dict[str, xarray.DataArray]:
@@ -188,7 +170,7 @@ def results(p: Mapping, histories: Mapping[str, History]) -> Results:
             errors |= errors_of({name: histories[name]})
             divergences[name] = sweep.divergences(histories[name], experiment.net, whole)
             solutions[name] = stored_solutions(histories[name], experiment)
-    return Results(errors, divergences, solutions, gap(p, histories["gap"]) if "gap" in histories else xarray.Dataset())
+    return Results(errors, divergences, solutions)
 
 
 def errors_of(histories: Mapping[str, History]) -> dict[str, xarray.DataArray]:
@@ -211,28 +193,3 @@ def rated(history: History) -> xarray.Dataset:
     arrays["centralised"] = sweep.errors(history).sel(kind="centralised", drop=True).isel(level=0, drop=True)
     last = xarray.Dataset(arrays).isel(round=-1, drop=True).reset_coords(drop=True).drop_attrs()
     return last.transpose("schedule", "lr", "level", "seed")
-
-
-def gap(p: Mapping, history: History) -> xarray.Dataset:
-    """Why a federation stays behind where its clients are alike: rules at equal numbers of steps.
-
-    Of a rule with a knob of its own the one with the smallest mean error on every second test point; errors are those
-    on the others.
-
-    Returns:
-        error (%) [rule, E, seed], megabytes [rule, E] that all clients send up in all (float32), knob [rule, E].
-    """
-    error, validation = (
-        sweep.errors(history, metric).isel(round=-1, drop=True).squeeze(("kind", "level"), drop=True)
-        for metric in ("error", "validation error")
-    )
-    knob = validation.mean("seed", skipna=False).idxmin("knob")
-    best = error.where(error.knob == knob).max("knob")
-
-    def megabytes(rule: str, E: int) -> float:
-        vectors = AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent
-        return 4e-6 * 2 * vectors * history.distinct.shape[1] * gap_rounds(p, E)
-
-    sent = [[megabytes(rule, E) for E in best.E.values.tolist()] for rule in best["rule"].values]
-    arrays = {"error": best.transpose("rule", "E", "seed"), "megabytes": (("rule", "E"), sent)}
-    return xarray.Dataset(arrays | {"knob": knob.transpose("rule", "E")}).drop_attrs()

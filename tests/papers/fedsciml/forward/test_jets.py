@@ -1,20 +1,18 @@
-"""Jets of a problem's network against nested automatic differentiation."""
+"""Jets of the equations' networks against nested automatic differentiation, and a gap that a wrong jet has."""
 
 from copy import deepcopy
 
+import pytest
 import torch
 from torch import Tensor
 
-from ....federated.experiment import Experiment
-from ....federated.stack import draw_parameters, load
-from ....models.jets import VALUE_ONLY
-from ....models.networks import glorot_uniform
-from ....streams import stream, torch_stream
-
-
-def channels(experiment: Experiment) -> str:
-    """The channels of the network's jet, u first."""
-    return ", ".join(["u", *experiment.net.channels])
+from fedlib.federated.experiment import Experiment
+from fedlib.federated.stack import draw_parameters, load
+from fedlib.models import jets
+from fedlib.models.jets import VALUE_ONLY
+from fedlib.models.networks import glorot_uniform
+from fedlib.papers.fedsciml.forward import problem
+from fedlib.streams import stream, torch_stream
 
 
 def nested(u: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -32,3 +30,11 @@ def gap(experiment: Experiment, channel: str, n: int = 50) -> float:
     u = net(x, VALUE_ONLY)[:, 0]
     by_hand = sum(nested(u, x, tuple(map(experiment.coordinates.index, term))) for term in channel.split("+"))
     return (net(x)[channel][:, 0] - by_hand).abs().max().item()
+
+
+@pytest.mark.parametrize(("experiment", "channel"), [(problem.euler_beam(), "xxxx"), (problem.helmholtz(), "xx+yy")])
+def test_jets_are_nested_derivatives_and_a_wrong_one_is_seen(experiment, channel, monkeypatch):
+    assert gap(experiment, channel) < 1e-7
+    right = jets.jet
+    monkeypatch.setattr(jets, "jet", lambda *given: {name: 1.01 * value for name, value in right(*given).items()})
+    assert gap(experiment, channel) > 1e-4
