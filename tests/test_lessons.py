@@ -44,7 +44,6 @@ from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
 from fedlib.papers.feddro.transport import study as transport_study
-from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward.problem import poisson
 from fedlib.papers.fedsciml.functions.problem import gramacy_lee
 from fedlib.papers.fedsciml.operators import figures as operators_figures
@@ -714,88 +713,6 @@ def test_10b_most_of_the_lead_is_averaging(digits):
 
 
 # notebook 06
-
-
-@pytest.fixture(scope="module")
-def flow():
-    """Results of the stored trainings that part A shows; what it says."""
-    parts_of_a = {n: stored(flow_study, n) for n in ("flow", "many", "aliased")}
-    return flow_study.results(flow_study.PAPER, parts_of_a), text_of(parts("06_flow")[0])
-
-
-def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
-    """Of the first start, which it shows."""
-    results, text = flow
-    C = results.C.sel(seed=0)
-    first = {n: flow_study.reached(C.sel(model=f"n = {n}"), results.whole).sel(within=10) for n in (2, 6, 10)}
-    two = C.sel(model="n = 2")
-    assert first[2].sel(coefficient="C2") < 1000 and "within the first thousand of ten thousand rounds" in text
-    assert first[2].sel(coefficient="C1") > 2 * first[2].sel(coefficient="C2")
-    assert "$C_1$ needs more than twice as long, but where it arrives, it stays" in text
-    assert flow_study.settled(two).sel(within=10, coefficient="C1") == first[2].sel(coefficient="C1")
-    after = two.sel(coefficient="C2", round=slice(int(first[2].sel(coefficient="C2")), None))
-    assert after.max() > 0.014 and after.isel(round=-1) > 0.014 and two.sizes["round"] == 10_000
-    assert "runs on to more than 140 %, and is still there at the end" in text
-    assert two.sel(coefficient="C2").min() < -0.005 and "begins with a dive below the picture" in text
-    ends = {n: abs(C.sel(model=f"n = {n}", coefficient="C2").isel(round=-1) - 0.01) for n in (2, 6, 10)}
-    for n in (6, 10):
-        assert first[n].sel(coefficient="C2") > first[2].sel(coefficient="C2") and ends[n] < ends[2]
-    assert "With more pieces $C_2$ crosses later, and ends nearer" in text
-
-
-def test_06_no_reading_of_the_paper_gives_its_times():
-    """What part B says of four other readings, of all seeds that are trained."""
-    results = Run(flow_study).results()
-    text = text_of(parts("06_flow")[1])
-    thousands = flow_study.reached(results.C, results.whole).sel(within=10) / 1000
-
-    def seeds(reading: str, name: str) -> list[float]:
-        rounds = flow_study.trained(results.C.sel(model=reading))
-        return thousands.sel(model=reading, coefficient=name).where(rounds > 0, drop=True).values.tolist()
-
-    def ends(*readings: str, name: str) -> str:
-        times = sorted(time for reading in readings for time in seeds(reading, name))
-        return " to ".join(f"{time:.1f}" if time >= 1 else f"{time:.2f}" for time in (times[0], times[-1]))
-
-    both = {name: ends("n = 2", name=name) for name in ("C1", "C2")}
-    assert f"as elsewhere {both['C1']} and {both['C2']} in five seeds" in text and len(seeds("n = 2", "C1")) == 5
-    divided, apart, reset, all_at_once = flow_study.READINGS
-    both = {name: ends(divided, name=name) for name in ("C1", "C2")}
-    assert f"$C_1$ after {both['C1']}, $C_2$ after {both['C2']} (three seeds)" in text
-    both = {name: ends(apart, name=name) for name in ("C1", "C2")}
-    assert f"later in $C_2$, {both['C2']}, and not clearly in $C_1$, {both['C1']} (three seeds)" in text
-    assert len(seeds(divided, "C1")) == len(seeds(apart, "C1")) == 3
-    late = [*seeds(reset, "C1"), *seeds(all_at_once, "C1")]
-    assert len(late) == 4 and np.isnan(late).all() and "in any of four trainings (two with either start)" in text
-    longest = results.C.sel(model=all_at_once, coefficient="C1", seed=0)
-    assert longest.sizes["round"] == 20_000 and f"stays near {float(longest[-5000:].mean()):.2f}" in text
-    late = {reading: ends(reading, name="C2") for reading in (reset, all_at_once)}
-    assert f"$C_2$ comes after {late[reset]}, and with independent starts after {late[all_at_once]}" in text
-
-
-def test_06_the_sum_of_the_steps_hardly_helps(flow):
-    """Medians over five starts, of which one does not come with the sum."""
-    results, text = flow
-    times = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C1")
-    first, summed = (times.sel(model=model).fillna(np.inf).median() for model in ("n = 2", "aliased, n = 2"))
-    assert 0.8 < summed / first < 1.2 and "arrives about when the mean does" in text
-
-
-def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
-    """Means over five starts."""
-    results, text = flow
-    assert (results.errors.sel(model=["n = 2", "n = 10"]).notnull().sum("seed") == 5).all()
-
-    def off(model, quantity):
-        return in_percent(results.errors.sel(model=model, quantity=quantity).mean("seed").item())
-
-    two, ten = ([off(f"n = {n}", name) for name in ("C1", "C2")] for n in (2, 10))
-    assert "two pieces are off by {} of $C_1$ and {} of $C_2$, ten by {} and {}".format(*two, *ten) in text
-    p = [off(model, "pressure") for model in ("n = 2", "n = 10", "centralised, 700")]
-    assert "off by {} with two pieces, by {} with ten, and by {} with all".format(*p) in text
-    passages = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C2").mean("seed")
-    assert passages.sel(model="n = 2") < min(passages.sel(model=f"n = {n}") for n in (6, 10))
-    assert "hears an early time, and a better one for the worse federation" in text
 
 
 # notebook 07
