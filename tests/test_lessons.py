@@ -49,10 +49,6 @@ from fedlib.papers.fedsciml.functions.problem import gramacy_lee
 from fedlib.papers.fedsciml.operators import figures as operators_figures
 from fedlib.papers.fedsciml.operators import live as operators_live
 from fedlib.papers.fedsciml.operators import study as operators_study
-from fedlib.papers.fedsciml.reaction import claims as reaction_claims
-from fedlib.papers.fedsciml.reaction import live as reaction_live
-from fedlib.papers.fedsciml.reaction import problem as reaction
-from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.papers.fedstnn import network, regression, scores, sine
 from fedlib.papers.fedstnn.as_coded import live as ways_live
 from fedlib.papers.fedstnn.as_coded import study as ways_study
@@ -234,71 +230,6 @@ def test_04_what_the_sentence_above_the_live_piece_says_is_seen(experiment, leve
 
 
 # notebook 06b
-
-
-@pytest.fixture(scope="module")
-def rates():
-    """Choice of points -> errors of k (%) after training [kind, level, seed], and the first seed's answers."""
-    trained = {str(points): stored(reaction_study, (points.file, "levels")) for points in reaction_live.CHOICES}
-    choices = {str(points): points for points in reaction_live.CHOICES}
-    return (
-        {name: errors(history, "error_k")[-1] for name, history in trained.items()},
-        {name: reaction_study.answers(trained[name], reaction.reaction(*choices[name])) for name in trained},
-    )
-
-
-def test_06b_what_the_sliders_show_is_what_the_text_promises(rates):
-    last, _ = rates
-    text = text_of(parts("06b_reaction")[0])
-    code, inner = ({kind: e.sel(kind=kind, level=24) for kind in e.kind.values} for e in last.values())
-    for kind in ("federated", "centralised"):
-        assert 14 < code[kind].median() < 20 and inner[kind].median().round() == 3
-        assert 14 < code[kind].sel(seed=0) < 20, "what the slider begins with"
-    assert code["centralised"].median().round() == 17 and "one that has all measurements" in text
-    assert "they are off by about 17 %" in text and "3 % are left" in text
-    for e in last.values():
-        federated = e.sel(kind="federated")
-        assert (federated.sel(level=2) > 100).mean() > 0.5 and "most starts of the weights (dots) lose $u$" in text
-        assert federated.sel(level=2).median() > federated.sel(level=24).median()
-
-
-def test_06b_it_is_not_lack_of_data(rates):
-    """Where u is weak k is known hardly less well; with the ends the error is larger where u is strong."""
-    _, answers = rates
-    code, inner = (reaction_claims.by_strength(one) for one in answers.values())
-    assert np.median(code["weak"]) < np.median(code["strong"])
-    assert np.median(inner["weak"]) < 1.5 * np.median(inner["strong"])
-    assert "It does not." in text_of(parts("06b_reaction")[0])
-
-
-def test_06b_the_residual_is_at_the_ends_and_the_network_is_flat_there(rates):
-    _, answers = rates
-    code = reaction_live.CHOICES[0]
-    experiment = reaction.reaction(*code)
-    squares = reaction_study.squares(stored(reaction_study, (code.file, "levels")), experiment)
-    assert (reaction_claims.share_of_ends(squares) > 0.99).all()
-    assert "nearly all that is left of the residual sits at the two ends" in text_of(parts("06b_reaction")[0])
-    u = answers[str(code)].isel(level=0, x=slice(1, -1)).sel(model="centralised", field="u")
-    x = u.x.values
-    b = np.tanh(x) * np.tanh(1 - x)
-    start, later = (np.abs(x - place).argmin() for place in (0.005, 0.02))
-    exact = u.truth.values / b
-    assert exact[later] < exact[start], "the exact one falls before it rises"
-    rise = np.abs(np.diff((u.values / b)[:, [start, later]])[:, 0])
-    assert (rise < 0.5 * (exact[start] - exact[later])).all(), "ours is flat"
-
-
-def test_06b_what_the_blank_says():
-    """Both numbers are what the round by hand gives."""
-    cells = parts("06b_reaction")[0]
-    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
-    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": reaction}
-    exec(cell.source, names)
-    off = [names["by_hand"](reaction.equation_points(*points), 200)[-1] for points in ((10, False), (8, True))]
-    assert [f"{e:.0f}" for e in off] == ["16", "35"]
-    text = text_of(cells)
-    assert "ten inner points have 16 %, and with two of ten at the ends it is 35 %" in text
-    assert "two of ten at the ends 35 %" in text_of(cells, "code")
 
 
 # notebook 08
