@@ -3,6 +3,7 @@
 import json
 import re
 from copy import deepcopy
+from functools import cache
 from itertools import product
 
 import nbformat
@@ -92,6 +93,7 @@ ANSWERS = {
 """A lesson -> its answer, as one may write it."""
 
 
+@cache
 def parts(name):
     """Cells of part A, of part B."""
     return going_on.parts(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells)
@@ -104,17 +106,21 @@ def text_of(cells, kind="markdown", raw=False):
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_the_first_screen_asks_a_question_and_shows_its_answer(name):
-    first, imports, question, moves, after = parts(name)[0][:5]
+def test_the_first_screen_asks_a_question_which_fold_outs_only_answer(name):
+    cells, _ = parts(name)
+    first, imports, question, moves, after = cells[:5]
     title, *_ = first.source.splitlines()
-    assert title.endswith("?")
     words, _ = first.source.split("<img ")
-    assert len(words.split()) < 100
+    assert title.endswith("?") and len(words.split()) < 100
     assert all(f"**{words}" in first.source for words in ("You will see", "You need")) and "minutes" in first.source
     assert "Shift+Enter four times" in first.source, "and then there is something to move, before any theory"
     assert (imports.cell_type, moves.cell_type) == ("code", "code") and "live.explorer(" in moves.source
     assert question.source.startswith("## 1 ") and BOLD_QUESTION.search(question.source)
     assert after.source.startswith("<details>"), "the slider stays in sight; what one sees is folded away"
+    assert len(BOLD_QUESTION.findall(text_of(cells))) == 1
+    section = text_of(cells[: next(i for i, cell in enumerate(cells) if cell.source.startswith("## 2 "))])
+    assert re.search(ANSWERS[name], " ".join(FOLDED.findall(section)), re.IGNORECASE)
+    assert not (open_words := re.search(ANSWERS[name], FOLDED.sub("", section), re.IGNORECASE)), open_words
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -138,14 +144,7 @@ def test_the_first_picture_is_drawn_by_every_run(name):
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_imports_and_parameters_are_folded_away(name):
-    for cell in [cell for part in parts(name) for cell in part]:
-        if ("import " in cell.source and cell.cell_type == "code") or "parameters" in cell.metadata.get("tags", []):
-            assert cell.metadata.jupyter.source_hidden, cell.source[:60]
-
-
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_is_read_in_a_quarter_of_an_hour(name):
+def test_a_lesson_is_read_in_a_quarter_of_an_hour_and_speaks_plainly(name):
     cells, report = parts(name)
     by_hand, others = [], []
     text = ""
@@ -154,33 +153,22 @@ def test_a_lesson_is_read_in_a_quarter_of_an_hour(name):
         if cell.cell_type == "code" and "import " not in cell.source:
             kind = by_hand if "by hand" in text.lower() else others
             kind += [line for line in cell.source.splitlines() if line.strip()]
-    words = len(text_of(cells).split())
+    said, code = text_of(cells), text_of(cells, "code")
+    words = len(said.split())
     assert by_hand, "the idea is small code that can be changed in place"
     assert len(others) <= 40, f"{len(others)} lines of code beside the round by hand"
     assert words / 150 + len([*by_hand, *others]) / 12 <= 16, f"{words} words, {len(by_hand)} + {len(others)} lines"
     assert len(cells) <= 30 and len([line for line in text_of([*cells, *report], "code").splitlines() if line]) <= 220
-
-
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_speaks_plainly(name):
-    cells, report = parts(name)
-    assert not OURS.search(text_of(cells)), OURS.search(text_of(cells))
-    sentences = re.split(r"[.?!:]\s", re.sub(r"\$[^$]*\$|\]\([^)]*\)", "x", text_of(cells)))
-    long = [s for s in sentences if len(s.split()) > 40]
+    assert not OURS.search(said), OURS.search(said)
+    long = [s for s in re.split(r"[.?!:]\s", re.sub(r"\$[^$]*\$|\]\([^)]*\)", "x", said)) if len(s.split()) > 40]
     assert not long, long
-    wide = [line for line in text_of(cells, "code").splitlines() if len(line) > 90]
+    wide = [line for line in code.splitlines() if len(line) > 90]
     assert not wide, f"wider than the page beside the table of contents: {wide}"
-    assert "What we learnt" in text_of(cells)
+    assert "What we learnt" in said
     assert "run.claim(" not in text_of(report, "code"), "run.judge takes all verdicts"
-
-
-@pytest.mark.parametrize("name", LESSONS)
-def test_one_bold_question_is_answered_in_fold_outs_only(name):
-    cells = parts(name)[0]
-    assert len(BOLD_QUESTION.findall(text_of(cells))) == 1
-    section = text_of(cells[: next(i for i, cell in enumerate(cells) if cell.source.startswith("## 2 "))])
-    assert re.search(ANSWERS[name], " ".join(FOLDED.findall(section)), re.IGNORECASE)
-    assert not (open_words := re.search(ANSWERS[name], FOLDED.sub("", section), re.IGNORECASE)), open_words
+    for cell in [*cells, *report]:
+        if ("import " in cell.source and cell.cell_type == "code") or "parameters" in cell.metadata.get("tags", []):
+            assert cell.metadata.jupyter.source_hidden, f"not folded away: {cell.source[:60]}"
 
 
 @pytest.mark.parametrize("name", LESSONS)
