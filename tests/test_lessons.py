@@ -3,6 +3,7 @@
 import json
 import re
 from copy import deepcopy
+from functools import cache
 from itertools import product
 
 import nbformat
@@ -44,16 +45,11 @@ from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
 from fedlib.papers.feddro.transport import study as transport_study
-from fedlib.papers.fedsciml.flow import study as flow_study
 from fedlib.papers.fedsciml.forward.problem import poisson
 from fedlib.papers.fedsciml.functions.problem import gramacy_lee
 from fedlib.papers.fedsciml.operators import figures as operators_figures
 from fedlib.papers.fedsciml.operators import live as operators_live
 from fedlib.papers.fedsciml.operators import study as operators_study
-from fedlib.papers.fedsciml.reaction import claims as reaction_claims
-from fedlib.papers.fedsciml.reaction import live as reaction_live
-from fedlib.papers.fedsciml.reaction import problem as reaction
-from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.papers.fedstnn import network, regression, scores, sine
 from fedlib.papers.fedstnn.as_coded import live as ways_live
 from fedlib.papers.fedstnn.as_coded import study as ways_study
@@ -97,6 +93,7 @@ ANSWERS = {
 """A lesson -> its answer, as one may write it."""
 
 
+@cache
 def parts(name):
     """Cells of part A, of part B."""
     return going_on.parts(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells)
@@ -109,17 +106,21 @@ def text_of(cells, kind="markdown", raw=False):
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_the_first_screen_asks_a_question_and_shows_its_answer(name):
-    first, imports, question, moves, after = parts(name)[0][:5]
+def test_the_first_screen_asks_a_question_which_fold_outs_only_answer(name):
+    cells, _ = parts(name)
+    first, imports, question, moves, after = cells[:5]
     title, *_ = first.source.splitlines()
-    assert title.endswith("?")
     words, _ = first.source.split("<img ")
-    assert len(words.split()) < 100
+    assert title.endswith("?") and len(words.split()) < 100
     assert all(f"**{words}" in first.source for words in ("You will see", "You need")) and "minutes" in first.source
     assert "Shift+Enter four times" in first.source, "and then there is something to move, before any theory"
     assert (imports.cell_type, moves.cell_type) == ("code", "code") and "live.explorer(" in moves.source
     assert question.source.startswith("## 1 ") and BOLD_QUESTION.search(question.source)
     assert after.source.startswith("<details>"), "the slider stays in sight; what one sees is folded away"
+    assert len(BOLD_QUESTION.findall(text_of(cells))) == 1
+    section = text_of(cells[: next(i for i, cell in enumerate(cells) if cell.source.startswith("## 2 "))])
+    assert re.search(ANSWERS[name], " ".join(FOLDED.findall(section)), re.IGNORECASE)
+    assert not (open_words := re.search(ANSWERS[name], FOLDED.sub("", section), re.IGNORECASE)), open_words
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -143,14 +144,7 @@ def test_the_first_picture_is_drawn_by_every_run(name):
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_imports_and_parameters_are_folded_away(name):
-    for cell in [cell for part in parts(name) for cell in part]:
-        if ("import " in cell.source and cell.cell_type == "code") or "parameters" in cell.metadata.get("tags", []):
-            assert cell.metadata.jupyter.source_hidden, cell.source[:60]
-
-
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_is_read_in_a_quarter_of_an_hour(name):
+def test_a_lesson_is_read_in_a_quarter_of_an_hour_and_speaks_plainly(name):
     cells, report = parts(name)
     by_hand, others = [], []
     text = ""
@@ -159,33 +153,22 @@ def test_a_lesson_is_read_in_a_quarter_of_an_hour(name):
         if cell.cell_type == "code" and "import " not in cell.source:
             kind = by_hand if "by hand" in text.lower() else others
             kind += [line for line in cell.source.splitlines() if line.strip()]
-    words = len(text_of(cells).split())
+    said, code = text_of(cells), text_of(cells, "code")
+    words = len(said.split())
     assert by_hand, "the idea is small code that can be changed in place"
     assert len(others) <= 40, f"{len(others)} lines of code beside the round by hand"
     assert words / 150 + len([*by_hand, *others]) / 12 <= 16, f"{words} words, {len(by_hand)} + {len(others)} lines"
     assert len(cells) <= 30 and len([line for line in text_of([*cells, *report], "code").splitlines() if line]) <= 220
-
-
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_speaks_plainly(name):
-    cells, report = parts(name)
-    assert not OURS.search(text_of(cells)), OURS.search(text_of(cells))
-    sentences = re.split(r"[.?!:]\s", re.sub(r"\$[^$]*\$|\]\([^)]*\)", "x", text_of(cells)))
-    long = [s for s in sentences if len(s.split()) > 40]
+    assert not OURS.search(said), OURS.search(said)
+    long = [s for s in re.split(r"[.?!:]\s", re.sub(r"\$[^$]*\$|\]\([^)]*\)", "x", said)) if len(s.split()) > 40]
     assert not long, long
-    wide = [line for line in text_of(cells, "code").splitlines() if len(line) > 90]
+    wide = [line for line in code.splitlines() if len(line) > 90]
     assert not wide, f"wider than the page beside the table of contents: {wide}"
-    assert "What we learnt" in text_of(cells)
+    assert "What we learnt" in said
     assert "run.claim(" not in text_of(report, "code"), "run.judge takes all verdicts"
-
-
-@pytest.mark.parametrize("name", LESSONS)
-def test_one_bold_question_is_answered_in_fold_outs_only(name):
-    cells = parts(name)[0]
-    assert len(BOLD_QUESTION.findall(text_of(cells))) == 1
-    section = text_of(cells[: next(i for i, cell in enumerate(cells) if cell.source.startswith("## 2 "))])
-    assert re.search(ANSWERS[name], " ".join(FOLDED.findall(section)), re.IGNORECASE)
-    assert not (open_words := re.search(ANSWERS[name], FOLDED.sub("", section), re.IGNORECASE)), open_words
+    for cell in [*cells, *report]:
+        if ("import " in cell.source and cell.cell_type == "code") or "parameters" in cell.metadata.get("tags", []):
+            assert cell.metadata.jupyter.source_hidden, f"not folded away: {cell.source[:60]}"
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -235,71 +218,6 @@ def test_04_what_the_sentence_above_the_live_piece_says_is_seen(experiment, leve
 
 
 # notebook 06b
-
-
-@pytest.fixture(scope="module")
-def rates():
-    """Choice of points -> errors of k (%) after training [kind, level, seed], and the first seed's answers."""
-    trained = {str(points): stored(reaction_study, (points.file, "levels")) for points in reaction_live.CHOICES}
-    choices = {str(points): points for points in reaction_live.CHOICES}
-    return (
-        {name: errors(history, "error_k")[-1] for name, history in trained.items()},
-        {name: reaction_study.answers(trained[name], reaction.reaction(*choices[name])) for name in trained},
-    )
-
-
-def test_06b_what_the_sliders_show_is_what_the_text_promises(rates):
-    last, _ = rates
-    text = text_of(parts("06b_reaction")[0])
-    code, inner = ({kind: e.sel(kind=kind, level=24) for kind in e.kind.values} for e in last.values())
-    for kind in ("federated", "centralised"):
-        assert 14 < code[kind].median() < 20 and inner[kind].median().round() == 3
-        assert 14 < code[kind].sel(seed=0) < 20, "what the slider begins with"
-    assert code["centralised"].median().round() == 17 and "one that has all measurements" in text
-    assert "they are off by about 17 %" in text and "3 % are left" in text
-    for e in last.values():
-        federated = e.sel(kind="federated")
-        assert (federated.sel(level=2) > 100).mean() > 0.5 and "most starts of the weights (dots) lose $u$" in text
-        assert federated.sel(level=2).median() > federated.sel(level=24).median()
-
-
-def test_06b_it_is_not_lack_of_data(rates):
-    """Where u is weak k is known hardly less well; with the ends the error is larger where u is strong."""
-    _, answers = rates
-    code, inner = (reaction_claims.by_strength(one) for one in answers.values())
-    assert np.median(code["weak"]) < np.median(code["strong"])
-    assert np.median(inner["weak"]) < 1.5 * np.median(inner["strong"])
-    assert "It does not." in text_of(parts("06b_reaction")[0])
-
-
-def test_06b_the_residual_is_at_the_ends_and_the_network_is_flat_there(rates):
-    _, answers = rates
-    code = reaction_live.CHOICES[0]
-    experiment = reaction.reaction(*code)
-    squares = reaction_study.squares(stored(reaction_study, (code.file, "levels")), experiment)
-    assert (reaction_claims.share_of_ends(squares) > 0.99).all()
-    assert "nearly all that is left of the residual sits at the two ends" in text_of(parts("06b_reaction")[0])
-    u = answers[str(code)].isel(level=0, x=slice(1, -1)).sel(model="centralised", field="u")
-    x = u.x.values
-    b = np.tanh(x) * np.tanh(1 - x)
-    start, later = (np.abs(x - place).argmin() for place in (0.005, 0.02))
-    exact = u.truth.values / b
-    assert exact[later] < exact[start], "the exact one falls before it rises"
-    rise = np.abs(np.diff((u.values / b)[:, [start, later]])[:, 0])
-    assert (rise < 0.5 * (exact[start] - exact[later])).all(), "ours is flat"
-
-
-def test_06b_what_the_blank_says():
-    """Both numbers are what the round by hand gives."""
-    cells = parts("06b_reaction")[0]
-    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
-    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "problem": reaction}
-    exec(cell.source, names)
-    off = [names["by_hand"](reaction.equation_points(*points), 200)[-1] for points in ((10, False), (8, True))]
-    assert [f"{e:.0f}" for e in off] == ["16", "35"]
-    text = text_of(cells)
-    assert "ten inner points have 16 %, and with two of ten at the ends it is 35 %" in text
-    assert "two of ten at the ends 35 %" in text_of(cells, "code")
 
 
 # notebook 08
@@ -714,88 +632,6 @@ def test_10b_most_of_the_lead_is_averaging(digits):
 
 
 # notebook 06
-
-
-@pytest.fixture(scope="module")
-def flow():
-    """Results of the stored trainings that part A shows; what it says."""
-    parts_of_a = {n: stored(flow_study, n) for n in ("flow", "many", "aliased")}
-    return flow_study.results(flow_study.PAPER, parts_of_a), text_of(parts("06_flow")[0])
-
-
-def test_06_what_the_slider_shows_is_what_the_text_promises(flow):
-    """Of the first start, which it shows."""
-    results, text = flow
-    C = results.C.sel(seed=0)
-    first = {n: flow_study.reached(C.sel(model=f"n = {n}"), results.whole).sel(within=10) for n in (2, 6, 10)}
-    two = C.sel(model="n = 2")
-    assert first[2].sel(coefficient="C2") < 1000 and "within the first thousand of ten thousand rounds" in text
-    assert first[2].sel(coefficient="C1") > 2 * first[2].sel(coefficient="C2")
-    assert "$C_1$ needs more than twice as long, but where it arrives, it stays" in text
-    assert flow_study.settled(two).sel(within=10, coefficient="C1") == first[2].sel(coefficient="C1")
-    after = two.sel(coefficient="C2", round=slice(int(first[2].sel(coefficient="C2")), None))
-    assert after.max() > 0.014 and after.isel(round=-1) > 0.014 and two.sizes["round"] == 10_000
-    assert "runs on to more than 140 %, and is still there at the end" in text
-    assert two.sel(coefficient="C2").min() < -0.005 and "begins with a dive below the picture" in text
-    ends = {n: abs(C.sel(model=f"n = {n}", coefficient="C2").isel(round=-1) - 0.01) for n in (2, 6, 10)}
-    for n in (6, 10):
-        assert first[n].sel(coefficient="C2") > first[2].sel(coefficient="C2") and ends[n] < ends[2]
-    assert "With more pieces $C_2$ crosses later, and ends nearer" in text
-
-
-def test_06_no_reading_of_the_paper_gives_its_times():
-    """What part B says of four other readings, of all seeds that are trained."""
-    results = Run(flow_study).results()
-    text = text_of(parts("06_flow")[1])
-    thousands = flow_study.reached(results.C, results.whole).sel(within=10) / 1000
-
-    def seeds(reading: str, name: str) -> list[float]:
-        rounds = flow_study.trained(results.C.sel(model=reading))
-        return thousands.sel(model=reading, coefficient=name).where(rounds > 0, drop=True).values.tolist()
-
-    def ends(*readings: str, name: str) -> str:
-        times = sorted(time for reading in readings for time in seeds(reading, name))
-        return " to ".join(f"{time:.1f}" if time >= 1 else f"{time:.2f}" for time in (times[0], times[-1]))
-
-    both = {name: ends("n = 2", name=name) for name in ("C1", "C2")}
-    assert f"as elsewhere {both['C1']} and {both['C2']} in five seeds" in text and len(seeds("n = 2", "C1")) == 5
-    divided, apart, reset, all_at_once = flow_study.READINGS
-    both = {name: ends(divided, name=name) for name in ("C1", "C2")}
-    assert f"$C_1$ after {both['C1']}, $C_2$ after {both['C2']} (three seeds)" in text
-    both = {name: ends(apart, name=name) for name in ("C1", "C2")}
-    assert f"later in $C_2$, {both['C2']}, and not clearly in $C_1$, {both['C1']} (three seeds)" in text
-    assert len(seeds(divided, "C1")) == len(seeds(apart, "C1")) == 3
-    late = [*seeds(reset, "C1"), *seeds(all_at_once, "C1")]
-    assert len(late) == 4 and np.isnan(late).all() and "in any of four trainings (two with either start)" in text
-    longest = results.C.sel(model=all_at_once, coefficient="C1", seed=0)
-    assert longest.sizes["round"] == 20_000 and f"stays near {float(longest[-5000:].mean()):.2f}" in text
-    late = {reading: ends(reading, name="C2") for reading in (reset, all_at_once)}
-    assert f"$C_2$ comes after {late[reset]}, and with independent starts after {late[all_at_once]}" in text
-
-
-def test_06_the_sum_of_the_steps_hardly_helps(flow):
-    """Medians over five starts, of which one does not come with the sum."""
-    results, text = flow
-    times = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C1")
-    first, summed = (times.sel(model=model).fillna(np.inf).median() for model in ("n = 2", "aliased, n = 2"))
-    assert 0.8 < summed / first < 1.2 and "arrives about when the mean does" in text
-
-
-def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
-    """Means over five starts."""
-    results, text = flow
-    assert (results.errors.sel(model=["n = 2", "n = 10"]).notnull().sum("seed") == 5).all()
-
-    def off(model, quantity):
-        return in_percent(results.errors.sel(model=model, quantity=quantity).mean("seed").item())
-
-    two, ten = ([off(f"n = {n}", name) for name in ("C1", "C2")] for n in (2, 10))
-    assert "two pieces are off by {} of $C_1$ and {} of $C_2$, ten by {} and {}".format(*two, *ten) in text
-    p = [off(model, "pressure") for model in ("n = 2", "n = 10", "centralised, 700")]
-    assert "off by {} with two pieces, by {} with ten, and by {} with all".format(*p) in text
-    passages = flow_study.reached(results.C, results.whole).sel(within=10, coefficient="C2").mean("seed")
-    assert passages.sel(model="n = 2") < min(passages.sel(model=f"n = {n}") for n in (6, 10))
-    assert "hears an early time, and a better one for the worse federation" in text
 
 
 # notebook 07

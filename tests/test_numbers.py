@@ -36,21 +36,26 @@ NOT_FOUND_OUT = {
 """Percentages that nobody here measured: settings, what an interval covers, what a question proposes."""
 
 
+def percentages(text: str) -> list[str]:
+    """Numbers before a %, both of "2 to 3 %"."""
+    return [number for pair in PERCENTAGES.findall(text) for number in pair if number]
+
+
 def printed(path) -> set[str]:
-    """Numbers in lines with a % that checked cells print."""
+    """Percentages that checked cells print, and all numbers of a line with "(%)"."""
     if not path.exists():
         return set()
     cells = [cell for cell in nbformat.read(path, 4).cells if "nbval-check-output" in cell.metadata.get("tags", [])]
     outputs = [output for cell in cells if not cell.source.startswith("show(") for output in cell.outputs]
     text = "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
-    return {number for line in text.splitlines() if "%" in line for number in re.findall(NUMBER, line)}
+    lists = [line for line in text.splitlines() if "(%)" in line]
+    return {*percentages(text), *re.findall(NUMBER, "\n".join(lists))}
 
 
 @pytest.mark.parametrize("name", NOT_FOUND_OUT)
 def test_a_percentage_that_a_lesson_names_is_printed(name):
     part_a, _ = parts(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells)
-    text = "\n".join(cell.source for cell in part_a if cell.cell_type == "markdown")
-    named = [number for pair in PERCENTAGES.findall(text) for number in pair if number]
+    named = percentages("\n".join(cell.source for cell in part_a if cell.cell_type == "markdown"))
     known = printed(NOTEBOOKS / f"{name}.ipynb") | printed(NOTEBOOKS / "solutions" / f"{name}.ipynb")
     unseen = [number for number in named if number not in known]
     assert sorted({*unseen}) == sorted({*NOT_FOUND_OUT[name]}), f"no checked cell prints {unseen} %"
@@ -60,7 +65,7 @@ def test_a_percentage_of_the_readme_is_printed_by_the_notebook_that_it_names():
     """But for what the paper of notebook 03 prints, and the interval beside it."""
     unseen = []
     for line in (ROOT / "README.md").read_text().splitlines():
-        named = [number for pair in PERCENTAGES.findall(line) for number in pair if number]
+        named = percentages(line)
         notebooks = re.findall(r"notebooks/(\w+)\.ipynb", line) if named else []
         known = {number for name in notebooks for number in printed(NOTEBOOKS / f"{name}.ipynb")}
         unseen += [number for number in named if number not in known]
