@@ -5,12 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
-from torch import nn
-
-from fedlib.federated import sums
-from fedlib.federated.batches import Local
-from fedlib.federated.experiment import Data, Experiment
 from fedlib.federated.projection import (
     evaluate,
     hidden,
@@ -20,6 +14,12 @@ from fedlib.federated.projection import (
     projected_levenberg,
     without_last,
 )
+from scipy.optimize import minimize
+from torch import nn
+
+from fedlib.federated import sums
+from fedlib.federated.batches import Local
+from fedlib.federated.experiment import Data, Experiment
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.jets import JetNet
 from fedlib.models.networks import DeepONet, fan_in_uniform, mlp

@@ -11,7 +11,6 @@ from fedlib.federated.partitions import index_rule
 from fedlib.federated.solved import solved
 from fedlib.federated.stack import draw_parameters
 from fedlib.federated.sweep import divergences, models_of, sweep
-from fedlib.live.explorers import solution_explorer
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.pictures import (
     alone_and_together,
@@ -28,6 +27,7 @@ from fedlib.notebook.pictures import (
 from fedlib.notebook.style import panels
 from fedlib.numerics.metrics import in_percent, percent
 from fedlib.papers.fedsciml.forward import problem
+from fedlib.papers.fedsciml.forward.live import solution_explorer
 from fedlib.streams import stream, torch_stream
 
 from ..conftest import assert_redraws_fast, every_move

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from fedlib.federated.projection import beginning, evaluate, projected
 
 from fedlib.federated import projection, sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Data, Experiment, data_of
-from fedlib.federated.projection import beginning, evaluate, projected
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.networks import CartesianDeepONet, fan_in_uniform
 from fedlib.papers.beyond.one_round.problem import error

@@ -30,7 +30,7 @@ def divergences(*matrices):
 
 
 def results(name, federated=FALLING, apart=(FALLING,) * 4, **more) -> Results:
-    return Results({name: errors(federated, **more)}, {name: divergences(*apart)}, {}, xarray.Dataset())
+    return Results({name: errors(federated, **more)}, {name: divergences(*apart)}, {})
 
 
 STEEP = [70, 60, 50, 40, 30, 20, 10]
