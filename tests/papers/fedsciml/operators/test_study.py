@@ -1,5 +1,7 @@
 """The study of operators: what is trained, where it is stored, and the arrays of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray
@@ -37,6 +39,10 @@ def test_weights_are_compared_where_both_models_are(histories, results):
               for part, kind in (("levels", "federated"), ("central", "centralised"))]  # fmt: skip
     want = [*weight_divergence(*(as_dict(net, row) for row in models)).values()]
     np.testing.assert_allclose(own.sel(level=5, seed=3), want, rtol=1e-6)
+    both = study.joined([histories["antiderivative", part, 8] for part in ("levels", "central")])
+    not_kept = replace(both, distinct=both.distinct * np.nan)
+    assert study.divergences(both, "antiderivative").notnull().any()
+    assert study.divergences(not_kept, "antiderivative") is None
     assert results.apart.level.values.tolist() == [10]
     assert (results.apart > own.sel(level=[10], seed=results.apart.seed)).all(), "unrelated networks are far apart"
 
