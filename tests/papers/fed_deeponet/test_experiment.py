@@ -7,6 +7,7 @@ from fedlib.federated.partitions import deal
 from fedlib.federated.solved import answer
 from fedlib.federated.sweep import errors, sweep
 from fedlib.papers.fed_deeponet import experiment, physics
+from fedlib.papers.fed_deeponet.trainings import one_place
 from fedlib.streams import stream
 
 M = 8
@@ -42,6 +43,11 @@ def test_a_sweep_measures_its_own_and_the_common_trajectories():
             spread = errors(history, "spread")[-1].sel(kind="federated", level=3, seed=1)
             np.testing.assert_allclose(spread, each.std(ddof=1), rtol=1e-4)
     assert errors(history, "unseen").sizes["i"] == 3
+
+
+def test_one_place_works_as_much_as_those_who_answer_make_together():
+    work = one_place({"local_updates": 200}, clients=50, share=0.5)
+    assert work["same passes"]["local"].updates == 25 * 200
 
 
 def test_common_trajectories_are_in_no_other_set():

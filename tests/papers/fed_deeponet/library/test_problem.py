@@ -49,15 +49,16 @@ def test_targets_of_three_seconds_lie_on_the_paths():
 
 
 def test_tests_are_told_the_stiffness_of_each_trajectory():
-    sets = problem.trajectories(3, 4, 8, 0.3, 1.0, seed=2)
+    T = 3.0
+    sets = problem.trajectories(3, 4, 8, 0.3, T, seed=2)
     (random, k), (unseen, unseen_k) = sets["GRF"], sets["unseen"]
-    told, hidden = data("mixed, told").test, data("mixed, hidden").test
+    told, hidden = data("mixed, told", T).test, data("mixed, hidden", T).test
     np.testing.assert_allclose(told["GRF u"][:, -1], 2 * (k - 1))
     assert len(unseen_k) == 12 and len(np.unique(unseen_k)) == 12, "every input has its own"
     np.testing.assert_allclose(told["unseen u"][:, -1], 2 * (unseen_k - 1))
     np.testing.assert_array_equal(told["GRF x1"], random["x1"])
-    last = physics.OUT_OF_DISTRIBUTION["t sin(2 pi t)"](physics.half_steps(8))[None]
-    np.testing.assert_array_equal(unseen["x1"][-1], physics.pendulum_trajectories(last, unseen_k[-1])["x1"][0])
+    last = physics.OUT_OF_DISTRIBUTION["t sin(2 pi t)"](T * physics.half_steps(8))[None]
+    np.testing.assert_array_equal(unseen["x1"][-1], physics.pendulum_trajectories(last, unseen_k[-1], T)["x1"][0])
     for name in ("GRF", "unseen", "common"):
         assert hidden[f"{name} u"][:, -1].abs().max() == 0 < told[f"{name} u"][:, -1].abs().max()
         np.testing.assert_array_equal(hidden[f"{name} x1"], told[f"{name} x1"])

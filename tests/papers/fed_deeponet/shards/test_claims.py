@@ -75,6 +75,12 @@ def test_the_judged_rate_is_the_one_of_table_1_and_the_other_is_said():
     assert extreme(results(adam=(30.3, 1.4, 1.2))).holds is False, "within the seeds' st.dev."
 
 
+def test_a_rate_that_diverges_for_one_seed_is_not_the_best():
+    made = results(rates=(9, 3))
+    made.rates.loc[{"algorithm": ADAM, "lr": 0.2}] = [np.nan, 0.1]
+    assert claims.CLAIMS["fed-deeponet.target.shards.rates"](made).holds is True
+
+
 def test_levels_that_were_not_trained_say_nothing():
     made = results()
     some = made._replace(shards=made.shards.sel(level=[2, 20]), fields=made.fields.sel(level=[0.5, 4.0]))

@@ -40,10 +40,3 @@ def test_arrays_are_those_of_the_histories(histories):
     xarray.testing.assert_equal(results.what_if["Adam", "as above"], as_above.transpose("level", "seed"))
     apart = {name: history for name, history in histories.items() if name[0] == "what_if"}
     assert ("Adam", "as above") not in study.variants(apart, "what_if", "line", ("Adam", "as above"))
-
-
-def test_the_earlier_run_is_read_as_it_was_stored():
-    before = study.results(TINY, {}).earlier
-    two, three = (before["earlier", "blocks", K] for K in (2, 3))
-    np.testing.assert_array_equal(two.sel(kind="centralised"), three.sel(kind="centralised"))
-    assert three.level.values.tolist() == [3, 5, 11] and (three.distance > 0).all()

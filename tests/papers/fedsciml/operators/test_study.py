@@ -1,5 +1,7 @@
 """The study of operators: what is trained, where it is stored, and the arrays of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray
@@ -37,6 +39,10 @@ def test_weights_are_compared_where_both_models_are(histories, results):
               for part, kind in (("levels", "federated"), ("central", "centralised"))]  # fmt: skip
     want = [*weight_divergence(*(as_dict(net, row) for row in models)).values()]
     np.testing.assert_allclose(own.sel(level=5, seed=3), want, rtol=1e-6)
+    both = study.joined([histories["antiderivative", part, 8] for part in ("levels", "central")])
+    not_kept = replace(both, distinct=both.distinct * np.nan)
+    assert study.divergences(both, "antiderivative").notnull().any()
+    assert study.divergences(not_kept, "antiderivative") is None
     assert results.apart.level.values.tolist() == [10]
     assert (results.apart > own.sel(level=[10], seed=results.apart.seed)).all(), "unrelated networks are far apart"
 
@@ -51,7 +57,8 @@ def test_what_an_earlier_run_left_counts_where_no_model_is_kept(p, histories):
     levels = {key: histories[key] for key in [("antiderivative", "levels", 8)]}
     results = study.results(p, levels | {"earlier": old})
     assert results.divergences["antiderivative"].shape == (1, 2, 2) and results.apart.shape == (1, 2, 2)
-    assert results.examples and not study.results(p, histories | {"earlier": old}).apart.equals(results.apart)
+    both = study.results(p, histories | {"earlier": old})
+    assert both.divergences["antiderivative"].level.values.tolist() == [5, 6, 10] and both.apart.level.size == 1
 
 
 def test_local_steps_have_those_of_the_levels_beside_them(results):
