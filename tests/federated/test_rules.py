@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
-from fedlib.federated.checkpoints import Checkpoint
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.optimizers import adam, sgd
@@ -238,39 +236,6 @@ def test_fedpac_comes_to_rest_where_fedavg_does_at_a_smaller_rate():
 @pytest.mark.parametrize("server", [None, fedavgm(0.5, 1.0)])
 def test_corrected_clients_come_to_rest_at_the_minimum(optimizer, server):
     assert fixed_point(optimizer, server) == pytest.approx(MINIMISER, abs=1e-10)
-
-
-# State
-
-
-def test_a_stopped_fedadam_with_scaffold_goes_on_to_the_same_result(problem, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "SECONDS", 0)  # after every round
-    shared = fedadam(0.02)
-    feds = [
-        Federation(problem[3], fraction=0.67, lr=0.02, server=server, seed=s)
-        for s, server in enumerate([shared, None, shared, fedyogi(0.02)])
-    ]
-
-    def experiment(stop=None, **settings):
-        calls = []
-
-        def evaluate(predict, test):
-            calls.append(1)
-            if len(calls) == stop:  # the first one is dry
-                raise KeyboardInterrupt
-            return {"u": predict(test["x"])}
-
-        test = {"x": problem[2]["x"][:2].expand(4, 2, 2)}
-        optimizer = scaffold(averaged_moments())
-        return run(problem, feds, rounds=6, optimizer=optimizer, evaluate=evaluate, test=test, **settings)
-
-    mine = Checkpoint(tmp_path / "state.pt", "mine")
-    whole = experiment()
-    with pytest.raises(KeyboardInterrupt):
-        experiment(stop=5, checkpoint=mine)
-    kept = torch.load(mine.path)["state"]
-    assert kept[0] == 3 and len(kept[3]) == 2 and {"c", "c_i", "m", "v", "t"} <= set(kept[2])
-    assert_same(experiment(checkpoint=mine).theta, whole.theta, 0)
 
 
 def test_only_moments_that_exist_are_averaged():
