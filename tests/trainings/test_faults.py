@@ -359,9 +359,7 @@ def test_a_damaged_file_is_named_and_the_others_go_on(room, tmp_path, capsys):
 @pytest.mark.fault("clear error")
 def test_train_says_that_a_disk_is_full(room, monkeypatch):
     monkeypatch.setattr(files, "write", full)
-    with pytest.raises(
-        ValueError, match=r"good: .*No space left on device; what is kept of it goes on"
-    ):
+    with pytest.raises(ValueError, match=r"good: .*No space left on device; what is kept of it goes on"):
         missing.train(room, **EAGER)
 
 
