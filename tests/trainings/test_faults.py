@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from torch import nn
 
 from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
-from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.mixing import equal
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import fedadam, scaffold
@@ -222,17 +220,6 @@ def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
     assert [process.returncode for process in both] == [0, 0]
     assert sorted("waiting for its end" in text for text in said) == [False, True]
     assert len(read(path)) == 1 and not hidden(path)
-
-
-@pytest.mark.fault("survived")
-def test_out_of_time_keeps_what_was_done_however_short_it_was(path, whole):
-    for rounds in (1, 2):
-        with pytest.raises(
-            OutOfTime, match=f"oscillator: {rounds} rounds are done; the same command goes on from ther"
-        ):
-            CALL.fill(path, time.monotonic(), **EAGER)
-    CALL.fill(path, **EAGER)
-    assert same(path, whole) and not hidden(path)
 
 
 def in_metres():
