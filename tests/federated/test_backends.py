@@ -62,10 +62,8 @@ def test_few_steps_are_written_down_and_done_again_to_the_last_bit(monkeypatch, 
 
 def test_gradients_that_nobody_asks_for_are_no_tensors():
     """A convolution's first layer: its backward returns None for the points."""
-    pool, net = (
-        {"x": torch.rand(40, 9), "y": torch.rand(40)},
-        nn.Sequential(nn.Unflatten(1, (1, 9)), nn.Conv1d(1, 1, 9)),
-    )
+    pool = {"x": torch.rand(40, 9), "y": torch.rand(40)}
+    net = nn.Sequential(nn.Unflatten(1, (1, 9)), nn.Conv1d(1, 1, 9))
 
     def loss(predict, batch):
         return (batch["w"] * (predict(batch["x"])[:, 0, 0] - batch["y"]) ** 2).sum()
@@ -97,24 +95,17 @@ def test_nothing_is_measured_and_nothing_remembered():
     assert torch.equal(trained().theta, trained().theta)
 
 
-class Recording:
-    """Plain gradient descent that reads a number in every step."""
-
-    def __init__(self):
-        inner, self.norms = sgd(), []
-
-        def apply(theta, gradient, state, lr):
-            self.norms.append(float(gradient.norm()))
-            inner.apply(theta, gradient, state, lr)
-
-        self.optimizer = Optimizer(inner.init, apply)
-
-
 def test_an_optimiser_that_reads_numbers_is_eager_and_sees_all_of_them():
-    recording = Recording()
-    assert trained(optimizer=recording.optimizer).backend == "eager" and len(set(recording.norms)) > 100
+    inner, norms = sgd(), []
+
+    def apply(theta, gradient, state, lr):
+        norms.append(float(gradient.norm()))
+        inner.apply(theta, gradient, state, lr)
+
+    optimizer = Optimizer(inner.init, apply)
+    assert trained(optimizer=optimizer).backend == "eager" and len(set(norms)) > 100
     with pytest.raises(NotImplementedError, match="torch cannot write this down; train with backend='eager'"):
-        trained(optimizer=recording.optimizer, backend="xla")
+        trained(optimizer=optimizer, backend="xla")
 
 
 def no_devices():
@@ -136,15 +127,11 @@ def test_what_xla_cannot_do_is_eager(monkeypatch, what):
 
 def test_what_is_not_here_is_an_error_that_says_so(monkeypatch):
     monkeypatch.setattr(engine, "find_spec", lambda name: None)
-    with pytest.raises(
-        ValueError, match=r"backend = 'xla' needs jax, which is not here .pip install jax.; 'auto' takes"
-    ):
+    with pytest.raises(ValueError, match=r"needs jax, which is not here .pip install jax.; 'auto' takes what there is"):
         trained(backend="xla")
     monkeypatch.undo()
     monkeypatch.setattr(program.jax, "devices", no_devices)
-    with pytest.raises(
-        ValueError, match=r"needs jax, which cannot start: AssertionError, no such device .see JAX_PLAT"
-    ):
+    with pytest.raises(ValueError, match=r"needs jax, which cannot start: AssertionError, no such device"):
         trained(backend="xla")
     with pytest.raises(ValueError, match=r"backend = 'fast': expected one of auto, eager, xla"):
         trained(backend="fast")

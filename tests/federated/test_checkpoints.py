@@ -9,13 +9,17 @@ from fedlib.federated.batches import Local
 from fedlib.federated.checkpoints import Checkpoint
 from fedlib.federated.federation import Federation
 from fedlib.federated.mixing import ring
+from fedlib.federated.rules import averaged_moments, fedadam, scaffold
 from fedlib.federated.train import train
 
-SETTINGS = dict(rounds=6, local=Local(3, "steps", 4), dtype=torch.float64, noise=(1,), evaluate_every=2)
+SETTINGS = dict(
+    rounds=6, local=Local(3, "steps", 4), optimizer=scaffold(averaged_moments()), dtype=torch.float64, noise=(1,),
+    evaluate_every=2,
+)  # fmt: skip
 
 
 def experiment(problem, stop_after=None, **changes):
-    """Partial participation, mini-batches, noise, decay: everything that is drawn per round."""
+    """Partial participation, mini-batches, noise, decay: all that is drawn per round; servers and rules with memory."""
     net, loss, pool, shards = problem
 
     def noisy(predict, batch):
@@ -29,7 +33,10 @@ def experiment(problem, stop_after=None, **changes):
         calls.append(1)
         return {"u": predict(test["x"])}
 
-    feds = [Federation(shards, fraction=0.67, lr=0.01, decay=0.9), Federation(shards, mixing=ring, seed=1, lr=0.02)]
+    feds = [
+        Federation(shards, fraction=0.67, lr=0.01, decay=0.9, server=fedadam(0.02)),
+        Federation(shards, mixing=ring, seed=1, lr=0.02),
+    ]
     test = {"x": pool["x"][:3].expand(2, 3, 2)}
     return train(net, noisy, pool, feds, **(dict(evaluate=evaluate, test=test) | SETTINGS | changes))
 
@@ -43,7 +50,8 @@ def test_a_stopped_training_goes_on_to_the_same_result(problem, tmp_path, monkey
     with pytest.raises(KeyboardInterrupt):
         experiment(problem, stop_after=2, checkpoint=mine)  # in round 6, after five that were kept
     assert [p.name for p in path.parent.iterdir()] == ["state.pt"]
-    assert torch.load(path)["state"][0] == 5
+    kept = torch.load(path)["state"]
+    assert kept[0] == 5 and len(kept[3]) == 1 and {"c", "c_i", "m", "v", "t"} <= set(kept[2])
     resumed = experiment(problem, checkpoint=mine)
     finished = experiment(problem, stop_after=0, checkpoint=mine)  # nothing is left to do
     for other in (resumed, finished):

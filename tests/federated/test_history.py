@@ -9,7 +9,6 @@ import torch
 from fedlib import Federation, Local, centralised, join, train
 from fedlib.federated.history import History
 from fedlib.federated.mixing import isolated
-from fedlib.federated.stack import predict
 
 
 class Key(NamedTuple):
@@ -106,21 +105,6 @@ def test_a_label_may_be_a_tuple(problem):
     lost = history.last("loss", kind="a", client=0)
     assert lost.dims == ("level",)
     assert list(lost["level"].values) == history.labels("level") == [(2, 1), (3, 1)]
-
-
-def test_a_number_may_be_a_parameter(problem):
-    class Scaled(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.a = torch.nn.Parameter(torch.tensor(1.0))
-
-        def forward(self, x):
-            return self.a * x[:, :1]
-
-    _, loss, pool, shards = problem
-    history = train(Scaled(), loss, pool, [Federation(shards)], rounds=1, local=Local(1))
-    assert history.theta.shape == (3, 1)
-    assert predict(Scaled(), history.model(0), pool["x"]).shape == (26, 1)
 
 
 @pytest.mark.fault("clear error")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlib.federated.mixing import check_stochastic, fedavg, isolated, ring
+from fedlib.federated.mixing import check_stochastic, equal, fedavg, isolated, ring
 
 
 @st.composite
@@ -27,11 +27,10 @@ def test_row_stochastic(rule, who):
 
 
 @given(clients())
-def test_fedavg_weights_are_renormalised_over_the_active(who):
+def test_weights_are_renormalised_over_the_active(who):
     p, active = who
-    row = fedavg(p, active)[0]
-    assert (row[~active] == 0).all()
-    np.testing.assert_allclose(row[active], p[active] / p[active].sum())
+    for rule, weights in ((fedavg, p * active), (equal, active)):
+        np.testing.assert_allclose(rule(p, active), np.tile(weights / weights.sum(), (len(p), 1)))
 
 
 @given(clients())
@@ -52,6 +51,7 @@ def test_ring_of_five_is_a_circulant():
     ("A", "message"),
     [
         (np.eye(3), "shape"),
+        (np.broadcast_to(np.full(2, 0.2), (2, 2)), r"row 0 is .* with sum 0\.4"),
         (np.array([[1, 0], [-0.5, 1.5]]), "row 1"),
         (np.array([[np.nan, 1], [0, 1]]), "row 0"),
     ],

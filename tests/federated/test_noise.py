@@ -29,20 +29,15 @@ def run(problem, feds, loss=noisy_error, **settings):
     return train(net, loss, pool, feds, **settings)
 
 
-def mean_noise(problem, rounds=200):
-    """The loss is the mean noise of two clients with equal data: [rounds, 2]."""
+@pytest.mark.filterwarnings("ignore:.*the mean loss went from")  # it is nothing but noise
+def test_noise_is_standard_normal_and_new_for_every_client_and_round(problem):
+    """The loss is the mean noise of two clients with equal data: of 5 points x 2 numbers, with variance 2 / 5."""
 
     def loss(predict, batch):
         return (batch["w"][:, None] * batch["noise"]).sum() + 0 * predict(batch["x"]).sum()
 
     feds = [Federation([problem[3][0]] * 2, mixing=isolated)]
-    return run(problem, feds, loss, rounds=rounds, local=Local(1)).losses
-
-
-@pytest.mark.filterwarnings("ignore:.*the mean loss went from")  # it is nothing but noise
-def test_noise_is_standard_normal_and_new_for_every_client_and_round(problem):
-    """The weighted mean of 5 points x 2 numbers has variance 2 / 5; a shared or frozen draw would show."""
-    losses = mean_noise(problem)
+    losses = run(problem, feds, loss, rounds=200, local=Local(1)).losses
     assert len(np.unique(losses.round(9))) == losses.size
     assert abs(losses.mean()) < 4 * (0.4 / losses.size) ** 0.5
     assert abs(losses.var() / 0.4 - 1) < 4 * (2 / losses.size) ** 0.5

@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
-from fedlib.federated.checkpoints import Checkpoint
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import isolated, ring
 from fedlib.federated.optimizers import adam, sgd
@@ -143,17 +141,6 @@ def test_one_full_step_is_centralised_training(problem, rule):
     assert_same(model(problem, Federation(shards, lr=0.02, server=server), optimizer, rounds=30, local=Local(1)), whole)
 
 
-@pytest.mark.parametrize("optimizer", [adam(), averaged_moments(), scaffold(adam())])
-def test_one_full_adam_step_is_not_without_a_fresh_correction(problem, optimizer):
-    """The mean of squares is not the square of the mean: common moments alone do not do it."""
-    shards = problem[3]
-    feds = Federation(shards, lr=0.02), centralised(shards, lr=0.02)
-    found, whole = (
-        model(problem, fed, o, rounds=30, local=Local(1)) for fed, o in zip(feds, (optimizer, adam()), strict=True)
-    )
-    assert (found - whole).abs().max() > 1e-3
-
-
 def test_without_heterogeneity_rules_are_fedavg(problem):
     """All clients hold the same points, E > 1. (FedProx is not: its spring holds back a client that does not drift.)"""
     fed = Federation([np.arange(26)] * 3, lr=0.02)
@@ -181,32 +168,6 @@ def test_rules_among_other_federations_change_nobody(problem, rule):
         assert_same(together.models(f), alone.models(0))
     if rule is not fedprox:
         assert_same(together.models(4), run(problem, feds[4:], optimizer=adam(), local=LOCAL["epochs"]).models(0))
-
-
-# SCAFFOLD's control variates
-
-
-def test_control_variates(problem):
-    """c = sum p_i c_i, corrections sum to 0, c_i is the paper's option II, and who is absent keeps its own."""
-    net, loss, pool, shards = problem
-    fed, lr = Federation(shards, fraction=0.67, lr=0.05, seed=2), 0.05
-    p, steps = torch.as_tensor(fed.p)[:, None], torch.tensor([[4.0], [6.0], [6.0]], dtype=torch.float64)
-    x, before = None, {name: torch.zeros(3, 1, dtype=torch.float64) for name in ("c_i", "c")}
-    absent, place = 0, np.argsort(np.argsort(-fed.sizes, kind="stable"))
-    played = play(net, loss, pool, [fed], local=LOCAL["epochs"], optimizer=scaffold(), dtype=torch.float64)
-    for done in islice(played, 6):
-        kept = done.state.optimizer
-        now = {"c_i": kept["c_i"][place], "c": kept["c"].expand(3, -1)}  # c goes with the one model of all clients
-        assert_same(now["c"], (p * now["c_i"]).sum(0).expand(3, -1))
-        assert_same((p * (now["c"] - now["c_i"])).sum(0), torch.zeros(now["c"].shape[1], dtype=torch.float64))
-        here = np.isfinite(done.losses)
-        if x is not None:
-            option_2 = before["c_i"] - before["c"] + (x - done.before) / (steps * lr)
-            assert_same(now["c_i"][here], option_2[here], 1e-10)
-            assert_same(now["c_i"][~here], before["c_i"][~here], 0)
-            absent += int((~here).sum())
-        x, before = done.after.clone(), now
-    assert absent and now["c"].abs().max() > 1e-3
 
 
 # Fixed points of quadratics f_i(x) = a_i / 2 (x - b_i)^2: known in closed form
@@ -275,56 +236,6 @@ def test_fedpac_comes_to_rest_where_fedavg_does_at_a_smaller_rate():
 @pytest.mark.parametrize("server", [None, fedavgm(0.5, 1.0)])
 def test_corrected_clients_come_to_rest_at_the_minimum(optimizer, server):
     assert fixed_point(optimizer, server) == pytest.approx(MINIMISER, abs=1e-10)
-
-
-# Servers
-
-
-def test_yogi_differs_from_adam_in_v_only():
-    """Where v < Delta^2, the steps to v are (1 - beta2) Delta^2 and (1 - beta2) (Delta^2 - v); m is the same."""
-    x, mixed = torch.zeros(1, 4, dtype=torch.float64), torch.tensor([[1e-4, -1e-3, 0.1, -2.0]], dtype=torch.float64)
-    adam_, yogi = fedadam(0.1), fedyogi(0.1)
-    a, y = adam_.init(x), yogi.init(x)
-    out_a, out_y = adam_.apply(x, mixed, a), yogi.apply(x, mixed, y)
-    assert_same(a["m"], y["m"], 0)
-    assert_same(a["v"], 0.99 * 1e-6 + 0.01 * mixed**2)
-    sign = torch.tensor([[-1.0, 0.0, 1.0, 1.0]], dtype=torch.float64)  # of Delta^2 - v, v = tau^2 = 1e-6
-    assert_same(y["v"], 1e-6 + 0.01 * mixed**2 * sign)
-    for out, state in ((out_a, a), (out_y, y)):
-        assert_same(out, 0.1 * state["m"] / (state["v"].sqrt() + 1e-3))
-
-
-# State
-
-
-def test_a_stopped_fedadam_with_scaffold_goes_on_to_the_same_result(problem, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "SECONDS", 0)  # after every round
-    shared = fedadam(0.02)
-    feds = [
-        Federation(problem[3], fraction=0.67, lr=0.02, server=server, seed=s)
-        for s, server in enumerate([shared, None, shared, fedyogi(0.02)])
-    ]
-
-    def experiment(stop=None, **settings):
-        calls = []
-
-        def evaluate(predict, test):
-            calls.append(1)
-            if len(calls) == stop:  # the first one is dry
-                raise KeyboardInterrupt
-            return {"u": predict(test["x"])}
-
-        test = {"x": problem[2]["x"][:2].expand(4, 2, 2)}
-        optimizer = scaffold(averaged_moments())
-        return run(problem, feds, rounds=6, optimizer=optimizer, evaluate=evaluate, test=test, **settings)
-
-    mine = Checkpoint(tmp_path / "state.pt", "mine")
-    whole = experiment()
-    with pytest.raises(KeyboardInterrupt):
-        experiment(stop=5, checkpoint=mine)
-    kept = torch.load(mine.path)["state"]
-    assert kept[0] == 3 and len(kept[3]) == 2 and {"c", "c_i", "m", "v", "t"} <= set(kept[2])
-    assert_same(experiment(checkpoint=mine).theta, whole.theta, 0)
 
 
 def test_only_moments_that_exist_are_averaged():

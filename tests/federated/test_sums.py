@@ -60,17 +60,6 @@ def test_one_round_is_the_centralised_solution_whoever_owns_what(name, m, scale,
     assert 0 < worst < 1e-9, "a condition number of 1e6, squared where the fit is not exact"
 
 
-def test_the_library_solves_what_it_trains_for(network):
-    """The sums' gradient is that of the federated loss: 2 J^T r / n is what autograd says."""
-    experiment, data = network
-    theta = draw_parameters(experiment.net, glorot_uniform, torch_stream(0, "init")).double()
-    total = sums.added(sums.statistics(experiment, points, theta, root=False) for points in sums.parts(data))
-    x = theta.clone().requires_grad_()
-    experiment.residuals(sums.predicting(experiment, x), data.pool).square().sum().backward()
-    np.testing.assert_allclose(2 * total.matrix[:-1, -1], x.grad, rtol=1e-9, atol=1e-9)
-    assert total.n == 32
-
-
 def test_one_round_by_hand():
     """Two features and three points, two clients: the normal equations on paper. u = c_0 x + c_1, r = u - y."""
     x, y = torch.tensor([0.0, 1.0, 2.0])[:, None].double(), torch.tensor([1.0, 3.0, 4.0]).double()
@@ -101,17 +90,6 @@ def test_points_that_all_share_count_once():
     assert sum(map(len, data.owners)) > len(data.pool["x"])
     assert apart.n == pytest.approx(once.n)
     np.testing.assert_allclose(apart.matrix.T @ apart.matrix, once.matrix.T @ once.matrix, rtol=1e-9, atol=1e-6)
-
-
-def test_float32_is_as_good_as_float32_can_be():
-    experiment = linear("poisson", 12, 3.0)
-    data = experiment.data(8, 0)
-    ridge = 1e-4 * float(sums.one_round(experiment, data, zeros(experiment)).spectrum.s[0]) ** 2
-    steps = {d: sums.one_round(experiment, data, zeros(experiment, d), ridge) for d in (torch.float32, torch.float64)}
-    test = {n: v.double() for n, v in data.test.items()}
-    u32, u64 = (experiment.answer(sums.predicting(experiment, of.step.double()), test) for of in steps.values())
-    assert steps[torch.float32].step.dtype == torch.float32
-    assert (u32 - u64).norm() / u64.norm() < 1e-4
 
 
 def test_a_root_keeps_the_digits_that_sums_lose():
@@ -162,16 +140,6 @@ def test_gauss_newton_goes_the_same_way_for_every_partition(network):
         np.testing.assert_allclose(other.theta, one.theta, rtol=1e-6, atol=1e-8)
     long = sums.gauss_newton(experiment, data, theta, 60)
     assert long.loss[-1] < 0.1 * one.loss[0] and sorted(long.loss, reverse=True) == long.loss
-
-
-def test_gauss_newton_of_a_linear_problem_needs_one_step():
-    experiment = linear("poisson", 8, 2.0)
-    data, theta = experiment.data(8, 0), zeros(experiment)
-    iterates = sums.gauss_newton(experiment, data, theta, 6, damping=1e-20, least=1e-3)
-    once = sums.one_round(experiment, data, theta, ridge=0.0)
-    assert len(iterates.loss) == 3, "it is known to be good in the second round, and to stay so in the third"
-    J, r = sums.rows(experiment, data.pool, theta).tensor_split([9], 1)
-    assert iterates.loss[1] == pytest.approx(float((r[:, 0] + J @ once.step).square().sum()), rel=1e-4)
 
 
 @pytest.mark.parametrize("noise", [3e-11, -3e-11, 0.0])

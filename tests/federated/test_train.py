@@ -15,15 +15,11 @@ from fedlib.federated.batches import Local, blocks_of, participants
 from fedlib.federated.federation import Federation, centralised
 from fedlib.federated.mixing import fedavg, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
-from fedlib.federated.partitions import deal
 from fedlib.federated.rules import fedadam
 from fedlib.federated.stack import as_dict, load, stack
 from fedlib.federated.train import train
-from fedlib.models.networks import DeepONet, fan_in_uniform, glorot_uniform, mlp
+from fedlib.models.networks import fan_in_uniform, glorot_uniform, mlp
 from fedlib.papers.fedsciml.algorithms import fedavg_adam
-from fedlib.streams import stream
-
-from ..conftest import CountOps, squared_error
 
 LOCAL = {
     "full batch": Local(3),
@@ -79,14 +75,6 @@ def test_adam_rows_equal_torch_adam_with_own_step_counts():
     torch.testing.assert_close(ours, torch.stack([p.detach() for p in theirs]), rtol=1e-12, atol=1e-12)
 
 
-def test_isolated_clients_never_hear_of_each_other(problem):
-    shards = problem[3]
-    stacked = run(problem, [Federation(shards, mixing=isolated)], local=LOCAL["full batch"])
-    for k, shard in enumerate(shards):
-        alone = run(problem, [Federation([shard], mixing=isolated)], local=LOCAL["full batch"])
-        torch.testing.assert_close(stacked.theta[k], alone.theta[0], rtol=0, atol=1e-12)
-
-
 def test_the_given_network_is_left_alone(problem):
     before = [p.clone() for p in problem[0].parameters()]
     run(problem, [Federation(problem[3])], local=Local(1))
@@ -120,33 +108,6 @@ def test_losses_are_nan_where_a_client_was_absent(problem):
     h = run(problem, [Federation(problem[3], fraction=0.34)], rounds=6, local=Local(2))
     expected = np.array([participants(0, r, 3, 0.34) for r in range(6)])
     np.testing.assert_array_equal(np.isfinite(h.losses), expected)
-
-
-def test_operations_per_round_do_not_grow_with_the_number_of_clients():
-    counts = []
-    for K in (10, 100):
-        x = torch.linspace(-1, 1, 4 * K)[:, None]
-        shards = deal(4 * K, K, stream(0, "deal"))
-        ops = []
-        for rounds in (2, 3):  # the difference is one round, without set-up
-            with CountOps() as count:
-                train(
-                    mlp((1, 4, 1), torch.nn.Tanh), squared_error, {"x": x, "y": x[:, 0]},
-                    [Federation(shards, fraction=0.5)], rounds=rounds, local=Local(2, "steps", 2),
-                )  # fmt: skip
-            ops.append(count.n)
-        counts.append(ops[1] - ops[0])
-    assert counts[0] == counts[1] > 0
-
-
-def test_deeponet_broadcasts_functions_over_points():
-    net = load(DeepONet((6, 5, 4), (1, 5, 4)), stack(DeepONet((6, 5, 4), (1, 5, 4)), [(0,)], fan_in_uniform)[0])
-    u, y = torch.randn(3, 6), torch.rand(8, 1)
-    grid = net(u[:, None], y)
-    assert grid.shape == (3, 8)
-    torch.testing.assert_close(grid[1, 2], net(u[1], y[2]))
-    by_hand = net.branch(u[1]) @ net.trunk(y[2]) + net.bias[0]
-    torch.testing.assert_close(grid[1, 2], by_hand)
 
 
 def test_mixing_rule_that_lies_is_refused(problem):

@@ -1,16 +1,10 @@
 """Jets against independent oracles in float64: nested jvp, nested autograd.grad."""
 
-import math
-
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from fedlib.federated.batches import Local
-from fedlib.federated.federation import Federation
 from fedlib.federated.stack import draw_parameters, load
-from fedlib.federated.train import train
 from fedlib.models.jets import JetNet, Sine, channels, closed, function_jet, jet, product, product_rule
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.streams import torch_stream
@@ -91,35 +85,6 @@ def test_gradients_by_the_parameters():
     theirs = torch.autograd.grad(((u_tt + u_xxt) ** 2).mean(), list(net.parameters()), materialize_grads=True)
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b, **EXACT)
-
-
-@pytest.mark.parametrize("backend", ["eager", "xla"])
-def test_the_engine_trains_through_jets(backend):
-    """Two clients fit -u'' = sin: eager, compiled and a plain loop with nested autograd end at the same weights."""
-    x = torch.linspace(0, math.pi, 8, dtype=torch.float64)[:, None]
-    net = JetNet(mlp((1, 5, 5, 1), nn.Tanh).double(), "x", ("xx",))
-    shards = [np.arange(4), np.arange(4, 8)]
-
-    def loss(predict, batch):
-        return (batch["w"] * (predict(batch["x"])["xx"] + batch["x"].sin()).squeeze(1) ** 2).sum()
-
-    settings = dict(rounds=3, local=Local(2), init=glorot_uniform, dtype=torch.float64)
-    stack = train(net, loss, {"x": x}, [Federation(shards, lr=0.01)], backend=backend, **settings)
-    start = draw_parameters(net, glorot_uniform, torch_stream(0, "init"))
-    clients = [load(mlp((1, 5, 5, 1), nn.Tanh).double(), start) for _ in shards]
-    optimizers = [torch.optim.Adam(c.parameters(), 0.01) for c in clients]
-    for _ in range(3):
-        for client, optimizer, shard in zip(clients, optimizers, shards, strict=True):
-            for _ in range(2):
-                z = x[shard].clone().requires_grad_()
-                u_x = torch.autograd.grad(client(z).sum(), z, create_graph=True)[0]
-                u_xx = torch.autograd.grad(u_x.sum(), z, create_graph=True)[0]
-                optimizer.zero_grad()
-                (u_xx + x[shard].sin()).square().mean().backward()
-                optimizer.step()
-        mean = sum(nn.utils.parameters_to_vector(c.parameters()) for c in clients) / 2
-        clients = [load(c, mean) for c in clients]
-    torch.testing.assert_close(stack.model(0), mean.detach(), rtol=0, atol=1e-10)
 
 
 def test_product_rule_equals_the_jet_of_the_product():

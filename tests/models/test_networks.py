@@ -1,13 +1,11 @@
 """Initial parameters: by kind of layer, within their bounds, and never the same under two seeds."""
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from fedlib.federated.stack import draw_parameters, stack
 from fedlib.models.networks import CartesianDeepONet, DeepONet, fan_in_uniform, glorot_normal, glorot_uniform, mlp
-from fedlib.numerics.spaces import chebyshev_draws, chebyshev_series
 from fedlib.papers.feddro.digits.problem import CNN
 from fedlib.papers.fedsciml.flow.problem import WithCoefficients
 from fedlib.papers.fedstnn.network import init_snn
@@ -38,7 +36,7 @@ def test_every_layer_starts_within_its_bounds_and_otherwise_under_another_seed(l
     assert abs(float(weight.std()) / sd - 1) < 0.1
     if init is fan_in_uniform:
         assert row.abs().max() <= fan_in**-0.5
-        assert len(bias) == 0 or bias.std() > 0
+        assert len(bias) == 0 or abs(float(bias.std()) / sd - 1) < 0.4  # of 40 numbers
     else:
         assert not bias.any()
     if init is glorot_uniform:
@@ -75,14 +73,7 @@ def test_parameters_of_one_s_own_keep_their_values_and_the_network_stays_as_it_i
 
 
 def test_the_product_equals_the_pairs_with_its_gradient(deeponet):
-    u, y = (
-        torch.as_tensor(
-            chebyshev_series(
-                chebyshev_draws("forward", 10, 6, stream(0, "test operator learning", 10)), np.linspace(0, 1, 100)
-            )
-        ),
-        torch.linspace(0, 1, 7).double()[:, None],
-    )
+    u, y = torch.as_tensor(stream(0, "inputs").normal(size=(6, 100))), torch.linspace(0, 1, 7).double()[:, None]
     target = torch.as_tensor(stream(0, "target").normal(size=(6, 7)))
     gradients = []
     for output in (deeponet(u, y), pairwise(deeponet, u, y)):
@@ -90,30 +81,6 @@ def test_the_product_equals_the_pairs_with_its_gradient(deeponet):
         torch.testing.assert_close(output, pairwise(deeponet, u, y), rtol=0, atol=1e-13)
     for a, b in zip(*gradients, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-13)
-
-
-def test_no_pair_is_materialised_twice(deeponet):
-    """Nothing larger than the n x P result and the branch's and trunk's own layers is ever made."""
-    largest = []
-
-    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            out = function(*args, **(kwargs or {}))
-            largest.append(out.numel() if isinstance(out, torch.Tensor) else 0)
-            return out
-
-    with Watch():
-        deeponet(torch.zeros(50, 100, dtype=torch.float64), torch.zeros(60, 1, dtype=torch.float64))
-    assert max(largest) == 50 * 100 == 5000  # the input's size; 50 x 60 pairs x 8 would be 24 000
-
-
-def test_fan_in_uniform_fills_the_biases_with_the_same_bounds():
-    """U(-b, b) for both, b = 1 / sqrt(fan_in): mean 0, st.dev. b / sqrt(3), largest near b."""
-    layer = nn.Linear(16, 4000)
-    bias = draw_parameters(layer, fan_in_uniform, torch_stream(0, "bias"))[16 * 4000 :]
-    assert abs(float(bias.mean())) < 4 * 0.25 / (3 * 4000) ** 0.5
-    assert float(bias.std()) == pytest.approx(0.25 / 3**0.5, rel=0.05)
-    assert 0.249 < float(bias.abs().max()) <= 0.25
 
 
 @pytest.mark.parametrize("kind", [DeepONet, CartesianDeepONet])

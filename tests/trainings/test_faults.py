@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from torch import nn
 
 from fedlib.federated import checkpoints
 from fedlib.federated.batches import Local
-from fedlib.federated.checkpoints import OutOfTime
 from fedlib.federated.mixing import equal
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.rules import fedadam, scaffold
@@ -224,17 +222,6 @@ def test_two_at_once_train_once_and_who_waits_says_so(path, whole):
     assert len(read(path)) == 1 and not hidden(path)
 
 
-@pytest.mark.fault("survived")
-def test_out_of_time_keeps_what_was_done_however_short_it_was(path, whole):
-    for rounds in (1, 2):
-        with pytest.raises(
-            OutOfTime, match=f"oscillator: {rounds} rounds are done; the same command goes on from ther"
-        ):
-            CALL.fill(path, time.monotonic(), **EAGER)
-    CALL.fill(path, **EAGER)
-    assert same(path, whole) and not hidden(path)
-
-
 def in_metres():
     """The oscillator, whose error has a slash in its name."""
     right = oscillator()
@@ -359,9 +346,7 @@ def test_a_damaged_file_is_named_and_the_others_go_on(room, tmp_path, capsys):
 @pytest.mark.fault("clear error")
 def test_train_says_that_a_disk_is_full(room, monkeypatch):
     monkeypatch.setattr(files, "write", full)
-    with pytest.raises(
-        ValueError, match=r"good: .*No space left on device; what is kept of it goes on"
-    ):
+    with pytest.raises(ValueError, match=r"good: .*No space left on device; what is kept of it goes on"):
         missing.train(room, **EAGER)
 
 

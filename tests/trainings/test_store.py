@@ -11,7 +11,7 @@ from torch import nn
 from fedlib.federated import stack as start_of
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Experiment
-from fedlib.federated.history import History, gathered
+from fedlib.federated.history import gathered
 from fedlib.federated.schedules import Cosine, Drop
 from fedlib.federated.sweep import Row, errors, sweep, whole_levels
 from fedlib.files import ROOT
@@ -37,17 +37,6 @@ def call(levels=(2, 6), seeds=(0, 1), **more) -> Call:
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "oscillator.nc"
-
-
-def test_a_history_survives_the_way_through_a_dataset():
-    history = sweep(oscillator(), [2, 6], [0, 1], rounds=3, evaluations=3)
-    back = History.from_dataset(history.to_dataset())
-    assert back.rows == history.rows and back.rounds == history.rounds and back.parts == [*history.parts]
-    assert torch.equal(back.theta, history.theta) and len(back.distinct) == len(history.distinct)
-    np.testing.assert_array_equal(back.losses, history.losses)
-    for name, values in history.metrics.items():
-        np.testing.assert_array_equal(back.metrics[name], values)
-    assert errors(back).equals(errors(history))
 
 
 @pytest.mark.parametrize("decay", [Drop(2, 0.1), Cosine(4)])
