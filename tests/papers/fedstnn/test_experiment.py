@@ -66,6 +66,9 @@ def test_the_score_of_the_true_law_is_the_smallest():
     assert scores["true"]["energy score"].item() == pytest.approx(0.1 / np.pi**0.5, rel=0.05)
     assert scores["shifted"]["RMSE"].item() == pytest.approx(0.1, rel=0.02)
     assert scores["wide"]["std"].item() == pytest.approx(0.2, rel=0.02)
+    ramp = torch.linspace(-0.3, 0.3, 4000)[:, None]
+    other = experiment.scored(lambda x, w: ramp + ramp * w, test)  # root mean squares of what varies
+    assert [other["RMSE"].item(), other["std"].item()] == pytest.approx(2 * [0.3 / 3**0.5], rel=0.02)
 
 
 def test_likeness_is_zero_for_the_data_and_the_mean_noise_for_a_model_without_any():

@@ -76,6 +76,8 @@ def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
     right = np.mean((noise + upper) @ upper > upper @ upper / 2)
     assert np.linalg.norm(upper) < np.linalg.norm(added) == pytest.approx(1)
     assert right < privacy.told_in_or_out(sigma) + 0.01
+    furthest = np.mean(noise @ upper / np.linalg.norm(upper) > -0.5)  # of two means that are 1 apart
+    assert furthest == pytest.approx(privacy.told_in_or_out(sigma), abs=0.01)
     alone = np.mean(norm.cdf(np.linalg.norm(upper) / 2 / sigma))
     assert right == pytest.approx(alone, abs=0.01)
 

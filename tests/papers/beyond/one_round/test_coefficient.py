@@ -55,9 +55,9 @@ def test_evidence_is_that_of_a_normal_distribution():
 
 
 def test_pictures_with_a_pixel_of_their_own_are_read_one_after_the_other():
-    """The second has none until another is taken out; pictures that share all their pixels are not read."""
-    X = np.array([[3, 5, 0, 0], [0, 7, 2, 0], [0, 0, 9, 4]])
-    read = pictures_behind(X.T @ X)
-    assert sorted(map(tuple, read)) == sorted(map(tuple, X))
+    """In the first the second has none until another is taken out. In the second the first pixel of both has a column
+    of whole numbers, (5, 3, 4), that is none of them. Pictures that share all their pixels are not read."""
+    for X in np.array([[3, 5, 0, 0], [0, 7, 2, 0], [0, 0, 9, 4]]), np.array([[3, 5, 0], [4, 0, 5]]):
+        assert sorted(map(tuple, pictures_behind(X.T @ X))) == sorted(map(tuple, X))
     hidden = np.array([[3, 5], [4, 1]])
     assert pictures_behind(hidden.T @ hidden).shape == (0, 2), "mixtures are no whole numbers"

@@ -67,6 +67,16 @@ def test_a_learnt_step_is_the_scheme_that_made_the_data():
         np.testing.assert_allclose(step.rolled_out(solution.step, *fields), fields[1], atol=1e-5)
 
 
+def test_neighbours_beyond_the_ends_are_those_of_an_odd_or_of_a_periodic_field():
+    """Sines go on as they are: neighbours of every place are the same sine, shifted."""
+    l = np.arange(-4, 5)
+    for periodic, waves in ((True, 2), (False, 3)):
+        x = np.arange(100 if periodic else 101)
+        sine = lambda x, waves=waves: np.sin(np.pi * waves * x / 100)  # noqa: E731
+        near = operators.Step(4, 1, periodic).around(torch.as_tensor(sine(x))[None])
+        np.testing.assert_allclose(near[0], sine(x[:, None] + l), atol=1e-12)
+
+
 def test_no_small_wave_grows():
     """Fields that double in every step."""
     v = torch.as_tensor(stream(0, "growth").uniform(-1, 1, (10, 101)))

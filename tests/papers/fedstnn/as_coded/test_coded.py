@@ -135,3 +135,5 @@ def test_twice_a_gradient_is_off_by_one():
         found = gradients.distances(lambda gradient: Times(1 if gradient == "autograd" else int(gradient)), factor)
         np.testing.assert_allclose([*found.values()], off, atol=1e-12)
         assert [*found] == ["lift", "drift", "diffusion"]
+    parts = {"norm.0.weight": torch.ones(2), "norm.0.mean": torch.ones(3), "norm.0.var": torch.ones(3)}
+    assert len(gradients.of_part(parts, gradients.PARTS["diffusion"])) == 2, "running statistics have no gradient"
