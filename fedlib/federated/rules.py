@@ -43,7 +43,7 @@ def scaffold(inner: Optimizer = sgd()) -> Optimizer:
     After the K local steps of a round from x to y: c_i <- mean of the K gradients g_i(y), and c <- sum_i p_i c_i over
     all clients; who was absent keeps its c_i. With SGD this is the paper's option II, c_i <- c_i - c + (x - y) / (K
     eta_l), for x - y = eta_l sum (g_i - c_i + c); the mean also makes sense inside other optimisers. The corrections
-    c - c_i have the weighted sum 0. The paper has p_i = 1 / N; its server rate eta_g is ``fedavgm(0, eta_g)``.
+    c - c_i have the weighted sum 0. The paper has p_i = 1 / N, and a server rate eta_g, 1 here.
     ``reset_moments`` leaves the control variates alone.
     Sent up per client and round: 2 P (theta and the change of c_i).
 
@@ -136,39 +136,6 @@ def averaged_moments(inner: Optimizer = adam(), names: Sequence[str] = ()) -> Op
 
 
 @remembered
-def fedpac(beta: float, inner: Optimizer | None = None) -> Optimizer:
-    """Local steps go along (1 - beta) d + beta d_G, with d the direction of ``inner`` and d_G that of the last round.
-
-    d_G is the mean of all directions that the clients went in their last round, over clients and local steps, and 0 in
-    the first one: the server has it from the models that it is sent anyway. ``inner``: by default
-    ``averaged_moments(adam())``, the alignment of the printed method, whose preconditioners are SOAP, Sophia and Muon.
-    beta = 0 is ``inner``. ``reset_moments`` leaves d_G alone.
-    Sent up per client and round: what ``inner`` sends.
-
-    Source: Liu et al. 2026 (FedPAC, arXiv 2602.19271), with Adam.
-
-    Raises:
-        ValueError: beta outside [0, 1).
-    """
-    if not 0 <= beta < 1:
-        raise ValueError(f"beta = {beta!r}: expected 0 <= beta < 1; with 1 nobody would look at its own gradient")
-    inner = inner or averaged_moments()
-
-    def apply(theta, g, state, lr):
-        before = theta.clone()
-        inner.apply(theta, g, state, lr)
-        along = (1 - beta) * (before - theta) / lr + beta * state["d_G"]
-        state["sum d"].add_(along)
-        theta.copy_(before - lr * along)
-
-    def finish(theta, state, wire):
-        state["d_G"].copy_(wire.mix(state["sum d"] / wire.steps))
-
-    ruled = around(inner, shared=["d_G"], passing=["sum d"], finish=finish)
-    return ruled._replace(apply=apply)
-
-
-@remembered
 def mime(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimizer:
     """Adam with moments of the mean gradient gbar(theta) at the start of a round, theta the common model there.
 
@@ -203,26 +170,6 @@ def mime(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> Optimiz
         theta.sub_(lr * m / (v.sqrt() + eps))
 
     return Optimizer(init, apply, start, sent=2, exchanges=2, passing=("g_c",), shared=("m", "v", "t"))
-
-
-@remembered
-def fedavgm(beta: float = 0.9, eta: float = 1.0) -> Server:
-    """FedAvgM, momentum at the server: m <- beta m + Delta, x <- x + eta m.
-
-    beta = 0, eta = 1 is FedAvg. With one full SGD step at the clients it is the heavy ball of centralised training.
-
-    Source: Hsu, Qi & Brown 2019 (FedAvgM); Reddi et al. 2021.
-
-    Raises:
-        ValueError: beta outside [0, 1), or eta <= 0, which goes uphill.
-    """
-    if not (0 <= beta < 1 and eta > 0):
-        raise ValueError(f"beta = {beta!r}, eta = {eta!r}: expected 0 <= beta < 1 and eta > 0")
-
-    def apply(x, mixed, state):
-        return x + eta * state["m"].mul_(beta).add_(mixed - x)
-
-    return Server(lambda x: {"m": torch.zeros_like(x)}, apply)
 
 
 @remembered

@@ -14,7 +14,7 @@ import torch
 from ..federated.experiment import Experiment
 from ..federated.mixing import fedavg, isolated, ring
 from ..federated.optimizers import adam, sgd
-from ..federated.rules import fedadam, fedavgm
+from ..federated.rules import fedadam
 from ..notebook import pages
 from ..numerics.metrics import in_percent
 from ..refusals import hint
@@ -25,9 +25,9 @@ from .watched import Moment, Watched, watched_experiment
 from .widgets import Picture, choice, discard, fresh_memory, in_turn, newest_only, prepare, slider, values_of
 
 MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
-SERVERS = {"mean": None, "momentum": fedavgm(0.8), "FedAdam": fedadam(0.01)}
+SERVERS = {"mean": None, "FedAdam": fedadam(0.01)}
 OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
-"""What a control may offer. Momentum is FedAvgM."""
+"""What a control may offer."""
 
 WORDS = {"E": "local steps E", "lr": "rate"}
 

@@ -88,7 +88,7 @@ def fedopt(
     net, loss, pool, fed, *, rounds, local, kind, eta, beta1=0.9, beta2=0.99, tau=1e-3,
     optimizer=torch.optim.SGD, init=fan_in_uniform,
 ):  # fmt: skip
-    """Reddi et al. 2021, Algorithm 2. kind: "avgm" (Algorithm 1 with momentum at the server), "adam", "yogi"."""
+    """Reddi et al. 2021, Algorithm 2. kind: "adam" or "yogi"."""
     x, clients, optimizers = set_up(net, fed, optimizer, init)
     m, v = torch.zeros_like(x), torch.full_like(x, tau**2)
     for r in range(rounds):
@@ -96,10 +96,6 @@ def fedopt(
         for i in here:
             local_updates(clients[i], optimizers[i], loss, client_batches(pool, fed, i, r, local))
         delta = average([clients[i] for i in here], fed.p[here]) - x
-        if kind == "avgm":
-            m = beta1 * m + delta
-            x = x + eta * m
-            continue
         m = beta1 * m + (1 - beta1) * delta
         if kind == "adam":
             v = beta2 * v + (1 - beta2) * delta**2
@@ -141,39 +137,6 @@ def corrected(net, loss, pool, fed, *, rounds, local, optimizer=torch.optim.SGD,
         here = synchronise(clients, optimizers, theta, fed, r)
         client_rounds(clients, optimizers, loss, pool, fed, here, r, local, correct=True)
         theta = average([clients[c] for c in here], fed.p[here])
-    return theta
-
-
-def fedpac(net, loss, pool, fed, *, rounds, local, beta, align=True, optimizer=torch.optim.Adam, init=fan_in_uniform):
-    """FedPAC: local steps (1 - beta) d + beta d_G, d_G from how far the models went; align: moments are averaged."""
-    theta, clients, optimizers = set_up(net, fed, optimizer, init)
-    d_G, common = torch.zeros_like(theta), {}
-    for r in range(rounds):
-        here = synchronise(clients, optimizers, theta, fed, r)
-        p = fed.p[here] / fed.p[here].sum()
-        new, new_d_G = torch.zeros_like(theta), torch.zeros_like(theta)
-        for k, share in zip(here, p, strict=True):
-            for i, q in enumerate(clients[k].parameters()):
-                if common:
-                    optimizers[k].state[q] = {name: values[i].clone() for name, values in common.items()}
-            steps = 0
-            for batch in client_batches(pool, fed, k, r, local):
-                before = parameters_to_vector(clients[k].parameters()).detach()
-                step(clients[k], optimizers[k], gradient(clients[k], loss, batch))
-                after = parameters_to_vector(clients[k].parameters()).detach()
-                load(clients[k], before + (1 - beta) * (after - before) - fed.rate(r) * beta * d_G)
-                steps += 1
-            last = parameters_to_vector(clients[k].parameters()).detach()
-            new, new_d_G = new + share * last, new_d_G + share * (theta - last) / (steps * fed.rate(r))
-        states = [[optimizers[k].state[q] for q in clients[k].parameters()] for k in here]
-        if align:
-            common = {
-                name: [
-                    sum(w * s[i][name].double() for w, s in zip(p, states, strict=True)) for i in range(len(states[0]))
-                ]
-                for name in MOMENTS
-            }
-        theta, d_G = new, new_d_G
     return theta
 
 

@@ -16,8 +16,6 @@ from fedlib.federated.rules import (
     averaged_moments,
     corrected,
     fedadam,
-    fedavgm,
-    fedpac,
     fedprox,
     fedyogi,
     mime,
@@ -38,7 +36,6 @@ TWINS = {  # rule: (client's optimiser, server, plain loop, its settings)
     "fedprox, adam": (fedprox(0.3, adam()), None, plain.fedprox, dict(mu=0.3, optimizer=ADAM)),
     "scaffold": (scaffold(), None, plain.scaffold, {}),
     "scaffold, adam": (scaffold(adam()), None, plain.scaffold, dict(optimizer=ADAM)),
-    "fedavgm": (sgd(), fedavgm(0.8, 0.7), plain.fedopt, dict(kind="avgm", eta=0.7, beta1=0.8)),
     "fedadam": (sgd(), fedadam(0.02), plain.fedopt, dict(kind="adam", eta=0.02)),
     "fedyogi": (sgd(), fedyogi(0.02), plain.fedopt, dict(kind="yogi", eta=0.02)),
     "fedyogi, adam": (adam(), fedyogi(0.02), plain.fedopt, dict(kind="yogi", eta=0.02, optimizer=ADAM)),
@@ -48,9 +45,6 @@ TWINS = {  # rule: (client's optimiser, server, plain loop, its settings)
     "corrected, adam": (corrected(adam()), None, plain.corrected, dict(optimizer=ADAM)),
     "corrected moments": (corrected(averaged_moments()), None, plain.averaged_moments, dict(correct=True)),
     "mime": (mime(), None, plain.mime, {}),
-    "fedpac": (fedpac(0.3), None, plain.fedpac, dict(beta=0.3)),
-    "fedpac, moments at the clients": (fedpac(0.3, adam()), None, plain.fedpac, dict(beta=0.3, align=False)),
-    "fedpac, sgd": (fedpac(0.3, sgd()), None, plain.fedpac, dict(beta=0.3, align=False, optimizer=SGD)),
 }
 
 
@@ -101,20 +95,9 @@ def test_gossip_equals_the_plain_loop(problem):
 
 
 @pytest.mark.parametrize("inner", [sgd, adam])
-def test_without_a_spring_or_with_a_server_that_takes_the_mean_a_rule_is_fedavg(problem, inner):
-    fed, served = (Federation(problem[3], fraction=0.67, lr=0.02, server=s) for s in (None, fedavgm(0, 1)))
-    plain = model(problem, fed, inner())
-    assert_same(model(problem, fed, fedprox(0, inner())), plain, 0)
-    assert_same(model(problem, served, inner()), plain)
-
-
-def test_fedpac_without_a_common_direction_is_its_inner_optimiser(problem):
+def test_without_a_spring_fedprox_is_fedavg(problem, inner):
     fed = Federation(problem[3], fraction=0.67, lr=0.02)
-    assert_same(model(problem, fed, fedpac(0)), model(problem, fed, averaged_moments()))
-    assert fedpac(0.5).sent == averaged_moments().sent
-    for beta in (-0.1, 1.0):
-        with pytest.raises(ValueError, match="expected 0 <= beta < 1"):
-            fedpac(beta)
+    assert_same(model(problem, fed, fedprox(0, inner())), model(problem, fed, inner()), 0)
 
 
 MOMENTUM = sgd(0.9)
@@ -122,8 +105,6 @@ E1 = {  # rule: (client's optimiser, server, what centralised training has inste
     "fedavg": (sgd(), None, sgd()),
     "fedprox": (fedprox(5.0), None, sgd()),
     "scaffold": (scaffold(), None, sgd()),
-    "fedavgm": (sgd(), fedavgm(0, 1), sgd()),
-    "heavy ball at the server": (sgd(), fedavgm(0.9, 1), MOMENTUM),
     "moments": (averaged_moments(MOMENTUM), None, MOMENTUM),
     "corrected": (corrected(), None, sgd()),
     "corrected, adam": (corrected(adam()), None, adam()),
@@ -185,11 +166,11 @@ class Point(nn.Module):
 A, B, N = (torch.tensor(v, dtype=torch.float64) for v in ([0.5, 2.0, 1.0], [3.0, -1.0, 0.5], [1.0, 2.0, 5.0]))
 
 
-def fixed_point(optimizer, server=None, E=6, lr=0.15, rounds=120):
+def fixed_point(optimizer, E=6, lr=0.15, rounds=120):
     """Client i holds N_i times the point (A_i, B_i), so p = N / 8."""
     who = torch.repeat_interleave(torch.arange(3), N.long())
     pool = {"a": A[who], "b": B[who]}
-    fed = Federation([np.flatnonzero(who.numpy() == i) for i in range(3)], lr=lr, server=server)
+    fed = Federation([np.flatnonzero(who.numpy() == i) for i in range(3)], lr=lr)
 
     def loss(predict, batch):
         return (batch["w"] * batch["a"] / 2 * (predict(batch["a"]) - batch["b"]) ** 2).sum()
@@ -210,11 +191,9 @@ def biased(E=6, lr=0.15):
 MINIMISER = float((N * A * B).sum() / (N * A).sum())
 
 
-@pytest.mark.parametrize("server", [None, fedavgm(0.5, 1.0)])
-def test_fedavg_comes_to_rest_beside_the_minimum_by_a_known_amount(server):
-    """Momentum at the server does not help: Delta = 0 at the same point."""
+def test_fedavg_comes_to_rest_beside_the_minimum_by_a_known_amount():
     assert abs(biased() - MINIMISER) > 0.1
-    assert fixed_point(sgd(), server) == pytest.approx(biased(), abs=1e-10)
+    assert fixed_point(sgd()) == pytest.approx(biased(), abs=1e-10)
 
 
 def test_fedprox_is_biased_too():
@@ -226,16 +205,10 @@ def test_fedprox_is_biased_too():
     assert 0.05 < abs(expected - MINIMISER) < abs(biased() - MINIMISER)
 
 
-def test_fedpac_comes_to_rest_where_fedavg_does_at_a_smaller_rate():
-    """The common direction is 0 at rest, and what is left of the local steps is (1 - beta) of them."""
-    assert fixed_point(fedpac(0.3, sgd())) == pytest.approx(biased(lr=0.7 * 0.15), abs=1e-10)
-
-
 @pytest.mark.filterwarnings("ignore:.*the mean loss went from")  # clients start near minima of their own
 @pytest.mark.parametrize("optimizer", [scaffold(), corrected()])
-@pytest.mark.parametrize("server", [None, fedavgm(0.5, 1.0)])
-def test_corrected_clients_come_to_rest_at_the_minimum(optimizer, server):
-    assert fixed_point(optimizer, server) == pytest.approx(MINIMISER, abs=1e-10)
+def test_corrected_clients_come_to_rest_at_the_minimum(optimizer):
+    assert fixed_point(optimizer) == pytest.approx(MINIMISER, abs=1e-10)
 
 
 def test_only_moments_that_exist_are_averaged():

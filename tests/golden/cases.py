@@ -273,7 +273,6 @@ FUNCTIONS = {
     "04 paths": paths,
     "04 live": lambda: live_line(2, 5, 5),
     "04 live, ring": lambda: live_line(4, 1, 5, mixing="ring"),
-    "04 live, momentum": lambda: live_line(2, 5, 5, server="momentum"),
     "04 live, FedAdam": lambda: live_line(2, 5, 5, server="FedAdam"),
 }
 
