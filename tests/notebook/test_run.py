@@ -52,6 +52,10 @@ def test_a_run_writes_figures_and_result(run):
     assert [row.verdict for row in rows_of(result)] == [CONSISTENT, NOT_SEEN]
     assert sorted(p.name for p in path.parent.iterdir()) == ["README.md", "f.png", "result.json"]
     assert any(text.get_text() == "stored" for text in fig.texts)
+    before = (run.folder / "f.png").read_bytes()
+    fig.axes[0].plot([2, 1])
+    run.figure(fig, "f", alt="two lines")
+    assert (run.folder / "f.png").read_bytes() != before
 
 
 def test_a_misspelt_number_fails_where_it_is_measured(run):
