@@ -1,6 +1,6 @@
 """A site that sends nonsense spoils its own share only: it is named, and the others end with the model they would have.
 
-Kinds of nonsense, each where it may come: in the roll call, in a round, in the middle of one, at its end, in sums.
+Kinds of nonsense, each where it may come: in the roll call, in a round, in the middle of one, at its end.
 """
 
 import importlib.util
@@ -19,8 +19,7 @@ from fedlib import Experiment, Local, under
 from fedlib.machines.arriving import LETTERS, heard
 from fedlib.machines.engines import ask_in_turn, sites_of
 from fedlib.machines.plan import Plan
-from fedlib.machines.server import federate, one_message
-from fedlib.machines.site import Site
+from fedlib.machines.server import federate
 from fedlib.models.networks import mlp
 from fedlib.trainings.settings import read_result
 
@@ -183,18 +182,6 @@ def test_nonsense_at_the_end_is_said_and_changes_nothing(lie):
     assert torch.equal(rounds[-1].progress.state.theta, played("finish", dict)[0][-1].progress.state.theta)
 
 
-@pytest.mark.fault("clear error")
-@pytest.mark.parametrize(
-    "lie",
-    [put(matrix=np.ones((4, 3))), put(matrix=np.full((4, 4), np.nan)), put(n=0.0), put(n=np.ones(2)), lacking("n")],
-)
-def test_sums_that_cannot_be_are_named(lie):
-    plan = three(net=torch.nn.Linear(2, 1))
-    ask = lying(ask_in_turn(sites_of(plan, sums=True)), "sums", lie)
-    with pytest.raises(RuntimeError, match=r"site-3 failed: it sent "):
-        one_message(plan, ask, torch.zeros(3, dtype=torch.float64))
-
-
 @pytest.mark.fault("survived")
 def test_a_site_that_asks_for_ever_is_no_end_of_all():
     """Where it is alone in a round, nobody else shows what is usual."""
@@ -285,11 +272,3 @@ def test_nonsense_by_the_command(engine, tmp_path):
     )  # fmt: skip
     lost = read_result(tmp_path / "results/result.json")["metrics"]["lost"]
     assert [[*names] for names in lost] == [[], ["site-3"], [], []] and "sent 1e+300 in rows" in lost[1]["site-3"]
-
-
-def test_sums_are_given_where_the_site_was_started_for_them():
-    plan, question = three(net=torch.nn.Linear(2, 1)), {"do": "sums", "theta": np.zeros(3), "form": "sums"}
-    scale = {f"scale.{name}": np.array([[0.0] * len(table), [1.0] * len(table)]) for name, table in COLUMNS.items()}
-    answer = Site(plan, "site-1").answer(question | scale)
-    assert [*answer] == ["error"] and "start it with --sums" in answer["error"]
-    assert {*Site(plan, "site-1", sums=True).answer(question | scale)} == {"matrix", "n"}

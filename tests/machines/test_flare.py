@@ -8,19 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from fedlib.federated import sums
-from fedlib.federated.experiment import Data
 from fedlib.files import ROOT
 from fedlib.machines.model import read_model
 from fedlib.machines.plan import load
-from fedlib.machines.points import in_one_process, pool_of
+from fedlib.machines.points import in_one_process
 from fedlib.trainings.settings import read_result
 
 from .laboratories import saved
 
-PATH, SUMS = (Path(__file__).with_name(name) for name in ("shapes.py", "poisson.py"))
+PATH = Path(__file__).with_name("shapes.py")
 pytestmark = pytest.mark.skipif(
     not importlib.util.find_spec("nvflare"), reason="NVIDIA FLARE is not here: pip install '.[flare]', see make engines"
 )
@@ -34,19 +31,6 @@ def largest_difference(folder: Path, together) -> float:
             found += [np.abs(left["models"] - theta[left["clients"]]).max()]
     assert len(found) == len({*folder.glob("site-*.pt")}) > 1
     return max(found)
-
-
-def difference_of_sums(folder: Path) -> float:
-    """Of the residuals at the solution that a round of sums has left in a folder from those of one process, relative
-    to r at the start."""
-    experiment, (pool, _) = load(SUMS).experiment, pool_of(load(SUMS), range(5))
-    theta = torch.zeros(21, dtype=torch.float64)
-    rows = sums.rows(experiment, pool, theta)
-    ridge = read_result(folder / "result.json")["metrics"]["ridge"]
-    together = sums.one_round(experiment, Data(pool, [np.arange(32)]), theta, ridge).step
-    with np.load(folder / "solution.npz") as file:
-        gap = rows[:, :-1] @ (torch.as_tensor(file["theta"]) - together)
-    return float(gap.norm() / rows[:, -1].norm())
 
 
 def command(*arguments: str, **environment: str):
@@ -66,18 +50,6 @@ def test_the_simulator_with_five_sites_equals_one_process(monkeypatch, tmp_path)
     assert largest_difference(tmp_path, together) < 1e-12
     losses = np.array(read_result(tmp_path / "result.json")["metrics"]["losses"], float)
     np.testing.assert_allclose(losses, together.losses, rtol=1e-12)
-
-
-def test_a_round_of_sums_in_the_simulator_equals_one_process(tmp_path):
-    """With a message down and one up for the roll call, and for the sums, of each of three sites."""
-    done = command("simulate", str(SUMS), "--sums", "--engine", "flare", "--folder", str(tmp_path))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert difference_of_sums(tmp_path) < 1e-5, "rounding of 21 factors of up to 5e9"
-    rows = 13 + 12 + 7  # of roots, which have no more than a site has points
-    # up: 22 columns; and the roll call: who is there, and the sizes of five clients
-    assert read_result(tmp_path / "result.json")["metrics"]["traffic"] == {
-        "messages": 12, "down": 3 * 21 * 8, "up": rows * 22 * 8 + 2 * 5 * 8,
-    }  # fmt: skip
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from fedlib.machines.server import federate, stored_progress
 from fedlib.trainings.settings import read_result
 
 from .test_engines import broken, silent
-from .test_flare import SUMS, difference_of_sums, largest_difference
+from .test_flare import largest_difference
 
 PATH = Path(__file__).with_name("shapes.py")
 SITES = "site-1", "site-2", "site-3"
@@ -157,15 +157,6 @@ def test_real_processes_equal_one_process(machines):
     seconds = np.median(metrics["seconds"])
     print(f"a steady round: {seconds:.3f} s")
     assert seconds < 2
-
-
-def test_a_round_of_sums_between_real_processes_equals_one_process(machines):
-    for name in SITES:
-        machines.site(name, SUMS, "--sums")
-    machines.server("--sums", path=SUMS)
-    assert machines.end("server") == 0, machines.output("server").read_text()
-    assert [machines.end(name) for name in SITES] == [0, 0, 0]
-    assert difference_of_sums(machines.folder / "server") < 1e-5
 
 
 @pytest.mark.fault("survived")

@@ -12,15 +12,13 @@ import pandas as pd
 import pytest
 import torch
 
-from fedlib.federated.stack import predict
 from fedlib.machines.command import main
 from fedlib.machines.engines import ask_in_turn, difference, sites_of
-from fedlib.machines.model import InUnits, read_model
+from fedlib.machines.model import read_model
 from fedlib.machines.plan import load
 from fedlib.machines.points import in_one_memory, in_one_process
-from fedlib.machines.recorded import play_out
 from fedlib.machines.scaling import added, far, moments
-from fedlib.machines.server import federate, one_message
+from fedlib.machines.server import federate
 from fedlib.streams import stream
 from fedlib.trainings.settings import read_result
 from fedlib.trainings.store import stored_sweep
@@ -94,25 +92,6 @@ def test_sites_equal_one_process(study):
     together = in_one_process(load(path), rounds=5)
     assert difference(sites, together) < 1e-12
     np.testing.assert_allclose([done.losses for done in played], together.losses, rtol=1e-12)
-
-
-def test_one_round_of_sums_is_on_the_same_scale(study, tmp_path):
-    """A linear model: least squares on the raw columns is the oracle, wherever the residuals are linearised."""
-    path = study(text="DTYPE = torch.float64\nmlp = lambda sizes, act: torch.nn.Linear(sizes[0], sizes[-1])")
-    x = np.concatenate([np.delete(rows_of(k), np.s_[4::5], 0) for k in range(3)])
-    A = np.column_stack([np.ones(len(x)), x[:, :2]])
-    expected = A @ np.linalg.lstsq(A, x[:, 2], rcond=None)[0]
-    ask, net = ask_in_turn(sites_of(load(path), sums=True)), load(path).experiment.net
-    theta = torch.as_tensor(stream(0, "theta").normal(size=3))
-    solution, _, scale = one_message(load(path), ask, theta, 1e-9)
-    found = predict(InUnits(net, scale), theta + solution.step, torch.as_tensor(x[:, :2]))[:, 0]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    play_out(load(path), ask, tmp_path / "sums", engine="local", sums=True, show=lambda line: None)
-    left = read_model(tmp_path / "sums")(x[:, :2])[:, 0]
-    with np.load(tmp_path / "sums/solution.npz") as file:
-        there = predict(InUnits(net, scale), torch.as_tensor(file["theta"]), torch.as_tensor(x[:, :2]))[:, 0]
-    np.testing.assert_allclose(left, there, rtol=1e-12)
-    assert np.linalg.norm(left - expected) < 0.1 * expected.std() * len(x) ** 0.5, "but for a ridge"
 
 
 # what is said
@@ -332,16 +311,6 @@ def test_a_stored_sweep_knows_its_tables(study, tmp_path, monkeypatch):
     study(1, (1, 1, 1.5))
     with pytest.raises(ValueError, match="is stored; are the data or the loss others"):
         stored()
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("flwr"), reason="Flower is not here: pip install '.[flower]'")
-def test_flower_leaves_the_same_model(study, tmp_path):
-    path, models = study(), []
-    for engine in ("local", "flower"):
-        folder = tmp_path / engine
-        assert main(["simulate", str(path), "--rounds", "2", "--engine", engine, "--folder", str(folder)]) == 0
-        models.append(read_model(folder)(np.array([[330, 1]])))
-    assert models[0] == models[1]
 
 
 @pytest.mark.fault("clear error")

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from fedlib.files import packed
-from fedlib.machines import engines, price
 from fedlib.machines.engines import ask_in_turn, sites_of
 from fedlib.machines.messages import tapped
 from fedlib.machines.plan import load
 from fedlib.machines.points import pool_of
 from fedlib.machines.server import federate
+from fedlib.papers.beyond.leak import figures, price
 
-from . import shapes
+from ....machines import shapes
 
-PATH = Path(__file__).with_name("shapes.py")
+PATH = Path(shapes.__file__)
 P = 7 * 2 + 7 + 7 + 1
 SIZES = [len(own) for own in shapes.SITES]
 
@@ -54,7 +54,7 @@ def test_points_are_found_in_a_message_that_has_them(heard):
 
 
 def test_a_round_costs_what_one_counts():
-    found = price.of_sites(load(PATH), "local", 2)
+    found = price.of_sites(load(PATH), 2)
     down, up = price.expected_bytes(P, SIZES, 8)
     assert found.down.tolist() == [down] * 2 and found.up.tolist() == [up] * 2
     alone = price.of_one_process(load(PATH), 3)
@@ -66,24 +66,14 @@ def test_seconds_leave_out_the_first_round():
     assert price.Price(np.array([9.0]), np.zeros(1), np.zeros(1)).median == 9
 
 
-def test_the_engine_is_said_and_a_missing_one_is_an_error(monkeypatch):
-    monkeypatch.setattr(engines, "find_spec", lambda name: None)
-    name, words = engines.chosen("auto")
-    assert name == "local" and "Flower is not here" in words
-    with pytest.raises(ValueError, match="Flower is not here"):
-        engines.chosen("flower")
-    monkeypatch.setattr(engines, "find_spec", lambda name: object())
-    assert engines.chosen("auto") == ("flower", "Messages are carried by Flower's Grid, all in this process.")
-
-
-@pytest.mark.skipif("flower" not in engines.installed(), reason="Flower is not here: pip install '.[flower]'")
-def test_flower_sends_the_same_bytes():
-    by = {name: price.of_sites(load(PATH), name, 2) for name in ("local", "flower")}
-    assert by["local"].up.tolist() == by["flower"].up.tolist()
-
-
 def test_prices_as_a_table():
     seconds = {"in one process": [0.1, 0.2], "a loop over the sites": [0.2, 0.3]}
     rows = price.rows({"seconds": seconds, "down": [10**6, 10**6], "up": [10**6, 5 * 10**6], "data": [10**4, 10**5]})
     assert rows[1] == ["MB up, all sites", "1.00", "5.00"]
     assert rows[3:] == [["CPU time over one process's, a loop over the sites", "2.0", "1.5"]]
+
+
+def test_the_price_is_drawn_in_milliseconds_and_megabytes():
+    fig = figures.price([1, 5], {"in one process": [0.1, 0.2]}, [10**6] * 2, [10**6, 5 * 10**6], [10**5, 5 * 10**5])
+    assert fig.axes[0].get_lines()[0].get_ydata() == pytest.approx([100, 200])
+    assert [line.get_ydata()[-1] for line in fig.axes[1].get_lines()] == pytest.approx([5, 1, 0.5])
