@@ -29,9 +29,6 @@ from fedlib.numerics.metrics import (
     two_digits,
 )
 from fedlib.pages.source import figures_of
-from fedlib.papers.beyond.drift import live as drift_live
-from fedlib.papers.beyond.drift import plane as drift_plane
-from fedlib.papers.beyond.drift import ranks as drift_ranks
 from fedlib.papers.beyond.drift import study as drift_study
 from fedlib.papers.beyond.leak import study as leak_study
 from fedlib.papers.beyond.one_round import digits as one_round_digits
@@ -175,7 +172,7 @@ def test_a_lesson_is_read_in_a_quarter_of_an_hour(name):
     assert by_hand, "the idea is small code that can be changed in place"
     assert len(others) <= 40, f"{len(others)} lines of code beside the round by hand"
     assert words / 150 + len([*by_hand, *others]) / 12 <= 16, f"{words} words, {len(by_hand)} + {len(others)} lines"
-    assert len(cells) <= 30 and len([line for line in text_of([*cells, *report], "code").splitlines() if line]) <= 220
+    assert len(cells) <= 30 and len([line for line in text_of([*cells, *report], "code").splitlines() if line]) <= 235
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -1246,125 +1243,6 @@ def test_12_what_withstands_on_recorded_messages():
 
 
 # notebook 13
-
-
-def test_11_what_the_toys_sliders_show_is_what_the_text_promises():
-    text = text_of(parts("11_client_drift")[0])
-    toy = drift_plane.two_clients()
-    curves, errors = drift_live.toy(toy)
-    fedavg, repair = (errors.sel(model=model).squeeze("seed", drop=True) for model in ("FedAvg", "repair"))
-    end = curves.sel({"local steps E": 10, "size of a step": 0.5, "model": "FedAvg"})[-1]
-    assert f"For both together {toy.optimum()[0]:.2f} is best" in text and f"comes to rest at {end:.2f} (blue)" in text
-    one, ten = (fedavg.sel({"local steps E": E, "size of a step": 0.5}) for E in (1, 10))
-    assert one <= drift_live.LEAST < ten and "With *one* step in a round the server gets there" in text
-    near = fedavg.sel({"size of a step": 0.02, "local steps E": [10, 15]})
-    assert (near < 1).all() and fedavg.sel({"size of a step": 0.02, "local steps E": 1}) > 50
-    large = repair.sel({"size of a step": 0.5})
-    assert (repair.sel({"local steps E": 10}) < 2).all() and "gets there with ten steps of any size" in text
-    over = large["local steps E"][large > 100].values.tolist()
-    assert over == [20, 30] and "with steps of 0.5 it overshoots from twenty on, and further in each round" in text
-    assert f"FedAvg's {ten:.0f} % become" in text
-
-
-@pytest.fixture(scope="module")
-def on_the_way():
-    """Errors (%) [schedule, rule, lr, round, seed] of both problems whose rounds are stored."""
-    lesson = Run(drift_study)
-    return {name: drift_study.followed(lesson.stored, name).error for name in ("line_20", "poisson_8")}
-
-
-def test_11_the_stored_rounds_show_what_the_text_promises(on_the_way):
-    text = text_of(parts("11_client_drift")[0])
-    constant, falling = drift_study.SCHEDULES
-    poisson = on_the_way["poisson_8"].isel(round=-1)
-    fedavg, repair = (poisson.sel(schedule=constant, rule=rule) for rule in ("FedAvg", drift_study.REPAIR))
-    first = [in_percent(float(e.sel(lr=0.001, seed=0))) for e in (fedavg, repair)]
-    assert f"FedAvg ends at {first[0]} in this start, the repair at {first[1]}" in text
-    assert f"helps FedAvg: {in_percent(float(fedavg.sel(lr=0.003, seed=0)))} at 0.003" in text
-    assert f"the repair, which has {in_percent(float(repair.sel(lr=0.0003, seed=0)))} at 0.0003" in text
-    assert fedavg.sel(seed=0).min() > 10 * repair.sel(seed=0).min(), "at no constant rate is it near the repair"
-    falls = [
-        float(poisson.sel(schedule=falling, rule=rule, lr=0.01, seed=0)) for rule in ("FedAvg", drift_study.REPAIR)
-    ]
-    assert f"FedAvg comes to {in_percent(falls[0])}, nearer than the repair" in text
-    assert falls[0] < repair.sel(seed=0).min() and f"The repair gains, too: {in_percent(falls[1])}" in text
-    both = {name: e.isel(round=-1).median("seed") for name, e in on_the_way.items()}
-    medians = {name: e.sel(schedule=constant) for name, e in both.items()}
-    ratio = {name: m.sel(rule="FedAvg") / m.sel(rule=drift_study.REPAIR) for name, m in medians.items()}
-    assert f"and {float(ratio['line_20'].sel(lr=0.001)):.0f} times that of the repair" in text
-    assert ratio["line_20"].sel(lr=0.003) < 1.5 and "At a constant 0.003 the two are nearly level" in text
-    best = both["poisson_8"].min("lr")
-    times = best.sel(rule="FedAvg") / best.sel(rule=drift_study.REPAIR)
-    assert 35 < times.sel(schedule=constant) < 45 and 8 < times.sel(schedule=falling) < 12
-    assert "is forty times as far off as the best repair; where rates fall, ten times" in text
-    early = on_the_way["line_20"].sel(schedule=constant, lr=[0.001, 0.003], round=300)
-    assert (early > 15).all() and "during the first 300 rounds nobody knows a wave" in text
-
-
-def test_11_rules_at_rates_and_schedules_of_their_own():
-    text, report = (text_of(cells) for cells in parts("11_client_drift"))
-    lesson, repair = Run(drift_study), drift_study.REPAIR
-    stored = lesson.results()
-    constant = {name: of["constant"].error for name, of in stored.tried.items()}
-    ratios = {name: drift_study.ratio(e, repair) for name, e in stored.errors.items()}
-    sure, held = (drift_study.sure(stored.errors, corrected=corrected) for corrected in (False, True))
-    assert len(ratios) == 13 and sure["better"] == [name for name, r in ratios.items() if r.high < 1]
-    assert {*sure["better"]} == {"line_20", "line_50", "poisson_8", "allen_cahn_4"}
-    assert sure["worse"] == ["line_2", "line_10", "pendulum_shards", "pendulum_fields"]
-    words = ("no", "one", "two", "three", "four", "five")
-    counts = {name: words[len(of)] for name, of in (("better", sure["better"]), ("worse", sure["worse"]))}
-    assert f"On {counts['better']} of thirteen the repair's interval lies left of the line" in text
-    assert f"On {counts['worse']} it lies right" in text
-    both = f"{words[len(held['better'])]} and {words[len(held['worse'])]} are left"
-    assert f"Corrected for that (Holm), {both}" in text
-    few = [ratios[name] for name in sure["worse"][:2]]
-    assert "errs {:.1f} and {:.1f} times as much as FedAvg".format(*(r.mean for r in few)) in text
-    assert " and ".join(f"{r.mean:.1f} [{r.low:.1f}, {r.high:.1f}]" for r in few) + " times its error" in report
-    for waves in sure["worse"][:2]:
-        e = stored.errors[waves].mean("seed").drop_sel(rule=drift_study.CENTRAL)
-        assert e.idxmin("rule") == "FedAvg" and "FedAvg at its own rate is the best of all rules" in report
-        assert drift_study.PROBLEMS[waves].make().local == Local(5) and "all points in each of five steps" in text
-    mean = {name: float(e.sel(rule="FedAvg").mean()) for name, e in stored.errors.items()}
-    assert f"from 8 to {mean['poisson_8']:.3f} %, on the wave from 20 to {mean['line_20']:.1f} %" in text
-    assert f"on Helmholtz' from 100 to {mean['helmholtz_4']:.1f} %" in text
-    assert f"it errs {1 / ratios['poisson_8'].mean:.0f} times less" in text
-    for name in ("poisson_8", "line_20"):
-        for r in (ratios[name], drift_study.ratio(constant[name], repair)):
-            assert f"{r.mean:.2f} [{r.low:.2f}, {r.high:.2f}]" in report
-    e = constant["helmholtz_4"].mean("seed")
-    for rule in ("SCAFFOLD", "averaged moments", "fresh correction"):
-        assert e.sel(rule=rule) < e.sel(rule="FedAvg") / 2, "each alone, less than half of it"
-    assert (
-        f"had {e.sel(rule='FedAvg'):.0f} % at constant rates" in text
-        and 0.6 < ratios["helmholtz_4"].low < 1 < ratios["helmholtz_4"].high
-    )
-    assert stored.errors["helmholtz_4"].lr.sel(rule="FedAvg") == 0.03 and "falling from 0.03 it has" in text
-    assert len([name for name, of in stored.tried.items() if len(of) == 2]) == int(
-        re.search(r"on (\d+) problems, whether it falls", text)[1]
-    )
-    twenty = stored.local_steps["line_20"].sel(E=20).mean("seed")
-    words = [f"{float(twenty.sel(rule=rule)):.0f}" for rule in (repair, "FedAvg")]
-    assert f"worth nothing on the wave: {words[0]} against {words[1]} %" in text
-    B = stored.ladders["Poisson"].number.sel(measure="B at the start")
-    assert B.sel(level=8) < B.sel(level=6), "there it misses the resonance"
-    orders = drift_ranks.orders(stored.predicted)
-    worst = {name: int(one.worst) for name, one in orders.items()}
-    called = {name: one.called.to_series().to_dict() for name, one in orders.items()}
-    assert all(called[name]["network"] == worst[name] for name in ("wave", "helmholtz"))
-    assert "**It names** Gramacy and Lee's 20 pieces and Helmholtz' 4 × 4 blocks" in report
-    assert (worst["poisson"], called["poisson"]["tenth"], called["poisson"]["network"]) == (8, 8, 10)
-    assert "Poisson's 8 it names down to 10 %; down to 1 % it says 10" in report
-    assert {called[name]["W1"] for name in worst} == {2} and "$W_1$ says 2 each time" in report
-    assert called["square_wave"]["network"] == called["square_wave"]["start"] == worst["square_wave"] == 10
-    square = stored.predicted["square_wave"].error.sel(level=10)
-    assert [f"{e:.0f}" for e in square.values] == ["98"] * 5 and "98 % in all five seeds" in report
-    central = errors(lesson.stored("square_wave")).sel(kind="centralised", level=10)[-1]
-    assert f"a model of all points has {central.min():.0f} to {central.max():.0f} %" in report
-    reaction = [f"{float(orders['reaction']['rank'].sel(measure=m)):.2f}"[1:] for m in ("W1", "network")]
-    assert "$W_1$ orders the levels better, {} against {}".format(*reaction) in report
-    for measure in ("tenth", "network"):
-        _, low, high = drift_ranks.gain([*orders.values()], measure)
-        assert low < 0 < high and "the intervals above contain zero" in report
 
 
 def test_13_the_text_says_what_is_stored():
