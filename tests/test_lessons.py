@@ -12,7 +12,7 @@ import torch
 from scipy.sparse.linalg import cg
 
 from fedlib import Federation, train
-from fedlib.federated import reference, stack, sums
+from fedlib.federated import stack, sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import data_of, train_arguments
 from fedlib.federated.solved import stored_solutions
@@ -22,7 +22,6 @@ from fedlib.notebook.run import Run
 from fedlib.numerics.metrics import (
     in_percent,
     mean_and_interval,
-    mean_sd,
     paired_ratio,
     percent,
     plus_minus,
@@ -56,23 +55,10 @@ from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.fedsciml.functions import claims as function_claims
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import study as functions_study
-from fedlib.papers.fedsciml.operators import figures as operators_figures
-from fedlib.papers.fedsciml.operators import live as operators_live
-from fedlib.papers.fedsciml.operators import study as operators_study
 from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.papers.fedstnn import network, regression, scores, sine
-from fedlib.papers.fedstnn.as_coded import live as ways_live
-from fedlib.papers.fedstnn.as_coded import study as ways_study
-from fedlib.papers.fedstnn.curve import claims as noise_claims
-from fedlib.papers.fedstnn.curve import live as noise_live
-from fedlib.papers.fedstnn.curve import study as noise_study
-from fedlib.papers.fedstnn.letters import picture as letters_picture
-from fedlib.papers.fedstnn.letters import problem as letters_problem
-from fedlib.papers.fedstnn.letters import study as letters_study
-from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
 from fedlib.streams import stream
 from fedlib.trainings.settings import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
@@ -683,210 +669,10 @@ def test_06b_what_the_blank_says():
 # notebook 08
 
 
-@pytest.fixture(scope="module")
-def noise():
-    """Results of the stored trainings; what both parts say."""
-    return Run(regression).results(), *map(text_of, parts("08_stochastic_regression"))
-
-
-def test_08_what_the_sliders_show_is_what_the_text_promises(noise):
-    (sine, _), text, _ = noise
-    _, errors = noise_live.explored()
-    proper, squared = errors.sel(loss=["likelihood", "energy score"]), errors.sel(loss="squared error")
-    assert proper.max() < 10 and proper.median() < 5
-    assert "within a tenth of σ everywhere, mostly within a twentieth" in text
-    assert squared.min() > 90 and "The squared error draws hardly any band" in text
-    spreads = noise_claims.spreads(sine, "squared error")
-    assert f"At σ = 0.4 its spread is {spreads[0.4]:.3f}, and its mean is right" in text
-    off = noise_claims.quality(sine, sine.one_place.sel(score="squared error", level=0.4))["RMSE"]
-    assert off.max() < 0.06, "of a curve between -1 and 1"
-    low, high = min(spreads.values()), max(spreads.values())
-    assert f"The squared error stays between {low:.3f} and {high:.3f}" in text
-
-
-def test_08_what_the_federation_knows(noise):
-    (sine, _), text, _ = noise
-    energy = noise_claims.shared(sine).mean()
-    squared = noise_claims.quality(sine, sine.squared).mean()
-    assert f"it is off by {energy['RMSE'].item():.3f} on average, and its spread is {energy['std'].item():.3f}" in text
-    covered = [100 * one["coverage"].item() for one in (energy, squared)]
-    assert "That of the energy score covers {:.0f} %, that of the squared error {:.0f} %".format(*covered) in text
-    assert squared["in band"] > 0.999 and "By that count the squared error is perfect" in text
-    rmse = noise_study.own_and_elsewhere(sine.alone, sine.clients).sel(client=76)
-    assert rmse["own"].max() < 0.1 < rmse["elsewhere"].mean(), "right where it has measured, wrong elsewhere"
-    std = sine.alone["std"].sel(client=76)
-    assert std.max("x").mean() < 0.4 and "sure of itself elsewhere" in text
-
-
-def test_08_one_band_for_all(noise):
-    (sine, _), _, report = noise
-    clients = {level: 100 * sine.coverage.sel(level=level) for level in noise_study.shares(sine)}
-    for level, words in (
-        ("non-IID 110", "each client is covered by {:.0f} to {:.0f} %"),
-        ("IID 110", "by {:.0f} to {:.0f} %"),
-    ):
-        means = clients[level].mean("seed")
-        assert words.format(means.min().item(), means.max().item()) in report
-    none = clients["none outside"]
-    worst = none.min("client").mean().item()
-    assert (
-        f"the median client is covered by {none.median().item():.0f} %, the worst one of a seed by {worst:.0f} %"
-        in report
-    )
-    rmse = [noise_claims.shared(sine, level)["RMSE"].mean().item() for level in ("none outside", "non-IID 110")]
-    assert f"is off by {rmse[0]:.2f}, six times as much" in report and round(rmse[0] / rmse[1]) == 6
-    assert f"are covered by {100 * sine.coverage_alone.mean().item():.0f} % of their own points" in report
-    means = {
-        kind: 100 * sine.coverage_noises.sel(kind=kind, level=[0.05, 0.02]).mean("seed") for kind in ("quiet", "loud")
-    }
-    assert means["quiet"].min() > 99.5 and "all that the quiet half of the clients sees" in report
-    assert "{:.0f} and {:.0f} % of what the loud half sees".format(*means["loud"].values) in report
-    both = (means["quiet"] + means["loud"]) / 2
-    assert "The mean over all clients, {:.0f} and {:.0f} %, hides it".format(*both.values) in report
-
-
-def test_08_what_the_blank_says():
-    """Spreads of the round by hand."""
-    cells = parts("08_stochastic_regression")[0]
-    cell = next(cell for cell in cells if "def by_hand(" in cell.source)
-    names = {"deepcopy": deepcopy, "torch": torch, "np": np, "stack": stack, "Federation": Federation, "Local": Local}
-    names |= {"network": network, "scores": scores, "sine": sine, "reference": reference}
-    exec(cell.source, names)
-    mean = names["spread"](names["by_hand"](lambda answers, y: (answers.mean(-1) - y) ** 2))
-    assert f"The squared error of the mean has a spread of {mean:.2f}" in text_of(cells)
-    assert names["spreads"]["squared error"] < mean < 0.2 < names["spreads"]["energy score"]
-
-
 # notebook 08b
 
 
-@pytest.fixture(scope="module")
-def ways():
-    """Results of the stored trainings; mean spreads, way -> noise -> number; what both parts say."""
-    results = Run(ways_study).results()
-    spreads = {way: {s: v.mean() for s, v in row.items()} for way, row in ways_study.spreads(results).items()}
-    return results, spreads, *map(text_of, parts("08b_as_coded"))
-
-
-def test_08b_what_the_slider_shows_is_what_the_text_promises(ways):
-    results, spreads, text, _ = ways
-    _, errors = ways_live.explored()
-    mended = errors.sel(model="mended").median("seed")
-    assert mended.sel({ways_live.NOISE: slice(0.05, None)}).max() < 12 and "from 0.05 on, to about a tenth" in text
-    assert spreads["mended"][0.02] > 0.025 and "At 0.02 it is too wide" in text
-    rmse = results.quality["RMSE"].sel(way="mended", level=0.02).mean().item()
-    assert f"the mean is off by {rmse:.3f}, nearly as much as the noise" in text and rmse > 0.015
-    words = "the one as printed goes from {:.3f} to {:.3f}, the one as coded from {:.3f} to {:.3f}"
-    assert words.format(*(spreads[way][s] for way in ("as printed", "as coded") for s in (0.02, 0.4))) in text
-    assert spreads["as coded"][0.05] > 0.05 and spreads["as coded"][0.1] < 0.08, "a little above 0.05"
-    assert spreads["as printed"][0.02] > 0.02 and spreads["as printed"][0.05] < 0.05
-    assert "bands of {:.2f}, {:.2f} and {:.2f} all look".format(*(row[0.1] for row in spreads.values())) in text
-
-
-def test_08b_frozen_paths_keep_a_band(ways):
-    results, _, text, _ = ways
-    frozen, fresh = ({s: v.mean() for s, v in row.items()} for row in ways_study.alone(results).values())
-    words = "With fresh paths the spread is {:.3f} at σ = 0.02 and {:.3f} at 0.4, with frozen ones {:.3f} and {:.3f}"
-    assert words.format(fresh[0.02], fresh[0.4], frozen[0.02], frozen[0.4]) in text
-    assert [*frozen.values()] == sorted(frozen.values()) and "one that grows with the noise" in text
-
-
-def test_08b_which_claims_hold(ways):
-    results, _, text, report = ways
-    inside, cover = (results.quality[name].sel(level=0.1).mean("seed") for name in ("in band", "coverage"))
-    assert (
-        inside.min() > 0.8 and results.quality_2d["in band"].mean("seed").min() > 0.8 and "all three are right" in text
-    )
-    assert inside.idxmax("way") == "as printed" and "whoever draws no noise at all is best" in text
-    for covered in (cover, results.quality_2d["coverage"].mean("seed")):
-        assert covered.sel(way="mended") > 0.9 and covered.drop_sel(way="mended").max() < 0.75
-    paths = results.quality[ways_study.PATH].sel(way="as coded", level=0.1)
-    mean, std = mean_sd(paths.values)
-    assert f"Ours as coded have {mean:.3f} ± {std:.3f} there" in report and abs(mean - 0.0138) < std
-
-
-def test_08b_what_the_cells_by_hand_say():
-    cells = parts("08b_as_coded")[0]
-    cell = next(cell for cell in cells if "def fit(" in cell.source)
-    names = {"np": np, "torch": torch}
-    exec(cell.source, names)
-    frozen, fresh, spreads = names["frozen"], names["fresh"], names["spreads"]
-    client, average = spreads(frozen)
-    assert 0.3 < client < 0.6 and average < client / 2 and spreads(fresh)[0] < client / 5
-    own = spreads(lambda client, copy: fresh(client, copy // 10))[0]
-    assert f"A client has {own:.2f}: five times as many rows" in text_of(cells)
-
-
 # notebook 09
-
-
-@pytest.fixture(scope="module")
-def drawings():
-    """Results of the stored trainings; what both parts say."""
-    return Run(letters_study).results(), *map(text_of, parts("09_stochastic_image"))
-
-
-def test_09_what_the_sliders_show_is_what_the_text_promises(drawings):
-    """Of the first seed, which they show."""
-    results, text, _ = drawings
-    picture, every = results.picture, results.together.sel(kind="federated")
-    overlap = {r: picture.overlaps(every.isel(seed=0).sel(round=r).values) for r in every["round"].values.tolist()}
-    F, S, U = overlap[12]
-    assert f"After round 12 its overlap is {S:.2f}, the F's {F:.2f} and the U's {U:.2f}" in text
-    readable = {r: values.min() > 0.85 for r, values in overlap.items()}
-    assert all(readable[r] == (r >= 36) for r in readable) and "After round 36 all three are above 0.85" in text
-    assert overlap[100].min() > 0.95 and "after round 100 above 0.95" in text
-    first = np.argmax(picture.overlaps(every.values) > 0.7, axis=1)  # [seed, letter], the look at which it can be read
-    assert (first[:, 1] <= first.min(1)).all(), "the S comes first, or with another one, in every seed"
-
-
-def test_09_alone_and_together(drawings):
-    results, text, report = drawings
-    alone, right = letters_study.by_group(results), letters_study.right(results)
-    assert f"an overlap of {alone['own'].mean():.2f} on average, another's {alone['others'].mean():.2f}" in text
-    together = results.picture.overlaps(results.last().values)
-    assert together.min() > 0.955 and "Together all three have 0.96 or more, at each of the five starts" in text
-    federated, centralised, one = (100 * right[kind].mean() for kind in ("federated", "centralised", "isolated"))
-    assert f"{federated:.1f} % of the pixels are right" in text and f"has {centralised:.1f} %" in text
-    black = 100 * (1 - results.picture.xi / results.picture.white.size)
-    assert f"A black picture has {black:.0f} % right, a client alone {one:.0f} %" in text
-    own = alone["own"]
-    assert f"Most clients, {(own > 0.7).sum()} of {own.size}, but not all" in report
-    assert f"The one with {own.min():.2f}, client 27 of seed 1" in report
-    assert np.unravel_index(own.argmin(), own.shape) == (1, 26)
-
-
-def test_09_edges_and_the_authors_size(drawings):
-    results, _, report = drawings
-    edges = letters_study.edges_of(results)
-    federated, centralised = edges["federated"], edges["one model with all pixels"]
-    assert federated.near.min() == 1 and "All wrong pixels lie within 2 pixels of an edge" in report
-    assert federated.edge.mean() < centralised.edge.mean() / 2 and "less than half as many" in report
-    assert federated.holes.max() == 0 and f"The other model has {centralised.holes.mean():.1f}" in report
-    picture, white = Picture(letters(PAPER_SHAPE)), results.authors["our steps"]
-    assert f"With our steps {100 * picture.right(white.values).mean():.1f} % of the pixels are right" in report
-    holes = edges["authors' size, our steps"].holes
-    assert holes.tolist() == [1, 0, 0, 0, 0] and "The one hole, in seed 0" in report
-    theirs, drawn = edges["authors' size, their steps"], results.authors["their steps"].values
-    mean, sd = mean_sd(100 * picture.right(drawn))
-    assert f"With the code's steps and rate {mean:.1f} ± {sd:.1f} % are right" in report
-    assert f"{100 * theirs.edge.mean():.0f} % of the pixels within 2 of an edge are wrong" in report
-    assert f"A drawing has {theirs.holes.mean():.0f} holes" in report
-    share = 100 * theirs.area.max() / letters(PAPER_SHAPE).sum()
-    assert f"up to {share:.1f} % of the letters' pixels" in report
-
-
-def test_09_what_the_blank_says():
-    """White above one half is about as good for the average by hand."""
-    cells = parts("09_stochastic_image")[0]
-    names = {"deepcopy": deepcopy, "torch": torch, "stack": stack, "Federation": Federation, "Local": Local}
-    names |= {"network": network, "scores": scores, "reference": reference}
-    names |= {"pictures": letters_picture, "problem": letters_problem}
-    for name in ("goal = ", "def by_hand("):
-        exec(next(cell.source for cell in cells if cell.source.startswith(name)), names)
-    score, goal = names["score"](names["average"]), names["goal"]
-    wrong = [100 * goal.wrong(white.numpy()) / goal.white.size for white in (score > 0.5, goal.drawn(score))]
-    assert abs(wrong[0] - wrong[1]) < 1 and "White above one half is about as good for the average" in text_of(cells)
 
 
 # notebook 10
@@ -1177,40 +963,6 @@ def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
 
 
 # notebook 07
-
-
-@pytest.fixture(scope="module")
-def integrals():
-    """Errors (%) of integrating after training [kind, level, seed], and the networks of the piece."""
-    return Run(operators_study).results().last[operators_study.LINE], operators_live.stored_models()
-
-
-def test_07_the_jump_is_that_of_the_stored_starts(integrals):
-    last, text = integrals[0], text_of(parts("07_operator_learning")[0])
-    both = last.sel(kind="federated", level=[5, 6]).dropna("seed")
-    fall = (both.sel(level=5) / both.sel(level=6)).values
-    assert f"Of the {len(fall)} starts {(fall >= 2).sum()} fall by two or more" in text
-    medians = [in_percent(last.sel(level=n, kind=kind).median().item()) for kind in ("federated", "centralised")
-               for n in (5, 6)]  # fmt: skip
-    assert "the median goes from {} to {}.".format(*medians[:2]) in text
-    assert "falls as well, from {} to {}.".format(*medians[2:]) in text
-
-
-def test_07_together_is_better_than_alone_at_every_n(integrals):
-    last, text = integrals[0], text_of(parts("07_operator_learning")[0])
-    median = last.median("seed")
-    alone = median.sel(kind=["client 1 alone", "client 2 alone"]).min("kind")
-    assert (median.sel(kind="federated") < alone).all() and "better than each client at every $n$" in text
-    assert f"about {in_percent(median.sel(kind='federated', level=4).item())} at $n = 4$" in text
-    assert median.sel(kind="federated", level=8) < 1 and "below one at $n = 8$" in text
-
-
-def test_07_the_first_picture_is_of_the_piece(integrals):
-    """The federation lies on the truth, client 1 is near, client 2 is lost."""
-    fig = operators_figures.answer_figure(integrals[1][6], 6)
-    labels = [line.get_label() for line in fig.axes[2].get_lines()]
-    off = {label.split(":")[0]: float(label.split(": ")[1][:-2]) for label in labels if label != "truth"}
-    assert off["federated"] < 5 < off["client 1 alone"] < 40 < 60 < off["client 2 alone"], off
 
 
 # notebook 12

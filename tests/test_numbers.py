@@ -23,7 +23,7 @@ NOT_FOUND_OUT = {
     "06b_reaction": [],
     "07_operator_learning": [],
     "08_stochastic_regression": [],
-    "08b_as_coded": [],
+    "08b_as_coded": ["95"],
     "09_stochastic_image": [],
     "10_transport": [],
     "10b_digits": [],
