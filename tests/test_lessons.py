@@ -3,7 +3,6 @@
 import json
 import re
 from copy import deepcopy
-from itertools import product
 
 import nbformat
 import numpy as np
@@ -14,31 +13,20 @@ from scipy.sparse.linalg import cg
 from fedlib import Federation, train
 from fedlib.federated import stack, sums
 from fedlib.federated.batches import Local
-from fedlib.federated.experiment import data_of, train_arguments
+from fedlib.federated.experiment import train_arguments
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.run import Run
 from fedlib.numerics.metrics import (
     in_percent,
-    mean_and_interval,
     paired_ratio,
     percent,
-    plus_minus,
-    two_digits,
 )
 from fedlib.pages.source import figures_of
 from fedlib.papers.beyond.drift import study as drift_study
-from fedlib.papers.beyond.leak import study as leak_study
-from fedlib.papers.beyond.one_round import digits as one_round_digits
-from fedlib.papers.beyond.one_round import live as one_round_live
-from fedlib.papers.beyond.one_round import pieces as one_round_pieces
 from fedlib.papers.beyond.one_round import privacy as one_round_privacy
 from fedlib.papers.beyond.one_round import problem as one_round
-from fedlib.papers.beyond.one_round import study as one_round_study
-from fedlib.papers.beyond.points import points_behind, share_found
-from fedlib.papers.beyond.projection import live as projection_live
-from fedlib.papers.beyond.projection import study as projection_study
 from fedlib.papers.fed_deeponet.library import live as library_live
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum_study
@@ -46,7 +34,6 @@ from fedlib.papers.fed_deeponet.shards import live as shards_live
 from fedlib.papers.fed_deeponet.shards import problem as shards_problem
 from fedlib.papers.fed_deeponet.shards import study as shards_study
 from fedlib.papers.feddro.digits import study as digits_study
-from fedlib.papers.feddro.measures import wasserstein
 from fedlib.papers.feddro.transport import problem as transport_problem
 from fedlib.papers.feddro.transport import study as transport_study
 from fedlib.papers.fedsciml.flow import study as flow_study
@@ -59,7 +46,6 @@ from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.streams import stream
 from fedlib.trainings.settings import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
 
@@ -666,215 +652,27 @@ def test_06b_what_the_blank_says():
     assert "two of ten at the ends 35 %" in text_of(cells, "code")
 
 
-# notebook 08
-
-
-# notebook 08b
-
-
-# notebook 09
-
-
 # notebook 10
 
 
-@pytest.fixture(scope="module")
-def clouds():
-    """Results of what is stored; what part A says."""
-    return Run(transport_study).results(), text_of(parts("10_transport")[0])
-
-
-def test_10_what_the_slider_shows_is_what_the_text_promises(clouds):
-    results, text = clouds
-    point, wide, far, few = (results.walks.gap.sel(start=start).values for start in transport_problem.STARTS)
-    below = {name: 1 + np.argmax(gap < 1) for name, gap in (("point", point), ("far", far))}  # the first such round
-    assert below == {"point": 3, "far": 5} and "After three rounds." in text and "needs two rounds more" in text
-    first = ", ".join(f"{gap:.2g}" for gap in point[:3])
-    assert f"the way is {first} % too long, a quarter in each further round" in text
-    for gap in (point, far[4:]):
-        np.testing.assert_allclose(gap[1:] / gap[:-1], 0.25, atol=0.04)
-    assert wide[0] == min(gap[0] for gap in (point, wide, far, few))
-    assert f"is best at first, {wide[0]:.2f} %, and then stays above 0.03 %" in text and 0.03 < wide[-1] < 0.04
-    assert f"twenty points for two hundred are too few: {few[-1]:.1f} % remain" in text
-
-
-def test_10_how_near_it_comes_elsewhere(clouds):
-    results, text = clouds
-    bounds = results.bounds
-    last = {case: bounds.gap.sel(case=case).dropna("round").values[-1] for case in bounds.case.values.tolist()}
-    assert f"{last['200, 200; wide start']:.1f} % remain in fifty dimensions" in text
-    assert f"and {last['150, 200; tight start']:.0f} % remain" in text and last["200, 200; tight start"] < 0.01
-    assert f"forty points become {bounds.atoms.sel(case='exact').item():.0f} in five rounds" in text
-    assert bounds.gap.sel(case="exact").count() == 5 and last["exact"] < last["barycentric"] / 10
-    assert f"{last['between the wrong pairs']:.1f} % too far" in text
+def test_10_the_page_of_the_paper_has_the_stored_numbers():
+    """Its README, of clouds and of digits."""
     facts = (ROOT / "fedlib/papers/feddro/README.md").read_text()
-    planes = ", ".join(f"{bounds.gap.sel(case=f'p = {p}', round=3).item():.2f}" for p in (1, 2, 3))
-    assert f"| {planes} % above the distance after three rounds" in facts
-    ratio = results.barycenters.ratio.sel(variant=transport_problem.PRINTED)
-    assert ratio.sizes["seed"] == 5 and f"objective {100 * (ratio.mean().item() - 1):.2f} % above" in facts
-
-
-def test_10_fold_out_answers(clouds):
-    _, text = clouds
-    X, Y, *_ = transport_problem.plane(200, stream(0, "clouds"))
-    moved = X.x - X.x.mean(0) + (X.x.mean(0) + Y.x.mean(0)) / 2
-    assert f"{transport_problem.gap(X, Y, moved, 3)[-1]:.2f} % after three rounds" in text
-    start, W = transport_problem.tight_start(X, Y, 200), wasserstein(X, Y)
-    near = transport_problem.fedwad(X, Y, start, 2, t=0.9).bound / W - 1
-    assert 80 < near[0] / near[1] < 120 and "falls by a hundred in each round instead of four" in text
-    A, B = transport_problem.gaussians(10, 40, 60)
-    left = {S: transport_problem.gap(A, B, transport_problem.tight_start(A, B, S))[-1] for S in (20, 60, 120)}
-    assert left[120] < 0.01 and "120, which both divide" in text
-    assert f"With 60 there remain {left[60]:.1f} %, with 20 there remain {left[20]:.0f} %" in text
-
-
-# notebook 10b
-
-
-@pytest.fixture(scope="module")
-def digits():
-    """Results of the stored trainings; the lead of mapped digits (points) [round, level, seed]; what both parts say."""
-    results = Run(digits_study).results()
-    return results, digits_study.gain(results.accuracy), *map(text_of, parts("10b_digits"))
-
-
-def points(values, digits=0):
-    """A list of numbers in words; -0 is 0."""
-    *first, last = (f"{round(float(value), digits) + 0:.{digits}f}" for value in values)
-    return f"{', '.join(first)} and {last}"
-
-
-def test_10b_with_rates_of_its_own_each_way_comes_to_the_same(digits):
-    results, _, text, report = digits
-    best = digits_study.at_own_rate(results.rates)
-    gain = digits_study.gain(best)
-    assert gain.sizes["seed"] == 5 and best.lr.sel(way="FedAvg", level=2, round=10) == 0.02
-    mean = {(level, r): gain.sel(level=level, round=r).mean().item() for level in (2, 5) for r in (10, 100)}
-    assert f"is {mean[2, 10]:.0f} points at the size 2, where FedAvg likes 0.02, and {mean[5, 10]:.0f} at 5" in report
-    assert f"After a hundred it is {mean[2, 100]:.0f} and nothing that five seeds can tell" in report
-    _, low, high = mean_and_interval(gain.sel(level=5, round=100).values)
-    assert low < 0 < high and "at 200 digits a client the lead was one of speed, also where each way has" in text
-    history = stored(digits_study, ("rates", "FedAvg"))
-    one = digits_study.measured(history, "commonest").sel(level=5, lr=[0.02, 0.03]).mean("seed")
-    early, late = (f"{a:.0f} and {b:.0f} %" for a, b in (one.sel(round=r).values for r in (10, 100)))
-    assert (
-        f"gives one answer to {early} of all digits at this size after ten rounds, and to {late} after a hundred"
-        in report
-    )
-
-
-def test_10b_the_lead_of_the_lineages_sizes_is_the_rates(digits):
-    results, _, text, report = digits
-    read = results.followed.sel(view="clean").squeeze("level", drop=True)
-    last = read.isel(round=-1)
-
-    def both(values):
-        return " and ".join(f"{value:.0f}" for value in values.values)
-
-    fedavg, mapped = (last.sel(way=way, lr=0.003) for way in ("FedAvg", "mapped"))
-    assert f"At 0.003 FedAvg reads {both(fedavg)} % of clean digits, mapped digits {both(mapped)} %" in report
-    assert (fedavg > mapped).all() and "at 0.003 FedAvg reads more there" in text
-    best, end = read.sel(lr=0.01).max("round"), last.sel(lr=0.01)
-    tops, ends = ([both(values.sel(way=way)) for way in ("FedAvg", "mapped")] for values in (best, end))
-    assert f"FedAvg had read {tops[0]} %, and mapped digits {tops[1]} %, before both fell" in report
-    assert f"fell to {ends[0]}, and to {ends[1]} %" in report
-    seen = results.followed.sel(view="as a client sees it", lr=0.01).isel(round=slice(-4, None)).mean(("seed", "round"))
-    assert (seen >= 60).all(), "while they went on reading what their clients see"
-    one = results.followed.sel(view="commonest answer", lr=0.01)
-    assert (one.isel(round=-1) > one.isel(round=2)).all(), "one answer more and more often"
-
-
-def test_10b_the_lead_does_not_last(digits):
-    results, lead, text, report = digits
-    assert lead.sizes["seed"] == 5 and "five repetitions" in text and "five seeds" in report
-    mean = lead.mean("seed")
-    early, later, late = (mean.sel(round=r).values for r in (10, 20, 100))
-    assert f"lead by {points(early[1:])} points at the shifts 2, 3 and 5" in text
-    assert f"it is ahead by {points(-late[:3])} points at the three smaller shifts" in text
-    read = results.accuracy.sel(round=100, level=5).mean("seed")
-    assert f"{points([read.sel(way=way) for way in ('FedAvg', 'mapped')])} % are read" in text
-    assert f"The lead of *mapped* is {points(early)} points at the four sizes" in text
-    assert f"after twenty {points(later)}, after a hundred {points(late)}" in text
-    spread = lead.sel(round=100, level=5).std("seed", ddof=1).item()
-    assert abs(late[3]) < spread / 2 and f"{late[3]:.0f} ± {spread:.0f} points" in text
-    assert f"a gain of {early[3]:.0f} points" in text
-    affine = digits_study.gain(results.accuracy, "affine maps").mean("seed")
-    first, last = (affine.sel(round=r).values for r in (10, 100))
-    assert f"lead by {points(first)} points after ten rounds, and by {points(last)} after a hundred" in text
-    assert (last > late).all() and "Affine maps lose least" in text
-    said = re.search(r"larger than the spread of the five seeds \((.+) points after a hundred rounds\)", report)[1]
-    ends = lead.sel(round=100)
-    assert said == ", ".join(plus_minus(ends.sel(level=level).values, 1) for level in (0.5, 2, 3))
-    assert (mean.sel(round=100) < -ends.std("seed", ddof=1)).values.tolist() == [True, True, True, False]
-    assert f"the smallest size shows no gain ({plus_minus(lead.sel(round=10, level=0.5).values, 1)})" in report
-
-
-def test_10b_with_the_lineages_sizes(digits):
-    results, _, _, text = digits
-    lineage = results.lineage.sortby("level")
-    assert lineage.sizes["seed"] == 5
-    for way, words in ((digits_study.FEDAVG, "FedAvg reads"), (digits_study.MAPPED, "mapped digits")):
-        *first, last = (f"{share:.1f}" for share in lineage.sel(way=way).mean("seed").values)
-        assert f"{words} {', '.join(first)} and {last} %" in text
-    lead = digits_study.gain(lineage)
-    *first, last = (plus_minus(values, 1) for values in lead.transpose("level", "seed").values)
-    assert f"The gains are {', '.join(first)} and {last} points" in text
-    beyond = lead.mean("seed") / lead.std("seed", ddof=1)
-    assert (beyond[:3] < -1).all() and beyond[3] > 1, "a lead is left at the largest shift only"
-    assert lineage.sel(way=digits_study.FEDAVG, level=5).mean() < 15, "hardly better than guessing"
-
-
-def test_10b_the_page_of_the_paper_has_the_stored_numbers(digits):
-    facts, read = (ROOT / "fedlib/papers/feddro/README.md").read_text(), digits[0].accuracy.mean("seed")
+    clouds, digits = (Run(study).results() for study in (transport_study, digits_study))
+    planes = [clouds.bounds.gap.sel(case=f"p = {p}", round=3).item() for p in (1, 2, 3)]
+    assert "{:.2f}, {:.2f}, {:.2f} % above the distance after three rounds".format(*planes) in facts
+    ratio = clouds.barycenters.ratio.sel(variant=transport_problem.PRINTED).mean().item()
+    assert f"objective {100 * (ratio - 1):.2f} % above" in facts
+    read, both = digits.accuracy.mean("seed"), ["FedAvg", "mapped"]
     for level in (0.5, 2, 3, 5):
-        ours = (read.sel(way=["FedAvg", "mapped"], round=round, level=level).values for round in (10, 100))
-        cells = " | ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours)
+        looks = (read.sel(way=both, round=r, level=level).values for r in (10, 100))
+        cells = " | ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in looks)
         assert re.search(rf"\| {level} \| [\d.]+ / [\d.]+ \| {re.escape(cells)} \|", facts), level
-    ours = digits[0].lineage.mean("seed").sortby("level").sel(way=["FedAvg", "mapped"])
-    ours = ours.transpose("level", "way").values
-    assert ", ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in ours) in facts
-
-
-def test_10b_what_of_the_transport_matters(digits):
-    results, _, _, report = digits
-    change = {way: digits_study.gain(results.table, way, "mapped") for way in results.table.way.values.tolist()}
-    for way in ("barycenter Q", "atoms of γ", "data-wise", "mapped, Q as printed"):
-        assert (abs(change[way].mean("seed")) <= change[way].std("seed", ddof=1)).all(), way
-    for way in ("mapped, Q as printed", "affine maps"):
-        words = ", ".join(plus_minus(values, 1) for values in change[way].transpose("level", "seed").values)
-        assert f"{words.replace('-0.0', '0.0')} points" in report, way
-    worse = 100 * (results.barycenters["as printed / POT, same start"] - 1)
-    assert f"by {worse.min().item():.0f} to {worse.max().item():.0f} %, and no digit more readable" in report
-    late = digits_study.gain(results.accuracy, "affine maps", "mapped").sel(round=100).mean("seed")
-    assert (late > 0).all() and "win after a hundred" in report
-    facts, loss = (ROOT / "fedlib/papers/feddro/README.md").read_text(), results.loss.sel(round=10).mean("seed")
-    cells = [loss.sel(way=["FedAvg", "barycenter Q"], level=level).values for level in (0.5, 2, 3, 5)]
-    assert ", ".join(f"{seen:.2f} / {atoms:.2f}" for seen, atoms in cells) in facts
-
-
-def test_10b_the_ascent_is_told_as_it_is(digits):
-    results, _, _, report = digits
-    views = {view: results.shifted.sel(view=view, drop=True) for view in ("clean", "fresh")}
-    change = {view: digits_study.gain(shifted, "mapped + ascent", "mapped") for view, shifted in views.items()}
-    for view, values in change.items():
-        words = ", ".join(plus_minus(row, 1) for row in values.transpose("level", "seed").values)
-        assert words.replace("-0.0", "0.0") in report, view
-    theta = results.theta.mean("client").sel(way="mapped + ascent").values
-    assert f"{theta.min():.2f} to {theta.max():.2f} long" in report
-
-
-def test_10b_most_of_the_lead_is_averaging(digits):
-    results, lead, text, _ = digits
-    means, early = (digits_study.gain(results.accuracy, "class means"), lead)
-    means, early = (change.sel(round=10, level=[2, 3, 5]).mean("seed").values for change in (means, early))
-    assert (means > early / 2).all() and "Most of the lead is averaging" in text
-    assert f"{points(means)} points ahead of FedAvg, the maps {points(early)}" in text
-    same = results.commonest.sel(way="FedAvg", round=10, level=5).mean().item()
-    assert f"one answer to {same:.0f} % of all digits at the largest size" in text
-    every, own = (results.means[name].sel(level=5).mean().item() for name in ("all", "one"))
-    assert f"ten means read {every:.0f} % at the largest size" in text and f"any federation, {own:.0f} %" in text
-    transport = results.accuracy.sel(round=100, way="mapped", level=5).mean().item()
-    assert every > transport > own - 1 and "those of one client nearly as many" in text
+    lineage = digits.lineage.mean("seed").sortby("level").sel(way=both).transpose("level", "way").values
+    assert ", ".join(f"{fedavg:.1f} / {mapped:.1f}" for fedavg, mapped in lineage) in facts
+    losses = digits.loss.sel(round=10, way=["FedAvg", "barycenter Q"]).mean("seed").sortby("level")
+    pairs = losses.transpose("level", "way").values
+    assert ", ".join(f"{seen:.2f} / {atoms:.2f}" for seen, atoms in pairs) in facts
 
 
 # notebook 06
@@ -962,31 +760,7 @@ def test_06_where_ten_thousand_rounds_end_is_told_as_it_is(flow):
     assert "hears an early time, and a better one for the worse federation" in text
 
 
-# notebook 07
-
-
 # notebook 12
-
-
-def test_12_what_the_attacks_find_is_what_the_text_says():
-    messages, text = stored(leak_study, "messages"), text_of(parts("12_real_federation")[0])
-    off = messages.off.median("client")
-    assert (off.sel(optimizer="SGD", points=1) < 0.1).all(), "after any number of steps"
-    ten = off.sel(optimizer="SGD", points=10).values
-    assert ten[0] == off.sel(optimizer="SGD", E=1).max() and f"off by {ten[0]:.0f} %" in text
-    fifty = [messages[name].sel(optimizer="SGD", E=1, points=50).median().item() for name in ("off", "off_other")]
-    assert "{:.0f} and {:.0f} %".format(*fifty) in text
-    assert f"Off by {off.sel(optimizer='Adam', E=1, points=1):.0f} % for one point" in text
-    near = messages.sel(points=[1, 2, 3, 5])
-    assert (near.off.mean("client") < 0.9 * near.off_other.mean("client")).all(), "much nearer up to five points"
-    mean = messages[["span", "fit"]].mean("client")
-    assert f"the span tells {mean.span.sel(optimizer='SGD', E=1, points=10):.1f} % of pairs right" in text
-    adam = mean.sel(optimizer="Adam", E=5)
-    assert f"as good as a guess ({adam.span.sel(points=50):.1f} %)" in text and abs(adam.span.sel(points=50) - 50) < 2
-    scatter = messages.fit.sel(optimizer="Adam", E=5, points=50).std().item() / 20**0.5
-    assert f"{adam.fit.sel(points=50):.1f} ± {scatter:.1f} % of the pairs" in text
-    assert adam.fit.sel(points=50) - 50 > 3 * scatter, "more than a guess"
-    assert f"{adam.fit.sel(points=20):.1f} % with twenty points" in text
 
 
 def test_12_what_withstands_on_recorded_messages():
@@ -997,124 +771,14 @@ def test_12_what_withstands_on_recorded_messages():
 # notebook 13
 
 
-def test_13_the_text_says_what_is_stored():
-    text, report = (text_of(cells) for cells in parts("13_one_round"))
-    results = {name: stored(one_round_study, name) for name in ("allen_cahn", "pendulum", "heads_poisson")}
-    best = one_round_study.chosen(results["allen_cahn"])
-    assert best.rounds == 47 and "and 47 for Allen-Cahn" in text
-    best = one_round_study.chosen(results["pendulum"])
-    assert (best.inputs.item() + 1) * best.degree.item() == 130 and "a linear map: 130 numbers" in text
-    before, after = (results["heads_poisson"][what] for what in ("before", "after"))
-    assert (after.median("seed") < before.median("seed")).all()
-    assert 45 < (before.median("seed") / after.median("seed")).max() < 60 and "by up to fifty times" in report
-    assert [round(v) for v in (after / before).sel(level=8).values] == [0, 0, 2, 0, 1]
-    assert "at 8 pieces one of five doubles its error" in report
-
-
-@pytest.fixture(scope="module")
-def explored():
-    """Errors (%) of the explorer, [pieces, sines, points, model, seed]."""
-    return one_round_pieces.curves_and_errors(
-        one_round_live.PIECES, one_round_live.SINES, one_round_live.POINTS, range(5)
-    ).error
-
-
-def test_13_the_first_picture_is_as_its_caption_says(explored):
-    text = text_of(parts("13_one_round")[0])
-    one, two, added, network = (
-        explored.sel(pieces=8, sines=60, points=32, seed=0, model=model).item()
-        for model in ("client 1 alone", "client 2 alone", "sums", "federated")
-    )
-    assert f"Alone they are off by {one:.0f} and {two:.0f} %" in text and added < 1e-5
-    assert f"a network that they averaged a thousand times, at the printed rate, by {network:.0f} %" in text
-
-
-def test_13_the_explorer_shows_what_the_text_promises(explored):
-    """Clients alone go astray, the sums stay; from how few sines on one would rather have the network."""
-    text, line = text_of(parts("13_one_round")[0]), explored.sel(points=32)
-    added = line.sel(model="sums").dropna("seed")
-    assert added.sizes["seed"] == 5 and "the clients alone go astray, the sums stay where they are" in text
-    apart = added.max("pieces") / added.min("pieces")
-    assert (apart.drop_sel(sines=20) < 1.02).all()
-    assert (apart.sel(sines=20) < 1.1).all(), "rounding, of twenty sines in 32 points"
-    alone = line.sel(sines=60, seed=0, model=["client 1 alone", "client 2 alone"])
-    assert (alone > 4).all() and (alone.max("pieces") > 1.5 * alone.min("pieces")).all()
-    ten, five = ([f"{e:.2g}" for e in (added.sel(sines=m).min(), added.sel(sines=m).max())] for m in (10, 5))
-    assert (added.sel(sines=20) < 1e-3).all() and "With twenty, every draw of the sums is below 0.001 %" in text
-    assert f"With ten they are off by {ten[0]} to {ten[1]} %, with five by {five[0]} to {five[1]} %" in text
-    network = line.sel(model="federated", sines=60).median("seed")
-    assert network.idxmax("pieces") == 8 and network.max() < added.sel(sines=5).min()
-    assert f"The network's median is {network.max():.1f} % where it is worst, at eight pieces" in text
-
-
-def test_13_where_each_client_alone_is_right(explored):
-    """And what neither can see at home: it meets the equation at its own points, right or wrong."""
-    text = text_of(parts("13_one_round")[0])
-    alone = explored.sel(points=64, sines=60, model=["client 1 alone", "client 2 alone"]).dropna("seed")
-    assert (alone.sel(pieces=[10, 16, 32]) < 1e-4).all() and (alone.sel(pieces=8) > 1e-4).any()
-    assert "From ten pieces on each client alone is below 0.0001 %, in every draw" in text
-    first, second = alone.sel(pieces=2, seed=0).values
-    assert f"off by {first:.1f} or {second:.0f} %" in text
-    _, A = one_round_pieces.rows(60, 64, 0)
-    left = {}
-    for n in (2, 32):
-        solution = one_round_pieces.solutions(n, 60, 64, 0)[0].step
-        for whose, shard in enumerate(one_round_pieces.dealt(n, 64).owners):
-            J, r = A[shard, :-1], A[shard, -1]
-            left[n, whose] = float((r + J @ solution).norm() / r.norm())
-    assert left[2, 0] < 1e-11 and left[32, 0] < 1e-11 and "at its own points to rounding, too" in text
-    assert left[2, 1] > 0.1 and left[32, 1] < 1e-6, "what the other's sums tell"
-
-
-def test_13_the_pictures_show_what_the_text_promises():
-    """Section 3: the sums' error is the same at all levels, that of others is not."""
-    text = text_of(parts("13_one_round")[0])
-    results = Run(one_round_study).results()
-    for name, levels in (("poisson", [2, 8]), ("helmholtz", [4, 24])):
-        last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways[name].items()}
-        change = {label: float(e.sel(level=levels).max() / e.sel(level=levels).min()) for label, e in last.items()
-                  if {*levels} <= {*e.level.values}}  # fmt: skip
-        assert change["one round of sums"] < 1.01 and change["FedAvg, as printed"] > 20
-    assert "FedAvg's error depends on how the pieces are cut" in text
-    newton = [stored(one_round_study, f"newton_{name}").error.median("seed") for name in ("poisson", "helmholtz")]
-    assert (newton[0].sel(round=100) < 0.01).all() and (newton[0].sel(round=60) > 0.5).all()
-    assert (newton[1] > 99).all() and "does not get anywhere with Helmholtz'" in text
-
-
-def test_13_fold_out_answers():
-    """Numbers of the exercises at eight pieces: one draw of sines, one start of the network."""
-    text = text_of(parts("13_one_round")[0])
-    equation = one_round.with_sines("poisson", 60, 6.0, 0)
-    data, zero = equation.data(8, 0), one_round.start(equation)
-    off = lambda c: in_percent(one_round.error(equation, c, data.test))  # noqa: E731
-    alone = [sums.solve(sums.statistics(equation, points, zero)).step for points in sums.parts(data)]
-    first, second = (off(c).removesuffix(" %") for c in alone)
-    assert f"The error is {off(sum(alone) / 2)}, each alone has {first} and {second} %" in text
-    messages = [sums.statistics(equation, points, zero, root=False) for points in sums.parts(data)]
-    left = sums.solve(sums.without(sums.added(messages), messages[1])).step
-    assert f"at eight pieces its solution is off by {off(left)}" in text
-    network, owners = one_round.EQUATIONS["poisson"](), {"eight": data.owners}
-    owners["single"] = [np.delete(np.arange(32), 13), np.array([13])]
-    dealt = network._replace(data=lambda level, seed: network.data(2, 0)._replace(owners=owners[level]))
-    last = errors(sweep(dealt, [*owners], [0], ["federated"], rounds=300, lr=3e-3))[-1]
-    single, eight = (in_percent(last.sel(level=level).item()) for level in ("single", "eight"))
-    assert f"Eight pieces do: after 300 rounds FedAvg is off by {eight}" in text
-    assert f"A client with a single point does not, {single}" in text
-
-
 def test_13_messages_are_those_that_were_counted():
-    text, report = (text_of(cells) for cells in parts("13_one_round"))
+    """On three engines the same, to the last byte; and what they make is what one process makes."""
     counts = json.loads((FIGURES / "13_one_round/machines.json").read_text())
-    assert counts["flare"] == counts["flower"] == counts["local"], "the same messages, to the last byte"
-    once, rounds = counts["flare"].values()
-    assert once["messages"] == 8 and "eight messages between two sites and their server" in text
-    assert rounds["messages"] == 4008 and rounds["rounds"] == 1000 and "thousand rounds are 4008" in text
-    data = one_round.EQUATIONS["poisson"]().data(4, 0)
-    equation = one_round.with_sines("poisson", 60, 6.0, 0)
+    assert counts["flare"] == counts["flower"] == counts["local"]
+    once, _ = counts["flare"].values()
+    data, equation = one_round.EQUATIONS["poisson"]().data(4, 0), one_round.with_sines("poisson", 60, 6.0, 0)
     step = sums.one_round(equation, data, one_round.start(equation)).step
     assert one_round.error(equation, step, data.test) == pytest.approx(once["error"], rel=1e-3)
-    of = stored(one_round_study, "error_bars").attrs
-    assert (of["chosen_m"], of["chosen_scale"]) == (40, 0.5) and "40 sines of scale 0.5 among nine" in report
 
 
 def test_13_conjugate_gradients_send_more():
@@ -1137,78 +801,6 @@ def test_13_conjugate_gradients_send_more():
             assert len(far) == 1000 and min(far) > 1e-5
 
 
-def test_13_what_sums_tell():
-    """B2 and the lesson plan: who is found from how many sines on, and where the points are not determined."""
-    leak, text = stored(one_round_study, "leak"), text_of(parts("13_one_round")[1])
-    plan = (ROOT / "docs/site/lessons/13.md").read_text()
-    client, total, random = (leak.off.sel(sums=of) for of in leak.sums.values)
-    assert [*leak.points] == [16, 32, 32]
-    assert (client.sel(m=slice(6, None)) < 1e-10).all() and (client.sel(m=slice(4)) > 0.05).all()
-    assert (leak.error.sel(m=6) > 10).all() and "and their solution is off by 10 % and more" in text
-    assert "Six sines are enough for all 16 points of client 1, to ten digits" in text
-    assert "finds all of them from six sines on. With six the solution is off by a tenth" in plan
-    assert (leak.products.sel(m=6) == 28).all() and "seven functions, but 28 independent products" in text
-    assert (total.sel(m=slice(10, None)) < 1e-5).all() and (total.sel(m=slice(6)) > 0.01).all()
-    assert "all 32 points are found from ten sines on" in text and "all 32 points, from ten sines on" in plan
-    assert (leak["middle"].sel(sums="total, random", m=slice(10, None)) < 0.01).all() and random.max() > 0.01
-    assert "half are found to better than 0.01 from ten sines on" in text  # where: test_attack.py
-    assert (leak.products.sel(m=[3, 4]) < 16).all() and (leak.products.sel(m=slice(6, None)) > 16).all()
-    assert client.sel(m=4).round(2).min() == 0.06 and "one of three attacks is off by 0.06 at most" in text
-    assert leak.sizes["seed"] == 3
-
-
-def test_13_the_attacks_find_what_the_text_says():
-    """Section 6, its slider and its figure."""
-    text, report = (text_of(cells) for cells in parts("13_one_round"))
-    crowd, noise, private = (stored(one_round_study, name) for name in ("crowd", "noise", "private"))
-    fit, null = (crowd.found.sel(attack=attack) for attack in ("non-negative fit", "null space"))
-    assert (fit.sel(points=slice(16)) == 1).all() and "the fit finds all, in every draw, from four sines on" in text
-    assert stored(one_round_study, "leak").error.sel(m=4).median() > 35
-    test = data_of(one_round.made("poisson"), 2).test
-    for points, draw in product((4, 8, 16), range(5)):  # as the slider does
-        message = one_round_privacy.attacked(4, points, draw)
-        assert message.share["non-negative fit"] == 1 and one_round.error(message.experiment, message.c, test) > 10
-    assert "from four sines on, whose solution is a tenth off or more" in text
-    assert (null.sel(points=16, m=12).mean() < 0.5) and null.sel(points=16, m=60).mean() == 1
-    assert (fit.sel(points=32, m=slice(12, None)) == 1).all() and "Of 32 it finds all from twelve sines on" in text
-    assert fit.sel(points=32, m=4).mean().round(1) == 0.2 and "with four a fifth" in text
-    assert "Of 64 it finds 47 % at most, at uniform places 63 %" in text and fit.sel(points=64).max() < 0.475
-    assert "*one apart* from 63 or 255 to 3e-5" in text and "not who stands apart" in text  # test_privacy.py
-    uniform = np.sort(stream(1, "uniform", 64).uniform(0, np.pi, 64))
-    *_, spectrum = one_round_privacy.public(60, None, 1, 6.0)
-    (guess,) = (points_behind(a.T @ a, 64, spectrum) for a in [spectrum.curve(uniform)])
-    assert 0.5 < share_found(guess, uniform, one_round_privacy.NEAR * np.pi / 64) < 0.63
-    found, error = noise.found.mean("seed"), noise.error.median("seed")
-    least, best = noise.nothing.median().item(), {"message": "20 directions of 60 sines"}
-    blind, knows = (found.sel(attack=attack) for attack in ("null space", "non-negative fit"))
-    assert (blind < 0.25).all() and "It blinds the null space at once" in text
-    assert (error.where(knows < 0.25) > 0.85 * least).sum() == (knows < 0.25).sum() > 0
-    assert "the fit not before the solution is lost" in text
-    little, more = ({**best, "noise": size} for size in (1e-3, 1e-2))
-    assert f"Off by {error.sel(little):.1f} %, they still tell all 32" in text and knows.sel(little) == 1
-    assert f"off by {error.sel(more):.0f} %, {100 * knows.sel(more):.0f} % of them" in text
-    strict, loose = (private.error.median("seed").sel(epsilon=epsilon) for epsilon in (1, 10))
-    right = [100 * one_round_privacy.told_in_or_out(sums.gaussian_sigma(epsilon, 1e-5)) for epsilon in (1, 10)]
-    many = [cost.sel(points=100_000).item() for cost in (strict, loose)]
-    assert f"With 100 000 points ε = 1 costs an error of {many[0]:.1f} %" in text
-    assert f"is right {right[0]:.0f} times of 100; with ε = 10 {many[1]:.2f} % and {right[1]:.0f} times" in text
-    assert min(strict.sel(points=32), loose.sel(points=32)) > least and "With 32 both cost all" in text
-    few, apart = crowd.products.sel(m=60), crowd.apart.sel(m=60)
-    assert f"From 60 sines come {few.min():.0f} to {few.max():.0f} independent products" in report
-    assert (apart.sel(points=16) < 1e-3).all() and (few > 2 * 16 + 1).all() and (few < 2 * 32 + 1).all()
-    assert (apart.sel(points=32).round(2) >= 0.03).all() and (apart.sel(points=32) < 0.04).all()
-    assert "by .03 to .04" in report and crowd.sizes["seed"] == noise.sizes["seed"] == 5 and "five draws" in text
-
-
-def test_13_the_curve_is_in_its_band():
-    """Neither no spread nor ten times as much would be; the noise, thirty times as wide, would hide both."""
-    text, table = text_of(parts("13_one_round")[0]), stored(one_round_study, "error_bars")
-    assert f"how much of the curve is in its band; on average {100 * table.inside.mean():.1f} %" in text
-    off = np.abs(table["mean"] - np.sin(table.x))
-    inside = {times: (off < 2 * times * table.spread).mean() for times in (0, 1, 10)}
-    assert (inside[0], inside[10]) == (0, 1) and 0.9 < inside[1] == table.inside.mean() < 0.99
-
-
 @pytest.mark.parametrize("kept, low, high", [(None, 0.03, 0.3), (20, 7e-5, 3e-3)])
 def test_13_integers_of_22_bits(kept, low, high):
     """B2: 60 sines, as they are and by 20 directions, on notebook 05's 32 points; of 81 ridges the best one."""
@@ -1225,187 +817,6 @@ def test_13_integers_of_22_bits(kept, low, high):
         steps = [directions.back @ sums.solve(total, float(ridge)).step for ridge in ridges]
         off.append(min(one_round.error(equation, step, data.test) for step in steps))
     assert low < np.median(off) < high
-
-
-def test_13_torques_are_read_where_there_is_a_null_space():
-    text, report = (text_of(cells) for cells in parts("13_one_round"))
-    torques = stored(one_round_study, "torques")
-    share, off = torques.share, torques.off
-    assert (share.sel(points=116) > 0.9).all() and "With up to 116 triplets it reads more than nine of ten" in report
-    assert (off.sel(points=slice(116)).median("points").round(2) == 0.02).all() and "off by 0.02 %" in report
-    assert (share.sel(points=slice(130, None)) == 0).all() and "From 130 on" in report
-    assert share.sel(points=100).mean() > 0.9 and "B2 reads a hundred torques off one message" in text
-    assert torques.points[-1] == 10_000 / 20 and "the clients of section 4 have 500" in report
-
-
-def test_13_one_round_is_below_adam():
-    compared, report = Run(one_round_study).results().compared, text_of(parts("13_one_round")[1])
-    medians = {name: {way: np.median(e) for way, e in ways.items()} for name, ways in compared.items()}
-    assert [*medians] == ["poisson", "helmholtz", "wave", "schaffer", "beam"] and "Five problems by six ways" in report
-    ratios = [ways["Adam, one place"] / ways["one round"] for ways in medians.values()]
-    assert 180 < min(ratios) < 200 and "less than Adam on all five, by 180 times or more" in report
-
-
-def test_13_bytes_of_what_was_tried():
-    report = text_of(parts("13_one_round")[1])
-    once, waves = (stored(one_round_study, name) for name in ("one_round_poisson", "allen_cahn"))
-    size = one_round.bytes_of_all("poisson", 8, once), once.bytes.sel(level=8).mean().item()
-    assert [round(of / 1000) for of in size] == [99, 15] and once.gcv.isel(seed=0).size == 12
-    assert "on Poisson 99 kB for twelve, of which the chosen one has 15" in report
-    best = one_round_study.chosen(waves)
-    assert round(waves.bytes.sum().item() / 1e6) == 106 and f"{best.bytes.item() / 1e6:.1f}" == "17.5"
-    assert "on Allen-Cahn 106 MB for six, the chosen one 17.5" in report
-    assert waves.rounds.max() == best.rounds == 47 and "in the 47 rounds that the chosen one takes, too" in report
-
-
-def test_13_digits_are_those_that_are_stored():
-    text, report = (text_of(cells) for cells in parts("13_one_round"))
-    places = {p.way: p for p in Run(one_round_study).results().places if p.problem.startswith("digits")}
-    assert [*places] == [
-        "FedAvg, best rate", "FedAvg, 5 steps a round", "FedAvg, 20 steps a round", "all data in one place",
-        "one round of sums",
-    ]  # fmt: skip
-    median = {way: np.median(place.error) for way, place in places.items()}
-    once, central = median["one round of sums"], median["all data in one place"]
-    assert f"{once:.1f}" == f"{central:.1f}" == "1.8" and "come out even, at 1.8 %" in report
-    assert 1.05 < median["FedAvg, best rate"] / central < 1.2
-    assert (
-        "On digits all are alike, FedAvg with one step a round" in text and places["FedAvg, best rate"].rounds == 1200
-    )
-    sums_of_digits = stored(one_round_study, "digits")
-    for kind in ("federated", "centralised"):
-        first, *_ = one_round_digits.wrong(stored(one_round_study, ("digits_trained", kind, "rows"))).values()
-        assert first[-1].median() < first[-2].median() and "still falls, as FedAvg does with one step" in report
-    assert sums_of_digits.bytes.mean("seed").round(-6).values.tolist() == 3 * [25e6]
-    assert "a message 25, and three were compared" in report and "on 2501 features" in report
-    best = one_round_study.chosen(sums_of_digits)
-    assert best.convolutions == 100 and best.bytes.mean() == 8 * 2501 * 2502 / 2
-    five, twenty = (in_percent(median[f"FedAvg, {E} steps a round"]) for E in (5, 20))
-    assert f"the error of five is at {five}" in report and f"up and down around {twenty}" in report
-
-
-# notebook 14
-
-
-@pytest.fixture(scope="module")
-def trained_by_sums():
-    return Run(projection_study).results()
-
-
-def test_14_the_slider_shows_what_the_text_promises():
-    text = text_of(parts("14_sums_for_networks")[0])
-    _, error = projection_live.shown(stored(projection_study, "sums_poisson"))
-    eight, two = (error.sel(pieces=n, seed=0) for n in (8, 2))
-    assert eight.sel(evaluations=1, model="sums") < eight.sel(evaluations=1, model="federated")
-    averaged = two.sel(model="federated").isel(evaluations=0).item()
-    assert f"With two pieces averaging does well, {in_percent(averaged)}" in text
-    sums_of_two = two.sel(model="sums")
-    assert sums_of_two.sel(evaluations=50) < averaged < sums_of_two.sel(evaluations=20)
-    assert "sums pass it between 20 and 50" in text
-    last = error.sel(model="sums", evaluations=200).median("seed")
-    assert (last < 1e-4).all() and "After 200 no number of pieces can be told" in text
-    assert "all medians are below 0.0001 %" in text
-
-
-def test_14_how_much_is_the_optimiser(trained_by_sums):
-    text = text_of(parts("14_sums_for_networks")[0])
-    median = {way: np.median(e) for way, e in trained_by_sums.final["helmholtz"].items()}
-    said_of = [in_percent(median[way]) for way in ("sums", "projection, one place", "Adam, one place")]
-    assert (
-        "On Helmholtz the sums have {}, the same in one place has {}, and Adam in one place {}".format(*said_of) in text
-    )
-    for ways in trained_by_sums.final.values():
-        median = {way: np.median(e) for way, e in ways.items()}
-        averaged = median[next(way for way in ways if way.startswith("FedAvg"))]
-        assert median["projection, one place"] < median["Adam, one place"] < averaged
-        assert median["projection, one place"] < median["L-BFGS, one place"]
-        assert 1 / 3 < median["sums"] / median["projection, one place"] < 3, (
-            "what the sums add is that it costs nothing"
-        )
-    for name, ways in trained_by_sums.final.items():  # start by start: the first five of Poisson's twenty
-        ours, whole, adam = (ways[way][:5] for way in ("sums", "L-BFGS, one place", "Adam, one place"))
-        assert (ours < whole).all() and "beats L-BFGS on all weights, start by start" in text
-        assert (ours < adam).sum() == {"schaffer": 3, "helmholtz": 4}.get(name, 5)
-    assert "and Adam on three of five problems" in text
-    assert "it beats Adam in four of five starts, on Schaffer's rings in three of five" in text
-    said_of = [in_percent(np.median(trained_by_sums.final["schaffer"][way])) for way in ("sums", "Adam, one place")]
-    assert f"with medians of {said_of[0][:-2]} and {said_of[1]}" in text
-    twenty, adam = (trained_by_sums.final["poisson"][way] for way in ("sums", "Adam, one place"))
-    assert (twenty > np.median(adam)).sum() == 3 and "three of twenty starts end above Adam's median" in text
-    sent = [trained_by_sums.ways["helmholtz"][way].bytes[-1] / 1e6 for way in ("sums", "FedAvg, own rate")]
-    assert "on Helmholtz a client sends {:.0f} MB in all; FedAvg sends {:.0f}".format(*map(float, sent)) in text
-
-
-def test_14_why_nobody_walks_alone(trained_by_sums):
-    text = text_of(parts("14_sums_for_networks")[0])
-    best = projection_study.at_own_rate(trained_by_sums.steps).median("seed")
-    one, more = best.sel(corrected=True, E=1).item(), best.sel(E=[2, 5]).min().item()
-    assert f"gets to {in_percent(one)}" in text and f"the error stays at {in_percent(more)} and more" in text
-    stiff = trained_by_sums.stiff.sel(evaluation=10)
-    ratio = stiff.loss / stiff.foot
-    held, solved = (ratio.sel({"last layer": layer}) for layer in ("held", "solved"))
-    low, high = (float(getattr(held.sel(length=1e-6), end)()) for end in ("min", "max"))
-    assert f"the loss is {low:.0f} to {round(high, -1):.0f} times as large" in text
-    assert (solved < 1).all() and stiff.length.max() / 1e-6 == pytest.approx(1e5)
-    assert "it falls, along a step a hundred thousand times as long" in text
-    size, each, mean = (float(stiff[name].median()) for name in ("size", "each", "mean"))
-    assert f"of length {size / 1e6:.0f} million" in text and round(size / 1e6) == round(each / 1e6)
-    assert f"cancel to {mean:.0f}." in text
-
-
-def test_14_where_else_it_ends(trained_by_sums):
-    text, report = map(text_of, parts("14_sums_for_networks"))
-    off = trained_by_sums.attack.off
-    client, total = (off.sel(sums=whose) for whose in ("one client", "total"))
-    assert (client < 1e-7).all() and "from its first message, to seven digits" in text
-    assert f"it is off by {float(total.sel(evaluation=1).max()):.2f} at first" in text
-    assert (total.sel(evaluation=[100, 200]) < 1e-6).all() and total.sel(evaluation=50).max() > 0.01
-    assert "after a hundred evaluations" in text and "it finds all 32" in text
-    starts = trained_by_sums.starts
-    error, loss = (np.sort(starts[name].isel(evaluation=-1).values.ravel()) for name in ("error", "loss"))
-    assert len(error) == 20 and (error < 1e-4).sum() == 14 and "fourteen end below 0.0001 %" in text
-    assert f"{in_percent(error[-2])[:-2]} and {in_percent(error[-1])}" in text
-    five = trained_by_sums.sums["poisson"].error.sel(level=8).isel(evaluation=-1).median().item()
-    told = f"their median was {five:.6f} %, that of twenty is {np.median(error):.6f} %"
-    spread = f"between {error[0]:.6f} and {error[13]:.6f} %"
-    others = [two_digits(e) for e in error[14:]]
-    for words in (told, spread, f"{', '.join(others[:-1])} and {others[-1]} %"):
-        assert words in report
-    order = starts.error.isel(evaluation=-1).values.ravel().argsort()
-    worst = starts.loss.isel(evaluation=-1).values.ravel()[order[-2:]]
-    assert (worst < loss[-1] / 10).all() and "The training losses do not stand out" in text
-    assert [*order[-3:]] == [*starts.score.values.ravel().argsort()[-3:]]
-    wave = trained_by_sums.sums["wave"].error.isel(evaluation=-1, seed=0)
-    said_of = [in_percent(wave.sel(level=level).item()) for level in (2, 1, 20)]
-    words = "one start of five ends at {} with two pieces, at {} in one place and at {} with twenty"
-    assert words.format(*said_of) in text
-    waves = trained_by_sums.waves.error.isel(evaluation=-1)
-    low, high = (in_percent(float(getattr(waves.sel(waves=6), end)())) for end in ("min", "max"))
-    assert f"with six half waves per axis Helmholtz' network ends at {low[:-2]} and {high}" in text
-    low, high = (in_percent(float(getattr(waves.sel(waves=8), end)())) for end in ("min", "max"))
-    assert f"with eight at {low[:-2]} and {high}" in text
-
-
-def test_14_what_nobody_has_seen_stays_so(trained_by_sums):
-    text, report = map(text_of, parts("14_sums_for_networks"))
-    table, averaged = trained_by_sums.operators, trained_by_sums.averaged.error.median("seed")
-    ours = table.error.isel(evaluation=-1).sel(place="apart").median("seed")
-    five = {"sums": ours.sel(level=5)} | {way: averaged.sel(way=way, level=5) for way in averaged.way.values.tolist()}
-    for words, kind in (
-        ("it has {} on new functions like a client's own, FedAvg {}, Adam in one place {}", "like training"),
-        ("On those with all ten it has {}, FedAvg {}, Adam {}", "all terms"),
-    ):
-        each = [in_percent(five[way].sel(functions=kind).item()) for way in ("sums", "FedAvg", "Adam, one place")]
-        assert words.format(*each) in text
-    adam = averaged.sel(way="Adam, one place", level=6, functions="all terms")
-    assert adam < ours.sel(level=6, functions="all terms") and "With six terms Adam is better there" in text
-    new = ours.sel(functions="like training")
-    seen = table.train.isel(evaluation=-1).sel(place="apart").median("seed")
-    assert (abs(new / seen - 1) < 0.2).all() and "training functions come out as well as new ones" in report
-    assert table.chosen_ridge == 1e-4 and "for such ones a client could hold out: 1e-4" in report
-    times = averaged.sel(way="Adam, one place", functions="like training") / new
-    said_of = [f"{float(times.sel(level=n)):.1f}" for n in (5, 6)]
-    assert "err {} and {} times less than Adam on functions like".format(*said_of) in report
 
 
 def test_04_at_which_rate_schaffers_error_falls_by_ten():
