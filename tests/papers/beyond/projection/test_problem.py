@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from fedlib.federated.projection import beginning, evaluate, projected
 
-from fedlib.federated import projection, sums
+from fedlib.federated import sums
 from fedlib.federated.batches import Local
 from fedlib.federated.experiment import Data, Experiment, data_of
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.networks import CartesianDeepONet, fan_in_uniform
 from fedlib.papers.beyond.one_round.problem import error
-from fedlib.papers.beyond.projection import limits, operators, problem, study
+from fedlib.papers.beyond.projection import algorithm, limits, operators, problem, study
+from fedlib.papers.beyond.projection.algorithm import beginning, evaluate, projected
 from fedlib.papers.beyond.projection.problem import together
 from fedlib.papers.fedstnn.letters import problem as letters
 from fedlib.streams import torch_stream
@@ -75,8 +75,8 @@ def test_it_is_dense_variable_projection():
     dense = experiment._replace(
         loss=None, residuals=lambda predict, batch: (predict(batch["u"], batch["y"]) - batch["s"]) * root
     )
-    w, ridge = projection.hidden(theta, last), 1e-4
-    one = projection.evaluate(dense, sums.parts(data), w, last, ridge)
+    w, ridge = algorithm.hidden(theta, last), 1e-4
+    one = algorithm.evaluate(dense, sums.parts(data), w, last, ridge)
     other = operators.evaluate(experiment, sums.parts(data), w, last, ridge)
     assert last.stop - last.start == 48
     for a, b in ((one.theta, other.theta), (one.gradient, other.gradient)):

@@ -5,15 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from fedlib.federated.projection import (
-    evaluate,
-    hidden,
-    joined,
-    last_layer,
-    projected,
-    projected_levenberg,
-    without_last,
-)
 from scipy.optimize import minimize
 from torch import nn
 
@@ -23,6 +14,15 @@ from fedlib.federated.experiment import Data, Experiment
 from fedlib.federated.stack import draw_parameters
 from fedlib.models.jets import JetNet
 from fedlib.models.networks import DeepONet, fan_in_uniform, mlp
+from fedlib.papers.beyond.projection.algorithm import (
+    evaluate,
+    hidden,
+    joined,
+    last_layer,
+    projected,
+    projected_levenberg,
+    without_last,
+)
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.streams import stream, torch_stream
 
