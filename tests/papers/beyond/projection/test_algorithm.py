@@ -283,7 +283,7 @@ def test_an_equation_that_is_not_linear_is_refused():
 def test_unusable_arguments_are_refused(wrong):
     experiment, data = regression()
     name, value = next(iter(wrong.items()))
-    with pytest.raises(ValueError, match=f"{name} = {value}; expected (at least 1|a positive number)"):
+    with pytest.raises(ValueError, match=f"{name} = {value}[;:] expected (a whole number|a positive number)"):
         projected(experiment, data, start(experiment), **{"evaluations": 3} | wrong)
 
 
