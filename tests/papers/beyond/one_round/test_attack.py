@@ -82,6 +82,18 @@ def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
     assert right == pytest.approx(alone, abs=0.01)
 
 
+def test_points_have_a_part_of_the_interval_each_and_the_middle_finds_a_fifth(n=2000):
+    x = privacy.cloud(n, 0)
+    assert np.array_equal(np.floor(x * n / np.pi), np.arange(n))
+    assert share_found((np.arange(n) + 0.5) * np.pi / n, x, privacy.NEAR * np.pi / n) == pytest.approx(0.2, abs=0.03)
+
+
+def test_little_noise_hides_no_point_and_much_spoils_the_solution():
+    noise = privacy.under_noise({"60 sines": (60, None), "20 of 60": (60, 20)}, [1e-9, 1.0], [0], points=16)
+    assert (noise.error.sel(noise=1e-9) < noise.error.sel(noise=1.0)).all()
+    assert (noise.found.sel(noise=1e-9, attack="non-negative fit") == 1).all()
+
+
 def test_each_point_needs_a_guess_of_its_own():
     x = np.array([1.0, 1.05, 2.0])
     assert share_found(np.array([1.02]), x, 0.1) == pytest.approx(1 / 3)

@@ -22,6 +22,8 @@ def test_one_round_chooses_by_cross_validation_and_knows_no_level():
     score = of.gcv.median("seed").sel(m=of.attrs["chosen_m"], scale=of.attrs["chosen_scale"])
     assert score == of.gcv.median("seed").min()
     assert (of.error < 1e-5).all() and (of.error.max("level") < 1.01 * of.error.min("level")).all()
+    chosen = of.sel(m=[of.attrs["chosen_m"]], scale=[of.attrs["chosen_scale"]])
+    assert problem.bytes_of_all("poisson", 8, chosen) == of.bytes.sel(level=8).mean()
     assert (of.bytes < 15_000).all() and (of.error_of_all.sel(m=20) > of.error_of_all.sel(m=60).min()).all()
 
 

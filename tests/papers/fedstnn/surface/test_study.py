@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray
+from scipy.stats import norm
 
 from fedlib.federated.experiment import data_of
 from fedlib.papers.fedstnn import plane
@@ -92,6 +93,7 @@ def test_a_model_is_judged_where_it_knows_and_elsewhere(results):
     np.testing.assert_allclose(rows["client 3 alone, elsewhere"]["RMSE"], 0.52)
     assert (rows["client 3 alone, elsewhere"]["in band"] < 0.05).all()
     np.testing.assert_allclose(rows["federated, whole grid"]["MSE"], 0.0204, rtol=0.05)
+    np.testing.assert_allclose(rows["federated, whole grid"]["in band"], norm.cdf(1.8) - norm.cdf(-2.2), atol=0.01)
 
 
 def test_claims_hold_where_they_should_and_can_fail(every, results):
