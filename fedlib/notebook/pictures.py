@@ -217,33 +217,6 @@ def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: st
     return line
 
 
-def together(levels: Sequence[int]) -> str:
-    """Levels at one tick."""
-    return ", ".join(map(str, sorted(levels)))
-
-
-def dots(values: Mapping[Name, xarray.DataArray], lines: Mapping[str, float] = {}) -> Figure:
-    """Errors (%) [level, seed] of variants, a row each: a dot for every seed, and a bar at the median; a panel for each
-    level, which attrs["level"] names. lines: words -> an error that is marked in all panels."""
-    first = next(iter(values.values()))
-    levels = first.level.values
-    fig, axes = panels(1, len(levels), size=(max(2.1, 6.3 / len(levels)), 0.9 + 0.24 * len(values)), sharey=True)
-    for ax, level in zip(axes[0], levels, strict=True):
-        for row, errors in enumerate(values.values()):
-            e = errors.sel(level=level).values
-            ax.plot(e, np.full(len(e), row), "o", ms=4, mew=0, alpha=0.5, color=COLORS["federated"])
-            ax.plot(np.nanmedian(e), row, "|", ms=12, mew=2, color=COLORS["federated"])
-        for words, error in lines.items():
-            ax.axvline(error, color="0.5", ls=":", lw=1, label=words)
-        log_axis(ax.xaxis)
-        ax.set(xlabel="error (%)", title=level_in_words(first.attrs["level"], level))
-    axes[0, 0].set_yticks(range(len(values)), map(in_words, values))
-    axes[0, 0].set_ylim(len(values) - 0.4, -0.6)
-    if lines:
-        legend_above(fig, axes[0, 0], 3)
-    return fig
-
-
 # numbers and tables
 
 

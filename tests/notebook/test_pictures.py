@@ -15,7 +15,6 @@ from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.notebook.pictures import (
     alone_and_together,
     curves,
-    dots,
     error_rows,
     level_in_words,
     lines_of,
@@ -164,13 +163,6 @@ def test_networks_of_any_depth_share_shades_and_one_legend():
     first, second = ({line.get_label(): line.get_color() for line in ax.lines} for ax in fig.axes[:2])
     assert first["matrix 1"] == second["matrix 1"] and first["matrix 2"] == second["matrix 2"]
     assert len({*first.values()}) == 7
-
-
-def test_the_bar_of_a_variant_is_the_median_of_its_seeds():
-    coords = {"level": [2, 20], "seed": [0, 1, 2]}
-    values = xarray.DataArray([[3.0, 4.0, 9.0], [1.0, 2.0, 6.0]], coords, ["level", "seed"], attrs={"level": "slabs n"})
-    fig = dots({"as above": values, "twice": 2 * values}, {"10 %": 10})
-    assert [line.get_xdata()[0] for line in fig.axes[1].lines if line.get_marker() == "|"] == [2, 4]
 
 
 def test_alone_and_together_over_who_owns_what():

@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import checkerboard, hammersley, slices
 from ....live.widgets import choice, explore, slider
-from ....notebook.pictures import legend_above, seeds_and_median, shade
-from ....notebook.style import CLIENTS, COLORS, MARKERS, around, log_axis, ordered, owners, panels
+from ....notebook.pictures import curves, legend_above, shade, style_of
+from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, ordered, owners, panels
 from ....numerics.heterogeneity import mean_pairwise_w1
-from ....numerics.metrics import plus_minus
 from ....streams import stream
 from .study import CLIENTS as ALL_K
 
@@ -32,22 +31,6 @@ def half_waves(experiment: Experiment, level: int) -> Figure:
     ax.set(xlabel="x", ylabel="u(x) without (x + 1/2)⁴", xlim=(-1, 1), title=f"{level} pieces: half a wave each")
     fig.legend(loc="outside right center")
     return fig
-
-
-# what could make Schaffer's error fall (Fig. 5)
-
-
-FALL_HEADER = ("what changes", "seeds", "2 slabs, error (%)", "50 slabs", "fall")
-
-
-def fall_rows(variants: Mapping[tuple, xarray.DataArray]) -> list[list[str]]:
-    """Rows of FALL_HEADER: errors as mean ± st.dev. over seeds, and the ratio of the means at both ends."""
-    rows = []
-    for name, values in variants.items():
-        ends = [values.sel(level=end(values.level.values)).dropna("seed").values for end in (min, max)]
-        cells = [plus_minus(errors, 2) for errors in ends]
-        rows.append([", ".join(name), str(len(ends[0])), *cells, f"{ends[0].mean() / ends[1].mean():.1f}"])
-    return rows
 
 
 # who owns what, and how far apart (Table 1, Fig. 2)
@@ -167,21 +150,14 @@ def w1_curves(w1: xarray.Dataset) -> Figure:
 # Fig. 6D, Theorem 3.1, Fig. 3
 
 
-def federations(errors: Mapping[tuple, xarray.DataArray]) -> Figure:
-    """Fig. 6D: federated errors (%) of K clients on the same blocks, from few blocks to many, by ("blocks", K)."""
-    fig, ((ax,),) = panels(1, 1, size=(4.2, 2.8))
-    last = {name[-1]: values.isel(round=-1).transpose("kind", "seed", "level") for name, values in errors.items()}
-    for (K, values), style in zip(last.items(), ordered(len(last)), strict=True):
-        seeds_and_median(ax, values.level, values.sel(kind="federated").values, f"{K} clients", **style)
-    central = values.sel(kind="centralised")
-    seeds_and_median(ax, central.level, central.values, "centralised", color=COLORS["centralised"], marker="d")
-    log_axis(ax.xaxis)
-    log_axis(ax.yaxis)
-    levels = central.level.values.tolist()
-    ax.set_xticks(levels, levels)
-    ax.set(xlabel="blocks per axis s", ylabel="error (%)")
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside right center")
-    return fig
+def federations(errors: Mapping[int, xarray.DataArray]) -> Figure:
+    """Fig. 6D: federated errors of K clients on the same blocks, by K -> (%) [kind, level, seed]."""
+    of_K = {f"{K} clients": values.sel(kind="federated", drop=True) for K, values in errors.items()}
+    of_K["centralised"] = errors[2].sel(kind="centralised", drop=True)
+    names = xarray.Variable("who", [*of_K])
+    lines = xarray.concat([values.drop_vars("distance") for values in of_K.values()], names).rename(None)
+    looks = dict(zip(of_K, ordered(len(errors)), strict=False)) | {"centralised": style_of("centralised")}
+    return curves({"": lines}, hue="who", looks=looks.get, size=(5.2, 2.8))
 
 
 def bound(theorem: xarray.Dataset) -> Figure:
@@ -199,78 +175,25 @@ def bound(theorem: xarray.Dataset) -> Figure:
     return fig
 
 
-SERVER = {"color": COLORS["federated"], "lw": 2}
-CENTRAL = {"color": COLORS["centralised"], "ls": "--", "lw": 1.5}
-
-
-def near(ax, steps: np.ndarray, server: np.ndarray, share: np.ndarray, central: np.ndarray | None = None) -> None:
-    """The local steps [n, K, E + 1, 2] of rounds from the server's model on, and their means [n + 1, 2]."""
-    for r, of_round in enumerate(steps):
-        for k, path in enumerate(of_round):
-            name = f"_{k}" if r else f"client {k + 1}, each step"
-            ax.plot(*path.T, marker=".", color=CLIENTS[k % len(CLIENTS)], label=name)
-            ax.plot(*np.stack([path[-1], server[r + 1]]).T, ":", lw=1, color="0.5", label="_mean")
-    if central is not None:
-        ax.plot(*central.T, marker=".", **CENTRAL, label="centralised")
-    ax.plot(*server.T, marker="o", ms=5, **SERVER, label="server")
-    ax.set(xlabel=f"PC 1 ({share[0]:.0%})", ylabel=f"PC 2 ({share[1]:.0%})")
-
-
-def far(ax, walk: xarray.Dataset, moments: int | None = None) -> None:
-    """The whole training of one level; moments: so many of its rounds, the rest faint."""
-    for path, style, name in ((walk.central, CENTRAL, "centralised"), (walk.server, SERVER, "server")):
-        ax.plot(*path.values.T, **style | {"alpha": 0.2, "label": f"_{name}"})
-        now = path.values[: None if moments is None else moments + 1]
-        ax.plot(*now.T, **style, label=name)
-        ax.plot(*now[-1], "o", ms=6, color=style["color"], label="_now")
-    ax.plot(*walk.server.values[0], "k*", ms=9, label="start")
-    ax.set(xlabel=f"PC 1 ({walk.share.values[0]:.0%})", ylabel=f"PC 2 ({walk.share.values[1]:.0%})")
-
-
 def paths(walks: xarray.Dataset) -> Figure:
-    """Fig. 3: the first two rounds at the coarsest partition, the whole training at every one, and the distance."""
-    levels = walks.level.values
-    fig, axes = panels(1, len(levels) + 2, size=(2.5, 2.7))
-    first, last = walks.sel(level=levels[0]), axes[0, -1]
-    arrays = (first[name].values for name in ("first_steps", "first_server", "first_share", "first_central"))
-    near(axes[0, 0], *arrays)
-    axes[0, 0].set_title(f"the first rounds, {levels[0]} pieces")
-    for ax, level, ls, marker in zip(axes[0, 1:-1], levels, ("-", "--"), "os", strict=False):
-        walk = walks.sel(level=level)
-        far(ax, walk)
-        ax.set_title(f"{walk['round'].values[-1]} rounds, {level} pieces")
-        last.plot(walk["round"], walk.distance, ls=ls, marker=marker, ms=3, color=COLORS["federated"],
-                  label=f"{level} pieces")  # fmt: skip
-    last.set(xlabel="round $l$", ylabel=r"$|\theta_{fed} - \theta_{central}|$", title="how far apart")
-    log_axis(last.xaxis)
-    last.legend(loc="upper left")
-    steps, whole = (ax.get_legend_handles_labels() for ax in axes[0, :2])
-    fig.legend(*(steps[i] + whole[i][-1:] for i in (0, 1)), loc="outside upper center", ncols=5)
+    """Fig. 3 with real weights: the first two rounds at the coarsest partition; and how far apart, at every one."""
+    fig, ((left, right),) = panels(1, 2, size=(3.6, 2.9))
+    first = walks.isel(level=0)
+    steps, server, share = (first[name].values for name in ("steps", "server", "share"))
+    for k, of_client in enumerate(np.moveaxis(steps, 1, 0)):
+        for r, path in enumerate(of_client):
+            name = f"client {k + 1}, each step" if r == 0 else f"_{k}"
+            left.plot(*path.T, marker=".", color=CLIENTS[k], label=name)
+            left.plot(*np.stack([path[-1], server[r + 1]]).T, ":", lw=1, color="0.5", label="_mean")
+    left.plot(*first.central.values.T, ".--", lw=1.5, color=COLORS["centralised"], label="centralised")
+    left.plot(*server.T, "o-", ms=5, lw=2, color=COLORS["federated"], label="server")
+    left.set(xlabel=f"PC 1 ({share[0]:.0%})", ylabel=f"PC 2 ({share[1]:.0%})")
+    left.set_title(f"the first two rounds, {first.level.item()} pieces")
+    for distance, ls, marker in zip(walks.distance, ("-", "--"), "os", strict=False):
+        look = {"ls": ls, "marker": marker, "ms": 3, "color": COLORS["federated"]}
+        right.plot(walks["round"], distance, label=f"{distance.level.item()} pieces", **look)
+    right.set(xlabel="round $l$", ylabel=r"$|\theta_{fed} - \theta_{central}|$", title="how far apart")
+    log_axis(right.xaxis)
+    right.legend(loc="upper left")
+    legend_above(fig, left, 4)
     return fig
-
-
-def one_round(walks: xarray.Dataset, pieces: int, round: int) -> Figure:
-    """One step of the slider: left the training so far, right this round magnified."""
-    walk = walks.sel(level=pieces)
-    i = int(np.searchsorted(walk["round"].values, round))
-    fig, ((left, right),) = panels(1, 2, size=(3.7, 3.1))
-    far(left, walk, i + 1)
-    steps, mean = walk.steps.values[i], walk["mean"].values[i]
-    near(right, steps[None], np.stack([0 * mean, mean]), walk.near_share.values[i])
-    limits = around(steps, mean)
-    right.set(xlim=limits, ylim=limits, title=f"round {round}, magnified")
-    left.set_title(f"up to round {round}: {walk.distance.values[i]:.3g} apart")
-    close, whole = (ax.get_legend_handles_labels() for ax in (right, left))
-    fig.legend(*(close[i][:-1] + whole[i] for i in (0, 1)), loc="outside upper center", ncols=3)
-    return fig
-
-
-def paths_explorer(walks: xarray.Dataset) -> ipywidgets.GridBox:
-    """Fig. 3 with a slider for the round."""
-    rounds, levels = walks["round"].values.tolist(), walks.level.values.tolist()
-    return explore(
-        lambda pieces, round: one_round(walks, pieces, round),
-        "left the paths of server and centralised model up to a round, right the clients' local steps in it",
-        pieces=slider(levels, levels[0]),
-        round=slider(rounds, rounds[len(rounds) // 2]),
-    )

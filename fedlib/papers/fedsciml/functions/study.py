@@ -4,7 +4,6 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import xarray
-from torch import nn
 
 from ....federated.batches import Local
 from ....federated.experiment import KINDS, data_of
@@ -24,9 +23,6 @@ PAPER = paper(NOTEBOOK)
 AGAIN = "line"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
-SUBDOMAINS = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 50, 66, 100, 200)
-"""Fig. 4: the authors' levels on the line, two clients. 200, a point each in turn, is in their code only."""
-
 CLIENTS = (2, 3, 4, 5)
 """Figs. 2D and 6."""
 
@@ -34,23 +30,18 @@ SLABS = (("slabs", "coded"), ("slabs", "printed"))
 BLOCKS = tuple(("blocks", K) for K in CLIENTS)
 
 RULES = {
-    **dict.fromkeys(("subdomains", "what_if_subdomains", "slabs", "slabs_coded", "fall_slabs"), rules.whole(2)),
+    **dict.fromkeys(("subdomains", "slabs", "slabs_coded"), rules.whole(2)),
     **dict.fromkeys(("n_points", "schaffer_points", "partition_points"), rules.whole(16)),
     **dict.fromkeys(("width", "schaffer_rounds", "theorem_E", "theorem_rounds"), rules.whole()),
-    **dict.fromkeys(("schaffer_seeds", "fall_seeds"), rules.whole(0)),
-    "lrs_fall": rules.positive(),
+    "schaffer_seeds": rules.whole(0),
 }
 
-FIRST = Tolerance(relative=1e-3, absolute=1e-5, first={"round": 26})
-PLANE = Tolerance(absolute=2.0)
 WALKS = {
-    **dict.fromkeys(("distance", "steps", "mean", "near_share"), FIRST),
-    **dict.fromkeys(("server", "central"), PLANE),
-    "share": Tolerance(absolute=0.05),
-    "first_steps": Tolerance(absolute=1e-5),
+    "distance": Tolerance(relative=1e-3, absolute=1e-5, first={"round": 26}),
+    "steps": Tolerance(absolute=1e-5),
 }
 """How nearly the weights walk the same way on another CPU. After a hundred rounds in float32 (26 that are kept)
-rounding decides, ever more: in the plane through all rounds, 25 wide, a twentieth is left open."""
+rounding decides, ever more."""
 
 
 def check(p: Mapping) -> None:
@@ -71,7 +62,8 @@ def trainings(p: Mapping) -> dict[Hashable, Call | Computed]:
     adam = {"width": p["width"], "rounds": p["rounds"], "E": p["local_updates"], "lr": p["lr"], "seed": p["seeds"][0]}
     tables = {
         "line": p["n_points"], "square": p["partition_points"], "clients": CLIENTS,
-        "pieces": [n // 2 for n in SUBDOMAINS], "slabs": [1, 2, 3, 5, 10], "blocks": [2, 3, 4, 5, 6, 8, 10, 11, 20],
+        "pieces": [n // 2 for n in PAPER["subdomains"]],  # 200, a point each in turn, is in the authors' code only
+        "slabs": [1, 2, 3, 5, 10], "blocks": [2, 3, 4, 5, 6, 8, 10, 11, 20],
     }  # fmt: skip
     return sweeps(p) | {
         "partitions": Computed(partitions, tables),
@@ -81,37 +73,17 @@ def trainings(p: Mapping) -> dict[Hashable, Call | Computed]:
 
 
 def sweeps(p: Mapping) -> dict[Hashable, Call]:
-    """The name "line" (Fig. 4), those of ``on_square`` (Figs. 5, 6); ("what_if", optimiser, change): choices that the
-    paper or its code leaves open, on the line; ("fall", change): what could make Schaffer's error fall by ten."""
-    E, seeds = p["local_updates"], p["seeds"]
+    """The name "line" (Fig. 4), those of ``on_square`` (Figs. 5, 6); ("descent", rate): gradient descent instead of
+    Adam on the line, with 2, 10 and 100 pieces."""
+    seeds, common = p["seeds"], {"local": Local(p["local_updates"]), "lr": p["lr"]}
     line, square = ({"n": p[name], "width": p["width"]} for name in ("n_points", "schaffer_points"))
-    common = {"local": Local(E), "lr": p["lr"]}
     of_line, of_square = ({"rounds": p[name], **common} for name in ("rounds", "schaffer_rounds"))
-    start, reset = {"common_init": False}, {"reset_moments": True}
     calls = {"line": Call(gramacy_lee, line, p["subdomains"], seeds, changes=of_line, models=shown(seeds))}
     calls |= on_square(square, (p["slabs_coded"], p["slabs"]), p["blocks"], p["schaffer_seeds"], of_square)
-    what_if = {
-        ("Adam", "independent starts"): start,
-        ("Adam", "moments reset"): reset,
-        ("Adam", "E = 3"): {"rounds": max(1, p["rounds"] * E // 3), "local": Local(3)},  # as many steps in all
-        **{("SGD", f"rate {rate:g}"): {"lr": rate} for rate in p["lrs_sgd"]},
-    }
-    for name, changes in what_if.items():
-        make = {"Adam": gramacy_lee, "SGD": by_descent}[name[0]]
-        levels, changes = p["what_if_subdomains"], of_line | changes
-        calls["what_if", *name] = Call(make, line, levels, seeds, ["federated"], changes=changes)
-    fall = {
-        "independent starts": ({}, start),
-        "moments reset": ({}, reset),
-        "both": ({}, start | reset),
-        **{f"rate {1e4 * rate:g}e-4": ({}, {"lr": rate}) for rate in p["lrs_fall"]},
-        "ReLU": ({"activation": nn.ReLU}, {}),
-    }
-    for name, (arguments, changes) in fall.items():
-        levels, changes = p["fall_slabs"], of_square | changes
-        calls["fall", name] = Call(
-            schaffer, square | arguments, levels, p["fall_seeds"], ["federated"], changes=changes, models={}
-        )
+    if levels := [n for n in (2, 10, 100) if n in p["subdomains"]]:
+        for lr in p["lrs_sgd"]:
+            changes = of_line | {"lr": lr}
+            calls["descent", lr] = Call(by_descent, line, levels, seeds, ["federated"], changes=changes, models={})
     return calls
 
 
@@ -124,10 +96,8 @@ def on_square(
         calls[name] = Call(
             schaffer, {"printed": printed, **arguments}, levels, seeds, changes=changes, models=shown(seeds)
         )
-    for name, K in (
-        zip(BLOCKS, CLIENTS, strict=True) if blocks else ()
-    ):  # one model that sees all points is the same for all of them
-        kinds = [*KINDS] if K == 2 else ["isolated", "federated"]
+    for name, K in zip(BLOCKS, CLIENTS, strict=True) if blocks else ():
+        kinds = [*KINDS] if K == 2 else ["isolated", "federated"]  # the centralised model is the same for all of them
         calls[name] = Call(
             schaffer, {"method": "xy", "clients": K, **arguments}, blocks, seeds, kinds, changes=changes, models={}
         )
@@ -154,34 +124,26 @@ def earlier() -> dict[Hashable, History]:
 class Results(NamedTuple):
     """What figures and claims take, by name of the training, of those that are trained at both ends of their levels.
 
-    errors (%) [round, kind, level, seed]: of two clients each one alone, on blocks the best of those who are alone;
-    best: of two clients, the best one alone; earlier: those of the earlier run. divergences [seed, level, matrix].
-    solutions: of the first seed. what_if, fall: errors (%) [level, seed] of the variants, first as the paper has it.
-    walks, theorem: as of ``weights``, partitions: of ``problem``; None where they are not computed.
+    errors (%) [round, kind, level, seed]: of two clients each one alone; best (%) [kind, level, seed]: after training,
+    the best client alone. blocks: K -> the same of K clients on the same blocks. divergences [seed, level, matrix].
+    solutions: of the first seed. descent: federated errors (%) [rate, level, seed]. walks, theorem: as of ``weights``,
+    partitions: of ``problem``; None where they are not computed.
     """
 
     errors: Mapping[Hashable, xarray.DataArray]
     best: Mapping[Hashable, xarray.DataArray]
-    earlier: Mapping[Hashable, xarray.DataArray]
+    blocks: Mapping[int, xarray.DataArray]
     divergences: Mapping[Hashable, xarray.DataArray]
     solutions: Mapping[Hashable, Solved]
-    what_if: Mapping[tuple, xarray.DataArray]
-    fall: Mapping[tuple, xarray.DataArray]
+    descent: xarray.DataArray | None
     walks: xarray.Dataset | None
     theorem: xarray.Dataset | None
     partitions: xarray.Dataset | None
 
-    @property
-    def blocks(self) -> dict[Hashable, xarray.DataArray]:
-        """Errors of 2 to 5 clients on the same blocks: those of the earlier run until all are trained."""
-        newer = {name: self.errors[name] for name in BLOCKS if name in self.errors}
-        older = {name: values for name, values in self.earlier.items() if name[1] == "blocks"}
-        return newer if len(newer) == len(BLOCKS) else older
-
 
 def results(p: Mapping, histories: Mapping[Hashable, History | xarray.Dataset]) -> Results:
-    """The arrays of what was trained, and of ``earlier``."""
-    calls, histories = sweeps(p), {**histories, **earlier()}
+    """The arrays of what was trained; on blocks those of ``earlier`` until all are."""
+    calls = sweeps(p)
     ended = {
         name: histories[name]
         for name in ("line", *SLABS, *BLOCKS)
@@ -189,43 +151,36 @@ def results(p: Mapping, histories: Mapping[Hashable, History | xarray.Dataset]) 
     }
     two = {name: history for name, history in ended.items() if name not in BLOCKS}
     experiments = {name: calls[name].experiment() for name in two}
-    before = errors_of({name[1:]: history for name, history in histories.items() if name[0] == "earlier"})
+    blocks, which = {name: history for name, history in ended.items() if name in BLOCKS}, ""
+    if len(blocks) < len(BLOCKS):
+        blocks, which = {name[1:]: history for name, history in earlier().items()}, f", {EARLIER} points"
+    rates = {name[1]: on_all(h).sel(kind="federated", drop=True) for name, h in histories.items() if "descent" in name}
     return Results(
-        errors=errors_of(ended),
-        best={n: errors(history, alone="best")[-1].sel(level=whole_levels(history)) for n, history in two.items()},
-        earlier={("earlier", *name): e.rename(f"{e.name}, {EARLIER} points") for name, e in before.items()},
+        errors=errors_of(two),
+        best={name: on_all(history) for name, history in two.items()},
+        blocks=with_central({name[1]: on_all(h) for name, h in blocks.items() if name in BLOCKS}, which),
         divergences={name: divergences(two[name], experiments[name].net) for name in two if name != SLABS[1]},
         solutions={name: stored_solutions(history, experiments[name]) for name, history in two.items()},
-        what_if=variants(histories, "what_if", "line", ("Adam", "as above")),
-        fall=variants(histories, "fall", SLABS[0]),
+        descent=xarray.concat(rates.values(), xarray.Variable("rate", [*rates]), join="inner") if rates else None,
         **{name: histories.get(name) for name in ("walks", "theorem", "partitions")},
     )
 
 
 def errors_of(histories: Mapping[Hashable, History]) -> dict[Hashable, xarray.DataArray]:
-    """Errors (%) at the levels that have all rows; those on blocks with the centralised model, which is one for all."""
-    arrays = {
-        name: errors(history, alone="best" if name in BLOCKS else "each").sel(level=whole_levels(history))
-        for name, history in histories.items()
-    }
-    for name in [name for name in BLOCKS if name in arrays]:
-        values = arrays[name].rename(f"{name[1]} clients on blocks")
-        if name != BLOCKS[0] and BLOCKS[0] in arrays:
-            central = arrays[BLOCKS[0]].sel(kind="centralised", drop=True).drop_vars("distance")
-            values = values.reindex(kind=[*values.kind.values, "centralised"])
-            values.loc[{"kind": "centralised"}] = central.reindex(level=values.level, seed=values.seed)
-        arrays[name] = values
-    return arrays
+    """Errors (%) [round, kind, level, seed] at the levels that have all rows, of each client alone."""
+    return {name: errors(h, alone="each").sel(level=whole_levels(h)) for name, h in histories.items()}
 
 
-def variants(
-    histories: Mapping[Hashable, History], file: str, base: Hashable, first: tuple = ("as above",)
-) -> dict[tuple, xarray.DataArray]:
-    """Federated errors (%) [level, seed] of the variants in a file, after those of ``base``, called ``first``: at the
-    levels and of the seeds that all have; nothing where there are none."""
-    tried = {name[1:]: history for name, history in histories.items() if name[0] == file}
-    if tried and base in histories:
-        tried = {first: histories[base]} | tried
-    last = [errors(history)[-1].sel(kind="federated", drop=True) for history in tried.values()]
-    alike = xarray.align(*last, join="inner")
-    return dict(zip(tried, alike, strict=True)) if alike and alike[0].size else {}
+def on_all(history: History) -> xarray.DataArray:
+    """Errors (%) after training [kind, level, seed] at the same levels, of the best client alone."""
+    return errors(history, alone="best")[-1].sel(level=whole_levels(history))
+
+
+def with_central(blocks: Mapping[int, xarray.DataArray], which: str) -> dict[int, xarray.DataArray]:
+    """K -> errors on blocks with the centralised model, which is trained once, for all numbers of clients."""
+    whole = {}
+    for K, values in blocks.items():
+        central = blocks[2].sel(kind=["centralised"]).reindex_like(values.isel(kind=0, drop=True))
+        both = values.drop_sel(kind="centralised", errors="ignore"), central.assign_coords(distance=values.distance)
+        whole[K] = xarray.concat(both, "kind").rename(f"{K} clients on blocks{which}")
+    return whole

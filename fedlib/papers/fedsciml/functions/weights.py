@@ -59,76 +59,46 @@ def walks(
     make: Callable[..., Experiment], n: int, width: int, levels: Sequence[int], rounds: int, E: int, lr: float,
     seed: int = 0,
 ) -> xarray.Dataset:  # fmt: skip
-    """Fig. 3: where server, clients and centralised model are, seen in planes of two principal components.
+    """Fig. 3: where two clients, their server and the centralised model are.
 
-    Returns, for some rounds:
-        distance |theta_fed - theta_central| [level, round]; server, central [level, moment, axis] from the common start
-        on, all in one plane. Each round in a plane of its own, with the model that it began with in the origin: steps
-        [level, round, client, step, axis], mean [level, round, axis]. The first two rounds in one plane: first_steps
-        [level, two, client, step, axis], first_server [level, three, axis], first_central [level, along, axis]. Shares
-        of the variance in each plane: share, first_share [level, axis], near_share [level, round, axis].
+    Returns:
+        distance |theta_fed - theta_central| [level, round], of ``spread_rounds``. The first two rounds, as ``seen``:
+        steps [level, two, client, step, axis], server [level, three, axis], central [level, along, axis], share.
     """
     line = make(n=n, width=width)._replace(local=Local(E), lr=lr)
     data = {level: data_of(line, level) for level in levels}
     federations = {level: federation(line, data[level].owners, seed=seed) for level in levels}
     federations["centralised"] = federation(line, data[levels[0]].owners, "centralised", seed)
-    args, kept, keep = train_arguments(line), [], spread_rounds(rounds)
+    args, first, distances, keep = train_arguments(line), [], [], spread_rounds(rounds)
     net, loss = args.pop("net"), args.pop("loss")
     played = watched_rounds(
         net, loss, data[levels[0]].pool, federations, init=line.init, dtype=torch.float32, rounds=rounds, **args
     )
-    for r, (done, walk) in enumerate(played, 1):
+    for r, (done, walk) in zip(range(1, rounds + 1), played, strict=False):  # the centralised model is the last
+        if r <= 2:
+            first.append((walk.numpy().copy(), done.after.numpy().copy()))
         if r in keep:
-            kept.append((walk.numpy().copy(), done.after.numpy().copy()))
-        if r == rounds:
-            break
-    walk, after = map(np.stack, zip(*kept, strict=True))  # [R, M, E + 1, P], [R, M, P]
-    each = [projected(walk[:, 2 * i : 2 * i + 2], after[:, 2 * i], walk[:, -1], keep) for i in range(len(levels))]
-    return xarray.concat(each, xarray.DataArray(list(levels), dims="level", name="level"))
+            distances.append(np.linalg.norm(done.after[:-1:2].numpy() - walk[-1, -1].numpy(), axis=-1))
+    (walk, after), (walk_2, after_2) = first[0], first[-1]
+    central = np.concatenate([walk[-1], walk_2[-1, 1:]])
+    planes = [
+        seen(np.stack([walk[i : i + 2], walk_2[i : i + 2]]), np.stack([walk[i, 0], after[i], after_2[i]]), central)
+        for i in range(0, 2 * len(levels), 2)
+    ]
+    whole = xarray.concat(planes, xarray.DataArray(list(levels), dims="level", name="level"))
+    return whole.assign(distance=(("level", "round"), np.stack(distances, 1))).assign_coords(round=keep)
 
 
-def projected(clients: np.ndarray, server: np.ndarray, central: np.ndarray, rounds: Sequence[int]) -> xarray.Dataset:
-    """What ``walks`` returns of one level; clients [R, K, E + 1, P], server after the rounds [R, P], central
-    [R, E + 1, P]."""
-    start = clients[0, 0, 0]
-    ends = np.concatenate([server, central[:, -1], start[None]])
-    middle, axes, share = plane(ends)
-    paths = [(np.concatenate([start[None], path]) - middle) @ axes.T for path in (server, central[:, -1])]
-    each = [near(clients[r : r + 1], np.stack([clients[r, 0, 0], server[r]])) for r in range(len(rounds))]
-    ahead = np.concatenate([central[0], central[min(1, len(central) - 1), 1:]])
-    two = np.stack([clients[0, 0, 0], server[0], server[min(1, len(server) - 1)]])
-    first = near(clients[[0, min(1, len(clients) - 1)]], two, ahead)
-    distance = np.linalg.norm(server - central[:, -1], axis=-1)
-    return xarray.Dataset(
-        {
-            "distance": ("round", distance),
-            "server": (("moment", "axis"), paths[0]),
-            "central": (("moment", "axis"), paths[1]),
-            "share": ("axis", share),
-            "steps": (("round", "client", "step", "axis"), np.stack([steps[0] for steps, *_ in each])),
-            "mean": (("round", "axis"), np.stack([path[1] for _, path, *_ in each])),
-            "near_share": (("round", "axis"), np.stack([share for *_, share in each])),
-            "first_steps": (("two", "client", "step", "axis"), first[0]),
-            "first_server": (("three", "axis"), first[1]),
-            "first_central": (("along", "axis"), first[2]),
-            "first_share": ("axis", first[3]),
-        },
-        {"round": list(rounds)},
-    )
-
-
-def near(clients: np.ndarray, server: np.ndarray, central: np.ndarray | None = None) -> tuple:
-    """Local steps [n, K, E + 1, P] of rounds that follow each other, the server's models [n + 1, P] and the centralised
-    ones, in their own plane, from server[0] on; and the plane's shares of the variance."""
-    shown = [clients.reshape(-1, clients.shape[-1]), server, *([] if central is None else [central])]
-    _, axes, share = plane(np.concatenate(shown) - server[0])
-    turned = axes * np.where((server[-1] - server[0]) @ axes.T < 0, -1, 1)[:, None]  # ahead is to the right, and up
-    parts = (None if part is None else (part - server[0]) @ turned.T for part in (clients, server, central))
-    return *parts, share
-
-
-def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first two principal components of points [n, P]: (middle [P], axes [2, P], their shares of the variance)."""
-    middle = points.mean(0)
-    _, s, axes = np.linalg.svd(points - middle, full_matrices=False)
-    return middle, axes[:2], s[:2] ** 2 / max((s**2).sum(), 1e-300)
+def seen(steps: np.ndarray, server: np.ndarray, central: np.ndarray) -> xarray.Dataset:
+    """Local steps [2, K, E + 1, P] of two rounds, the server's models [3, P] and the centralised ones, in the plane of
+    their first two principal components, server[0] in its origin; and its share of the variance [axis]."""
+    points = np.concatenate([steps.reshape(-1, steps.shape[-1]), server, central]) - server[0]
+    _, s, axes = np.linalg.svd(points - points.mean(0), full_matrices=False)
+    ahead = np.where((server[-1] - server[0]) @ axes[:2].T < 0, -1, 1)  # is to the right, and up
+    to_plane = (axes[:2] * ahead[:, None]).T
+    return xarray.Dataset({
+        "steps": (("two", "client", "step", "axis"), (steps - server[0]) @ to_plane),
+        "server": (("three", "axis"), (server - server[0]) @ to_plane),
+        "central": (("along", "axis"), (central - server[0]) @ to_plane),
+        "share": ("axis", s[:2] ** 2 / max((s**2).sum(), 1e-300)),
+    })  # fmt: skip

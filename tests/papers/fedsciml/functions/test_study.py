@@ -12,9 +12,9 @@ from ...small import quick
 
 TINY = quick(study) | {
     "seeds": [0, 1], "rounds": 2, "schaffer_rounds": 2, "n_points": 40, "subdomains": [2, 4, 10], "width": 4,
-    "what_if_subdomains": [10, 20], "schaffer_points": 60, "partition_points": 60, "slabs": [2, 6],
+    "schaffer_points": 60, "partition_points": 60, "slabs": [2, 6],
     "slabs_coded": [2, 6],
-    "fall_slabs": [2, 6], "blocks": [3, 4], "lrs_fall": [0.0003], "theorem_E": [1, 2], "theorem_rounds": [1],
+    "blocks": [3, 4], "lrs_sgd": [0.1, 0.01], "theorem_E": [1, 2], "theorem_rounds": [1],
 }  # fmt: skip
 
 
@@ -30,13 +30,20 @@ def test_arrays_are_those_of_the_histories(histories):
     for k, kind in enumerate(("client 1 alone", "client 2 alone")):
         assert line.sel(kind=kind).item() == alone.sel(client=k).item()
     assert results.best["line"].kind.values.tolist()[0] == "best client alone"
-    central = results.errors[BLOCKS[0]].sel(kind="centralised")
-    for name in BLOCKS:
-        np.testing.assert_array_equal(results.errors[name].sel(kind="centralised"), central, "the one that sees all")
-    distances = [results.errors[name].distance.values.tolist() for name in BLOCKS]
+    central = results.blocks[2].sel(kind="centralised")
+    for K, values in results.blocks.items():
+        np.testing.assert_array_equal(values.sel(kind="centralised"), central, "the one that sees all")
+        assert values.name == f"{K} clients on blocks"
+    distances = [values.distance.values.tolist() for values in results.blocks.values()]
     assert len({*map(tuple, distances)}) == len(CLIENTS), "each its own"
-    assert {tuple(e.level.values.tolist()) for e in results.what_if.values()} == {(10,)}, "what both have"
-    as_above = results.errors["line"][-1].sel(kind="federated", level=[10], drop=True)
-    xarray.testing.assert_equal(results.what_if["Adam", "as above"], as_above.transpose("level", "seed"))
-    apart = {name: history for name, history in histories.items() if name[0] == "what_if"}
-    assert ("Adam", "as above") not in study.variants(apart, "what_if", "line", ("Adam", "as above"))
+    assert results.descent.rate.values.tolist() == [0.1, 0.01] and results.descent.level.values.tolist() == [2, 10]
+    slow = histories["descent", 0.01].last("error", kind="federated", level=10, seed=1)
+    assert results.descent.sel(rate=0.01, level=10, seed=1).item() == slow.mean()
+
+
+def test_the_earlier_run_counts_until_all_blocks_are_trained(histories):
+    before = study.results(TINY, {}).blocks
+    assert before[3].level.values.tolist() == [3, 5, 11] and (before[3].distance > 0).all()
+    np.testing.assert_array_equal(before[2].sel(kind="centralised"), before[3].sel(kind="centralised"))
+    some = {name: history for name, history in histories.items() if name != BLOCKS[-1]}
+    xarray.testing.assert_equal(study.results(TINY, some).blocks[3], before[3])
