@@ -24,7 +24,6 @@ REFUSED = [
     ("06_flow", {"residual": [3, 2]}, "expected three"),
     ("06_flow", {"observations": 40, "many": 40}, "more than observations"),
     ("06_flow", {"aliased": [12]}, "12 is compared with its mean"),
-    ("06_flow", {"readings": ["other"]}, "'other' is no entry"),
     ("06_flow", {"levels": [2, 3]}, "3 subdomains cannot be dealt"),
     ("06_flow", {"widths": [2, 3]}, "hidden layers"),
     ("06b_reaction", {"many_levels": [5]}, "pieces 5"),

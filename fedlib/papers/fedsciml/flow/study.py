@@ -25,16 +25,6 @@ PAPER = paper(NOTEBOOK)
 AGAIN = "flow"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
-READINGS = {
-    "residual points divided": {"divided": True},
-    "independent starts": {"common_init": False},
-    "moments reset": {"reset_moments": True},
-    "both": {"common_init": False, "reset_moments": True},
-}
-"""What the paper leaves open, read in another way -> arguments of ``flow``, or changes of the experiment; both: of the
-two before it."""
-
-
 RULES = {
     **dict.fromkeys(("residual", "widths", "drop_after", "many"), rules.whole()),
     "levels": rules.whole(2),
@@ -43,43 +33,30 @@ RULES = {
 }
 """Parameter -> what it may be."""
 
-MAY_BE_EMPTY = {
-    "aliased": rules.whole(2),
-    "readings": rules.one_of(*READINGS),
-    "long_readings": rules.one_of(*READINGS),
-}
-"""The same of lists that may be empty."""
 
-
-def trainings(p: Mapping) -> dict[str | tuple, Call]:
-    """ "flow", Table 2 and Fig. 10, with C recorded in every round; "many", the centralised model of more observations.
-
-    Beside them "aliased", C as the authors' code moves it; "readings", at the first level, of three seeds; and ("long",
-    ...), such a reading to more rounds, of one seed.
-    """
+def trainings(p: Mapping) -> dict[str, Call]:
+    """ "flow", Table 2 and Fig. 10, with C recorded in every round; "many", the centralised model of more observations;
+    "aliased", C as the authors' code moves it."""
     arguments = {name: p[name] for name in ("observations", "residual", "widths", "source")}
+    changes = {
+        "rounds": p["rounds"], "local": Local(p["local_updates"]), "lr": p["lr"], "evaluations": p["rounds"],
+        "decay": Drop(p["drop_after"], p["drop"]),
+    }  # fmt: skip
 
-    def call(levels: Sequence[int], kinds: Sequence[str], rounds: int, seeds=p["seeds"], **more) -> Call:
-        changes = {"rounds": rounds, "local": Local(p["local_updates"]), "lr": p["lr"], "evaluations": rounds}
-        changes |= {"decay": Drop(p["drop_after"], p["drop"])}
-        changes |= {name: more.pop(name) for name in ("common_init", "reset_moments") if name in more}
-        return Call(flow, arguments | more, levels, seeds, kinds, changes=changes, apart=True)
+    def call(levels: Sequence[int], kinds: Sequence[str], **more) -> Call:
+        return Call(flow, arguments | more, levels, p["seeds"], kinds, changes=changes, apart=True)
 
-    levels, rounds, many = p["levels"], p["rounds"], {"observations": p["many"]}
-    calls: dict[str | tuple, Call] = {"flow": call(levels, ["federated", "centralised"], rounds)}
-    calls["many"] = call(levels[:1], ["centralised"], rounds, **many)
+    calls = {
+        "flow": call(p["levels"], ["federated", "centralised"]),
+        "many": call(p["levels"][:1], ["centralised"], observations=p["many"]),
+    }
     if p["aliased"]:
-        calls["aliased"] = call(p["aliased"], ["federated"], rounds, aliased=True)
-    for name in p["readings"]:
-        calls["readings", name] = call(levels[:1], ["federated"], rounds, p["seeds"][:3], **READINGS[name])
-    for name in p["long_readings"]:
-        calls["long", name] = call(levels[:1], ["federated"], p["long_rounds"], p["seeds"][:1], **READINGS[name])
+        calls["aliased"] = call(p["aliased"], ["federated"], aliased=True)
     return calls
 
 
 def check(p: Mapping) -> None:
     """ValueError where widths, residual points or observations cannot be, or the observations do not allow a level."""
-    rules.check(p, **{name: rule for name, rule in MAY_BE_EMPTY.items() if p[name]})
     if len(p["residual"]) != 3:
         raise ValueError(f"residual = {p['residual']!r}: expected three: points inside, on the sides, at t = 0")
     if p["many"] <= p["observations"]:
@@ -97,37 +74,17 @@ def distances(p: Mapping) -> dict[int, float]:
     }
 
 
-class Model(NamedTuple):
-    """Where a model is: names of trainings, the longest last, kind and level."""
-
-    names: Sequence
-    kind: str
-    level: int
-
-
-def federated(p: Mapping) -> dict[str, Model]:
-    """ "n = 2" -> where the federation is."""
-    return {f"n = {n}": Model(["flow"], "federated", n) for n in p["levels"]}
-
-
-def centralised(p: Mapping) -> dict[str, Model]:
-    """ "centralised, 700", the number of observations -> where the model is."""
-    return {
-        f"centralised, {p['observations']}": Model(["flow"], "centralised", p["levels"][-1]),
-        f"centralised, {p['many']}": Model(["many"], "centralised", p["levels"][0]),
-    }
-
-
-def others(p: Mapping) -> dict[str, Model]:
-    """What the paper's table does not have: aliased coefficients, other readings."""
-    models = {f"aliased, n = {n}": Model(["aliased"], "federated", n) for n in p["aliased"]}
-    for name in p["readings"]:
-        models[name] = Model([("readings", name), ("long", name)], "federated", p["levels"][0])
-    return models
+def models(p: Mapping) -> dict[str, tuple[str, str, int]]:
+    """Label of a model -> training, kind and level: federations ("n = 2"), centralised models with their number of
+    observations, and what the paper's table has not, aliased coefficients."""
+    few, many = (f"centralised, {p[name]}" for name in ("observations", "many"))
+    central = {few: ("flow", "centralised", p["levels"][-1]), many: ("many", "centralised", p["levels"][0])}
+    aliased = {f"aliased, n = {n}": ("aliased", "federated", n) for n in p["aliased"]}
+    return {f"n = {n}": ("flow", "federated", n) for n in p["levels"]} | central | aliased
 
 
 class Results(NamedTuple):
-    """What figures and claims take. Labels of models are those of ``federated``, ``centralised`` and ``others``.
+    """What figures and claims take; labels of models are those of ``models``.
 
     C: [model, seed, coefficient, round], in every round, NaN where it is not trained. whole: after how many rounds a
     training is at its end, twice those before the rate drops. fields: u, v, p at the middle time after the training of
@@ -144,20 +101,18 @@ class Results(NamedTuple):
 
 
 def results(p: Mapping, histories: Mapping) -> Results:
-    """The labelled arrays of what is trained; of two trainings of a model and a seed the longer one counts."""
+    """The labelled arrays of what is trained."""
     experiment = trainings(p)["flow"].experiment()
-    test, models = data_of(experiment, p["levels"][0], p["seeds"][0]).test, federated(p) | centralised(p)
+    test = data_of(experiment, p["levels"][0], p["seeds"][0]).test
     C, fields, errors, apart = {}, {}, {}, 0.0
-    for label, (names, kind, level) in (models | others(p)).items():
-        for history in [histories[name] for name in names if name in histories]:
-            for seed in [seed for seed in history.labels("seed") if (kind, level, seed) in history.rows]:
-                row = dict(kind=kind, level=level, seed=seed, client=0)
-                C[label, seed] = xarray.concat([history.metric(name, **row) for name in TRUTH], "coefficient")
-                if label in federated(p):
-                    held = [history.metric(name, kind=kind, level=level, seed=seed).values for name in TRUTH]
-                    apart = max(apart, *(float(np.ptp(values, -1).max()) for values in held))
-                if label in models:
-                    fields[label, seed] = answer(experiment, history.model(kind, level, seed), test)
+    for label, (name, kind, level) in models(p).items():
+        for seed in [s for s in p["seeds"] if name in histories and (kind, level, s) in histories[name].rows]:
+            history, row = histories[name], dict(kind=kind, level=level, seed=seed)
+            held = xarray.concat([history.metric(c, **row) for c in TRUTH], "coefficient").transpose(..., "client")
+            C[label, seed] = held.isel(client=0)
+            if name != "aliased":
+                apart = max(apart, float(np.ptp(held.values, -1).max()))
+                fields[label, seed] = answer(experiment, history.model(kind, level, seed), test)
     truth = test["u"].numpy()
     for key, field in fields.items():
         off = 100 * np.abs(C[key][:, -1].values / [*TRUTH.values()] - 1)
@@ -177,9 +132,8 @@ def by_model(arrays: Mapping[tuple, xarray.DataArray]) -> xarray.DataArray:
     """(model, seed) -> array as one array [model, seed, ...], NaN where there is none."""
     models = {}
     for label in dict.fromkeys(label for label, _ in arrays):
-        seeds = sorted(seed for name, seed in arrays if name == label)
-        rows = [arrays[label, seed] for seed in seeds]  # some may be trained longer
-        models[label] = xarray.concat(rows, xarray.Variable("seed", seeds), join="outer")
+        seeds = [seed for name, seed in arrays if name == label]
+        models[label] = xarray.concat([arrays[label, seed] for seed in seeds], xarray.Variable("seed", seeds))
     return xarray.concat(models.values(), xarray.Variable("model", [*models]), join="outer")
 
 
@@ -187,28 +141,16 @@ TOLERANCES = (10, 5, 1, 0.5)
 """% of the truth: the rows of Table 2."""
 
 
-def inside(C: xarray.DataArray) -> xarray.DataArray:
-    """Whether C [..., coefficient, round] is within each tolerance of the truth [..., within]."""
-    off = 100 * abs(C / xarray.DataArray([*TRUTH.values()], dims="coefficient") - 1)
-    return off <= xarray.DataArray([*TOLERANCES], {"within": [*TOLERANCES]})
-
-
 def reached(C: xarray.DataArray, whole: int) -> xarray.DataArray:
     """First round after which C is within each tolerance [..., coefficient, within]: the times of Table 2.
 
-    Whether it stays there does not matter ("the least epochs ... to achieve the error threshold"), see ``settled``.
-    Infinite: never in ``whole`` rounds; NaN: not in the fewer rounds that are trained.
+    Whether it stays there does not matter ("the least epochs ... to achieve the error threshold"). Infinite: never in
+    ``whole`` rounds; NaN: not in the fewer rounds that are trained.
     """
-    close, never = inside(C), np.where(trained(C) < whole, np.nan, np.inf)
+    off = 100 * abs(C / xarray.DataArray([*TRUTH.values()], dims="coefficient") - 1)
+    close = off <= xarray.DataArray([*TOLERANCES], {"within": [*TOLERANCES]})
+    never = np.where(trained(C) < whole, np.nan, np.inf)
     return C["round"][close.argmax("round")].drop_vars("round").where(close.any("round"), never[..., None, None])
-
-
-def settled(C: xarray.DataArray) -> xarray.DataArray:
-    """First round from which on C stays within each tolerance to the end of its training, or infinite."""
-    outside, R = ~inside(C) & C.notnull().all("coefficient"), C.sizes["round"]
-    last = R - 1 - outside.isel(round=slice(None, None, -1)).argmax("round")  # where it was outside last
-    after = C["round"][xarray.where(outside.any("round"), last + 1, 0).clip(max=R - 1)].drop_vars("round")
-    return after.where((after <= trained(C)) & ~outside.isel(round=-1), np.inf).transpose(..., "within")
 
 
 def trained(C: xarray.DataArray) -> xarray.DataArray:

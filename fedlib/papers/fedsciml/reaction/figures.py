@@ -8,35 +8,10 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....federated.experiment import Data
 from ....notebook.pictures import curves, legend_above, style_of
-from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, panels
+from ....notebook.style import COLORS, log_axis, panels
 from ....numerics.metrics import in_percent, percent
-from ....numerics.solutions import reaction_rate
-from .problem import vanishing, weak
-
-
-def data_figure(data: Data, other: str) -> Figure:
-    """u with what each client observes of it; and k, which nobody observes, over the places where u is weak.
-
-    other: the version of k that is drawn beside this one.
-    """
-    fig, ((left, right),) = panels(1, 2, size=(3.6, 3.0))
-    x, (u, k) = data.test["x"][:, 0].numpy(), data.test["u"].T.numpy()
-    left.plot(x, u, color=COLORS["truth"], label="truth")
-    for c, shard in enumerate(data.owners):
-        seen = data.pool["x"][shard, 0], data.pool["u"][shard]
-        left.plot(*seen, MARKERS[c], ms=5, color=CLIENTS[c], label=f"client {c + 1} observes")
-    right.plot(x, k, color=COLORS["truth"], label="_truth")
-    right.plot(x, reaction_rate(x, other), ":", color="0.4", lw=2, label=f"k of the {other}")
-    for ax, name in ((left, "u"), (right, "k")):
-        ax.fill_between(
-            x, 0, 1, where=weak(u), transform=ax.get_xaxis_transform(), color="0.9", lw=0,
-            label="u is weak" if name == "k" else "_weak",
-        )  # fmt: skip
-        ax.set(xlabel="x", ylabel=name, title={"u": "observed", "k": "wanted"}[name])
-    fig.legend(loc="outside lower center", ncols=3)
-    return fig
+from .problem import vanishing
 
 
 def draw_models(ax: Axes, answers: xarray.DataArray, models: list[str]) -> None:

@@ -61,8 +61,7 @@ def check(p: Mapping) -> None:
 
 def choices(p: Mapping) -> list[Points]:
     """Those at which federations are trained; verdicts rest on the first one."""
-    every = [Points(n, False) for n in p["inside"]] + [Points(n, True) for n in p["with_ends"]]
-    return [*dict.fromkeys(every)]
+    return [Points(n, False) for n in p["inside"]] + [Points(n, True) for n in p["with_ends"]]
 
 
 def arguments(p: Mapping, points: Points) -> dict:
@@ -76,19 +75,17 @@ def experiment(p: Mapping, points: Points) -> Experiment:
 
 def trainings(p: Mapping) -> dict[tuple[str, str], Call]:
     """Of each choice of points all levels, and those with many seeds at which the seeds fall into two groups."""
-    levels, seeds, many_levels, many_seeds = (
-        [*dict.fromkeys(p[name])] for name in ("levels", "seeds", "many_levels", "many_seeds")
-    )
     changes = {
         "rounds": p["rounds"], "local": Local(p["local_updates"]), "lr": p["lr"], "evaluations": p["evaluations"],
     }  # fmt: skip
-    kept = {"federated": seeds, "centralised": seeds, "isolated": seeds[:1]}
-    calls = {}
-    for points in choices(p):
-        call = partial(Call, reaction, arguments(p, points), changes=changes)
-        calls[points.file, "levels"] = call(levels=levels, seeds=seeds, models=kept)
-        calls[points.file, "many seeds"] = call(levels=many_levels, seeds=many_seeds, kinds=["federated"], models={})
-    return calls
+    kept = {"federated": p["seeds"], "centralised": p["seeds"], "isolated": p["seeds"][:1]}
+    few = {"levels": p["levels"], "seeds": p["seeds"], "models": kept}
+    many = {"levels": p["many_levels"], "seeds": p["many_seeds"], "kinds": ["federated"], "models": {}}
+    return {
+        (points.file, name): Call(reaction, arguments(p, points), changes=changes, **rows)
+        for points in choices(p)
+        for name, rows in (("levels", few), ("many seeds", many))
+    }
 
 
 FIELDS = xarray.Variable("field", ["u", "k"])

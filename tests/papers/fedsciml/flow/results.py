@@ -29,7 +29,7 @@ def made(C1=(60, 50, 40, 30, 25, 50), C2=(20, 25, 30, 15, 12, 20), ends1=(1.05, 
     ]
     coords = {"model": [*LABELS], "seed": [*range(seeds)], "coefficient": ["C1", "C2"], "round": range(1, R + 1)}
     C = xarray.DataArray(np.array(C), coords, ("model", "seed", "coefficient", "round"))
-    truth = problem.middle(problem.cylinder_wake(), 5)["u"].numpy()
+    truth = problem.middle(problem.cylinder_wake())["u"].numpy()
     models = coords["model"][:5]
     scale = xarray.DataArray(1 + 0.1 / np.arange(1.0, 6), {"model": models}) * xarray.ones_like(C.seed)
     fields = scale * xarray.DataArray(truth, dims=("place", "field"))

@@ -16,11 +16,6 @@ CASES = {
     "q8.spread.C1": (made(), made(spread=(0,) * 6)),
     "q8.spread.C2": (made(), made(spread=(1, 2, 3, 1, 1, 1))),
     "q8.converge": (made(ends2=(1.05,) * 6), made()),
-    "target.stays.C1": (made(), made(C1=(40, 50, 60, 30, 25, 50))),
-    "target.stays.C2": (made(C2=(30, 25, 20, 15, 12, 20), ends2=(1.05,) * 6), made(ends2=(1.05,) * 6)),
-    "target.flow.central/700": (made(), made(ends1=(1, 1, 1, 1.02, 1, 1))),
-    "target.flow.central/7000": (made(), made(ends2=(1, 1, 1, 1, 1.06, 1))),
-    "target.flow.aliasing/2": (made(), made(C1=(60, 50, 40, 30, 25, 70))),
 }
 """Id -> results on which the claim holds, and on which it does not."""
 
@@ -52,12 +47,11 @@ def test_one_level_and_one_seed_say_nothing_of_an_order():
     silent = ("sooner.C1", "sooner.C2", "error.C1", "spread.C1")
     assert [claims.CLAIMS[f"fedsciml.q8.{name}"](one) for name in silent] == [None] * 4
     assert claims.CLAIMS["fedsciml.q8.spread.C1"](made(seeds=1)) is None
-    assert claims.CLAIMS["fedsciml.target.flow.central/700"](one) is None
 
 
 def test_only_seeds_that_all_federations_have_are_compared():
     part = made()
     C = part.C.copy()
     C.loc[{"model": "n = 10", "seed": 1}] = np.nan
-    assert claims.of_all(part._replace(C=C)).seed.values.tolist() == [0]
+    assert claims.federations(part._replace(C=C)).seed.values.tolist() == [0]
     assert claims.CLAIMS["fedsciml.q8.sooner.C1"](part._replace(C=C)).holds

@@ -16,7 +16,7 @@ def p():
     """The notebook's parameters, small."""
     small = {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "drop_after": 3, "lr": 0.01}
     small |= {"observations": 40, "many": 60, "residual": [7, 4, 3], "widths": [3, 8, 8, 3]}
-    return quick(study) | small | {"readings": [*study.READINGS], "long_readings": ["both"], "long_rounds": 6}
+    return quick(study) | small
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,15 @@ def histories(p):
     return made(study.trainings(p), backend="eager")
 
 
-def test_the_longer_training_of_a_model_counts(p, histories):
-    results = study.results(p, histories)
+def test_of_a_model_without_some_seeds_there_are_the_others(p, histories):
+    results = study.results(
+        p, {"flow": histories["flow"], "aliased": made(study.trainings(p | {"seeds": [1]}))["aliased"]}
+    )
     assert results.C.dims == ("model", "seed", "coefficient", "round") and results.whole == 6
-    assert study.trained(results.C).sel(model=["n = 2", "both"]).values.tolist() == [[4, 4], [4, 6]]
-    C = histories["long", "both"].metric("C2", kind="federated", level=2, seed=3, client=0).values
-    np.testing.assert_array_equal(results.C.sel(model="both", seed=3, coefficient="C2"), C)
+    done = study.trained(results.C).sel(model=["n = 2", "aliased, n = 2"], seed=[1, 3])
+    assert done.values.tolist() == [[4, 4], [4, 0]] and "centralised, 60" not in results.C.model
+    C = histories["flow"].metric("C2", kind="federated", level=2, seed=3, client=0).values
+    np.testing.assert_array_equal(results.C.sel(model="n = 2", seed=3, coefficient="C2"), C)
 
 
 def test_errors_are_those_of_the_last_round(p, histories):
@@ -62,19 +65,14 @@ def test_what_is_not_seen_in_fewer_rounds_is_not_never():
     C = coefficients([late, [7, 6, 0.5, np.nan, np.nan], [7, 6, 5, np.nan, np.nan], [np.nan] * 5])
     reached = first(study.reached(C, 50), 1)
     assert reached[:2] == [np.inf, 30] and np.isnan(reached[2:]).all()
-    assert first(study.settled(C), 1)[:3] == [np.inf, 30, np.inf]
 
 
 def test_passages_of_random_walks_agree_with_a_plain_loop():
-    """And nothing stays before it comes, nor comes closer before it comes close."""
     walks = np.cumsum(np.random.default_rng(0).normal(size=(20, 2, 60)), -1) * [[0.05], [5e-4]] + [[0.8], [0.008]]
     C = xarray.DataArray(walks, {"coefficient": [*TRUTH], "round": range(1, 61)}, ("seed", "coefficient", "round"))
-    reached, settled = (passage.values for passage in (study.reached(C, 60), study.settled(C)))
+    reached = study.reached(C, 60).values
     for s, i, j in np.ndindex(reached.shape):
         off = [abs(c / [*TRUTH.values()][i] - 1) * 100 for c in walks[s, i]]
         near = [r for r, e in enumerate(off, 1) if e <= study.TOLERANCES[j]]
         assert reached[s, i, j] == (near[0] if near else np.inf)
-        away = [r for r, e in enumerate(off, 1) if e > study.TOLERANCES[j]]
-        assert settled[s, i, j] == (1 if not away else away[-1] + 1 if away[-1] < 60 else np.inf)
-    assert (settled >= reached).all() and (reached[..., 1:] >= reached[..., :-1]).all()
     assert np.isfinite(reached).any() and np.isinf(reached).any()
