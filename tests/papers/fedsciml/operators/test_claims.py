@@ -136,7 +136,7 @@ def test_few_steps_do_not_decide_the_papers_question_nor_levels_that_lack_an_E()
     assert claims.at_full_length(local(3, 50_000, name)).holds is False
     assert claims.at_full_length(local(1.1, 50_000, name)).holds
     values = local(1.1, 9, name).local[name]
-    gap = values.where((values.E == 1) | (values.level == 2), keep_attrs=True)
+    gap = values.where((values.E == 1) | (values.level == 2))
     assert claims.at_full_length(NOTHING._replace(local={name: gap})).why.endswith("at n = [2], T = 9")
 
 
