@@ -61,19 +61,20 @@ FEW = 12  # places on an axis that each have a tick
 def curves(
     panels: Mapping[str, xarray.DataArray], x: str = "level", hue: str = "kind", *,
     looks: Callable[..., dict] | None = None, size: tuple[float, float] = (2.7, 2.7), most: int = 3,
-    share: bool = False, mark: Mapping[str, tuple] = {},
+    share: bool = False, mark: Mapping[str, tuple] = {}, printed: Mapping[str, Mapping] = {},
 ) -> Figure:  # fmt: skip
     """Lines through the medians of values [x, hue, seed], and a dot for every seed, for results may be bimodal; a panel
     for each array, under its name, if it has one, or the one that it is given.
 
     The arrays name their axes: ``long_name`` and ``units`` of the values and of x, see ``sweep.errors``. Positive
-    values stand on a logarithmic axis, unless attrs["scale"] is "linear". Levels, and a few places of x, have a tick
+    values stand on a logarithmic axis, and places, too, unless attrs["scale"] is "linear". Levels, and a few places of x, have a tick
     each, at equal distances where one has no logarithm, and above them the clients' "distance", where it is a
     coordinate along x. What is absent (NaN of all seeds) is not drawn. Of values along rounds the last ones count.
 
     looks: label of hue -> colour, marker, ...; by default those of kinds of models, or shades in order. size: of a
     panel, most: in a row. share: one y axis for all panels, which are compared. mark: panel -> (place, words, how many
-    points they stand below the federation's error there).
+    points they stand below the federation's error there). printed: panel -> place -> what the paper prints of the
+    federation.
     """
     fig, axes = panels_of([*panels], size, most)
     labels = list(dict.fromkeys(label for values in panels.values() for label in values[hue].values.tolist()))
@@ -84,13 +85,17 @@ def curves(
         if x != "round" and "round" in values.dims:
             values = values.isel(round=-1, drop=True)
         values = values.transpose(hue, "seed", x) if "seed" in values.dims else values.expand_dims("seed", 1)
-        places = dict(zip(values[x].values.tolist(), places_of(values[x].values), strict=True))
+        places = dict(zip(values[x].values.tolist(), places_of(values[x]), strict=True))
         for label in values[hue].values.tolist():
             one = values.sel({hue: label}).dropna(x, how="all")
             if one.sizes[x]:
                 words, drawn = label_in_words(values[hue], label), one[x].values.tolist()
                 line = seeds_and_median(ax, [places[place] for place in drawn], one.values, words, **styles[label])
                 handles[words] = line
+        if name in printed:
+            at = {place: value for place, value in printed[name].items() if place in places}
+            look = {"color": COLORS["paper"], "mfc": "none", "ms": 7, "label": "printed, federated"}
+            handles[look["label"]] = ax.plot([places[place] for place in at], [*at.values()], "s", **look)[0]
         ax.set(ylabel=titled_axis(values), title=values.name or name)
         if values.attrs.get("scale") != "linear":
             log_axis(ax.yaxis)
@@ -149,14 +154,16 @@ def in_legend(kind: str) -> str:
     return re.sub("^isolated ?(.*)", lambda match: f"{match[1]} alone".strip(), kind)
 
 
-def has_logarithm(levels: np.ndarray) -> bool:
-    """Whether all levels are positive numbers."""
-    return all(isinstance(level, Real) and level > 0 for level in levels.tolist())
+def has_logarithm(levels: xarray.DataArray) -> bool:
+    """Whether all levels are positive numbers, and their axis is not to be linear."""
+    positive = all(isinstance(level, Real) and level > 0 for level in levels.values.tolist())
+    return positive and levels.attrs.get("scale") != "linear"
 
 
-def places_of(levels: np.ndarray) -> np.ndarray:
+def places_of(levels: xarray.DataArray) -> np.ndarray:
     """Where levels stand on their axis: at themselves, or at 0, 1, 2, ... where one has no logarithm."""
-    return levels if has_logarithm(levels) else np.arange(len(levels))
+    as_they_are = has_logarithm(levels) or levels.attrs.get("scale") == "linear"
+    return levels.values if as_they_are else np.arange(len(levels))
 
 
 def against_level(ax: Axes, values: xarray.DataArray, mark: object = None, x: str = "level") -> None:
@@ -164,7 +171,7 @@ def against_level(ax: Axes, values: xarray.DataArray, mark: object = None, x: st
     each, where it is known; logarithmic, or of equal distances where one has no logarithm. The place ``mark`` has its
     labels in any case."""
     levels = values[x].values
-    places, logarithmic = places_of(levels), has_logarithm(levels)
+    places, logarithmic = places_of(values[x]), has_logarithm(values[x])
     labels = {ax: [f"{level:g}" if isinstance(level, Real) else str(level) for level in levels.tolist()]}
     if "distance" in values.coords and x in values.distance.dims:
         above = ax.twiny()
@@ -174,7 +181,8 @@ def against_level(ax: Axes, values: xarray.DataArray, mark: object = None, x: st
     letter = 0.065 * ax.get_subplotspec().get_gridspec().ncols / ax.figure.get_figwidth()  # a panel's share of inches
     for axes, words in labels.items():
         axes.set_xscale("log" if logarithmic else "linear")
-        axes.set_xlim(*((min(places) / 1.15, max(places) * 1.15) if logarithmic else (-0.5, len(places) - 0.5)))
+        low, high = min(places), max(places)
+        axes.set_xlim(*((low / 1.15, high * 1.15) if logarithmic else (low - 0.5, high + 0.5)))
         axes.xaxis.set_minor_locator(NullLocator())
         shares = axes.transScale.transform([(place, 1) for place in (*axes.get_xlim(), *places)])[:, 0]
         middles = (shares[2:] - shares[0]) / (shares[1] - shares[0])

@@ -175,7 +175,7 @@ def told_07(metrics):
     error = lambda kind, n: errors.sel(kind=kind, level=n).dropna("seed").values  # noqa: E731
     rows = {f"n = {n}": [error(kind, n) for kind in kinds] for n in errors.level.values}
     rows |= {f"union, n = {n}": [error("centralised", n)] for n in (5, 6)}
-    steps = labelled(metrics["local_steps"]["antiderivative, T = 50000"]).sel(level=2)
+    steps = labelled(metrics["local_steps"]["antiderivative"]).sel(level=2)
     return rows | {f"E = {E}": [steps.sel(E=E).dropna("seed").values] for E in (1, 100, 1000)}
 
 

@@ -31,7 +31,7 @@ REFUSED = [
     ("07_operator_learning", {"levels": {"burgers_3": [5]}, "problems": ["burgers_3"]}, "even for the middle"),
     ("07_operator_learning", {"E_values": {"antiderivative": [10**6]}}, "at most all .* steps"),
     ("07_operator_learning", {"diffusion_reaction_every": [5]}, "two numbers"),
-    ("07_operator_learning", {"jump_levels": [11]}, "jump_levels"),
+    ("07_operator_learning", {"jump_seeds": [-1]}, "jump_seeds"),
 ]
 """Notebook, what is wrong of its settings, words of the message."""
 

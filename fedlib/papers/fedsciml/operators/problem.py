@@ -197,7 +197,7 @@ def staircase_error(c: np.ndarray) -> float:
     return percent(staircase(chebyshev_series(c, x)), antiderivative(c, x))
 
 
-def fading(c: np.ndarray, nu: float) -> float:
+def fading(c: np.ndarray, nu: float = 0.1) -> float:
     """What Burgers leaves at t = 1 of the variation in x of functions c [n, TERMS], in % of that at t = 0."""
     u = burgers(chebyshev_series(c, np.linspace(0, 1, 101))[:, :-1], nu)[:, :-1]  # [n, x, t], without the repeated end
     spread = [np.linalg.norm(v - v.mean(1, keepdims=True)) for v in (u[..., -1], u[..., 0])]

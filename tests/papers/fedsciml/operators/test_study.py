@@ -1,10 +1,8 @@
 """The study of operators: what is trained, where it is stored, and the arrays of it."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
-import xarray
 
 from fedlib.federated.stack import as_dict
 from fedlib.numerics.heterogeneity import weight_divergence
@@ -22,8 +20,11 @@ def test_errors_are_of_all_parts(p, histories, results):
     assert np.isfinite(last.sel(kind="centralised", level=6, seed=0)), "but by the jump"
 
 
-def test_of_several_numbers_of_steps_the_one_with_most_rows_is_shown(p, histories):
-    assert study.results(p, histories).steps["burgers_2"] == 2, "the longer one has one seed"
+def test_examples_are_of_their_own_number_of_steps(p, histories, results):
+    """The longer training of Burgers has the paper's examples only, with one seed."""
+    assert histories["burgers_2", "levels", 4].labels("level") == [5, 10]
+    assert {n for name, n in results.examples if name == "burgers_2"} == {5, 10}
+    assert results.errors["burgers_2"].level.values.tolist() == [2, 10]
 
 
 def test_the_way_is_of_seeds_that_both_ends_have(results):
@@ -32,37 +33,19 @@ def test_the_way_is_of_seeds_that_both_ends_have(results):
 
 
 def test_weights_are_compared_where_both_models_are(histories, results):
-    own = results.divergences["antiderivative"]
+    own = results.divergence
     assert own.matrix.values.tolist() == ["branch 1", "branch 2", "trunk 1", "trunk 2"]
+    assert own.level.values.tolist() == [5, 10]
     net, key = problem.learn("antiderivative").net(), (5, 3)
     models = [histories["antiderivative", part, 8].model(kind, *key)
               for part, kind in (("levels", "federated"), ("central", "centralised"))]  # fmt: skip
     want = [*weight_divergence(*(as_dict(net, row) for row in models)).values()]
     np.testing.assert_allclose(own.sel(level=5, seed=3), want, rtol=1e-6)
-    both = study.joined([histories["antiderivative", part, 8] for part in ("levels", "central")])
-    not_kept = replace(both, distinct=both.distinct * np.nan)
-    assert study.divergences(both, "antiderivative").notnull().any()
-    assert study.divergences(not_kept, "antiderivative") is None
-    assert results.apart.level.values.tolist() == [10]
-    assert (results.apart > own.sel(level=[10], seed=results.apart.seed)).all(), "unrelated networks are far apart"
-
-
-def test_what_an_earlier_run_left_counts_where_no_model_is_kept(p, histories):
-    matrices = ["branch 1", "branch 2", "branch 3"]
-    table = xarray.DataArray(np.full((1, 2, 1, 2, 3), 0.5), {
-        "problem": ["antiderivative"], "start": ["common", "apart"], "seed": [0], "level": [1, 10], "matrix": matrices,
-    }, ("problem", "start", "seed", "level", "matrix"))  # fmt: skip
-    table.loc[{"matrix": "branch 3"}] = np.nan
-    old = xarray.Dataset({"divergence": table})
-    levels = {key: histories[key] for key in [("antiderivative", "levels", 8)]}
-    results = study.results(p, levels | {"earlier": old})
-    assert results.divergences["antiderivative"].shape == (1, 2, 2) and results.apart.shape == (1, 2, 2)
-    both = study.results(p, histories | {"earlier": old})
-    assert both.divergences["antiderivative"].level.values.tolist() == [5, 6, 10] and both.apart.level.size == 1
+    assert study.divergence([histories["antiderivative", "levels", 8]]) is None
 
 
 def test_local_steps_have_those_of_the_levels_beside_them(results):
-    values = results.local["antiderivative", 8]
+    values = results.local["antiderivative"]
     assert values.E.values.tolist() == [1, 2, 4] and values.seed.values.tolist() == [1]
     want = results.last["antiderivative"].sel(kind="federated", seed=1, level=[5, 6])
     np.testing.assert_allclose(values.sel(E=2, seed=1, level=[5, 6]), want)
