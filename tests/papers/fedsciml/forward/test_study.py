@@ -1,6 +1,5 @@
 """What notebook 05 trains follows from its parameters and one table; its results are arrays of what is whole."""
 
-
 import numpy as np
 import pytest
 

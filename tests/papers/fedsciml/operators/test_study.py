@@ -1,6 +1,5 @@
 """The study of operators: what is trained, where it is stored, and the arrays of it."""
 
-
 import numpy as np
 import pytest
 
