@@ -18,7 +18,6 @@ REFUSED = [
     ("04_function_approximation", {"subdomains": [2, 500]}, "pieces 500, .*cannot fill"),
     ("04_function_approximation", {"blocks": [1]}, "a whole number >= 3"),
     ("05_pinn_forward", {"levels": {"poisson": [2, 3]}}, "Poisson, pieces 3.* 3 subdomains cannot be dealt"),
-    ("05_pinn_forward", {"gap_level": 7}, "Poisson, pieces 7"),
     ("05_pinn_forward", {"rounds": {"poison": 3}}, "'poison' is none of poisson"),
     ("05_pinn_forward", {"problems": ["allen_cahn_3"], "levels": {"allen_cahn_3": [4]}}, "use a multiple of 3"),
     ("06_flow", {"residual": [3, 2]}, "expected three"),
