@@ -79,20 +79,18 @@ def axis_of(ax: Axes, name: str) -> None:
     ax.set(ylabel=LETTERS[name], ylim=LIMITS[name])
 
 
-def training_view(C: xarray.DataArray, columns: Mapping[str, Sequence[str]]) -> Figure:
-    """Above C1, below C2 on their way (FedSciML, Fig. 10); columns: title -> labels of the models in that panel."""
+def training_view(C: xarray.DataArray, columns: Mapping[str, str]) -> Figure:
+    """Above C1, below C2 on their way (FedSciML, Fig. 10); columns: title -> label of the model in that panel."""
     fig, axes = panels(2, len(columns), size=(8.6 / max(3, len(columns)), 1.9), sharex="col", sharey="row")
-    tints = colors([label for labels in columns.values() for label in labels])
-    for column, (title, labels) in zip(axes.T, columns.items(), strict=True):
+    tints = colors([*columns.values()])
+    for column, (title, label) in zip(axes.T, columns.items(), strict=True):
         for ax, name in zip(column, TRUTH, strict=True):
-            for label, dash in zip(labels, ("-", ":"), strict=False):
-                way(ax, C, label, name, tints[label], label if len(labels) > 1 else "_one", ls=dash)
+            way(ax, C, label, name, tints[label], "_mean")
             axis_of(ax, name)
             ax.label_outer()
         column[0].set_title(title)
         column[1].set_xlabel("round")
-    handles = {label: handle for ax in axes[0] for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    fig.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center")
     return fig
 
 
