@@ -138,6 +138,18 @@ def test_panels_that_are_compared_share_an_axis(errors):
     assert len({ax.get_ylim() for ax in fig.axes[:2]}) == 1 and fig.axes[0].get_ylim()[1] > 9 * float(errors.max())
 
 
+def test_levels_stand_where_they_say_and_printed_values_beside_ours(errors):
+    """Of printed levels that are not trained there is no square."""
+    linear = errors.copy()
+    linear["level"].attrs |= {"scale": "linear"}
+    fig = curves({"poisson": linear}, printed={"poisson": {8: 3.0, 9: 4.0}})
+    ax = fig.axes[0]
+    assert ax.get_xscale() == "linear" and ax.get_xticks().tolist() == sorted(errors.level.values.tolist())
+    (squares,) = (line for line in ax.lines if line.get_label() == "printed, federated")
+    assert squares.get_xydata().tolist() == [[8, 3]]
+    assert "printed, federated" in [text.get_text() for text in fig.legends[0].texts]
+
+
 def of_depth(n):
     """A problem with n weight matrices, two rounds of it, and the divergence of each."""
     x = torch.linspace(0, 1, 12)[:, None]

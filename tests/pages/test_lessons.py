@@ -129,11 +129,7 @@ def told_05(metrics):
             name = "beam" if problem == "beam" else problem.capitalize()
             kinds = ("isolated", "federated", "centralised")
             rows[f"{name}, {level}"] = [np.median(np.array(errors[kind])[:, column]) for kind in kinds]
-    gap = xarray.Dataset.from_dict(metrics["gap"]).stack(run=("rule", "E"))
-    median, megabytes = gap.error.median("seed").values, gap.megabytes.values
-    return rows | {
-        f"{rule}, E = {E}": [*run] for (rule, E), *run in zip(gap.run.values, median, megabytes, strict=True)
-    }
+    return rows
 
 
 def told_06(metrics):

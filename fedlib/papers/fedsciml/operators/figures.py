@@ -130,7 +130,7 @@ def of_two_and_three(last: Mapping[str, xarray.DataArray]) -> xarray.DataArray:
     rows = {f"{K} clients{of}": last[f"burgers_{K}"].sel(kind=kind, drop=True)
             for kind, of in (("federated", ""), ("centralised", ", centralised")) for K in (2, 3)
             if kind in last[f"burgers_{K}"].kind}  # fmt: skip
-    return xarray.concat(rows.values(), xarray.Variable("clients", [*rows])).rename("Burgers")
+    return xarray.concat(rows.values(), xarray.Variable("clients", [*rows]), join="outer").rename("Burgers")
 
 
 def look_of_two_and_three(label: str) -> dict:
