@@ -264,7 +264,7 @@ def told_14(metrics):
 TOLD = {
     "02": ("02_heterogeneity", told_02, 11),
     "03": ("03_pendulum_library", told_03, 12),
-    "05": ("05_pinn_forward", told_05, 12),
+    "05": ("05_pinn_forward", told_05, 9),
     "06": ("06_flow", told_06, 8),
     "06b": ("06b_reaction", told_06b, 9),
     "07": ("07_operator_learning", told_07, 10),
