@@ -94,9 +94,9 @@ def curves(
                 line = seeds_and_median(ax, [places[place] for place in drawn], one.values, words, **styles[label])
                 handles[words] = line
         if name in printed:
-            at = {place: value for place, value in printed[name].items() if place in places}
+            squares = {place: value for place, value in printed[name].items() if place in places}
             look = {"color": COLORS["paper"], "mfc": "none", "ms": 7, "label": "printed, federated"}
-            handles[look["label"]] = ax.plot([places[place] for place in at], [*at.values()], "s", **look)[0]
+            handles[look["label"]] = ax.plot([places[place] for place in squares], [*squares.values()], "s", **look)[0]
         ax.set(ylabel=titled_axis(values), title=values.name or name)
         if values.attrs.get("scale") != "linear":
             log_axis(ax.yaxis)

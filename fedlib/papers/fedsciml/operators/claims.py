@@ -311,8 +311,8 @@ OF_ALL = {
 
 CLAIMS: dict[str, Claim] = {
     f"fedsciml.{sort}{what}.{name}": of_operator(name, yardstick)
-    for what, (yardstick, said, met) in OF_ALL.items()
-    for sort, names in (("", said), ("target.", met))
+    for what, (yardstick, claimed, met) in OF_ALL.items()
+    for sort, names in (("", claimed), ("target.", met))
     for name in names
 } | {
     "fedsciml.q10.jump": of_operator(LINE, jump),
@@ -346,11 +346,11 @@ def measured(results: Results) -> dict[str, dict]:
     """Ids of the paper's two printed numbers -> ours."""
     if LINE not in results.last:
         return {}
-    at = results.last[LINE].sel(kind="federated")
+    last = results.last[LINE].sel(kind="federated")
     return {
-        f"fedsciml.antiderivative.n{n}": {"values": at.sel(level=n).dropna("seed").values}
+        f"fedsciml.antiderivative.n{n}": {"values": last.sel(level=n).dropna("seed").values}
         for n in JUMP
-        if n in at.level
+        if n in last.level
     }
 
 

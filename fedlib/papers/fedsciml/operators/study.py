@@ -227,12 +227,12 @@ def divergence(histories: list[History]) -> xarray.DataArray | None:
 
 def examples(p: Mapping, histories: Mapping[Name, History]) -> dict[tuple[str, int], xarray.Dataset]:
     """(operator, n) -> ``example``, of EXAMPLES, where the models of the first seed are kept."""
-    found, seed = {}, p["seeds"][0]
+    shown, seed = {}, p["seeds"][0]
     for name in (name for name in p["problems"] if name in EXAMPLES):
         if some := parts(histories, name, p["example_steps"].get(name, p["steps"][name])):
             history = joined(some)
-            found |= {(name, n): example(p, name, n, history) for n in EXAMPLES[name] if has_models(history, n, seed)}
-    return found
+            shown |= {(name, n): example(p, name, n, history) for n in EXAMPLES[name] if has_models(history, n, seed)}
+    return shown
 
 
 def has_models(history: History, n: int, seed: int) -> bool:
@@ -261,11 +261,11 @@ def of_stored() -> xarray.Dataset:
 
 def unpacked(kept: xarray.Dataset) -> dict[tuple[str, int], xarray.Dataset]:
     """(operator, n) -> ``example``."""
-    found = {}
+    shown = {}
     for name, n in ((name, n) for name, levels in EXAMPLES.items() for n in levels):
         axes = {axis: axis.split()[-1] for axis in (*kept.variables, *kept.sizes) if axis.startswith(f"{name} {n} ")}
-        found[name, n] = kept[[axis for axis in axes if axis in kept.data_vars]].rename(axes)
-    return found
+        shown[name, n] = kept[[axis for axis in axes if axis in kept.data_vars]].rename(axes)
+    return shown
 
 
 def of_functions(result: Mapping) -> xarray.DataArray | None:
