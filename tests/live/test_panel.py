@@ -84,7 +84,7 @@ def test_wrong_input_is_refused_in_place(tiny):
         assert not any("✗" in note.value for other, note in tiny.notes.items() if other != name)
         assert tiny.run.disabled
         tiny.run.click()
-        assert tiny.job is None
+        assert tiny.thread is None
         tiny.controls[name].value = before
         assert "✗" not in tiny.notes[name].value and not tiny.controls[name].layout.border
         assert not tiny.run.disabled

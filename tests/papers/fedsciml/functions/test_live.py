@@ -28,6 +28,5 @@ def test_what_the_mixing_and_the_server_make_of_the_clients():
     (one,), mean = after()
     torch.testing.assert_close(one, mean)
     assert [len(after(mixing=name)[0]) for name in ("ring", "no one")] == [4, 4]
-    for server in ("momentum", "FedAdam"):
-        (one,), mean = after(server=server)
-        assert not torch.allclose(one, mean)
+    (one,), mean = after(server="FedAdam")
+    assert not torch.allclose(one, mean)
