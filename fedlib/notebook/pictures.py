@@ -116,7 +116,8 @@ def curves(
         for ax in axes.values():
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
             log_axis(ax.yaxis)
-    fig.legend(handles.values(), handles, loc="outside upper center", ncols=3 if len(handles) < 4 else 4)
+    columns = min(len(handles), max(2, int(fig.get_figwidth() / 1.4)))
+    fig.legend(handles.values(), handles, loc="outside upper center", ncols=columns)
     return fig
 
 
