@@ -1,7 +1,5 @@
 """A sixth equation is one file: a function, a line in the table, and everything that knows the five knows it, too."""
 
-from importlib import reload
-
 import numpy as np
 import pytest
 import torch
@@ -40,18 +38,14 @@ def p(monkeypatch):
     """The notebook's parameters, where they choose it; the two lines below are what its line in the table brings."""
     monkeypatch.setitem(study.STUDIES, "advection", study.Studied(advection, (2, 4, 8), 200))
     monkeypatch.setitem(study.RULES, "problems", rules.one_of(*study.STUDIES))
-    reload(claims)
-    yield quick(study) | {"problems": ["advection"], "lr": 0.01}
-    monkeypatch.undo()
-    reload(claims)
+    return quick(study) | {"problems": ["advection"], "lr": 0.01}
 
 
-def test_a_sixth_equation_is_swept_and_judged(p):
+def test_a_sixth_equation_is_swept_and_no_claim_speaks_of_it(p):
     rules.check(p, **study.RULES)
     study.check(p)
     results = study.results(p, made(study.trainings(p), backend="eager"))
     errors = results.errors["advection"]
     assert errors.distance.values == pytest.approx([8 / 15, 4 / 15, 2 / 15])
     assert errors[-1].sel(kind="centralised").max() < 0.2 * errors[0].sel(kind="centralised").min()
-    verdicts = [id for id, claim in claims.CLAIMS.items() if claim(results) is not None]
-    assert verdicts == [f"fedsciml.target.{q}/advection" for q in ("q1", "q2", "q3.federated", "q3.isolated")]
+    assert all(claim(results) is None for claim in claims.CLAIMS.values())
