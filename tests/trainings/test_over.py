@@ -120,8 +120,12 @@ def test_what_a_call_cannot_mean_is_refused_before_it_is_read(path):
 
 
 def test_a_price_is_that_of_the_same_experiment(path):
-    call({"lr": [1e-3]}).fill(path, **EAGER)
+    for lr in (1e-3, 1e-2):
+        call({"lr": [lr]}).fill(path, **EAGER)
     assert Call(explosive, {}, [2], [0], ("federated",)).core_seconds(path) is None
+    another_seed = call({"lr": [1e-3]})._replace(seeds=[1])
+    took = read(path)[0].about["cpu_seconds"]
+    assert another_seed.core_seconds(path) == pytest.approx(took), "what these settings took, not others"
 
 
 def test_a_share_of_clients_that_varies_by_round_comes_back(path):
