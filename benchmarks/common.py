@@ -27,13 +27,6 @@ from .problems import PROBLEMS, Problem
 from .ways import ways_of
 
 
-def seconds_of(function: Callable, *arguments) -> float:
-    """Wall time of a call."""
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
-
-
 def in_own_process(function, *arguments):
     """A fresh process with one thread: no other measurement's compiled code, memory or warm cache. It may have
     processes of its own."""

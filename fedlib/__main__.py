@@ -106,7 +106,7 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
         f"{len(outcomes)} notebook{'s' * (len(outcomes) != 1)} in {seconds // 60:.0f} min {seconds % 60:.0f} s: "
         + counts,
         f"Figures: {pictures} in {where}",
-        f"All of them, beside the papers' settings and printed numbers: {write_gallery(figures, notebooks)}",
+        f"Those of the papers' settings, and printed numbers beside ours: {write_gallery(figures, notebooks)}",
         "Printed numbers beside ours, and claims: make report",
         "Next: open that page in a browser; then make lab, and in it notebooks/05_pinn_forward.ipynb",
     ]

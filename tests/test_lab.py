@@ -224,7 +224,3 @@ def test_the_panel_by_keyboard_alone(tmp_path, page):
         page.keyboard.press("End")
         page.keyboard.type("0")
         page.get_by_text("local_updates 50 instead of 5").wait_for()
-        more = page.get_by_role("button", name=re.compile(r"\d+ more"))
-        more.focus()
-        page.keyboard.press("Enter")
-        page.get_by_label("backend", exact=True).wait_for()

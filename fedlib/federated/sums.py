@@ -214,31 +214,37 @@ def private(
 
 
 def write(path: Path | str, message: Sums) -> None:
-    """A message as a file, to be mailed; whole or not at all."""
+    """A message as a file, to be mailed; whole or not at all. ValueError: not in float64."""
+    if message.matrix.dtype != torch.float64:
+        raise ValueError(f"a message of {message.matrix.dtype}: expected torch.float64, take theta.double()")
     write_atomically(Path(path), packed(message._asdict()))
 
 
-def read(path: Path | str, parameters: int) -> Sums:
+def read(path: Path | str, columns: int) -> Sums:
     """A message that somebody has sent: numbers, nothing of it is run.
 
-    parameters: P of the model that all have agreed on.
+    columns: those of J that all have agreed on, P of the model, or of private sums ``directions.back.shape[1]``.
 
     Raises:
         Unreadable: the file holds something else, or what no rows can give; says what.
     """
-    columns = parameters + 1
     try:
         matrix, n, root, noise = (unpacked(Path(path).read_bytes())[name] for name in Sums._fields)
-        lengths = range(1, columns + 1) if root else [columns]
-        if matrix.dtype != np.float64 or matrix.shape not in [(rows, columns) for rows in lengths]:
-            raise ValueError(f"a matrix of {matrix.dtype} {[*matrix.shape]}, where there are {parameters} parameters")
-        if not (np.isfinite(matrix).all() and np.isfinite(noise) and noise >= 0 and (n >= 1 or noise)):
-            raise ValueError(f"numbers that are not finite, or of n = {n} rows")
-        if not root and not (np.array_equal(matrix, matrix.T) and (noise or np.diag(matrix).min() >= 0)):
-            raise ValueError("a matrix that is no sum of squares")
+        lengths = range(columns + 2) if root else [columns + 1]
+        if matrix.dtype != np.float64 or matrix.shape not in [(rows, columns + 1) for rows in lengths]:
+            raise ValueError(f"a matrix of {matrix.dtype} {[*matrix.shape]}, where J has {columns} columns")
+        if not (np.isfinite(matrix).all() and np.isfinite(noise) and noise >= 0):
+            raise ValueError("numbers that are not finite")
+        if type(root) is not bool or (root and noise) or not (np.isnan(n) if noise else 0 <= n < np.inf):
+            raise ValueError(f"root = {root}, noise = {noise}, n = {n} rows")  # of private sums nobody is told n
+        if not root and not np.array_equal(matrix, matrix.T):
+            raise ValueError("a matrix that is no sum of squares, for it is not symmetric")
+        values = [0.0] if root or noise else np.linalg.eigvalsh(matrix)
+        if min(values) < -ROUNDING * max(values):
+            raise ValueError(f"a matrix that is no sum of squares, with an eigenvalue {min(values):.1e}")
     except Exception as error:  # of whatever kind: nobody knows what others send
         raise Unreadable(f"{path} is no message of sums: {error}; expected a file of sums.write") from None
-    return Sums(torch.as_tensor(matrix), float(n), bool(root), float(noise))
+    return Sums(torch.as_tensor(matrix), float(n), root, float(noise))
 
 
 # at the server

@@ -71,7 +71,7 @@ class ParameterPanel:
     """The state behind ``parameters``: what is chosen, the run in the background, what it left."""
 
     def __init__(self, notebook: Path, figures: Path):
-        self.notebook, self.figures, self.thread = notebook, figures, None
+        self.notebook, self.figures, self.thread, self.next_look = notebook, figures, None, None
         self.hints, self.helps = settings.parameters_of(notebook), helps_of(notebook)
         self.controls = {
             name: control_of(name, *self.hints[name], getattr(rules.USUAL.get(name), "options", ()))
@@ -134,6 +134,7 @@ class ParameterPanel:
         if batch.is_done(self.job):
             return self.show(batch.Outcome(self.notebook.stem, self.job.target, "skipped", 0.0, "up to date"))
         self.why, self.began = "", time.time()
+        self.outcome = batch.Outcome(self.notebook.stem, self.job.target, "failed", 0.0, "see the kernel's own log")
         self.thread = threading.Thread(target=self.work, daemon=True)
         self.run.disabled, self.cancel.disabled = True, False
         self.thread.start()
@@ -152,13 +153,15 @@ class ParameterPanel:
             self.end()
             return
         with suppress(RuntimeError):  # no kernel, as in a test
-            asyncio.get_running_loop().call_later(EVERY, self.look)
+            self.next_look = asyncio.get_running_loop().call_later(EVERY, self.look)
 
     def end(self, why: str = "") -> None:
         """Of the run, by itself or by Cancel: nothing of it is left at work."""
         if self.thread is not None:
             self.why = why
             self.thread.join()
+            if self.next_look:
+                self.next_look.cancel()
             self.thread, self.cancel.disabled = None, True
             self.check()
             self.show(self.outcome)
@@ -190,5 +193,5 @@ class ParameterPanel:
 
 
 def parameters(notebook: str) -> ipywidgets.VBox:
-    """The panel of a notebook; where another kernel shows the same notebook, its runs wait for each other."""
+    """The panel of a notebook; where another kernel runs the same one, the second run is refused."""
     return ParameterPanel(settings.NOTEBOOKS / f"{notebook}.ipynb", settings.FIGURES).box

@@ -37,6 +37,7 @@ from ..trainings.settings import (
 from . import cluster
 
 EVERY = 0.5  # s between two looks at what runs
+LETTERS = 4000  # of a failure's words: more than a pipe holds would keep a process from its end
 GRACE = 5.0  # s that a process has to end when its parent lets go of it, and a run waits for one that is being killed
 
 
@@ -191,6 +192,7 @@ def run_one(job: Job, limit: float | None = None, stop: Callable[[], str] = lamb
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     try:
         job.workshop.mkdir(parents=True, exist_ok=True)
+        (job.workshop / "cells").unlink(missing_ok=True)  # of a run that was killed or failed
         with (job.workshop / "log").open("ab") as log:  # a session of its own: Ctrl-C is for us alone
             process = subprocess.Popen(command, **pipes, stderr=log, env=environment, start_new_session=True)
     except OSError as error:  # its log cannot be written
@@ -214,7 +216,7 @@ def run_one(job: Job, limit: float | None = None, stop: Callable[[], str] = lamb
                     child.kill()
             message = process.stdout.read().decode()
     code, status = process.returncode, "failed" if process.returncode else "done"
-    if code and not message:
+    if code and (why or not message):
         killed = "killed, as the system does when memory runs out" if code == -9 else f"ended with status {code}"
         message = f"cell {cells_done(job)}: {why or f'its process was {killed}'} (log: {job.workshop / 'log'})"
     return Outcome(job.notebook.stem, job.target, status, time.monotonic() - began, message)
@@ -298,7 +300,7 @@ def in_words(error: Exception, job: Job) -> str:
     """One line on a failure: the cell, what happened, what to look at."""
     name, cell = type(error).__name__, f"cell {max(0, cells_done(job) - 1)}"  # papermill calls a dying one completed
     if name == "PapermillExecutionError":
-        (seen,) = job.workshop.glob("partial-*")
+        (seen,) = job.workshop.glob(f"partial-{os.getpid()}-*")
         return f"cell {error.cell_index}: {error.ename}: {error.evalue} (see {seen / job.notebook.name})"
     if name == "DeadKernelError":
         return f"{cell}: the kernel died, as it does when memory runs out (log: {job.workshop / 'log'})"
@@ -326,7 +328,7 @@ def main() -> None:
     try:
         execute(job)
     except Exception as error:
-        os.write(answer, in_words(error, job).encode())
+        os.write(answer, " ".join(in_words(error, job).split())[:LETTERS].encode())
         os._exit(1)
 
 

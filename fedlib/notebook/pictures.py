@@ -85,8 +85,9 @@ def curves(
         values = panels[name].sortby(x)
         if x != "round" and "round" in values.dims:
             values = values.isel(round=-1, drop=True)
-        values = values.transpose(hue, "seed", x) if "seed" in values.dims else values.expand_dims("seed", 1)
-        places = dict(zip(values[x].values.tolist(), places_of(values[x]), strict=True))
+        values = (values if "seed" in values.dims else values.expand_dims("seed")).transpose(hue, "seed", x)
+        few = x == "level" or values.sizes[x] <= FEW
+        places = dict(zip(values[x].values.tolist(), places_of(values[x]) if few else values[x].values, strict=True))
         for label in values[hue].values.tolist():
             one = values.sel({hue: label}).dropna(x, how="all")
             if one.sizes[x]:
@@ -101,11 +102,11 @@ def curves(
         if values.attrs.get("scale") != "linear":
             log_axis(ax.yaxis)
         place, words, below = mark.get(name, (None, "", 0))
-        if x == "level" or values.sizes[x] <= FEW:
+        if few:
             against_level(ax, values, place, x)
         else:
             ax.set_xlabel(titled_axis(values[x]))
-        if place in places:
+        if place in places and values.sel({hue: "federated", x: place}).notnull().any():
             point = places[place], values.sel({hue: "federated", x: place}).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
             ax.annotate(
@@ -115,7 +116,8 @@ def curves(
         limits = [ax.get_ylim() for ax in axes.values()]
         for ax in axes.values():
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-            log_axis(ax.yaxis)
+            if ax.get_yscale() == "log":
+                log_axis(ax.yaxis)
     columns = min(len(handles), max(2, int(fig.get_figwidth() / 1.4)))
     fig.legend(handles.values(), handles, loc="outside upper center", ncols=columns)
     return fig

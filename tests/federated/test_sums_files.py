@@ -15,6 +15,8 @@ MESSAGES = {
     "sums": Sums(ROWS.T @ ROWS, 20.0),
     "a root": Sums(torch.linalg.qr(ROWS, mode="r").R, 20.0, root=True),
     "of few rows": Sums(ROWS[:2], 2.0, root=True),
+    "of nobody": Sums(torch.zeros(0, P + 1).double(), 0.0, root=True),
+    "of shared points": Sums(ROWS[:1].T @ ROWS[:1], 1 / 3),
     "private": Sums(ROWS.T @ ROWS - 30 * torch.eye(P + 1), np.nan, noise=30.0),
 }
 
@@ -37,10 +39,15 @@ LIES = {
     "NaN": {"matrix": SQUARE * np.nan},
     "no symmetry": {"matrix": SQUARE + np.triu(np.ones_like(SQUARE), 1)},
     "a negative square": {"matrix": -SQUARE},
-    "no rows": {"n": 0.0},
+    "an indefinite matrix": {"matrix": np.eye(P + 1) + 100 * np.eye(P + 1)[::-1]},
+    "fewer than no rows": {"n": -1.0},
+    "rows without end": {"n": np.inf},
     "rows that nobody counts": {"n": np.nan},
+    "rows that are counted, of private sums": {"noise": 1.0},
     "noise below 0": {"noise": -1.0},
+    "a root with noise": {"matrix": np.ones((2, P + 1)), "root": True, "noise": 1.0, "n": np.nan},
     "a text for a number": {"n": "many"},
+    "a text for a word": {"root": "no"},
 }
 
 
@@ -58,3 +65,9 @@ def test_another_file_is_refused(content, tmp_path):
     (path := tmp_path / "lab.npz").write_bytes(content)
     with pytest.raises(Unreadable, match="no message of sums"):
         sums.read(path, P)
+
+
+def test_a_message_of_float32_is_refused_where_it_is_written(tmp_path):
+    with pytest.raises(ValueError, match=r"expected torch\.float64"):
+        sums.write(tmp_path / "lab.npz", Sums(ROWS.float().T @ ROWS.float(), 20.0))
+    assert not [*tmp_path.iterdir()]

@@ -49,7 +49,7 @@ def test_the_simulator_with_five_sites_equals_one_process(monkeypatch, tmp_path)
     together = in_one_process(load(PATH))
     assert largest_difference(tmp_path, together) < 1e-12
     losses = np.array(read_result(tmp_path / "result.json")["metrics"]["losses"], float)
-    np.testing.assert_allclose(losses, together.losses, rtol=1e-12)
+    np.testing.assert_allclose(losses, together.losses, rtol=1e-5)  # a result file has six digits
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from fedlib.files import ROOT
+from fedlib.files import code_path
 from fedlib.notebook.batch import kernel_environment
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -39,12 +39,11 @@ def lab(own: Path, folder: Path, options: Sequence[str] = ()) -> Iterator[str]:
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--IdentityProvider.token=see",
         "--LabApp.expose_app_in_browser=True",
     ]  # fmt: skip
-    code = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     environment = (
         os.environ
         | kernel_environment()
         | folders
-        | {"PYTHONPATH": code, "JUPYTERLAB_WORKSPACES_DIR": str(own / "workspaces")}
+        | {"PYTHONPATH": code_path(), "JUPYTERLAB_WORKSPACES_DIR": str(own / "workspaces")}
     )
     with log.open("w") as to:
         process = subprocess.Popen(command, cwd=folder, env=environment, stderr=to, start_new_session=True)

@@ -46,7 +46,7 @@ def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
                  f"{moves[slowest]:.0f} ({slowest})", f"{rate:.0f}"]
             )  # fmt: skip
             print(" | ".join(rows[-1]), flush=True)
-            run(page, "stage.close(*stage.OPEN)")
+            run(page, "for name in [*stage.OPEN]: stage.close(name)")
     return rows, left
 
 

@@ -223,7 +223,7 @@ MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error"
 
 
 def message_rows(messages: Mapping[str, Mapping]) -> list[list[str]]:
-    """Rows of MESSAGES, as tools/sums_on_machines.py has counted them: all sites, of Poisson in four pieces."""
+    """Rows of MESSAGES, as counted in commit 0e7840b1: all sites, of Poisson in four pieces."""
     return [
         [
             way, f"{counts['rounds']:,}", f"{counts['messages']:,}", f"{counts['down'] / 1000:,.1f}",

@@ -295,7 +295,7 @@ PANELS = (
     Panel("Fig. 2A", "B2, fig2_w1", "200 points, 2 clients", ("fedsciml.fig2a",)),
     Panel("Fig. 2B, C", "B2, partitions, fig2_w1", "1600 points", ("fedsciml.q16",)),
     Panel("Fig. 2D", "B2, fig2_w1", "3, 4, 5 clients", ("fedsciml.fig2d.trend", "fedsciml.fig2d.clients")),
-    Panel("Fig. 2E", "notebook 07, first figure", "operators"),
+    Panel("Fig. 2E", "notebook 07, B2, inputs", "operators"),
     Panel("Fig. 3", "B2, paths", "real weights, 2 and 100 subdomains", ("fedsciml.fig3.apart",)),
     Panel("Fig. 4A", "section 4, error_level", LINE_SETTING, ("fedsciml.q1.line", "fedsciml.q2.line")),
     Panel("Fig. 4B", "B2, divergence", LINE_SETTING, ("fedsciml.q4.line",)),
