@@ -152,7 +152,7 @@ def test_real_processes_equal_one_process(machines):
     together = in_one_process(load(PATH), rounds=20)
     assert largest_difference(machines.folder / "sites", together) < 1e-10
     metrics = read_result(machines.folder / "server" / "result.json")["metrics"]
-    np.testing.assert_allclose(np.array(metrics["losses"], float), together.losses, rtol=1e-10)
+    np.testing.assert_allclose(np.array(metrics["losses"], float), together.losses, rtol=1e-5)  # six digits in a file
     assert machines.output("server").read_text().count("\nround ") == 20
     seconds = np.median(metrics["seconds"])
     print(f"a steady round: {seconds:.3f} s")

@@ -130,7 +130,7 @@ def test_five_laboratories_with_bad_tables_and_kills_equal_one_process(story):
     together = in_one_process(load(path), rounds=12)
     assert largest_difference(machines.folder / "sites", together) < 1e-10
     losses = read_result(machines.folder / "server" / "result.json")["metrics"]["losses"]
-    np.testing.assert_allclose(losses, together.losses, rtol=1e-8)
+    np.testing.assert_allclose(losses, together.losses, rtol=1e-5)  # six digits in a file
     models = [read_model(machines.folder / "sites" / f"{name}.model.pt2") for name in LABORATORIES]
     assert len({model(np.array([[330.0, 1.0]])).item() for model in models}) == 1
     assert machines.left_over() == []
