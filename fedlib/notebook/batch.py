@@ -192,7 +192,6 @@ def run_one(job: Job, limit: float | None = None, stop: Callable[[], str] = lamb
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     try:
         job.workshop.mkdir(parents=True, exist_ok=True)
-        (job.workshop / "cells").unlink(missing_ok=True)  # of a run that was killed or failed
         with (job.workshop / "log").open("ab") as log:  # a session of its own: Ctrl-C is for us alone
             process = subprocess.Popen(command, **pipes, stderr=log, env=environment, start_new_session=True)
     except OSError as error:  # its log cannot be written
@@ -238,6 +237,7 @@ def execute(job: Job) -> None:
     with alone(job.workshop):
         for orphan in job.workshop.glob("partial-*"):  # of a run that was killed or failed
             shutil.rmtree(orphan, ignore_errors=True)
+        (job.workshop / "cells").unlink(missing_ok=True)  # also of that one
         if job.target.exists() and not job.target.is_dir():
             raise NotADirectoryError(20, "a file is in the way", str(job.target))
         if is_done(job):  # by the run that was waited for
