@@ -115,7 +115,7 @@ class ParameterPanel:
             note = f"<b>✗ {escape(wrong[name])}</b>" if name in wrong else f"<small>{escape(self.helps[name])}</small>"
             self.notes[name].value, control.layout.border = note, "2px solid #D55E00" if name in wrong else ""
         self.run.disabled = bool(wrong) or self.thread is not None
-        paper = settings.paper(self.notebook.stem) or {name: value for name, (_, value) in self.hints.items()}
+        paper = settings.settings_of(self.notebook)
         if wrong or not (changes := settings.changed(values, paper)):
             self.estimate.value = "" if wrong else "Nothing is trained: what is stored is drawn, in half a minute."
         else:

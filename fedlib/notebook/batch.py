@@ -30,9 +30,8 @@ from ..trainings.settings import (
     check_parameters,
     folder_of,
     foreign,
-    paper,
-    parameters_of,
     read_result,
+    settings_of,
 )
 from . import cluster
 
@@ -129,8 +128,7 @@ def find(name: str, paths: Mapping[str, Path], notebooks: Path) -> str:
 def job_of(notebook: Path, overrides: Mapping, figures: Path = FIGURES) -> Job:
     """What a run of a notebook is: its checked parameters and its folder; ValueError for a wrong parameter."""
     parameters = check_parameters(notebook, overrides)
-    settings = paper(notebook.stem) or {name: value for name, (_, value) in parameters_of(notebook).items()}
-    target = folder_of(notebook.stem, changed(parameters, settings), figures)
+    target = folder_of(notebook.stem, changed(parameters, settings_of(notebook)), figures)
     return Job(notebook.resolve(), parameters, target.resolve())
 
 
@@ -237,7 +235,6 @@ def execute(job: Job) -> None:
     with alone(job.workshop):
         for orphan in job.workshop.glob("partial-*"):  # of a run that was killed or failed
             shutil.rmtree(orphan, ignore_errors=True)
-        (job.workshop / "cells").unlink(missing_ok=True)  # also of that one
         if job.target.exists() and not job.target.is_dir():
             raise NotADirectoryError(20, "a file is in the way", str(job.target))
         if is_done(job):  # by the run that was waited for

@@ -102,8 +102,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence]) -> None:
     sides = ["--:" if i and right else ":--" for i, right in enumerate(numbers)]
     lines = [[str(h) for h in header], sides or [":--"] * len(header), *text]
     marked = [[f"{MARKS[c]} {c}" if c in MARKS else c for c in line] for line in lines]
-    markdown = "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in marked)
-    display({"text/markdown": markdown, "text/plain": columns([header, *text])}, raw=True)
+    display({"text/markdown": markdown(marked), "text/plain": columns([header, *text])}, raw=True)
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """A table of header, sides and rows."""
+    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
 
 
 def over_seeds(rows: Mapping[str, Mapping[str, object]], corner: str = "", digits: int = 3) -> None:

@@ -13,7 +13,7 @@ from ..files import from_git, write_atomically
 from ..trainings.settings import FIGURES, NOTEBOOKS, cells_of, foreign, read_result
 from .claims import TARGET_WORDS, TRIVIAL, WORDS, Claim, all_claims, find, titled
 from .claims import summary as summary_of_claims
-from .pages import columns
+from .pages import columns, markdown
 from .verdicts import (
     CONSISTENT,
     FEW,
@@ -166,8 +166,7 @@ def page(result: dict) -> str:
     claims = table_of_claims((find(id), verdict) for id, verdict in result["claims"].items())
     for table in (numbers[["number", "paper", "ours", "verdict"]], claims[["verdict", "claim", "numbers"]]):
         if len(table):
-            cells = [list(table), ["---"] * len(table.columns), *table.values.tolist()]
-            lines.append("\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in cells))
+            lines.append(markdown([list(table), ["---"] * len(table.columns), *table.values.tolist()]))
     return "\n\n".join(lines) + "\n"
 
 

@@ -100,6 +100,11 @@ def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
     return parameters
 
 
+def settings_of(notebook: Path) -> dict:
+    """What a run of it is compared with: ``paper``, or its own parameters where it is of no room."""
+    return paper(notebook.stem) or {name: value for name, (_, value) in parameters_of(notebook).items()}
+
+
 def has_type(value, hint: str) -> bool:
     """Whether a literal fits a hint such as int, float, str, bool, list[float], float | None."""
     if " | " in hint:
