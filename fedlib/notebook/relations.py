@@ -63,9 +63,9 @@ def value(quantity: Any, results: Any) -> Any:
     if isinstance(quantity, tuple):
         pair = tuple(value(one, results) for one in quantity)
         return None if any(one is None for one in pair) else pair
-    found = quantity(results) if callable(quantity) else quantity
-    empty = isinstance(found, xarray.DataArray) and not found.notnull().any()
-    return None if empty else found
+    number = quantity(results) if callable(quantity) else quantity
+    empty = isinstance(number, xarray.DataArray) and not number.notnull().any()
+    return None if empty else number
 
 
 def middle(values: xarray.DataArray | float) -> xarray.DataArray:
@@ -101,12 +101,12 @@ def places(right: np.ndarray, values: xarray.DataArray) -> str:
     return f"{right.sum()} of {right.size} {'levels' if values.dims == ('level',) else 'places'}"
 
 
-def in_words(side: xarray.DataArray | float, means: xarray.DataArray, here: np.ndarray) -> str:
+def in_words(side: xarray.DataArray | float, means: xarray.DataArray, both: np.ndarray) -> str:
     """A side as text, with its st.dev. over seeds where it is one number; a bound once."""
     if not isinstance(side, xarray.DataArray):
         return f"{side:.3g}"
     units = f" {side.attrs['units']}" if "units" in side.attrs else ""
-    numbers = means.values[here]
+    numbers = means.values[both]
     spread = ""
     if numbers.size == 1 and side.dims == ("seed",) and side.notnull().sum() > 1:
         spread = f" ± {mean_sd(side.dropna('seed').values)[1]:.2g}"
