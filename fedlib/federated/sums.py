@@ -20,7 +20,7 @@ from torch.func import functional_call, jacrev, vmap
 from ..files import Unreadable, packed, unpacked, write_atomically
 from ..streams import torch_stream
 from .experiment import Data, Experiment
-from .stack import as_dict
+from .stack import as_dict, home_columns
 
 CHUNK = 256  # points whose derivatives are computed at once
 ROUNDING = 1e-10  # share of r^T r that rounding moves at most: residuals are differences of larger terms
@@ -115,13 +115,51 @@ def statistics(
     experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, root: bool = True, learnt: slice = slice(None)
 ) -> Sums:
     """What a client with these points sends at theta [P]; see ``Sums`` and ``rows``. Without points it sends zeros, or
-    nothing."""
+    nothing.
+
+    Of an experiment with ``personal`` parameters, q in all, it is of the other P - q: the client takes from its rows
+    what its own columns can follow (``apart``), and neither they nor their parameters leave it.
+    """
+    own = home_columns(experiment.net, experiment.personal)
     if not len(next(iter(points.values()))):
-        m = len(theta[learnt]) + 1
+        m = len(theta[learnt]) + 1 - len(own)
         return Sums(theta.new_zeros(0 if root else m, m), 0.0, root)
     A, weights = rows(experiment, points, theta, learnt), points.get("w")
     n = float(len(A) if weights is None else weights.sum() * len(A) / len(weights))
+    if len(own):
+        A, followed = apart(A, own)
+        n -= followed
     return Sums(torch.linalg.qr(A, mode="r").R if root else A.T @ A, n, root)
+
+
+def apart(A: Tensor, own: Tensor) -> tuple[Tensor, int]:
+    """Rows [n, P + 1 - q] at right angles to the client's own columns B [n, q], and how many directions these have: the
+    rows (1 - B B^+) [A, r], whose sums are those of [B, A, r] with B eliminated (Golub and LeVeque 1979)."""
+    common = others(own, A.shape[1])
+    U, s, _ = torch.linalg.svd(A[:, own], full_matrices=False)
+    U = U[:, s > max(A.shape) * torch.finfo(A.dtype).eps * s[0]]
+    rest = A[:, common]
+    for _ in range(2):  # once more, for rounding leaves some of them
+        rest = rest - U @ (U.T @ rest)
+    return rest, U.shape[1]
+
+
+def others(own: Tensor, columns: int) -> Tensor:
+    """Which of so many columns are not a client's own."""
+    return torch.as_tensor(np.setdiff1d(np.arange(columns), own.numpy()))
+
+
+def at_home(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, step: Tensor) -> Tensor:
+    """A client's own model [P], theta [P] and all steps: the common one [P - q], as ``solve`` gives it from everybody's
+    sums, and that of its personal parameters, with which it fits these points best."""
+    A, own = rows(experiment, points, theta), home_columns(experiment.net, experiment.personal)
+    common = others(own, len(theta))
+    left = A[:, -1] + A[:, common] @ step
+    mine = torch.linalg.lstsq(A[:, own], -left[:, None], driver="gelsd").solution[:, 0]
+    model = theta.clone()
+    model[common] += step
+    model[own] += mine
+    return model
 
 
 def parts(data: Data) -> list[dict[str, Tensor]]:
@@ -395,7 +433,15 @@ def gauss_newton(
 
     Args:
         least: ends when a kept model lowers r^T r by less than this share, too.
+
+    Raises:
+        ValueError: parameters that stay at home.
     """
+    if experiment.personal:
+        raise ValueError(
+            f"{experiment.name}: {', '.join(experiment.personal)} stay at home, for which each of several rounds would "
+            "need a step at home, too; gauss_newton takes experiment._replace(personal=())"
+        )
     clients, best, iterates, sent = parts(data), None, [], 0
     for _ in range(rounds):
         messages = [statistics(experiment, points, theta, root) for points in clients]
