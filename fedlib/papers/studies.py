@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from .beyond.drift import study as drift
+from .beyond.instruments import study as instruments
 from .beyond.leak import study as leak
 from .beyond.one_round import study as one_round
 from .beyond.projection import study as projection
@@ -40,6 +41,7 @@ STUDIES: dict[str, ModuleType] = {
         leak,
         one_round,
         projection,
+        instruments,
     )
 }
 """Notebook -> the module that says what it trains."""

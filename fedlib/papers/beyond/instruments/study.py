@@ -1,18 +1,20 @@
 """What notebook 15 trains and computes, and the labelled arrays that its figures and claims take."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import xarray
 
-from ....federated import sums, suspects, sweep
+from ....federated import sums, suspects
+from ....federated.experiment import Data, Experiment
 from ....federated.history import History
 from ....federated.schedules import Cosine
-from ....federated.stack import parameter_count
+from ....federated.stack import home_columns, parameter_count
+from ....federated.sweep import errors
 from ....notebook import rules
+from ....numerics.metrics import after_holm
 from ....numerics.tabulated import tabulated
 from ....trainings.calls import Call, Computed, Task
 from ....trainings.settings import paper
@@ -24,23 +26,23 @@ PAPER = paper(NOTEBOOK)
 AGAIN = "waves"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
-TRIED = range(100, 105)
+TRIED = [100, 101, 102, 103, 104]
 """Data sets on which rates and schedules are chosen; those that count are others."""
 
-MODELS = {"waves": (0.003, 0.01, 0.03, 0.1), "network": (0.001, 0.003, 0.01, 0.03)}
+MODELS = {"waves": (0.003, 0.01, 0.03, 0.1), "network": (0.001, 0.003, 0.01)}
 """Model -> rates that are tried with FedAvg."""
 
-WAYS = {"sums": {"own": False}, "sums, own parameters": {}, "sums, perfect instruments": {"own": False, "offset": 0.0}}
+PERFECT, PLAIN, OWN = "perfect instruments", "sums as they are", "own parameters at home"
+WAYS = {PLAIN: {"own": False}, OWN: {}, PERFECT: {"own": False, "offset": 0.0}}
 """Way -> arguments of ``instruments``."""
 
 FAULTS = {
-    "none": (SOUND, {}),
-    "scale 1.3": (Fault(scale=1.3), {}),
-    "one with 3 times the noise": (Fault(noises=(3.0,)), {}),
+    "nobody": (SOUND, {}),
+    "lab 4's scale, 1.3": (Fault(scale=1.3), {}),
+    "and lab 1 has 3 times the noise": (Fault(scale=1.3, noises=(3.0,)), {}),
     "noises from half to twice": (Fault(noises=tuple(np.geomspace(0.5, 2, LABORATORIES).tolist())), {}),
-    "both, lab 1 noisy": (Fault(scale=1.3, noises=(3.0,)), {}),
     "a kink that no wave has": (Fault(truth=bent), {}),
-    "four waves for five": (SOUND, {"waves": 4}),
+    "four waves where five are needed": (SOUND, {"waves": 4}),
 }
 """What is wrong -> the fault, and other arguments of ``instruments``."""
 
@@ -48,7 +50,7 @@ RULES = {
     "seeds": rules.whole(0),
     "layouts": rules.one_of(*LAYOUTS),
     "rounds": rules.whole(),
-    "offset": rules.number(0),
+    "offsets": rules.number(0),
     "faults": rules.one_of(*FAULTS),
 }
 """Parameter -> what it may be."""
@@ -58,68 +60,121 @@ def check(p: Mapping) -> None:
     """Nothing that RULES do not say."""
 
 
-def messages(experiment, data) -> list[sums.Sums]:
+def messages(experiment: Experiment, data: Data) -> list[sums.Sums]:
     """What each laboratory sends."""
     zero = torch.zeros(parameter_count(experiment.net)).double()
     return [sums.statistics(experiment, points, zero) for points in sums.parts(data)]
 
 
-def error(experiment, data, sent: Sequence[sums.Sums]) -> float:
-    """Error (%) of the curve that these messages give."""
-    zero = torch.zeros(parameter_count(experiment.net)).double()
-    step = sums.solve(sums.added(sent)).step
-    own = sums.home_columns(experiment.net, experiment.personal)
-    model = zero.clone()
-    model[sums.others(own, len(zero))] = step
-    return float(evaluate(sums.predicting(experiment, model), data.test)["error"])
+def model(experiment: Experiment, sent: Sequence[sums.Sums]) -> torch.Tensor:
+    """The common model [P] that messages give; what is a laboratory's own is 0 in it."""
+    P = parameter_count(experiment.net)
+    theta = torch.zeros(P).double()
+    theta[sums.others(home_columns(experiment.net, experiment.personal), P)] = sums.solve(sums.added(sent)).step
+    return theta
 
 
-def by_sums(layouts: Sequence[str], seeds: Sequence[int], offset: float) -> xarray.Dataset:
-    """error (%) of one message each [way, layout, seed]."""
+def error(experiment: Experiment, data: Data, theta: torch.Tensor) -> float:
+    """Of a model [P], in %."""
+    return float(evaluate(sums.predicting(experiment, theta), data.test)["error"])
 
-    def one(way: str, layout: str, seed: int) -> dict:
+
+def by_sums(layouts: Sequence[str], offsets: Sequence[float], seeds: Sequence[int]) -> xarray.Dataset:
+    """One message of each laboratory. error (%) [way, layout, offset, seed]; u, truth [..., x]: the curves, each less
+    its mean."""
+
+    def one(way: str, layout: str, offset: float, seed: int) -> dict:
         experiment = instruments(**{"offset": offset} | WAYS[way])
         data = experiment.data(layout, seed)
-        return {"error": error(experiment, data, messages(experiment, data))}
+        theta, test = model(experiment, messages(experiment, data)), data.test
+        u = sums.predicting(experiment, theta)(test["x"][::5])[:, 0]
+        truth = test["y"][::5]
+        return {"error": error(experiment, data, theta), "u": ("x", u - u.mean()), "truth": ("x", truth - truth.mean())}
 
-    return tabulated(one, way=[*WAYS], layout=layouts, seed=seeds)
+    table = tabulated(one, way=[*WAYS], layout=layouts, offset=offsets, seed=seeds)
+    return table.assign_coords(x=np.linspace(0, 1, 101))
 
 
 def accused(faults: Sequence[str], layouts: Sequence[str], seeds: Sequence[int], offset: float) -> xarray.Dataset:
-    """Who is called off [fault, layout, seed, laboratory]; what there is to say of each.
-
-    off, noisy, judged: whether a laboratory is named, has more noise, could be judged. error, mended (%) [fault,
-    layout, seed]: with all messages, and without those that are off. names: whether any is named at all.
-    """
+    """What is said of each laboratory: off, noisy, judged [fault, layout, seed, laboratory]: whether it is named, has
+    more noise than others, could be judged. error, mended (%) [fault, layout, seed]: with all messages, and without
+    those of whom is named."""
 
     def one(fault: str, layout: str, seed: int) -> dict:
         wrong, arguments = FAULTS[fault]
         experiment = instruments(offset=offset, fault=wrong, **arguments)
         data = experiment.data(layout, seed)
         sent = messages(experiment, data)
-        off, found = suspects.off(sent), suspects.suspicions(sent)
-        left = [message for k, message in enumerate(sent) if k not in off]
+        named, found = suspects.off(sent), suspects.suspicions(sent)
+        left = [message for k, message in enumerate(sent) if k not in named]
         return {
-            "off": ("laboratory", np.isin(np.arange(LABORATORIES), off)),
-            "noisy": ("laboratory", suspects.after_holm([one.p_noise for one in found], suspects.LIMIT)),
+            "off": ("laboratory", np.isin(np.arange(LABORATORIES), named)),
+            "noisy": ("laboratory", after_holm([one.p_noise for one in found], suspects.LIMIT)),
             "judged": ("laboratory", [one.least <= suspects.LARGE for one in found]),
-            "error": error(experiment, data, sent),
-            "mended": error(experiment, data, left or sent),
+            "error": error(experiment, data, model(experiment, sent)),
+            "mended": error(experiment, data, model(experiment, left)),
         }  # fmt: skip
 
     return tabulated(one, fault=faults, layout=layouts, seed=seeds)
 
 
 def trainings(p: Mapping) -> dict[str, Task]:
-    """FedAvg with own parameters, by both models at all rates, constant and falling; sums; who is accused."""
-    calls = {
-        model: Call(
-            instruments, {"model": model, "offset": p["offset"]}, p["layouts"], [*p["seeds"], *TRIED], ["federated"],
-            over={("schedule", "lr"): {(name, lr): {"lr": lr, "decay": decay} for lr in rates
-                                       for name, decay in (("constant", 1.0), ("falling", Cosine(p["rounds"])))}},
+    """FedAvg with own parameters, by both models, at all rates, constant and falling ("waves", "network"); sums; who is
+    named ("accused")."""
+    offset = max(p["offsets"])
+    calls: dict[str, Task] = {
+        name: Call(
+            instruments, {"model": name, "offset": offset}, p["layouts"], [*p["seeds"], *TRIED], ["federated"],
+            over={("schedule", "lr"): {(words, lr): {"lr": lr, "decay": decay} for lr in rates
+                                       for words, decay in (("constant", 1.0), ("falling", Cosine(p["rounds"])))}},
             changes={"rounds": p["rounds"], "evaluations": 10}, models={},
         )
-        for model, rates in MODELS.items()
+        for name, rates in MODELS.items()
     }  # fmt: skip
-    common = {"layouts": p["layouts"], "seeds": p["seeds"], "offset": p["offset"]}
-    return calls | {"sums": Computed(by_sums, common), "accused": Computed(accused, common | {"faults": p["faults"]})}
+    calls["sums"] = Computed(by_sums, {name: p[name] for name in ("layouts", "offsets", "seeds")})
+    common = {name: p[name] for name in ("faults", "layouts", "seeds")}
+    return calls | {"accused": Computed(accused, common | {"offset": offset})}
+
+
+class Results(NamedTuple):
+    """error (%) [way, layout, seed] at the largest offset: of sums, and of FedAvg at the rate and schedule that are best
+    on other data sets, ``chosen`` [way, layout]. rounds: the same over the rounds [round, way, layout, seed]. offsets
+    [way, layout, offset, seed], accused: as of ``by_sums``, ``accused``. None: not there."""
+
+    error: xarray.DataArray | None
+    rounds: xarray.DataArray | None
+    chosen: dict[str, dict[str, str]]
+    offsets: xarray.DataArray | None
+    accused: xarray.Dataset | None
+
+
+FEDAVG = {"waves": "FedAvg, own parameters", "network": "FedAvg, a network, own parameters"}
+
+
+def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Results:
+    """Of what ``trainings(p)`` left."""
+    sent, rounds, chosen = histories.get("sums"), [], {}
+    for name in MODELS:
+        if name in histories:
+            one, chosen[FEDAVG[name]] = at_its_best(histories[name], p["seeds"])
+            rounds.append(one.expand_dims(way=[FEDAVG[name]]))
+    federated = xarray.concat(rounds, "way") if rounds else None
+    offsets = None if sent is None else sent.error.assign_attrs(long_name="error", units="%")
+    if offsets is not None:
+        offsets.offset.attrs = {"long_name": "offsets and drifts", "units": "of the curve's st.dev."}
+    parts = [] if offsets is None else [offsets.sel(offset=max(p["offsets"]), drop=True)]
+    parts += [] if federated is None else [federated.isel(round=-1, drop=True)]
+    both = xarray.concat(parts, "way").assign_attrs(long_name="error", units="%") if parts else None
+    return Results(both, federated, chosen, offsets, histories.get("accused"))
+
+
+def at_its_best(history: History, seeds: Sequence[int]) -> tuple[xarray.DataArray, dict[str, str]]:
+    """Errors (%) [round, layout, seed] of these seeds, at the rate and schedule with the least mean on TRIED; which."""
+    values = errors(history).sel(kind="federated", drop=True).reset_coords(drop=True).rename(level="layout")
+    table = values.stack(setting=("schedule", "lr"))
+    best = table.isel(round=-1).sel(seed=TRIED).mean("seed", skipna=False).fillna(np.inf).argmin("setting")
+    words = {}
+    for layout in values.layout.values.tolist():
+        schedule, lr = table.setting.values[int(best.sel(layout=layout))]
+        words[layout] = f"{schedule}, {lr:g}"
+    return table.isel(setting=best).drop_vars(["setting", "schedule", "lr"]).sel(seed=[*seeds]), words
