@@ -121,11 +121,17 @@ def off(messages: Sequence[Sums], limit: float = LIMIT) -> list[int]:
     return named
 
 
+def fits(named: Sequence[int], messages: Sequence[Sums]) -> bool:
+    """Whether so few are off that the model is not: with too few functions each laboratory that measures a part
+    of its own seems off."""
+    return MANY * len(named) <= len(messages)
+
+
 def sentences(messages: Sequence[Sums], names: Sequence[str] | None = None, limit: float = LIMIT) -> list[str]:
     """What is to be said of the clients, a line each; none, if there is nothing."""
     names = [f"lab {k + 1}" for k in range(len(messages))] if names is None else names
     named = off(messages, limit)
-    if MANY * len(named) > len(messages):
+    if not fits(named, messages):
         return [f"{len(named)} of {len(messages)} are off: the model does not fit, and nobody is named"]
     lines = [f"{names[k]} is off: p < {limit:g}, after Holm's correction" for k in named]
     rest = [k for k in range(len(messages)) if k not in named]

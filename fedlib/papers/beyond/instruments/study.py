@@ -16,8 +16,9 @@ from ....federated.sweep import errors
 from ....notebook import rules
 from ....numerics.metrics import after_holm
 from ....numerics.tabulated import tabulated
-from ....trainings.calls import Call, Computed, Task
+from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.settings import paper
+from .privacy import outlier, side_by_side
 from .problem import LABORATORIES, LAYOUTS, SOUND, Fault, bent, evaluate, instruments
 
 NOTEBOOK = "15_instruments"
@@ -52,8 +53,14 @@ RULES = {
     "rounds": rules.whole(),
     "offsets": rules.number(0),
     "faults": rules.one_of(*FAULTS),
+    "epsilons": rules.positive(),
+    "crowds": rules.whole(2),
 }
 """Parameter -> what it may be."""
+
+
+GUESSED = {"off": Tolerance(absolute=0.1)}
+"""A guess under noise may be that of another point, by rounding."""
 
 
 def check(p: Mapping) -> None:
@@ -97,20 +104,22 @@ def by_sums(layouts: Sequence[str], offsets: Sequence[float], seeds: Sequence[in
 
 def accused(faults: Sequence[str], layouts: Sequence[str], seeds: Sequence[int], offset: float) -> xarray.Dataset:
     """What is said of each laboratory: off, noisy, judged [fault, layout, seed, laboratory]: whether it is named, has
-    more noise than others, could be judged. error, mended (%) [fault, layout, seed]: with all messages, and without
-    those of whom is named."""
+    more noise than others, could be judged. fits [fault, layout, seed]: False where so many seemed off that nobody is
+    named. error, mended (%) [..]: with all messages, and without those of whom is named."""
 
     def one(fault: str, layout: str, seed: int) -> dict:
         wrong, arguments = FAULTS[fault]
         experiment = instruments(offset=offset, fault=wrong, **arguments)
         data = experiment.data(layout, seed)
         sent = messages(experiment, data)
-        named, found = suspects.off(sent), suspects.suspicions(sent)
+        seem, found = suspects.off(sent), suspects.suspicions(sent)
+        named = seem if suspects.fits(seem, sent) else []
         left = [message for k, message in enumerate(sent) if k not in named]
         return {
             "off": ("laboratory", np.isin(np.arange(LABORATORIES), named)),
             "noisy": ("laboratory", after_holm([one.p_noise for one in found], suspects.LIMIT)),
             "judged": ("laboratory", [one.least <= suspects.LARGE for one in found]),
+            "fits": suspects.fits(seem, sent),
             "error": error(experiment, data, model(experiment, sent)),
             "mended": error(experiment, data, model(experiment, left)),
         }  # fmt: skip
@@ -118,13 +127,19 @@ def accused(faults: Sequence[str], layouts: Sequence[str], seeds: Sequence[int],
     return tabulated(one, fault=faults, layout=layouts, seed=seeds)
 
 
+def some(name: str, seeds: Sequence[int]) -> Sequence[int]:
+    """The data sets that a model is trained on: five for the network, which takes minutes."""
+    return seeds[:5] if name == "network" else seeds
+
+
 def trainings(p: Mapping) -> dict[str, Task]:
     """FedAvg with own parameters, by both models, at all rates, constant and falling ("waves", "network"); sums; who is
-    named ("accused")."""
+    named ("accused"); noisy sums beside noisy FedAvg ("private"), and where one point stands apart ("outlier")."""
     offset = max(p["offsets"])
     calls: dict[str, Task] = {
         name: Call(
-            instruments, {"model": name, "offset": offset}, p["layouts"], [*p["seeds"], *TRIED], ["federated"],
+            instruments, {"model": name, "offset": offset}, p["layouts"], [*some(name, p["seeds"]), *TRIED],
+            ["federated"],
             over={("schedule", "lr"): {(words, lr): {"lr": lr, "decay": decay} for lr in rates
                                        for words, decay in (("constant", 1.0), ("falling", Cosine(p["rounds"])))}},
             changes={"rounds": p["rounds"], "evaluations": 10}, models={},
@@ -133,19 +148,24 @@ def trainings(p: Mapping) -> dict[str, Task]:
     }  # fmt: skip
     calls["sums"] = Computed(by_sums, {name: p[name] for name in ("layouts", "offsets", "seeds")})
     common = {name: p[name] for name in ("faults", "layouts", "seeds")}
-    return calls | {"accused": Computed(accused, common | {"offset": offset})}
+    calls["accused"] = Computed(accused, common | {"offset": offset})
+    few = {"epsilons": p["epsilons"], "seeds": p["seeds"][:5]}
+    calls["private"] = Computed(side_by_side, few | {"tried": TRIED})
+    return calls | {"outlier": Computed(outlier, few | {"points": p["crowds"]}, tolerances=GUESSED)}
 
 
 class Results(NamedTuple):
-    """error (%) [way, layout, seed] at the largest offset: of sums, and of FedAvg at the rate and schedule that are best
-    on other data sets, ``chosen`` [way, layout]. rounds: the same over the rounds [round, way, layout, seed]. offsets
-    [way, layout, offset, seed], accused: as of ``by_sums``, ``accused``. None: not there."""
+    """error (%) [way, layout, seed] at the largest offset: of sums, and of FedAvg at the rate and schedule that are
+    best on other data sets, ``chosen`` [way, layout]. rounds: the same over the rounds [round, way, layout, seed].
+    offsets [way, layout, offset, seed], accused: as of ``by_sums``, ``accused``, ``privacy``. None: not there."""
 
     error: xarray.DataArray | None
     rounds: xarray.DataArray | None
     chosen: dict[str, dict[str, str]]
     offsets: xarray.DataArray | None
     accused: xarray.Dataset | None
+    private: xarray.Dataset | None
+    outlier: xarray.DataArray | None
 
 
 FEDAVG = {"waves": "FedAvg, own parameters", "network": "FedAvg, a network, own parameters"}
@@ -156,7 +176,7 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     sent, rounds, chosen = histories.get("sums"), [], {}
     for name in MODELS:
         if name in histories:
-            one, chosen[FEDAVG[name]] = at_its_best(histories[name], p["seeds"])
+            one, chosen[FEDAVG[name]] = at_its_best(histories[name], some(name, p["seeds"]))
             rounds.append(one.expand_dims(way=[FEDAVG[name]]))
     federated = xarray.concat(rounds, "way") if rounds else None
     offsets = None if sent is None else sent.error.assign_attrs(long_name="error", units="%")
@@ -165,7 +185,11 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     parts = [] if offsets is None else [offsets.sel(offset=max(p["offsets"]), drop=True)]
     parts += [] if federated is None else [federated.isel(round=-1, drop=True)]
     both = xarray.concat(parts, "way").assign_attrs(long_name="error", units="%") if parts else None
-    return Results(both, federated, chosen, offsets, histories.get("accused"))
+    private, apart = histories.get("private"), histories.get("outlier")
+    if private is not None:
+        private.error.attrs = {"long_name": "error", "units": "%"}
+        private.epsilon.attrs = {"long_name": "ε"}
+    return Results(both, federated, chosen, offsets, histories.get("accused"), private, apart and apart.off)
 
 
 def at_its_best(history: History, seeds: Sequence[int]) -> tuple[xarray.DataArray, dict[str, str]]:

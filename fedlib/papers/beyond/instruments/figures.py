@@ -1,0 +1,80 @@
+"""Pictures of instruments: a curve by three ways, what is said of each laboratory, and a point that stands apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ....federated import suspects
+from ....notebook.style import CLIENTS, COLORS, panels
+from .problem import LABORATORIES
+from .study import OWN, PERFECT, PLAIN
+
+LOOKS = {
+    PLAIN: {"color": COLORS["isolated"], "marker": "s", "ls": "--"},
+    OWN: {"color": COLORS["federated"], "marker": "o"},
+    PERFECT: {"color": COLORS["centralised"], "marker": "d", "ls": ":"},
+    "FedAvg, own parameters": {"color": "0.35", "marker": "^"},
+    "FedAvg, a network, own parameters": {"color": "0.65", "marker": "v"},
+}
+"""Way -> how it is drawn."""
+
+PLACES = {"anywhere": "each measures anywhere", "windows": "in a window of .3", "pieces": "in two pieces of its own"}
+
+
+def answer(sent: xarray.Dataset, data, sayings: Sequence[suspects.Suspicion]) -> Figure:
+    """Left what is measured, and the curves of two ways [way, x]; right how improbable each laboratory is."""
+    fig, (left, right) = panels(1, 2, size=(4.2, 2.9))
+    measured(left, data)
+    for way in (PLAIN, OWN):
+        look = {**LOOKS[way], "marker": "", "lw": 2}
+        left.plot(sent.x, sent.u.sel(way=way), label=way, **look)
+    left.plot(sent.x, sent.truth.sel(way=OWN), color=COLORS["truth"], lw=1, label="what all measure", zorder=5)
+    left.legend(fontsize=8)
+    who_is_off(right, sayings)
+    return fig
+
+
+def measured(ax: Axes, data) -> None:
+    """Every laboratory's table, each in its shade."""
+    x, y = (data.pool[name].numpy()[:, 0] for name in "xy")
+    for k, shard in enumerate(data.owners):
+        ax.plot(x[shard], y[shard], ".", ms=3, color=CLIENTS[k % len(CLIENTS)], alpha=0.5)
+    ax.set(xlabel="x", ylabel="measured", title="ten laboratories, one curve")
+
+
+def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion], names: Sequence[str] | None = None) -> None:
+    """A bar for each laboratory: the odds against chance; dashed where one is named, hatched whom nobody can judge."""
+    bound = suspects.LIMIT / len(sayings)
+    for k, one in enumerate(sayings):
+        named, judged = one.p < bound, one.least <= suspects.LARGE
+        ax.bar(
+            k + 1, -np.log10(max(one.p, 1e-16)), color=COLORS["isolated"] if named else "0.7",
+            hatch="" if judged else "///", edgecolor="w",
+        )  # fmt: skip
+    ax.axhline(-np.log10(bound), color="k", ls="--", lw=1)
+    ax.text(LABORATORIES + 0.5, -np.log10(bound), "named above this", ha="right", va="bottom", fontsize=8)
+    ax.set(xlabel="laboratory", ylabel="−log₁₀ p", title="who is off?", xticks=range(1, len(sayings) + 1))
+
+
+FAULT_HEADER = ["wrong is", "who measures", "data sets", "lab 4 named", "others named", "noisier", "nobody can judge",
+                "no model for anybody", "error, and mended (%)"]  # fmt: skip
+
+
+def fault_rows(accused: xarray.Dataset) -> list[list[str]]:
+    """A row for each fault and layout: of how many laboratories what was said."""
+    rows, broken = [], 3
+    for fault in accused.fault.values.tolist():
+        for layout in accused.layout.values.tolist():
+            one = accused.sel(fault=fault, layout=layout)
+            sets, others = one.sizes["seed"], one.off.drop_sel(laboratory=broken)
+            before, after = (f"{one[name].median().item():.1f}" for name in ("error", "mended"))
+            rows.append([
+                fault, PLACES[layout], str(sets), f"{one.off.sel(laboratory=broken).sum().item()} of {sets}",
+                f"{others.sum().item()} of {others.size}", f"{one.noisy.sum().item()} of {one.noisy.size}",
+                f"{(~one.judged).sum().item()} of {one.judged.size}", f"{(~one.fits).sum().item()} of {sets}",
+                f"{before}, {after}",
+            ])  # fmt: skip
+    return rows

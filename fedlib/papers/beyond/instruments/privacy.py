@@ -1,0 +1,168 @@
+"""Noisy sums beside noisy FedAvg at equal (epsilon, delta), and what noise hides a point that stands apart."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import torch
+import xarray
+from torch import Tensor
+
+from ....federated import sums
+from ....federated.experiment import data_of
+from ....federated.stack import parameter_count
+from ....numerics.tabulated import tabulated
+from ....streams import stream
+from ..one_round import problem as equations
+from ..one_round.privacy import DELTA, attacked, public
+from .problem import LABORATORIES, NOISE, curve, evaluate, instruments
+
+LAB_POINTS = 1000
+"""Of each laboratory: with fewer, noise that hides one drowns all."""
+
+RATES, CLIPS, ROUNDS, STEPS = (0.1, 0.3, 1.0), (0.03, 0.1, 0.3, 1.0, 3.0), (1, 3, 10, 30), (1, 5)
+"""Of noisy FedAvg, all tried: rates; bounds, in units of the public rows' longest; rounds; local steps."""
+
+BOUNDS, RIDGES = (1.0, 0.5, 0.25, 0.12), (0.01, 0.03, 0.1, 0.3, 1.0)
+"""Of noisy sums: bounds of |row|^2, in units of the public rows' largest; ridges, in units of the noise's norm."""
+
+
+def noisy_fedavg(
+    labs: Sequence[Tensor], longest: float, epsilon: float, unit: str, rounds: int, steps: int, rng: np.random.Generator
+) -> dict[tuple[float, float], np.ndarray]:
+    """FedAvg from 0 on rows [A, y] of each laboratory, for all RATES and CLIPS at once: (rate, clip) -> model [k].
+
+    unit "point": each step clips each point's gradient, and adds noise to their sum (Abadi et al. 2016); "laboratory":
+    what a laboratory's round changes is clipped, and noise added to it (McMahan et al. 2018). Each laboratory adds its
+    own. All points take part in all steps, so that the noise of n of them is that of one, times sqrt(n), exactly.
+    """
+    grid = [*product(RATES, CLIPS)]
+    rates, clips = np.array(grid).T
+    clips = clips * longest
+    times = rounds * steps if unit == "point" else rounds
+    sigma = sums.gaussian_sigma(epsilon, DELTA) * times**0.5
+    A, y = ([lab[:, part].numpy() for lab in labs] for part in (slice(-1), slice(-1, None)))
+    w = np.zeros((A[0].shape[1], len(grid)))
+    for _ in range(rounds):
+        changes = []
+        for a, b in zip(A, y, strict=True):
+            own = w.copy()
+            for _ in range(steps):
+                r = a @ own + b
+                if unit == "point":
+                    size = np.abs(r) * np.linalg.norm(a, axis=1, keepdims=True)
+                    r *= np.minimum(1, clips / np.maximum(size, 1e-300))
+                gradient = a.T @ r
+                if unit == "point":
+                    gradient += sigma * clips * rng.standard_normal(w.shape)
+                own -= rates * gradient / len(a)
+            change = own - w
+            if unit == "laboratory":
+                change *= np.minimum(1, clips / np.maximum(np.linalg.norm(change, axis=0), 1e-300))
+                change += sigma * clips * rng.standard_normal(w.shape)
+            changes.append(change)
+        w = w + np.mean(changes, 0)
+    return dict(zip(grid, w.T, strict=True))
+
+
+class Curve:
+    """The notebook's curve with perfect instruments: rows of its waves, and the error of a step."""
+
+    def __init__(self, seed: int):
+        self.experiment = instruments(own=False)
+        self.zero = torch.zeros(parameter_count(self.experiment.net)).double()
+        grid = np.linspace(0, 1, 501)
+        self.directions = sums.whitened(self.rows(grid, np.full(501, 2.0)))
+
+    def rows(self, x: np.ndarray, y: np.ndarray) -> Tensor:
+        points = {"x": torch.as_tensor(x[:, None]), "y": torch.as_tensor(y[:, None])}
+        return sums.rows(self.experiment, points, self.zero)
+
+    def drawn(self, rng: np.random.Generator) -> Tensor:
+        x = rng.uniform(size=LABORATORIES * LAB_POINTS)
+        return self.rows(x, curve(x) + NOISE * curve(np.linspace(0, 1, 1000)).std() * rng.standard_normal(len(x)))
+
+    def error(self, step: Tensor) -> float:
+        test = self.experiment.data("anywhere", 0).test
+        return float(evaluate(sums.predicting(self.experiment, self.zero + step), test)["error"])
+
+
+class Poisson:
+    """Poisson's equation of notebook 13, by 60 sines in 20 directions."""
+
+    def __init__(self, seed: int):
+        self.experiment, self.curve, self.directions, _ = public(60, 20, seed, 6.0)
+        self.test = data_of(equations.EQUATIONS["poisson"](), 2).test
+
+    def drawn(self, rng: np.random.Generator) -> Tensor:
+        return torch.as_tensor(self.curve(rng.uniform(0, np.pi, LABORATORIES * LAB_POINTS)))
+
+    def error(self, step: Tensor) -> float:
+        return equations.error(self.experiment, step, self.test)
+
+
+PROBLEMS = {"the curve": Curve, "Poisson": Poisson}
+
+
+def noisy_sums(
+    labs: Sequence[Tensor], directions: sums.Directions, epsilon: float, unit: str, rng: np.random.Generator
+) -> dict[tuple[float, float], Tensor]:
+    """(bound, ridge) -> step [P] of one message each, for all BOUNDS and RIDGES."""
+    steps = {}
+    for bound in BOUNDS:
+        by = directions._replace(longest=bound * directions.longest)
+        group = LAB_POINTS if unit == "laboratory" else 1
+        total = sums.added(sums.private(lab, by, epsilon, DELTA, group, rng) for lab in labs)
+        norm = 2 * total.noise * len(total.matrix) ** 0.5
+        steps |= {(bound, ridge): directions.back @ sums.solve(total, ridge * norm).step for ridge in RIDGES}
+    return steps
+
+
+def side_by_side(epsilons: Sequence[float], seeds: Sequence[int], tried: Sequence[int]) -> xarray.Dataset:
+    """error (%) [problem, unit, epsilon, way, seed] of noisy sums and of noisy FedAvg, each at the settings with the
+    least mean error on the data sets ``tried``; settings [problem, unit, epsilon, way]: which. nothing (%) [problem]:
+    without any data."""
+
+    def one(problem: str, unit: str, epsilon: float) -> dict:
+        found = [errors_of(problem, unit, epsilon, seed) for seed in (*tried, *seeds)]
+        cells = {}
+        for way in found[0]:
+            table = np.array([[*errors[way].values()] for errors in found])
+            best = int(table[: len(tried)].mean(0).argmin())
+            cells[way] = table[len(tried) :, best], ", ".join(f"{v:g}" for v in [*found[0][way]][best])
+        made = PROBLEMS[problem](seeds[0])
+        return {
+            "error": (("way", "seed"), [values for values, _ in cells.values()]),
+            "settings": ("way", [words for _, words in cells.values()]),
+            "nothing": made.error(0 * made.directions.back[:, 0]),
+        }
+
+    table = tabulated(one, problem=[*PROBLEMS], unit=["point", "laboratory"], epsilon=epsilons)
+    return table.assign_coords(way=["sums", "FedAvg"], seed=[*seeds])
+
+
+def errors_of(problem: str, unit: str, epsilon: float, seed: int) -> dict[str, dict[tuple, float]]:
+    """Way -> settings -> error (%): of sums (bound, ridge), of FedAvg (rounds, steps, rate, clip)."""
+    made, rng = PROBLEMS[problem](seed), stream(seed, f"private, {problem}")
+    labs = made.drawn(rng).tensor_split(LABORATORIES)
+    ours = {key: made.error(step) for key, step in noisy_sums(labs, made.directions, epsilon, unit, rng).items()}
+    theirs, whitened = {}, [lab @ made.directions.W for lab in labs]
+    for rounds, steps in product(ROUNDS, STEPS):
+        models = noisy_fedavg(whitened, made.directions.longest**0.5, epsilon, unit, rounds, steps, rng)
+        for key, w in models.items():
+            theirs[rounds, steps, *key] = made.error(made.directions.back @ torch.as_tensor(w))
+    return {"sums": ours, "FedAvg": theirs}
+
+
+def outlier(
+    points: Sequence[int], epsilons: Sequence[float], seeds: Sequence[int], apart: float = 0.3
+) -> xarray.Dataset:
+    """One point stands ``apart`` from all others, in Poisson's sums by 60 sines: off [points, epsilon, seed], how far
+    the nearer of two attacks' guesses is from it. epsilon inf: no noise."""
+
+    def one(points: int, epsilon: float, seed: int) -> dict:
+        noise = 0.0 if np.isinf(epsilon) else sums.gaussian_sigma(epsilon, DELTA)
+        sent = attacked(12, points, seed, noise, apart=apart)
+        return {"off": min(np.abs(guess - sent.x[-1]).min() for guess in sent.guesses.values())}
+
+    return tabulated(one, points=points, epsilon=epsilons, seed=seeds)
