@@ -205,7 +205,7 @@ class Results(NamedTuple):
     each rule, coordinates "lr", "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. paths:
     error (%) [rule, round], mean over seeds, of the same. tried: name of a schedule -> ``Best``. local_steps: errors
     [rule, E, seed] at the best constant rate of each E. some: errors [rule, fraction, seed] of twenty pendulums.
-    curves: see ``followed``. B [problem, seed, when]: see ``gradients``. off: see ``staleness``.
+    B [problem, seed, when]: see ``gradients``. off: see ``walked``.
     """
 
     errors: dict[str, xarray.DataArray]
@@ -213,7 +213,6 @@ class Results(NamedTuple):
     tried: dict[str, dict[str, "Best"]]
     local_steps: dict[str, xarray.DataArray]
     some: xarray.DataArray | None
-    curves: dict[str, xarray.Dataset]
     B: xarray.DataArray | None
     off: xarray.DataArray | None
 
@@ -243,20 +242,14 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         for name in problem.CURVES
         if name in tried
     }
-    off = histories["stale"].off if "stale" in histories else None
     return Results(
         {name: error.rename(PROBLEMS[name].title) for name, (error, _) in chosen.items()},
         {name: path for name, (_, path) in chosen.items()},
         tried,
         {name: in_steps(values).rename(PROBLEMS[name].title) for name, values in steps.items()},
         some(histories["pendulum_shards", "some"]) if ("pendulum_shards", "some") in histories else None,
-        {
-            name: followed(histories.__getitem__, name)
-            for name in problem.CURVES
-            if (f"rounds_{name}", CENTRAL) in histories
-        },
         histories["gradients"].B if "gradients" in histories else None,
-        off,
+        walked(histories["stale"].off) if "stale" in histories else None,
     )
 
 
@@ -300,6 +293,13 @@ def some(history: History) -> xarray.DataArray:
     return one_level(history, "error").isel(round=-1, drop=True).max("lr").transpose("rule", "fraction", "seed")
 
 
+def walked(off: xarray.DataArray) -> xarray.DataArray:
+    """How far off a corrected gradient is [lr, step, seed], from its second step on; clients as seeds."""
+    off = off.assign_coords(step=np.arange(off.sizes["step"])).isel(step=slice(1, None)).rename(client="seed")
+    off.step.attrs["long_name"], off.lr.attrs["long_name"] = "local steps since the correction was made", "rate"
+    return off.rename(PROBLEMS["poisson_8"].title).assign_attrs(long_name="how far off, relative")
+
+
 def with_earlier(values: xarray.DataArray, old: xarray.Dataset, variable: str, name: str) -> xarray.DataArray:
     """Values of a problem, and where they have none those of an earlier run."""
     if (before := excerpt(old, variable, problem=name)) is None:
@@ -322,6 +322,7 @@ def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset
         xarray.concat([one(schedule, kind) for kind in ("federated", CENTRAL)], "rule") for schedule in FOLLOWED
     ]
     table, experiment = xarray.concat(schedules, xarray.Variable("schedule", [*FOLLOWED])), problem.CURVES[name]()
+    table.lr.attrs["long_name"] = "rate at the beginning"
     data = data_of(experiment, PROBLEMS[name].level)
     x, truth = (data.test[part].double().numpy() for part in ("x", "u"))
     every = max(1, len(x) // problem.PLACES)
