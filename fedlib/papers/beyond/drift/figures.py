@@ -175,13 +175,13 @@ def schedule_rows(tried: Mapping[str, Mapping[str, Best]]) -> list[list[str]]:
 PRICE_HEADER = ["rule", "sent up", "exchanges", "all (%)", "half take part (%)", "a tenth (%)"]
 
 
-def price_rows(everybody: xarray.DataArray | None, some: xarray.DataArray | None) -> list[list[str]]:
+def price_rows(everybody: xarray.DataArray, some: xarray.DataArray) -> list[list[str]]:
     """Rows of PRICE_HEADER: how many vectors of P parameters a client sends in a round, in how many exchanges; errors
     of pendulums [rule, seed], [rule, fraction, seed], where all or a share of the clients take part."""
     rows = []
     for name, rule in RULES.items():
         optimizer, cells = rule.optimizer(rule.knobs[0]), ["-"] * 3
-        if some is not None and name in some["rule"]:
+        if name in some["rule"]:
             parts = some.sel(rule=name).transpose("fraction", "seed")
             cells = [in_short(one) for one in (everybody.sel(rule=name), *parts)]
         rows.append([name_of(name), f"{optimizer.sent} P", str(optimizer.exchanges), *cells])

@@ -153,7 +153,7 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
                     problem.followed, {"name": name}, [PROBLEMS[name].level], [0, 1, 2], [kind],
                     rule | {"lr": [*CURVE_RATES]}, changes, models={},
                 )  # fmt: skip
-    calls["gradients"] = Computed(gradients, {"names": p["problems"], "seeds": p["seeds"], "share": EARLY})
+    calls["gradients"] = Computed(gradients, {"names": [*PROBLEMS], "seeds": [0, 1, 2, 3, 4], "share": EARLY})
     walk = {"name": "poisson_8", "rates": [min(CURVE_RATES), max(CURVE_RATES)], "steps": 51, "share": EARLY}
     calls["stale"] = Computed(staleness, walk, tolerances={"off": FIRST})
     return calls | {"earlier": Computed(earlier, {}, numerics=0)}
@@ -204,17 +204,13 @@ class Results(NamedTuple):
     errors (%) [rule, seed], called as the problem is: at the rate and the schedule that validation points chose for
     each rule, coordinates "lr", "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. paths:
     error (%) [rule, round], mean over seeds, of the same. tried: name of a schedule -> ``Best``. local_steps: errors
-    [rule, E, seed] at the best constant rate of each E. some: errors [rule, fraction, seed] of twenty pendulums.
-    B [problem, seed, when]: see ``gradients``. off: see ``walked``.
+    [rule, E, seed] at the best constant rate of each E.
     """
 
     errors: dict[str, xarray.DataArray]
     paths: dict[str, xarray.DataArray]
     tried: dict[str, dict[str, "Best"]]
     local_steps: dict[str, xarray.DataArray]
-    some: xarray.DataArray | None
-    B: xarray.DataArray | None
-    off: xarray.DataArray | None
 
 
 class Best(NamedTuple):
@@ -247,9 +243,6 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         {name: path for name, (_, path) in chosen.items()},
         tried,
         {name: in_steps(values).rename(PROBLEMS[name].title) for name, values in steps.items()},
-        some(histories["pendulum_shards", "some"]) if ("pendulum_shards", "some") in histories else None,
-        histories["gradients"].B if "gradients" in histories else None,
-        walked(histories["stale"].off) if "stale" in histories else None,
     )
 
 
@@ -289,7 +282,7 @@ def one_level(history: History, metric: str) -> xarray.DataArray:
 
 
 def some(history: History) -> xarray.DataArray:
-    """Errors (%) [rule, fraction, seed], each rule at its own rate."""
+    """Errors (%) [rule, fraction, seed], each rule at its own rate, where a share of the clients takes part."""
     return one_level(history, "error").isel(round=-1, drop=True).max("lr").transpose("rule", "fraction", "seed")
 
 

@@ -124,7 +124,7 @@ def test_a_share_of_the_clients(monkeypatch):
     monkeypatch.setitem(study.PROBLEMS, "pendulum_shards", study.Studied(small_line, 4, "wave"))
     p = SMALL | {"problems": ["pendulum_shards"], "rates": {"pendulum_shards": RATES["line_20"]}}
     history = made(p)["pendulum_shards", "some"]
-    some = study.results(p, {("pendulum_shards", "some"): history, "earlier": study.earlier()}).some
+    some = study.some(history)
     assert some.dims == ("rule", "fraction", "seed") and {*some["rule"].values} == {*study.PARTIAL}
     one = history.last("error", rule=REPAIR, lr=study.PARTIAL[REPAIR], fraction=0.5, seed=5, client=0)
     assert float(some.sel(rule=REPAIR, fraction=0.5, seed=5)) == pytest.approx(one.item())
