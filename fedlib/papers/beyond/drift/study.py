@@ -227,8 +227,8 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     old = histories["earlier"]
     tried: dict[str, dict[str, Best]] = {}
     for name, (schedule, parts) in product(PROBLEMS, SCHEDULES.items()):
-        if found := [best(histories[name, part]) for part in parts if (name, part) in histories]:
-            joined = Best(*(xarray.concat(arrays, "rule", join="outer") for arrays in zip(*found, strict=True)))
+        if bests := [best(histories[name, part]) for part in parts if (name, part) in histories]:
+            joined = Best(*(xarray.concat(arrays, "rule", join="outer") for arrays in zip(*bests, strict=True)))
             if schedule == CONSTANT:
                 joined = joined._replace(path=with_earlier(joined.path, old, "path", name))
             tried.setdefault(name, {})[schedule] = joined

@@ -35,11 +35,11 @@ def named(values: xarray.DataArray, words: str) -> xarray.DataArray:
 def off(messages: xarray.Dataset) -> Figure:
     """How far what is read is from the client's nearest torque, against its points: median over the clients; grey from
     the nearest torque of another client, with one step."""
-    own = messages.off.median("client")
+    median = messages.off.median("client")
     other = messages.off_other.isel(E=[0]).median("client").assign_coords(E=["to another client's torque"])
-    lines = xarray.concat([own.assign_coords(E=[steps(E) for E in own.E.values.tolist()]), other], "E")
+    lines = xarray.concat([median.assign_coords(E=[steps(E) for E in median.E.values.tolist()]), other], "E")
     lines = named(lines, "off the nearest torque")
-    shades = dict(zip(lines.E.values[:-1].tolist(), np.linspace(0.35, 1, own.sizes["E"] + 1)[1:], strict=True))
+    shades = dict(zip(lines.E.values[:-1].tolist(), np.linspace(0.35, 1, median.sizes["E"] + 1)[1:], strict=True))
 
     def look(line: str) -> dict:
         if line not in shades:
@@ -53,7 +53,7 @@ def off(messages: xarray.Dataset) -> Figure:
 def attacks(messages: xarray.Dataset) -> Figure:
     """Left by the span, right by the fit: pairs told apart, a mean over the clients, after few and many steps."""
     E = messages.E.values.tolist()
-    shown, told = sorted({E[min(1, len(E) - 1)], E[-1]}), {}
+    shown, shares = sorted({E[min(1, len(E) - 1)], E[-1]}), {}
     for attack, words in ATTACKS.items():
         mean = messages[attack].mean("client")
         lines = {
@@ -61,7 +61,7 @@ def attacks(messages: xarray.Dataset) -> Figure:
             for optimizer in mean.optimizer.values.tolist()
             for n in shown
         }
-        told[words] = named(
+        shares[words] = named(
             xarray.concat(lines.values(), xarray.Variable("way", [*lines])), "pairs of points told apart"
         )
 
@@ -69,7 +69,7 @@ def attacks(messages: xarray.Dataset) -> Figure:
         made, _, words = way.partition(", ")
         return {"color": COLOR[made], "marker": "os"[made == "Adam"], "ls": DASHES.get(words, "-")}
 
-    fig = curves(told, "points", "way", looks=look, size=(3.9, 2.6), share=True)
+    fig = curves(shares, "points", "way", looks=look, size=(3.9, 2.6), share=True)
     for ax in fig.axes:
         guessing(ax)
     return fig
