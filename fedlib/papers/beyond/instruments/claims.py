@@ -52,8 +52,8 @@ CLAIMS = {
     "fedsciml.target.instruments.alone": (named(FAULT, "pieces"), "<", 0.05),
     "fedsciml.target.instruments.nobody": (named("nobody", "anywhere", others=True), "<", 0.05),
     "fedsciml.target.instruments.noise": (private("FedAvg"), "<", private("sums")),
-    "fedsciml.target.instruments.read": (outlier(float("inf")), "<", 1e-4),
-    "fedsciml.target.instruments.hidden": (outlier(1000.0), ">", 1e-3),
+    "fedsciml.target.instruments.read": (outlier(0), "<", 1e-4),
+    "fedsciml.target.instruments.hidden": (outlier(1000), ">", 1e-3),
 }
 """Id of data/claims.yaml -> claim."""
 

@@ -1,6 +1,7 @@
 """Pictures of instruments: a curve by three ways, what is said of each laboratory, and a point that stands apart."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import xarray
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ....federated import suspects
 from ....notebook.style import CLIENTS, COLORS, panels
+from ....numerics.metrics import plus_minus
 from .problem import LABORATORIES
 from .study import OWN, PERFECT, PLAIN
 
@@ -57,6 +59,49 @@ def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion], names: Sequence[
     ax.axhline(-np.log10(bound), color="k", ls="--", lw=1)
     ax.text(LABORATORIES + 0.5, -np.log10(bound), "named above this", ha="right", va="bottom", fontsize=8)
     ax.set(xlabel="laboratory", ylabel="−log₁₀ p", title="who is off?", xticks=range(1, len(sayings) + 1))
+
+
+ANSWER = (
+    "left the measurements of ten laboratories, shifted and tilted, and two curves: as they are is off, own parameters "
+    "at home lies on the truth; right a bar for each laboratory, and that of the fourth stands out"
+)
+
+PRIVATE = {"sums": {"color": COLORS["federated"], "marker": "o"}, "FedAvg": {"color": "0.35", "marker": "^"}}
+"""Way -> how it is drawn where there is noise."""
+
+WAYS_HEADER = ["error (%)", *PLACES.values()]
+
+
+def way_rows(error: xarray.DataArray) -> list[list[str]]:
+    """Medians over data sets [way, layout]."""
+    middle = error.median("seed")
+    return [[way, *(f"{middle.sel(way=way, layout=name).item():.2f}" for name in PLACES)] for way in middle.way.values]
+
+
+OUTLIER_HEADER = ["points, one of them apart", "no noise", "ε = 1000", "100", "10", "1"]
+
+
+def outlier_rows(off: xarray.DataArray) -> list[list[str]]:
+    """How far the nearer guess of two attacks is from the point that stands apart, medians [points, epsilon]."""
+    middle = off.median("seed").sel(epsilon=[0, *sorted(off.epsilon.values[off.epsilon.values > 0], reverse=True)])
+    return [[f"of {n}", *(f"{value:.1g}" for value in middle.sel(points=n).values)] for n in middle.points.values]
+
+
+PRIVATE_HEADER = ["hidden is", "ε", "problem", "sums (%)", "at", "FedAvg (%)", "at", "no data (%)"]
+
+
+def private_rows(private: xarray.Dataset) -> list[list[str]]:
+    """Mean errors ± st.dev. over data sets, and the settings that were chosen."""
+    rows = []
+    for unit, epsilon, problem in product(*(private[name].values.tolist() for name in ("unit", "epsilon", "problem"))):
+        one = private.sel(unit=unit, epsilon=epsilon, problem=problem)
+        ways = [
+            text
+            for way in one.way.values
+            for text in (plus_minus(one.error.sel(way=way).values, 2), one.settings.sel(way=way).item())
+        ]
+        rows.append([f"a {unit}", f"{epsilon:g}", problem, *ways, f"{one.nothing.item():.0f}"])
+    return rows
 
 
 FAULT_HEADER = ["wrong is", "who measures", "data sets", "lab 4 named", "others named", "noisier", "nobody can judge",

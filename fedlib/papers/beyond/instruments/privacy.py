@@ -158,10 +158,10 @@ def outlier(
     points: Sequence[int], epsilons: Sequence[float], seeds: Sequence[int], apart: float = 0.3
 ) -> xarray.Dataset:
     """One point stands ``apart`` from all others, in Poisson's sums by 60 sines: off [points, epsilon, seed], how far
-    the nearer of two attacks' guesses is from it. epsilon inf: no noise."""
+    the nearer of two attacks' guesses is from it. epsilon 0: no noise."""
 
     def one(points: int, epsilon: float, seed: int) -> dict:
-        noise = 0.0 if np.isinf(epsilon) else sums.gaussian_sigma(epsilon, DELTA)
+        noise = sums.gaussian_sigma(epsilon, DELTA) if epsilon else 0.0
         sent = attacked(12, points, seed, noise, apart=apart)
         return {"off": min(np.abs(guess - sent.x[-1]).min() for guess in sent.guesses.values())}
 

@@ -30,7 +30,7 @@ AGAIN = "waves"
 TRIED = [100, 101, 102, 103, 104]
 """Data sets on which rates and schedules are chosen; those that count are others."""
 
-MODELS = {"waves": (0.003, 0.01, 0.03, 0.1), "network": (0.001, 0.003, 0.01)}
+MODELS = {"waves": (0.01, 0.03, 0.1, 0.3), "network": (0.001, 0.003, 0.01)}
 """Model -> rates that are tried with FedAvg."""
 
 PERFECT, PLAIN, OWN = "perfect instruments", "sums as they are", "own parameters at home"
@@ -151,7 +151,9 @@ def trainings(p: Mapping) -> dict[str, Task]:
     calls["accused"] = Computed(accused, common | {"offset": offset})
     few = {"epsilons": p["epsilons"], "seeds": p["seeds"][:5]}
     calls["private"] = Computed(side_by_side, few | {"tried": TRIED})
-    return calls | {"outlier": Computed(outlier, few | {"points": p["crowds"]}, tolerances=GUESSED)}
+    return calls | {
+        "outlier": Computed(outlier, few | {"epsilons": [*p["epsilons"], 0], "points": p["crowds"]}, tolerances=GUESSED)
+    }
 
 
 class Results(NamedTuple):
@@ -196,9 +198,10 @@ def at_its_best(history: History, seeds: Sequence[int]) -> tuple[xarray.DataArra
     """Errors (%) [round, layout, seed] of these seeds, at the rate and schedule with the least mean on TRIED; which."""
     values = errors(history).sel(kind="federated", drop=True).reset_coords(drop=True).rename(level="layout")
     table = values.stack(setting=("schedule", "lr"))
-    best = table.isel(round=-1).sel(seed=TRIED).mean("seed", skipna=False).fillna(np.inf).argmin("setting")
-    words = {}
-    for layout in values.layout.values.tolist():
-        schedule, lr = table.setting.values[int(best.sel(layout=layout))]
-        words[layout] = f"{schedule}, {lr:g}"
+    last = table.isel(round=-1, drop=True).sel(seed=TRIED).mean("seed", skipna=False).fillna(np.inf)
+    best = last.argmin("setting").reset_coords(drop=True)
+    settings = [table.setting.values[int(i)] for i in best]
+    words = {
+        layout: f"{name}, {lr:g}" for layout, (name, lr) in zip(best.layout.values.tolist(), settings, strict=True)
+    }
     return table.isel(setting=best).drop_vars(["setting", "schedule", "lr"]).sel(seed=[*seeds]), words
