@@ -42,18 +42,22 @@ def size_of(level: float) -> str:
 # digits
 
 
-def tiles(rows: np.ndarray, low: float, high: float, gap: int = 2) -> np.ndarray:
+STEP = SIDE + 2  # from one digit to the next
+
+
+def tiles(rows: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     """Digits [R, C, 784] as one picture, on one scale from black (low) to white (high), with white gaps."""
+    gap = STEP - SIDE
     square = np.clip((rows - low) / (high - low), 0, 1).reshape(*rows.shape[:2], SIDE, SIDE)
     square = np.pad(square, [(0, 0), (0, 0), (0, gap), (0, gap)], constant_values=1)
-    return square.transpose(0, 2, 1, 3).reshape(len(rows) * (SIDE + gap), -1)[:-gap, :-gap]
+    return square.transpose(0, 2, 1, 3).reshape(len(rows) * STEP, -1)[:-gap, :-gap]
 
 
 def digit_grid(ax: Axes, rows: np.ndarray, names: Sequence[str], low: float = -0.5, high: float = 2.8) -> None:
     """A grid of digits [R, C, 784] with a name for every row; black at low, white at high, as written ones are."""
     ax.imshow(tiles(rows, low, high), cmap="gray", vmin=0, vmax=1)
     ax.set_xticks([])
-    ax.set_yticks(np.arange(len(names)) * (SIDE + 2) + SIDE / 2, names)
+    ax.set_yticks(np.arange(len(names)) * STEP + SIDE / 2, names)
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
@@ -103,13 +107,10 @@ def made_of(pictures: xarray.Dataset) -> Figure:
 # accuracies
 
 
-def over_rounds(values: xarray.DataArray, mark: int = 0) -> Figure:
-    """Values [way, round, level, seed] over the rounds, a panel for each size of the shift; mark: a round."""
+def over_rounds(values: xarray.DataArray) -> Figure:
+    """Values [way, round, level, seed] over the rounds, a panel for each size of the shift."""
     by_size = {size_of(level): values.sel(level=level) for level in values.level.values}
-    fig = curves(by_size, "round", "way", looks=looks, size=(2.3, 2.6), most=4, share=True)
-    for ax in fig.axes if mark else ():
-        ax.axvline(mark, color="0.6", ls=":", lw=1)
-    return fig
+    return curves(by_size, "round", "way", looks=looks, size=(2.3, 2.6), most=4, share=True)
 
 
 def table_1(table: xarray.DataArray, printed: Mapping[str, Mapping[float, float]]) -> Figure:
@@ -192,6 +193,11 @@ def reading_rows(readings: xarray.DataArray, printed: Mapping[str, Mapping[float
         ]  # fmt: skip
         rows.append((np.mean(far) if far else np.nan, [reading, *cells]))
     return [[*row, f"{far:.1f}"] for far, row in sorted(rows)]
+
+
+def level_rows(table: xarray.Dataset) -> list[list[str]]:
+    """Rows of numbers against the level."""
+    return [[name, *(f"{value:.3f}" for value in table[name].values)] for name in table.data_vars]
 
 
 RATE_HEADER = ("size of the shift", "rounds", "FedAvg (%)", "rate", "mapped (%)", "rate", "mapped less FedAvg (points)")

@@ -129,9 +129,9 @@ def right(read: Tensor, labels: Tensor) -> Tensor:
     return 100 * (read == labels).float().mean()
 
 
-def dealt(source: str, pixels: str, clients: int, per_client: int, partition: str, alpha: float, seed: int) -> Clients:
-    """What the clients own before anything is shifted."""
-    return deal_digits(handwriting(source, pixels)["train"], clients, per_client, partition, alpha, seed)
+def dealt(source: str, pixels: str, clients: int, per_client: int, seed: int, *partition) -> Clients:
+    """What the clients own before anything is shifted; partition: with its alpha, as of ``deal_digits``."""
+    return deal_digits(handwriting(source, pixels)["train"], clients, per_client, seed, *partition)
 
 
 def digits(
@@ -149,7 +149,7 @@ def digits(
     """
 
     def data(level: float, seed: int) -> Data:
-        seen = shifted(dealt(source, pixels, clients, per_client, partition, alpha, seed), level, seed, reading)
+        seen = shifted(dealt(source, pixels, clients, per_client, seed, partition, alpha), level, seed, reading)
         owned = ways.material(way, seen, atoms, barycenter_rounds, affine_steps, seed)
         x, y = (values[:test_digits] for values in handwriting(source, pixels)["test"])
         moved = {}

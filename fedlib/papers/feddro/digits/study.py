@@ -138,7 +138,7 @@ def quality(
     RATIOS: class 3's objective, see ``convergence``. W_2 between two clients' clouds of a class "before" and "after"
     the maps.
     """
-    written = dealt(source, pixels, clients, per_client, "iid", 1.0, seed)
+    written = dealt(source, pixels, clients, per_client, seed)
 
     def measured(level: float) -> dict[str, float]:
         seen = shifted(written, level, seed, reading)
@@ -162,7 +162,7 @@ def by_means(
     x, y = (values[:test_digits].numpy() for values in handwriting(source, pixels)["test"])
 
     def read(level: float, seed: int) -> dict[str, float]:
-        seen = shifted(dealt(source, pixels, clients, per_client, "iid", 1.0, seed), level, seed, reading)
+        seen = shifted(dealt(source, pixels, clients, per_client, seed), level, seed, reading)
         sent = moments(seen)
         ten, first = mean_of_classes(sent), sent[0].mean
         tried = (ten, x), (first, x), (ten, x - x.mean(0)), (ten - ten.mean(1, keepdims=True), x)
@@ -187,7 +187,7 @@ def pictures(
     written, seen, carried [level, client, digit, pixel]: as it is, as its client sees it, and at T_i(x'); "mean"
     [level, digit, pixel]: the class mean over all clients, and "mean in Q", that of the barycenter's atoms.
     """
-    written = dealt(source, pixels, clients, per_client, "iid", 1.0, seed)
+    written = dealt(source, pixels, clients, per_client, seed)
 
     def looked_at(level: float) -> dict:
         seen = shifted(written, level, seed, reading)
@@ -260,7 +260,7 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     return Results(
         of_ways(long),
         of_ways(long, "commonest", long_name="the commonest answer"),
-        of_ways(long | others, "loss", long_name="training loss", units=""),
+        of_ways(long | others, "loss", long_name="training loss", units=None),
         joined({way: last[way] for way in WAYS if way in last}),
         joined({way: joined({v: final(h, m) for v, m in VIEWS.items()}, "view") for way, h in moved.items()}),
         joined({name: joined(of) for name, of in readings.items()}, "reading"),
@@ -289,7 +289,10 @@ def final(history: History, metric: str = "accuracy") -> xarray.DataArray:
 
 
 def joined(
-    parts: Mapping[str, xarray.DataArray], axis: str = "way", long_name: str = "clean digits read", units: str = "%"
+    parts: Mapping[str, xarray.DataArray],
+    axis: str = "way",
+    long_name: str = "clean digits read",
+    units: str | None = "%",
 ) -> xarray.DataArray | None:
     """Arrays on one more axis, in order, with the names that they get in a picture; what some have not is NaN."""
     if not parts:
@@ -298,27 +301,10 @@ def joined(
     values.level.attrs["long_name"] = "size of the shift |Λ|"
     if "round" in values.dims:
         values["round"].attrs["scale"] = "linear"
-    return values.assign_attrs(long_name=long_name, units=units, scale="linear")
+    return values.assign_attrs({"units": units} if units else {}, long_name=long_name, scale="linear")
 
 
 def gain(values: xarray.DataArray, way: str = MAPPED, other: str = FEDAVG) -> xarray.DataArray:
     """How many points more one way has than another, seed by seed."""
     difference = values.sel(way=way, drop=True) - values.sel(way=other, drop=True)
     return difference.dropna("seed", how="all").assign_attrs(long_name="gain", units="points", scale="linear")
-
-
-def metrics(results: Results) -> dict:
-    """What result.json keeps, for the lesson: accuracies (%) of the seeds by way and |Lambda|, in the table's round and
-    after the last one; and those of ten means."""
-
-    def rows(values: xarray.DataArray | None) -> dict:
-        if values is None:
-            return {}
-        return {
-            way: {f"{level:g}": values.sel(way=way, level=level).dropna("seed").values for level in values.level.values}
-            for way in values.way.values.tolist()
-        }
-
-    late = None if results.accuracy is None else results.accuracy.isel(round=-1, drop=True)
-    means = None if results.means is None else results.means.to_dataarray("way")
-    return {"clean_percent": rows(results.table), "late_percent": rows(late), "means_percent": rows(means)}

@@ -24,7 +24,7 @@ CLAIMS = {
 """Id of data/claims.yaml -> claim, see ``notebook.relations``."""
 
 PANELS = (
-    Panel("Eq. 1, agnostic FL", "B4", "its solution in words"),
+    Panel("Eq. 1, agnostic FL", "B3", "its solution in words"),
     Panel("Eq. 3, the chain", "sections 2 to 4", "FedWaD in the plane, in R^10 and in R^50", ("feddro.target.fedwad",)),
     Panel("Eq. 4, Algorithm 1, lines 1 to 7", "section 5, B2", "three Gaussian clouds; digits in notebook 10b",
           ("feddro.target.barycenter",)),

@@ -61,9 +61,3 @@ class Results(NamedTuple):
 def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     """They say themselves what was computed; p is what every study's ``results`` gets."""
     return Results(**histories)
-
-
-def metrics(results: Results) -> dict:
-    """What result.json keeps, for the lesson: gaps (%) by start."""
-    gaps = results.walks.gap
-    return {"gap_percent": {start: gaps.sel(start=start).values for start in gaps.start.values.tolist()}}

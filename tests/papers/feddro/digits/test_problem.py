@@ -148,7 +148,7 @@ def test_data_are_what_a_way_makes_of_shifted_digits_and_tests_are_clean():
     assert data.test["x_own"].shape == (2, 5, 784) and data.test["x_fresh"].shape == (3, 5, 784)
     expected = client_shift(1, 2.0, 1, "shared")(whole["test"][0][:5].numpy())
     np.testing.assert_allclose(data.test["x_own"][1], expected, rtol=1e-5, atol=1e-5)
-    own = problem.dealt("small", "normalised", 2, 30, "iid", 1.0, 1)
+    own = problem.dealt("small", "normalised", 2, 30, 1)
     for k, shard in enumerate(own.shards):
         np.testing.assert_allclose(
             seen.pool["x"][shard], client_shift(k, 2.0, 1, "shared")(own.x[shard]), rtol=1e-4, atol=1e-4
