@@ -197,7 +197,7 @@ def reading_rows(readings: xarray.DataArray, printed: Mapping[str, Mapping[float
 
 def level_rows(table: xarray.Dataset) -> list[list[str]]:
     """Rows of numbers against the level."""
-    return [[name, *(f"{value:.3f}" for value in table[name].values)] for name in table.data_vars]
+    return [[name, *(f"{value:.2f}" for value in table[name].values)] for name in table.data_vars]
 
 
 RATE_HEADER = ("size of the shift", "rounds", "FedAvg (%)", "rate", "mapped (%)", "rate", "mapped less FedAvg (points)")
@@ -210,7 +210,7 @@ def rate_rows(rates: xarray.Dataset, rounds: Sequence[int]) -> list[list[str]]:
     for level, r in product(best.level.values.tolist(), rounds):
         one = best.sel(level=level, round=r)
         cells = [cell for way in TWO
-                 for cell in (plus_minus(one.sel(way=way).values, 1), f"{one.lr.sel(way=way).item():g}")]  # fmt: skip
+                 for cell in (plus_minus(one.sel(way=way).values, 1), f"{one.lr.sel(way=way).item():.0e}")]  # fmt: skip
         mean, low, high = mean_and_interval(gain(one).values)
         rows.append([f"{level:g}", str(r), *cells, f"{mean:.1f} [{low:.1f}, {high:.1f}]"])
     return rows
@@ -224,5 +224,5 @@ def followed_rows(followed: xarray.DataArray) -> list[list[str]]:
     for way, lr in product(paths.way.values.tolist(), paths.lr.values.tolist()):
         path = paths.sel(way=way, lr=lr)
         columns = [*path.isel(round=-1).transpose("view", "seed").values, path.sel(view="clean").max("round").values]
-        rows.append([f"{way}, {lr:g}", *(" / ".join(f"{value:.0f}" for value in values) for values in columns)])
+        rows.append([f"{way}, {lr:.0e}", *(" / ".join(f"{value:.0f}" for value in values) for values in columns)])
     return rows
