@@ -19,30 +19,22 @@ def loss(way: str) -> Callable[[Results], xarray.DataArray]:
     return quantity
 
 
-def gain_at(end: int) -> Callable[[Results], xarray.DataArray | None]:
-    """Gain (points) [seed] at the smallest shift (0) or the largest (-1), in the table's round."""
+def lead(of: str, along: str, end: int) -> Callable[[Results], xarray.DataArray | None]:
+    """Gain (points) [seed] at the first (0) or the last (-1) size of the shift or round; a mean over the other axis."""
 
     def quantity(results: Results) -> xarray.DataArray | None:
-        change = gain(results.table).sortby("level")
-        return change.isel(level=end, drop=True) if change.sizes["level"] > 1 else None
-
-    return quantity
-
-
-def gain_after(end: int) -> Callable[[Results], xarray.DataArray | None]:
-    """Gain (points) [seed], a mean over the sizes of the shift, in the table's round (0) or the last one (-1)."""
-
-    def quantity(results: Results) -> xarray.DataArray | None:
-        change = gain(results.accuracy).mean("level", keep_attrs=True)
-        return change.isel(round=end, drop=True) if change.sizes["round"] > 1 else None
+        change = gain(getattr(results, of)).sortby(along)
+        others = [axis for axis in change.dims if axis not in (along, "seed")]
+        ends = change.mean(others, keep_attrs=True).isel({along: end}, drop=True)
+        return ends if change.sizes[along] > 1 else None
 
     return quantity
 
 
 CLAIMS = {
     "feddro.loss": (loss(ATOMS), "<", loss(FEDAVG)),
-    "feddro.target.gain.grows": (gain_at(-1), ">", gain_at(0)),
-    "feddro.target.speed": (gain_after(-1), "<", gain_after(0)),
+    "feddro.target.gain.grows": (lead("table", "level", -1), ">", lead("table", "level", 0)),
+    "feddro.target.speed": (lead("accuracy", "round", -1), "<", lead("accuracy", "round", 0)),
 }
 """Id of data/claims.yaml -> claim, see ``notebook.relations``."""
 

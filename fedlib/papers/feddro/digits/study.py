@@ -211,7 +211,7 @@ def first_of(clients: Clients) -> np.ndarray:
 class Results(NamedTuple):
     """What figures and claims take; None where nothing of it is trained. Accuracies in %.
 
-    accuracy, commonest, loss [way, round, level, seed] of FOUR on the way (loss: in each round, and of all ways).
+    accuracy, loss [way, round, level, seed] of FOUR on the way (loss: in each round, and of all ways).
     table [way, level, seed]: clean digits read after the table's rounds, for all of ``WAYS``. shifted [way, view,
     level, seed]: the same with and without ascent, "clean", under the clients' "own" shifts, under the worst "fresh"
     one. readings [reading, way, level, seed]; lineage [way, level, seed]. followed: lineage's sizes on the way [view,
@@ -220,7 +220,6 @@ class Results(NamedTuple):
     """
 
     accuracy: xarray.DataArray | None = None
-    commonest: xarray.DataArray | None = None
     loss: xarray.DataArray | None = None
     table: xarray.DataArray | None = None
     shifted: xarray.DataArray | None = None
@@ -259,7 +258,6 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     followed, rates = files.get("lineage_rounds", {}), files.get("rates", {})
     return Results(
         of_ways(long),
-        of_ways(long, "commonest", long_name="the commonest answer"),
         of_ways(long | others, "loss", long_name="training loss", units=None),
         joined({way: last[way] for way in WAYS if way in last}),
         joined({way: joined({v: final(h, m) for v, m in VIEWS.items()}, "view") for way, h in moved.items()}),
