@@ -37,11 +37,11 @@ TWO = (FEDAVG, MAPPED)
 """Ways of Table 1."""
 
 ASCENT = "ascent"
-BATCH, EPOCH, STEP = 10, Local(1, "epochs", 10), 1.0
-"""Digits of a local step; what a client does in a round; eta_1 of the ascent."""
+EPOCH, STEP = Local(1, "epochs", 10), 1.0
+"""What a client does in a round, ten digits a step; eta_1 of the ascent."""
 
-LINEAGE = {"per_client": 3600, "atoms": 360}
-"""Sizes of the code that the paper's authors started from, which has five epochs in a round."""
+LINEAGE, EPOCHS = {"per_client": 3600, "atoms": 360}, Local(5, "epochs", 10)
+"""Sizes of the code that the paper's authors started from, and what its clients do in a round."""
 
 RULES = {
     **dict.fromkeys(
@@ -100,7 +100,7 @@ def trainings(p: Mapping) -> dict[Name, Task]:
             other = call(way, seeds[:3], reading=reading, pixels=pixels)
             calls["readings", f"{reading}, {pixels}", way] = other
     if p["digits"] == "mnist":
-        epochs = table | {"local": Local(5, "epochs", BATCH)}
+        epochs = table | {"local": EPOCHS}
         every = epochs | {"evaluations": p["rounds"]}
         for way in TWO:
             calls["lineage", way] = call(way, changes=epochs, **LINEAGE)
