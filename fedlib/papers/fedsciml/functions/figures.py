@@ -138,10 +138,10 @@ def w1_curves(w1: xarray.Dataset) -> Figure:
 # Fig. 6D, Theorem 3.1, Fig. 3
 
 
-def federations(errors: Mapping[int, xarray.DataArray]) -> Figure:
-    """Fig. 6D: federated errors of K clients on the same blocks, by K -> (%) [kind, level, seed]."""
-    of_K = {f"{K} clients": values.sel(kind="federated", drop=True) for K, values in errors.items()}
-    of_K["centralised"] = errors[2].sel(kind="centralised", drop=True)
+def federations(errors: Mapping[tuple, xarray.DataArray]) -> Figure:
+    """Fig. 6D: federated errors of K clients on the same blocks, by ("blocks", K) -> (%) [kind, level, seed]."""
+    of_K = {f"{K} clients": values.sel(kind="federated", drop=True) for (_, K), values in errors.items()}
+    of_K["centralised"] = errors["blocks", 2].sel(kind="centralised", drop=True)
     names = xarray.Variable("who", [*of_K])
     lines = xarray.concat([values.drop_vars("distance") for values in of_K.values()], names).rename(None)
     looks = dict(zip(of_K, ordered(len(errors)), strict=False)) | {"centralised": style_of("centralised")}

@@ -93,14 +93,13 @@ class Results(NamedTuple):
     """What figures and claims take, by name of the training, of those that are trained at both ends of their levels.
 
     errors (%) [round, kind, level, seed]: of two clients each one alone; best (%) [kind, level, seed]: after training,
-    the best client alone. blocks: K -> the same of K clients on the same blocks. divergences [seed, level, matrix].
-    solutions: of the first seed. descent: federated errors (%) [rate, level, seed]. walks, theorem: as of ``weights``,
-    partitions: of ``problem``; None where they are not computed.
+    the best client alone, on blocks, too. divergences [seed, level, matrix]. solutions: of the first seed. descent:
+    federated errors (%) [rate, level, seed]. walks, theorem: as of ``weights``, partitions: of ``problem``; None where
+    they are not computed.
     """
 
     errors: Mapping[Hashable, xarray.DataArray]
     best: Mapping[Hashable, xarray.DataArray]
-    blocks: Mapping[int, xarray.DataArray]
     divergences: Mapping[Hashable, xarray.DataArray]
     solutions: Mapping[Hashable, Solved]
     descent: xarray.DataArray | None
@@ -122,8 +121,7 @@ def results(p: Mapping, histories: Mapping[Hashable, History | xarray.Dataset]) 
     rates = {name[1]: on_all(h).sel(kind="federated", drop=True) for name, h in histories.items() if "descent" in name}
     return Results(
         errors=errors_of(two),
-        best={name: on_all(history) for name, history in two.items()},
-        blocks=with_central({K: on_all(ended["blocks", K]) for K in CLIENTS if ("blocks", K) in ended}),
+        best=with_central({name: on_all(history) for name, history in ended.items()}),
         divergences={name: divergences(two[name], experiments[name].net) for name in two if name != SLABS[1]},
         solutions={name: stored_solutions(history, experiments[name]) for name, history in two.items()},
         descent=xarray.concat(rates.values(), xarray.Variable("rate", [*rates]), join="inner") if rates else None,
@@ -141,13 +139,10 @@ def on_all(history: History) -> xarray.DataArray:
     return errors(history, alone="best")[-1].sel(level=whole_levels(history))
 
 
-def with_central(blocks: Mapping[int, xarray.DataArray]) -> dict[int, xarray.DataArray]:
-    """K -> errors on blocks with the centralised model, which is trained once, for all numbers of clients."""
-    whole = {}
-    for K, values in blocks.items():
-        both = [values.drop_sel(kind="centralised", errors="ignore")]
-        if 2 in blocks:
-            central = blocks[2].sel(kind=["centralised"]).reindex_like(values.isel(kind=0, drop=True))
-            both.append(central.assign_coords(distance=values.distance))
-        whole[K] = xarray.concat(both, "kind").rename(f"{K} clients on blocks")
-    return whole
+def with_central(values: Mapping[Hashable, xarray.DataArray]) -> dict[Hashable, xarray.DataArray]:
+    """Errors by name; those on blocks with the centralised model of two clients, which is the same for all."""
+    whole = dict(values)
+    for name in values.keys() & {*BLOCKS[1:]} if BLOCKS[0] in values else ():
+        central = values[BLOCKS[0]].sel(kind=["centralised"]).reindex_like(values[name].isel(kind=0, drop=True))
+        whole[name] = xarray.concat([values[name], central.assign_coords(distance=values[name].distance)], "kind")
+    return whole | {name: whole[name].rename(f"{name[1]} clients on blocks") for name in BLOCKS if name in whole}
