@@ -87,9 +87,9 @@ def off(name: str | tuple, level: int, at_home: bool) -> Quantity:
     def quantity(results: Results) -> xarray.DataArray:
         solved = results.solutions[name]
         nearest = owners(solved.x[:, 0], solved.clouds[level])
-        here = [(nearest == k) == at_home for k in (0, 1)]
+        places = [(nearest == k) == at_home for k in (0, 1)]
         alone = [solved.models[level][f"isolated client {k + 1}"] for k in (0, 1)]
-        errors = [[percent(alone[k][here[k]], solved.truth[here[k]])] for k in (0, 1)]
+        errors = [[percent(alone[k][places[k]], solved.truth[places[k]])] for k in (0, 1)]
         return xarray.DataArray(errors, dims=["client", "seed"], attrs={"units": "%"})
 
     return quantity

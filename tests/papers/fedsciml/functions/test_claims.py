@@ -21,25 +21,24 @@ def errors(federated, first, second, central=0.5, levels=LEVELS):
     values = np.array([first, second, federated, [central] * len(levels)], float)[None, :, :, None] + np.zeros(2)
     coords = {"kind": ["client 1 alone", "client 2 alone", "federated", "centralised"], "level": [*levels]}
     coords |= {"round": [9], "seed": [0, 1], "distance": ("level", W1[: len(levels)])}
-    return xarray.DataArray(values, coords, ["round", "kind", "level", "seed"], "Gramacy-Lee")
+    return xarray.DataArray(values, coords, ["round", "kind", "level", "seed"])
 
 
 def best(values):
     """The best client alone beside the others, after training."""
     last = values[-1]
     each = last.sel(kind=["client 1 alone", "client 2 alone"]).min("kind").expand_dims(kind=["best client alone"])
-    return xarray.concat([each, last.sel(kind=["federated", "centralised"])], "kind").rename(values.name)
+    return xarray.concat([each, last.sel(kind=["federated", "centralised"])], "kind")
 
 
-def blocks(K, federated, worse):
-    """With 3 to 8 blocks per axis; the best client is worse by so much."""
-    fed = np.array(federated, float)
+def blocks(federated, worse):
+    """Errors (%) [kind, level, seed] with 3 to 8 blocks per axis; the best client is worse by so much."""
     coords = {"kind": ["best client alone", "federated"], "level": [3, 4, 5, 6, 8], "distance": ("level", W1)}
-    values = np.array([fed + worse, fed])[:, :, None] + np.zeros(2)
-    return xarray.DataArray(values, coords | {"seed": [0, 1]}, ["kind", "level", "seed"], f"{K} clients")
+    values = np.array([federated + worse, federated])[:, :, None] + np.zeros(2)
+    return xarray.DataArray(values, coords | {"seed": [0, 1]}, ["kind", "level", "seed"])
 
 
-def solved(levels, home, elsewhere, name="coded"):
+def solved(levels, home, elsewhere):
     """Two clients of a line: what each is off by at home and elsewhere, of a truth that is 1."""
     x = np.linspace(-1, 1, 40)[:, None]
     models, clouds = {}, {}
@@ -47,8 +46,7 @@ def solved(levels, home, elsewhere, name="coded"):
         owner = (np.arange(40) * n // 40) % 2
         clouds[n] = [x[owner == k] for k in (0, 1)]
         models[n] = {f"isolated client {k + 1}": 1 + np.where(owner == k, home, elsewhere[k]) for k in (0, 1)}
-    experiment = SimpleNamespace(name=name)
-    return SimpleNamespace(experiment=experiment, x=x, truth=np.ones(40), clouds=clouds, models=models)
+    return SimpleNamespace(x=x, truth=np.ones(40), clouds=clouds, models=models)
 
 
 def divergence(values):
@@ -88,9 +86,8 @@ def results():
     values = [9.0, 5.0, 3.0, 2.0, 0.8], [50, 30, 20, 10, 0.9], [40, 30, 25, 20, 0.95]
     fine, square = errors(*values), errors(*values, levels=[2, 4, 10, 20, 50])
     two = {"line": fine, CODED: square, PRINTED: square}
-    on_blocks = {
-        (name, K): blocks(K, K * np.array([1.4, 1.3, 1.2, 1.1, 1]), K * np.array([5, 4, 3, 2, 1])) for name, K in BLOCKS
-    }
+    of_blocks = np.array([1.4, 1.3, 1.2, 1.1, 1]), np.array([5, 4, 3, 2, 1])
+    on_blocks = {(name, K): blocks(*(K * one for one in of_blocks)) for name, K in BLOCKS}
     return Results(
         errors=two,
         best={name: best(values) for name, values in two.items()} | on_blocks,
@@ -129,8 +126,10 @@ def put(name, kind, level, value):
     """Another error, and another one of the best client alone."""
 
     def change(old):
-        values = old.errors[name].copy()
+        values = {**old.best, **old.errors}[name].copy()
         values.loc[{"kind": kind, "level": level}] = value
+        if name in BLOCKS:
+            return old._replace(best=old.best | {name: values})
         return old._replace(errors=old.errors | {name: values}, best=old.best | {name: best(values)})
 
     return change
@@ -147,17 +146,6 @@ def table(name, **places):
         new = old.partitions.copy(deep=True)
         new[name].loc[places] = 9.0
         return old._replace(partitions=new)
-
-    return change
-
-
-def on_blocks(K, kind, level, value):
-    """Another error with K clients."""
-
-    def change(old):
-        values = old.best["blocks", K].copy()
-        values.loc[{"kind": kind, "level": level}] = value
-        return old._replace(best=old.best | {("blocks", K): values})
 
     return change
 
@@ -184,9 +172,9 @@ def on_blocks(K, kind, level, value):
         ({"fig4c.alone"}, swap("solutions", "line", solved([2, 100], 0.2, (1.5, 0.9)))),
         ({"fig4c.alone"}, swap("solutions", "line", solved([2, 100], 0.02, (1.5, 0.2)))),
         ({"fig5.missing.coarse", "fig5.missing.fine"}, swap("solutions", CODED, solved([2, 50], 0.1, (0.8, 0)))),
-        ({"q6.two-five"}, on_blocks(2, "federated", 3, 9.0)),
-        ({"q6.trend"}, on_blocks(3, "federated", 3, 0.1)),
-        ({"q6.alone", "q6.gap"}, on_blocks(2, "best client alone", 8, 50.0)),
+        ({"q6.two-five"}, put(BLOCKS[0], "federated", 3, 9.0)),
+        ({"q6.trend"}, put(BLOCKS[1], "federated", 3, 0.1)),
+        ({"q6.alone", "q6.gap"}, put(BLOCKS[0], "best client alone", 8, 50.0)),
         ({"q17"}, lambda old: old._replace(descent=descent([20, 2], [90, 90]))),  # Adam has 3
     ],
 )  # fmt: skip
