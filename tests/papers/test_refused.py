@@ -16,7 +16,6 @@ REFUSED = [
     ("03_pendulum_library", {"n_triplets": 40, "clients": 41}, "clients = 41: expected at most n_triplets = 40"),
     ("03_pendulum_library", {"tried": [[0.1]]}, r"tried has \[0.1\]"),
     ("04_function_approximation", {"subdomains": [2, 500]}, "pieces 500, .*cannot fill"),
-    ("04_function_approximation", {"blocks": [1]}, "a whole number >= 3"),
     ("05_pinn_forward", {"levels": {"poisson": [2, 3]}}, "Poisson, pieces 3.* 3 subdomains cannot be dealt"),
     ("05_pinn_forward", {"rounds": {"poison": 3}}, "'poison' is none of poisson"),
     ("05_pinn_forward", {"problems": ["allen_cahn_3"], "levels": {"allen_cahn_3": [4]}}, "use a multiple of 3"),
