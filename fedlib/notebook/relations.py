@@ -171,8 +171,12 @@ def steps(sign: int, values: xarray.DataArray, along: str) -> Verdict:
     if means.sizes[along] < 2:
         return Verdict(None, "one place has no step")
     rows = means.values.reshape(-1, means.sizes[along])
-    words = "; ".join(", ".join(f"{v:.3g}" for v in row) for row in rows)
-    return Verdict(bool((sign * np.diff(rows) > 0).all()), words)
+    right = sign * np.diff(rows) > 0
+    if right.shape[1] > SHOWN:
+        words = [f"{row[0]:.3g} to {row[-1]:.3g}, {good.sum()} of {good.size} steps" for row, good in zip(rows, right)]
+    else:
+        words = [", ".join(f"{v:.3g}" for v in row) for row in rows]
+    return Verdict(bool(right.all()), "; ".join(words))
 
 
 def between(errors: xarray.DataArray, ends: tuple[xarray.DataArray, xarray.DataArray]) -> Verdict:

@@ -67,6 +67,7 @@ CASES = [
     ("rises along", levels(1, 2, 2, 4, 5), "level", False, "1, 2, 2, 4, 5"),
     ("falls along", levels(*RISE), "level", True, "5, 4, 3, 2, 1"),
     ("falls along", levels(*FALL), "level", False, "1, 2, 3, 4, 5"),
+    ("falls along", one(*range(9, 2, -1)).rename(seed="level"), "level", True, "9 to 3, 6 of 6 steps"),
     ("falls along", levels(5).isel(level=[0]), "level", None, "no step"),
     ("between", *apart(1.99), True, "5 of 5 levels"),
     ("between", *apart(2.01), False, "4 of 5 levels"),
