@@ -173,7 +173,8 @@ def steps(sign: int, values: xarray.DataArray, along: str) -> Verdict:
     rows = means.values.reshape(-1, means.sizes[along])
     right = sign * np.diff(rows) > 0
     if right.shape[1] > SHOWN:
-        words = [f"{row[0]:.3g} to {row[-1]:.3g}, {good.sum()} of {good.size} steps" for row, good in zip(rows, right)]
+        ends = zip(rows[:, 0], rows[:, -1], right.sum(1), strict=True)
+        words = [f"{first:.3g} to {last:.3g}, {good} of {right.shape[1]} steps" for first, last, good in ends]
     else:
         words = [", ".join(f"{v:.3g}" for v in row) for row in rows]
     return Verdict(bool(right.all()), "; ".join(words))
