@@ -110,8 +110,10 @@ def results(p: Mapping, histories: Mapping) -> Results:
                 fields[label, seed] = answer(experiment, history.model(kind, level, seed), test)
     truth = test["u"].numpy()
     for key, field in fields.items():
-        off = 100 * np.abs(C[key][:, -1].values / [*TRUTH.values()] - 1)
-        errors[key] = [*off, *field_errors(*map(torch.as_tensor, (field.astype(float), truth))).values()]
+        errors[key] = [
+            *off(C[key][:, -1]).values,
+            *field_errors(*map(torch.as_tensor, (field.astype(float), truth))).values(),
+        ]
     quantities = [*TRUTH, "velocity", "pressure"]
     return Results(
         by_model(C).assign_coords(coefficient=[*TRUTH]),
@@ -132,6 +134,11 @@ def by_model(arrays: Mapping[tuple, xarray.DataArray]) -> xarray.DataArray:
     return xarray.concat(models.values(), xarray.Variable("model", [*models]), join="outer")
 
 
+def off(C: xarray.DataArray) -> xarray.DataArray:
+    """By how many % coefficients [..., coefficient] miss the truth."""
+    return 100 * abs(C / xarray.DataArray([*TRUTH.values()], dims="coefficient") - 1)
+
+
 TOLERANCES = (10, 5, 1, 0.5)
 """% of the truth: the rows of Table 2."""
 
@@ -142,8 +149,7 @@ def reached(C: xarray.DataArray, whole: int) -> xarray.DataArray:
     Whether it stays there does not matter ("the least epochs ... to achieve the error threshold"). Infinite: never in
     ``whole`` rounds; NaN: not in the fewer rounds that are trained.
     """
-    off = 100 * abs(C / xarray.DataArray([*TRUTH.values()], dims="coefficient") - 1)
-    close = off <= xarray.DataArray([*TOLERANCES], {"within": [*TOLERANCES]})
+    close = off(C) <= xarray.DataArray([*TOLERANCES], {"within": [*TOLERANCES]})
     never = np.where(trained(C) < whole, np.nan, np.inf)
     return C["round"][close.argmax("round")].drop_vars("round").where(close.any("round"), never[..., None, None])
 
