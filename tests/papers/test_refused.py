@@ -24,9 +24,6 @@ REFUSED = [
     ("06b_reaction", {"many_levels": [5]}, "pieces 5"),
     ("07_operator_learning", {"levels": {"antiderivative": [1]}}, "has no 'diffusion_reaction'"),
     ("07_operator_learning", {"levels": {"burgers_3": [5]}, "problems": ["burgers_3"]}, "even for the middle"),
-    ("07_operator_learning", {"E_values": {"antiderivative": [10**6]}}, "at most all .* steps"),
-    ("07_operator_learning", {"diffusion_reaction_every": [5]}, "two numbers"),
-    ("07_operator_learning", {"jump_seeds": [-1]}, "jump_seeds"),
 ]
 """Notebook, what is wrong of its settings, words of the message."""
 

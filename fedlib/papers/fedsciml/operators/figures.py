@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....federated.stack import predict
-from ....notebook.pictures import label_in_words, legend_above, style_of
+from ....notebook.pictures import label_in_words, style_of
 from ....notebook.style import CLIENTS, COLORS, log_axis, panels
 from ....notebook.verdicts import paper_numbers
 from ....numerics.metrics import in_percent, percent, plus_minus
@@ -85,15 +85,17 @@ def inputs_figure(seed: int, levels: Sequence[int] = (2, 6, 10), count: int = 3)
     return fig
 
 
-def cover_figure() -> Figure:
-    """How many of the ten terms somebody knows, and how many both of two clients know, against n."""
-    fig, ((ax,),) = panels(1, 1, size=(3.6, 2.4))
-    for count, color, label in zip(known_terms(), ("federated", "other"), ("by somebody", "by both"), strict=True):
-        ax.plot(range(1, TERMS + 1), count, "o-", ms=4, lw=2, color=COLORS[color], label=label)
-    ax.set(xlabel="terms that each client knows, n", ylabel="terms known")
-    ax.set(xticks=range(1, TERMS + 1), yticks=range(0, 11, 2))
-    legend_above(fig, ax, 2)
-    return fig
+def cover() -> xarray.DataArray:
+    """How many of the ten terms somebody knows, and how many both of two clients [whose, level]."""
+    axes = {"whose": ["known to somebody", "known to both"], "level": range(1, TERMS + 1)}
+    values = xarray.DataArray([*known_terms()], axes, [*axes], attrs={"long_name": "terms", "scale": "linear"})
+    values["level"].attrs = {"scale": "linear"}
+    return values.assign_attrs(level="terms that each client knows, n")
+
+
+def whose(label: str) -> dict:
+    """Colour of a label of ``cover``."""
+    return {"color": COLORS["other" if label.endswith("both") else "federated"], "lw": 2}
 
 
 # errors against what the clients know
@@ -141,8 +143,8 @@ def look_of_two_and_three(label: str) -> dict:
 
 # single functions
 
-SHOWN = ((LINE, 6), ("burgers_2", 5))
-"""Examples that have a picture: operator, level n."""
+SHOWN = {LINE: 6, "burgers_2": 5}
+"""Operator -> level n of the example that has a picture."""
 
 
 def field(ax: Axes, u: np.ndarray, title: str) -> None:
@@ -152,53 +154,28 @@ def field(ax: Axes, u: np.ndarray, title: str) -> None:
     ax.set(xlabel="x", ylabel="t", title=title)
 
 
-def among_all(ax: Axes, error: xarray.DataArray) -> None:
-    """A dot for each function and client: its error (%) [model, function] alone against the federation's; the first
-    function is a star."""
-    together = error.sel(model="federated").values
-    alone = [model for model in error.model.values if model.endswith("alone")]
-    for model in alone:
-        errors_alone, color = error.sel(model=model).values, style_of(model)["color"]
-        ax.plot(errors_alone, together, "o", ms=2.5, mew=0, alpha=0.25, color=color, rasterized=True)
-        ax.plot(errors_alone[0], together[0], "*", ms=11, mec="black", mew=0.7, color=color)
-    both = error.sel(model=["federated", *alone]).values
-    limits = both.min() / 1.3, both.max() * 1.3
-    ax.plot(limits, limits, color="0.6", lw=1, zorder=0)
-    ax.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel="error of a client alone (%)")
-    ax.set(ylabel="error of the federation (%)", title=f"{len(together)} functions; star: this one")
-    for axis in (ax.xaxis, ax.yaxis):
-        log_axis(axis)
-    paper = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
-    ax.text(0.97, 0.03, "federation better", transform=ax.transAxes, ha="right", fontsize=7, color="0.3", bbox=paper)
-    ax.text(0.03, 0.93, "client better", transform=ax.transAxes, fontsize=7, color="0.3", bbox=paper)
-
-
 def example_figure(example: xarray.Dataset, title: str) -> Figure:
-    """One function, its image and what models say of it, and the errors of all test functions; of ``study.example``."""
+    """One function, its image, and what models say of it, or how far they are off; of ``study.example``."""
     gaps = {model: f"{model}: {in_percent(e)}" for model, e in example.error[:, 0].to_series().items()}
     if example.sizes["place"] == example.sizes["x"]:
-        fig, ((left, middle, right),) = panels(1, 3, size=(2.9, 2.7))
-        draw_answers(middle, example.x, example.truth.values, {name: example.u.sel(model=name).values for name in gaps})
-        middle.set(xlabel="x", title="u(x)")
-        fig.legend(*middle.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
+        draw_answers(right, example.x, example.truth.values, {name: example.u.sel(model=name).values for name in gaps})
+        right.set(xlabel="x", title="u(x)")
+        fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     else:
         shown = ["federated", *(model for model in gaps if model.endswith("alone"))]
-        fig, axes = panels(2, len(shown), size=(2.9, 2.6))
-        (left, middle, right, *rest), below = axes
-        for ax in rest:
-            ax.remove()
-        truth = example.truth.values.reshape(101, 101)
-        field(middle, truth, "u(x, t)")
-        off = {model: np.abs(example.u.sel(model=model).values.reshape(101, 101) - truth) for model in gaps}
-        top = max(off[model].max() for model in shown)
+        fig, ((left, middle, right), below) = panels(2, len(shown), size=(2.9, 2.6))
+        truth, said = (values.values.reshape(-1, 101, 101) for values in (example.truth, example.u.sel(model=shown)))
+        field(middle, truth[0], "u(x, t)")
+        field(right, said[0], "as the federation says it")
+        off = dict(zip(shown, np.abs(said - truth), strict=True))
+        look = {"cmap": "magma", "vmin": 0, "vmax": max(map(np.max, off.values()))}
         for ax, model in zip(below, shown, strict=True):
-            picture = ax.imshow(off[model].T, cmap="magma", vmin=0, vmax=top, origin="lower", extent=(0, 1, 0, 1),
-                                aspect="auto")  # fmt: skip
+            picture = ax.imshow(off[model].T, origin="lower", extent=(0, 1, 0, 1), aspect="auto", **look)
             ax.set(xlabel="x", ylabel="t", title=gaps[model])
         fig.colorbar(picture, ax=below, label="|error|")
     left.plot(example.x, example.v, color=INPUT)
     left.set(xlabel="x", title="input v(x)")
-    among_all(right, example.error)
     fig.suptitle(title, fontsize=10)
     return fig
 

@@ -14,7 +14,6 @@ from torch import Tensor
 from .... import live
 from ....federated.batches import Local
 from ....federated.federation import Federation, centralised
-from ....federated.history import History
 from ....federated.rounds import on
 from ....live.modules import module
 from ....live.views import draw_models
@@ -24,7 +23,7 @@ from ....models.networks import glorot_normal
 from ....notebook.style import CLIENTS, COLORS
 from ....numerics.spaces import TERMS, chebyshev_draws
 from ....streams import stream
-from ....trainings.store import calls_of, stored
+from ....trainings.store import stored
 from . import study
 from .problem import draws, learn_antiderivative, operator_error, operator_loss
 
@@ -33,7 +32,7 @@ OPERATOR = learn_antiderivative()
 # stored models
 
 SHOWN = (2, 5, 6, 10)
-"""Levels n whose networks the piece has, where they are stored."""
+"""Levels n whose networks the piece has."""
 
 
 class Terms(anywidget.AnyWidget):
@@ -54,17 +53,10 @@ def explorer(start: int = 6) -> Terms:
 
 
 def stored_models() -> dict[int, dict[str, Tensor]]:
-    """Level n -> label -> parameters [P], of the first seed."""
-    first = next(T for name, _, T in (key for key in calls_of(study) if isinstance(key, tuple)) if name == study.LINE)
-    parts = [stored(study, (study.LINE, part, first), earlier=True) for part in ("levels", "central")]
-    return by_level(study.joined(parts))
-
-
-def by_level(history: History) -> dict[int, dict[str, Tensor]]:
-    """The models of SHOWN that are kept, of the first seed."""
-    seed = min(history.labels("seed"))
-    models = {n: study.models(history, n, seed) for n in SHOWN if ("isolated", n, seed) in history.rows}
-    return {n: rows for n, rows in models.items() if "federated" in rows}
+    """Level n of SHOWN -> label -> parameters [P], of the first seed."""
+    names = [(study.LINE, part, study.PAPER["steps"][study.LINE]) for part in ("levels", "central")]
+    history = study.joined({name: stored(study, name) for name in names}, *names[0][::2], "levels", "central")
+    return {n: study.models(history, n, study.PAPER["seeds"][0]) for n in SHOWN}
 
 
 def packed(models: dict[int, dict[str, Tensor]], start: int) -> dict:
