@@ -67,7 +67,7 @@ def example(name: str, kind: str | Sequence[str]) -> Quantity:
     """Errors (%) at the paper's examples [level, seed], which have one seed."""
 
     def quantity(results: Results) -> xarray.DataArray:
-        first = [results.examples[name, n].error.isel(function=0).sel(model=kind) for n in EXAMPLES[name]]
+        first = [results.examples[name, n].error.sel(model=kind) for n in EXAMPLES[name]]
         return (
             xarray.concat(first, xarray.Variable("level", [*EXAMPLES[name]]))
             .expand_dims("seed")

@@ -156,7 +156,7 @@ def field(ax: Axes, u: np.ndarray, title: str) -> None:
 
 def example_figure(example: xarray.Dataset, title: str) -> Figure:
     """One function, its image, and what models say of it, or how far they are off; of ``study.example``."""
-    gaps = {model: f"{model}: {in_percent(e)}" for model, e in example.error[:, 0].to_series().items()}
+    gaps = {model: f"{model}: {in_percent(e)}" for model, e in example.error.to_series().items()}
     if example.sizes["place"] == example.sizes["x"]:
         fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
         draw_answers(right, example.x, example.truth.values, {name: example.u.sel(model=name).values for name in gaps})
@@ -198,20 +198,15 @@ def number(values: np.ndarray) -> str:
     return plus_minus(values, 2 if np.mean(values) < 10 else 1) if len(values) else ""
 
 
+EXAMPLE_HEADER = ["example", "federated", "client 1 alone", "client 2 alone"]
+
+
 def example_rows(examples: Mapping[tuple[str, int], xarray.Dataset]) -> list[list[str]]:
-    """Errors of each example, and at how many of all functions the federation is better than each client, and all."""
-    rows = []
-    for (name, n), one in examples.items():
-        alone = one.error.sel(model=[model for model in one.model.values if model.endswith("alone")])
-        better = one.error.sel(model="federated") < alone
-        shares = [*better.mean("function").values, better.all("model").mean("function").item()]
-        errors = one.error[:, 0].sel(model=["federated", "client 1 alone", "client 2 alone"]).values
-        cells = [*map(in_percent, errors), f"{shares[0]:.0%}", f"{shares[1]:.0%}", f"{shares[-1]:.0%}"]
-        rows.append([f"{TITLES[name]}, n = {n}", *cells, str(one.sizes["function"])])
-    return rows
-
-
-EXAMPLE_HEADER = ["example", "federated", "client 1", "client 2", "beats client 1", "client 2", "all", "of functions"]
+    """Errors of each example."""
+    return [
+        [f"{TITLES[name]}, n = {n}", *map(in_percent, one.error.sel(model=EXAMPLE_HEADER[1:]).values)]
+        for (name, n), one in examples.items()
+    ]
 
 
 def as_table(values: xarray.DataArray) -> dict:

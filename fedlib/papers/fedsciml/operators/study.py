@@ -18,9 +18,9 @@ from ....federated.stack import predict
 from ....notebook import rules
 from ....numerics.metrics import percent
 from ....numerics.spaces import TERMS, chebyshev_series, support
-from ....trainings.calls import Call, Computed, Tolerance
+from ....trainings.calls import Call
 from ....trainings.settings import committed, paper
-from ....trainings.store import Name, folder_of, histories_of
+from ....trainings.store import Name
 from .problem import TITLES, draws, fading, federated_operator, learn
 
 NOTEBOOK = "07_operator_learning"
@@ -37,7 +37,7 @@ class Studied(NamedTuple):
     functions: of a client; tests: functions on which models are tested. grid: lines of the 101 x 101 points that enter
     the loss. central: levels of one model with the functions of all. seeds: so many of the notebook's, or all: a row of
     diffusion-reaction takes 0.1 core-hours. E: other numbers of local steps between two averages, at these E_levels,
-    with E_seeds, after at most E_steps.
+    after at most E_steps.
     """
 
     functions: int
@@ -47,17 +47,16 @@ class Studied(NamedTuple):
     seeds: int | None = None
     E: Sequence[int] = ()
     E_levels: Sequence[int] = ()
-    E_seeds: Sequence[int] = ()
     E_steps: int = 50_000
 
 
 PLACES = tuple(range(0, 101, 5))
 BURGERS = {"places": PLACES, "times": (0, 1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 55, 75, 100)}
 STUDIES = {
-    LINE: Studied(100, 1000, E=(1, 20, 100, 1000), E_levels=(2, 5, 10), E_seeds=range(5)),
+    LINE: Studied(100, 1000, E=(1, 20, 100, 1000), E_levels=(2, 5, 10)),
     "diffusion_reaction": Studied(
         250, 1000, {"places": PLACES, "times": tuple(range(0, 101, 10))}, seeds=1,
-        E=(1, 100, 1000), E_levels=(5, 10), E_seeds=(0,), E_steps=5000,
+        E=(1, 100, 1000), E_levels=(5, 10), E_steps=5000,
     ),
     "burgers_2": Studied(100, 500, BURGERS, central=(TERMS,)),
     "burgers_3": Studied(66, 500, BURGERS, central=(TERMS,)),
@@ -83,11 +82,11 @@ def check(p: Mapping) -> None:
         support("middle", n)
 
 
-def trainings(p: Mapping) -> dict[Name, Call | Computed]:
+def trainings(p: Mapping) -> dict[Name, Call]:
     """Of each operator, after T local steps, "levels", and "central", one model with the functions of all; for the
     antiderivative "jump", with many seeds; "local steps", with other numbers E of them between two averages, and
-    "extremes", the least and the largest E at the other levels, with one seed. At the paper's settings the longer
-    trainings of its examples, and "examples", see ``of_stored``.
+    "extremes", the least and the largest E at the other levels, with one seed; at the paper's settings the longer
+    trainings of its examples.
     """
     E, seeds, calls = p["local_updates"], [*dict.fromkeys(p["seeds"])], {}
 
@@ -99,10 +98,8 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
         arguments = {"name": name, "functions": study.functions, "tests": study.tests, **study.grid}
         train = partial(Call, federated_operator, arguments, apart=not line)
         changes, both = {"lr": p["lr"], "evaluations": 10}, ["isolated", "federated"]
-        rows, first = (
-            seeds[: study.seeds],
-            seeds if line else seeds[:1],
-        )  # whose models are kept; a field's take megabytes
+        rows = seeds[: study.seeds]
+        first = seeds if line else seeds[:1]  # whose models are kept; a field's take megabytes
         kept = {"federated": first, "isolated": seeds[:1]}
         if p == PAPER and T < EXAMPLE_STEPS and name in EXAMPLES:
             longer = changes | steps(EXAMPLE_STEPS, E)
@@ -120,17 +117,11 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
         tried, others = ([n for n in levels if (n in study.E_levels) == there] for there in (True, False))
         if over and tried:
             train = partial(train, kinds=["federated"], changes=changes | {"evaluations": 1}, models={})
-            calls[name, "local steps", T] = train(tried, [*study.E_seeds], over={"E": over})
+            calls[name, "local steps", T] = train(tried, rows, over={"E": over})
             if line and others:
                 ends = {e: over[e] for e in sorted({min(over), max(over)})}
-                calls[name, "extremes", T] = train(others, [*study.E_seeds][:1], over={"E": ends})
-    if p == PAPER:
-        calls["examples"] = Computed(of_stored, {}, tolerances=NEARLY)
+                calls[name, "extremes", T] = train(others, rows[:1], over={"E": ends})
     return calls
-
-
-NEARLY = {f"{name} {n} {what}": Tolerance(1e-3, 1e-3) for name, levels in EXAMPLES.items() for n in levels
-          for what in ("u", "error")}  # fmt: skip
 
 
 # what figures and claims take
@@ -153,7 +144,7 @@ class Results(NamedTuple):
     faded: float | None
 
 
-def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
+def results(p: Mapping, histories: Mapping[Name, History]) -> Results:
     """Of what ``trainings(p)`` left; what is not there is left out."""
     last, local = {}, {}
     for name in p["problems"]:
@@ -169,14 +160,14 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
                 errors = xarray.concat([errors, same.assign_coords(E=p["local_updates"])], "E")
             values = errors.dropna("E", how="all").sortby(["E", "level", "seed"])
             local[name] = titled(values.transpose("E", "level", "seed"), name, few).assign_attrs(steps=few)
-    kept = histories.get("examples")
+    seed, burgers = p["seeds"][0], any(name.startswith("burgers") for name in last)
     return Results(
         last,
         divergence(joined(histories, LINE, p["steps"].get(LINE, 0), "levels", "central")),
         of_functions(committed("04_function_approximation")),
         local,
-        {} if kept is None else unpacked(kept),
-        None if kept is None else kept["faded"].item(),
+        examples(histories, seed),
+        fading(draws("forward", TERMS, 100, seed, "fading")) if burgers else None,
     )
 
 
@@ -222,56 +213,14 @@ def of_functions(result: Mapping) -> xarray.DataArray | None:
 # the paper's examples
 
 
-def of_stored() -> xarray.Dataset:
-    """``examples`` of the stored models, as ``unpacked`` takes them, and "faded": two equations are solved for 1600
-    functions, which takes longer than to read all else. Compute it anew when these models are."""
-    calls = {name: call for name, call in trainings(PAPER).items() if name[0] in EXAMPLES and name[1] in PARTS}
-    histories = histories_of(calls, folder_of(NOTEBOOK), earlier=True)
-    packed = {
-        f"{name} {n}": one.rename({axis: f"{name} {n} {axis}" for axis in (*one.dims, *one.data_vars)})
-        for (name, n), one in examples(histories, PAPER["seeds"][0]).items()
-    }
-    faded = fading(draws("forward", TERMS, 100, PAPER["seeds"][0], "fading"))
-    return xarray.merge(packed.values()).assign(faded=faded)
-
-
-def unpacked(kept: xarray.Dataset) -> dict[tuple[str, int], xarray.Dataset]:
-    """(operator, n) -> ``example``."""
-    shown = {}
-    for name, n in ((name, n) for name, levels in EXAMPLES.items() for n in levels):
-        axes = {axis: axis.split()[-1] for axis in (*kept.variables, *kept.sizes) if axis.startswith(f"{name} {n} ")}
-        shown[name, n] = kept[[axis for axis in axes if axis in kept.data_vars]].rename(axes)
-    return shown
-
-
 def examples(histories: Mapping[Name, History], seed: int) -> dict[tuple[str, int], xarray.Dataset]:
-    """(operator, n) -> ``example`` of EXAMPLES."""
-    trained = {name: joined(histories, name, EXAMPLE_STEPS, *PARTS) for name in EXAMPLES}
-    return {(name, n): example(name, n, trained[name], seed) for name, levels in EXAMPLES.items() for n in levels}
-
-
-def example(name: str, n: int, history: History, seed: int) -> xarray.Dataset:
-    """One test function and all others: "v" [x] an input, "truth" [place] its image, "u" [model, place] what models
-    say, and "error" (%) [model, function], of each function by itself, this one first.
-
-    It is the first of its stream, the same for all operators.
-    """
-    operator, rows = learn(name), models(history, n, seed)
-    uses = ((1, "picture"), (STUDIES[name].tests, "test"))
-    c = np.concatenate([draws("forward", TERMS, k, seed, use) for k, use in uses])
-    pairs, y = operator.pairs(c), torch.as_tensor(operator.points).float()
-    truth, x = pairs["s"].numpy(), np.linspace(0, 1, operator.branch[0])
-    u = {label: predict(operator.net(), row, pairs["u"], y).numpy() for label, row in rows.items()}
-    error = [[percent(guess, exact) for guess, exact in zip(values, truth, strict=True)] for values in u.values()]
-    return xarray.Dataset(
-        {
-            "v": ("x", chebyshev_series(c[:1], x)[0]),
-            "truth": ("place", truth[0]),
-            "u": (("model", "place"), [values[0] for values in u.values()]),
-            "error": (("model", "function"), np.array(error)),
-        },
-        {"model": [*u], "x": x},
-    )
+    """(operator, n) -> ``example`` of EXAMPLES, where the models are kept."""
+    shown = {}
+    for name, levels in EXAMPLES.items():
+        if history := joined(histories, name, EXAMPLE_STEPS, *PARTS):
+            kept = {n: models(history, n, seed) for n in levels if ("isolated", n, seed) in history.rows}
+            shown |= {(name, n): example(name, rows, seed) for n, rows in kept.items() if "federated" in rows}
+    return shown
 
 
 def models(history: History, n: int, seed: int) -> dict[str, torch.Tensor]:
@@ -281,3 +230,21 @@ def models(history: History, n: int, seed: int) -> dict[str, torch.Tensor]:
         if (kind, n, seed) in history.rows:
             rows[kind] = history.model(kind, n, seed)
     return {label: row for label, row in rows.items() if row.isfinite().all()}
+
+
+def example(name: str, rows: Mapping[str, torch.Tensor], seed: int) -> xarray.Dataset:
+    """One function: "v" [x] an input, "truth" [place] its image, "u" [model, place] what models say, and "error" (%)
+    [model]. It is the first of its stream, the same for all operators."""
+    operator, c = learn(name), draws("forward", TERMS, 1, seed, "picture")
+    pairs, x = operator.pairs(c), np.linspace(0, 1, operator.branch[0])
+    v, y, truth = pairs["u"], torch.as_tensor(operator.points).float(), pairs["s"][0].numpy()
+    u = {label: predict(operator.net(), row, v, y)[0].numpy() for label, row in rows.items()}
+    return xarray.Dataset(
+        {
+            "v": ("x", chebyshev_series(c, x)[0]),
+            "truth": ("place", truth),
+            "u": (("model", "place"), [*u.values()]),
+            "error": ("model", [percent(said, truth) for said in u.values()]),
+        },
+        {"model": [*u], "x": x},
+    )

@@ -19,7 +19,7 @@ GRID = {"places": (0, 50, 100), "times": (0, 10, 100)}
 def small():
     """Less of everything that the notebook's settings do not say."""
     few = {name: one._replace(functions=2, tests=4, grid=one.grid and GRID) for name, one in study.STUDIES.items()}
-    line = {"functions": 6, "central": (10, 5), "E": (4, 1, 2), "E_levels": (6, 5), "E_seeds": [1]}
+    line = {"functions": 6, "central": (10, 5), "E": (4, 1, 2), "E_levels": (6, 5)}
     few["antiderivative"] = few["antiderivative"]._replace(**line)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "STUDIES", few)

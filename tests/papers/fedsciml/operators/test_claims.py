@@ -145,7 +145,7 @@ def test_few_steps_do_not_decide_the_papers_question_nor_levels_that_lack_an_E()
 
 def example(*first):
     models = ["client 1 alone", "client 2 alone", "federated"]
-    return xarray.Dataset({"error": (("model", "function"), np.array([[e, 1.0] for e in first]))}, {"model": models})
+    return xarray.Dataset({"error": ("model", np.array(first, float))}, {"model": models})
 
 
 def test_examples_are_those_of_the_papers_levels():
