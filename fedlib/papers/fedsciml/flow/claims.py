@@ -55,11 +55,11 @@ def end(*names: str, pieces: int | slice = slice(None)) -> Quantity:
 
 
 def spread(name: str, pieces: int | slice) -> Quantity:
-    """St.dev. of a coefficient over seeds [pieces], mean over the rounds; one seed has none."""
+    """The largest st.dev. of a coefficient over seeds, mean over the rounds; one seed has none."""
 
     def quantity(results: Results) -> xarray.DataArray | None:
-        C = federations(results).sel(coefficient=name).dropna("round")
-        return mean_sd(C, "seed")[1].mean("round").isel(pieces=pieces, drop=True) if C.sizes["seed"] > 1 else None
+        C = federations(results).sel(coefficient=name).dropna("round").isel(pieces=pieces)
+        return mean_sd(C, "seed")[1].mean("round").max() if C.sizes["seed"] > 1 and C.size else None
 
     return quantity
 

@@ -17,7 +17,7 @@ from ....numerics.metrics import in_percent, percent, plus_minus
 from ....numerics.solutions import antiderivative
 from ....numerics.spaces import TERMS, chebyshev_series, support
 from .problem import SUPPORTS, TITLES, draws, known_terms, learn
-from .study import LINE
+from .study import JUMP, LINE
 
 INPUT = "0.45"  # the colour of an input, which is nobody's
 X = np.linspace(0, 1, 101)
@@ -44,7 +44,7 @@ def draw_answers(ax: Axes, x: np.ndarray, truth: np.ndarray, answers: Mapping[st
     """The truth [a], and what models say of it, label -> [a], with their errors."""
     ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.3, label="truth")
     for label, u in answers.items():
-        look = {key: value for key, value in style_of(label).items() if key != "marker"} | {"lw": 1.7}
+        look = style_of(label) | {"marker": None, "lw": 1.7}
         ax.plot(x, u, label=f"{label}: {in_percent(percent(u, truth))}", **look)
 
 
@@ -103,23 +103,22 @@ def whose(label: str) -> dict:
 
 def printed_errors() -> dict[int, float]:
     """The federated errors (%) that the paper prints, of the antiderivative: n -> %."""
-    return {n: paper_numbers()[f"fedsciml.antiderivative.n{n}"].value for n in (5, 6)}
+    return {n: paper_numbers()[f"fedsciml.antiderivative.n{n}"].value for n in JUMP}
 
 
-def jump_figure(last: xarray.DataArray, levels: tuple[int, int] = (5, 6), printed: Mapping[int, float] = {}) -> Figure:
-    """Errors (%) [kind, level, seed] at two levels: a line for each seed, a thick one through the medians; left of the
-    federation, right of one model with all functions."""
+def jump_figure(last: xarray.DataArray, printed: Mapping[int, float]) -> Figure:
+    """Errors (%) [kind, level, seed] at the levels of JUMP: a line for each seed, a thick one through the medians; left
+    of the federation, right of one model with all functions."""
     fig, axes = panels(1, 2, size=(2.9, 2.8), sharey=True)
     for ax, kind in zip(axes[0], ("federated", "centralised"), strict=True):
-        values = last.sel(kind=kind, level=[*levels]).dropna("seed").transpose("level", "seed").values
+        values = last.sel(kind=kind, level=[*JUMP]).dropna("seed").transpose("level", "seed").values
         ax.plot([0, 1], values, "o-", ms=3, mew=0, lw=0.8, alpha=0.35, color=COLORS[kind])
         ax.plot([0, 1], np.median(values, 1), "o-", ms=6, lw=2.5, color=COLORS[kind], label=f"{kind}, median")
-        ax.set(xticks=(0, 1), xticklabels=[f"n = {n}" for n in levels], xlim=(-0.4, 1.4), ylabel="error (%)")
+        ax.set(xticks=(0, 1), xticklabels=[f"n = {n}" for n in JUMP], xlim=(-0.4, 1.4), ylabel="error (%)")
         ax.set_title(f"{kind}, {values.shape[1]} starts")
         ax.label_outer()
-    if {*levels} <= {*printed}:
-        squares = {"ms": 7, "mfc": "none", "color": COLORS["paper"], "label": "printed"}
-        axes[0, 0].plot([0, 1], [printed[n] for n in levels], "s", **squares)
+    squares = {"ms": 7, "mfc": "none", "color": COLORS["paper"], "label": "printed"}
+    axes[0, 0].plot([0, 1], [printed[n] for n in JUMP], "s", **squares)
     for ax in axes[0]:
         ax.legend(loc="lower left")
     log_axis(axes[0, 0].yaxis)
@@ -147,9 +146,9 @@ SHOWN = {LINE: 6, "burgers_2": 5}
 """Operator -> level n of the example that has a picture."""
 
 
-def field(ax: Axes, u: np.ndarray, title: str) -> None:
-    """A field u(x, t) [a, b] as a picture, symmetric around 0."""
-    look = {"cmap": "RdBu_r", "vmin": -np.abs(u).max(), "vmax": np.abs(u).max()}
+def field(ax: Axes, u: np.ndarray, top: float, title: str) -> None:
+    """A field u(x, t) [a, b] as a picture, from -top to top."""
+    look = {"cmap": "RdBu_r", "vmin": -top, "vmax": top}
     ax.figure.colorbar(ax.imshow(u.T, origin="lower", extent=(0, 1, 0, 1), aspect="auto", **look), ax=ax)
     ax.set(xlabel="x", ylabel="t", title=title)
 
@@ -166,8 +165,8 @@ def example_figure(example: xarray.Dataset, title: str) -> Figure:
         shown = ["federated", *(model for model in gaps if model.endswith("alone"))]
         fig, ((left, middle, right), below) = panels(2, len(shown), size=(2.9, 2.6))
         truth, said = (values.values.reshape(-1, 101, 101) for values in (example.truth, example.u.sel(model=shown)))
-        field(middle, truth[0], "u(x, t)")
-        field(right, said[0], "as the federation says it")
+        for ax, u, words in ((middle, truth[0], "u(x, t)"), (right, said[0], "as the federation says it")):
+            field(ax, u, np.abs(truth).max(), words)
         off = dict(zip(shown, np.abs(said - truth), strict=True))
         look = {"cmap": "magma", "vmin": 0, "vmax": max(map(np.max, off.values()))}
         for ax, model in zip(below, shown, strict=True):
