@@ -182,19 +182,16 @@ def example_figure(example: xarray.Dataset, title: str) -> Figure:
 # tables
 
 
-def level_rows(values: Mapping[str, xarray.DataArray], hue: str, levels: Sequence[int]) -> list[list[str]]:
-    """Errors (%) [hue, level, seed] of each operator: a row for each of hue, mean and st.dev. over seeds."""
-    return [
-        [f"{named.name}, {label_in_words(named[hue], one[hue].item())}"]
-        + [number(one.sel(level=n).dropna("seed").values) if n in one.level.values else "" for n in levels]
-        for named in values.values()
-        for one in named.transpose(hue, "level", "seed")
-    ]
-
-
-def number(values: np.ndarray) -> str:
-    """Errors (%), one per seed, as text."""
-    return plus_minus(values, 2 if np.mean(values) < 10 else 1) if len(values) else ""
+def level_rows(values: Mapping[str, xarray.DataArray], hue: str) -> list[list[str]]:
+    """Errors (%) [hue, level, seed] of each operator at n = 1 to 10: a row for each of hue, mean and st.dev. over
+    seeds."""
+    rows = []
+    for named in values.values():
+        for one in named.transpose(hue, "level", "seed").reindex(level=range(1, TERMS + 1)):
+            seeds = [some[np.isfinite(some)] for some in one.values]
+            cells = [plus_minus(some, 2 if some.mean() < 10 else 1) if len(some) else "" for some in seeds]
+            rows.append([f"{named.name}, {label_in_words(named[hue], one[hue].item())}", *cells])
+    return rows
 
 
 EXAMPLE_HEADER = ["example", "federated", "client 1 alone", "client 2 alone"]
