@@ -29,6 +29,9 @@ RATIO = 2
 NEAR = 0.15
 """What is off by less than this share is near."""
 
+ROUNDING = 1e-13
+"""What is smaller is rounding."""
+
 SHOWN = 4
 """Numbers that a verdict writes out; of more places it counts those where the relation holds."""
 
@@ -63,9 +66,9 @@ def value(quantity: Any, results: Any) -> Any:
     if isinstance(quantity, tuple):
         pair = tuple(value(one, results) for one in quantity)
         return None if any(one is None for one in pair) else pair
-    found = quantity(results) if callable(quantity) else quantity
-    empty = isinstance(found, xarray.DataArray) and not found.notnull().any()
-    return None if empty else found
+    single = quantity(results) if callable(quantity) else quantity
+    empty = isinstance(single, xarray.DataArray) and not single.notnull().any()
+    return None if empty else single
 
 
 def middle(values: xarray.DataArray | float) -> xarray.DataArray:
@@ -101,16 +104,21 @@ def places(right: np.ndarray, values: xarray.DataArray) -> str:
     return f"{right.sum()} of {right.size} {'levels' if values.dims == ('level',) else 'places'}"
 
 
-def in_words(side: xarray.DataArray | float, means: xarray.DataArray, here: np.ndarray) -> str:
+def in_words(side: xarray.DataArray | float, means: xarray.DataArray, both: np.ndarray) -> str:
     """A side as text, with its st.dev. over seeds where it is one number; a bound once."""
     if not isinstance(side, xarray.DataArray):
-        return f"{side:.3g}"
+        return number(side)
     units = f" {side.attrs['units']}" if "units" in side.attrs else ""
-    numbers = means.values[here]
+    numbers = means.values[both]
     spread = ""
     if numbers.size == 1 and side.dims == ("seed",) and side.notnull().sum() > 1:
         spread = f" ± {mean_sd(side.dropna('seed').values)[1]:.2g}"
-    return ", ".join(f"{number:.3g}" for number in numbers) + spread + units
+    return ", ".join(map(number, numbers)) + spread + units
+
+
+def number(x: float) -> str:
+    """With three digits; of rounding, which is another on every machine, that it is this."""
+    return "rounding" if 0 < abs(x) < ROUNDING else f"{x:.3g}"
 
 
 def surely(sign: str, one: xarray.DataArray, other: xarray.DataArray | float) -> Verdict | None:

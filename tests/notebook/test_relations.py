@@ -40,6 +40,7 @@ CASES = [
     (">", one(1.0, 3.0), 5, False, "2 ± 1.4 < 5"),
     (">", levels(*FALL).isel(level=[0, 4]), 2, False, "1, 5 % not all > 2"),
     (">", 7.0, 5, True, "7 > 5"),
+    ("<", 3e-16, 1e-12, True, "rounding < 1e-12"),
     (
         "surely <",
         one(1.0, 2.0, 4.0),
