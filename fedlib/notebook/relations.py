@@ -84,19 +84,21 @@ def middle(values: xarray.DataArray | float) -> xarray.DataArray:
 
 def compared(sign: str, one: xarray.DataArray | float, other: xarray.DataArray | float) -> Verdict | None:
     """One side is below ("<") or above (">") the other, in means over seeds, wherever both are."""
-    a, b = xarray.broadcast(*xarray.align(middle(one), middle(other), join="inner"))
+    means = xarray.align(middle(one), middle(other), join="inner")
+    a, b = xarray.broadcast(*means)
     both = (a.notnull() & b.notnull()).values
     if not both.any():
         return None
     right = (a < b if sign == "<" else a > b).values[both]
     if right.size > SHOWN:
         return Verdict(bool(right.all()), places(right, a))
-    return Verdict(bool(right.all()), f"{in_words(one, a, both)} {opposite(sign, right)} {in_words(other, b, both)}")
+    left, bound = (in_words(side, mean, mean.notnull().values) for side, mean in zip((one, other), means, strict=True))
+    return Verdict(bool(right.all()), f"{left} {opposite(sign, right)} {bound}")
 
 
 def opposite(sign: str, right: np.ndarray) -> str:
     """The sign that numbers bear: what fails is written as it is."""
-    return sign if right.all() else f"not all {sign}" if right.size > 1 else ">" if sign == "<" else "<"
+    return sign if right.all() else f"not all {sign}" if right.size > 1 else "≥" if sign == "<" else "≤"
 
 
 def places(right: np.ndarray, values: xarray.DataArray) -> str:
@@ -171,8 +173,13 @@ def steps(sign: int, values: xarray.DataArray, along: str) -> Verdict:
     if means.sizes[along] < 2:
         return Verdict(None, "one place has no step")
     rows = means.values.reshape(-1, means.sizes[along])
-    words = "; ".join(", ".join(f"{v:.3g}" for v in row) for row in rows)
-    return Verdict(bool((sign * np.diff(rows) > 0).all()), words)
+    right = sign * np.diff(rows) > 0
+    if right.shape[1] > SHOWN:
+        ends = zip(rows[:, 0], rows[:, -1], right.sum(1), strict=True)
+        words = [f"{first:.3g} to {last:.3g}, {good} of {right.shape[1]} steps" for first, last, good in ends]
+    else:
+        words = [", ".join(f"{v:.3g}" for v in row) for row in rows]
+    return Verdict(bool(right.all()), "; ".join(words))
 
 
 def between(errors: xarray.DataArray, ends: tuple[xarray.DataArray, xarray.DataArray]) -> Verdict:

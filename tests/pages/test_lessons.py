@@ -24,7 +24,6 @@ from fedlib.papers.fedsciml.forward import study as forward_study
 from fedlib.papers.fedsciml.functions import problem as functions_problem
 from fedlib.papers.fedsciml.functions import study as functions
 from fedlib.papers.fedsciml.reaction import claims as reaction_claims
-from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.trainings.settings import committed
@@ -148,7 +147,7 @@ def told_06(metrics):
 
 def told_06b(metrics):
     rows, code = {}, "8 inner and 2 end"
-    for points in reaction_live.CHOICES:
+    for points in reaction_study.CHOICES:
         errors = {kind: np.median(e, 0) for kind, e in metrics["error_percent"][f"k, {points}"].items()}
         for i, n in ((0, 2), (-1, 24)):
             rows[f"{points}, {n}"] = [errors[kind][i] for kind in ("isolated", "federated", "centralised")]
