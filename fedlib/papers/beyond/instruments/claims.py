@@ -46,7 +46,7 @@ CLAIMS = {
     "fedsciml.target.instruments.own": (error(OWN, "anywhere"), "<", error(PERFECT, "anywhere", 1.25)),
     "fedsciml.target.instruments.plain": (error(OWN, "anywhere"), "surely <", error(PLAIN, "anywhere")),
     "fedsciml.target.instruments.pieces": (error(OWN, "pieces"), "surely >", error(PERFECT, "pieces")),
-    "fedsciml.target.instruments.fedavg": (error(OWN, "pieces"), "surely <", error(FEDAVG["waves"], "pieces")),
+    "fedsciml.target.instruments.fedavg": (error(OWN, "windows"), "surely <", error(FEDAVG["waves"], "windows")),
     "fedsciml.target.instruments.found": (named(FAULT, "anywhere"), ">", 0.95),
     "fedsciml.target.instruments.mended": (mended("mended"), "surely <", mended("error")),
     "fedsciml.target.instruments.alone": (named(FAULT, "pieces"), "<", 0.05),

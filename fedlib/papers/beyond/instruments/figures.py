@@ -28,7 +28,7 @@ PLACES = {"anywhere": "each measures anywhere", "windows": "in a window of .3", 
 
 def answer(sent: xarray.Dataset, data, sayings: Sequence[suspects.Suspicion]) -> Figure:
     """Left what is measured, and the curves of two ways [way, x]; right how improbable each laboratory is."""
-    fig, (left, right) = panels(1, 2, size=(4.2, 2.9))
+    fig, ((left, right),) = panels(1, 2, size=(4.2, 2.9))
     measured(left, data)
     for way in (PLAIN, OWN):
         look = {**LOOKS[way], "marker": "", "lw": 2}
@@ -58,7 +58,12 @@ def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion], names: Sequence[
         )  # fmt: skip
     ax.axhline(-np.log10(bound), color="k", ls="--", lw=1)
     ax.text(LABORATORIES + 0.5, -np.log10(bound), "named above this", ha="right", va="bottom", fontsize=8)
-    ax.set(xlabel="laboratory", ylabel="−log₁₀ p", title="who is off?", xticks=range(1, len(sayings) + 1))
+    ax.set(
+        xlabel="laboratory",
+        ylabel="by chance: one in 10 to the ...",
+        title="who is off?",
+        xticks=range(1, len(sayings) + 1),
+    )
 
 
 ANSWER = (

@@ -1,5 +1,6 @@
 """Notebook 15 live: the curve of the messages at every offset; who is off, for every scale of one laboratory."""
 
+import ipywidgets
 import xarray
 from matplotlib.figure import Figure
 
@@ -17,10 +18,11 @@ COLOR = {study.PLAIN: COLORS["isolated"], study.OWN: COLORS["federated"]}
 
 def explored(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors) as ``levels.explore`` takes them."""
+    table = table.sel(offset=table.offset > 0)  # errors stand at a logarithmic axis
     two = table.sel(way=[*COLOR]).assign_coords(layout=[PLACES[name] for name in table.layout.values])
     two = two.rename(way="model", offset="offsets", layout="who measures").transpose("offsets", "who measures", ...)
-    curves = two.u.isel(seed=0).transpose(..., "model", "x")
-    truth = two.truth.isel(seed=0, model=0).transpose(..., "x")
+    curves = two.u.isel(seed=0, drop=True).transpose(..., "model", "x")
+    truth = two.truth.isel(seed=0, model=0, drop=True).transpose(..., "x")
     curves = curves.assign_coords(truth=(truth.dims, truth.values), color=("model", [*COLOR.values()]))
     return curves.assign_attrs(xlabel="x", ylabel="curve, less its mean"), two.error.transpose(..., "model", "seed")
 
@@ -34,13 +36,13 @@ def broken(who: int, scale: float, layout: str, seed: int = 0) -> Figure:
     """Tables where one laboratory's scale is off, and what their messages say of each."""
     experiment = instruments(fault=Fault(scale=scale, who=who - 1))
     data = experiment.data(layout, seed)
-    fig, (left, right) = panels(1, 2, size=(4.2, 2.9))
+    fig, ((left, right),) = panels(1, 2, size=(4.2, 2.9))
     measured(left, data)
     who_is_off(right, suspects.suspicions(study.messages(experiment, data)))
     return fig
 
 
-def faults() -> widgets.Widget:
+def faults() -> ipywidgets.GridBox:
     """Whose scale is off, by how much, and where they measure."""
     return widgets.explore(
         broken, "left all measurements, right the odds against each laboratory",

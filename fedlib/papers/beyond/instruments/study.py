@@ -195,10 +195,11 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
 
 
 def at_its_best(history: History, seeds: Sequence[int]) -> tuple[xarray.DataArray, dict[str, str]]:
-    """Errors (%) [round, layout, seed] of these seeds, at the rate and schedule with the least mean on TRIED; which."""
+    """Errors (%) [round, layout, seed] of these seeds, at the rate and schedule with the least geometric mean on
+    TRIED; which."""
     values = errors(history).sel(kind="federated", drop=True).reset_coords(drop=True).rename(level="layout")
     table = values.stack(setting=("schedule", "lr"))
-    last = table.isel(round=-1, drop=True).sel(seed=TRIED).mean("seed", skipna=False).fillna(np.inf)
+    last = np.log(table.isel(round=-1, drop=True).sel(seed=TRIED)).mean("seed", skipna=False).fillna(np.inf)
     best = last.argmin("setting").reset_coords(drop=True)
     settings = [table.setting.values[int(i)] for i in best]
     words = {
