@@ -156,6 +156,13 @@ def seeds_of(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
     return {str(name): values.values for name, values in dataset.data_vars.items()}
 
 
+def with_truth(values: xarray.DataArray, hue: str, truth: xarray.DataArray | float) -> xarray.DataArray:
+    """Values [hue, seed, ...] and what they should be, once, with the label "truth"."""
+    first = values.isel({hue: [0], "seed": [0]}).assign_coords({hue: ["truth"]})
+    once = (0 * first + truth).transpose(*values.dims)
+    return xarray.concat([values, once], hue, join="outer").assign_attrs(values.attrs)
+
+
 def beside(axis: str, parts: Mapping[str, xarray.Dataset | None]) -> xarray.Dataset | None:
     """What has labels along a new axis; without those that are None, and None where all are."""
     present = {label: part for label, part in parts.items() if part is not None}
