@@ -15,7 +15,6 @@ from .curve.study import MAIN, SIXTY, coverage_of_noises, own_and_elsewhere, qua
 from .experiment import likeness
 from .plane import SLICES, on_grid
 from .regression import Results
-from .surface.study import report
 
 
 def shared(quantity: str, level: str = MAIN) -> Callable[[Results], xarray.DataArray]:
@@ -35,7 +34,7 @@ def elsewhere(results: Results) -> xarray.DataArray:
 
 def of_all_points(results: Results) -> xarray.DataArray:
     """Spread [level, seed] of models that see all points, by the energy score."""
-    return spreads(results.curve.one_place).sel(score="energy score", drop=True)
+    return spreads(results.curve.one_place.sel(score="energy score", drop=True))
 
 
 def printed_over_exact(results: Results) -> xarray.DataArray:
@@ -47,7 +46,7 @@ def plane(quantity: str, *rows: str) -> Callable[[Results], xarray.DataArray]:
     """A quantity [row, seed] of these rows of ``surface.study.report``; by default of the federation everywhere."""
 
     def values(results: Results) -> xarray.DataArray:
-        table = results.surface.answers["judged"].sel(quantity=quantity, drop=True)
+        table = results.surface.answers.sel(quantity=quantity, drop=True)["judged"]
         return table.sel(row=[*rows]) if rows else table.sel(row="federated, whole grid", drop=True)
 
     return values
@@ -55,7 +54,8 @@ def plane(quantity: str, *rows: str) -> Callable[[Results], xarray.DataArray]:
 
 def alone_elsewhere(results: Results) -> xarray.DataArray:
     """RMSE [row, seed] of a client of each quadrant alone, outside of it."""
-    return plane("RMSE", *(row for row in report(results.surface) if row.endswith("elsewhere")))(results)
+    rows = [row for row in results.surface.answers.row.values.tolist() if row.endswith("elsewhere")]
+    return plane("RMSE", *rows)(results)
 
 
 def generates(results: Results) -> Verdict | None:

@@ -36,7 +36,7 @@ def of(way: str, section: str, quantity: str) -> Callable[[Results], xarray.Data
 
     def values(results: Results) -> xarray.DataArray:
         quality = results.quality_2d if section == "52" else results.quality.sel(level=SIGMA, drop=True)
-        return quality[quantity].sel(way=way, drop=True)
+        return quality.sel(way=way, drop=True)[quantity]
 
     return values
 

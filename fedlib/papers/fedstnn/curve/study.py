@@ -175,8 +175,8 @@ def coverage_of_noises(noises: xarray.Dataset, sigma: float) -> xarray.DataArray
 
 def own_and_elsewhere(alone: xarray.Dataset, clients: int) -> xarray.Dataset:
     """RMSE [seed, client] of clients alone in the tenth that each knows ("own"), "elsewhere", and on the "whole"."""
-    square = (alone["mean"] - xarray.DataArray(curve(alone.x.values), dims="x")) ** 2
     bounds = np.array([region(k, clients) for k in alone.client.values.tolist()])
+    square = (alone["mean"] - xarray.DataArray(curve(alone.x.values), dims="x")) ** 2
     low, high = (xarray.DataArray(values, {"client": alone.client}, ("client",)) for values in bounds.T)
     home = (low <= alone.x) & (alone.x < high)
     masks = {"own": home, "elsewhere": ~home, "whole": home | ~home}

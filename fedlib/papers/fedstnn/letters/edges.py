@@ -46,7 +46,7 @@ def measured(drawn: np.ndarray, truth: np.ndarray) -> xarray.Dataset:
     white = [drawn[:, place == d].mean(1) if (place == d).any() else np.full(len(drawn), np.nan) for d in PLACES]
     numbers = {
         "near": wrong[:, near].sum(1) / np.maximum(wrong.sum((1, 2)), 1),
-        "edge": wrong[:, near].mean(1),
+        "edge": wrong[:, near].sum(1) / max(near.sum(), 1),
         "holes": each[0],
         "area": each[1],
     }

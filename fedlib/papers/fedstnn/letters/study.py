@@ -193,7 +193,7 @@ def overlaps(results: Results, drawn: xarray.DataArray) -> xarray.DataArray:
     """Overlap [..., letter] of drawings [..., pixel], for a picture."""
     drawn = drawn.transpose(..., "pixel")
     values = drawn.isel(pixel=slice(3)).rename(pixel="letter").astype(float)
-    values = values.copy(data=results.picture.overlaps(drawn.values)).drop_attrs()
+    values = values.copy(data=results.picture.overlaps(drawn.values)).drop_attrs(deep=False)
     return values.assign_coords(letter=[*results.picture.names]).assign_attrs(OVERLAP)
 
 
