@@ -31,24 +31,24 @@ def id_of(name: str, way: str) -> str:
     return f"fedstnn.target.ways.{name}" if way == "mended" else f"fedstnn.ways.{name}/{way}"
 
 
-def of(way: str, section: str, quantity: str) -> Callable[[Results], xarray.DataArray]:
+def values(way: str, section: str, quantity: str) -> Callable[[Results], xarray.DataArray]:
     """A quantity [seed] of a way, "51" or "52"."""
 
-    def values(results: Results) -> xarray.DataArray:
+    def of_way(results: Results) -> xarray.DataArray:
         quality = results.quality_2d if section == "52" else results.quality.sel(level=SIGMA, drop=True)
         return quality.sel(way=way, drop=True)[quantity]
 
-    return values
+    return of_way
 
 
 PRINTED = 0.0253
 """Mean square of a path against f that the authors' notebook prints for 5.2."""
 
 CLAIMS = {
-    id_of(name, way): (of(way, name[:2], quantity), relation, bound)
+    id_of(name, way): (values(way, name[:2], quantity), relation, bound)
     for way in WAYS
     for name, (_, quantity, relation, bound) in STATEMENTS.items()
-} | {"fedstnn.target.coded.52": (of("as coded", "52", PATH), "<", PRINTED)}
+} | {"fedstnn.target.coded.52": (values("as coded", "52", PATH), "<", PRINTED)}
 """Id of data/claims.yaml -> claim, see ``relations.judged``."""
 
 
