@@ -63,8 +63,8 @@ def generates(results: Results) -> Verdict | None:
     if results.surface.answers is None or "path" not in results.surface.answers:
         return None
     sigma = results.surface.sigma
-    like = likeness(results.surface.answers["path"].values, results.surface.observed.values, on_grid())
-    std, w1 = like["st.dev. of sampled"].mean(), like["W1"].mean()
+    pair = results.surface.answers["path"].values, results.surface.observed.values
+    std, w1 = (values.mean() for values in likeness(*pair, on_grid()))
     return Verdict(bool(abs(std / sigma - 1) < 0.15 and w1 < sigma / 4), f"st.dev. {std:.3f}, W1 {w1:.4f}")
 
 

@@ -51,7 +51,7 @@ def measured(drawn: np.ndarray, truth: np.ndarray) -> xarray.Dataset:
         "area": each[1],
     }
     made = {name: ("seed", values) for name, values in numbers.items()} | {"white": (("place", "seed"), white)}
-    return xarray.Dataset(made, {"place": PLACES})
+    return xarray.Dataset(made, {"place": PLACES, "seed": range(len(drawn))})
 
 
 def near_share(truth: np.ndarray) -> float:

@@ -179,11 +179,11 @@ def edges_of(results: Results) -> dict[str, xarray.Dataset]:
 
 def white_at_edges(edges: Mapping[str, xarray.Dataset]) -> xarray.DataArray:
     """Share of pixels drawn white [drawing, seed, place] across an edge, and in the picture, for a picture."""
-    white = xarray.concat([one["white"] for one in edges.values()], xarray.Variable("drawing", [*edges]))
+    white = xarray.concat([one["white"] for one in edges.values()], xarray.Variable("drawing", [*edges]), join="outer")
     white = white.assign_attrs(long_name="share of pixels drawn white", scale="linear").rename("across an edge")
     words = {"long_name": "distance from the edge (pixels of 40 rows), negative inside a letter", "scale": "linear"}
     white = white.assign_coords(place=white.place.assign_attrs(words))
-    return with_truth(white.assign_coords(seed=range(white.sizes["seed"])), "drawing", (white.place < 0) * 1.0)
+    return with_truth(white, "drawing", (white.place < 0) * 1.0)
 
 
 OVERLAP = {"long_name": "overlap with a letter", "scale": "linear"}
