@@ -18,7 +18,7 @@ LOOKS = {
     "Adam, one place": {"color": "0.55", "marker": "d", "ls": "--"},
     "L-BFGS, one place": {"color": "0.55", "marker": "^"},
     "projection, one place": {"color": "0.2", "marker": "x", "ls": "--", "zorder": 4},
-    "sums": {"color": SUMS, "marker": "*", "lw": 4, "alpha": 0.9},
+    "sums": {"color": SUMS, "marker": "*", "lw": 3},
     "Gauss-Newton": {"color": COLORS["other"], "marker": "P", "lw": 2.5},
     "one round of sums": {"color": SUMS, "marker": "*", "ms": 12, "ls": ""},
 }

@@ -14,8 +14,8 @@ FLOAT32 = 4.0  # bytes of a number that networks send
 
 
 class Way(NamedTuple):
-    """A way to learn together. error (%) [round, seed], of notebook 13 at every level, too; bytes [round, ...] that a
-    client has sent by then. A round of what is in one place is an evaluation, or five steps of Adam."""
+    """A way to learn together. error (%) [round, seed], of notebook 13 at every level, too; bytes [round] that a client
+    has sent by then. A round of what is in one place is an evaluation, or five steps of Adam."""
 
     error: xarray.DataArray
     bytes: xarray.DataArray
@@ -33,7 +33,7 @@ def joined(ways: Mapping[str, Way], x: str = "round") -> xarray.DataArray:
     table = xarray.concat(errors, xarray.Variable("way", [*ways]), join="outer")
     if x == "round":
         table[x].attrs["scale"] = "log"
-    return table.assign_attrs(long_name="error", units="%")
+    return table.rename(None).assign_attrs(long_name="error", units="%")
 
 
 class Place(NamedTuple):

@@ -11,11 +11,11 @@ from ....federated.sums import gaussian_sigma
 from ....notebook.pictures import curves, plain, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
 from ....numerics.metrics import in_percent, percent
-from ..figures import LOOKS, SUMS, every_problem
+from ..figures import LOOKS, SUMS, every_problem, race
 from ..ways import Place, Way, by_problem, joined
 from .privacy import DELTA, attacked, told_in_or_out
 from .problem import answers, made
-from .table import TITLES
+from .table import SHOWN, TITLES
 
 
 def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int = 32) -> Figure:
@@ -38,6 +38,16 @@ def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int 
     ax.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-1, 5), title=f"{pieces} pieces, and how far each is off")
     ax.legend(loc="upper left", ncols=2)
     return fig
+
+
+def at_shown_levels(equations: Mapping[str, Mapping[str, Way]]) -> Figure:
+    """Error against rounds of each equation, at the level of SHOWN."""
+    tables = {}
+    for name, ways in equations.items():
+        both = {label: way._replace(error=way.error.sel(level=SHOWN[name])) for label, way in ways.items()
+                if SHOWN[name] in way.error.level}  # fmt: skip
+        tables[TITLES[name]] = both
+    return race(tables, (3.7, 2.8))
 
 
 AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
@@ -110,7 +120,7 @@ def told(table: xarray.Dataset) -> Figure:
     off = table.off.assign_coords(sums=sums, m=table.m.assign_attrs(long_name="sines"))
     looks = zip((CLIENTS[0], SUMS, COLORS["other"]), "oDs", strict=True)
     looks = {label: {"color": color, "marker": marker} for label, (color, marker) in zip(sums, looks, strict=True)}
-    off = off.assign_attrs(long_name="worst point off by")
+    off = off.rename(None).assign_attrs(long_name="worst point off by")
     return curves({"what the server makes of sums": off}, "m", "sums", looks=looks.get, size=(6, 3))
 
 
@@ -150,7 +160,7 @@ def price_of_noise(noise: xarray.Dataset) -> Figure:
     """Points that the fit finds under noise against what the noise costs, a line for each message; means over draws
     against medians. See ``privacy.under_noise``."""
     fig, ((ax,),) = panels(1, 1, size=(6, 3))
-    for message, marker, color in zip(noise.message.values, "soD", (COLORS["federated"], ATTACK, SUMS), strict=False):
+    for message, marker, color in zip(noise.message.values, "soD", ("0.5", ATTACK, SUMS), strict=False):
         one = noise.sel(message=message)
         share = 100 * one.found.sel(attack="non-negative fit").mean("seed")
         ax.plot(one.error.median("seed"), share, marker=marker, ms=5, color=color, label=message)
@@ -174,8 +184,8 @@ def hiding(crowd: xarray.Dataset, private: xarray.Dataset) -> Figure:
         f"ε = {epsilon}, right {share:.0f} of 100" for epsilon, share in zip(private.epsilon.values, right, strict=True)
     ]
     error = private.error.assign_coords(epsilon=words).rename(epsilon="line")
-    found = found.assign_attrs(long_name="points found", units="%", scale="linear")
-    error = error.assign_attrs(long_name="error", units="%")
+    found = found.rename(None).assign_attrs(long_name="points found", units="%", scale="linear")
+    error = error.rename(None).assign_attrs(long_name="error", units="%")
     for table in (found, error):
         table.points.attrs["long_name"] = "points in the sums"
     colors = {m: color for m, color in zip(found.line.values, ("0.75", "0.5", ATTACK), strict=False)}

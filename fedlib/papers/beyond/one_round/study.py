@@ -156,10 +156,10 @@ def trainings(p: Mapping) -> dict[Name, Call | Computed]:
 class Results(NamedTuple):
     """What was computed, beside what other notebooks have; of equations by name.
 
-    ways: label -> ``Way`` at all levels; of one round its bytes are also those of the features that cross-validation
-    did not choose. places: errors of all problems. once, newton: what ``in_one_round``, ``by_gauss_newton`` computed.
-    error_bars, leak, crowd, noise, private, coefficient: what their functions did; None where it is not there.
-    networks_of_k: see its function.
+    ways: label -> ``Way`` at all levels, its bytes at the level of SHOWN, of one round also those of the features that
+    cross-validation did not choose. places: errors of all problems. once, newton: what ``in_one_round`` and
+    ``by_gauss_newton`` computed. error_bars, leak, crowd, noise, private, coefficient: what their functions did; None
+    where it is not there. networks_of_k: see its function.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
@@ -210,12 +210,13 @@ def ways_of(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dic
             table[label] = ways.network(error, P * AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent)
     if f"newton_{name}" in histories:
         newton = histories[f"newton_{name}"]
-        table["Gauss-Newton"] = Way(newton.error, newton.bytes.isel(seed=0, drop=True))
+        table["Gauss-Newton"] = Way(
+            newton.error, newton.bytes.sel(level=SHOWN[name], drop=True).isel(seed=0, drop=True)
+        )
     once = histories[f"one_round_{name}"]
-    shown = once.sel(level=[level for level in once.level.values if level == SHOWN[name]])
-    size = [bytes_of_all(name, level, once) for level in shown.level.values]  # of others nobody asks: it takes seconds
+    sent = bytes_of_all(name, SHOWN[name], once)
     first = once.error.expand_dims(round=[1])
-    return table | {"one round of sums": Way(first, xarray.DataArray([size], {"round": [1], "level": shown.level}))}
+    return table | {"one round of sums": Way(first, xarray.DataArray([sent], {"round": [1]}))}
 
 
 def at_best_rates(

@@ -52,7 +52,7 @@ def places(
         level, once = SHOWN[name], histories[f"one_round_{name}"]
         for label, way in table.items():
             if level in way.error.level:
-                last, sent = (values.sel(level=level).isel(round=-1) for values in way)
+                last, sent = way.error.sel(level=level).isel(round=-1), way.bytes.isel(round=-1)
                 seconds = float(once.seconds.sel(level=level).mean()) if label == "one round of sums" else None
                 elsewhere = {"FedAvg, as printed": "05", "Gauss-Newton": "", "one round of sums": ""}
                 notebook = elsewhere.get(label, "11" if name == "helmholtz" else "")
@@ -64,7 +64,8 @@ def places(
         name = next(name for name, title in TITLES.items() if title == place.problem)
         averages = "FedAvg" in place.way or place.way == "best rule"
         if place.way in OF_14 or (averages and name not in equations):  # of equations they are those above
-            rows.append(place._replace(way=OF_14.get(place.way, place.way), notebook="14"))
+            rounds = 0 if "one place" in place.way else place.rounds
+            rows.append(place._replace(way=OF_14.get(place.way, place.way), rounds=rounds, notebook="14"))
     for name in ("wave", "schaffer", "beam"):
         if (once := histories.get(f"one_round_{name}")) is not None:
             last = once.isel(level=0)

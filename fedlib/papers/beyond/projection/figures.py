@@ -15,10 +15,11 @@ def walked_alone(stiff: xarray.Dataset) -> Figure:
     """The loss some way downhill after ten evaluations, relative to the foot [last layer, length, seed]: with the last
     layer held, and solved anew."""
     shown = stiff.sel(evaluation=sorted(stiff.evaluation.values)[len(stiff.evaluation) // 2])
-    ratio = (shown.loss / shown.foot).drop_vars("evaluation").assign_attrs(long_name="loss, times that before")
+    looks = {"held": {"color": COLORS["federated"]}, "solved anew": {"color": SUMS, "marker": "*"}}
+    ratio = (shown.loss / shown.foot).drop_vars("evaluation").assign_coords({"last layer": [*looks]})
     ratio.length.attrs["long_name"] = "length of a step downhill"
-    looks = {"held": {"color": COLORS["federated"]}, "solved": {"color": SUMS, "marker": "*"}}
-    return curves({"the last layer is": ratio}, "length", "last layer", looks=looks.get, size=(5, 2.9))
+    ratio = ratio.assign_attrs(long_name="loss, times that before")
+    return curves({"last layer": ratio}, "length", "last layer", looks=looks.get, size=(5, 2.9))
 
 
 def ends(starts: xarray.Dataset, attack: xarray.Dataset) -> Figure:

@@ -183,7 +183,7 @@ def ways_of(
         table["projection, one place"] = ways.network(sums.error.sel(level=TOGETHER), 0)
     if level in sums.level:
         shown = sums.sel(level=level, drop=True)
-        table["sums"] = Way(shown.error, shown.bytes.isel(seed=0, drop=True))
+        table["sums"] = Way(shown.error, shown.bytes.mean("seed"))
     return table
 
 
