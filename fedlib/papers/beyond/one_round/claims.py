@@ -10,7 +10,7 @@ from .study import Results
 from .table import TITLES
 
 
-def spread_over_levels(results: Results) -> xarray.DataArray:
+def spread_over_levels(results: Results) -> float | None:
     """How many times the least error of one round the largest one is, over levels; of all equations and seeds."""
     return xarray.concat(
         [once.error.max("level") / once.error.min("level") for once in results.once.values()], "of"
