@@ -12,9 +12,8 @@ from .table import TITLES
 
 def spread_over_levels(results: Results) -> float | None:
     """How many times the least error of one round the largest one is, over levels; of all equations and seeds."""
-    return xarray.concat(
-        [once.error.max("level") / once.error.min("level") for once in results.once.values()], "of"
-    ).max()
+    ratios = [once.error.max("level") / once.error.min("level") for once in results.once.values()]
+    return max(float(ratio.max()) for ratio in ratios) if ratios else None
 
 
 def median(name: str, way: str, times: float = 1.0) -> Callable[[Results], xarray.DataArray]:
