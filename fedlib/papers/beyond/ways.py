@@ -54,11 +54,11 @@ PLACES = (
 )  # fmt: skip
 
 
-def place_rows(places: Sequence[Place], here: str) -> list[list[str]]:
-    """Rows of PLACES; here: the notebook of those that name no other one."""
+def place_rows(places: Sequence[Place], notebook: str) -> list[list[str]]:
+    """Rows of PLACES; notebook: of those that name no other one."""
     return [
         [
-            place.problem, place.way, place.notebook or here, two_digits(np.median(place.error)),
+            place.problem, place.way, place.notebook or notebook, two_digits(np.median(place.error)),
             f"{two_digits(min(place.error))} to {two_digits(max(place.error))}", str(len(place.error)),
             str(place.rounds or "-"), f"{place.bytes / 1e6:.3g}" if place.bytes else "-",
             f"{place.seconds:.2g}" if place.seconds else "-",
@@ -81,9 +81,9 @@ def of_drift(problem: str) -> tuple[xarray.DataArray, xarray.DataArray]:
     calls, tried = drift.trainings(drift.PAPER), {}
     for schedule, parts in drift.SCHEDULES.items():
         names = [(problem, part) for part in parts if (problem, part) in calls]
-        found = [drift.best(stored(drift, name, earlier=True)) for name in names]
-        if found:
+        bests = [drift.best(stored(drift, name, earlier=True)) for name in names]
+        if bests:
             tried[schedule] = drift.Best(
-                *(xarray.concat(part, "rule", join="outer") for part in zip(*found, strict=True))
+                *(xarray.concat(part, "rule", join="outer") for part in zip(*bests, strict=True))
             )
     return drift.better(tried)

@@ -112,7 +112,7 @@ def bars(table: xarray.Dataset) -> Figure:
     return fig
 
 
-def told(table: xarray.Dataset) -> Figure:
+def missed_points(table: xarray.Dataset) -> Figure:
     """How far the point that the attack misses most is off, against the number of sines; see
     ``attack.points_of_sums``."""
     labels = {"one client": "one client's sums", "total": "the total of both", "total, random": "random points"}
@@ -177,20 +177,20 @@ def price_of_noise(noise: xarray.Dataset) -> Figure:
 
 def hiding(crowd: xarray.Dataset, private: xarray.Dataset) -> Figure:
     """Points that the fit finds in crowds, without noise; and the error where noise hides each point."""
-    found = 100 * crowd.found.sel(attack="non-negative fit", m=[m for m in (4, 12, 60) if m in crowd.m])
-    found = found.assign_coords(m=[f"{m} sines" for m in found.m.values]).rename(m="line")
+    shares = 100 * crowd.found.sel(attack="non-negative fit", m=[m for m in (4, 12, 60) if m in crowd.m])
+    shares = shares.assign_coords(m=[f"{m} sines" for m in shares.m.values]).rename(m="line")
     right = [100 * told_in_or_out(gaussian_sigma(epsilon, DELTA)) for epsilon in private.epsilon.values]
     words = [
         f"ε = {epsilon}, right {share:.0f} of 100" for epsilon, share in zip(private.epsilon.values, right, strict=True)
     ]
     error = private.error.assign_coords(epsilon=words).rename(epsilon="line")
-    found = found.rename(None).assign_attrs(long_name="points found", units="%", scale="linear")
+    shares = shares.rename(None).assign_attrs(long_name="points found", units="%", scale="linear")
     error = error.rename(None).assign_attrs(long_name="error", units="%")
-    for table in (found, error):
+    for table in (shares, error):
         table.points.attrs["long_name"] = "points in the sums"
-    colors = {m: color for m, color in zip(found.line.values, ("0.75", "0.5", ATTACK), strict=False)}
+    colors = {m: color for m, color in zip(shares.line.values, ("0.75", "0.5", ATTACK), strict=False)}
     colors |= dict(zip(words, ("0.6", COLORS["light"], COLORS["federated"]), strict=False))
-    panels = {"no noise": found, "noise that hides each point": error}
+    panels = {"no noise": shares, "noise that hides each point": error}
     return curves(panels, "points", "line", looks=lambda line: {"color": colors[line]}, size=(3.9, 2.9))
 
 
