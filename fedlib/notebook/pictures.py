@@ -67,11 +67,10 @@ def curves(
     for each array, under its name, if it has one, or the one that it is given.
 
     The arrays name their axes: ``long_name`` and ``units`` of the values and of x, see ``sweep.errors``. Positive
-    values, and places, stand on a logarithmic axis, unless their attrs["scale"] is "linear", many places only where it
-    is "log". Levels, and a few places
-    of x, have a tick each, at equal distances where one has no logarithm, and above them the clients' "distance", where
-    it is a coordinate along x. What is absent (NaN of all seeds) is not drawn. Of values along rounds the last ones
-    count.
+    values, and places, stand on a logarithmic axis, unless their attrs["scale"] is "linear"; many places of x only
+    where it is "log". Levels, and a few places of x, have a tick each, at equal distances where one has no logarithm,
+    and above them the clients' "distance", where it is a coordinate along x. What is absent (NaN of all seeds) is not
+    drawn. Of values along rounds the last ones count.
 
     looks: label of hue -> colour, marker, ...; by default those of kinds of models, or shades in order. size: of a
     panel, most: in a row. share: one y axis for all panels, which are compared. mark: panel -> (place, words, how many

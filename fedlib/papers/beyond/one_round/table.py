@@ -25,8 +25,11 @@ TITLES = {
 }  # fmt: skip
 """As notebook 14 calls them."""
 
-OF_14 = {"sums": "sums for the network", "Adam, one place": "all data in one place"}
-"""What notebook 14 calls a way -> what it is called here."""
+TRAINED_BY = {
+    ("poisson", "FedAvg, as printed"): "05", ("helmholtz", "FedAvg, as printed"): "05",
+    ("helmholtz", "FedAvg, best rate"): "11", ("helmholtz", "best rule"): "11",
+}  # fmt: skip
+"""The other notebook that has a way at the level of SHOWN."""
 
 PENDULUM_NETWORK = 10_251  # parameters of notebook 01's
 
@@ -54,18 +57,16 @@ def places(
             if level in way.error.level:
                 last, sent = way.error.sel(level=level).isel(round=-1), way.bytes.isel(round=-1)
                 seconds = float(once.seconds.sel(level=level).mean()) if label == "one round of sums" else None
-                elsewhere = {"FedAvg, as printed": "05", "Gauss-Newton": "", "one round of sums": ""}
-                notebook = elsewhere.get(label, "11" if name == "helmholtz" else "")
-                rows.append(
-                    Place(TITLES[name], label, last.values, int(way.error["round"][-1]), float(sent), seconds, notebook)
-                )
-    for row in committed("14_sums_for_networks")["metrics"]["places"]:
-        place = Place(**row)
-        name = next(name for name, title in TITLES.items() if title == place.problem)
-        averages = "FedAvg" in place.way or place.way == "best rule"
-        if place.way in OF_14 or (averages and name not in equations):  # of equations they are those above
-            rounds = 0 if "one place" in place.way else place.rounds
-            rows.append(place._replace(way=OF_14.get(place.way, place.way), rounds=rounds, notebook="14"))
+                rounds, notebook = int(way.error["round"][-1]), TRAINED_BY.get((name, label), "")
+                rows.append(Place(TITLES[name], label, last.values, rounds, float(sent), seconds, notebook))
+    ours = {TITLES[name] for name in equations}  # whose averages are those above
+    for place in (Place(**row) for row in committed("14_sums_for_networks")["metrics"]["places"]):
+        if place.way == "Adam, one place":
+            rows.append(place._replace(way="all data in one place", rounds=0, notebook="14"))
+        elif place.way == "sums":
+            rows.append(place._replace(way="sums for the network", notebook="14"))
+        elif "one place" not in place.way and place.problem not in ours:
+            rows.append(place._replace(notebook="14"))
     for name in ("wave", "schaffer", "beam"):
         if (once := histories.get(f"one_round_{name}")) is not None:
             last = once.isel(level=0)
