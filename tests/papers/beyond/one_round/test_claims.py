@@ -65,28 +65,32 @@ def coefficient(ours: float) -> Results:
 
 
 CASES = {
-    "fedsciml.target.sums.levels": (levels(1.005), levels(1.02), "1.02 > 1.01"),
-    "fedsciml.target.sums.poisson": (rule("poisson", 1e-2), rule("poisson", 1e-4), "not all < 1, 0.0001 %"),
-    "fedsciml.target.sums.helmholtz": (rule("helmholtz", 1e-2), rule("helmholtz", 1e-4), "not all < 1, 0.0001 %"),
-    "fed-deeponet.target.sums.linear": (pendulum(0.07), pendulum(0.25), "0.25 > 0.2"),
+    "fedsciml.target.sums.levels": (levels(1.005), levels(1.02), ("1.02", "1.01")),
+    "fedsciml.target.sums.poisson": (rule("poisson", 1e-2), rule("poisson", 1e-4), ("0.001, 0.001", "1, 0.0001 %")),
+    "fedsciml.target.sums.helmholtz": (
+        rule("helmholtz", 1e-2),
+        rule("helmholtz", 1e-4),
+        ("0.001, 0.001", "1, 0.0001 %"),
+    ),
+    "fed-deeponet.target.sums.linear": (pendulum(0.07), pendulum(0.25), ("0.25", "0.2")),
     "fedsciml.target.sums.client": (
         leak("one client", 1e-7),
         leak("one client", 1e-5),
-        "1e-05 > 1e-06",
+        ("1e-05", "1e-06"),
     ),
-    "fedsciml.target.sums.noise": (noise(0.3), noise(0.05), "0.475 < 0.5"),
-    "fedsciml.target.sums.crowd": (crowd(0.4), crowd(2.0), "2 > 1"),
-    "fedsciml.target.sums.coefficient": (coefficient(2.0), coefficient(3.5), "3.5 ± 4.1 % > 3 ± 1 %"),
-    "fedsciml.target.sums.total": (leak("total", 1e-4), leak("total", 1e-2), "0.01 > 0.001"),
+    "fedsciml.target.sums.noise": (noise(0.3), noise(0.05), ("0.475", "0.5")),
+    "fedsciml.target.sums.crowd": (crowd(0.4), crowd(2.0), ("2", "1")),
+    "fedsciml.target.sums.coefficient": (coefficient(2.0), coefficient(3.5), ("3.5", "3 ± 1 %")),
+    "fedsciml.target.sums.total": (leak("total", 1e-4), leak("total", 1e-2), ("0.01", "0.001")),
 }
 
 
 @pytest.mark.parametrize("id", claims.CLAIMS)
 def test_a_claim_can_hold_and_fail(id):
-    good, bad, why = CASES[id]
+    good, bad, numbers = CASES[id]
     assert judged(claims.CLAIMS[id], good).holds is True
     verdict = judged(claims.CLAIMS[id], bad)
-    assert verdict.holds is False and why in verdict.why
+    assert verdict.holds is False and all(number in verdict.why for number in numbers), verdict.why
 
 
 @pytest.mark.parametrize("id", claims.CLAIMS)
