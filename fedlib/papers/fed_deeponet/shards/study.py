@@ -32,6 +32,9 @@ FALLING, CONSTANT = "falling", "constant"
 
 ADAM, SGD, KEPT = "Adam", "SGD", "Adam, moments kept"
 
+FEW = 3
+"""Seeds of what is tried beside Figs. 5 and 6: rates, kept moments, weights of the average."""
+
 WEIGHTS = {"p = n/N": mixing.fedavg, "p = 1/C": mixing.equal}
 
 RULES = {
@@ -40,10 +43,9 @@ RULES = {
     "sensors": rules.whole(2),
     "clients": rules.whole(2),
     "w1_points": rules.whole(2),
-    "passes": rules.whole(),
     "length_scale": rules.number(0.02),
-    **dict.fromkeys(("deltas", "passes_deltas"), rules.number(0)),
-    **dict.fromkeys(("shards", "passes_shards", "rate_shards", "kept_shards"), rules.whole()),
+    "deltas": rules.number(0),
+    **dict.fromkeys(("shards", "rate_shards", "kept_shards"), rules.whole()),
     **dict.fromkeys(("lr_adam", "lr_constant", "lr_sgd", "lrs_adam", "lrs_sgd"), rules.positive()),
     **dict.fromkeys(("decay_adam", "decays_adam"), rules.share()),
 }
@@ -52,7 +54,7 @@ RULES = {
 
 def check(p: Mapping) -> None:
     """ValueError where there are more shards than triplets, or the share of the clients is no interval."""
-    for name in ("shards", "passes_shards", "rate_shards", "kept_shards"):
+    for name in ("shards", "rate_shards", "kept_shards"):
         if (most := max(p[name], default=1)) * p["clients"] > p["n_triplets"]:
             raise ValueError(
                 f"{name} = {most} for each of {p['clients']} clients: expected at most n_triplets = {p['n_triplets']} "
@@ -76,16 +78,14 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     sizes = {"triplets": p["n_triplets"], "clients": p["clients"], "tests": p["n_test"], "sensors": p["sensors"]}
     sizes |= {"length_scale": p["length_scale"]}
     shards, deltas = levels(p["shards"]), levels(map(float, p["deltas"]))
-    every = levels([*deltas, *map(float, p["passes_deltas"])])
-    fields = sizes | {"deltas": every}
+    fields = sizes | {"deltas": deltas}
     steps = Local(p["local_updates"], "steps", BATCH)
     shared = {"rounds": p["rounds"], "local": steps, "fraction": tuple(p["fraction"])}
     adam = shared | {"lr": p["lr_adam"], "decay": p["decay_adam"]}
     plain = {"lr": p["lr_sgd"], "decay": 1.0, "optimizer": sgd()}
     seeds, together, first = p["seeds"], ["federated"], p["seeds"][:1]
+    few = seeds[:FEW]
     rates = {"rate": {FALLING: {}, CONSTANT: {"lr": p["lr_constant"], "decay": 1.0}}}
-    departure = shared | {"decay": 1.0, "local": Local(p["passes"], "epochs", BATCH)}
-    both = {"algorithm": {ADAM: {"lr": 0.001}, SGD: plain | {"lr": 0.01}}}
     work = one_place(p, p["clients"], sum(p["fraction"]) / 2)  # the mean share
     kept = shared | {"reset_moments": False}  # of one model, for nothing is synchronised
     central = {"kinds": ["centralised"], "over": {"work": work}, "changes": kept, "models": {}}
@@ -100,13 +100,9 @@ def trainings(p: Mapping) -> dict[Name, Task]:
         "fields": call(two_fields, fields, deltas, {"algorithm": {ADAM: {}, SGD: plain}}, adam),
         ("centralised", "shards"): Call(label_sorted, sizes, shards, seeds, **central),
         ("centralised", "fields"): Call(two_fields, fields, deltas, seeds, **central),
-        "rates": call(label_sorted, sizes, levels(p["rate_shards"]), rates_tried(p), shared),
-        "moments": call(label_sorted, sizes, levels(p["kept_shards"]), {}, adam | {"reset_moments": False}),
-        "weights": call(label_sorted, sizes | {"uneven": True}, [1], {"mixing": WEIGHTS}, adam),
-        ("passes", "shards"): call(label_sorted, sizes, levels(p["passes_shards"]), both, departure, first),
-        ("passes", "fields"): call(
-            two_fields, fields, levels(map(float, p["passes_deltas"])), both, departure, first
-        ),
+        "rates": call(label_sorted, sizes, levels(p["rate_shards"]), rates_tried(p), shared, few),
+        "moments": call(label_sorted, sizes, levels(p["kept_shards"]), {}, adam | {"reset_moments": False}, few),
+        "weights": call(label_sorted, sizes | {"uneven": True}, [1], {"mixing": WEIGHTS}, adam, few),
         "distances": Computed(
             distances,
             {"shards": shards, "deltas": deltas, "seeds": seeds, "points": p["w1_points"]}
