@@ -23,7 +23,7 @@ from ..trainings.environment import environment
 from ..trainings.files import abouts
 from ..trainings.settings import changed as changed_of
 from ..trainings.settings import check_type, committed, folder_of, hint_of, in_words, read_result
-from . import claims, maps, pages, report
+from . import claims, maps, pages, relations, report
 from .rules import check, number, one_of
 from .verdicts import Measured, PaperNumber, compare, judge, measured, ours, paper_numbers, rows_of, table
 
@@ -276,14 +276,11 @@ class Run:
         if seeds is not None:
             self.claims[id]["seeds"] = seeds
 
-    def judge(self, judges: Mapping[str, Callable], results: object) -> None:
-        """Keep the verdicts on claims.
-
-        judges: id -> claim, (results) -> ``Verdict``, or None where the claim says nothing of these results.
-        """
+    def judge(self, judges: Mapping[str, tuple | Callable], results: object) -> None:
+        """Keep the verdicts on claims, id -> claim, see ``relations.judged``."""
         for id, claim in judges.items():
-            if (verdict := claim(results)) is not None:
-                self.claim(id, *verdict, claim.seeds(results) if isinstance(claim, claims.Seeded) else None)
+            if (verdict := relations.judged(claim, results)) is not None:
+                self.claim(id, *verdict, relations.seeds(claim, results))
 
     def report(self, room: ModuleType, results: object) -> None:
         """Show what a checker asks for: panel of the paper | our figure | setting | what our runs say; printed numbers

@@ -1,6 +1,6 @@
-"""What FedSciML says of the forward problems (Sections 5.2 to 5.4, Figs. 7 to 9), as pure functions of ``Results``.
+"""What FedSciML says of the forward problems (Sections 5.2 to 5.4, Figs. 7 to 9).
 
-A claim rests on the levels that the paper speaks of, and says nothing (None) of an equation that was not trained.
+A claim rests on the levels that the paper speaks of, and says nothing of an equation that was not trained.
 """
 
 from collections.abc import Callable
@@ -10,33 +10,9 @@ import xarray
 
 from ....notebook.claims import Seeded, Verdict, fewest
 from ....notebook.maps import Panel
-from .. import yardsticks
 from .study import STUDIES, Results
 
-Claim = Callable[[Results], Verdict | None]
-
-
-def helps(errors: xarray.DataArray) -> Verdict:
-    """Q7: the federation errs less than isolated clients at every level; errors after training [kind, level, seed]."""
-    mean = errors.mean("seed")
-    below = (mean.sel(kind="federated") < mean.sel(kind="isolated")).values
-    return Verdict(bool(below.all()), f"{below.sum()} of {below.size} levels")
-
-
-def diverges(divergences: xarray.DataArray, *matrices: int) -> Verdict:
-    """Q4, Q5: the divergence [seed, level, matrix] of these weight matrices grows with the distance; all by default."""
-    mean = divergences.mean("seed")
-    return yardsticks.grows(mean.sel(matrix=[*matrices]) if matrices else mean)
-
-
-def second_diverges_faster(divergences: xarray.DataArray) -> Verdict:
-    """Q5: the second matrix's divergence has a larger slope over the distance than the third one's."""
-    if divergences.sizes["level"] < 2:
-        return Verdict(None, "one level has no slope")
-    slopes = np.polyfit(
-        divergences.distance, divergences.mean("seed").sel(matrix=[2, 3]).transpose("level", "matrix"), 1
-    )
-    return Verdict(bool(slopes[0, 0] > slopes[0, 1]), f"slopes {slopes[0, 0]:.2f}, {slopes[0, 1]:.2f}")
+PAPER = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3")
 
 
 def printed(name: str, levels: list[int]) -> list[int]:
@@ -44,39 +20,62 @@ def printed(name: str, levels: list[int]) -> list[int]:
     return [level for level in levels if level not in STUDIES[name].code_only]
 
 
-def on(what: str, name: str, yardstick: Callable[..., Verdict], *arguments) -> Claim:
-    """A yardstick as a claim on an equation's results; what: "last", its errors after training, or "divergences"."""
-
-    def claim(results: Results) -> Verdict | None:
-        values = getattr(results, what).get(name)
-        levels = [] if values is None else printed(name, values.level.values.tolist())
-        return yardstick(values.sel(level=levels), *arguments) if levels else None
-
-    return Seeded(claim, lambda results: fewest(getattr(results, what)[name]))
+def on_paper(name: str, values: xarray.DataArray) -> xarray.DataArray:
+    """Values [level, ...] of an equation at these levels, the coarsest first."""
+    return values.sel(level=printed(name, sorted(values.level.values.tolist())))
 
 
-PAPER = ("poisson", "helmholtz", "allen_cahn_2", "allen_cahn_3")
+def error(name: str, kind: str, finest: bool = False) -> Callable[[Results], xarray.DataArray]:
+    """Errors (%) after training of a kind of models [level, seed]; finest: at the finest level alone."""
+
+    def quantity(results: Results) -> xarray.DataArray:
+        values = on_paper(name, results.last[name].sel(kind=kind, drop=True))
+        return values.isel(level=slice(-1, None)) if finest else values
+
+    return quantity
 
 
-def claims_on(name: str) -> dict[str, Claim]:
+def divergence(name: str, *matrices: int) -> Callable[[Results], xarray.DataArray]:
+    """Divergences [seed, level, matrix] of these weight matrices; of all by default."""
+
+    def quantity(results: Results) -> xarray.DataArray:
+        values = on_paper(name, results.divergences[name])
+        return values.sel(matrix=[*matrices]) if matrices else values
+
+    return quantity
+
+
+def second_diverges_faster(results: Results) -> Verdict | None:
+    """Q5: the second matrix's divergence has a larger slope over the distance than the third one's."""
+    if "helmholtz" not in results.divergences:
+        return None
+    values = divergence("helmholtz", 2, 3)(results).mean("seed").transpose("level", "matrix")
+    if values.sizes["level"] < 2:
+        return Verdict(None, "one level has no slope")
+    slopes = np.polyfit(values.distance, values, 1)[0]
+    return Verdict(bool(slopes[0] > slopes[1]), f"slopes {slopes[0]:.2f}, {slopes[1]:.2f}")
+
+
+def claims_on(name: str) -> dict[str, tuple]:
     """Id -> claim, of the four that the paper makes of every equation."""
+    federated, alone, centre = (error(name, kind) for kind in ("federated", "isolated", "centralised"))
+    finest = error(name, "centralised", finest=True)
     return {
-        f"fedsciml.q1.{name}": on("last", name, yardsticks.between),
-        f"fedsciml.q2.{name}": on("last", name, yardsticks.falls),
-        f"fedsciml.q3.{name}.federated": on("last", name, yardsticks.agrees, "federated"),
-        f"fedsciml.q3.{name}.isolated": on("last", name, yardsticks.agrees, "isolated"),
+        f"fedsciml.q1.{name}": (federated, "between", (centre, alone)),
+        f"fedsciml.q2.{name}": (federated, "grows with", "distance"),
+        f"fedsciml.q3.{name}.federated": (error(name, "federated", finest=True), "agrees with", finest),
+        f"fedsciml.q3.{name}.isolated": (error(name, "isolated", finest=True), "agrees with", finest),
     }
 
 
 CLAIMS = {id: claim for name in PAPER for id, claim in claims_on(name).items()} | {
-    "fedsciml.q7.allen_cahn_2": on("last", "allen_cahn_2", helps),
-    "fedsciml.q7.allen_cahn_3": on("last", "allen_cahn_3", helps),
-    "fedsciml.q4.poisson": on("divergences", "poisson", diverges),
-    "fedsciml.q5.layers": on("divergences", "helmholtz", diverges, 2, 3),
-    "fedsciml.q5.slope": on("divergences", "helmholtz", second_diverges_faster),
+    "fedsciml.q7.allen_cahn_2": (error("allen_cahn_2", "federated"), "<", error("allen_cahn_2", "isolated")),
+    "fedsciml.q7.allen_cahn_3": (error("allen_cahn_3", "federated"), "<", error("allen_cahn_3", "isolated")),
+    "fedsciml.q4.poisson": (divergence("poisson"), "grows with", "distance"),
+    "fedsciml.q5.layers": (divergence("helmholtz", 2, 3), "grows with", "distance"),
+    "fedsciml.q5.slope": Seeded(second_diverges_faster, lambda results: fewest(results.divergences["helmholtz"])),
 }
-"""Id of data/claims.yaml -> claim."""
-
+"""Id of data/claims.yaml -> claim, see ``relations.judged``."""
 
 ALLEN_CAHN = "three of eight levels, one seed, T = 50 000, tanh as coded"
 

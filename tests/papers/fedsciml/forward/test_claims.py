@@ -5,6 +5,7 @@ import pytest
 import xarray
 
 from fedlib.federated.experiment import KINDS
+from fedlib.notebook.relations import judged
 from fedlib.papers.fedsciml.forward import claims
 from fedlib.papers.fedsciml.forward.study import STUDIES, Results
 
@@ -57,7 +58,7 @@ CASES = {
 
 @pytest.mark.parametrize("id", CASES)
 def test_a_claim_holds_and_fails(id):
-    holds, fails = (claims.CLAIMS[f"fedsciml.{id}"](made) for made in CASES[id])
+    holds, fails = (judged(claims.CLAIMS[f"fedsciml.{id}"], made) for made in CASES[id])
     assert holds.holds is True and fails.holds is False and holds.why and fails.why
 
 
@@ -71,12 +72,12 @@ def test_every_equation_has_four_claims_with_both_outcomes():
 def test_verdicts_rest_on_the_papers_levels():
     assert claims.printed("poisson", LEVELS) == LEVELS[2:] and claims.printed("helmholtz", LEVELS) == LEVELS
     wrong_at_two = results("poisson", [0.5, 0.5, *FALLING[2:]])
-    assert claims.CLAIMS["fedsciml.q1.poisson"](wrong_at_two) == (True, "5 of 5 levels")
+    assert judged(claims.CLAIMS["fedsciml.q1.poisson"], wrong_at_two) == (True, "5 of 5 levels")
     code_only = wrong_at_two._replace(errors={"poisson": wrong_at_two.errors["poisson"].isel(level=[0, 1])})
-    assert claims.CLAIMS["fedsciml.q1.poisson"](code_only) is None
+    assert judged(claims.CLAIMS["fedsciml.q1.poisson"], code_only) is None
 
 
 def test_one_level_has_no_slope():
     one = {"helmholtz": divergences(*[FALLING] * 4).isel(level=[0])}
-    verdict = claims.CLAIMS["fedsciml.q5.slope"](results("helmholtz")._replace(divergences=one))
+    verdict = judged(claims.CLAIMS["fedsciml.q5.slope"], results("helmholtz")._replace(divergences=one))
     assert verdict == (None, "one level has no slope")

@@ -8,6 +8,7 @@ from fedlib.federated.experiment import Experiment
 from fedlib.federated.partitions import index_rule, per_client
 from fedlib.federated.pinn import Equation, as_points, pinn
 from fedlib.notebook import rules
+from fedlib.notebook.relations import judged
 from fedlib.papers.fedsciml.forward import claims, study
 from fedlib.trainings.store import made
 
@@ -48,4 +49,4 @@ def test_a_sixth_equation_is_swept_and_no_claim_speaks_of_it(p):
     errors = results.errors["advection"]
     assert errors.distance.values == pytest.approx([8 / 15, 4 / 15, 2 / 15])
     assert errors[-1].sel(kind="centralised").max() < 0.2 * errors[0].sel(kind="centralised").min()
-    assert all(claim(results) is None for claim in claims.CLAIMS.values())
+    assert all(judged(claim, results) is None for claim in claims.CLAIMS.values())
