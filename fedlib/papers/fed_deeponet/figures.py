@@ -1,19 +1,21 @@
 """Angles, true and as networks predict them, and controls to choose a torque: what several rooms draw."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import ipywidgets
 import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...federated.experiment import Experiment
-from ...live.widgets import choice, slider, span
+from ...live.widgets import choice, explore, slider, span
 from ...notebook.style import CLIENTS, COLORS, around, panels
 from ...numerics.metrics import in_percent, percent
 from ...numerics.spaces import grf
 from ...streams import stream
 from .experiment import says
 from .physics import OUT_OF_DISTRIBUTION, half_steps
+
 
 def predictions(experiment: Experiment, theta: Tensor, u: Tensor, x1: Tensor, names: Sequence[str]) -> Figure:
     """True angles x1 [n, m] and those that a federation with parameters theta [P] says of inputs u [n, ...], a panel
@@ -34,13 +36,18 @@ ALONE = "client 1 alone"
 LOOKS = {
     ALONE: {"color": CLIENTS[0], "ls": "--"},
     "hidden": {"color": COLORS["federated"], "ls": "--"},
-    **dict.fromkeys(("federated", "told"), {"color": COLORS["federated"]}),
+    "federated": {"color": COLORS["federated"]},
+    "told": {"color": COLORS["federated"]},
 }
 """Of an angle that a model says."""
 
 
 def angle_figure(
-    t: np.ndarray, u: np.ndarray, truth: np.ndarray, said: Mapping[str, np.ndarray], title: str = "the angle that it causes"
+    t: np.ndarray,
+    u: np.ndarray,
+    truth: np.ndarray,
+    said: Mapping[str, np.ndarray],
+    title: str = "the angle that it causes",
 ) -> Figure:
     """Left a torque u [m] over t [m], right the angle that it causes and what models say, key of LOOKS -> [m]."""
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
@@ -71,13 +78,16 @@ def pendulum_input(
     return OUT_OF_DISTRIBUTION[kind](t, amplitude, frequency)[None]
 
 
-INPUT_CONTROLS = {
-    "kind": lambda: choice(["GRF", *OUT_OF_DISTRIBUTION], tooltip="What the torque is: random (GRF), or a formula."),
-    "length_scale": lambda: slider(span(0.05, 2, 0.05), 0.2, tooltip="How slowly a random torque varies."),
-    "seed": lambda: slider(range(51)),
-    "amplitude": lambda: slider(span(-3, 3, 0.1), 1, tooltip="How strong the torque is."),
-    "frequency": lambda: slider(span(0, 6, 0.1), 1, tooltip="How fast the torque of a formula varies."),
-}
+def ask(draw: Callable[..., Figure], alt: str, **controls: ipywidgets.Widget) -> ipywidgets.GridBox:
+    """Show ``draw`` of a torque of one's own, as ``pendulum_input`` takes it, with controls of its own before."""
+    torque = {
+        "kind": choice(["GRF", *OUT_OF_DISTRIBUTION], tooltip="What the torque is: random (GRF), or a formula."),
+        "length_scale": slider(span(0.05, 2, 0.05), 0.2, tooltip="How slowly a random torque varies."),
+        "seed": slider(range(51)),
+        "amplitude": slider(span(-3, 3, 0.1), 1, tooltip="How strong the torque is."),
+        "frequency": slider(span(0, 6, 0.1), 1, tooltip="How fast the torque of a formula varies."),
+    }
+    return explore(draw, alt, idle_inputs, **controls, **torque)
 
 
 def idle_inputs(kind: str, **_) -> set[str]:

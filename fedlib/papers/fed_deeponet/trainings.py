@@ -26,7 +26,9 @@ def one_place(p: Mapping, clients: int, share: float) -> dict[str, dict]:
 def measured(history: History) -> xarray.Dataset:
     """Every metric of a training of one kind [round, level, seed, ...], as ``experiment.measured`` names them."""
     arrays = {name: sweep.errors(history, name).isel(kind=0, drop=True) for name in history.metrics}
-    return xarray.Dataset({name: values.assign_attrs(long_name="mean error") for name, values in arrays.items()})
+    data = xarray.Dataset({name: values.assign_attrs(long_name="mean error") for name, values in arrays.items()})
+    data["round"].attrs["scale"] = "linear"
+    return data
 
 
 def last(data: xarray.Dataset, metric: str = "error") -> xarray.DataArray:
@@ -37,4 +39,4 @@ def last(data: xarray.Dataset, metric: str = "error") -> xarray.DataArray:
 def joined(parts: Mapping[Hashable, xarray.DataArray], axis: str) -> xarray.DataArray:
     """Arrays, or datasets, along an axis of their labels; what some have not is NaN."""
     labels = xarray.DataArray(as_index([*parts]), dims=axis, name=axis)
-    return xarray.concat(xarray.broadcast(*parts.values()), labels)
+    return xarray.concat(parts.values(), labels, join="outer", coords="minimal", compat="override")

@@ -1,23 +1,19 @@
 """Figures and tables of notebook 01, functions of the arrays of ``study.Results``."""
 
-from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
+import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from torch import Tensor
 
 from ....federated.experiment import Data
-from ....notebook.pictures import against_level
-from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
+from ....notebook.pictures import curves
+from ....notebook.style import CLIENTS, COLORS, panels, shards
 from ....notebook.verdicts import interval, paper_numbers
-from ....numerics.metrics import in_percent, mean_sd, percent
-from ..figures import trajectories
 from ..physics import OUT_OF_DISTRIBUTION
-from ..trainings import last
-from .problem import angles
+from ..trainings import joined, last
 from .study import PRINTED, VARIES, Results
 
 # the problem
@@ -119,23 +115,75 @@ def training(results: Results) -> Figure:
 
 
 def tables(results: Results) -> Figure:
-    """Tables 1 and 2: printed values and ours, and one model with all triplets, which does as many steps as a client
-    (hollow), or as all who answer together."""
+    """Tables 1 and 2: printed values and ours, and one model with all triplets, which does as many steps as a client,
+    or as all who answer together."""
     clients, shares = last(results.clients), last(results.shares).squeeze("level", drop=True).drop_sel(share=VARIES)
-    shares = shares.assign_coords(level=("share", shares.share.astype(float).data)).swap_dims(share="level")
-    printed_clients = [C for C in clients.level.values if C in PRINTED]
-    of = {
-        r"Table 1, $\alpha$ = 0.75": (clients.sel(level=printed_clients), "clients C", "table1.C{}"),
-        "Table 2, C = 20": (shares.drop_vars("share"), r"participating share $\alpha$", "table2.a{:g}"),
+    clients = clients.sel(level=[C for C in clients.level.values if C in PRINTED])
+    shares = shares.rename(share="level").assign_coords(level=shares.share.astype(float).values)
+    tables = {
+        r"Table 1, $\alpha$ = 0.75": (clients, "clients C", "table1.C{}"),
+        "Table 2, C = 20": (shares, r"participating share $\alpha$", "table2.a{}"),
     }
-    panels, print_of = {}, {}
-    for title, (federated, level, id) in of.items():
-        places = {f"one place, {work}": values for work, values in in_one_place(results).items()}
-        panels[title] = joined({"federated": federated} | places, "kind").rename(None).assign_attrs(level=level)
-    return curves(panels, share=True, printed=printed)
+    central = last(results.centralised).squeeze("level", drop=True)
+    places = {f"one place, {work}": central.sel(work=work, drop=True) for work in central.work.values}
+    errors, values = {}, {}
+    for title, (ours, level, id) in tables.items():
+        errors[title] = joined({"federated": ours} | places, "kind").rename(None).assign_attrs(level=level)
+        numbers = {place: id.format(f"{place if place > 1 else 100 * place:g}") for place in ours.level.values.tolist()}
+        values[title] = {place: printed(number) for place, number in numbers.items()}
+    return curves(errors, looks=PLACES.get, share=True, printed=values, size=(4.2, 2.7))
 
 
-def in_one_place(results: Results) -> dict[str, xarray.DataArray]:
-    """One model with all triplets: what is kept equal -> error (%) [seed]."""
-    error = last(results.centralised).squeeze("level", drop=True)
-    return {work: error.sel(work=work, drop=True) for work in error.work.values}
+PLACES = {
+    "federated": {"color": COLORS["federated"]},
+    "one place, same steps": {"color": COLORS["centralised"], "marker": "d", "ls": "--"},
+    "one place, same passes": {"color": COLORS["centralised"], "marker": "d"},
+}
+
+
+def printed(id: str) -> float:
+    """The paper's value (%)."""
+    return paper_numbers()[f"fed-deeponet.{id}"].value
+
+
+FIG_4 = dict(zip(OUT_OF_DISTRIBUTION, ("fig4.t", "fig4.sin", "fig4.tsin"), strict=True))
+CONVENTIONS = ("convention", *OUT_OF_DISTRIBUTION)
+
+
+def conventions(results: Results) -> xarray.DataArray:
+    """Error (%) of each unseen torque after training [torque, convention, seed]: times seen, and start."""
+    errors = last(results.conventions, "unseen").squeeze("level", drop=True).stack(convention=("time", "init"))
+    words = [f"{time} {start}" for time, start in errors.convention.values]
+    errors = errors.drop_vars(("convention", "time", "init")).assign_coords(convention=words, i=[*FIG_4])
+    return errors.rename(i="torque").rename(None)
+
+
+def conventions_figure(results: Results) -> Figure:
+    """Error (%) of each unseen torque under each convention, and the printed values."""
+    errors = conventions(results).expand_dims(kind=["federated"])
+    errors.convention.attrs["long_name"] = "times seen, and start"
+    places = errors.convention.values.tolist()
+    values = {f"u = {torque}": dict.fromkeys(places, printed(id)) for torque, id in FIG_4.items()}
+    shown = {f"u = {torque}": errors.sel(torque=torque, drop=True) for torque in FIG_4}
+    return curves(shown, "convention", looks=lambda kind: {"color": COLORS[kind], "ls": ""}, printed=values)
+
+
+def convention_rows(results: Results) -> list[list[str]]:
+    """Rows of CONVENTIONS: medians (%) and the interval of one more run; marked where the printed value is outside."""
+    errors = conventions(results)
+    rows = [["printed", *(f"{printed(id):.2f}" for id in FIG_4.values())]]
+    for convention in errors.convention.values:
+        cells = [
+            with_verdict(errors.sel(convention=convention, torque=torque).values, printed(FIG_4[torque]))
+            for torque in FIG_4
+        ]
+        rows.append([str(convention), *cells])
+    return rows
+
+
+def with_verdict(values: np.ndarray, wanted: float) -> str:
+    """Median and interval of one more run; marked where the printed value is outside."""
+    if len(values) == 1:
+        return f"{values[0]:.2f}"
+    low, high = interval(values)
+    return f"{np.median(values):.2f} [{low:.2f}, {high:.2f}]" + ", out" * (not low <= wanted <= high)

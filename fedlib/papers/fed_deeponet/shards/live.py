@@ -13,10 +13,12 @@ from ....live.widgets import choice, slider
 from ....streams import stream
 from ....trainings.store import stored
 from .. import live
+from ..experiment import says
+from ..figures import ALONE
 from ..live import SCALE, Angles, N
 from ..physics import random_tests
 from . import study
-from .problem import angles
+from .problem import label_sorted
 
 
 def skewed(data: str = "sorted shards", shards_each: int = 1, delta: float = 0.0, clients: int = 5, K: int = 20,
@@ -52,8 +54,6 @@ def show() -> None:
 
 # stored models
 
-ALONE = "client 1 alone"
-
 
 def reached(together: History, alone: History) -> xarray.DataArray:
     """Errors (%) [shards, rate, model, seed] over the test trajectories, of client 1 alone and of the federation."""
@@ -69,13 +69,14 @@ def explored(
     """(curves, errors) as ``levels.explore`` takes them: the angle of that torque of the first seed's test which swings
     furthest, as its models say it, and ``reached``."""
     reached_errors, seed = reached(together, alone), together.labels("seed")[0]
+    experiment = label_sorted(sensors=sensors)
     cases = random_tests(tests, sensors, length_scale, seed)
     (u,), (truth,) = live.widest(cases["u"], cases["x1"])
 
     def predicted(shards: int, rate: str) -> list[np.ndarray]:
         models = {ALONE: alone.model("isolated", shards, seed, rate)}
         models |= {"federated": together.model("federated", shards, seed, rate)}
-        return [*angles(models, u).values()]
+        return [*says(experiment, models, u).values()]
 
     names = ("shards", "rate", "model")
     coords = {name: reached_errors[name].values for name in names}
