@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray
 from matplotlib.figure import Figure
 
 from ....notebook.pictures import curves
 from ....notebook.style import COLORS, panels, shards
-from ....notebook.verdicts import interval, paper_numbers
 from ....numerics.metrics import in_percent
 from ..trainings import joined, last
 from .problem import DEALT
-from .study import Results, of_torques
+from .study import Results
 
 
 def blind(x: np.ndarray) -> np.ndarray:
@@ -95,21 +93,4 @@ def told_rows(results: Results, dealt: str = "mixed") -> list[list[str]]:
         cells = (f"{values.median().item():.2f}" for values in (with_k, without))
         worse = f"{ratio.median().item():.2f} ({ratio.min().item():.2f} to {ratio.max().item():.2f})"
         rows.append([f"{T:g}", *cells, worse, f"{results.floor.sel(level=T).item():.2f}"])
-    return rows
-
-
-FIG_8 = ("fig8.t", "fig8.sin", "fig8.tsin")
-FIG_8_HEADER = ("u", "printed", "ours, all k", "one more run with one more k", "draws below the printed one")
-
-
-def fig_8_rows(data: xarray.Dataset) -> list[list[str]]:
-    """Rows of FIG_8_HEADER, errors (%). The interval is nested: its values are one seed with one draw each, so that it
-    has the scatter of both; data: of the paper's federation, all seeds."""
-    errors, rows = of_torques(data), []
-    for torque, id in zip(errors.torque.values, FIG_8, strict=True):
-        printed, every = paper_numbers()[f"fed-deeponet.{id}"].value, errors.sel(torque=torque)
-        values = every.isel(draw=0).values
-        words = "[{:.2f}, {:.2f}]".format(*interval(values)) if len(values) > 1 else "one seed"
-        below = 100 * float((every < printed).mean())
-        rows.append([str(torque), f"{printed:.2f}", f"{every.mean().item():.2f}", words, f"{below:.1f} %"])
     return rows

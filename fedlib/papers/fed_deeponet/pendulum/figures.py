@@ -3,7 +3,6 @@
 from itertools import cycle
 
 import numpy as np
-import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
@@ -11,7 +10,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from ....federated.experiment import Data
 from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS, COLORS, panels, shards
-from ....notebook.verdicts import interval, paper_numbers
+from ....notebook.verdicts import paper_numbers
 from ..physics import OUT_OF_DISTRIBUTION
 from ..trainings import joined, last
 from .study import PRINTED, VARIES, Results
@@ -146,44 +145,14 @@ def printed(id: str) -> float:
     return paper_numbers()[f"fed-deeponet.{id}"].value
 
 
-FIG_4 = dict(zip(OUT_OF_DISTRIBUTION, ("fig4.t", "fig4.sin", "fig4.tsin"), strict=True))
-CONVENTIONS = ("convention", *OUT_OF_DISTRIBUTION)
-
-
-def conventions(results: Results) -> xarray.DataArray:
-    """Error (%) of each unseen torque after training [torque, convention, seed]: times seen, and start."""
-    errors = last(results.conventions, "unseen").squeeze("level", drop=True).stack(convention=("time", "init"))
-    words = [f"{time} {start}" for time, start in errors.convention.values]
-    errors = errors.drop_vars(("convention", "time", "init")).assign_coords(convention=words, i=[*FIG_4])
-    return errors.rename(i="torque").rename(None)
-
-
-def conventions_figure(results: Results) -> Figure:
+def conventions(results: Results) -> Figure:
     """Error (%) of each unseen torque under each convention, and the printed values."""
-    errors = conventions(results).expand_dims(kind=["federated"])
+    errors = last(results.conventions, "unseen").squeeze("level", drop=True).stack(convention=("time", "init"))
+    places = [f"{time} {start}" for time, start in errors.convention.values]
+    errors = errors.drop_vars(("convention", "time", "init")).assign_coords(convention=places)
     errors.convention.attrs["long_name"] = "times seen, and start"
-    places = errors.convention.values.tolist()
-    values = {f"u = {torque}": dict.fromkeys(places, printed(id)) for torque, id in FIG_4.items()}
-    shown = {f"u = {torque}": errors.sel(torque=torque, drop=True) for torque in FIG_4}
-    return curves(shown, "convention", looks=lambda kind: {"color": COLORS[kind], "ls": ""}, printed=values)
-
-
-def convention_rows(results: Results) -> list[list[str]]:
-    """Rows of CONVENTIONS: medians (%) and the interval of one more run; marked where the printed value is outside."""
-    errors = conventions(results)
-    rows = [["printed", *(f"{printed(id):.2f}" for id in FIG_4.values())]]
-    for convention in errors.convention.values:
-        cells = [
-            with_verdict(errors.sel(convention=convention, torque=torque).values, printed(FIG_4[torque]))
-            for torque in FIG_4
-        ]
-        rows.append([str(convention), *cells])
-    return rows
-
-
-def with_verdict(values: np.ndarray, wanted: float) -> str:
-    """Median and interval of one more run; marked where the printed value is outside."""
-    if len(values) == 1:
-        return f"{values[0]:.2f}"
-    low, high = interval(values)
-    return f"{np.median(values):.2f} [{low:.2f}, {high:.2f}]" + ", out" * (not low <= wanted <= high)
+    errors = errors.expand_dims(kind=["federated"]).rename(None)
+    panels = {f"u = {torque}": errors.isel(i=i) for i, torque in enumerate(OUT_OF_DISTRIBUTION)}
+    numbers = (printed(id) for id in ("fig4.t", "fig4.sin", "fig4.tsin"))
+    values = {title: dict.fromkeys(places, number) for title, number in zip(panels, numbers, strict=True)}
+    return curves(panels, "convention", looks=lambda kind: {"color": COLORS[kind], "ls": ""}, printed=values)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ....notebook.pictures import against_level, curves, seeds_and_median
 from ....notebook.style import COLORS, log_axis, panels, shards
-from ....numerics.metrics import mean_sd
+from ....numerics.metrics import plus_minus
 from ..figures import LOOKS
 from ..physics import OUT_OF_DISTRIBUTION
 from ..trainings import joined
@@ -112,10 +112,7 @@ def apart(distances: xarray.Dataset) -> Figure:
 
 def cell(values: xarray.DataArray) -> str:
     """Mean ± st.dev. over seeds (%)."""
-    values = values.dropna("seed").values
-    if not len(values):
-        return "-"
-    return "{:.1f} ± {:.1f}".format(*mean_sd(values)) if len(values) > 1 else f"{values[0]:.1f}"
+    return plus_minus(values.dropna("seed").values, 1) if values.notnull().any() else "-"
 
 
 def error_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]:

@@ -6,7 +6,6 @@ import xarray
 
 from ....federated.history import History
 from ....federated.partitions import pick_sources, sorted_shards
-from ....federated.sweep import errors
 from ....live import levels
 from ....live.watched import Watched
 from ....live.widgets import choice, slider
@@ -17,6 +16,7 @@ from ..experiment import says
 from ..figures import ALONE
 from ..live import SCALE, Angles, N
 from ..physics import random_tests
+from ..trainings import joined, last, measured
 from . import study
 from .problem import label_sorted
 
@@ -57,10 +57,8 @@ def show() -> None:
 
 def reached(together: History, alone: History) -> xarray.DataArray:
     """Errors (%) [shards, rate, model, seed] over the test trajectories, of client 1 alone and of the federation."""
-    rows = {ALONE: alone, "federated": together}
-    arrays = [errors(history).isel(round=-1, kind=0, drop=True).reset_coords(drop=True) for history in rows.values()]
-    every = xarray.concat(arrays, xarray.DataArray([*rows], dims="model", name="model"), join="inner")
-    return every.rename(level="shards").transpose("shards", "rate", "model", "seed")
+    every = joined({ALONE: last(measured(alone)), "federated": last(measured(together))}, "model")
+    return every.rename(level="shards").transpose("shards", "rate", "model", "seed").reset_coords(drop=True)
 
 
 def explored(
