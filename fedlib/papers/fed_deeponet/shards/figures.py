@@ -56,6 +56,7 @@ def answer(targets: Mapping[int, Sequence[np.ndarray]], errors: xarray.DataArray
         values = errors.sel(model=model).transpose("seed", "shards").values
         seeds_and_median(right, errors.shards, values, model, **LOOKS[model])
     right.set_title("mean error (%)")
+    errors.shards.attrs["long_name"] = "shards each"
     against_level(right, errors, x="shards")
     log_axis(right.yaxis)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
