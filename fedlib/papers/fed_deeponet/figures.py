@@ -23,10 +23,10 @@ def predictions(experiment: Experiment, theta: Tensor, u: Tensor, x1: Tensor, na
     fig, (axes,) = panels(1, len(x1), size=(2.8, 2.4))
     t = np.linspace(0, 1, x1.shape[1])
     for ax, one, truth, name in zip(axes, u, x1.numpy(), names, strict=True):
-        said = says(experiment, {"federated": theta}, one)["federated"]
+        angles = says(experiment, {"federated": theta}, one)["federated"]
         ax.plot(t, truth, color=COLORS["truth"], label="truth")
-        ax.plot(t, said, "--", color=COLORS["federated"], label="federated")
-        ax.set(xlabel="t (s)", title=f"{name}: e = {percent(said, truth):.2f} %")
+        ax.plot(t, angles, "--", color=COLORS["federated"], label="federated")
+        ax.set(xlabel="t (s)", title=f"{name}: e = {percent(angles, truth):.2f} %")
     axes[0].set_ylabel("angle $x_1$ (rad)")
     axes[0].legend()
     return fig
@@ -46,7 +46,7 @@ def angle_figure(
     t: np.ndarray,
     u: np.ndarray,
     truth: np.ndarray,
-    said: Mapping[str, np.ndarray],
+    angles: Mapping[str, np.ndarray],
     title: str = "the angle that it causes",
 ) -> Figure:
     """Left a torque u [m] over t [m], right the angle that it causes and what models say, key of LOOKS -> [m]."""
@@ -54,7 +54,7 @@ def angle_figure(
     left.plot(t, u, color=COLORS["other"], lw=2.5)
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="a torque", ylim=around(u))
     right.plot(t, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
-    for label, x in said.items():
+    for label, x in angles.items():
         right.plot(t, x, label=f"{label}: off by {in_percent(percent(x, truth))}", **LOOKS[label])
     right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=title)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)

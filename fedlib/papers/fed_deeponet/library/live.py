@@ -99,16 +99,18 @@ def explorer() -> levels.Explorer:
 # stored models
 
 
-def guesses(told: History, hidden: History, T: float = 3.0, k: float = HIGH, sensors: int = 100, **torque) -> tuple:
+def guesses(
+    informed: History, uninformed: History, T: float = 3.0, k: float = HIGH, sensors: int = 100, **torque
+) -> tuple:
     """(t, u, truth, "told" or "hidden" -> angle), each [m], of a torque as ``pendulum_input`` takes it and a pendulum
     of stiffness k; of a formula t is the share of the time, t / T."""
     scale, experiment = torque.pop("length_scale", SCALE) / T, learning(sensors=sensors)
     exact = pendulum_trajectories(pendulum_input(sensors, length_scale=scale, **torque), k, T)
-    said = {}
-    for name, history in {"told": told, "hidden": hidden}.items():
+    angles = {}
+    for name, history in {"told": informed, "hidden": uninformed}.items():
         theta = history.model("federated", T, history.labels("seed")[0])
-        said |= says(experiment, {name: theta}, with_stiffness(exact["u"], k, name == "hidden")[0])
-    return np.linspace(0, T, sensors), exact["u"][0].numpy(), exact["x1"][0].numpy(), said
+        angles |= says(experiment, {name: theta}, with_stiffness(exact["u"], k, name == "hidden")[0])
+    return np.linspace(0, T, sensors), exact["u"][0].numpy(), exact["x1"][0].numpy(), angles
 
 
 def asked() -> ipywidgets.GridBox:
@@ -121,5 +123,5 @@ def asked() -> ipywidgets.GridBox:
         title = f"the angle of the pendulum with k = {k:.2f}"
         return angle_figure(*guesses(informed, uninformed, k=k, **values), title)
 
-    own = {"T": slider(seconds, max(seconds), "seconds"), "k": slider(stiffness, stiffness[-1], "stiffness k")}
-    return ask(draw, alt, **own)
+    controls = {"T": slider(seconds, max(seconds), "seconds"), "k": slider(stiffness, stiffness[-1], "stiffness k")}
+    return ask(draw, alt, **controls)

@@ -117,7 +117,7 @@ def tables(results: Results) -> Figure:
     """Tables 1 and 2: printed values and ours, and one model with all triplets, which does as many steps as a client,
     or as all who answer together."""
     clients, shares = last(results.clients), last(results.shares).squeeze("level", drop=True).drop_sel(share=VARIES)
-    clients = clients.sel(level=[C for C in clients.level.values if C in PRINTED])
+    clients = clients.sel(level=[C for C in clients.level.values if C in PRINTED] or clients.level.values)
     shares = shares.rename(share="level").assign_coords(level=shares.share.astype(float).values)
     tables = {
         r"Table 1, $\alpha$ = 0.75": (clients, "clients C", "table1.C{}"),
@@ -141,8 +141,9 @@ PLACES = {
 
 
 def printed(id: str) -> float:
-    """The paper's value (%)."""
-    return paper_numbers()[f"fed-deeponet.{id}"].value
+    """The paper's value (%); NaN where it has none."""
+    numbers = paper_numbers()
+    return numbers[f"fed-deeponet.{id}"].value if f"fed-deeponet.{id}" in numbers else np.nan
 
 
 def conventions(results: Results) -> Figure:

@@ -55,8 +55,8 @@ def guesses(together: History, alone: History, clients: int, sensors: int = 100,
     seed = together.labels("seed")[0]
     models = {ALONE: alone.model("isolated", clients, seed), "federated": together.model("federated", clients, seed)}
     u, truth = exact["u"][0], exact["x1"][0]
-    said = says(problem.dealt(sensors=sensors), models, u)
-    return np.linspace(0, 1, sensors), u.numpy(), truth.numpy(), said
+    angles = says(problem.dealt(sensors=sensors), models, u)
+    return np.linspace(0, 1, sensors), u.numpy(), truth.numpy(), angles
 
 
 def answer(together: History, alone: History, clients: int = study.TWENTY, **torque) -> Figure:
@@ -70,11 +70,11 @@ def explored(
     """(curves, errors) as ``levels.explore`` takes them: the angle that HARD causes, as the first seed's models say
     it at each number of clients, and its error (%) for all seeds; centralised has everybody's triplets and work."""
     clients, i = together.labels("level"), [*OUT_OF_DISTRIBUTION].index(HARD)
-    said = [guesses(together, alone, C, sensors, kind=HARD) for C in clients]
-    t, _, truth, labels = said[0]
+    angles = [guesses(together, alone, C, sensors, kind=HARD) for C in clients]
+    t, _, truth, labels = angles[0]
     coords = {"clients": clients, "model": [*labels], "x": t, "truth": ("x", truth)}
     words = {"xlabel": "t (s)", "ylabel": "angle (rad)"}
-    curves = xarray.DataArray([[*each.values()] for *_, each in said], coords, ("clients", "model", "x"), attrs=words)
+    curves = xarray.DataArray([[*each.values()] for *_, each in angles], coords, ("clients", "model", "x"), attrs=words)
     rows = {ALONE: alone, "federated": together, "centralised": centralised}
     ends = {label: last(measured(history), "unseen").isel(i=i, drop=True) for label, history in rows.items()}
     ends["centralised"] = ends["centralised"].sel(work="same passes", drop=True).squeeze("level", drop=True)
