@@ -140,7 +140,7 @@ def test_what_the_readme_trusts_least_is_so():
     assert "chosen after the table was seen, with five seeds" in least
     assert {len(row.measured.values) for id, row in rows.items() if id.startswith("fedsciml.table2.n")} == {5}
     assert "Five runs of ours, a quarter of the rounds, on a flow of our own" in least
-    assert 4 * flow.PAPER["rounds"] == 2 * flow.PAPER["drop_after"]
+    assert 4 * flow.PAPER["rounds"] == flow.ROUNDS
     unseen = rows["fed-deeponet.exp4.unseen"]
     assert unseen.verdict == "consistent" and len(unseen.measured.values) == 20 and "Twenty seeds" in least
     assert f"{unseen.number.printed} agrees" in least and f"from {unseen.low:.3g} to {unseen.high:.3g} %" in least

@@ -29,6 +29,9 @@ RATIO = 2
 NEAR = 0.15
 """What is off by less than this share is near."""
 
+ROUNDING = 1e-13
+"""What is smaller is rounding."""
+
 SHOWN = 4
 """Numbers that a verdict writes out; of more places it counts those where the relation holds."""
 
@@ -63,9 +66,9 @@ def value(quantity: Any, results: Any) -> Any:
     if isinstance(quantity, tuple):
         pair = tuple(value(one, results) for one in quantity)
         return None if any(one is None for one in pair) else pair
-    number = quantity(results) if callable(quantity) else quantity
-    empty = isinstance(number, xarray.DataArray) and not number.notnull().any()
-    return None if empty else number
+    single = quantity(results) if callable(quantity) else quantity
+    empty = isinstance(single, xarray.DataArray) and not single.notnull().any()
+    return None if empty else single
 
 
 def middle(values: xarray.DataArray | float) -> xarray.DataArray:
@@ -81,19 +84,21 @@ def middle(values: xarray.DataArray | float) -> xarray.DataArray:
 
 def compared(sign: str, one: xarray.DataArray | float, other: xarray.DataArray | float) -> Verdict | None:
     """One side is below ("<") or above (">") the other, in means over seeds, wherever both are."""
-    a, b = xarray.broadcast(*xarray.align(middle(one), middle(other), join="inner"))
+    means = xarray.align(middle(one), middle(other), join="inner")
+    a, b = xarray.broadcast(*means)
     both = (a.notnull() & b.notnull()).values
     if not both.any():
         return None
     right = (a < b if sign == "<" else a > b).values[both]
     if right.size > SHOWN:
         return Verdict(bool(right.all()), places(right, a))
-    return Verdict(bool(right.all()), f"{in_words(one, a, both)} {opposite(sign, right)} {in_words(other, b, both)}")
+    left, bound = (in_words(side, mean, mean.notnull().values) for side, mean in zip((one, other), means, strict=True))
+    return Verdict(bool(right.all()), f"{left} {opposite(sign, right)} {bound}")
 
 
 def opposite(sign: str, right: np.ndarray) -> str:
     """The sign that numbers bear: what fails is written as it is."""
-    return sign if right.all() else f"not all {sign}" if right.size > 1 else ">" if sign == "<" else "<"
+    return sign if right.all() else f"not all {sign}" if right.size > 1 else "≥" if sign == "<" else "≤"
 
 
 def places(right: np.ndarray, values: xarray.DataArray) -> str:
@@ -104,13 +109,18 @@ def places(right: np.ndarray, values: xarray.DataArray) -> str:
 def in_words(side: xarray.DataArray | float, means: xarray.DataArray, both: np.ndarray) -> str:
     """A side as text, with its st.dev. over seeds where it is one number; a bound once."""
     if not isinstance(side, xarray.DataArray):
-        return f"{side:.3g}"
+        return number(side)
     units = f" {side.attrs['units']}" if "units" in side.attrs else ""
     numbers = means.values[both]
     spread = ""
     if numbers.size == 1 and side.dims == ("seed",) and side.notnull().sum() > 1:
         spread = f" ± {mean_sd(side.dropna('seed').values)[1]:.2g}"
-    return ", ".join(f"{number:.3g}" for number in numbers) + spread + units
+    return ", ".join(map(number, numbers)) + spread + units
+
+
+def number(x: float) -> str:
+    """With three digits; of rounding, which is another on every machine, that it is this."""
+    return "rounding" if 0 < abs(x) < ROUNDING else f"{x:.3g}"
 
 
 def surely(sign: str, one: xarray.DataArray, other: xarray.DataArray | float) -> Verdict | None:
@@ -163,8 +173,13 @@ def steps(sign: int, values: xarray.DataArray, along: str) -> Verdict:
     if means.sizes[along] < 2:
         return Verdict(None, "one place has no step")
     rows = means.values.reshape(-1, means.sizes[along])
-    words = "; ".join(", ".join(f"{v:.3g}" for v in row) for row in rows)
-    return Verdict(bool((sign * np.diff(rows) > 0).all()), words)
+    right = sign * np.diff(rows) > 0
+    if right.shape[1] > SHOWN:
+        ends = zip(rows[:, 0], rows[:, -1], right.sum(1), strict=True)
+        words = [f"{first:.3g} to {last:.3g}, {good} of {right.shape[1]} steps" for first, last, good in ends]
+    else:
+        words = [", ".join(f"{v:.3g}" for v in row) for row in rows]
+    return Verdict(bool(right.all()), "; ".join(words))
 
 
 def between(errors: xarray.DataArray, ends: tuple[xarray.DataArray, xarray.DataArray]) -> Verdict:

@@ -286,13 +286,14 @@ class Run:
         """Show what a checker asks for: panel of the paper | our figure | setting | what our runs say; printed numbers
         beside ours, if there are any; claim | verdict | numbers.
 
-        room: a module with PANELS, CLAIMS, and, where the paper prints numbers, ``measured(results)``, id -> arguments
-        of ``measure``.
+        room: a module with CLAIMS, and, where there is a paper, PANELS, and ``measured(results)``, id -> arguments of
+        ``measure``, where it prints numbers.
         """
         self.judge(room.CLAIMS, results)
         for id, numbers in room.measured(results).items() if hasattr(room, "measured") else ():
             self.measure(id, **numbers)
-        self.map(room.PANELS)
+        if hasattr(room, "PANELS"):
+            self.map(room.PANELS)
         if self.measured:
             self.table()
         self.claims_table()

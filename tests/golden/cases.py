@@ -549,13 +549,12 @@ def live_digits() -> dict:
     return case
 
 
-WEAK, STRONG = (1.0, 0.1), (5.0, 0.005)
+WEAK = (1.0, 0.1)
 DIGITS = {
-    **{f"10b {way}": partial(shifted, way) for way in ways.WAYS if way not in (ways.AFFINE, ways.PRINTED)},
+    **{f"10b {way}": partial(shifted, way) for way in ways.WAYS if way != ways.AFFINE},
     "10b label skew": lambda: shifted(ways.FEDAVG, partition="dirichlet", reading="levels"),
     "10b FedAvg, adversary": lambda: shifted(ways.FEDAVG, ascent=WEAK),
     "10b mapped, adversary": lambda: shifted(ways.MAPPED, ascent=WEAK),
-    "10b mapped, strong adversary": lambda: shifted(ways.MAPPED, ascent=STRONG),
     "10b live": live_digits,
 }
 

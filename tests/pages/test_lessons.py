@@ -18,13 +18,14 @@ from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
 from fedlib.papers.fed_deeponet.library import study as library
 from fedlib.papers.fed_deeponet.shards import study as shards
+from fedlib.papers.feddro.digits import study as digits
+from fedlib.papers.feddro.transport import study as transport
 from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.papers.fedsciml.forward import study as forward_study
 from fedlib.papers.fedsciml.functions import problem as functions_problem
 from fedlib.papers.fedsciml.functions import study as functions
 from fedlib.papers.fedsciml.reaction import claims as reaction_claims
-from fedlib.papers.fedsciml.reaction import live as reaction_live
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
 from fedlib.trainings.settings import committed
@@ -160,7 +161,7 @@ def told_06(metrics):
 
 def told_06b(metrics):
     rows, code = {}, "8 inner and 2 end"
-    for points in reaction_live.CHOICES:
+    for points in reaction_study.CHOICES:
         errors = {kind: np.median(e, 0) for kind, e in metrics["error_percent"][f"k, {points}"].items()}
         for i, n in ((0, 2), (-1, 24)):
             rows[f"{points}, {n}"] = [errors[kind][i] for kind in ("isolated", "federated", "centralised")]
@@ -218,14 +219,18 @@ def told_09(metrics):
 
 
 def told_10(metrics):
-    return {start: [[gap[r]] for r in (0, 1, 2, 9)] for start, gap in metrics["gap_percent"].items()}
+    gaps = stored(transport, "walks").gap.sel(round=[1, 2, 3, 10])
+    return {start: gaps.sel(start=start).values[:, None] for start in gaps.start.values.tolist()}
 
 
 def told_10b(metrics):
-    early, late, means = (metrics[f"{what}_percent"] for what in ("clean", "late", "means"))
-    parts = {f"{way}, 10 rounds": early[way] for way in late} | {f"{way}, 100 rounds": late[way] for way in late}
-    parts |= {"ten means of all, no network": means["all"], "ten means of client 1, no network": means["one"]}
-    return {name: [*levels.values()] for name, levels in parts.items()}
+    results = Run(digits).results()
+    rows = {f"{way}, {r} rounds": results.accuracy.sel(way=way, round=r) for way in digits.FOUR for r in (10, 100)}
+    rows |= {f"ten means of {who}, no network": results.means[name] for who, name in MEANS_OF.items()}
+    return {name: [*values.transpose("level", "seed").values] for name, values in rows.items()}
+
+
+MEANS_OF = {"all": "all", "client 1": "one"}
 
 
 def told_11(metrics):

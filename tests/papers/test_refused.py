@@ -13,21 +13,13 @@ REFUSED = [
     ("02_heterogeneity", {"fraction": [0.5, 0.1]}, "expected an interval"),
     ("03_pendulum_library", {"n_triplets": 40, "clients": 41}, "clients = 41: expected at most n_triplets = 40"),
     ("04_function_approximation", {"subdomains": [2, 500]}, "pieces 500, .*cannot fill"),
-    ("04_function_approximation", {"blocks": [1]}, "a whole number >= 3"),
     ("05_pinn_forward", {"levels": {"poisson": [2, 3]}}, "Poisson, pieces 3.* 3 subdomains cannot be dealt"),
     ("05_pinn_forward", {"rounds": {"poison": 3}}, "'poison' is none of poisson"),
     ("05_pinn_forward", {"problems": ["allen_cahn_3"], "levels": {"allen_cahn_3": [4]}}, "use a multiple of 3"),
-    ("06_flow", {"residual": [3, 2]}, "expected three"),
-    ("06_flow", {"observations": 40, "many": 40}, "more than observations"),
-    ("06_flow", {"aliased": [12]}, "12 is compared with its mean"),
     ("06_flow", {"levels": [2, 3]}, "3 subdomains cannot be dealt"),
-    ("06_flow", {"widths": [2, 3]}, "hidden layers"),
     ("06b_reaction", {"many_levels": [5]}, "pieces 5"),
     ("07_operator_learning", {"levels": {"antiderivative": [1]}}, "has no 'diffusion_reaction'"),
     ("07_operator_learning", {"levels": {"burgers_3": [5]}, "problems": ["burgers_3"]}, "even for the middle"),
-    ("07_operator_learning", {"E_values": {"antiderivative": [10**6]}}, "at most all .* steps"),
-    ("07_operator_learning", {"diffusion_reaction_every": [5]}, "two numbers"),
-    ("07_operator_learning", {"jump_seeds": [-1]}, "jump_seeds"),
 ]
 """Notebook, what is wrong of its settings, words of the message."""
 

@@ -17,7 +17,7 @@ from fedlib.papers.feddro.measures import (
     uniform,
     wasserstein,
 )
-from fedlib.papers.feddro.transport.problem import chain, fedwad
+from fedlib.papers.feddro.transport.problem import fedwad
 from fedlib.streams import stream
 
 
@@ -151,14 +151,6 @@ def test_rounds_that_start_anew_are_pots():
     assert [(m.what, m.value.shape) for m in wires[0]] == [(m.what, m.value.shape) for m in wires[1]]
     carried = federated_barycenter(measures, start, 1, restarts=0, stride=4).Q
     np.testing.assert_array_equal(carried, one)
-
-
-def test_the_chain_is_one_of_four_pieces():
-    """On a line with one atom each: P to eta_P to gamma to eta_Q to Q, halves of 4 and 6."""
-    P, gamma, Q = (uniform(np.array([[v]])) for v in (0.0, 4.0, -2.0))
-    terms, distance = chain(P, gamma, Q)
-    np.testing.assert_allclose(terms, [2, 2, 3, 3])
-    assert distance == pytest.approx(2)
 
 
 @pytest.mark.parametrize(

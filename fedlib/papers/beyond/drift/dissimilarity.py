@@ -20,6 +20,10 @@ def dissimilarity(experiment: Experiment, level, seed: int = 0, theta: Tensor | 
 
     At the common start of a seed, or at theta [P]. 1: all pull the same way; large: their pulls cancel. Its inverse is
     the share that does not cancel. (B-local dissimilarity, Li et al. 2020; Karimireddy et al. 2020.)
+
+    Of two clients with as many points each and residuals r, B^2 = 1 + (s r)^T K (s r) / r^T K r: s = 1 or -1 says who
+    owns a point, K = J J^T is the network's kernel, J = dr / dtheta. Where pieces are as long as the half waves of what
+    is still wrong, s r is slow and r is not, and B is large.
     """
     if theta is None:
         generator = torch.Generator().manual_seed(int(stream(seed, "dissimilarity").integers(2**62)))

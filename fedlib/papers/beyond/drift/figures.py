@@ -1,7 +1,6 @@
 """Pictures and tables of notebook 11: two clients in the plane, curves, rules against rates and against each other."""
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping
 
 import numpy as np
 import xarray
@@ -9,43 +8,34 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from ....federated.rules import RULES
-from ....federated.stack import parameter_count
-from ....notebook.pictures import seeds_and_median, shade
-from ....notebook.style import CLIENTS, COLORS, log_axis, panels
+from ....notebook.pictures import curves, shade
+from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import in_percent, paired_ratio, plus_minus
-from . import ladders
 from .plane import Quadratics, walk
-from .ranks import gain
 from .study import CENTRAL, CONSTANT, FALLING, PROBLEMS, REPAIR, Best, ratio
-
-NAMES = {REPAIR: "repair", "federated": "FedAvg"}
-"""What a rule is called in pictures and tables, where it is not by its own name."""
 
 LOOKS = {
     "FedAvg": {"color": COLORS["federated"], "marker": "o"},
     "SCAFFOLD": {"color": COLORS["light"], "marker": "D"},
     "fresh correction": {"color": "0.3", "marker": "v"},
-    REPAIR: {"color": COLORS["other"], "marker": "s", "lw": 2.5},
+    "repair": {"color": COLORS["other"], "marker": "s", "lw": 2.5},
     "Mime": {"color": COLORS["paper"], "marker": "^"},
     CENTRAL: {"color": COLORS["centralised"], "marker": "d", "ls": "--"},
 }
-"""Six rules have a colour and a mark; the others are grey."""
+"""Rules that have a colour and a mark, by ``name_of``."""
 
-GREY = {"color": "0.78", "marker": ".", "lw": 1}
-ORDER = [*LOOKS, *(rule for rule in RULES if rule not in LOOKS)]
+ORDER = ["FedAvg", "SCAFFOLD", "fresh correction", REPAIR, "Mime", CENTRAL]
+ORDER += [rule for rule in RULES if rule not in ORDER]
 
 
 def name_of(rule: str) -> str:
-    return NAMES.get(rule, rule)
+    """What a rule is called in pictures and tables."""
+    return {REPAIR: "repair", "federated": "FedAvg"}.get(rule, rule)
 
 
 def in_order(values: xarray.DataArray) -> list[str]:
-    """Rules along an axis, the grey ones first, so that they lie below."""
-    present = {*values["rule"].values.tolist()}
-    return [rule for rule in reversed(ORDER) if rule in present]
-
-
-# the plane
+    """Rules along an axis."""
+    return [rule for rule in ORDER if rule in values["rule"]]
 
 
 def plane(problem: Quadratics, E: int, rounds: int, lr: float = 0.5) -> Figure:
@@ -70,9 +60,6 @@ def plane(problem: Quadratics, E: int, rounds: int, lr: float = 0.5) -> Figure:
     return fig
 
 
-# curves on the way
-
-
 def side_by_side(curves: xarray.Dataset, chosen: Mapping[str, Mapping[str, float]], xlabel: str = "x") -> Figure:
     """What models say in the end, a panel for each title -> {rule: constant rate}; curves: as of ``followed``."""
     fig, (axes,) = panels(1, len(chosen), size=(3.9, 2.9), sharey=True)
@@ -83,7 +70,7 @@ def side_by_side(curves: xarray.Dataset, chosen: Mapping[str, Mapping[str, float
         ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
         for rule, lr in rates.items():
             end = curves.sel(rule=rule, lr=lr).isel(round=-1, seed=0)
-            style = {name: value for name, value in LOOKS[rule].items() if name != "marker"}
+            style = {name: value for name, value in LOOKS[name_of(rule)].items() if name != "marker"}
             ax.plot(x, end.u, label=f"{name_of(rule)}, rate {lr:g}: off by {in_percent(float(end.error))}", **style)
         ax.set(title=title, xlabel=xlabel, xlim=(x[0], x[-1]))
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=1)
@@ -91,47 +78,44 @@ def side_by_side(curves: xarray.Dataset, chosen: Mapping[str, Mapping[str, float
     return fig
 
 
-ENDS = {CONSTANT: {}, FALLING: {"ls": ":", "markerfacecolor": "white"}}
-"""How lines of a schedule look, beside the colour and the mark of their rule."""
-
-
-def against_rate(curves: Mapping[str, xarray.Dataset], printed: float = 1e-3) -> Figure:
-    """Error (%) in the end against the rate, a panel for each problem; dots are starts, lines medians; dotted where the
-    rate falls."""
-    fig, (axes,) = panels(1, len(curves), size=(3.6, 3.1))
-    for ax, (name, table) in zip(axes, curves.items(), strict=True):
-        error = table.error.isel(round=-1)
-        for rule, (schedule, end) in product(in_order(error), ENDS.items()):
-            values = error.sel(rule=rule, schedule=schedule).transpose("seed", "lr").values
-            label = name_of(rule) + f", {schedule}" * (schedule != CONSTANT)
-            seeds_and_median(ax, error.lr.values, values, label, **LOOKS[rule] | end)
-        ax.axvline(printed, color="0.6", lw=1, ls=":", label="rate of the papers")
-        rates_axis(ax, error.lr.values)
-        log_axis(ax.yaxis)
-        ax.set(title=PROBLEMS[name].title, xlabel="rate at the beginning", ylabel="error (%)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+def against_rate(followed: Mapping[str, xarray.Dataset], printed: float = 1e-3) -> Figure:
+    """Error (%) in the end against the rate, a panel for each problem; dotted where the rate falls."""
+    ends = {PROBLEMS[name].title: table.error.isel(round=-1, drop=True) for name, table in followed.items()}
+    fig = curves({title: lines_of(end) for title, end in ends.items()}, "lr", "rule", looks=look, size=(3.6, 2.9))
+    for ax in fig.axes:
+        ax.axvline(printed, color="0.6", lw=1, ls=":")
     return fig
 
 
-def rates_axis(ax, rates: Sequence[float]) -> None:
-    """A logarithmic axis with a tick at every value, aslant where these are long and many."""
-    words = [f"{rate:g}" for rate in rates]
-    aslant = sum(map(len, words)) > 20
-    ax.set_xscale("log")
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(rates, words, fontsize=7, rotation=45 * aslant)
+def lines_of(error: xarray.DataArray) -> xarray.DataArray:
+    """Of errors [schedule, rule, ...] a line for each pair, "FedAvg, falling" for instance."""
+    lines = {
+        name_of(rule) + f", {schedule}" * (schedule != CONSTANT): error.sel(rule=rule, schedule=schedule, drop=True)
+        for rule in in_order(error)
+        for schedule in error.schedule.values
+    }
+    return xarray.concat(lines.values(), xarray.Variable("rule", [*lines])).rename(None)
 
 
-# rules
+def look(line: str) -> dict:
+    """Of a rule's line, dotted where its rate falls."""
+    rule, _, falls = line.partition(", ")
+    return LOOKS[rule] | ({"ls": ":", "markerfacecolor": "white"} if falls else {})
 
 
-def legend_of_rules(fig: Figure, axes, columns: int = 4) -> None:
-    """One legend of all panels, each rule once, the coloured ones first."""
-    handles = {}
-    for ax in axes:
-        handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    order = [label for label in map(name_of, ORDER) if label in handles] + ["others"] * ("others" in handles)
-    fig.legend([handles[label] for label in order], order, loc="outside upper center", ncols=columns)
+def local_steps(values: Mapping[str, xarray.DataArray], central: Mapping[str, xarray.DataArray]) -> Figure:
+    """Errors [rule, E, seed] against E, at as many local steps in all, of the rules with a colour that have several E.
+    central: [seed] of the model that sees all points."""
+    shown = {}
+    for name, errors in values.items():
+        several = errors.notnull().any("seed").sum("E") > 1
+        rules = [
+            rule for rule in in_order(errors) if name_of(rule) in LOOKS and rule != CENTRAL and several.sel(rule=rule)
+        ]
+        all_points = central[name].reset_coords(drop=True).expand_dims(rule=[CENTRAL], E=errors.E)
+        lines = xarray.concat([errors.sel(rule=rules), all_points], "rule", combine_attrs="override")
+        shown[name] = lines.assign_coords(rule=[*map(name_of, rules), CENTRAL])
+    return curves(shown, "E", "rule", looks=look, size=(3.6, 2.9))
 
 
 COMPARED = ("SCAFFOLD", "averaged moments", "fresh correction", REPAIR, "Mime", CENTRAL)
@@ -143,7 +127,7 @@ def against_fedavg(errors: Mapping[str, xarray.DataArray]) -> Figure:
     shown = [rule for rule in COMPARED if any(rule in values["rule"] for values in errors.values())]
     fig, (axes,) = panels(1, len(shown), size=(9.2 / max(4, len(shown)), 0.8 + 0.24 * len(errors)), sharey=True)
     for ax, rule in zip(axes, shown, strict=True):
-        style = LOOKS.get(rule, {"color": "0.5", "marker": "."})
+        style = LOOKS.get(name_of(rule), {"color": "0.5", "marker": "."})
         for row, values in enumerate(errors.values()):
             if {rule, "FedAvg"} <= {*values["rule"].values.tolist()} and np.isfinite((r := ratio(values, rule)).mean):
                 ax.plot([r.low, r.high], [row, row], color=style["color"], lw=1.5)
@@ -155,101 +139,9 @@ def against_fedavg(errors: Mapping[str, xarray.DataArray]) -> Figure:
         ax.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"], fontsize=7)
         ax.xaxis.set_minor_locator(NullLocator())
         ax.grid(axis="x", color="0.92")
-    axes[0].set_yticks(range(len(errors)), [PROBLEMS[name].title for name in errors])
+    axes[0].set_yticks(range(len(errors)), [values.name for values in errors.values()])
     axes[0].set_ylim(len(errors) - 0.5, -0.5)
     fig.supxlabel("error over that of FedAvg (left: better)", fontsize=9)
-    return fig
-
-
-def local_steps(values: Mapping[str, xarray.DataArray], central: Mapping[str, xarray.DataArray]) -> Figure:
-    """Errors [rule, E, seed] against E, at as many local steps in all; dots are starts, lines medians. central: [seed]
-    of the model that sees all points."""
-    fig, (axes,) = panels(1, len(values), size=(3.6, 2.9))
-    for ax, (name, errors) in zip(axes, values.items(), strict=True):
-        E = errors.E.values
-        for rule in in_order(errors):
-            several = errors.sel(rule=rule).notnull().any("seed").sum() > 1
-            if rule in LOOKS and rule != CENTRAL and several:
-                seeds_and_median(
-                    ax, E, errors.sel(rule=rule).transpose("seed", "E").values, name_of(rule), **LOOKS[rule]
-                )
-        if name in central:
-            ax.axhline(float(central[name].median()), color=COLORS["centralised"], ls="--", lw=1, label=CENTRAL)
-        rates_axis(ax, E)
-        log_axis(ax.yaxis)
-        ax.set(title=PROBLEMS[name].title, xlabel="local steps E in a round", ylabel="error (%)")
-    legend_of_rules(fig, axes)
-    return fig
-
-
-def costs(paths: Mapping[str, xarray.DataArray], E: int = 5) -> Figure:
-    """Mean error (%) [rule, round] against rounds, and against what all clients send up; a row for each problem."""
-    fig, axes = panels(len(paths), 2, size=(3.6, 2.4), sharey="row")
-    for row, (name, values) in zip(axes, paths.items(), strict=True):
-        for rule in in_order(values):
-            line = values.sel(rule=rule).dropna("round")
-            for ax, x in zip(row, (line["round"], line["round"] * megabytes(name, rule, E)), strict=True):
-                style = {"markevery": 0.2, "ms": 4, **LOOKS.get(rule, GREY)}
-                ax.plot(x, line, label=name_of(rule) if rule in LOOKS else "others", **style)
-                ax.set_xscale("log")
-                ax.xaxis.set_minor_formatter("")
-        log_axis(row[0].yaxis)
-        row[0].set(ylabel="error (%)", title=PROBLEMS[name].title, xlabel="rounds")
-        row[1].set(xlabel="MB sent up by all clients")
-    legend_of_rules(fig, axes.flat)
-    return fig
-
-
-def megabytes(name: str, rule: str, E: int) -> float:
-    """What all clients send up in a round, in float32; the centralised model is the gradients of every step."""
-    experiment, level = PROBLEMS[name].make(), PROBLEMS[name].level
-    clients = len(experiment.data(level, 0).owners)
-    vectors = E if rule == CENTRAL else RULES[rule].optimizer(RULES[rule].knobs[0]).sent
-    return 4e-6 * vectors * clients * parameter_count(experiment.net)
-
-
-def stale(off: xarray.DataArray) -> Figure:
-    """How far a corrected gradient is off along the local steps [lr, client, step], a line for each client."""
-    fig, ((ax,),) = panels(size=(4.6, 2.8))
-    for color, lr in zip((COLORS["federated"], COLORS["other"]), off.lr.values, strict=True):
-        for k, values in enumerate(off.sel(lr=lr).values):
-            ax.plot(
-                np.arange(1, len(values)), values[1:], color=color, lw=1.2, label=f"rate {lr:g}" if k == 0 else None
-            )
-    ax.axhline(1, color="0.6", lw=1, ls=":")
-    ax.set(xlabel="local steps since the correction was made", ylabel="corrected gradient:\nhow far off, relative")
-    log_axis(ax.yaxis)
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    return fig
-
-
-# measures
-
-
-MEASURED = dict(zip(ladders.MEASURES, (("0.45", "s"), (COLORS["federated"], "o"), (COLORS["other"], "^")), strict=True))
-"""Colour and mark of each measure."""
-
-
-def rank_figure(orders: Mapping[str, xarray.Dataset]) -> Figure:
-    """Rank correlation of each measure with the errors of a ladder's levels, and what B at the start gains over W1;
-    lines are 95 % of draws."""
-    fig, (axes,) = panels(1, 2, size=(4.0, 0.9 + 0.4 * len(orders)), sharey=True)
-    left, right = axes
-    for row, order in enumerate(orders.values()):
-        for k, (measure, (color, marker)) in enumerate(MEASURED.items()):
-            one, y = order.sel(measure=measure), row + 0.22 * (k - 1)
-            left.plot(np.nanquantile(one.drawn_rank, [0.025, 0.975]), [y, y], color=color, lw=1.2)
-            left.plot(float(one["rank"]), y, marker, color=color, ms=5, label=measure if row == 0 else None)
-        value, *ends = gain([order], "B at the start")
-        right.plot(ends, [row, row], color=COLORS["federated"], lw=1.2)
-        right.plot(value, row, "o", color=COLORS["federated"], ms=5)
-    for ax in axes:
-        ax.axvline(0, color="0.6", lw=1)
-        ax.grid(axis="x", color="0.92")
-    left.set_yticks(range(len(orders)), list(orders))
-    left.set(ylim=(len(orders) - 0.5, -0.5), xlabel="rank correlation with the error")
-    right.set(xlabel="of B at the start, less that of $W_1$")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
@@ -260,8 +152,8 @@ def error_rows(errors: Mapping[str, xarray.DataArray]) -> tuple[list[str], list[
     """(header, a row for each problem): mean ± st.dev. over seeds of each rule at its own rate."""
     rules = [rule for rule in ORDER if any(rule in values["rule"] for values in errors.values())]
     return ["error (%)", *map(name_of, rules)], [
-        [PROBLEMS[name].title, *(in_short(values.sel(rule=r)) if r in values["rule"] else "-" for r in rules)]
-        for name, values in errors.items()
+        [values.name, *(in_short(values.sel(rule=rule)) if rule in values["rule"] else "-" for rule in rules)]
+        for values in errors.values()
     ]
 
 
@@ -273,11 +165,27 @@ def schedule_rows(tried: Mapping[str, Mapping[str, Best]]) -> list[list[str]]:
     points chose, and the ratio, paired by seed."""
     rows = []
     for name, both in tried.items():
-        for rule in reversed(in_order(both[FALLING].error) if FALLING in both else []):
+        for rule in in_order(both[FALLING].error) if FALLING in both else []:
             constant, falling = (both[schedule].error.sel(rule=rule) for schedule in (CONSTANT, FALLING))
             cells = [cell for one in (constant, falling) for cell in (in_short(one), f"{one.lr.item():g}")]
             rows.append([PROBLEMS[name].title, name_of(rule), *cells, str(paired_ratio(falling, constant))])
     return rows
+
+
+PRICE_HEADER = ["rule", "sent up", "exchanges", "all (%)", "half take part (%)", "a tenth (%)"]
+
+
+def price_rows(everybody: xarray.DataArray, some: xarray.DataArray) -> list[list[str]]:
+    """Rows of PRICE_HEADER: how many vectors of P parameters a client sends in a round, in how many exchanges; errors
+    of pendulums [rule, seed], [rule, fraction, seed], where all or a share of the clients take part."""
+    rows = []
+    for name, rule in RULES.items():
+        optimizer, cells = rule.optimizer(rule.knobs[0]), ["-"] * 3
+        if name in some["rule"]:
+            parts = some.sel(rule=name).transpose("fraction", "seed")
+            cells = [in_short(one) for one in (everybody.sel(rule=name), *parts)]
+        rows.append([name_of(name), f"{optimizer.sent} P", str(optimizer.exchanges), *cells])
+    return [*rows, ["gradients of every step", "E P", "E", *["-"] * 3]]
 
 
 def in_short(errors: xarray.DataArray, lost: float = 1000) -> str:
@@ -306,28 +214,4 @@ def dissimilarity_rows(B: xarray.DataArray) -> list[list[str]]:
     return [
         [PROBLEMS[name].title, *(" ".join(f"{value:.2g}" for value in one) for one in share.sel(problem=name).values)]
         for name in B.problem.values.tolist()
-    ]
-
-
-def level_rows(tables: Mapping[str, xarray.Dataset], resonances: Mapping[str, Sequence]) -> list[list[str]]:
-    """Around a resonance: level, median error (%), and all measures."""
-    rows = []
-    for name in [name for name in resonances if name in tables]:
-        table = tables[name].sel(level=[*resonances[name]])
-        for level in table.level.values:
-            one = table.sel(level=level)
-            values = (one.error.median(), *one.number.values)
-            rows.append([name, f"{level:g}", *(f"{float(value):.2f}" for value in values)])
-    return rows
-
-
-def some_rows(some: xarray.DataArray, errors: xarray.DataArray) -> list[list[str]]:
-    """A row for each rule: mean ± st.dev. with all clients, and with shares of them."""
-    return [
-        [
-            name_of(rule),
-            in_short(errors.sel(rule=rule)),
-            *(in_short(some.sel(rule=rule, fraction=f)) for f in some.fraction),
-        ]
-        for rule in some["rule"].values.tolist()
     ]

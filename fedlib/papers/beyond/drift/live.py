@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import ipywidgets
 import numpy as np
 import xarray
 
@@ -10,8 +9,7 @@ from .... import live
 from ....live.levels import Explorer, explore
 from ....live.views import experiment_scene
 from ....live.watched import Watched, watched_experiment
-from ....live.widgets import choice, slider, span
-from ....live.widgets import explore as explore_picture
+from ....live.widgets import choice, slider
 from ....numerics.metrics import percent
 from ....trainings.store import stored
 from ...fedsciml.functions.problem import gramacy_lee
@@ -52,7 +50,7 @@ def toy(problem: Quadratics) -> tuple[xarray.DataArray, xarray.DataArray]:
                 values[i, j, m], errors[i, j, m] = theta[:, 0], max(LEAST, percent(theta[-1], best))
     coords = {"local steps E": [*STEPS], "size of a step": [*SIZES], "model": [*models]}
     x = np.arange(ROUNDS + 1.0)
-    colors = ["", "", *(figures.LOOKS[rule]["color"] for rule in ("FedAvg", study.REPAIR))]
+    colors = ["", "", *(figures.LOOKS[rule]["color"] for rule in models[2:])]
     curves = xarray.DataArray(
         values,
         coords | {"x": x, "truth": ("x", np.full(len(x), best[0])), "color": ("model", colors)},
@@ -60,17 +58,6 @@ def toy(problem: Quadratics) -> tuple[xarray.DataArray, xarray.DataArray]:
         attrs={"xlabel": "round", "ylabel": "θ₁", "limits": (-0.1, 2.3)},
     )
     return curves, xarray.DataArray(errors, coords | {"seed": [0]}, (*coords, "seed"))
-
-
-def plane_explorer() -> ipywidgets.GridBox:
-    """Both coordinates, with every local step in view."""
-    return explore_picture(
-        lambda **chosen: figures.plane(two_clients(), **chosen),
-        "paths of two clients and of their server in the plane; FedAvg rests beside the best point",
-        E=slider(range(1, 51), 20, "E"),
-        rounds=slider(range(1, 31), 6, "rounds"),
-        lr=slider(span(0.1, 1.5, 0.1), 0.5, "step size"),
-    )
 
 
 def rounds(name: str = "poisson_8") -> Explorer:
@@ -83,7 +70,7 @@ def on_the_way(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArra
     """(curves, errors) as ``explore`` takes them, of a table as of ``study.followed``."""
     table = table.rename({"round": "rounds", "lr": "rate", "rule": "model"})
     names = [figures.name_of(rule) for rule in table.model.values]
-    colors = [figures.LOOKS[rule]["color"] for rule in table.model.values.tolist()]
+    colors = [figures.LOOKS[name]["color"] for name in names]
     table = table.assign_coords(model=names).assign_coords(color=("model", colors))
     curves = table.u.transpose("rounds", "rate", "schedule", "model", "x").assign_attrs(xlabel="x", ylabel="u(x)")
     owner = np.tile(table.owner.values, (table.sizes["rounds"], 1))

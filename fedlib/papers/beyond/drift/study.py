@@ -23,7 +23,7 @@ from ....trainings.calls import Call, Computed, Tolerance
 from ....trainings.settings import paper
 from ....trainings.store import Name
 from ...fedsciml.forward.problem import poisson_in_halves
-from . import dissimilarity, ladders, prediction, problem
+from . import dissimilarity, problem
 
 NOTEBOOK = "11_client_drift"
 PAPER = paper(NOTEBOOK)
@@ -60,36 +60,22 @@ PROBLEMS = {
 }
 """Name -> problem. The seed draws the data where data are drawn; else all seeds share them, and differ in the start."""
 
-RULES = {
-    "problems": rules.one_of(*PROBLEMS),
-    **dict.fromkeys(("share", "early", "fractions"), rules.share()),
-    **dict.fromkeys(("local_steps", "curves"), rules.whole()),
-    "followed": rules.one_of(*problem.CURVES),
-    "stale_on": rules.one_of("", *PROBLEMS),
-    "measured": rules.one_of(*ladders.LADDERS),
-    **dict.fromkeys(("rates", "further", "curve_rates"), rules.positive()),
-    "predicted": rules.whole(2),
-    **dict.fromkeys(("curve_seeds", "predicted_seeds"), rules.whole(0)),
-}
+RULES = {"problems": rules.one_of(*PROBLEMS), "share": rules.share()} | dict.fromkeys(
+    ("rates", "further"), rules.positive()
+)
 """Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:
-    """ValueError where a table, or a list that may be empty, names a problem or a rule that there is not."""
-    may_be_empty = dict.fromkeys(("steps_on", "partial_on"), rules.one_of(*PROBLEMS))
-    may_be_empty["steps_rules"] = rules.one_of(*AGAINST_DRIFT)
-    rules.check(p, **{name: rule for name, rule in may_be_empty.items() if p[name]})
+    """ValueError where a table has a problem or a rule that there is not, or lacks what all are compared with."""
     rules.check_tables(p, p["problems"], [*PROBLEMS], "rates")
     rules.check_tables(p, [], [*PROBLEMS], "further", "falling")
-    rules.check_tables(p, [], [*prediction.PROBLEMS], "predicted", "predicted_seeds")
     if without := [name for name in p["problems"] if not {"FedAvg", CENTRAL} <= {*p["rates"][name]}]:
         raise ValueError(f"rates has no FedAvg, or no {CENTRAL}, for {without[0]}, with which all others are compared")
     tables = [table for part in ("rates", "further", "falling") for table in p[part].values()]
-    named = [*p["partial"], *(rule for table in tables for rule in table)]
-    if unknown := [rule for rule in named if rule not in (*AGAINST_DRIFT, CENTRAL)]:
+    if unknown := [rule for table in tables for rule in table if rule not in (*AGAINST_DRIFT, CENTRAL)]:
         raise ValueError(
-            f"rates, further, falling, partial: {unknown[0]!r} is no rule; expected "
-            f"{', '.join([*AGAINST_DRIFT, CENTRAL])}"
+            f"rates, further, falling: {unknown[0]!r} is no rule; expected {', '.join([*AGAINST_DRIFT, CENTRAL])}"
         )
 
 
@@ -110,9 +96,9 @@ def at_rates(lrs: Mapping[str, Mapping[float, Sequence[float]]]) -> dict:
     return {(rule, knob, lr): changes | {"lr": lr} for (rule, knob), changes in points for lr in lrs[rule][knob]}
 
 
-def lengths(p: Mapping, name: str, E: int) -> dict:
+def lengths(p: Mapping, name: str) -> dict:
     """What makes a training of E local steps in a round, with as many steps in all for every E."""
-    studied = PROBLEMS[name]
+    studied, E = PROBLEMS[name], p["local_updates"]
     experiment = studied.make()
     steps = p["share"] * studied.share * experiment.rounds * experiment.local.updates
     return {"local": experiment.local._replace(updates=E), "rounds": max(1, round(steps / E))}
@@ -125,62 +111,53 @@ SCHEDULES = {CONSTANT: ("rules", CENTRAL), FALLING: (FALLING, f"{FALLING}, {CENT
 FOLLOWED = {CONSTANT: "", FALLING: f", {FALLING}"}
 """The same -> the end of a name of what is followed."""
 
+CURVE_RATES = (0.0003, 0.001, 0.003, 0.01)
+"""At which curves are followed, of three seeds."""
+
+PARTIAL = {"FedAvg": 0.001, "SCAFFOLD": 0.001, "averaged moments": 0.001, "fresh correction": 0.001, REPAIR: 0.003}
+"""Rule -> its constant rate where a share of twenty pendulums takes part in each round."""
+
+EARLY = 0.1
+"""Share of the steps after which gradients are compared on the way."""
+
 
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
-    """Of each problem "rules" and "centralised", at all rates; "local steps", with other numbers of them; "some", where
-    a share of the clients takes part. ("rounds_...", kind): with curves on the way. What is computed of gradients. And
-    what ``prediction`` asks for.
-    """
-    tried, three = {}, ("rule", "knob", "lr")
-    for name in dict.fromkeys([*p["problems"], *p["steps_on"], *p["partial_on"]]):
-        falling, lrs = p["falling"].get(name, {}), rates(p, name)
-        tried[name, CENTRAL] = {"lr": lrs.pop(CENTRAL)[0.0]}
-        tried[name, "rules"] = {three: at_rates(lrs)}
-        if name in p["steps_on"] and p["steps_rules"]:
-            others = [E for E in dict.fromkeys(p["local_steps"]) if p["local_updates"] != E]
-            E_axis = {"E": {E: lengths(p, name, E) for E in others}}
-            tried[name, "local steps"] = {three: at_rates({rule: lrs[rule] for rule in p["steps_rules"]})} | E_axis
-        if federated := [rule for rule in falling if rule != CENTRAL]:
-            fall = {rule: dict.fromkeys(AGAINST_DRIFT[rule].knobs, falling[rule]) for rule in federated}
-            tried[name, FALLING] = {three: at_rates(fall)}
-        if CENTRAL in falling:
-            tried[name, SCHEDULES[FALLING][1]] = {"lr": falling[CENTRAL]}
-        if name in p["partial_on"]:
-            chosen = {(rule, lr): rule_changes(rule) | {"lr": lr} for rule, lr in p["partial"].items()}
-            tried[name, "some"] = {("rule", "lr"): chosen, "fraction": p["fractions"]}
+    """Of each problem "rules" and "centralised", at all constant rates, and what falls; "some", where a share of the
+    clients takes part. ("rounds_...", kind): with curves on the way. And what is computed of gradients."""
     calls: dict[Name, Call | Computed] = {}
-    for (name, part), over in tried.items():
-        changes = {"evaluations": p["evaluations"]} | ({} if "E" in over else lengths(p, name, p["local_updates"]))
-        if part in SCHEDULES[FALLING]:
-            changes["decay"] = Cosine(changes["rounds"])
-        kinds = [CENTRAL if part.endswith(CENTRAL) else "federated"]
-        make, level = PROBLEMS[name].make, PROBLEMS[name].level
-        calls[name, part] = Call(make, {}, [level], p["seeds"], kinds, over, changes, models={})
-    for name in p["followed"]:
-        changes = {"evaluations": p["curves"]} | lengths(p, name, p["local_updates"])
-        two = {"rule": {rule: rule_changes(rule) for rule in ("FedAvg", REPAIR)}}
-        for (kind, rule), schedule in product((("federated", two), (CENTRAL, {})), FOLLOWED):
-            decay = {"decay": Cosine(changes["rounds"])} if schedule == FALLING else {}
-            calls[f"rounds_{name}", kind + FOLLOWED[schedule]] = Call(
-                problem.followed, {"name": name}, [PROBLEMS[name].level], p["curve_seeds"], [kind],
-                rule | {"lr": p["curve_rates"]}, changes | decay, models={},
-            )  # fmt: skip
-    calls["gradients"] = Computed(gradients, {"names": p["problems"], "seeds": p["seeds"], "share": p["early"]})
-    if p["stale_on"]:
-        walk = {
-            "name": p["stale_on"],
-            "rates": [min(p["curve_rates"]), max(p["curve_rates"])],
-            "steps": max(p["local_steps"]) + 1,
-        }
-        calls["stale"] = Computed(staleness, walk | {"share": p["early"]}, tolerances={"off": FIRST})
-    calls["earlier"] = Computed(earlier, {}, numerics=0)
-    calls["measures"] = Computed(ladders.measured, {"ladders": p["measured"], "share": p["early"]})
-    seeds = {name: p["predicted_seeds"].get(name, p["seeds"]) for name in p["predicted"]}
-    return calls | prediction.trainings(p["predicted"], seeds, rounds=max(1, round(p["share"] * SQUARE_ROUNDS)))
+    for name in dict.fromkeys(p["problems"]):
+        lrs, falling, length = rates(p, name), p["falling"].get(name, {}), lengths(p, name)
+        fall = {rule: dict.fromkeys(AGAINST_DRIFT[rule].knobs, falling[rule]) for rule in falling if rule != CENTRAL}
+        parts = {CENTRAL: {"lr": lrs.pop(CENTRAL)[0.0]}, "rules": {("rule", "knob", "lr"): at_rates(lrs)}}
+        if fall:
+            parts[FALLING] = {("rule", "knob", "lr"): at_rates(fall)}
+        if CENTRAL in falling:
+            parts[SCHEDULES[FALLING][1]] = {"lr": falling[CENTRAL]}
+        if name == "pendulum_shards":
+            chosen = {(rule, lr): rule_changes(rule) | {"lr": lr} for rule, lr in PARTIAL.items()}
+            parts["some"] = {("rule", "lr"): chosen, "fraction": [0.5, 0.1]}
+        for part, over in parts.items():
+            changes = {"evaluations": 20} | length
+            if part in SCHEDULES[FALLING]:
+                changes["decay"] = Cosine(length["rounds"])
+            kinds = [CENTRAL if part.endswith(CENTRAL) else "federated"]
+            level = PROBLEMS[name].level
+            calls[name, part] = Call(PROBLEMS[name].make, {}, [level], p["seeds"], kinds, over, changes, models={})
+        if name in problem.CURVES:
+            two = {"rule": {rule: rule_changes(rule) for rule in ("FedAvg", REPAIR)}}
+            for (kind, rule), schedule in product((("federated", two), (CENTRAL, {})), FOLLOWED):
+                changes = {"evaluations": 30} | length
+                if schedule == FALLING:
+                    changes["decay"] = Cosine(length["rounds"])
+                calls[f"rounds_{name}", kind + FOLLOWED[schedule]] = Call(
+                    problem.followed, {"name": name}, [PROBLEMS[name].level], [0, 1, 2], [kind],
+                    rule | {"lr": [*CURVE_RATES]}, changes, models={},
+                )  # fmt: skip
+    calls["gradients"] = Computed(gradients, {"names": [*PROBLEMS], "seeds": [0, 1, 2, 3, 4], "share": EARLY})
+    walk = {"name": "poisson_8", "rates": [min(CURVE_RATES), max(CURVE_RATES)], "steps": 51, "share": EARLY}
+    calls["stale"] = Computed(staleness, walk, tolerances={"off": FIRST})
+    return calls | {"earlier": Computed(earlier, {}, numerics=0)}
 
-
-SQUARE_ROUNDS = 3000
-"""Of the square wave, which no other notebook has."""
 
 FIRST = Tolerance(relative=0.2, first={"step": 10})
 """A walk of Adam with moments that begin at 0 divides by what is nearly nothing: later steps depend on rounding."""
@@ -193,12 +170,8 @@ def gradients(names: Sequence[str], seeds: Sequence[int], share: float) -> xarra
     def both(problem: str, seed: int) -> dict:
         studied, experiment = PROBLEMS[problem], PROBLEMS[problem].make()
         theta = dissimilarity.on_the_way(experiment, studied.level, seed, share * studied.share)
-        return {
-            "B": (
-                "when",
-                [dissimilarity.dissimilarity(experiment, studied.level, seed, model) for model in (None, theta)],
-            )
-        }
+        B = [dissimilarity.dissimilarity(experiment, studied.level, seed, model) for model in (None, theta)]
+        return {"B": ("when", B)}
 
     return tabulated(both, problem=names, seed=seeds).assign_coords(when=[*dissimilarity.WHEN])
 
@@ -228,72 +201,48 @@ def earlier() -> xarray.Dataset:
 class Results(NamedTuple):
     """What figures and claims take, by problem; where nothing of today is stored, what is kept of earlier runs.
 
-    errors (%) [rule, seed]: at the rate and the schedule that validation points chose for each rule, coordinates "lr",
-    "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. paths: error (%) [rule, round], mean
-    over seeds, of the same. tried: name of a schedule -> ``Best``. local_steps: errors [rule, E, seed] at the best
-    constant rate of each E. some: errors [rule, fraction, seed]. curves: see ``followed``. B [problem, seed, when]: see
-    ``gradients``. off: see ``staleness``. ladders, predicted: tables as of ``ranks``.
+    errors (%) [rule, seed], called as the problem is: at the rate and the schedule that validation points chose for
+    each rule, coordinates "lr", "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. paths:
+    error (%) [rule, round], mean over seeds, of the same. tried: name of a schedule -> ``Best``. local_steps: errors
+    [rule, E, seed] at the best constant rate of each E.
     """
 
     errors: dict[str, xarray.DataArray]
     paths: dict[str, xarray.DataArray]
     tried: dict[str, dict[str, "Best"]]
     local_steps: dict[str, xarray.DataArray]
-    some: dict[str, xarray.DataArray]
-    curves: dict[str, xarray.Dataset]
-    B: xarray.DataArray | None
-    off: xarray.DataArray | None
-    ladders: dict[str, xarray.Dataset]
-    predicted: dict[str, xarray.Dataset]
 
 
 class Best(NamedTuple):
-    """Of a history with axes rule, knob, lr, and perhaps E, at the best knob, and but for the ladder at the best rate:
-    error (%) [rule, seed]; ladder: validation error (%) [rule, lr] and path: error (%) [rule, round], means over
-    seeds."""
+    """Of a history with axes rule, knob, lr, at the best knob and rate: error (%) [rule, seed], its validation error
+    (%) [rule], a mean over seeds, and so is path: error (%) [rule, round]."""
 
     error: xarray.DataArray
-    ladder: xarray.DataArray
+    score: xarray.DataArray
     path: xarray.DataArray
 
 
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left."""
     old = histories["earlier"]
-    by_part = {key: best(histories[key]) for key in PARTS if key in histories}
     tried: dict[str, dict[str, Best]] = {}
-    for name, (schedule, both) in product(PROBLEMS, SCHEDULES.items()):
-        if parts := [by_part[name, part] for part in both if (name, part) in by_part]:
-            joined = Best(*(xarray.concat(arrays, "rule", join="outer") for arrays in zip(*parts, strict=True)))
+    for name, (schedule, parts) in product(PROBLEMS, SCHEDULES.items()):
+        if bests := [best(histories[name, part]) for part in parts if (name, part) in histories]:
+            joined = Best(*(xarray.concat(arrays, "rule", join="outer") for arrays in zip(*bests, strict=True)))
             if schedule == CONSTANT:
                 joined = joined._replace(path=with_earlier(joined.path, old, "path", name))
             tried.setdefault(name, {})[schedule] = joined
     chosen = {name: better(both) for name, both in tried.items()}
-    for name, both in tried.items():
-        ladder = with_earlier(both[CONSTANT].ladder, old, "validation", name)
-        both[CONSTANT] = both[CONSTANT]._replace(ladder=ladder)
-    steps = {}
-    for name in p["steps_on"]:
-        parts = [by_part[name, "local steps"].error] if (name, "local steps") in by_part else []
-        if name in tried:
-            parts.append(tried[name][CONSTANT].error.expand_dims(E=[p["local_updates"]]))
-        parts = [part.reset_coords(drop=True) for part in parts]
-        steps[name] = xarray.concat(parts, "E", join="outer") if parts else None
+    steps = {
+        name: with_earlier(tried[name][CONSTANT].error.expand_dims(E=[p["local_updates"]]), old, "local_steps", name)
+        for name in problem.CURVES
+        if name in tried
+    }
     return Results(
-        {name: error for name, (error, _) in chosen.items()},
+        {name: error.rename(PROBLEMS[name].title) for name, (error, _) in chosen.items()},
         {name: path for name, (_, path) in chosen.items()},
         tried,
-        {n: in_steps(with_earlier(values, old, "local_steps", n)) for n, values in steps.items()},
-        {name: some(histories[name, "some"]) for name in p["partial_on"] if (name, "some") in histories},
-        {
-            name: followed(histories.__getitem__, name)
-            for name in p["followed"]
-            if (f"rounds_{name}", CENTRAL) in histories
-        },
-        histories["gradients"].B if "gradients" in histories else None,
-        histories["stale"].off if "stale" in histories else None,
-        ladders.with_errors(histories["measures"]) if "measures" in histories else {},
-        prediction.with_errors(histories),
+        {name: in_steps(values).rename(PROBLEMS[name].title) for name, values in steps.items()},
     )
 
 
@@ -301,17 +250,12 @@ def better(both: Mapping[str, Best]) -> tuple[xarray.DataArray, xarray.DataArray
     """(error, path) of each rule with the schedule of the smaller validation error, its name the coordinate "schedule"
     [rule]."""
     rules = both[CONSTANT].error["rule"].values.tolist()
-    least = {schedule: one.ladder.min("lr").reindex(rule=rules).fillna(np.inf) for schedule, one in both.items()}
-    which = {rule: min(least, key=lambda schedule: float(least[schedule].sel(rule=rule))) for rule in rules}
-
-    def of_each(field: str) -> xarray.DataArray:
-        parts = [getattr(both[which[rule]], field).sel(rule=[rule]) for rule in rules]
-        return xarray.concat(parts, "rule", join="outer").assign_coords(schedule=("rule", [*which.values()]))
-
-    return of_each("error"), of_each("path")
-
-
-PARTS = [(name, part) for name in PROBLEMS for part in (*SCHEDULES[CONSTANT], *SCHEDULES[FALLING], "local steps")]
+    schedule = xarray.Variable("schedule", [*both])
+    error, score, path = (
+        xarray.concat(arrays, schedule, join="outer").sel(rule=rules) for arrays in zip(*both.values(), strict=True)
+    )
+    which = score.fillna(np.inf).argmin("schedule").drop_vars(["knob", "lr"], errors="ignore")
+    return error.isel(schedule=which).transpose("rule", "seed"), path.isel(schedule=which).transpose("rule", "round")
 
 
 def best(history: History) -> Best:
@@ -319,17 +263,17 @@ def best(history: History) -> Best:
     error, validation = (one_level(history, metric) for metric in ("error", "validation error"))
     if "rule" not in error.dims:
         error, validation = (values.expand_dims(rule=[CENTRAL], knob=[0.0]) for values in (error, validation))
-    score = validation.isel(round=-1, drop=True).mean("seed", skipna=False)
-    chosen = error.isel(score.fillna(np.inf).argmin(["knob", "lr"]))
+    score = validation.isel(round=-1, drop=True).mean("seed", skipna=False).fillna(np.inf)
+    chosen = error.isel(score.argmin(["knob", "lr"]))
     last = chosen.isel(round=-1, drop=True).transpose("rule", "seed", ...)
-    return Best(
-        last, score.min("knob").transpose("rule", "lr", ...), chosen.mean("seed").transpose("rule", "round", ...)
-    )
+    return Best(last, score.min(["knob", "lr"]), chosen.mean("seed").transpose("rule", "round", ...))
 
 
 def in_steps(values: xarray.DataArray) -> xarray.DataArray:
     """Errors [rule, E, seed], from few local steps to many."""
-    return values.sortby("E").transpose("rule", "E", "seed")
+    values = values.reset_coords(drop=True).sortby("E").transpose("rule", "E", "seed")
+    values.E.attrs["long_name"] = "local steps E in a round"
+    return values.assign_attrs(long_name="error", units="%")
 
 
 def one_level(history: History, metric: str) -> xarray.DataArray:
@@ -338,16 +282,22 @@ def one_level(history: History, metric: str) -> xarray.DataArray:
 
 
 def some(history: History) -> xarray.DataArray:
-    """Errors (%) [rule, fraction, seed], each rule at its own rate."""
+    """Errors (%) [rule, fraction, seed], each rule at its own rate, where a share of the clients takes part."""
     return one_level(history, "error").isel(round=-1, drop=True).max("lr").transpose("rule", "fraction", "seed")
 
 
-def with_earlier(values: xarray.DataArray | None, old: xarray.Dataset, variable: str, name: str) -> xarray.DataArray:
+def walked(off: xarray.DataArray) -> xarray.DataArray:
+    """How far off a corrected gradient is [lr, step, seed], from its second step on; clients as seeds."""
+    off = off.assign_coords(step=np.arange(off.sizes["step"])).isel(step=slice(1, None)).rename(client="seed")
+    off.step.attrs["long_name"], off.lr.attrs["long_name"] = "local steps since the correction was made", "rate"
+    return off.rename(PROBLEMS["poisson_8"].title).assign_attrs(long_name="how far off, relative")
+
+
+def with_earlier(values: xarray.DataArray, old: xarray.Dataset, variable: str, name: str) -> xarray.DataArray:
     """Values of a problem, and where they have none those of an earlier run."""
     if (before := excerpt(old, variable, problem=name)) is None:
         return values
-    before = before.where(np.isfinite(before))  # what diverged is no number, as everywhere
-    return before if values is None else values.combine_first(before)
+    return values.combine_first(before.where(np.isfinite(before)))  # what diverged is no number, as everywhere
 
 
 def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset:
@@ -365,6 +315,7 @@ def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset
         xarray.concat([one(schedule, kind) for kind in ("federated", CENTRAL)], "rule") for schedule in FOLLOWED
     ]
     table, experiment = xarray.concat(schedules, xarray.Variable("schedule", [*FOLLOWED])), problem.CURVES[name]()
+    table.lr.attrs["long_name"] = "rate at the beginning"
     data = data_of(experiment, PROBLEMS[name].level)
     x, truth = (data.test[part].double().numpy() for part in ("x", "u"))
     every = max(1, len(x) // problem.PLACES)

@@ -1,12 +1,14 @@
 """What notebook 12 computes of messages, and what its figures and claims take."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import xarray
 
 from ....federated.history import History
+from ....machines.messages import Heard
 from ....notebook import rules
 from ....trainings.calls import Call, Computed, Task, Tolerance
 from ....trainings.settings import FIGURES, paper
@@ -19,14 +21,11 @@ PAPER = paper(NOTEBOOK)
 AGAIN = "laboratories"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
-COUNTS = "clients", "points", "width", "rounds", "local_updates", "equal_rounds"
-RULES = {
-    **dict.fromkeys((*COUNTS, "leak_points", "leak_steps"), rules.whole()),
-    "sensors": rules.whole(2),
-    "lr": rules.positive(),
-    "fraction": rules.share(),
-}
+RULES = dict.fromkeys(("clients", "points", "leak_points"), rules.whole())
 """Parameter -> what it may be."""
+
+LR = 0.001
+"""Of Adam."""
 
 BY_RANK = {name: Tolerance(absolute=3) for name in ("span", "fit")}
 """Pairs of points that are nearly alike may change their order by rounding; so may the nearest torque."""
@@ -41,15 +40,13 @@ def check(p: Mapping) -> None:
 def trainings(p: Mapping) -> dict[str, Task]:
     """What three attacks find in one message of each client ("messages"); all clients in one process ("laboratories"),
     to which a federation of machines has to be equal."""
-    sizes = {"clients": sum(p["clients"]), "sizes": sorted({*p["leak_points"]}), "steps": sorted({*p["leak_steps"]})}
-    arguments = sizes | {"sensors": p["sensors"], "width": p["width"]}
-    together = {"n": p["points"], "updates": p["local_updates"], "sensors": p["sensors"], "width": p["width"]}
-    changes = {"rounds": p["rounds"], "lr": p["lr"]}
+    network, clients = {"sensors": 50, "width": 40}, sum(p["clients"])
+    sizes = {"clients": clients, "sizes": sorted({*p["leak_points"]}), "steps": [1, 5, 20, 100]}
+    together = {"n": p["points"], "updates": p["local_updates"]} | network
+    changes = {"rounds": p["rounds"], "lr": LR}
     return {
-        "messages": Computed(of_messages, arguments, tolerances=BY_RANK),
-        "laboratories": Call(
-            in_one_place, together, [sum(p["clients"])], [0], ["federated"], changes=changes, models={}
-        ),
+        "messages": Computed(of_messages, sizes | network, tolerances=BY_RANK),
+        "laboratories": Call(in_one_place, together, [clients], [0], ["federated"], changes=changes, models={}),
     }
 
 
@@ -77,3 +74,10 @@ def prices() -> dict:
     """What tools/price_of_messages.py has measured of a round, against clients per site: "seconds" of CPU, first in one
     process, bytes "down", "up" and of all points, "data"."""
     return json.loads((FIGURES / NOTEBOOK / "price.json").read_text(encoding="utf-8"))
+
+
+def values_in_common(heard: Sequence[Heard], points: np.ndarray) -> int:
+    """In how many arrays of messages one of these numbers stands as it is, in their own precision; 0 is not counted."""
+    values = [value for h in heard for value in h.content.values() if isinstance(value, np.ndarray)]
+    points = points[points != 0]
+    return sum(bool(np.isin(points.astype(v.dtype), v).any()) for v in values if v.dtype.kind == "f")

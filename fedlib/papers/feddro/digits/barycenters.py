@@ -10,22 +10,17 @@ import ot
 from ....streams import stream
 from ..algorithms import Message, federated_barycenter, send
 from ..measures import Measure, objective, uniform, wasserstein
-from .handwriting import Clients
+from .handwriting import Clients, known_to_all
 
 Start = Callable[[Sequence[Measure], np.ndarray, int, list | None], np.ndarray]
 """(a class's clouds at the clients, their weights, S, wire) -> atoms [S, d] to start from."""
 
 
 class Transported(NamedTuple):
-    """mapped: the clients' digits at T_i(x). Q: its atoms, which everybody has; gammas: each client's own atoms.
-
-    skipped: (class, client) without samples.
-    """
+    """mapped: the clients' digits at T_i(x). Q: its atoms, which everybody has."""
 
     mapped: Clients
     Q: Clients
-    gammas: Clients
-    skipped: list[tuple[int, int]]
 
 
 def class_barycenters(
@@ -41,8 +36,7 @@ def class_barycenters(
     start: see ``moments_start``. restarts, stride: see ``federated_barycenter``.
     """
     x, y, shards = seen
-    mapped, Q, skipped = np.array(x, float), [], []
-    gammas: list[list] = [[] for _ in shards]
+    mapped, Q = np.array(x, float), []
     n = np.array([len(shard) for shard in shards])
     classes = int(y.max()) + 1
     for v in range(classes):
@@ -50,25 +44,14 @@ def class_barycenters(
         if not sum(map(len, points)):
             raise ValueError(f"class {v} of {classes} has no sample at any client; relabel 0..{classes - 2}")
         owners = [i for i, some in enumerate(points) if len(some)]
-        skipped += [(v, i) for i, some in enumerate(points) if not len(some)]
         weights, clouds = n[owners] / n[owners].sum(), [uniform(x[points[i]]) for i in owners]
         first = start(clouds, weights, atoms, wire)
         result = federated_barycenter(clouds, first, rounds, weights, wire, restarts, stride)
-        for i, image, gamma in zip(owners, result.mapped, result.gammas, strict=True):
+        for i, image in zip(owners, result.mapped, strict=True):
             mapped[points[i]] = image
-            gammas[i].append((v, gamma))
         Q.append(result.Q)
-    Q, labels = np.concatenate(Q), np.repeat(range(classes), atoms)
-    everywhere = Clients(Q, labels, [np.arange(len(Q))] * len(shards))
-    clouds = [np.concatenate([gamma for _, gamma in pairs]) for pairs in gammas]
-    kept = gathered(clouds, [np.repeat([v for v, _ in pairs], atoms) for pairs in gammas])
-    return Transported(seen._replace(x=mapped), everywhere, kept, skipped)
-
-
-def gathered(clouds: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> Clients:
-    """Clients of which each owns a cloud [n_i, d] with labels [n_i] of its own."""
-    ends = np.cumsum([len(cloud) for cloud in clouds])
-    return Clients(np.concatenate(clouds), np.concatenate(labels), np.split(np.arange(ends[-1]), ends[:-1]))
+    everywhere = known_to_all(np.concatenate(Q), np.repeat(range(classes), atoms), len(shards))
+    return Transported(seen._replace(x=mapped), everywhere)
 
 
 def moments_start(rng: np.random.Generator) -> Start:
@@ -102,7 +85,7 @@ def converging(rounds: int) -> dict:
 
 
 def mended(seen: Clients, atoms: int, rounds: int, seed: int) -> Transported:
-    """``class_barycenters`` as all ways have them that do not name another start, or Algorithm 1 as printed."""
+    """``class_barycenters`` as the notebook has them, which converge; Algorithm 1 as printed has no ``converging``."""
     return class_barycenters(seen, atoms, rounds, moments_start(stream(seed, "start")), **converging(rounds))
 
 

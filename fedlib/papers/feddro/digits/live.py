@@ -19,7 +19,7 @@ from ....notebook.style import COLORS, set_ticks
 from ....trainings.store import stored
 from . import study
 from .barycenters import mended
-from .figures import STYLES
+from .figures import STEP, STYLES, tiles
 from .handwriting import SIDE, Clients, deal_digits, handwriting
 from .problem import CNN, MOMENTUM, answers, classification
 from .shifts import shifted
@@ -50,7 +50,7 @@ def misread(accuracy: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataAr
 
 K, EACH, KINDS, TESTED = 3, 25, 5, 50  # three of the five clients, and digits 0 to 4: so few that a slider answers soon
 ON_Q, RAW = "on the barycenter", "FedAvg on what they see"
-DIGIT, GAP = 3, 2
+DIGIT = 3
 ALT = (
     "left above a digit as three clients see it, and carried to the barycenter; below the share of clean digits that "
     "both federations read, digit by digit; right the clients' steps in the plane of weights, and the errors"
@@ -100,16 +100,10 @@ def training(level: float = 0.5, atoms: int = 5, rounds: int = 3, E: int = 2, lr
     return Watched(CNN(), classification, pool, federations, args | {"dtype": torch.float32}, wrong, shown)
 
 
-def tiles(shown: Shown, digit: int = DIGIT) -> np.ndarray:
+def page(shown: Shown, digit: int = DIGIT) -> np.ndarray:
     """Two rows of pictures, a column for each client: its first such digit as seen, and mapped; 0 black, 1 white."""
-    page = np.ones((2 * SIDE + GAP, len(shown.seen.shards) * (SIDE + GAP) - GAP))
-    for k, shard in enumerate(shown.seen.shards):
-        first = next(i for i in shard if shown.seen.y[i] == digit)
-        for row, part in enumerate(shown):
-            x = part.x[first].reshape(SIDE, SIDE)
-            top, left = row * (SIDE + GAP), k * (SIDE + GAP)
-            page[top : top + SIDE, left : left + SIDE] = (x - x.min()) / np.ptp(x)
-    return page
+    first = [next(i for i in shard if shown.seen.y[i] == digit) for shard in shown.seen.shards]
+    return tiles(np.array([[(x - x.min()) / np.ptp(x) for x in part.x[first]] for part in shown]))
 
 
 def read(watched: Watched, moment: Moment) -> dict[str, np.ndarray]:
@@ -126,9 +120,9 @@ def read(watched: Watched, moment: Moment) -> dict[str, np.ndarray]:
 def scene(axes, watched: Watched, moment: Moment) -> None:
     """Above what is seen and what it becomes, below what the models read."""
     above, below = axes
-    above.imshow(tiles(watched.more), cmap="gray", vmin=0, vmax=1)
-    set_ticks(above.yaxis, [SIDE / 2, 1.5 * SIDE + GAP], ["seen", "carried"])
-    set_ticks(above.xaxis, [SIDE / 2 + k * (SIDE + GAP) for k in range(K)], [f"{k + 1}" for k in range(K)])
+    above.imshow(page(watched.more), cmap="gray", vmin=0, vmax=1)
+    set_ticks(above.yaxis, [SIDE / 2, SIDE / 2 + STEP], ["seen", "carried"])
+    set_ticks(above.xaxis, [SIDE / 2 + k * STEP for k in range(K)], [f"{k + 1}" for k in range(K)])
     above.set_xlabel(f'a "{DIGIT}" of each client')
     above.tick_params(length=0)
     for spine in above.spines.values():

@@ -68,19 +68,13 @@ def classification(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
     return (batch["w"] * cross_entropy(logits, batch["y"], reduction="none")).sum()
 
 
-def ascend(theta: Tensor, g: Tensor, eta: float, lam: float, p: float) -> Tensor:
-    """One ascent step on loss - lambda |theta|^p, row by row; theta, g [..., d].
+def ascend(theta: Tensor, g: Tensor, eta: float, lam: float) -> Tensor:
+    """One ascent step on loss - lambda |theta|^2, row by row; theta, g [..., d].
 
-    p = 2 and p = 1 are proximal: they shrink theta + eta g by the exact solution of the penalty's step, which is
-    stable for every eta and lambda. Other p: a plain gradient step.
+    Proximal: theta + eta g shrinks by the exact solution of the penalty's step, which is stable for every eta and
+    lambda.
     """
-    if p == 2:
-        return (theta + eta * g) / (1 + 2 * eta * lam)
-    if p == 1:
-        z = theta + eta * g
-        return z * (1 - eta * lam / z.norm(dim=-1, keepdim=True).clamp_min(1e-30)).clamp_min(0)
-    size = theta.norm(dim=-1, keepdim=True).clamp_min(1e-12)
-    return theta + eta * (g - lam * p * size ** (p - 2) * theta)
+    return (theta + eta * g) / (1 + 2 * eta * lam)
 
 
 @remembered
@@ -88,13 +82,15 @@ def descent_ascent(n_theta: int, eta_1: float, lam: float, p: float = 2, momentu
     """FedDRO's local step: SGD with momentum on w, one ascent step on theta_i (lines 8-15).
 
     theta_i are the first n_theta columns of a row [P], as in ``CNN``. Both steps use the gradient at the old
-    (w, theta).
+    (w, theta). ValueError: p is not 2.
     """
+    if p != 2:
+        raise ValueError(f"p = {p}: the ascent knows the penalty |theta|^2 only")
 
     def apply(rows, g, state, lr):
         theta, w = rows[:, :n_theta], rows[:, n_theta:]
         w.sub_(lr * state["v"].mul_(momentum).add_(g[:, n_theta:]))
-        theta.copy_(ascend(theta, g[:, :n_theta], eta_1, lam, p))
+        theta.copy_(ascend(theta, g[:, :n_theta], eta_1, lam))
 
     return Optimizer(lambda rows: {"v": torch.zeros_like(rows[:, n_theta:])}, apply)
 
@@ -129,9 +125,9 @@ def right(read: Tensor, labels: Tensor) -> Tensor:
     return 100 * (read == labels).float().mean()
 
 
-def dealt(source: str, pixels: str, clients: int, per_client: int, partition: str, alpha: float, seed: int) -> Clients:
-    """What the clients own before anything is shifted."""
-    return deal_digits(handwriting(source, pixels)["train"], clients, per_client, partition, alpha, seed)
+def dealt(source: str, pixels: str, clients: int, per_client: int, seed: int, *partition) -> Clients:
+    """What the clients own before anything is shifted; partition: with its alpha, as of ``deal_digits``."""
+    return deal_digits(handwriting(source, pixels)["train"], clients, per_client, seed, *partition)
 
 
 def digits(
@@ -149,7 +145,7 @@ def digits(
     """
 
     def data(level: float, seed: int) -> Data:
-        seen = shifted(dealt(source, pixels, clients, per_client, partition, alpha, seed), level, seed, reading)
+        seen = shifted(dealt(source, pixels, clients, per_client, seed, partition, alpha), level, seed, reading)
         owned = ways.material(way, seen, atoms, barycenter_rounds, affine_steps, seed)
         x, y = (values[:test_digits] for values in handwriting(source, pixels)["test"])
         moved = {}

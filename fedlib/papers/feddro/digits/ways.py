@@ -1,4 +1,4 @@
-"""What the clients train on: what they see, or what averages, maps and barycenters make of it; and what each costs."""
+"""What the clients train on: what they see, or what averages, maps and barycenters make of it."""
 
 import contextlib
 import io
@@ -8,33 +8,18 @@ from typing import NamedTuple
 import numpy as np
 import ot
 
-from ....streams import stream
-from ..algorithms import Message, federated_barycenter
-from ..measures import uniform
-from .barycenters import (
-    Start,
-    class_barycenters,
-    converging,
-    gathered,
-    moments_start,
-    of_class,
-    sample_start,
-)
-from .handwriting import Clients
+from .barycenters import mended
+from .handwriting import Clients, known_to_all
 
-BYTES = 4  # of a number that is sent
-
-FEDAVG, MEANS, AFFINE, MAPPED = "FedAvg", "class means", "affine maps", "mapped"
-PRINTED, SAMPLES = "mapped, Q as printed", "mapped, Q from client 1's samples"
-WAYS = (FEDAVG, MEANS, "data-wise", "atoms of γ", "barycenter Q", AFFINE, MAPPED, PRINTED, SAMPLES)
+FEDAVG, MEANS, AFFINE, MAPPED, ATOMS = "FedAvg", "class means", "affine maps", "mapped", "barycenter Q"
+WAYS = (FEDAVG, MEANS, AFFINE, MAPPED, ATOMS)
 
 
 def material(way: str, seen: Clients, atoms: int, rounds: int, steps: int, seed: int) -> Clients:
     """What the clients train on, by a way of WAYS, made of what they see.
 
     FedAvg: just that. class means: the ten Euclidean means over all clients. affine maps: onto the barycenter of
-    Gaussians, from moments only. barycenter Q: its atoms; atoms of γ: each client's own; mapped: T_i(x), as in Eq. 5.
-    data-wise: the paper's second application. PRINTED: Algorithm 1 without ``converging``.
+    Gaussians, from moments only. mapped: T_i(x), as in Eq. 5; barycenter Q: its atoms.
 
     atoms: of a class. rounds: of the barycenter. steps: of ``affine``.
     """
@@ -46,11 +31,8 @@ def material(way: str, seen: Clients, atoms: int, rounds: int, steps: int, seed:
         return class_means(seen, atoms)
     if way == AFFINE:
         return affine(seen, steps)
-    if way == "data-wise":
-        return data_wise(seen, atoms, rounds, moments_start(stream(seed, way)))
-    start = sample_start if way == SAMPLES else moments_start(stream(seed, "start"))
-    transported = class_barycenters(seen, atoms, rounds, start, **{} if way == PRINTED else converging(rounds))
-    return {"barycenter Q": transported.Q, "atoms of γ": transported.gammas}.get(way, transported.mapped)
+    transported = mended(seen, atoms, rounds, seed)
+    return transported.mapped if way == MAPPED else transported.Q
 
 
 class Moments(NamedTuple):
@@ -91,7 +73,7 @@ def most_alike(means: np.ndarray, x: np.ndarray) -> np.ndarray:
 def class_means(seen: Clients, atoms: int) -> Clients:
     """The Euclidean mean of every class over all clients, as often as there are atoms: the same steps as for Q."""
     mean = mean_of_classes(moments(seen))
-    return gathered([np.repeat(mean, atoms, 0)] * len(seen.shards), [np.repeat(range(10), atoms)] * len(seen.shards))
+    return known_to_all(np.repeat(mean, atoms, 0), np.repeat(range(10), atoms), len(seen.shards))
 
 
 def affine(seen: Clients, steps: int, shrink: float = 0.1) -> Clients:
@@ -113,63 +95,3 @@ def affine(seen: Clients, steps: int, shrink: float = 0.1) -> Clients:
         labels = seen.y[shard]
         x[shard] = mean[labels] + (seen.x[shard] - m.mean[labels]) @ A
     return seen._replace(x=x)
-
-
-def data_wise(seen: Clients, atoms: int, rounds: int, start: Start) -> Clients:
-    """The paper's second application: ONE barycenter of clouds (x, label), 10 times ``atoms`` large.
-
-    Labels are one-hot, scaled by the clients' mean spread within a class, so that the cost of another label is that of
-    two digits of a class. The maps move labels, too: the largest coordinate is the new one.
-    """
-    spread = np.mean([np.trace(m.C) for m in moments(seen)]) ** 0.5
-    z = np.concatenate([seen.x, spread * np.eye(10)[seen.y]], 1)
-    clouds, first = [uniform(z[shard]) for shard in seen.shards], []
-    for v in range(10):
-        digits = of_class(seen._replace(x=z), v)
-        first.append(start(digits, np.full(len(digits), 1 / len(digits)), atoms, None))
-    weights = np.array([len(shard) for shard in seen.shards]) / len(np.concatenate(seen.shards))
-    barycenter = federated_barycenter(clouds, np.concatenate(first), rounds, weights, **converging(rounds))
-    moved = z.copy()
-    for shard, image in zip(seen.shards, barycenter.mapped, strict=True):
-        moved[shard] = image
-    return Clients(moved[:, :-10], moved[:, -10:].argmax(1), seen.shards)
-
-
-class Traffic(NamedTuple):
-    """Bytes between one client and the server: once, and in every round of a barycenter."""
-
-    once: int
-    each: int
-
-
-def traffic(wire: Sequence[Message], rounds: int, client: str = "client 1") -> Traffic:
-    """What crossed between a client and the server in class-wise barycenters; gamma and eta_Q cross in every round."""
-    sizes = {True: 0, False: 0}
-    for message in wire:
-        if client in (message.sender, message.receiver):
-            sizes[message.what in ("gamma", "eta_Q")] += BYTES * message.value.size
-    return Traffic(sizes[False], sizes[True] // rounds)
-
-
-def bill(seen: Clients, atoms: int, parameters: int) -> list[list[str]]:
-    """Rows: a method, kB that client 1 sends and receives once, and per barycenter round, and what that reveals.
-
-    All but FedAvg on raw data add this to the model, which goes both ways in every communication round.
-    """
-    d, wire = seen.x.shape[1], []
-    class_barycenters(seen, atoms, 1, moments_start(stream(0, "bill")), wire)
-    once, each = traffic(wire, 1)
-    maps = BYTES * sum(m.value.size for m in wire if m.what == "T(gamma)" and m.receiver == "client 1")
-    labelled = each * (d + 10) // d
-    means, covariance = 2 * BYTES * 10 * d, 2 * BYTES * d * (d + 1) // 2
-    clouds = "clouds near the samples; some can be computed from them (notebook 10)"
-    costs = {
-        "model, per communication round": (0, 2 * BYTES * parameters, "what a model tells about its training data"),
-        MEANS: (means, 0, "a mean picture of every class, with the client's translation"),
-        AFFINE: (means + covariance, 0, "class means and one covariance: with few samples, their span"),
-        "atoms of γ": (once - maps, each, clouds),
-        "barycenter Q": (once, each, clouds),
-        MAPPED: (once, each, clouds),
-        "data-wise": (once * (d + 10) // d, labelled, clouds + ", and their labels"),
-    }
-    return [[way, f"{a / 1000:.0f}", f"{b / 1000:.0f}", words] for way, (a, b, words) in costs.items()]

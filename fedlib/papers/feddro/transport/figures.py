@@ -1,6 +1,6 @@
 """Figures and tables of notebook 10, functions of the arrays of ``study.Results``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray
@@ -89,11 +89,3 @@ def barycenter_rows(table: xarray.Dataset) -> list[list[str]]:
     return [
         [name, *(f"{mean[column].sel(variant=name):.2f}" for column in ("ratio", "off", "spread"))] for name in names
     ]
-
-
-CHAIN_HEADER = ("rounds", "sum of the four W₂", "W₂(P₁, Q)", "sum of the four W₂²", "W₂²(P₁, Q)")
-
-
-def chain_rows(sums: Mapping[int, tuple]) -> list[list[str]]:
-    """Rows of ``problem.chains``."""
-    return [[str(k), *(f"{value:.3f}" for value in values)] for k, values in sums.items()]

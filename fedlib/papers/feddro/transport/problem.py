@@ -4,13 +4,11 @@ Sources: FedWaD (Rakotomamonjy, Nadjahi, Ralaivola 2023), FedDRO (Eqs. 1 to 4, A
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import ot
 import xarray
-from scipy.optimize import linprog, minimize
 
 from ....numerics.tabulated import tabulated
 from ....streams import stream
@@ -101,16 +99,6 @@ def start_of(name: str, X: Measure, Y: Measure) -> np.ndarray:
 def above(X: Measure, Y: Measure, walk: FedWaD, p: float = 2) -> np.ndarray:
     """A walk's bound above W_p in % [rounds]."""
     return 100 * (walk.bound / wasserstein(X, Y, p) - 1)
-
-
-def gap(X: Measure, Y: Measure, xi: np.ndarray, rounds: int = 10, p: float = 2, exact: bool = False) -> np.ndarray:
-    """FedWaD's bound above W_p in % [rounds]."""
-    return above(X, Y, fedwad(X, Y, xi, rounds, p=p, exact=exact), p)
-
-
-def closes_in(gap: np.ndarray) -> bool:
-    """Whether a ``gap`` (%) [rounds] is never below 0, never rises, begins above 1 and ends below."""
-    return bool((gap > -1e-7).all() and (np.diff(gap) < 1e-7).all() and gap[0] > 1 > gap[-1])
 
 
 # what the notebook shows
@@ -242,38 +230,3 @@ def leak(wire: Sequence[Message], clients: Sequence[Measure]) -> tuple[float, fl
     start, gamma = wire[0].value, next(m.value for m in wire if m.what == "gamma")
     guess = start + 4 * (gamma - start)
     return nearest, float(np.abs(guess[:, None] - raw).sum(2).min(1).max())
-
-
-# the paper's equations
-
-
-def chain(P: Measure, gamma: Measure, Q: Measure, p: float = 2) -> tuple[np.ndarray, float]:
-    """Eq. 3 for one client: W_p(P, eta_P), W_p(eta_P, gamma), W_p(gamma, eta_Q), W_p(eta_Q, Q), and W_p(P, Q), which
-    their sum bounds. Needs all samples."""
-    stops = [P, interpolant(gamma, P, p=p), gamma, interpolant(gamma, Q, p=p), Q]
-    return np.array([wasserstein(a, b, p) for a, b in pairwise(stops)]), wasserstein(P, Q, p)
-
-
-def chains(clients: Sequence[Measure], start: np.ndarray, rounds: Sequence[int], p: float = 2) -> dict[int, tuple]:
-    """Eq. 3 for client 1 after so many rounds of the printed algorithm: rounds -> (sum, W_p, sum and W_p of powers).
-
-    The last two: the same pieces to the power p, which bound nothing.
-    """
-    sums = {}
-    for k in rounds:
-        made = federated_barycenter(clients, start, k)
-        terms, W = chain(clients[0], uniform(made.gammas[0]), uniform(made.Q), p)
-        sums[k] = float(terms.sum()), W, float((terms**p).sum()), W**p
-    return sums
-
-
-def worst_mixture(losses: Sequence[float]) -> tuple[float, np.ndarray]:
-    """Eq. 1: sup of sum_i lambda_i L_i over the simplex, as a linear program: its value and lambda [N]."""
-    L = np.asarray(losses, float)
-    program = linprog(-L, A_eq=np.ones((1, len(L))), b_eq=[1], bounds=(0, 1))
-    return float(-program.fun), program.x
-
-
-def euclidean_barycenter(P: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """arg min over Q of sum_i lambda_i |P_i - Q|_2^2, by a general optimiser; P [N, bins], histograms."""
-    return minimize(lambda Q: weights @ ((P - Q) ** 2).sum(1), np.full(P.shape[1], 1 / P.shape[1])).x

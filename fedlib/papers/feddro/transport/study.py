@@ -61,13 +61,3 @@ class Results(NamedTuple):
 def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     """They say themselves what was computed; p is what every study's ``results`` gets."""
     return Results(**histories)
-
-
-def metrics(results: Results) -> dict:
-    """What result.json keeps, for the lesson: gaps (%) by start, and what barycenters are like, by variant."""
-    gaps = {start: results.walks.gap.sel(start=start).values for start in results.walks.start.values.tolist()}
-    table = results.barycenters
-    return {"gap_percent": gaps} | {
-        name: {variant: table[name].sel(variant=variant).values for variant in table.variant.values.tolist()}
-        for name in ("off", "spread", "ratio")
-    }

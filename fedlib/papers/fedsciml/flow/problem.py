@@ -32,7 +32,7 @@ CLIENTS = 2
 
 def flow(
     observations: int = 700, residual: Sequence[int] = (700, 200, 100), widths: Sequence[int] = (3, *[50] * 6, 3),
-    divided: bool = False, aliased: bool = False, source: str = "embedded", stride: int = 1,
+    aliased: bool = False, source: str = "embedded", stride: int = 1,
 ) -> Experiment:  # fmt: skip
     """Find C1 and C2 of the flow behind a cylinder from its velocity at some points; its pressure is observed nowhere.
 
@@ -40,10 +40,8 @@ def flow(
 
     Args:
         observations: of all clients together. residual: numbers of ``residual_points`` inside, on the sides, at t = 0.
-        widths: of the network (x, y, t) -> (u, v, p). divided: a client knows only the residual points of its own slabs
-        (the paper's text), by default all of them (the authors' code). aliased: C as that code moves it, see
-        ``with_gain``. source: of the wake, see ``cylinder_wake``. stride: every how many grid points in each direction
-        are test points.
+        widths: of the network (x, y, t) -> (u, v, p). aliased: C as the authors' code moves it, see ``with_gain``.
+        source: of the wake, see ``cylinder_wake``. stride: of test points, in grid points each way.
     """
 
     @cache
@@ -54,8 +52,7 @@ def flow(
 
     @cache
     def pool(seed: int) -> dict[str, Tensor]:
-        sample = observed(wake(), observations, stream(seed, "observations"))
-        return with_residual_points(sample, points) if divided else sample
+        return observed(wake(), observations, stream(seed, "observations"))
 
     @cache
     def test() -> dict[str, Tensor]:
@@ -65,7 +62,7 @@ def flow(
         return Data(pool(seed), slabs(pool(seed)["x"], level), test())
 
     def loss(predict, batch):
-        return (divided_loss if divided else navier_stokes_loss)(with_gain(predict, gain), batch)
+        return navier_stokes_loss(with_gain(predict, gain), batch)
 
     def evaluate(predict, test):
         return coefficients(with_gain(predict, gain), test)
@@ -76,7 +73,7 @@ def flow(
     return Experiment(
         "the flow behind a cylinder", navier_stokes_net(widths), loss=loss, data=data, evaluate=evaluate,
         rounds=40_000, local=Local(1), lr=1e-3, init=glorot_uniform,
-        constants={} if divided else {"points": points}, answer=velocity_and_pressure, coordinates="xyt",
+        constants={"points": points}, answer=velocity_and_pressure, coordinates="xyt",
         level="pieces", distance=distance,
     )  # fmt: skip
 
@@ -124,14 +121,6 @@ def navier_stokes_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor
     residual = navier_stokes(*predict(batch["points"]))
     uv = predict(batch["x"], VALUE_ONLY)[0][:, :2]
     return (residual**2).mean(0).sum() + (batch["w"][:, None] * (uv - batch["u"]) ** 2).sum()
-
-
-def divided_loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
-    """The same where residual points are the client's own: they lie among its observations, where "seen" is 0."""
-    fields, C = predict(batch["x"])
-    seen, rest = batch["w"] * batch["seen"], batch["w"] * (1 - batch["seen"])
-    squares = ((fields[""][:, :2] - batch["u"]) ** 2).sum(1)
-    return (rest @ navier_stokes(fields, C) ** 2).sum() / rest.sum() + seen @ squares / seen.sum()
 
 
 def with_gain(predict: Callable, gain: float | Tensor) -> Callable:
@@ -189,13 +178,6 @@ def observed(wake: Wake, n: int, rng: np.random.Generator) -> dict[str, Tensor]:
     where, when = np.divmod(rng.permutation(N * S)[:n], S)
     x = np.c_[wake.x[where], wake.t[when]]
     return {"x": torch.as_tensor(x), "u": torch.as_tensor(wake.u[where, :, when])}
-
-
-def with_residual_points(sample: Mapping[str, Tensor], points: Tensor) -> dict[str, Tensor]:
-    """Observations, and after them the residual points [n, 3] as points where nothing is seen."""
-    n, m = len(sample["x"]), len(points)
-    x, u = torch.cat([sample["x"], points]), torch.cat([sample["u"], sample["u"].new_zeros(m, 2)])
-    return {"x": x, "u": u, "seen": torch.cat([u.new_ones(n), u.new_zeros(m)])}
 
 
 def slabs(x: np.ndarray | Tensor, n: int) -> list[np.ndarray]:

@@ -14,10 +14,7 @@ from ....files import ROOT
 
 EMBEDDED = ROOT / "data/cylinder_wake.npz"
 RAISSI = "cylinder_nektar_wake.mat"
-MIRRORS = (
-    f"https://raw.githubusercontent.com/maziarraissi/PINNs/master/main/Data/{RAISSI}",
-    f"https://github.com/maziarraissi/PINNs/raw/master/main/Data/{RAISSI}",
-)
+URL = f"https://raw.githubusercontent.com/maziarraissi/PINNs/master/main/Data/{RAISSI}"
 BLOB = "0098e4098c1df61b009137c60e3a506f8ccd27e2"  # its name in that repository, from the tree of commit 932f50a
 NX, NY = 100, 50
 GRID = np.stack([np.tile(np.linspace(1, 8, NX), NY), np.repeat(np.linspace(-2, 2, NY), NX)], 1)
@@ -42,11 +39,11 @@ def cylinder_wake(source: str | Path = "embedded") -> Wake:
     names, and kept in data/cache; or the path of a file like one of them, .npz or .mat.
 
     Raises:
-        FileNotFoundError, ValueError: no such file; truncated or of another layout. OSError: no mirror answers.
+        FileNotFoundError, ValueError: no such file; truncated or of another layout. OSError: no server answers.
     """
     path = EMBEDDED if source == "embedded" else Path(source)
     if source == "raissi":
-        path = fetch(RAISSI, BLOB, MIRRORS)
+        path = fetch(RAISSI, BLOB, [URL])
     if not path.is_file():
         raise FileNotFoundError(f"source = {str(source)!r}: no such file; expected 'embedded', 'raissi' or a path")
     try:

@@ -1,33 +1,28 @@
-"""What FedSciML says of functions (Sections 2 to 4, Figs. 2 to 6): id -> claim(results) -> ``Verdict``.
+"""What FedSciML says of functions (Sections 2 to 4, Figs. 2 to 6).
 
-A claim says nothing, None, of what is not trained. One that other rooms of the paper have, too, is judged by
-``yardsticks``; those of this room alone are here.
+A claim says nothing of what is not trained. On Schaffer's function it is about the one that the authors' code has.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
 import xarray
-from scipy.stats import spearmanr
 
-from ....federated.solved import Solved
-from ....notebook.claims import Verdict, fewest, on_seeds, where
+from ....federated.solved import owners
+from ....notebook.claims import Seeded, Verdict
 from ....notebook.maps import Panel
-from ....numerics.metrics import percent, relative_l2
-from ..yardsticks import POSITIVE, RHO, agrees, between, falls, grows
+from ....numerics.metrics import in_percent, percent, relative_l2
 from .problem import wave
-from .study import SLABS, Results
+from .study import BLOCKS, CLIENTS, SLABS, Results
 
 ONLY_CODE = 200
 """A level of the line that the authors' code has and the paper does not: no verdict on the paper rests on it."""
 
-Claim = Callable[[Results], Verdict | None]
+ALONE = "best client alone"
 
-
-def printed(values: xarray.DataArray) -> xarray.DataArray:
-    """Values at the levels that the paper speaks of."""
-    return values.drop_sel(level=ONLY_CODE, errors="ignore")
+Quantity = Callable[[Results], xarray.DataArray]
 
 
 def measured(results: Results) -> dict[str, dict]:
@@ -42,248 +37,143 @@ def measured(results: Results) -> dict[str, dict]:
     return {id: {"values": of_seeds} for id, of_seeds in values.items()}
 
 
-# Fig. 2
+def printed(values: xarray.DataArray) -> xarray.DataArray:
+    """Values at the levels that the paper speaks of."""
+    return values.drop_sel(level=ONLY_CODE, errors="ignore")
 
 
-def on_partitions(judge: Callable[[xarray.Dataset], Verdict]) -> Claim:
-    """Judge W1 of the partitions, as of ``problem.partitions``."""
-    return where(lambda results: results.partitions is not None, lambda results: judge(results.partitions))
+def error(name: str | tuple, kind: str, *levels: int) -> Quantity:
+    """Errors (%) after training of a kind of models [level, seed], at these levels, or at all of the paper's."""
+
+    def quantity(results: Results) -> xarray.DataArray:
+        values = printed(results.best[name].sel(kind=kind, drop=True))
+        return values.sel(level=[*levels]) if levels else values
+
+    return quantity
 
 
-def falls_on_line(w1: xarray.Dataset) -> Verdict:
-    values = w1.line.sel(clients=2).values
-    why = f"from {values[0]:.2f} to {values[-1]:.2f} in {len(values)} levels"
-    return Verdict(bool((np.diff(values) < 0).all()), why)
+def divergence(name: str | tuple) -> Quantity:
+    """Divergences of the weights [seed, level, matrix]."""
+    return lambda results: printed(results.divergences[name])
 
 
-def some_blocks(w1: xarray.Dataset) -> xarray.DataArray:
-    """W1 [K, level] of so many clients on checkerboards."""
-    return w1.blocks.sel(blocks_per_axis=[3, 5, 11]).rename(clients="K")
+def on_blocks(kind: str, *clients: int) -> Quantity:
+    """Errors (%) of so many clients each [K, level, seed]; beside the level stands the "side" of a block."""
+
+    def quantity(results: Results) -> xarray.DataArray:
+        each = [error(("blocks", K), kind)(results).drop_vars("distance") for K in clients]
+        values = xarray.concat(each, xarray.Variable("K", [*clients]), join="inner")
+        return values.assign_coords(side=1 / values.level)
+
+    return quantity
 
 
-def falls_with_blocks(w1: xarray.Dataset) -> Verdict:
-    values = some_blocks(w1)
-    return Verdict(bool((np.diff(values.sel(K=[3, 4, 5])) < 0).all()), by_K(values))
+def gap(results: Results) -> xarray.DataArray:
+    """What the best client alone errs more than the federation (percentage points) [K, level, seed]."""
+    return on_blocks(ALONE, *CLIENTS)(results) - on_blocks("federated", *CLIENTS)(results)
 
 
-def difference_vanishes(w1: xarray.Dataset) -> Verdict:
-    """Q16: W1 of two clients with 2, 4, 10 and 20 slabs, and with as many blocks per axis."""
-    slabs = w1.slabs.sel(clients=2, slabs_each=[1, 2, 5, 10]).values
-    gap = slabs - w1.blocks.sel(clients=2, blocks_per_axis=[2, 4, 10, 20]).values
-    return Verdict(bool((np.diff(gap) < 0).all() and gap[-1] < 0.05), ", ".join(f"{g:.3f}" for g in gap))
+def worst_alone(results: Results) -> xarray.DataArray:
+    """Errors (%) of the worse client alone at 100 pieces [level, seed]."""
+    last = results.errors["line"][-1].sel(level=[100])
+    alone = last.sel(kind=last.kind.str.endswith("alone"))
+    return alone.isel(kind=alone.mean(("level", "seed")).argmax("kind"))
 
 
-def rises(values: xarray.DataArray) -> Verdict:
-    """Whether values [K, level] grow with every client more, at all levels."""
-    return Verdict(bool((values.diff("K") > 0).all()), by_K(values))
+def off(name: str | tuple, level: int, at_home: bool) -> Quantity:
+    """Errors (%) of each client alone [client, seed], of one seed: where it has the nearest point along the first axis,
+    or elsewhere."""
+
+    def quantity(results: Results) -> xarray.DataArray:
+        solved = results.solutions[name]
+        nearest = owners(solved.x[:, 0], solved.clouds[level])
+        places = [(nearest == k) == at_home for k in (0, 1)]
+        alone = [solved.models[level][f"isolated client {k + 1}"] for k in (0, 1)]
+        errors = [[percent(alone[k][places[k]], solved.truth[places[k]])] for k in (0, 1)]
+        return xarray.DataArray(errors, dims=["client", "seed"], attrs={"units": "%"})
+
+    return quantity
 
 
-def by_K(values: xarray.DataArray) -> str:
-    """Values [K, level] as a line of text."""
-    rows = zip(values.K.values, values.transpose("K", ...).values, strict=True)
-    return "; ".join(f"K = {K}: {', '.join(f'{v:.2f}' for v in row)}" for K, row in rows)
+def at_best(values: xarray.DataArray) -> xarray.DataArray:
+    """Errors [seed] where their mean is smallest."""
+    means = values.mean("seed")
+    return values.isel(means.argmin([*means.dims]))
 
 
-# Fig. 4
-
-
-def on_line(judge: Callable[[xarray.DataArray], Verdict]) -> Claim:
-    """Judge the errors [kind, level, seed] on the line, with the best client alone."""
-    return where(lambda results: "line" in results.best, lambda results: judge(printed(results.best["line"])))
-
-
-def with_halves(judge: Callable[[xarray.DataArray], Verdict]) -> Claim:
-    """The same of two subdomains, if they were trained."""
-    return on_line(lambda errors: judge(errors.sel(level=2)) if 2 in errors.level else None)
-
-
-def worst_alone(results: Results) -> Verdict | None:
-    """Q3: the worse client alone at the finest level agrees with the centralised model."""
-    if "line" not in results.errors:
-        return None
-    errors = printed(results.errors["line"][-1])
-    alone = [kind for kind in errors.kind.values if kind.endswith("alone")]
-    finest = errors.sel(kind=alone, level=errors.level.max()).mean("seed")
-    return agrees(errors, alone[int(finest.argmax("kind"))])
-
-
-def better_than_alone(errors: xarray.DataArray) -> Verdict:
-    """The federation before the best client, means of seeds, at all levels of errors [kind, (level,) seed]."""
-    federated, alone = means(errors)
-    digits = 2 if federated.ndim else 1
-    pairs = zip(np.atleast_1d(federated), np.atleast_1d(alone), strict=True)
-    why = ", ".join(f"{fed:.{digits}f} %, better client {best:.{digits}f} %" for fed, best in pairs)
-    return Verdict(bool((federated < alone).all()), why)
-
-
-def means(errors: xarray.DataArray) -> list[xarray.DataArray]:
-    """Means over seeds of the federation and of the best client alone."""
-    return [errors.sel(kind=kind, drop=True).mean("seed") for kind in ("federated", "best client alone")]
-
-
-def follows_the_wave(errors: xarray.DataArray) -> Verdict:
-    """The federated fit is nearer than the polynomial without its wave."""
+def without_wave(results: Results) -> float:
+    """Half of the error (%) of the polynomial without its wave."""
     x = torch.linspace(-1, 1, 1000)[:, None]
-    without = 100 * float(relative_l2((x[:, 0] + 0.5) ** 4, wave(x)))
-    median = errors.sel(kind="federated").median().item()
-    return Verdict(median < without / 2, f"median {median:.1f} %, the polynomial alone {without:.1f} %")
+    return 50 * float(relative_l2((x[:, 0] + 0.5) ** 4, wave(x)))
 
 
 def good_at_home_only(results: Results) -> Verdict | None:
     """Of two subdomains each client alone knows its own one."""
     if "line" not in results.solutions or 2 not in results.solutions["line"].models:
         return None
-    halves = home_and_elsewhere(results.solutions["line"], 2)
-    return Verdict(all(home < 10 and other > 50 for home, other in halves), in_words(halves))
+    home, elsewhere = (off("line", 2, at_home)(results).values[:, 0] for at_home in (True, False))
+    words = f"{', '.join(map(in_percent, home))} at home, {', '.join(map(in_percent, elsewhere))} elsewhere"
+    return Verdict(bool((home < 10).all() and (elsewhere > 50).all()), words)
 
 
-def home_and_elsewhere(solved: Solved, level: int) -> list[tuple[float, float]]:
-    """Relative errors (%) of each client alone where it has the nearest point along the first axis, and elsewhere."""
-    x, clouds = solved.x[:, :1], solved.clouds[level]
-    nearest = np.stack([np.abs(x - cloud[:, 0]).min(1) for cloud in clouds]).argmin(0)
-    alone = [solved.models[level][f"isolated client {k + 1}"] for k in range(len(clouds))]
-    return [
-        tuple(percent(u[places], solved.truth[places]) for places in (nearest == k, nearest != k))
-        for k, u in enumerate(alone)
-    ]
-
-
-def in_words(halves: list[tuple[float, float]]) -> str:
-    return ", ".join(
-        f"client {k + 1} {home:.2g} % at home, {other:.2g} % elsewhere" for k, (home, other) in enumerate(halves)
-    )
-
-
-# Figs. 5 and 6
-
-
-def on_square(judge: Callable[[xarray.DataArray], Verdict]) -> Claim:
-    """Judge the errors on the square with slabs."""
-    return lambda results: of_authors({name: (e.name, judge(e)) for name, e in results.best.items() if name in SLABS})
-
-
-def of_authors(verdicts: Mapping[Hashable, tuple[str, Verdict]]) -> Verdict | None:
-    """Of SLABS: whether a claim holds of the function that the authors' code has, which the printed numbers count for,
-    too; those of the printed function stand beside."""
-    if (coded := verdicts.get(SLABS[0])) is None:
+def difference_vanishes(results: Results) -> Verdict | None:
+    """Q16: W1 of two clients with 2, 4, 10 and 20 slabs, and with as many blocks per axis."""
+    if (w1 := results.partitions) is None:
         return None
-    return Verdict(coded[1].holds, "; ".join(f"{name}: {verdict.why}" for name, verdict in verdicts.values()))
+    slabs = w1.slabs.sel(clients=2, slabs_each=[1, 2, 5, 10]).values
+    differences = slabs - w1.blocks.sel(clients=2, blocks_per_axis=[2, 4, 10, 20]).values
+    falls = (np.diff(differences) < 0).all() and differences[-1] < 0.05
+    return Verdict(bool(falls), ", ".join(f"{one:.3f}" for one in differences))
 
 
-def diverges(name: Hashable) -> Claim:
-    """Q4: the divergence of every weight matrix is positively correlated with the distance."""
-
-    def claim(results: Results) -> Verdict | None:
-        if name not in results.divergences:
-            return None
-        return grows(printed(results.divergences[name]).mean("seed").transpose("matrix", "level"), POSITIVE)
-
-    return claim
+def some_blocks(results: Results, *clients: int) -> xarray.DataArray:
+    """W1 [clients, blocks_per_axis] of so many clients on checkerboards."""
+    return results.partitions.blocks.sel(clients=[*clients], blocks_per_axis=[3, 5, 11])
 
 
-def errs_elsewhere(end: Callable) -> Claim:
-    """Each client alone errs more where it has no data, at one end of the levels."""
-
-    def judge(solved: Solved) -> Verdict:
-        halves = home_and_elsewhere(solved, end(solved.models))
-        return Verdict(all(other > home for home, other in halves), in_words(halves))
-
-    def claim(results: Results) -> Verdict | None:
-        solutions = {name: solved for name, solved in results.solutions.items() if name in SLABS}
-        return of_authors({name: (solved.experiment.name, judge(solved)) for name, solved in solutions.items()})
-
-    return claim
+def claims_on(name: str | tuple, words: str) -> dict[str, tuple]:
+    """Id -> claim, of the three that the paper makes of both functions."""
+    federated = error(name, "federated")
+    return {
+        f"fedsciml.q1.{words}": (federated, "between", (error(name, "centralised"), error(name, ALONE))),
+        f"fedsciml.q2.{words}": (federated, "grows with", "distance"),
+        f"fedsciml.q4.{words}": (divergence(name), "goes with", "distance"),
+    }
 
 
-def on_blocks(judge: Callable[[xarray.DataArray, xarray.DataArray], Verdict]) -> Claim:
-    """Judge errors (%) [K, level] of the federation and of the best client alone."""
-
-    def claim(results: Results) -> Verdict | None:
-        if not results.blocks:
-            return None
-        of_K = [means(errors.drop_vars("distance")) for errors in results.blocks.values()]
-        return judge(*(xarray.concat(one, xarray.Variable("K", [*results.blocks])) for one in zip(*of_K, strict=True)))
-
-    return claim
-
-
-def fewer_is_better(federated: xarray.DataArray) -> Verdict:
-    """Two clients have a smaller error than five, at all levels."""
-    return Verdict(bool((federated[0] < federated[-1]).all()), by_K(federated))
-
-
-def trend(results: Results) -> Verdict | None:
-    """With three, four and five clients, too, the error falls with the distance; one of which it does not decides."""
-    verdicts = {errors.name: falls(errors) for K, errors in results.blocks.items() if K > 2}
-    holds = [verdict.holds for verdict in verdicts.values()]
-    why = "; ".join(f"{name}: {verdict.why}" for name, verdict in verdicts.items())
-    return Verdict(None if None in holds and False not in holds else all(holds), why) if holds else None
-
-
-# weights
-
-
-def grow_apart(results: Results) -> Verdict | None:
-    """Fig. 3: centralised and federated model are the farther apart the more rounds."""
-    if results.walks is None:
-        return None
-    distance = results.walks.distance
-    rho = {n: spearmanr(distance["round"], distance.sel(level=n)).statistic for n in distance.level.values}
-    return Verdict(bool(min(rho.values()) >= RHO), ", ".join(f"{n} subdomains {r:.2f}" for n, r in rho.items()))
-
-
-def adam_beats_descent(results: Results) -> Verdict | None:
-    """Sec. 2.1.2: at its best level Adam has a smaller mean error than gradient descent at any rate tried."""
-    if results.descent is None or "line" not in results.best:
-        return None
-    both = xarray.align(results.best["line"].sel(kind="federated"), results.descent, join="inner")
-    adam, descent = (errors.mean("seed").min().item() for errors in both)
-    return Verdict(adam < descent, f"{adam:.2f} % against {descent:.2f} %")
-
-
-def stays_below(results: Results) -> Verdict | None:
-    """Theorem 3.1: the distance of the models stays below the bound."""
-    if results.theorem is None:
-        return None
-    below = results.theorem.distance <= results.theorem.bound
-    return Verdict(bool(below.all()), f"{int(below.sum())} of {below.size}")
-
-
-CLAIMS: dict[str, Claim] = {
-    "fedsciml.fig2a": on_partitions(falls_on_line),
-    "fedsciml.fig2d.trend": on_partitions(falls_with_blocks),
-    "fedsciml.fig2d.clients": on_partitions(lambda w1: rises(some_blocks(w1))),
-    "fedsciml.q16": on_partitions(difference_vanishes),
-    "fedsciml.q18": stays_below,
-    **on_seeds(lambda results: fewest(results.best["line"]), {
-        "fedsciml.q1.line": on_line(lambda errors: between(errors, "best client alone")),
-        "fedsciml.q2.line": on_line(falls),
-        "fedsciml.q4.line": diverges("line"),
-        "fedsciml.q3.function": on_line(lambda errors: agrees(errors, "federated")),
-        "fedsciml.q3.function.alone": worst_alone,
-        "fedsciml.fig4c.better": with_halves(better_than_alone),
-        "fedsciml.fig4c.wave": with_halves(follows_the_wave),
-    }),
-    **on_seeds(lambda results: fewest(results.best[SLABS[0]]), {
-        "fedsciml.q1.square": on_square(lambda errors: between(errors, "best client alone")),
-        "fedsciml.q2.square": on_square(falls),
-        "fedsciml.q4.square": diverges(SLABS[0]),
-        "fedsciml.fig5.better": on_square(lambda errors: better_than_alone(errors[:, [0, -1]])),
-    }),
-    **on_seeds(lambda results: fewest(*results.blocks.values()), {
-        "fedsciml.q6.two-five": on_blocks(lambda federated, alone: fewer_is_better(federated)),
-        "fedsciml.q6.trend": trend,
-        "fedsciml.q6.alone": on_blocks(lambda federated, alone: rises(alone)),
-        "fedsciml.q6.gap": on_blocks(lambda federated, alone: rises(alone - federated)),
-    }),
-    **on_seeds(lambda results: fewest(results.descent), {"fedsciml.q17": adam_beats_descent}),
-    **on_seeds(lambda results: 1, {
-        "fedsciml.fig3.apart": grow_apart,
-        "fedsciml.fig4c.alone": good_at_home_only,
-        "fedsciml.fig5.missing.coarse": errs_elsewhere(min),
-        "fedsciml.fig5.missing.fine": errs_elsewhere(max),
-    }),
-}  # fmt: skip
+line, coded = partial(error, "line"), partial(error, SLABS[0])
+CLAIMS = {
+    "fedsciml.fig2a": (lambda r: r.partitions.line.sel(clients=2), "falls along", "pieces_each"),
+    "fedsciml.fig2d.trend": (lambda r: some_blocks(r, 3, 4, 5), "falls along", "blocks_per_axis"),
+    "fedsciml.fig2d.clients": (lambda r: some_blocks(r, *CLIENTS), "rises along", "clients"),
+    "fedsciml.q16": difference_vanishes,
+    "fedsciml.q18": (lambda r: r.theorem.distance, "<", lambda r: r.theorem.bound),
+    **claims_on("line", "line"),
+    "fedsciml.q3.function": (line("federated", 100), "agrees with", line("centralised", 100)),
+    "fedsciml.q3.function.alone": (worst_alone, "agrees with", line("centralised", 100)),
+    "fedsciml.fig4c.better": (line("federated", 2), "<", line(ALONE, 2)),
+    "fedsciml.fig4c.wave": (
+        lambda r: line("federated", 2)(r).assign_attrs(middle="median"),
+        "<",
+        without_wave,
+    ),
+    "fedsciml.fig4c.alone": Seeded(good_at_home_only, lambda r: 1),
+    **claims_on(SLABS[0], "square"),
+    "fedsciml.fig5.better": (coded("federated", 2, 50), "<", coded(ALONE, 2, 50)),
+    "fedsciml.fig5.missing.coarse": (off(SLABS[0], 2, at_home=False), ">", off(SLABS[0], 2, at_home=True)),
+    "fedsciml.fig5.missing.fine": (off(SLABS[0], 50, at_home=False), ">", off(SLABS[0], 50, at_home=True)),
+    "fedsciml.q6.two-five": (error(BLOCKS[0], "federated"), "<", error(BLOCKS[-1], "federated")),
+    "fedsciml.q6.trend": (on_blocks("federated", 3, 4, 5), "grows with", "side"),
+    "fedsciml.q6.alone": (on_blocks(ALONE, *CLIENTS), "rises along", "K"),
+    "fedsciml.q6.gap": (gap, "rises along", "K"),
+    "fedsciml.q17": (
+        lambda r: at_best(line("federated")(r).sel(level=r.descent.level)),
+        "<",
+        lambda r: at_best(r.descent),
+    ),
+    "fedsciml.fig3.apart": (lambda r: r.walks.distance.expand_dims(seed=[0]), "grows with", "round"),
+}
+"""Id of data/claims.yaml -> claim, see ``relations.judged``."""
 
 LINE_SETTING = "19 levels, 5 seeds, T = 15 000"
 SLABS_SETTING = "printed: 11 levels, authors' function: 2, 10, 20, 50; 5 seeds"
@@ -296,7 +186,8 @@ PANELS = (
     Panel("Fig. 2B, C", "B2, partitions, fig2_w1", "1600 points", ("fedsciml.q16",)),
     Panel("Fig. 2D", "B2, fig2_w1", "3, 4, 5 clients", ("fedsciml.fig2d.trend", "fedsciml.fig2d.clients")),
     Panel("Fig. 2E", "notebook 07, B2, inputs", "operators"),
-    Panel("Fig. 3", "B2, paths", "real weights, 2 and 100 subdomains", ("fedsciml.fig3.apart",)),
+    Panel("Fig. 3", "section 3, watch it train; B2, paths", "real weights, 2 and 100 subdomains",
+          ("fedsciml.fig3.apart",)),
     Panel("Fig. 4A", "section 4, error_level", LINE_SETTING, ("fedsciml.q1.line", "fedsciml.q2.line")),
     Panel("Fig. 4B", "B2, divergence", LINE_SETTING, ("fedsciml.q4.line",)),
     Panel("Fig. 4C left", "the first picture, answer", "2 subdomains; drawn: one seed",

@@ -11,7 +11,7 @@ from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import checkerboard, hammersley, slices
 from ....live.widgets import choice, explore, slider
 from ....notebook.pictures import curves, legend_above, shade, style_of
-from ....notebook.style import CLIENTS, COLORS, MARKERS, log_axis, ordered, owners, panels
+from ....notebook.style import CLIENTS, COLORS, MARKERS, ordered, owners, panels
 from ....numerics.heterogeneity import mean_pairwise_w1
 from ....streams import stream
 from .study import CLIENTS as ALL_K
@@ -121,79 +121,45 @@ def partition_explorer() -> ipywidgets.GridBox:
 
 
 def w1_curves(w1: xarray.Dataset) -> Figure:
-    """Fig. 2: W1 over levels, as of ``problem.partitions``; dotted its closed form for continuous uniform pieces.
-
-    That is h (K + 1) / 3 for slabs of width h, on a line of length 2 or in x, and h / 3 for blocks of side h and two
-    clients.
-    """
-    ways = {"line [-1, 1]": ("line", "pieces", 2), "square, x method": ("slabs", "slabs n", 1)}
-    ways["square, xy method"] = ("blocks", "blocks per axis s", None)
-    w1 = w1.sel(pieces_each=[1, 2, 3, 5, 10, 20], blocks_per_axis=slice(3, None))  # more would hide each other
-    fig, axes = panels(1, len(ways), size=(2.6, 2.6))
-    for ax, (title, (name, words, length)) in zip(axes[0], ways.items(), strict=True):
-        for row, style in zip(w1[name], ordered(w1.sizes["clients"]), strict=True):
-            values = row.dropna(row.dims[0])
-            K, counts = values.clients.item(), values[row.dims[0]].values
-            levels = K * counts if length else counts
-            ax.plot(levels, values, ms=4, label=f"K = {K}", **style)
-            if length or K == 2:
-                closed = length * (K + 1) / (3 * levels) if length else 1 / (3 * levels)
-                ax.plot(levels, closed, ":", color=style["color"], lw=1)
-        log_axis(ax.xaxis)
-        log_axis(ax.yaxis)
-        ax.set(xlabel=words, title=title)
-    axes[0, 0].set_ylabel("mean pairwise $W_1$")
-    legend_above(fig, axes[0, 0], 4)
-    return fig
+    """Fig. 2: W1 over levels, as of ``problem.partitions``."""
+    ways = {
+        "line [-1, 1]": w1.line.sel(pieces_each=[1, 2, 3, 5, 10, 20]).rename(pieces_each="level"),
+        "square, x method": w1.slabs.rename(slabs_each="level"),
+        "square, xy method": w1.blocks.sel(blocks_per_axis=slice(3, None)).rename(blocks_per_axis="level"),
+    }
+    words = ("pieces of each client", "slabs of each client", "blocks per axis")
+    named = {
+        title: values.rename(clients="K").rename(None).assign_attrs(long_name="mean pairwise $W_1$", level=level)
+        for (title, values), level in zip(ways.items(), words, strict=True)
+    }
+    return curves(named, hue="K", size=(2.6, 2.6))
 
 
 # Fig. 6D, Theorem 3.1, Fig. 3
 
 
-def federations(errors: Mapping[int, xarray.DataArray]) -> Figure:
-    """Fig. 6D: federated errors of K clients on the same blocks, by K -> (%) [kind, level, seed]."""
-    of_K = {f"{K} clients": values.sel(kind="federated", drop=True) for K, values in errors.items()}
-    of_K["centralised"] = errors[2].sel(kind="centralised", drop=True)
+def federations(errors: Mapping[tuple, xarray.DataArray]) -> Figure:
+    """Fig. 6D: federated errors of K clients on the same blocks, by ("blocks", K) -> (%) [kind, level, seed]."""
+    of_K = {f"{K} clients": values.sel(kind="federated", drop=True) for (_, K), values in errors.items()}
+    of_K["centralised"] = errors["blocks", 2].sel(kind="centralised", drop=True)
     names = xarray.Variable("who", [*of_K])
     lines = xarray.concat([values.drop_vars("distance") for values in of_K.values()], names).rename(None)
     looks = dict(zip(of_K, ordered(len(errors)), strict=False)) | {"centralised": style_of("centralised")}
     return curves({"": lines}, hue="who", looks=looks.get, size=(5.2, 2.8))
 
 
-def bound(theorem: xarray.Dataset) -> Figure:
-    """Theorem 3.1: measured distances of the models (solid), a panel each, below the bound (dotted)."""
-    fig, axes = panels(1, theorem.sizes["level"], size=(3.4, 2.6), sharey=True)
-    drawn = theorem.sel(E=[E for E in theorem.E.values if E > 1])
-    for ax, level in zip(axes[0], theorem.level.values, strict=True):
-        for E, style in zip(drawn.E.values, ordered(drawn.sizes["E"]), strict=True):
-            ax.plot(drawn["rounds"], drawn.distance.sel(E=E, level=level), ms=4, label=f"E = {E}", **style)
-            ax.plot(drawn["rounds"], drawn.bound.sel(E=E), ":", **style, ms=3)
-        log_axis(ax.xaxis)
-        ax.set(xlabel="rounds l", yscale="log", title=f"{level} pieces")
-    axes[0, 0].set_ylabel(r"$\|\theta_{fed} - \theta_{central}\|$")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", title="dotted: bound")
-    return fig
+def share_of_bound(theorem: xarray.Dataset) -> Figure:
+    """Theorem 3.1: measured distances of the models over the bound, a panel for each level."""
+    share = (theorem.distance / theorem.bound).sel(E=theorem.E[theorem.E > 1])
+    named = share.rename(rounds="round").assign_attrs(long_name="distance over its bound")
+    return curves({f"{n} pieces": named.sel(level=n, drop=True) for n in share.level.values}, "round", "E", share=True)
 
 
 def paths(walks: xarray.Dataset) -> Figure:
-    """Fig. 3 with real weights: the first two rounds at the coarsest partition; and how far apart, at every one."""
-    fig, ((left, right),) = panels(1, 2, size=(3.6, 2.9))
-    first = walks.isel(level=0)
-    steps, server, share = (first[name].values for name in ("steps", "server", "share"))
-    for k, of_client in enumerate(np.moveaxis(steps, 1, 0)):
-        for r, path in enumerate(of_client):
-            name = f"client {k + 1}, each step" if r == 0 else f"_{k}"
-            left.plot(*path.T, marker=".", color=CLIENTS[k], label=name)
-            left.plot(*np.stack([path[-1], server[r + 1]]).T, ":", lw=1, color="0.5", label="_mean")
-    left.plot(*first.central.values.T, ".--", lw=1.5, color=COLORS["centralised"], label="centralised")
-    left.plot(*server.T, "o-", ms=5, lw=2, color=COLORS["federated"], label="server")
-    left.set(xlabel=f"PC 1 ({share[0]:.0%})", ylabel=f"PC 2 ({share[1]:.0%})")
-    left.set_title(f"the first two rounds, {first.level.item()} pieces")
-    for distance, ls, marker in zip(walks.distance, ("-", "--"), "os", strict=False):
-        look = {"ls": ls, "marker": marker, "ms": 3, "color": COLORS["federated"]}
-        right.plot(walks["round"], distance, label=f"{distance.level.item()} pieces", **look)
-    right.set(xlabel="round $l$", ylabel=r"$|\theta_{fed} - \theta_{central}|$", title="how far apart")
-    log_axis(right.xaxis)
-    right.legend(loc="upper left")
-    legend_above(fig, left, 4)
-    return fig
+    """Fig. 3 with real weights: how far server and centralised model are apart, at the coarsest partition and a fine
+    one."""
+    apart = walks.distance.rename(level="pieces").rename(None)
+    named = apart.assign_attrs(long_name=r"$|\theta_{fed} - \theta_{central}|$", scale="linear")
+    dashes = dict(zip(apart.pieces.values.tolist(), ("-", "--"), strict=True))
+    look = {"color": COLORS["federated"]}
+    return curves({"": named}, "round", "pieces", looks=lambda n: {"ls": dashes[n]} | look, size=(5.2, 2.8))

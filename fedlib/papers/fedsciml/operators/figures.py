@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....federated.stack import predict
-from ....notebook.pictures import label_in_words, legend_above, style_of
+from ....notebook.pictures import label_in_words, style_of
 from ....notebook.style import CLIENTS, COLORS, log_axis, panels
 from ....notebook.verdicts import paper_numbers
 from ....numerics.metrics import in_percent, percent, plus_minus
 from ....numerics.solutions import antiderivative
 from ....numerics.spaces import TERMS, chebyshev_series, support
 from .problem import SUPPORTS, TITLES, draws, known_terms, learn
-from .study import LINE
+from .study import JUMP, LINE
 
 INPUT = "0.45"  # the colour of an input, which is nobody's
 X = np.linspace(0, 1, 101)
@@ -44,7 +44,7 @@ def draw_answers(ax: Axes, x: np.ndarray, truth: np.ndarray, answers: Mapping[st
     """The truth [a], and what models say of it, label -> [a], with their errors."""
     ax.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.3, label="truth")
     for label, u in answers.items():
-        look = {key: value for key, value in style_of(label).items() if key != "marker"} | {"lw": 1.7}
+        look = style_of(label) | {"marker": None, "lw": 1.7}
         ax.plot(x, u, label=f"{label}: {in_percent(percent(u, truth))}", **look)
 
 
@@ -85,15 +85,17 @@ def inputs_figure(seed: int, levels: Sequence[int] = (2, 6, 10), count: int = 3)
     return fig
 
 
-def cover_figure() -> Figure:
-    """How many of the ten terms somebody knows, and how many both of two clients know, against n."""
-    fig, ((ax,),) = panels(1, 1, size=(3.6, 2.4))
-    for count, color, label in zip(known_terms(), ("federated", "other"), ("by somebody", "by both"), strict=True):
-        ax.plot(range(1, TERMS + 1), count, "o-", ms=4, lw=2, color=COLORS[color], label=label)
-    ax.set(xlabel="terms that each client knows, n", ylabel="terms known")
-    ax.set(xticks=range(1, TERMS + 1), yticks=range(0, 11, 2))
-    legend_above(fig, ax, 2)
-    return fig
+def cover() -> xarray.DataArray:
+    """How many of the ten terms somebody knows, and how many both of two clients [whose, level]."""
+    axes = {"whose": ["known to somebody", "known to both"], "level": range(1, TERMS + 1)}
+    values = xarray.DataArray([*known_terms()], axes, [*axes], attrs={"long_name": "terms", "scale": "linear"})
+    values["level"].attrs = {"scale": "linear"}
+    return values.assign_attrs(level="terms that each client knows, n")
+
+
+def whose(label: str) -> dict:
+    """Colour of a label of ``cover``."""
+    return {"color": COLORS["other" if label.endswith("both") else "federated"], "lw": 2}
 
 
 # errors against what the clients know
@@ -101,23 +103,22 @@ def cover_figure() -> Figure:
 
 def printed_errors() -> dict[int, float]:
     """The federated errors (%) that the paper prints, of the antiderivative: n -> %."""
-    return {n: paper_numbers()[f"fedsciml.antiderivative.n{n}"].value for n in (5, 6)}
+    return {n: paper_numbers()[f"fedsciml.antiderivative.n{n}"].value for n in JUMP}
 
 
-def jump_figure(last: xarray.DataArray, levels: tuple[int, int] = (5, 6), printed: Mapping[int, float] = {}) -> Figure:
-    """Errors (%) [kind, level, seed] at two levels: a line for each seed, a thick one through the medians; left of the
-    federation, right of one model with all functions."""
+def jump_figure(last: xarray.DataArray, printed: Mapping[int, float]) -> Figure:
+    """Errors (%) [kind, level, seed] at the levels of JUMP: a line for each seed, a thick one through the medians; left
+    of the federation, right of one model with all functions."""
     fig, axes = panels(1, 2, size=(2.9, 2.8), sharey=True)
     for ax, kind in zip(axes[0], ("federated", "centralised"), strict=True):
-        values = last.sel(kind=kind, level=[*levels]).dropna("seed").transpose("level", "seed").values
+        values = last.sel(kind=kind, level=[*JUMP]).dropna("seed").transpose("level", "seed").values
         ax.plot([0, 1], values, "o-", ms=3, mew=0, lw=0.8, alpha=0.35, color=COLORS[kind])
         ax.plot([0, 1], np.median(values, 1), "o-", ms=6, lw=2.5, color=COLORS[kind], label=f"{kind}, median")
-        ax.set(xticks=(0, 1), xticklabels=[f"n = {n}" for n in levels], xlim=(-0.4, 1.4), ylabel="error (%)")
+        ax.set(xticks=(0, 1), xticklabels=[f"n = {n}" for n in JUMP], xlim=(-0.4, 1.4), ylabel="error (%)")
         ax.set_title(f"{kind}, {values.shape[1]} starts")
         ax.label_outer()
-    if {*levels} <= {*printed}:
-        squares = {"ms": 7, "mfc": "none", "color": COLORS["paper"], "label": "printed"}
-        axes[0, 0].plot([0, 1], [printed[n] for n in levels], "s", **squares)
+    squares = {"ms": 7, "mfc": "none", "color": COLORS["paper"], "label": "printed"}
+    axes[0, 0].plot([0, 1], [printed[n] for n in JUMP], "s", **squares)
     for ax in axes[0]:
         ax.legend(loc="lower left")
     log_axis(axes[0, 0].yaxis)
@@ -141,64 +142,39 @@ def look_of_two_and_three(label: str) -> dict:
 
 # single functions
 
-SHOWN = ((LINE, 6), ("burgers_2", 5))
-"""Examples that have a picture: operator, level n."""
+SHOWN = {LINE: 6, "burgers_2": 5}
+"""Operator -> level n of the example that has a picture."""
 
 
-def field(ax: Axes, u: np.ndarray, title: str) -> None:
-    """A field u(x, t) [a, b] as a picture, symmetric around 0."""
-    look = {"cmap": "RdBu_r", "vmin": -np.abs(u).max(), "vmax": np.abs(u).max()}
+def field(ax: Axes, u: np.ndarray, top: float, title: str) -> None:
+    """A field u(x, t) [a, b] as a picture, from -top to top."""
+    look = {"cmap": "RdBu_r", "vmin": -top, "vmax": top}
     ax.figure.colorbar(ax.imshow(u.T, origin="lower", extent=(0, 1, 0, 1), aspect="auto", **look), ax=ax)
     ax.set(xlabel="x", ylabel="t", title=title)
 
 
-def among_all(ax: Axes, error: xarray.DataArray) -> None:
-    """A dot for each function and client: its error (%) [model, function] alone against the federation's; the first
-    function is a star."""
-    together = error.sel(model="federated").values
-    alone = [model for model in error.model.values if model.endswith("alone")]
-    for model in alone:
-        errors_alone, color = error.sel(model=model).values, style_of(model)["color"]
-        ax.plot(errors_alone, together, "o", ms=2.5, mew=0, alpha=0.25, color=color, rasterized=True)
-        ax.plot(errors_alone[0], together[0], "*", ms=11, mec="black", mew=0.7, color=color)
-    both = error.sel(model=["federated", *alone]).values
-    limits = both.min() / 1.3, both.max() * 1.3
-    ax.plot(limits, limits, color="0.6", lw=1, zorder=0)
-    ax.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel="error of a client alone (%)")
-    ax.set(ylabel="error of the federation (%)", title=f"{len(together)} functions; star: this one")
-    for axis in (ax.xaxis, ax.yaxis):
-        log_axis(axis)
-    paper = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
-    ax.text(0.97, 0.03, "federation better", transform=ax.transAxes, ha="right", fontsize=7, color="0.3", bbox=paper)
-    ax.text(0.03, 0.93, "client better", transform=ax.transAxes, fontsize=7, color="0.3", bbox=paper)
-
-
 def example_figure(example: xarray.Dataset, title: str) -> Figure:
-    """One function, its image and what models say of it, and the errors of all test functions; of ``study.example``."""
-    gaps = {model: f"{model}: {in_percent(e)}" for model, e in example.error[:, 0].to_series().items()}
+    """One function, its image, and what models say of it, or how far they are off; of ``study.example``."""
+    gaps = {model: f"{model}: {in_percent(e)}" for model, e in example.error.to_series().items()}
     if example.sizes["place"] == example.sizes["x"]:
-        fig, ((left, middle, right),) = panels(1, 3, size=(2.9, 2.7))
-        draw_answers(middle, example.x, example.truth.values, {name: example.u.sel(model=name).values for name in gaps})
-        middle.set(xlabel="x", title="u(x)")
-        fig.legend(*middle.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
+        draw_answers(right, example.x, example.truth.values, {name: example.u.sel(model=name).values for name in gaps})
+        right.set(xlabel="x", title="u(x)")
+        fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     else:
         shown = ["federated", *(model for model in gaps if model.endswith("alone"))]
-        fig, axes = panels(2, len(shown), size=(2.9, 2.6))
-        (left, middle, right, *rest), below = axes
-        for ax in rest:
-            ax.remove()
-        truth = example.truth.values.reshape(101, 101)
-        field(middle, truth, "u(x, t)")
-        off = {model: np.abs(example.u.sel(model=model).values.reshape(101, 101) - truth) for model in gaps}
-        top = max(off[model].max() for model in shown)
+        fig, ((left, middle, right), below) = panels(2, len(shown), size=(2.9, 2.6))
+        truth, said = (values.values.reshape(-1, 101, 101) for values in (example.truth, example.u.sel(model=shown)))
+        for ax, u, words in ((middle, truth[0], "u(x, t)"), (right, said[0], "as the federation says it")):
+            field(ax, u, np.abs(truth).max(), words)
+        off = dict(zip(shown, np.abs(said - truth), strict=True))
+        look = {"cmap": "magma", "vmin": 0, "vmax": max(map(np.max, off.values()))}
         for ax, model in zip(below, shown, strict=True):
-            picture = ax.imshow(off[model].T, cmap="magma", vmin=0, vmax=top, origin="lower", extent=(0, 1, 0, 1),
-                                aspect="auto")  # fmt: skip
+            picture = ax.imshow(off[model].T, origin="lower", extent=(0, 1, 0, 1), aspect="auto", **look)
             ax.set(xlabel="x", ylabel="t", title=gaps[model])
         fig.colorbar(picture, ax=below, label="|error|")
     left.plot(example.x, example.v, color=INPUT)
     left.set(xlabel="x", title="input v(x)")
-    among_all(right, example.error)
     fig.suptitle(title, fontsize=10)
     return fig
 
@@ -206,35 +182,27 @@ def example_figure(example: xarray.Dataset, title: str) -> Figure:
 # tables
 
 
-def level_rows(values: Mapping[str, xarray.DataArray], hue: str, levels: Sequence[int]) -> list[list[str]]:
-    """Errors (%) [hue, level, seed] of each operator: a row for each of hue, mean and st.dev. over seeds."""
-    return [
-        [f"{named.name}, {label_in_words(named[hue], one[hue].item())}"]
-        + [number(one.sel(level=n).dropna("seed").values) if n in one.level.values else "" for n in levels]
-        for named in values.values()
-        for one in named.transpose(hue, "level", "seed")
-    ]
-
-
-def number(values: np.ndarray) -> str:
-    """Errors (%), one per seed, as text."""
-    return plus_minus(values, 2 if np.mean(values) < 10 else 1) if len(values) else ""
-
-
-def example_rows(examples: Mapping[tuple[str, int], xarray.Dataset]) -> list[list[str]]:
-    """Errors of each example, and at how many of all functions the federation is better than each client, and all."""
+def level_rows(values: Mapping[str, xarray.DataArray], hue: str) -> list[list[str]]:
+    """Errors (%) [hue, level, seed] of each operator at n = 1 to 10: a row for each of hue, mean and st.dev. over
+    seeds."""
     rows = []
-    for (name, n), one in examples.items():
-        alone = one.error.sel(model=[model for model in one.model.values if model.endswith("alone")])
-        better = one.error.sel(model="federated") < alone
-        shares = [*better.mean("function").values, better.all("model").mean("function").item()]
-        errors = one.error[:, 0].sel(model=["federated", "client 1 alone", "client 2 alone"]).values
-        cells = [*map(in_percent, errors), f"{shares[0]:.0%}", f"{shares[1]:.0%}", f"{shares[-1]:.0%}"]
-        rows.append([f"{TITLES[name]}, n = {n}", *cells, str(one.sizes["function"])])
+    for named in values.values():
+        for one in named.transpose(hue, "level", "seed").reindex(level=range(1, TERMS + 1)):
+            seeds = [some[np.isfinite(some)] for some in one.values]
+            cells = [plus_minus(some, 2 if some.mean() < 10 else 1) if len(some) else "" for some in seeds]
+            rows.append([f"{named.name}, {label_in_words(named[hue], one[hue].item())}", *cells])
     return rows
 
 
-EXAMPLE_HEADER = ["example", "federated", "client 1", "client 2", "beats client 1", "client 2", "all", "of functions"]
+EXAMPLE_HEADER = ["example", "federated", "client 1 alone", "client 2 alone"]
+
+
+def example_rows(examples: Mapping[tuple[str, int], xarray.Dataset]) -> list[list[str]]:
+    """Errors of each example."""
+    return [
+        [f"{TITLES[name]}, n = {n}", *map(in_percent, one.error.sel(model=EXAMPLE_HEADER[1:]).values)]
+        for (name, n), one in examples.items()
+    ]
 
 
 def as_table(values: xarray.DataArray) -> dict:

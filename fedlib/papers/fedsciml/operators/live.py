@@ -12,28 +12,24 @@ import traitlets
 from torch import Tensor
 
 from .... import live
-from ....federated.batches import Local
-from ....federated.federation import Federation, centralised
-from ....federated.history import History
-from ....federated.rounds import on
+from ....federated.experiment import Experiment
 from ....live.modules import module
 from ....live.views import draw_models
-from ....live.watched import Moment, Watched
+from ....live.watched import Moment, Watched, watched_experiment
 from ....live.widgets import slider
-from ....models.networks import glorot_normal
 from ....notebook.style import CLIENTS, COLORS
 from ....numerics.spaces import TERMS, chebyshev_draws
 from ....streams import stream
-from ....trainings.store import calls_of, stored
+from ....trainings.store import stored
 from . import study
-from .problem import draws, learn_antiderivative, operator_error, operator_loss
+from .problem import draws, federated_operator, learn_antiderivative
 
 OPERATOR = learn_antiderivative()
 
 # stored models
 
 SHOWN = (2, 5, 6, 10)
-"""Levels n whose networks the piece has, where they are stored."""
+"""Levels n whose networks the piece has."""
 
 
 class Terms(anywidget.AnyWidget):
@@ -54,17 +50,10 @@ def explorer(start: int = 6) -> Terms:
 
 
 def stored_models() -> dict[int, dict[str, Tensor]]:
-    """Level n -> label -> parameters [P], of the first seed."""
-    first = next(T for name, _, T in (key for key in calls_of(study) if isinstance(key, tuple)) if name == study.LINE)
-    parts = [stored(study, (study.LINE, part, first), earlier=True) for part in ("levels", "central")]
-    return by_level(study.joined(parts))
-
-
-def by_level(history: History) -> dict[int, dict[str, Tensor]]:
-    """The models of SHOWN that are kept, of the first seed."""
-    seed = min(history.labels("seed"))
-    models = {n: study.models(history, n, seed) for n in SHOWN if ("isolated", n, seed) in history.rows}
-    return {n: rows for n, rows in models.items() if "federated" in rows}
+    """Level n of SHOWN -> label -> parameters [P], of the first seed."""
+    names = [(study.LINE, part, study.PAPER["steps"][study.LINE]) for part in ("levels", "central")]
+    history = study.joined({name: stored(study, name) for name in names}, *names[0][::2], "levels", "central")
+    return {n: study.models(history, n, study.PAPER["seeds"][0]) for n in SHOWN}
 
 
 def packed(models: dict[int, dict[str, Tensor]], start: int) -> dict:
@@ -101,23 +90,18 @@ class Pairs(NamedTuple):
 
 
 @cache
-def tests(count: int = 100) -> dict[str, Tensor]:
-    """Functions with all terms, and the points, in float32."""
-    c = chebyshev_draws("forward", TERMS, count, stream(0, "live tests"))
-    return OPERATOR.pairs(c) | on(OPERATOR.constants())
+def integration() -> Experiment:
+    """Tested on functions with all terms."""
+    experiment = federated_operator("antiderivative", COUNT, 1)
+    tests = OPERATOR.pairs(chebyshev_draws("forward", TERMS, 100, stream(0, "live tests")))
+    return experiment._replace(data=lambda n, seed: experiment.data(n, seed)._replace(test=tests))
 
 
 def training(level: int = 3, E: int = 20, lr: float = 0.003) -> Watched:
     """Client 1 knows the first n terms, client 2 the last n; n = 10 is everything."""
-    kinds = "forward", "inverse"
-    shards = [COUNT * k + np.arange(COUNT) for k in range(2)]
-    pool = OPERATOR.pairs(np.concatenate([draws(kind, level, COUNT, 0) for kind in kinds]))
-    pairs = OPERATOR.pairs(np.concatenate([draws(kind, level, 1, 0, "test") for kind in kinds]))
-    feds = {"federated": Federation(shards, lr=lr), "centralised": centralised(shards, lr=lr)}
-    args = dict(local=Local(E), init=glorot_normal, constants=OPERATOR.constants(), dtype=torch.float32)
-    shown = Pairs(pairs["u"], pairs["s"], tests()["y"])
-    error = lambda predict: operator_error(predict, tests())["e"]  # noqa: E731
-    return Watched(OPERATOR.net(), operator_loss, pool, feds, args, error, shown)
+    c = np.concatenate([draws(kind, level, 1, 0, "test") for kind in ("forward", "inverse")])
+    pairs, y = OPERATOR.pairs(c), torch.as_tensor(OPERATOR.points).float()
+    return watched_experiment(integration(), level, E, lr=lr)._replace(more=Pairs(pairs["u"], pairs["s"], y))
 
 
 def scene(axes, watched: Watched, moment: Moment) -> None:

@@ -85,15 +85,6 @@ def residual_figure(squares: xarray.DataArray, answers: xarray.DataArray) -> Fig
     return fig
 
 
-def median_rows(last: Mapping[str, xarray.DataArray], field: str = "k") -> list[list[str]]:
-    """A row for each choice of points and kind: the median error of a field at every level; last: of ``Results``."""
-    return [
-        [f"{choice}, {kind}", *map(in_percent, errors.sel(field=field, kind=kind).median("seed").values)]
-        for choice, errors in last.items()
-        for kind in errors.kind.values
-    ]
-
-
 FOUND = ("points of the equation", "pieces", "found", "error of k where found, median", "where lost")
 
 

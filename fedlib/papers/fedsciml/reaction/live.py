@@ -14,8 +14,6 @@ from . import study
 from .problem import reaction
 from .study import Points
 
-CHOICES = (Points(8, True), Points(10, False))
-"""The authors' ten points of the equation, and ten inner ones."""
 ALT = (
     "left u and k, the truth and what the clients and the server say, with the owners of the pieces as shades; right "
     "the clients' steps in the plane of weights, and the error of u over the rounds"
@@ -34,7 +32,7 @@ def show() -> None:
 
 def explorer() -> Explorer:
     """k of each client alone and of both together, at every number of pieces and two choices of points, as stored."""
-    both = {str(points): pieces(points) for points in CHOICES}
+    both = {str(points): pieces(points) for points in study.CHOICES}
     name = xarray.Variable("points of the equation", [*both])
     curves, errors = (
         xarray.concat(arrays, name).transpose("pieces", name.dims[0], "model", ...)

@@ -31,7 +31,7 @@ AGAIN = "inside_10", "levels"
 
 RULES = {
     "k_version": rules.one_of("paper", "code"),
-    **dict.fromkeys(("levels", "many_levels", "observations"), rules.whole(2)),
+    **dict.fromkeys(("levels", "many_levels"), rules.whole(2)),
     **dict.fromkeys(("inside", "with_ends"), rules.whole()),
     "many_seeds": rules.whole(0),
 }
@@ -53,10 +53,14 @@ class Points(NamedTuple):
         return f"{'ends' if self.ends else 'inside'}_{self.inside}"
 
 
+CHOICES = (Points(8, True), Points(10, False))
+"""The authors' ten points of the equation, and ten inner ones, between which the lesson chooses."""
+
+
 def check(p: Mapping) -> None:
     """ValueError where the observations do not allow a level."""
     for level in {*p["levels"], *p["many_levels"]}:
-        data_of(experiment(p, Points(1, False)), level)
+        data_of(reaction(), level)
 
 
 def choices(p: Mapping) -> list[Points]:
@@ -66,18 +70,12 @@ def choices(p: Mapping) -> list[Points]:
 
 def arguments(p: Mapping, points: Points) -> dict:
     """Of ``reaction``."""
-    return points._asdict() | {"version": p["k_version"], "observations": p["observations"]}
-
-
-def experiment(p: Mapping, points: Points) -> Experiment:
-    return reaction(**arguments(p, points))
+    return points._asdict() | {"version": p["k_version"]}
 
 
 def trainings(p: Mapping) -> dict[tuple[str, str], Call]:
     """Of each choice of points all levels, and those with many seeds at which the seeds fall into two groups."""
-    changes = {
-        "rounds": p["rounds"], "local": Local(p["local_updates"]), "lr": p["lr"], "evaluations": p["evaluations"],
-    }  # fmt: skip
+    changes = {"rounds": p["rounds"], "local": Local(p["local_updates"]), "lr": p["lr"], "evaluations": 40}
     kept = {"federated": p["seeds"], "centralised": p["seeds"], "isolated": p["seeds"][:1]}
     few = {"levels": p["levels"], "seeds": p["seeds"], "models": kept}
     many = {"levels": p["many_levels"], "seeds": p["many_seeds"], "kinds": ["federated"], "models": {}}
@@ -118,7 +116,7 @@ def results(p: Mapping, histories: Mapping[tuple[str, str], History]) -> Results
     """The labelled arrays of what is trained: of a choice of points all levels, or nothing can be said of it yet."""
     arrays = Results(str(choices(p)[0]), {}, {}, {}, {}, {})
     for points in choices(p):
-        history, name, ours = histories.get((points.file, "levels")), str(points), experiment(p, points)
+        history, name, ours = histories.get((points.file, "levels")), str(points), reaction(**arguments(p, points))
         if history and {*p["levels"]} <= {*sweep.whole_levels(history)}:
             arrays.errors[name] = by_field(history)
             arrays.divergences[name] = divergence_by_field(history, ours)
@@ -132,7 +130,8 @@ def results(p: Mapping, histories: Mapping[tuple[str, str], History]) -> Results
 
 def by_field(history: History) -> xarray.DataArray:
     """Errors (%) [field, round, kind, level, seed]."""
-    return xarray.concat([sweep.errors(history, f"error_{field}") for field in FIELDS.values], FIELDS)
+    errors = xarray.concat([sweep.errors(history, f"error_{field}") for field in FIELDS.values], FIELDS)
+    return errors.assign_attrs(middle="median")
 
 
 def divergence_by_field(history: History, experiment: Experiment) -> xarray.DataArray:
@@ -140,7 +139,8 @@ def divergence_by_field(history: History, experiment: Experiment) -> xarray.Data
     both = sweep.divergences(history, experiment.net)
     half = both.sizes["matrix"] // 2
     halves = [both.isel(matrix=part) for part in (slice(half), slice(half, None))]
-    return xarray.concat([part.assign_coords(matrix=halves[0].matrix) for part in halves], FIELDS)
+    both = xarray.concat([part.assign_coords(matrix=halves[0].matrix) for part in halves], FIELDS)
+    return both.assign_attrs(middle="median")
 
 
 def answers(history: History, experiment: Experiment) -> xarray.DataArray:

@@ -15,12 +15,8 @@ from fedlib.trainings.calls import Call
 EXACT = {"dtype": torch.float64, "backend": "eager"}
 TWO = [1e-3, 1e-2]
 RATES = {"line_20": {"FedAvg": TWO, REPAIR: TWO, CENTRAL: TWO}}
-SMALL = {
-    "seeds": [2, 5], "problems": ["line_20"], "local_updates": 4, "share": 1.0, "rates": RATES, "further": {},
-    "falling": {}, "steps_on": [], "local_steps": [2, 4], "steps_rules": ["FedAvg"], "partial_on": [], "partial": {},
-    "fractions": [0.5], "followed": [], "curve_seeds": [0], "curve_rates": TWO, "curves": 2, "stale_on": "",
-    "early": 0.1, "measured": ["Poisson"], "predicted": {}, "predicted_seeds": {}, "evaluations": 2,
-}  # fmt: skip
+SMALL = {"seeds": [2, 5], "problems": ["line_20"], "local_updates": 4, "share": 1.0, "rates": RATES, "further": {}}
+SMALL |= {"falling": {}}
 
 
 def small_line():
@@ -35,7 +31,7 @@ def line(monkeypatch):
 
 
 def made(p):
-    calls = {name: call for name, call in study.trainings(p).items() if isinstance(call, Call)}
+    calls = {name: call for name, call in study.trainings(p).items() if name[0] in p["problems"]}
     return {name: call.run(**EXACT) for name, call in calls.items()}
 
 
@@ -52,7 +48,7 @@ def test_validation_chooses_the_rate_and_the_test_set_does_not(line):
         lr = score.lr[np.argmin(score.values)]
         assert float(best.error.sel(rule=rule).lr) == lr
         np.testing.assert_array_equal(best.error.sel(rule=rule), error.sel(rule=rule, knob=0, lr=lr))
-        np.testing.assert_array_equal(best.ladder.sel(rule=rule), score)
+        assert float(best.score.sel(rule=rule)) == float(score.min())
         np.testing.assert_allclose(best.path.sel(rule=rule)[-1], best.error.sel(rule=rule).mean())
 
 
@@ -79,7 +75,6 @@ def test_a_rate_that_diverges_for_a_seed_is_out(line):
     key = ("federated", 4, 5, "FedAvg", 0.0, least)
     history.metrics["validation error"][:, history.rows[key]] = np.nan
     assert study.best(history).error.lr.sel(rule="FedAvg").item() != least
-    assert np.isnan(study.best(history).ladder.sel(rule="FedAvg", lr=least))
 
 
 def test_a_rule_goes_on_to_rates_of_its_own_and_to_values_of_its_knob(line):
@@ -97,9 +92,8 @@ def test_a_rule_goes_on_to_rates_of_its_own_and_to_values_of_its_knob(line):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"partial": {"FedAvrg": 0.1}}, "'FedAvrg' is no rule"),
+        ({"falling": {"line_20": {"FedAvrg": [0.1]}}}, "'FedAvrg' is no rule"),
         ({"further": {"line_21": {}}}, "line_21"),
-        ({"predicted": {"sawtooth": [2]}}, "'sawtooth' is none of wave"),
         ({"rates": {"line_20": {REPAIR: TWO}}}, "no FedAvg, or no centralised, for line_20"),
     ],
 )
@@ -108,38 +102,32 @@ def test_what_there_is_not_is_refused(change, words):
         study.check(SMALL | change)
 
 
-def test_other_numbers_of_local_steps_and_shares_of_the_clients(line):
-    p = SMALL | {
-        "steps_on": ["line_20"],
-        "partial_on": ["line_20"],
-        "partial": {"FedAvg": 1e-2},
-        "fractions": [0.5, 1.0],
-    }
-    assert study.lengths(p, "line_20", 1)["rounds"] == 8, "as many steps in all as two rounds of four"
-    one = results(p)
+def test_other_numbers_of_local_steps_are_those_of_an_earlier_run(line):
+    """Of today's what there is counts; what diverged is a gap."""
+    assert study.lengths(SMALL | {"local_updates": 1}, "line_20")["rounds"] == 8, "as many steps in all as two of four"
+    kept = [[[7.0, 8.0], [1.0, 1.0]], [[np.inf, 9.0], [2.0, 2.0]]]
+    old = xarray.Dataset(
+        {"local_steps": (("problem", "rule", "E", "seed"), [kept])},
+        {"problem": ["line_20"], "rule": ["FedAvg", "Mime"], "E": [2, 4], "seed": [2, 5]},
+    )
+    one = study.results(SMALL, made(SMALL) | {"earlier": old})
     steps = one.local_steps["line_20"]
     assert steps.E.values.tolist() == [2, 4] and steps.dims == ("rule", "E", "seed")
     np.testing.assert_array_equal(steps.sel(rule="FedAvg", E=4), one.errors["line_20"].sel(rule="FedAvg"))
+    np.testing.assert_array_equal(steps.sel(rule="FedAvg", E=2), [7, 8])
     assert steps.sel(rule=REPAIR, E=2).isnull().all(), "not tried"
-    some = one.some["line_20"].sel(rule="FedAvg")
-    whole = study.one_level(made(p)["line_20", "rules"], "error")[-1].sel(rule="FedAvg", knob=0, lr=1e-2)
-    np.testing.assert_allclose(some.sel(fraction=1.0), whole, rtol=1e-9)
-    assert (some.sel(fraction=0.5) != whole).all()
+    assert np.isnan(steps.sel(rule="Mime", E=2, seed=2)), "it diverged"
 
 
-def test_what_an_earlier_run_knows_counts_where_there_is_nothing_of_today(line):
-    lr = [1e-4, 1e-3]
-    old = xarray.Dataset(
-        {"validation": (("problem", "rule", "lr"), [[[7.0, 8.0], [np.inf, 9.0]]])},
-        {"problem": ["line_20"], "rule": ["FedAvg", "Mime"], "lr": lr},
-    )
-    today, both = (
-        study.results(SMALL, made(SMALL) | {"earlier": earlier}).tried["line_20"][study.CONSTANT].ladder
-        for earlier in (study.earlier(), old)
-    )
-    np.testing.assert_array_equal(both.sel(rule="FedAvg", lr=1e-3), today.sel(rule="FedAvg", lr=1e-3))
-    assert both.sel(rule="FedAvg", lr=1e-4) == 7 and both.sel(rule="Mime", lr=1e-3) == 9
-    assert np.isnan(both.sel(rule="Mime", lr=1e-4)), "a gap where it diverged"
+def test_a_share_of_the_clients(monkeypatch):
+    """Each rule at its own rate."""
+    monkeypatch.setitem(study.PROBLEMS, "pendulum_shards", study.Studied(small_line, 4, "wave"))
+    p = SMALL | {"problems": ["pendulum_shards"], "rates": {"pendulum_shards": RATES["line_20"]}}
+    history = made(p)["pendulum_shards", "some"]
+    some = study.some(history)
+    assert some.dims == ("rule", "fraction", "seed") and {*some["rule"].values} == {*study.PARTIAL}
+    one = history.last("error", rule=REPAIR, lr=study.PARTIAL[REPAIR], fraction=0.5, seed=5, client=0)
+    assert float(some.sel(rule=REPAIR, fraction=0.5, seed=5)) == pytest.approx(one.item())
 
 
 def test_nothing_replaces_what_an_earlier_run_left(tmp_path):

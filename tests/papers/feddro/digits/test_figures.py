@@ -1,4 +1,4 @@
-"""What pictures of the digits compute: a grey scale, differences, means over the seeds that there are."""
+"""What pictures of the digits compute: a grey scale, differences, leads."""
 
 import numpy as np
 import pytest
@@ -34,18 +34,31 @@ def test_what_averages_make_is_less_the_mean_of_its_row(pictures):
     np.testing.assert_allclose(page[90:118, 30:58], np.clip((digit + 1.5) / 3, 0, 1), rtol=1e-4, atol=1e-6)
 
 
-def test_curves_are_the_means_over_the_seeds_that_were_trained():
-    coords = {"way": [*study.FOUR], "round": [10, 20], "level": [0.5, 2.0], "seed": [0, 1, 2]}
-    accuracy = xarray.DataArray(stream(0, "table").uniform(20, 90, (4, 2, 2, 3)), coords, [*coords])
-    absent = accuracy.where((accuracy.way != "mapped") | (accuracy.seed < 2))
-    for ax, level in zip(figures.over_rounds(absent, "read (%)", mark=10).axes, coords["level"], strict=True):
-        lines = {line.get_label(): line for line in ax.get_lines()}
-        for way in study.FOUR:
-            np.testing.assert_allclose(lines[way].get_ydata(), absent.sel(way=way, level=level).mean("seed"))
+COORDS = {"way": [*study.FOUR], "level": [0.5, 2.0], "seed": [0, 1, 2]}
+TABLE = xarray.DataArray(stream(0, "table").uniform(20, 90, (4, 2, 3)), COORDS, [*COORDS])
+
+
+def drawn(ax) -> dict:
+    return {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+
+
+def test_leads_are_what_each_way_and_ten_means_read_more_than_fedavg():
+    lines, fedavg = drawn(figures.leads(TABLE, TABLE.sel(way="mapped", drop=True) - 1).axes[0]), TABLE.sel(way="FedAvg")
+    more = (TABLE.sel(way="mapped", drop=True) - fedavg).median("seed")
+    np.testing.assert_allclose(lines["mapped"], more)
+    np.testing.assert_allclose(lines[figures.ALIKE], more - 1)
+    assert "FedAvg" not in lines
+
+
+def test_the_printed_table_stands_beside_ours_and_its_gain_beside_our_gain():
+    printed = {"FedAvg": {0.5: 87.4, 2.0: 55.9}, "mapped": {0.5: 90.9, 2.0: 75.1}}
+    *_, gain = figures.table_1(TABLE, printed).axes
+    np.testing.assert_allclose(drawn(gain)["mapped"], study.gain(TABLE).median("seed"))
+    np.testing.assert_allclose(drawn(gain)["printed, federated"], [3.5, 19.2])
 
 
 def test_readings_are_ranked_by_how_far_they_are_from_the_printed_table():
-    printed = {"FedAvg": {0.5: 87.4, 2.0: 55.9}, "theirs": {0.5: 90.9, 2.0: 75.1}}
+    printed = {"FedAvg": {0.5: 87.4, 2.0: 55.9}, "mapped": {0.5: 90.9, 2.0: 75.1}}
     coords = {"way": ["FedAvg", "mapped"], "level": [0.5, 2.0]}
     exact = xarray.DataArray([[87.4, 55.9], [90.9, 75.1]], coords, [*coords]).expand_dims(seed=[0])
     readings = xarray.concat([exact - 30, exact], xarray.Variable("reading", ["far", "found"]))

@@ -124,7 +124,7 @@ def labelled_numbers():
 
 @pytest.mark.parametrize("partition", ["iid", "dirichlet"])
 def test_clients_are_dealt_different_digits_with_their_labels(labelled_numbers, partition):
-    clients = deal_digits(labelled_numbers, 4, 50, partition, 1.0, seed=2)
+    clients = deal_digits(labelled_numbers, 4, 50, 2, partition)
     assert len({*clients.x[:, 0]}) == 200
     np.testing.assert_array_equal(clients.x[:, 0] % 10, clients.y)
     np.testing.assert_array_equal(np.sort(np.concatenate(clients.shards)), np.arange(200))
@@ -136,7 +136,7 @@ def test_clients_are_dealt_different_digits_with_their_labels(labelled_numbers, 
     [
         (lambda digits: deal_digits(digits, 5, 81), "take per_client <= 80"),
         (lambda digits: deal_digits(digits, 2, 5), r"seed 0: there is no \d among the clients' 10 digits"),
-        (lambda digits: deal_digits(digits, 4, 50, "dirichlet", 0), "alpha = 0: expected a number > 0"),
+        (lambda digits: deal_digits(digits, 4, 50, 0, "dirichlet", 0), "alpha = 0: expected a number > 0"),
         (lambda digits: held_out(digits, 200, 400, 3), "held out"),
         (lambda digits: handwriting("cifar"), "source = 'cifar': expected one of mnist, small"),
     ],

@@ -23,7 +23,7 @@ def test_a_tile_is_a_digit_of_its_client_as_seen_and_as_carried_and_each_federat
     for name, part in ((live.ON_Q, shown.mapped), (live.RAW, shown.seen)):
         for shard, own in zip(training.federations[name].shards, part.shards, strict=True):
             np.testing.assert_array_equal(training.pool["x"][shard], part.x[own].astype(np.float32))
-    page, step = live.tiles(shown, digit=4), 28 + live.GAP
+    page, step = live.page(shown, digit=4), live.STEP
     for k, own in enumerate(shown.seen.shards):
         for row, part in enumerate(shown):
             tile = page[row * step : row * step + 28, k * step : k * step + 28].ravel()

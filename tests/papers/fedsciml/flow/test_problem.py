@@ -197,17 +197,6 @@ def test_the_middle_of_the_flow_is_the_field_there():
 SMALL = {"residual": (14, 8, 6), "widths": WIDTHS, "stride": 10}
 
 
-def test_divided_residual_points_lie_in_the_slabs_of_their_client_and_have_the_same_loss():
-    data = flow.flow(40, divided=True, **SMALL).data(2, 0)
-    net, w, points = flow.navier_stokes_net(WIDTHS).double(), {"w": torch.full((68,), 1 / 68)}, data.pool["x"][40:]
-    apart = {"points": points, "x": data.pool["x"][:40], "u": data.pool["u"][:40], "w": torch.full((40,), 1 / 40)}
-    torch.testing.assert_close(flow.divided_loss(net, data.pool | w), flow.navier_stokes_loss(net, apart))
-    assert float(data.pool["seen"][:40].min()) == 1 and float(data.pool["seen"][40:].max()) == 0
-    for shard, half in zip(data.owners, ((1, 4.5), (4.5, 8)), strict=True):
-        x = data.pool["x"][shard, 0]
-        assert half[0] <= float(x.min()) and float(x.max()) <= half[1]
-
-
 def test_an_aliased_experiment_answers_the_gained_coefficients():
     net = flow.navier_stokes_net(WIDTHS)
     net.c.data[:] = torch.tensor([0.4, 0.003])

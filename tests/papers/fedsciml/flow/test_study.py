@@ -8,15 +8,11 @@ from fedlib.papers.fedsciml.flow import study
 from fedlib.papers.fedsciml.flow.problem import TRUTH
 from fedlib.trainings.store import made
 
-from ...small import quick
-
 
 @pytest.fixture(scope="module")
 def p():
     """The notebook's parameters, small."""
-    small = {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "drop_after": 3, "lr": 0.01}
-    small |= {"observations": 40, "many": 60, "residual": [7, 4, 3], "widths": [3, 8, 8, 3]}
-    return quick(study) | small
+    return study.PAPER | {"levels": [2, 4], "seeds": [3, 1], "rounds": 4, "lr": 0.01, "observations": 40}
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +24,9 @@ def test_of_a_model_without_some_seeds_there_are_the_others(p, histories):
     results = study.results(
         p, {"flow": histories["flow"], "aliased": made(study.trainings(p | {"seeds": [1]}))["aliased"]}
     )
-    assert results.C.dims == ("model", "seed", "coefficient", "round") and results.whole == 6
+    assert results.C.dims == ("model", "seed", "coefficient", "round") and results.whole == 40_000
     done = study.trained(results.C).sel(model=["n = 2", "aliased, n = 2"], seed=[1, 3])
-    assert done.values.tolist() == [[4, 4], [4, 0]] and "centralised, 60" not in results.C.model
+    assert done.values.tolist() == [[4, 4], [4, 0]] and "centralised, 7000" not in results.C.model
     C = histories["flow"].metric("C2", kind="federated", level=2, seed=3, client=0).values
     np.testing.assert_array_equal(results.C.sel(model="n = 2", seed=3, coefficient="C2"), C)
 

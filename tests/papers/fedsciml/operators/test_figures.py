@@ -7,10 +7,10 @@ from fedlib.notebook import style
 from fedlib.papers.fedsciml.operators import figures
 
 
-def test_a_field_has_x_along_and_is_symmetric_about_zero():
+def test_a_field_has_x_along_and_white_is_zero():
     ax = style.panels(1, 1)[1][0, 0]
     u = np.array([[0.0, 1, 2], [3, -4, 1]])
-    figures.field(ax, u, "u(x, t)")
+    figures.field(ax, u, 4, "u(x, t)")
     np.testing.assert_array_equal(ax.images[0].get_array(), u.T)
     assert ax.images[0].get_clim() == (-4, 4)
 

@@ -13,7 +13,7 @@ def test_errors_have_a_field_and_stand_only_where_all_levels_are(p, results, his
     more = study.results(p | {"levels": [8, 2, 4]}, histories)
     assert not more.errors and more.many
     array = results.errors["4 inner"]
-    assert array.dims == ("field", "round", "kind", "level", "seed") and array["round"].values.tolist() == [2, 3]
+    assert array.dims == ("field", "round", "kind", "level", "seed") and array["round"].values.tolist() == [1, 2, 3]
     for f in "uk":
         expected = errors(histories["inside_4", "levels"], f"error_{f}")
         np.testing.assert_array_equal(array.sel(field=f), expected)
@@ -48,6 +48,6 @@ def test_the_squared_residual_is_a_part_of_the_loss(results, histories, p):
     history, points = histories["ends_3", "levels"], study.Points(3, True)
     squares = results.squares[str(points)]
     net = load(problem.Pair().double(), history.model("centralised", 2, 1).double())
-    expected = problem.residual(net, study.experiment(p, points).constants).detach() ** 2
+    expected = problem.residual(net, problem.reaction(**study.arguments(p, points)).constants).detach() ** 2
     np.testing.assert_allclose(squares.sel(seed=1), expected, rtol=1e-3)
     assert squares.x.values[[0, -1]].tolist() == [0, 1]
