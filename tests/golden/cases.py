@@ -195,8 +195,6 @@ PENDULUM = {
     "02 equal weights": lambda: heterogeneous({"uneven 1": ("uneven", 1, ADAM | {"mixing": equal})}),
     "02 Algorithm 1": lambda: heterogeneous(levels(lr=0.02), optimizer=sgd()),
     "02 moments kept": lambda: heterogeneous(levels(**ADAM), optimizer=adam()),
-    "02 Algorithm 2, passes": lambda: heterogeneous(levels(lr=0.001), local=PASSES, reset_moments=True),
-    "02 Algorithm 1, passes": lambda: heterogeneous(levels(lr=0.01), local=PASSES, optimizer=sgd()),
     "02 centralised": lambda: heterogeneous(levels(**ADAM), centralised),
     "02 live, sorted": lambda: of_live(skewed_live.skewed(shards_each=2, K=4)),
     "02 live, two fields": lambda: of_live(skewed_live.skewed("two fields", delta=1.0, K=4)),
