@@ -166,7 +166,5 @@ def test_a_readers_picture_is_black_and_white(tmp_path):
     grey[3, 4] = 128
     for wrong in (grey, 0 * grey, 0 * grey + 255, grey[:2] // 255 * 255):
         Image.fromarray(wrong).save(path)
-        with pytest.raises(
-            ValueError, match=r"mine\.png': expected a PNG of at least 3 x 3 pixels"
-        ):
+        with pytest.raises(ValueError, match=r"mine\.png': expected a PNG of at least 3 x 3 pixels"):
             letters.read_png(path)
