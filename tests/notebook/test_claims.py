@@ -81,7 +81,7 @@ def of_rooms():
 def ids_in(source):
     """Ids of run.claim calls in a cell, with * for what is filled in."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.judge":  # all of a room
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.report":  # all of a room
             yield from of_rooms()
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.claim":
             if isinstance(node.args[0], ast.JoinedStr):
