@@ -71,7 +71,7 @@ def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monke
 def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
     page = (ROOT / "docs/sums.md").read_text()
     assert "A sum is no secret" in page.split("\n\n")[1].split(". ")[1], "in the second sentence"
-    code, private = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, own, broken, private = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len([line for line in code.splitlines() if line]) <= 30
     names = {}
     exec(compile(code, "docs/sums.md", "exec"), names)
@@ -83,6 +83,11 @@ def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
     A = torch.cat([rows[0], torch.ones_like(rows[1])], 1)
     together = torch.linalg.lstsq(A, rows[1]).solution[:, 0]
     torch.testing.assert_close(names["solution"].step, together, rtol=1e-5, atol=0)  # a ridge of GCV
+    exec(compile(own, "docs/sums.md", "exec"), names)
+    numbers = re.findall(r"\d\.\d\d", capsys.readouterr().out)
+    assert "It prints {}, {} and {}, where 0.20 was put in".format(*numbers) in page
+    exec(compile(broken, "docs/sums.md", "exec"), names)
+    assert f"It prints `{capsys.readouterr().out.strip()}`" in page
     exec(compile(private, "docs/sums.md", "exec"), names)
     assert capsys.readouterr().out.startswith("private: E ")
     torch.testing.assert_close(names["step"][:2], together[:2], rtol=0.1, atol=0)  # of 100 draws 0.057 at most

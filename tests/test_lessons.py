@@ -50,6 +50,7 @@ ANSWERS = {
     "12_real_federation": r"hide nothing",
     "13_one_round": r"\b(5|five) sines\b",
     "14_sums_for_networks": r"the first one is",
+    "15_instruments": r"Nothing\. Its error",
 }
 """A lesson -> its answer, as one may write it."""
 

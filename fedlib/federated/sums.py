@@ -120,23 +120,23 @@ def statistics(
     Of an experiment with ``personal`` parameters, q in all, it is of the other P - q: the client takes from its rows
     what its own columns can follow (``apart``), and neither they nor their parameters leave it.
     """
-    own = home_columns(experiment.net, experiment.personal)
+    personal = home_columns(experiment.net, experiment.personal)
     if not len(next(iter(points.values()))):
-        m = len(theta[learnt]) + 1 - len(own)
+        m = len(theta[learnt]) + 1 - len(personal)
         return Sums(theta.new_zeros(0 if root else m, m), 0.0, root)
     A, weights = rows(experiment, points, theta, learnt), points.get("w")
     n = float(len(A) if weights is None else weights.sum() * len(A) / len(weights))
-    if len(own):
-        A, followed = apart(A, own)
+    if len(personal):
+        A, followed = apart(A, personal)
         n -= followed
     return Sums(torch.linalg.qr(A, mode="r").R if root else A.T @ A, n, root)
 
 
-def apart(A: Tensor, own: Tensor) -> tuple[Tensor, int]:
+def apart(A: Tensor, personal: Tensor) -> tuple[Tensor, int]:
     """Rows [n, P + 1 - q] at right angles to the client's own columns B [n, q], and how many directions these have: the
     rows (1 - B B^+) [A, r], whose sums are those of [B, A, r] with B eliminated (Golub and LeVeque 1979)."""
-    common = others(own, A.shape[1])
-    U, s, _ = torch.linalg.svd(A[:, own], full_matrices=False)
+    common = others(personal, A.shape[1])
+    U, s, _ = torch.linalg.svd(A[:, personal], full_matrices=False)
     U = U[:, s > max(A.shape) * torch.finfo(A.dtype).eps * s[0]]
     rest = A[:, common]
     for _ in range(2):  # once more, for rounding leaves some of them
@@ -144,21 +144,21 @@ def apart(A: Tensor, own: Tensor) -> tuple[Tensor, int]:
     return rest, U.shape[1]
 
 
-def others(own: Tensor, columns: int) -> Tensor:
-    """Which of so many columns are not a client's own."""
-    return torch.as_tensor(np.setdiff1d(np.arange(columns), own.numpy()))
+def others(personal: Tensor, columns: int) -> Tensor:
+    """Which of so many columns are everybody's."""
+    return torch.as_tensor(np.setdiff1d(np.arange(columns), personal.numpy()))
 
 
 def at_home(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, step: Tensor) -> Tensor:
     """A client's own model [P], theta [P] and all steps: the common one [P - q], as ``solve`` gives it from everybody's
     sums, and that of its personal parameters, with which it fits these points best."""
-    A, own = rows(experiment, points, theta), home_columns(experiment.net, experiment.personal)
-    common = others(own, len(theta))
+    A, personal = rows(experiment, points, theta), home_columns(experiment.net, experiment.personal)
+    common = others(personal, len(theta))
     left = A[:, -1] + A[:, common] @ step
-    mine = torch.linalg.lstsq(A[:, own], -left[:, None], driver="gelsd").solution[:, 0]
+    mine = torch.linalg.lstsq(A[:, personal], -left[:, None], driver="gelsd").solution[:, 0]
     model = theta.clone()
     model[common] += step
-    model[own] += mine
+    model[personal] += mine
     return model
 
 

@@ -100,10 +100,10 @@ def least(
     """The least share g by which a client's scale is off and found with probability SEEN: J d is then g J d, and what
     joining loses has the noncentrality g^2 d^T (G^+ + H^+)^+ d / noise, with G, H = J^T J of the client, of the others.
     """
-    own, other = (R[:, :-1].double().numpy() for R in (mine, theirs))
-    signal = own @ step
-    reach = own @ np.linalg.pinv(other.T @ other, rcond=1e-12, hermitian=True) @ own.T
-    strength = signal @ np.linalg.solve(np.eye(len(own)) + reach, signal) / noise
+    alone, other = (R[:, :-1].double().numpy() for R in (mine, theirs))
+    signal = alone @ step
+    reach = alone @ np.linalg.pinv(other.T @ other, rcond=1e-12, hermitian=True) @ alone.T
+    strength = signal @ np.linalg.solve(np.eye(len(alone)) + reach, signal) / noise
     bound = stats.f.isf(limit, shared, free)
     needed = brentq(lambda size: stats.ncf.sf(bound, shared, free, size) - SEEN, 1e-6, 1e6)
     return float((needed / strength) ** 0.5) if strength > 0 else np.inf
@@ -135,9 +135,9 @@ def sentences(messages: Sequence[Sums], names: Sequence[str] | None = None, limi
         return [f"{len(named)} of {len(messages)} are off: the model does not fit, and nobody is named"]
     lines = [f"{names[k]} is off: p < {limit:g}, after Holm's correction" for k in named]
     rest = [k for k in range(len(messages)) if k not in named]
-    found = suspicions([messages[k] for k in rest], limit)
-    noisy = after_holm([one.p_noise for one in found], limit)
-    for k, one, louder in zip(rest, found, noisy, strict=True):
+    sayings = suspicions([messages[k] for k in rest], limit)
+    noisy = after_holm([one.p_noise for one in sayings], limit)
+    for k, one, louder in zip(rest, sayings, noisy, strict=True):
         if louder:
             lines.append(f"{names[k]} has {one.noise:.1f} times the noise of the others")
         if one.least > LARGE:

@@ -29,7 +29,7 @@ def named(fault: str, layout: str, others: bool = False) -> Callable[[Results], 
 
 def mended(name: str) -> Callable[[Results], xarray.DataArray]:
     """Error (%) [seed] with all messages, or without those of whom is named."""
-    return lambda results: results.accused[name].sel(fault=FAULT, layout="anywhere", drop=True)
+    return lambda results: results.accused.get(name).sel(fault=FAULT, layout="anywhere", drop=True)
 
 
 def private(way: str) -> Callable[[Results], xarray.DataArray]:

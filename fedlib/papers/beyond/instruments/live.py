@@ -32,9 +32,9 @@ def explorer() -> levels.Explorer:
     return levels.explore(*explored(stored(study, "sums")), start={"offsets": 0.5})
 
 
-def broken(who: int, scale: float, layout: str, seed: int = 0) -> Figure:
+def broken(laboratory: int, scale: float, layout: str, seed: int = 0) -> Figure:
     """Tables where one laboratory's scale is off, and what their messages say of each."""
-    experiment = instruments(fault=Fault(scale=scale, who=who - 1))
+    experiment = instruments(fault=Fault(scale=scale, laboratory=laboratory - 1))
     data = experiment.data(layout, seed)
     fig, ((left, right),) = panels(1, 2, size=(4.2, 2.9))
     measured(left, data)
@@ -46,6 +46,7 @@ def faults() -> ipywidgets.GridBox:
     """Whose scale is off, by how much, and where they measure."""
     return widgets.explore(
         broken, "left all measurements, right the odds against each laboratory",
-        who=slider([*range(1, 11)], 4, "laboratory"), scale=slider([1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5], 1.3, "scale"),
+        laboratory=slider([*range(1, 11)], 4, "laboratory"),
+        scale=slider([1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5], 1.3, "scale"),
         layout=choice([(words, name) for name, words in PLACES.items()], words="who measures"),
     )  # fmt: skip

@@ -23,7 +23,7 @@ LAB_POINTS = 1000
 RATES, CLIPS, ROUNDS, STEPS = (0.1, 0.3, 1.0), (0.03, 0.1, 0.3, 1.0, 3.0), (1, 3, 10, 30), (1, 5)
 """Of noisy FedAvg, all tried: rates; bounds, in units of the public rows' longest; rounds; local steps."""
 
-BOUNDS, RIDGES = (1.0, 0.5, 0.25, 0.12), (0.01, 0.03, 0.1, 0.3, 1.0)
+BOUNDS, RIDGES = (1.0, 0.5, 0.25, 0.12), (0.001, 0.01, 0.1, 0.3, 1.0)
 """Of noisy sums: bounds of |row|^2, in units of the public rows' largest; ridges, in units of the noise's norm."""
 
 
@@ -46,17 +46,17 @@ def noisy_fedavg(
     for _ in range(rounds):
         changes = []
         for a, b in zip(A, y, strict=True):
-            own = w.copy()
+            local = w.copy()
             for _ in range(steps):
-                r = a @ own + b
+                r = a @ local + b
                 if unit == "point":
                     size = np.abs(r) * np.linalg.norm(a, axis=1, keepdims=True)
                     r *= np.minimum(1, clips / np.maximum(size, 1e-300))
                 gradient = a.T @ r
                 if unit == "point":
                     gradient += sigma * clips * rng.standard_normal(w.shape)
-                own -= rates * gradient / len(a)
-            change = own - w
+                local -= rates * gradient / len(a)
+            change = local - w
             if unit == "laboratory":
                 change *= np.minimum(1, clips / np.maximum(np.linalg.norm(change, axis=0), 1e-300))
                 change += sigma * clips * rng.standard_normal(w.shape)
@@ -69,7 +69,7 @@ class Curve:
     """The notebook's curve with perfect instruments: rows of its waves, and the error of a step."""
 
     def __init__(self, seed: int):
-        self.experiment = instruments(own=False)
+        self.experiment = instruments(personal=False)
         self.zero = torch.zeros(parameter_count(self.experiment.net)).double()
         grid = np.linspace(0, 1, 501)
         self.directions = sums.whitened(self.rows(grid, np.full(501, 2.0)))
@@ -124,12 +124,12 @@ def side_by_side(epsilons: Sequence[float], seeds: Sequence[int], tried: Sequenc
     without any data."""
 
     def one(problem: str, unit: str, epsilon: float) -> dict:
-        found = [errors_of(problem, unit, epsilon, seed) for seed in (*tried, *seeds)]
+        tables = [errors_of(problem, unit, epsilon, seed) for seed in (*tried, *seeds)]
         cells = {}
-        for way in found[0]:
-            table = np.array([[*errors[way].values()] for errors in found])
+        for way in tables[0]:
+            table = np.array([[*errors[way].values()] for errors in tables])
             best = int(table[: len(tried)].mean(0).argmin())
-            cells[way] = table[len(tried) :, best], ", ".join(f"{v:g}" for v in [*found[0][way]][best])
+            cells[way] = table[len(tried) :, best], ", ".join(f"{v:g}" for v in [*tables[0][way]][best])
         made = PROBLEMS[problem](seeds[0])
         return {
             "error": (("way", "seed"), [values for values, _ in cells.values()]),

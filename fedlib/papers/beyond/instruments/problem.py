@@ -43,28 +43,28 @@ class Waves(nn.Module):
 
 
 class Measured(nn.Module):
-    """The common curve, and what a laboratory's instrument adds: an offset and a drift, ``own``, linear in x."""
+    """The common curve, and what a laboratory's instrument adds: an offset and a drift, ``instrument``, linear in x."""
 
     def __init__(self, common: nn.Module):
         super().__init__()
         self.common = common
-        self.own = nn.Linear(1, 1)
+        self.instrument = nn.Linear(1, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.common(x) + self.own(x.to(self.own.weight.dtype))
+        return self.common(x) + self.instrument(x.to(self.instrument.weight.dtype))
 
 
 class Fault(NamedTuple):
-    """What may be wrong. scale: of the laboratory ``who``. noises: of each, in units of the others' noise. truth: what
+    """What may be wrong. scale: of a ``laboratory``. noises: of each, in units of the others' noise. truth: what
     all measure."""
 
     scale: float = 1.0
-    who: int = 3
+    laboratory: int = 3
     noises: tuple[float, ...] = ()
     truth: Callable[[np.ndarray], np.ndarray] = curve
 
 
-OWN = "own.weight", "own.bias"
+OWN = "instrument.weight", "instrument.bias"
 """What stays at a laboratory."""
 
 SOUND = Fault()
@@ -72,26 +72,26 @@ SOUND = Fault()
 
 def places(layout: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Where it is measured, x [POINTS], and by whom."""
-    x, who = rng.uniform(size=POINTS), np.arange(POINTS) % LABORATORIES
+    x, owner = rng.uniform(size=POINTS), np.arange(POINTS) % LABORATORIES
     if layout == "pieces":
         return x, (2 * LABORATORIES * x).astype(int) % LABORATORIES
     if layout == "windows":
-        return ((who + 0.5) / LABORATORIES + WINDOW * (x - 0.5)) % 1, who
-    return x, who
+        return ((owner + 0.5) / LABORATORIES + WINDOW * (x - 0.5)) % 1, owner
+    return x, owner
 
 
 def measurements(layout: str, seed: int, offset: float = OFFSET, fault: Fault = SOUND) -> Data:
     """A table of everybody's measurements x, y, and who owns which."""
     rng = stream(seed, f"instruments, {layout}")
-    x, who = places(layout, rng)
+    x, owner = places(layout, rng)
     size = curve(np.linspace(0, 1, 1000)).std()
-    own, noise = offset * size * rng.standard_normal((LABORATORIES, 2)), NOISE * size * rng.standard_normal(POINTS)
+    lines, noise = offset * size * rng.standard_normal((LABORATORIES, 2)), NOISE * size * rng.standard_normal(POINTS)
     scale, louder = np.ones(LABORATORIES), np.ones(LABORATORIES)
-    scale[fault.who] = fault.scale
+    scale[fault.laboratory] = fault.scale
     louder[: len(fault.noises)] = fault.noises
-    y = scale[who] * fault.truth(x) + own[who, 0] + own[who, 1] * (2 * x - 1) + louder[who] * noise
+    y = scale[owner] * fault.truth(x) + lines[owner, 0] + lines[owner, 1] * (2 * x - 1) + louder[owner] * noise
     pool = {"x": torch.as_tensor(x[:, None]), "y": torch.as_tensor(y[:, None])}
-    owners = [np.flatnonzero(who == k) for k in range(LABORATORIES)]
+    owners = [np.flatnonzero(owner == k) for k in range(LABORATORIES)]
     grid = np.linspace(0, 1, 501)
     line = np.linalg.qr(np.stack([np.ones_like(grid), grid], 1))[0]
     test = {"x": grid[:, None], "y": fault.truth(grid), "line": line}
@@ -112,11 +112,11 @@ def evaluate(predict, test) -> dict[str, Tensor]:
 
 
 def instruments(
-    model: str = "waves", own: bool = True, waves: int = WAVES, offset: float = OFFSET, fault: Fault = SOUND
+    model: str = "waves", personal: bool = True, waves: int = WAVES, offset: float = OFFSET, fault: Fault = SOUND
 ) -> Experiment:  # fmt: skip
-    """The curve by ``model``, "waves" or "network" (of notebook 08's size); own: offsets and drifts stay at home."""
+    """The curve by ``model``, "waves" or "network" (as wide as 08's); personal: offsets and drifts stay at home."""
     net = Measured(Waves(waves) if model == "waves" else mlp((1, 50, 50, 1), nn.Tanh))
     return Experiment(
         "instruments", net, residuals, data=lambda level, seed: measurements(level, seed, offset, fault),
-        evaluate=evaluate, rounds=1000, lr=1e-2, personal=OWN if own else (),
+        evaluate=evaluate, rounds=1000, lr=1e-2, personal=OWN if personal else (),
     )  # fmt: skip

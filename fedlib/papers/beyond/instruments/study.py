@@ -34,7 +34,7 @@ MODELS = {"waves": (0.01, 0.03, 0.1, 0.3), "network": (0.001, 0.003, 0.01)}
 """Model -> rates that are tried with FedAvg."""
 
 PERFECT, PLAIN, OWN = "perfect instruments", "sums as they are", "own parameters at home"
-WAYS = {PLAIN: {"own": False}, OWN: {}, PERFECT: {"own": False, "offset": 0.0}}
+WAYS = {PLAIN: {"personal": False}, OWN: {}, PERFECT: {"personal": False, "offset": 0.0}}
 """Way -> arguments of ``instruments``."""
 
 FAULTS = {
@@ -112,13 +112,13 @@ def accused(faults: Sequence[str], layouts: Sequence[str], seeds: Sequence[int],
         experiment = instruments(offset=offset, fault=wrong, **arguments)
         data = experiment.data(layout, seed)
         sent = messages(experiment, data)
-        seem, found = suspects.off(sent), suspects.suspicions(sent)
+        seem, sayings = suspects.off(sent), suspects.suspicions(sent)
         named = seem if suspects.fits(seem, sent) else []
         left = [message for k, message in enumerate(sent) if k not in named]
         return {
             "off": ("laboratory", np.isin(np.arange(LABORATORIES), named)),
-            "noisy": ("laboratory", after_holm([one.p_noise for one in found], suspects.LIMIT)),
-            "judged": ("laboratory", [one.least <= suspects.LARGE for one in found]),
+            "noisy": ("laboratory", after_holm([one.p_noise for one in sayings], suspects.LIMIT)),
+            "judged": ("laboratory", [one.least <= suspects.LARGE for one in sayings]),
             "fits": suspects.fits(seem, sent),
             "error": error(experiment, data, model(experiment, sent)),
             "mended": error(experiment, data, model(experiment, left)),
@@ -180,13 +180,13 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
         if name in histories:
             one, chosen[FEDAVG[name]] = at_its_best(histories[name], some(name, p["seeds"]))
             rounds.append(one.expand_dims(way=[FEDAVG[name]]))
-    federated = xarray.concat(rounds, "way") if rounds else None
+    federated = xarray.concat(rounds, "way", join="outer") if rounds else None
     offsets = None if sent is None else sent.error.assign_attrs(long_name="error", units="%")
     if offsets is not None:
         offsets.offset.attrs = {"long_name": "offsets and drifts", "units": "of the curve's st.dev."}
     parts = [] if offsets is None else [offsets.sel(offset=max(p["offsets"]), drop=True)]
     parts += [] if federated is None else [federated.isel(round=-1, drop=True)]
-    both = xarray.concat(parts, "way").assign_attrs(long_name="error", units="%") if parts else None
+    both = xarray.concat(parts, "way", join="outer").assign_attrs(long_name="error", units="%") if parts else None
     private, apart = histories.get("private"), histories.get("outlier")
     if private is not None:
         private.error.attrs = {"long_name": "error", "units": "%"}
