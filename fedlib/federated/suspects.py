@@ -133,7 +133,7 @@ def sentences(messages: Sequence[Sums], names: Sequence[str] | None = None, limi
     named = off(messages, limit)
     if not fits(named, messages):
         return [f"{len(named)} of {len(messages)} are off: the model does not fit, and nobody is named"]
-    lines = [f"{names[k]} is off: p < {limit:g}, after Holm's correction" for k in named]
+    lines = [f"{names[k]} is off: p < {f'{limit:g}'.lstrip('0')}, after Holm's correction" for k in named]
     rest = [k for k in range(len(messages)) if k not in named]
     sayings = suspicions([messages[k] for k in rest], limit)
     noisy = after_holm([one.p_noise for one in sayings], limit)
