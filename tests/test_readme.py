@@ -17,7 +17,7 @@ FENCED = [line for block in re.findall(r"^```\w*\n(.*?)^```", TEXT, re.M | re.S)
 PROGRAM = re.compile(r"(\$ )?(\S*/)?(python|papermill) ")
 COMMANDS = [shlex.split(line.removeprefix("$ "), comments=True) for line in FENCED if PROGRAM.match(line)]
 TARGETS = sorted(set(re.findall(r"(?:^|`)make ([a-z]+)", TEXT, re.M)))
-SMALL = {"01_pendulum": {"n_triplets": 300, "n_test": 10, "sensors": 20, "local_updates": 1, "passes": 1}}
+SMALL = {"01_pendulum": {"n_triplets": 300, "n_test": 10, "sensors": 20, "local_updates": 1}}
 """Added where a command takes more than a minute: sizes that it does not name itself."""
 
 

@@ -330,24 +330,12 @@ class Solution(NamedTuple):
 def cross_validation(s: Tensor, z: Tensor, rest: Tensor, n: float, ridges: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """|r + J d|^2, n - degrees, and GCV = n |r + J d|^2 / (n - degrees)^2 (Golub, Heath, Wahba 1979) of each ridge [G].
 
-    s, z [k], rest: as of ``Spectrum``; of several r at once z is the norm over them, and rest their sum.
+    s, z [k], rest: as of ``Spectrum``.
     """
     left = ridges[:, None] / (s**2 + ridges[:, None])
     free = n - len(s) + left.sum(1)
     square = rest + (left * z).square().sum(1)
     return square, free, n * square / free**2
-
-
-def several(s: Tensor, z: Tensor, rest: float, n: float, least: float) -> tuple[Tensor, float]:
-    """The steps [k, q] for q columns r at once, in coordinates of V, and their score over q. One ridge for all: of 81
-    between ``least`` and 1, in units of s[0]^2, that with the least ``cross_validation``.
-
-    s [k], z [k, q]: as of ``Spectrum``; rest: its sum over the columns.
-    """
-    ridges = s[0] ** 2 * torch.as_tensor(np.geomspace(least, 1, 81))
-    *_, gcv = cross_validation(s, z.norm(dim=1), rest, n, ridges)
-    i = int(gcv.argmin())
-    return z * (s / (s**2 + ridges[i]))[:, None], float(gcv[i]) / z.shape[1]
 
 
 def solve(sums: Sums, ridge: float | None = None) -> Solution:

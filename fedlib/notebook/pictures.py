@@ -67,10 +67,10 @@ def curves(
     for each array, under its name, if it has one, or the one that it is given.
 
     The arrays name their axes: ``long_name`` and ``units`` of the values and of x, see ``sweep.errors``. Positive
-    values, and places, stand on a logarithmic axis, unless their attrs["scale"] is "linear". Levels, and a few places
-    of x, have a tick each, at equal distances where one has no logarithm, and above them the clients' "distance", where
-    it is a coordinate along x. What is absent (NaN of all seeds) is not drawn. Of values along rounds the last ones
-    count.
+    values, and places, stand on a logarithmic axis, unless their attrs["scale"] is "linear"; many places of x only
+    where it is "log". Levels, and a few places of x, have a tick each, at equal distances where one has no logarithm,
+    and above them the clients' "distance", where it is a coordinate along x. What is absent (NaN of all seeds) is not
+    drawn. Of values along rounds the last ones count.
 
     looks: label of hue -> colour, marker, ...; by default those of kinds of models, or shades in order. size: of a
     panel, most: in a row. share: one y axis for all panels, which are compared. mark: panel -> (place, words, how many
@@ -106,6 +106,8 @@ def curves(
             against_level(ax, values, place, x)
         else:
             ax.set_xlabel(titled_axis(values[x]))
+            if values[x].attrs.get("scale") == "log":
+                log_axis(ax.xaxis)
         if place in places and values.sel({hue: "federated", x: place}).notnull().any():
             point = places[place], values.sel({hue: "federated", x: place}).median().item()
             arrow = {"arrowstyle": "->", "color": COLORS["federated"]}
@@ -224,7 +226,7 @@ def seeds_and_median(ax: Axes, x: Sequence[float], values: np.ndarray, label: st
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # nothing is drawn there, which is right
         medians = np.nanmedian(values, 0)
-    (line,) = ax.plot(x, medians, marker=shape, ms=4, label=label, **style)
+    (line,) = ax.plot(x, medians, marker=shape, label=label, **{"ms": 4} | style)
     ax.plot(x, np.transpose(values), shape, ms=3, mew=0, alpha=0.35, color=style["color"], label="_seeds")
     return line
 

@@ -203,7 +203,7 @@ def within(values: xarray.DataArray | float, bounds: tuple[float, float]) -> Ver
     """Means over seeds lie between two numbers."""
     means = middle(values)
     inside = bool(((bounds[0] < means) & (means < bounds[1])).all())
-    return Verdict(inside, in_words(values, means, np.full(means.shape, True)))
+    return Verdict(inside, f"{in_words(values, *some(values))}; {bounds[0]:g} to {bounds[1]:g}")
 
 
 def near(values: xarray.DataArray | float, wanted: xarray.DataArray | float) -> Verdict:

@@ -144,15 +144,6 @@ def owners(clouds: Sequence[np.ndarray], ax, ms: float = 2, labels: bool = False
         )
 
 
-def paper_and_ours(ax, x: Sequence[float], paper: Sequence[float] | None, ours: np.ndarray, label, color="federated"):
-    """A row of a table as points: printed values beside ours [seeds, len(x)] with st.dev. over seeds."""
-    if paper is not None:
-        ax.plot(x, paper, "s", mfc="none", color=COLORS["paper"], label="paper")
-    mean, sd = mean_sd(ours)
-    sd = sd if len(ours) > 1 else None
-    ax.errorbar(x, mean, sd, fmt="o-", ms=4, capsize=3, color=COLORS[color], label=label)
-
-
 def around(*values: np.ndarray) -> tuple[float, float]:
     """Limits (-b, b) with b = ... 0.5, 1, 2, 3, 5 ...: they rarely change, so a slider need not draw the ticks anew."""
     largest = max(np.abs(v).max() for v in values)

@@ -13,12 +13,10 @@ MOVED: dict[str, str] = {
     f"{ONE_ROUND}.problem.{name}": f"{ONE_ROUND}.{module}.{name}"
     for name, module in {
         "by_gauss_newton": "networks",
-        "after_fedavg": "networks",
         "allen_cahn_in_windows": "windows",
         "pendulum_in_one_round": "pendulum",
         "error_bars": "curve",
         "points_of_sums": "attack",
-        "whoever_owns_what": "partitions",
     }.items()
 }
 """Old name of a function or class -> what it is called now: rows that were stored before it moved are found."""

@@ -51,9 +51,8 @@ from fedlib.papers.fedsciml.functions import weights
 from fedlib.papers.fedsciml.operators import live as operators_live
 from fedlib.papers.fedsciml.operators import problem as operators
 from fedlib.papers.fedsciml.reaction import problem as reaction
-from fedlib.papers.fedstnn import diffusion, plane, sine
+from fedlib.papers.fedstnn import plane, sine
 from fedlib.papers.fedstnn.as_coded import problem as as_coded
-from fedlib.papers.fedstnn.as_coded.coded import statistics
 from fedlib.papers.fedstnn.curve import live as noisy_live
 from fedlib.papers.fedstnn.curve import problem as noisy_curve
 from fedlib.papers.fedstnn.experiment import evaluate as answers
@@ -196,8 +195,6 @@ PENDULUM = {
     "02 equal weights": lambda: heterogeneous({"uneven 1": ("uneven", 1, ADAM | {"mixing": equal})}),
     "02 Algorithm 1": lambda: heterogeneous(levels(lr=0.02), optimizer=sgd()),
     "02 moments kept": lambda: heterogeneous(levels(**ADAM), optimizer=adam()),
-    "02 Algorithm 2, passes": lambda: heterogeneous(levels(lr=0.001), local=PASSES, reset_moments=True),
-    "02 Algorithm 1, passes": lambda: heterogeneous(levels(lr=0.01), local=PASSES, optimizer=sgd()),
     "02 centralised": lambda: heterogeneous(levels(**ADAM), centralised),
     "02 live, sorted": lambda: of_live(skewed_live.skewed(shards_each=2, K=4)),
     "02 live, two fields": lambda: of_live(skewed_live.skewed("two fields", delta=1.0, K=4)),
@@ -436,10 +433,9 @@ def searched() -> dict:
     return stochastic(rows, evaluate=None)
 
 
-def by_way(experiment, clients_alone=False, personal=()) -> dict:
+def by_way(experiment, clients_alone=False) -> dict:
     """Notebook 08b, 5.1: three rounds at two noises."""
     kind = "isolated" if clients_alone else "federated"
-    experiment = experiment._replace(personal=personal)
     rows = {(sigma, 0): (experiment, sigma, kind, {}) for sigma in (0.1, 0.4)}
     return stochastic(rows, experiment.local, constants=sine.probes(experiment.net, 0.1, 8))
 
@@ -459,12 +455,6 @@ def exact(frozen: bool) -> dict:
     """Notebook 08b: one client with frozen or fresh paths."""
     experiment = as_coded.one_client(10, 4, 8, frozen=frozen)
     return by_way(experiment._replace(lr=1e-3), clients_alone=True)
-
-
-def own_statistics() -> dict:
-    """Notebook 08b: as coded, but for the running statistics."""
-    experiment = as_coded.coded("curve", 10, 4, 8)
-    return by_way(experiment, personal=statistics(experiment.net))
 
 
 def on_letters(rows: dict, ratio: float = 0.1) -> dict:
@@ -498,13 +488,11 @@ STOCHASTIC = {
     "08 all data, g of X": lambda: in_one_place(variants=("x",), diffusion="net"),
     "08 surface": on_surface,
     "08 search": searched,
-    "08 plain loop": lambda: captured(diffusion.loop_against_stack),
     "08 live, energy score": lambda: of_live(noisy_live.training(E=3)),
     "08 live, likelihood": lambda: of_live(noisy_live.training("likelihood", E=3)),
     "08 live, squared error": lambda: of_live(noisy_live.training("squared error", paths=1, E=3)),
     "08b printed": lambda: by_way(as_printed()),
     "08b coded": lambda: by_way(as_coded.coded("curve", 10, 4, 8)),
-    "08b coded, own statistics": own_statistics,
     "08b proper": lambda: by_way(as_coded.mended("curve", 10, 4, 8)),
     "08b alone, frozen paths": lambda: exact(True),
     "08b alone, fresh paths": lambda: exact(False),

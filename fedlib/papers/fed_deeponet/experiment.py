@@ -6,10 +6,12 @@ Rooms say who owns which triplets, and on what is tested.
 from collections.abc import Callable, Mapping
 from functools import cache
 
+import numpy as np
 from torch import Tensor
 
 from ...federated.batches import Local
-from ...federated.experiment import Experiment
+from ...federated.experiment import Data, Experiment
+from ...federated.solved import answer
 from ...models.networks import DeepONet, glorot_uniform
 from .physics import errors, loss, random_tests, times
 
@@ -63,3 +65,19 @@ def learning(
         name, net, loss=loss, data=data, evaluate=measured, answer=angles, level=level,
         constants={"times": times(sensors)}, **printed | ours | settings,
     )  # fmt: skip
+
+
+def first_alone(federation: Experiment) -> Experiment:
+    """Client 1 of each federation, and nobody else."""
+
+    def data(level, seed: int) -> Data:
+        everybody = federation.data(level, seed)
+        return everybody._replace(owners=everybody.owners[:1], partition=False)
+
+    return federation._replace(data=data, distance=None)
+
+
+def says(experiment: Experiment, models: Mapping[str, Tensor], u: Tensor) -> dict[str, np.ndarray]:
+    """What models, label -> parameters [P], say of one input of the branch u [m, ...]: label -> angle (rad) [m]."""
+    points = {"GRF u": u[None], "times": experiment.constants["times"]}
+    return {label: answer(experiment, theta, points)[0] for label, theta in models.items()}

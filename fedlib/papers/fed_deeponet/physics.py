@@ -93,24 +93,20 @@ def loss(predict: Callable, batch: Mapping[str, Tensor]) -> Tensor:
     return (batch["w"] * (predict(batch["u"], batch["y"]) - batch["s"]) ** 2).sum()
 
 
-def relative(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Relative L2 error of every trajectory of each set of ``both_tests``, at the times test["times"] [m, 1].
+def errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """``evaluate`` of ``train``: the relative L2 error (%) of every trajectory of each set of ``both_tests``, at the
+    times test["times"] [m, 1].
 
     A hundred trajectories at a time: for each of them the network makes [m, p] products.
     """
 
     def of_set(name: str) -> Tensor:
         pieces = zip(test[f"{name} u"].split(100), test[f"{name} x1"].split(100), strict=True)
-        return torch.cat([relative_l2(predict(u[:, None], test["times"]), x1) for u, x1 in pieces])
+        return torch.cat([100 * relative_l2(predict(u[:, None], test["times"]), x1) for u, x1 in pieces])
 
     return {name: of_set(name) for name in (key.removesuffix(" u") for key in test if key.endswith(" u"))}
 
 
-def errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """``evaluate`` of ``train``: the relative errors in %."""
-    return {name: 100 * e for name, e in relative(predict, test).items()}
-
-
 def mean_errors(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """``evaluate`` of ``train``: means over the trajectories in %."""
-    return {name: 100 * e.mean() for name, e in relative(predict, test).items()}
+    return {name: e.mean() for name, e in errors(predict, test).items()}

@@ -140,20 +140,23 @@ def judged(answers: xarray.Dataset, f: np.ndarray, sigma: float) -> xarray.Datas
     return xarray.Dataset({name: one.copy(data=value) for name, value in rows.items()} | {"in band": answers["inside"]})
 
 
-def likeness(path: np.ndarray, observed: np.ndarray, f: np.ndarray) -> dict[str, np.ndarray]:
-    """Sampled against observed residuals, path - f and y - f, each [S, N]: name -> [S].
-
-    W1: the distance of Wasserstein between both sets, in the units of y.
-    """
+def likeness(path: np.ndarray, observed: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sampled against observed residuals, path - f and y - f, each [S, N]: st.dev. of the former [S], and the distance
+    of Wasserstein between both sets [S], in the units of y."""
     ours, theirs = path - f, observed - f
-    w1 = [wasserstein_distance(a, b) for a, b in zip(ours, theirs, strict=True)]
-    spreads = {"st.dev. of sampled": ours.std(-1), "st.dev. of observed": theirs.std(-1)}
-    return spreads | {"W1": np.array(w1), "W1 of a model without noise": np.abs(theirs).mean(-1)}
+    return ours.std(-1), np.array([wasserstein_distance(a, b) for a, b in zip(ours, theirs, strict=True)])
 
 
 def seeds_of(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
     """Quantity -> values over seeds, as tables take them."""
     return {str(name): values.values for name, values in dataset.data_vars.items()}
+
+
+def with_truth(values: xarray.DataArray, hue: str, truth: xarray.DataArray | float) -> xarray.DataArray:
+    """Values [hue, seed, ...] and what they should be, once, with the label "truth"."""
+    first = values.isel({hue: [0], "seed": [0]}).assign_coords({hue: ["truth"]})
+    once = (0 * first + truth).transpose(*values.dims)
+    return xarray.concat([values, once], hue, join="outer").assign_attrs(values.attrs)
 
 
 def beside(axis: str, parts: Mapping[str, xarray.Dataset | None]) -> xarray.Dataset | None:

@@ -12,9 +12,7 @@ from torch.func import grad
 from torch.nn.functional import linear, softplus
 
 READINGS = ("autograd", "smp_exact", "smp_paper")
-
-
-DIFFUSIONS = ("vector", "scalar", "net")
+DIFFUSIONS = ("vector", "net")
 
 
 def affine(n_in: int, n_out: int, weight: float, bias: float) -> nn.Linear:
@@ -53,7 +51,7 @@ class SNN(nn.Module):
     Args:
         d, L, H, N: widths of input, state and hidden layer; number of blocks. T: horizon, h = T / N.
         std: initial g, which is about the st.dev. of the initial output when T = 1.
-        diffusion: "vector" (one g per block and neuron), "scalar" (per block), "net" (g depends on X_n as well).
+        diffusion: "vector" (one g per block and neuron), "net" (g depends on X_n as well).
         gradient: one of READINGS; see ``SMP``.
     """
 
@@ -68,7 +66,7 @@ class SNN(nn.Module):
         self.N, self.L, self.h, self.gradient = N, L, T / N, gradient
         self.lift, self.read = affine(d, L, 1, 1), affine(L, 1, (3 / L) ** 0.5, 0)
         self.drift = nn.ModuleList(block(L, H, (3 / H) ** 0.5) for _ in range(N))
-        self.s = nn.Parameter(torch.full((N, 1 if diffusion == "scalar" else L), math.log(math.expm1(std))))
+        self.s = nn.Parameter(torch.full((N, L), math.log(math.expm1(std))))
         # a diffusion network ends with a layer of zeros: it starts as the constant std
         self.spread = nn.ModuleList(block(L, H, 0) for _ in range(N if diffusion == "net" else 0))
 

@@ -11,18 +11,14 @@ import xarray
 
 from ...federated.history import History
 from ...notebook import rules
-from ...numerics.metrics import mean_sd
+from ...numerics.metrics import plus_minus
 from ...trainings.calls import Computed, Task, Tolerance
 from ...trainings.settings import paper
 from ...trainings.store import folder_of, histories_of
-from .curve import claims
 from .curve import study as curve
-from .experiment import likeness, rms, seeds_of
-from .plane import on_grid
-from .sine import SHARINGS, curve_grid, growing
-from .sine import curve as sin
+from .experiment import rms, seeds_of
+from .sine import growing
 from .surface import study as surface
-from .surface.readings import readings
 
 NOTEBOOK = "08_stochastic_regression"
 PAPER = paper(NOTEBOOK)
@@ -35,23 +31,18 @@ IN_SHORT = True
 RULES = {
     **dict.fromkeys(("rounds_2d", "local_updates_2d"), rules.whole()),
     **dict.fromkeys(("sigma", "sigmas", "quiet_sigmas"), rules.positive()),
-    "test_paths": rules.whole(2),
     "clients": rules.whole(10, 10_000),
-    "clients_2d": rules.whole(4),
-    "sharings": rules.one_of(*SHARINGS),
 }
 """Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:
-    """ValueError where a client would observe without noise, or what is compared is not trained."""
+    """ValueError where a client would observe without noise."""
     if (most := max(p["quiet_sigmas"])) >= 2 * p["sigma"]:
         raise ValueError(
             f"quiet_sigmas = {p['quiet_sigmas']}: expected less than 2 sigma = {2 * p['sigma']:g}, for the other "
             f"clients have a noise of 2 sigma less it; {most} leaves them none"
         )
-    if lacks := {curve.MAIN, curve.SIXTY, curve.RANDOM} - {*p["sharings"]}:
-        raise ValueError(f"sharings = {p['sharings']}: the claims compare {', '.join(sorted(lacks))} with the others")
 
 
 def trainings(p: Mapping) -> dict[Hashable, Task]:
@@ -86,71 +77,41 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
 # tables, and what result.json keeps
 
 
-def growing_errors(results: curve.Results) -> dict[str, np.ndarray]:
-    """Diffusion -> RMS distance [seed] of the learnt spread from the noise that grows with x."""
-    std, truth = results.growing["std"].transpose("diffusion", "seed", "x"), growing(results.growing.x.values)
-    return dict(zip(std.diffusion.values.tolist(), rms(std.values - truth), strict=True))
-
-
 def tried(results: Results) -> dict[str, dict[str, np.ndarray]]:
-    """What was tried on validation data -> energy score, RMSE and std [seed]."""
+    """What was tried on validation data -> energy score, RMSE and std [seed], the best of a section first."""
     rows = {}
-    if results.curve.tried is not None:
-        for lr in results.curve.tried.lr.values.tolist():
-            rows[f"5.1: lr = {lr:g}"] = seeds_of(results.curve.tried.sel(lr=lr).squeeze(drop=True))
-    if results.surface.tried is not None:
-        every = results.surface.tried.stack(setting=("lr", "decay", "steps"))
-        for lr, decay, steps in every.setting.values.tolist():
-            one = every.sel(setting=(lr, decay, steps))
-            rows[f"5.2: lr = {lr:g}, decay = {decay:g}, {steps:g} steps"] = seeds_of(one)
+    for section, every in (("5.1", results.curve.tried), ("5.2", results.surface.tried)):
+        if every is None:
+            continue
+        axes = [name for name in ("lr", "decay", "steps") if name in every.dims]
+        one = every.squeeze(drop=True).stack(setting=axes)
+        for setting in one.setting.values[one["energy score"].mean("seed").argsort()].tolist():
+            words = ", ".join(f"{name} = {value:g}" for name, value in zip(axes, setting, strict=True))
+            rows[f"{section}: {words}"] = seeds_of(one.sel(setting=setting))
     return rows
 
 
 def tried_rows(results: Results) -> list[list[str]]:
-    """Rows of text, the best of a section first: mean and st.dev. over seeds, in hundredths."""
-
-    def words(values: np.ndarray) -> str:
-        mean, sd = mean_sd(100 * np.asarray(values))
-        return f"{mean:.2f} ± {sd:.2f}"
-
-    ranked = sorted(tried(results).items(), key=lambda row: (row[0][:3], np.mean(row[1]["energy score"])))
-    return [[name, *map(words, row.values())] for name, row in ranked]
-
-
-def residuals(results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Section -> (one path - f, observations - f) of the federation's models [seed, point]."""
-    sine, plane = results
-    path, y = sine.samples["110"]
-    pairs = {"5.1": (path - sin(curve_grid()), y - sin(curve_grid()))}
-    predicted, f = plane.answers["path"].values, on_grid()
-    return pairs | {"5.2": (predicted - f, plane.observed.values - f)}
+    """The same as text: mean and st.dev. over seeds, in hundredths."""
+    return [[name, *(plus_minus(100 * v, 2) for v in row.values())] for name, row in tried(results).items()]
 
 
 def metrics(results: Results) -> dict:
     """What result.json keeps: the numbers of all tables, over seeds."""
     sine, plane = results
-    common, alone = sine.shared.sel(level=curve.MAIN), curve.own_and_elsewhere(sine.alone, sine.clients)
-    trained = {"autograd": common, "printed index": sine.printed, "common start": common, "own starts": sine.starts}
-    misread = readings(plane.answers["path"].values, plane.observed.values, plane.sigma)
-    losses = {score: sine.one_place.sel(score=score) for score in sine.one_place.score.values.tolist()}
+    alone, std = curve.own_and_elsewhere(sine.alone, sine.clients), curve.spreads(sine.one_place)
+    errors = sine.growing["std"] - growing(sine.growing.x)
     return {
-        "one_d": {name: seeds_of(claims.quality(sine, answers)) for name, answers in curve.models(sine).items()},
+        "one_d": {name: seeds_of(curve.quality(sine, answers)) for name, answers in curve.models(sine).items()},
         "two_d": {name: seeds_of(row) for name, row in surface.report(plane).items()},
-        "trained": {name: seeds_of(claims.quality(sine, answers)) for name, answers in trained.items()},
         "alone_rmse": {place: alone[place].transpose("seed", "client").values for place in alone},
         "learnt_std": {
-            score: {
-                f"{sigma:g}": rms(one["std"].sel(level=sigma).transpose("seed", "x").values)
-                for sigma in one.level.values
-            }
-            for score, one in losses.items()
+            score: {f"{sigma:g}": std.sel(score=score, level=sigma).values for sigma in std.level.values}
+            for score in std.score.values.tolist()
         },
         "client_noise": curve.noise_rows(sine),
-        "growing_noise_error": growing_errors(sine),
-        "coverage_of_clients": {
-            level: sine.coverage.sel(level=level).mean("seed").values for level in sine.coverage.level.values.tolist()
-        },
-        "likeness": {section: likeness(*pair, 0) for section, pair in residuals(results).items()},
-        "readings": {name: [*mean_sd(values)] for name, values in misread.items()},
+        "growing_noise_error": dict(
+            zip(errors.diffusion.values.tolist(), rms(errors.transpose("diffusion", "seed", "x").values), strict=True)
+        ),
         "search": tried(results),
     }

@@ -1,5 +1,6 @@
 """Section 5.1: a noisy sine, and who observes it where: clients in ten groups, one for each tenth of the interval."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -91,6 +92,25 @@ def probes(net: nn.Module, sigma: float, paths: int) -> dict[str, Tensor]:
     """``experiment.probes`` of the curve."""
     x = curve_grid(TESTED)
     return experiment.probes(net, inputs(x), curve(x), sigma, paths, "test paths")
+
+
+def as_bands(answers: xarray.Dataset, noise: str, colors: Sequence[str]) -> tuple[xarray.DataArray, xarray.DataArray]:
+    """(curves, errors) for ``live.levels.explore``, of ``Answers`` [noise, *controls, model, seed, x].
+
+    Means of the first seed with half the widths of their bands and of the true one; how far spreads are off the noise
+    (%).
+    """
+    answers = answers.transpose(noise, ..., "model", "seed", "x")
+    first, sigma = answers.isel(seed=0, drop=True), answers[noise]
+    true_half, _ = xarray.broadcast(2 * sigma, first["mean"].isel(model=0, drop=True))
+    curves = first["mean"].assign_coords(
+        truth=("x", curve(answers.x.values)),
+        half=first["mean"].copy(data=2 * first["std"]),
+        truth_half=true_half.transpose(*(dim for dim in first["mean"].dims if dim != "model")),
+        color=("model", colors),
+    )
+    errors = 100 * abs((answers["std"] ** 2).mean("x") ** 0.5 / sigma - 1)
+    return curves.assign_attrs(xlabel="x", ylabel="y", limits=(-2.0, 2.0)), errors
 
 
 def answered(history: History | None, **labels) -> xarray.Dataset | None:

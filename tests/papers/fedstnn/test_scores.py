@@ -1,13 +1,10 @@
-"""Scores and diffusions against the law of the data."""
+"""Scores against the law of the data."""
 
 import numpy as np
 import pytest
 import torch
 from scipy.stats import norm
 
-from fedlib.federated.stack import as_dict, predict, stack
-from fedlib.papers.fedstnn import diffusion
-from fedlib.papers.fedstnn.network import SNN, init_snn
 from fedlib.papers.fedstnn.scores import energy_score, gaussian_nll
 from fedlib.streams import torch_stream
 
@@ -39,18 +36,3 @@ def test_corrected_likelihood_is_smallest_at_the_true_variance():
 def test_too_few_paths_are_refused(score, M):
     with pytest.raises(ValueError, match=r"draw M >= 2|use M >= 8"):
         score(torch.zeros(4, M), torch.zeros(4))
-
-
-def test_signs_change_nothing_but_an_average():
-    net = SNN(1, 8, 16)
-    row = stack(net, [(0,)], init_snn)[0]
-    x = torch.linspace(-1, 1, 30)[:, None]
-    w = torch.randn(30, *net.noise(500), generator=torch_stream(0, "paths"))
-    params = as_dict(net, row)
-    own = diffusion.spread(net, params, torch.nn.functional.softplus(params["s"]), x, w)
-    paths = predict(net, row, x, w)
-    assert own == pytest.approx(np.sqrt((paths.std(1) ** 2).mean()).item(), rel=1e-5)
-    each, average = diffusion.flipped(net, row, {"x_test": x.double(), "w_test": w})
-    assert len(each) == 10
-    np.testing.assert_allclose(each, own, rtol=0.15)
-    assert average < 0.6 * own

@@ -1,107 +1,84 @@
-"""Our own criteria for notebook 13, as pure functions of what it computed; no paper claims them."""
+"""Our own criteria for notebook 13, of what it computed; no paper claims them."""
 
 from collections.abc import Callable
 
-import numpy as np
+import xarray
 
-from ....notebook.claims import Verdict
-from ..points import every_point
+from ....notebook.maps import Panel
+from ..ways import by_problem
 from .study import Results
+from .table import TITLES
 
 
-def equal(results: Results) -> Verdict | None:
-    """The answers of one round are the centralised ones, whoever owns what."""
-    if results.partitions is None:
-        return None
-    gap = results.partitions.gap
-    largest = float(gap.max())
-    why = f"largest difference {largest:.0e} in {gap.sizes['partition']} partitions of each problem"
-    return Verdict(largest < 1e-8, why)
+def spread_over_levels(results: Results) -> float | None:
+    """How many times the least error of one round the largest one is, over levels; of all equations and seeds."""
+    ratios = [once.error.max("level") / once.error.min("level") for once in results.once.values()]
+    return max(float(ratio.max()) for ratio in ratios) if ratios else None
 
 
-def same_at_all_levels(results: Results) -> Verdict | None:
-    """The error of one round does not know the level: within 1 %, each seed."""
-    if "poisson" not in results.once:
-        return None
-    ratios = [table.error.max("level") / table.error.min("level") for table in results.once.values()]
-    spread = max(float(ratio.max()) for ratio in ratios)
-    return Verdict(spread < 1.01, f"largest ratio {spread:.4f}")
+def median(name: str, way: str, times: float = 1.0) -> Callable[[Results], xarray.DataArray]:
+    """So many times the errors (%) of a way in the end [level, seed], of which medians count."""
+
+    def quantity(results: Results) -> xarray.DataArray:
+        error = results.ways[name][way].error.isel(round=-1, drop=True)
+        return (times * error).assign_attrs(middle="median", units="%")
+
+    return quantity
 
 
-def better(name: str) -> Callable[[Results], Verdict | None]:
-    """A hundred times below the best rule of notebook 11, in medians, at every level where both are."""
-
-    def claim(results: Results) -> Verdict | None:
-        last = {label: way.error.isel(round=-1).median("seed") for label, way in results.ways.get(name, {}).items()}
-        if "best rule" not in last:
-            return None
-        ratio = last["best rule"] / last["one round of sums"]  # at the levels that both have
-        if not ratio.size:
-            return None
-        return Verdict(bool((ratio > 100).all()), f"{float(ratio.min()):.0f} times, {ratio.sizes['level']} levels")
-
-    return claim
-
-
-def linear_map(results: Results) -> Verdict | None:
-    """The pendulum's linear map errs less than every network of notebook 01, federated or not."""
-    error = {place.way: place.error for place in results.places if place.problem.startswith("pendulum")}
-    if "one round of sums" not in error:
-        return None
+def pendulum(results: Results, sums: bool) -> float | None:
+    """The largest error (%) of the linear map, or the least of all networks of notebook 01."""
+    error = by_problem(results.places)[TITLES["pendulum"]]
     ours = error.pop("one round of sums")
-    least = min(map(np.min, error.values()))
-    return Verdict(bool(ours.max() < least), f"at most {ours.max():.3f} %, the best network {least:.3f} %")
+    return float(ours.max()) if sums else float(min(errors.min() for errors in error.values()))
 
 
-def points(sums: str, within: float) -> Callable[[Results], Verdict | None]:
-    """With twelve sines and with more, the attack finds every point of these sums, in every seed."""
-
-    def claim(results: Results) -> Verdict | None:
-        if results.leak is None:
-            return None
-        return every_point(results.leak.off.sel(sums=sums, m=results.leak.m >= 12), within)
-
-    return claim
+def missed(sums: str) -> Callable[[Results], xarray.DataArray]:
+    """By how much the attack misses the worst point, with twelve sines and with more, of all seeds."""
+    return lambda results: results.leak.off.sel(sums=sums).where(results.leak.m >= 12).max()
 
 
-def noise(results: Results) -> Verdict | None:
-    """No noise leaves the solution an error (median) below 5 %, and hides half of the points (mean) from the attack."""
-    if results.noise is None:
-        return None
-    share = results.noise.found.mean("seed").max("attack")
-    useful = share.where(results.noise.error.median("seed") < 5)
-    if not useful.notnull().any():
-        return None
-    return Verdict(bool(useful.min() > 0.5), f"finds {100 * float(useful.min()):.0f} % or more")
+def share_found(results: Results) -> xarray.DataArray:
+    """The least share of points (mean) that an attack finds of sums whose noise leaves an error (median) below 5 %."""
+    return results.noise.found.mean("seed").max("attack").where(results.noise.error.median("seed") < 5).min()
 
 
-def crowd(results: Results) -> Verdict | None:
-    """Of 100 000 points, with one of them hidden at epsilon 10, the error is below 1 %, in every seed."""
-    if results.private is None or not (100_000 in results.private.points and 10 in results.private.epsilon):
-        return None
-    largest = float(results.private.error.sel(points=100_000, epsilon=10).max())
-    return Verdict(largest < 1, f"at most {largest:.2f} %")
+def of_k(results: Results) -> xarray.DataArray:
+    """Errors (%) of k by one message at ten inner points [seed], at the worst level."""
+    return results.coefficient.error_k.sel(points="10 inner").max("level").assign_attrs(middle="median", units="%")
 
 
-def coefficient(results: Results) -> Verdict | None:
-    """At ten inner points k errs less than notebook 06b's network with all observations, in the median."""
-    if results.coefficient is None or "10 inner" not in results.coefficient.points:
-        return None
-    ours = float(results.coefficient.error_k.sel(points="10 inner").max("level").median())
-    network = float(results.networks_of_k.error.sel(kind="centralised").isel(level=0).median())
-    return Verdict(ours < network, f"{ours:.1f} %, the network {network:.1f} %")
+def of_network(results: Results) -> xarray.DataArray:
+    """Those of notebook 06b's network with all observations [seed]."""
+    error = results.networks_of_k.error.sel(kind="centralised").isel(level=0)
+    return error.assign_attrs(middle="median", units="%")
 
 
 CLAIMS = {
-    "fedsciml.target.sums.equal": equal,
-    "fedsciml.target.sums.levels": same_at_all_levels,
-    "fedsciml.target.sums.poisson": better("poisson"),
-    "fedsciml.target.sums.helmholtz": better("helmholtz"),
-    "fed-deeponet.target.sums.linear": linear_map,
-    "fedsciml.target.sums.client": points("one client", 1e-6),
-    "fedsciml.target.sums.total": points("total", 1e-3),
-    "fedsciml.target.sums.noise": noise,
-    "fedsciml.target.sums.crowd": crowd,
-    "fedsciml.target.sums.coefficient": coefficient,
+    "fedsciml.target.sums.levels": (spread_over_levels, "<", 1.01),
+    "fedsciml.target.sums.poisson": (median("poisson", "one round of sums", 100), "<", median("poisson", "best rule")),
+    "fedsciml.target.sums.helmholtz": (
+        median("helmholtz", "one round of sums", 100),
+        "<",
+        median("helmholtz", "best rule"),
+    ),
+    "fed-deeponet.target.sums.linear": (lambda r: pendulum(r, sums=True), "<", lambda r: pendulum(r, sums=False)),
+    "fedsciml.target.sums.client": (missed("one client"), "<", 1e-6),
+    "fedsciml.target.sums.total": (missed("total"), "<", 1e-3),
+    "fedsciml.target.sums.noise": (share_found, ">", 0.5),
+    "fedsciml.target.sums.crowd": (lambda r: r.private.error.sel(points=100_000, epsilon=10).max(), "<", 1),
+    "fedsciml.target.sums.coefficient": (of_k, "<", of_network),
 }
-"""Id of data/claims.yaml -> claim."""
+"""Id of data/claims.yaml -> claim, see ``relations.judged``."""
+
+PANELS = (
+    Panel("beyond FedSciML, Figs. 7A, 8A", "section 3, race and levels", "notebook 05's points, levels and tests; five "
+          "seeds", tuple(f"fedsciml.target.sums.{id}" for id in ("levels", "poisson", "helmholtz"))),
+    Panel("beyond Fed-DeepONet, Exp. 2", "section 4, every_problem", "10 000 triplets, 20 clients; five seeds",
+          ("fed-deeponet.target.sums.linear",)),
+    Panel("beyond FedSciML, Fig. 11", "notebook 06b", "its observations and points; five draws of sines",
+          ("fedsciml.target.sums.coefficient",)),
+    Panel("what sums tell", "section 5, noise, and B2, told and hiding", "Poisson; three and five draws",
+          tuple(f"fedsciml.target.sums.{id}" for id in ("client", "total", "noise", "crowd"))),
+)  # fmt: skip
+"""Where each question beyond the papers stands in notebook 13."""

@@ -1,31 +1,21 @@
-"""Figures of notebook 13: error against rounds, bytes and levels; every problem; error bars; what sums tell."""
+"""Figures of notebook 13 that no other room has: clients alone and added, error bars, k(x), and what sums tell."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....federated.experiment import data_of
 from ....federated.sums import gaussian_sigma
-from ....notebook.pictures import plain, seeds_and_median, shade
+from ....notebook.pictures import curves, plain, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
-from ....numerics.metrics import in_percent, percent, two_digits
+from ....numerics.metrics import in_percent, percent
+from ..figures import LOOKS, SUMS, every_problem, race
+from ..ways import Place, Way, by_problem, joined
 from .privacy import DELTA, attacked, told_in_or_out
 from .problem import answers, made
-from .study import IN_WORDS, SHOWN, SINGLE, TITLES, Place, Way, chosen
-
-AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
-SUMS = COLORS["centralised"]  # what sums give is the centralised solution
-LOOKS = {
-    "FedAvg, as printed": {"color": COLORS["federated"], "marker": "o", "mfc": "w", "ms": 4, "ls": ":"},
-    "FedAvg, best rate": {"color": COLORS["federated"], "marker": "o", "ms": 4},
-    "best rule": {"color": COLORS["light"], "marker": "s", "ms": 4, "lw": 2.5},
-    "Gauss-Newton": {"color": COLORS["other"], "lw": 2.5},
-    "one round of sums": {"color": SUMS, "marker": "*", "ms": 13, "ls": ""},
-}
-"""How a way is drawn."""
+from .table import SHOWN, TITLES
 
 
 def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int = 32) -> Figure:
@@ -50,195 +40,58 @@ def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int 
     return fig
 
 
-def race(equations: Mapping[str, Mapping[str, Way]]) -> Figure:
-    """Error against rounds, and against what a client sends, of each equation at the level of SHOWN; medians over
-    seeds."""
-    fig, axes = panels(len(equations), 2, size=(3.6, 2.4))
-    for (left, right), (name, ways) in zip(axes, equations.items(), strict=True):
-        for label, way in ways.items():
-            error = way.error.sel(level=SHOWN[name]).median("seed")
-            left.plot(error["round"], error, label=label, **LOOKS[label])
-            right.plot(way.bytes.sel(level=SHOWN[name]) / 1e6, error, **LOOKS[label])
-        left.set(xlabel="round", ylabel="error (%)", ylim=(SINGLE[name] / 3, 300))
-        right.set(xlabel="MB sent by a client", ylim=left.get_ylim())
-        for ax in (left, right):
-            ax.set(xscale="log", yscale="log")
-            ax.axhline(SINGLE[name], color="0.6", lw=1, ls=":")
-            plain(ax.xaxis)
-            plain(ax.yaxis)
-        left.set_xlim(0.8, 3e3)
-        right.set_xlim(1e-3, 300)
-        left.text(2.5e3, 1.6 * SINGLE[name], "all digits that the test has", fontsize=7, color="0.4", ha="right")
-        left.set_title(f"{TITLES[name]}, {IN_WORDS[name].format(SHOWN[name])}")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    return fig
+def at_shown_levels(equations: Mapping[str, Mapping[str, Way]]) -> Figure:
+    """Error against rounds of each equation, at the level of SHOWN."""
+    tables = {}
+    for name, ways in equations.items():
+        both = {label: way._replace(error=way.error.sel(level=SHOWN[name])) for label, way in ways.items()
+                if SHOWN[name] in way.error.level}  # fmt: skip
+        tables[TITLES[name]] = both
+    return race(tables, (3.7, 2.8))
+
+
+AXES = {"poisson": "pieces", "helmholtz": "blocks per axis"}
 
 
 def against_level(equations: Mapping[str, Mapping[str, Way]]) -> Figure:
-    """Errors at the end against the level; dots are seeds, lines medians."""
-    fig, axes = panels(1, len(equations), size=(3.7, 2.8))
-    for ax, (name, ways) in zip(axes[0], equations.items(), strict=True):
-        for label, way in ways.items():
-            last = way.error.isel(round=-1).transpose("seed", "level")
-            style = {"marker": "D"} | {k: v for k, v in LOOKS[label].items() if k in ("color", "marker", "mfc")}
-            dash = ":" if "mfc" in style else "-"
-            seeds_and_median(ax, last.level.values, last.values, label, ls=dash, **style)
-        level_axis(ax, name, ways["one round of sums"].error.level.values)
-        ax.axhline(SINGLE[name], color="0.6", lw=1, ls=":")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    return fig
+    """Errors in the end against the level, a panel for each equation."""
+    tables = {name: joined(ways, "level") for name, ways in equations.items()}
+    titled = {TITLES[name].split(",")[0]: tables[name].assign_attrs(tables[name].attrs | {"level": AXES[name]})
+              for name in tables}  # fmt: skip
+    return curves(titled, hue="way", looks=LOOKS.get, size=(3.7, 2.8))
 
 
-def level_axis(ax: Axes, name: str, levels: np.ndarray) -> None:
-    """Logarithmic axes, a tick at each level of an equation."""
-    ax.set(xscale="log", yscale="log", xlabel=AXES[name], ylabel="error (%)", title=TITLES[name])
-    ax.set_xticks(levels, levels)
-    plain(ax.yaxis)
-    ax.minorticks_off()
+AVERAGED, TOGETHER = "networks, averaged", "one network, all data in one place"
+THREE = {
+    AVERAGED: LOOKS["FedAvg, best rate"],
+    TOGETHER: LOOKS["Adam, one place"],
+    "sums": LOOKS["one round of sums"],
+}
+"""How the ways of ``all_problems`` are drawn."""
+
+IN_SHORT = {
+    **dict.fromkeys(("FedAvg, as printed", "FedAvg, best rate", "best rule"), AVERAGED),
+    "all data in one place": TOGETHER,
+    **dict.fromkeys(("one round of sums", "sums, in windows of time"), "sums"),
+}
+"""Way -> what it is called there."""
 
 
-def tried_rows(tried: Mapping[str, xarray.Dataset]) -> list[list[str]]:
-    """All features that were tried: problem, what, score by cross-validation, error (%); medians over seeds."""
-    rows = []
-    for name, table in tried.items():
-        axes, best = [axis for axis in table.gcv.dims if axis != "seed"], chosen(table)
-        for index in np.ndindex(*(table.sizes[axis] for axis in axes)):
-            cell = table.isel(dict(zip(axes, index, strict=True)))
-            score, error = float(cell.gcv.median()), float(cell.error.median())
-            words = ", ".join(f"{axis} {cell[axis].item():g}" for axis in axes)
-            words += " (chosen)" * all(bool(cell[axis] == best[axis]) for axis in axes)
-            rows.append([name, words, f"{score:.1e}", f"{error:.2g}" if error > 0.1 else f"{error:.1e}"])
-    return rows
+def in_short(places: Sequence[Place]) -> dict[str, dict[str, np.ndarray]]:
+    """Of each problem, of operators at n = 10, the ways of THREE; of averages that with the least median, in favour of
+    averaging."""
+    table: dict[str, dict[str, np.ndarray]] = {}
+    for problem, ways in by_problem(places).items():
+        if problem.endswith("n = 10") or ", n = " not in problem:
+            row = table.setdefault(problem, {})
+            for way in sorted((way for way in ways if way in IN_SHORT), key=lambda way: -np.median(ways[way])):
+                row[IN_SHORT[way]] = ways[way]  # the least comes last
+    return table
 
 
-LEAST = 1e-6  # (%), what is below is drawn there
-SUMS_ALIKE = ("lag kernel", "learnt step")
-"""What assumes that the equation is the same everywhere."""
-
-
-def every_problem(places: Sequence[Place], shown: Sequence[str]) -> Figure:
-    """A row for each problem of a list, such as IN_THE_PICTURE: the error of every way, seeds small, medians large."""
-    problems = [problem for problem in shown if problem in {place.problem for place in places}]
-    fig, ((ax,),) = panels(1, 1, size=(8.0, 0.34 * len(problems) + 1.1))
-    legend = {}
-    looks = {
-        "FedAvg, as printed": ("v", LOOKS["FedAvg, as printed"]["color"]),
-        "FedAvg, best rate": ("o", LOOKS["FedAvg, best rate"]["color"]),
-        "best rule": ("s", LOOKS["best rule"]["color"]),
-        "all data in one place": ("d", "0.4"),
-        "sums for the network": ("P", COLORS["other"]),
-    }
-    for place in places:
-        other = place.way.startswith(("FedAvg", "Gauss-Newton")) and place.way not in looks
-        if place.problem not in problems or other:
-            continue
-        y, error = -problems.index(place.problem), np.maximum(place.error, LEAST)
-        marker, color = looks.get(place.way, ("*", SUMS))
-        look = {"color": color, "ms": 12 if marker == "*" else 6}
-        look |= {"mfc": "w"} if place.way in SUMS_ALIKE else {}
-        label = place.way if place.way in looks else "sums, the same everywhere" if "mfc" in look else "sums"
-        ax.plot(error, np.full(len(error), y), "|", ms=6, color=color, alpha=0.5)
-        (line,) = ax.plot(np.median(error), y, marker, **look)
-        legend[label] = line
-    fig.legend(legend.values(), legend, loc="outside upper center", ncols=4, columnspacing=1)
-    ax.set_yticks([-i for i in range(len(problems))], problems)
-    ax.grid(axis="y", color="0.9", lw=0.8)
-    ax.set(
-        xscale="log",
-        xlabel="error (%); of letters and digits: wrong pixels, wrong digits",
-        ylim=(-len(problems) + 0.4, 0.6),
-    )
-    ax.set_xlim(LEAST / 2, 300)
-    plain(ax.xaxis)
-    return fig
-
-
-PLACES = (
-    "problem", "how", "notebook", "error (%), median", "smallest to largest", "seeds", "rounds", "MB a client sends",
-    "CPU s",
-)  # fmt: skip
-
-
-def place_rows(places: Sequence[Place]) -> list[list[str]]:
-    """Rows of PLACES; notebook: of this one, or of another one, which has it stored."""
-    return [
-        [
-            place.problem, place.way, place.notebook or "13",
-            two_digits(np.median(place.error)), f"{two_digits(place.error.min())} to {two_digits(place.error.max())}",
-            str(len(place.error)), str(place.rounds or "-"),
-            f"{place.bytes / 1e6:.3g}" if place.bytes else "-", f"{place.seconds:.2g}" if place.seconds else "-",
-        ]
-        for place in places
-    ]  # fmt: skip
-
-
-COMPARED = ("FedAvg, as printed", "FedAvg, own rate", "best rule", "Adam, one place", "sums", "one round")
-COMPARED_HEADER = ("problem", *COMPARED[:4], "sums for the network", "one round of sums", "seeds")
-
-
-def compared_rows(compared: Mapping[str, Mapping[str, np.ndarray]]) -> list[list[str]]:
-    """Rows of COMPARED_HEADER: median errors (%)."""
-    return [
-        [name, *(two_digits(np.median(ways[way])) if way in ways else "-" for way in COMPARED), str(len(ways["sums"]))]
-        for name, ways in compared.items()
-    ]
-
-
-NEWTON = ("network", "level", "rounds", "error (%), median", "smallest", "largest", "MB a client sends")
-
-
-def newton_rows(newton: Mapping[str, xarray.Dataset]) -> list[list[str]]:
-    """Rows of NEWTON, of ``networks.by_gauss_newton`` at the end."""
-    rows = []
-    for name, table in newton.items():
-        for level in table.level.values:
-            last = table.sel(level=level).isel(round=-1)
-            numbers = [two_digits(float(v)) for v in (last.error.median(), last.error.min(), last.error.max())]
-            sent = float(last.bytes.mean()) / 1e6
-            rows.append([name, str(level), str(table.sizes["round"]), *numbers, f"{sent:.3g}"])
-    return rows
-
-
-COEFFICIENT = ("points of the equation", "how", "error of k (%), median", "smallest", "largest", "kB a client sends")
-
-
-def coefficient_rows(table: xarray.Dataset, networks: xarray.Dataset) -> list[list[str]]:
-    """Rows of COEFFICIENT: one message, at the first level (all are the same), and notebook 06b's networks. kB: with
-    the messages for the scales of u that were not chosen."""
-    of_networks = networks.error.sel(level=24)
-    rows = [
-        ("10 inner", f"{kind}, 24 pieces, 06b", of_networks.sel(kind=kind), None) for kind in of_networks.kind.values
-    ]
-    for points in table.points.values:
-        one = table.sel(points=points).isel(level=0)
-        rows.append((points, "one message", one.error_k, table.sizes["scale"] * float(one.bytes.mean()) / 1000))
-    return [
-        [points, way, *(two_digits(float(v)) for v in (error.median(), error.min(), error.max())),
-         f"{size:.1f}" if size else "-"]
-        for points, way, error, size in rows
-    ]  # fmt: skip
-
-
-MESSAGES = ("on NVIDIA FLARE", "rounds", "messages", "kB down", "kB up", "error")
-
-
-def message_rows(messages: Mapping[str, Mapping]) -> list[list[str]]:
-    """Rows of MESSAGES, as counted in commit 0e7840b1: all sites, of Poisson in four pieces."""
-    return [
-        [
-            way, f"{counts['rounds']:,}", f"{counts['messages']:,}", f"{counts['down'] / 1000:,.1f}",
-            f"{counts['up'] / 1000:,.1f}", in_percent(counts["error"]),
-        ]
-        for way, counts in messages.items()
-    ]  # fmt: skip
-
-
-def gap_rows(gap: xarray.DataArray) -> list[list[str]]:
-    """Problem, largest difference [problem, partition] of answers."""
-    return [[str(row.problem.values), f"{float(row.max()):.0e}"] for row in gap]
-
-
-# error bars; the last layer
+def all_problems(places: Sequence[Place]) -> Figure:
+    """A row for each problem, three marks."""
+    return every_problem(in_short(places), THREE)
 
 
 def bars(table: xarray.Dataset) -> Figure:
@@ -259,30 +112,16 @@ def bars(table: xarray.Dataset) -> Figure:
     return fig
 
 
-def leak(table: xarray.Dataset) -> Figure:
-    """Error of the solution, and how far the attack on its sums is off, against the number of sines; see
-    ``attack.points_of_sums``. Dots are seeds, lines medians; hollow: fewer independent products than points."""
-    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
-    seeds_and_median(left, table.m.values, table.error.values.T, "", color=SUMS, marker="D")
-    left.set(ylabel="error (%)", title="what few sines cost")
-    looks = {"one client": (0.96, CLIENTS[0], "o", "one client's sums"), "total": (1, SUMS, "D", "the total of both"),
-             "total, random": (1.04, COLORS["other"], "s", "a total of random points")}  # fmt: skip
-    for n, (sums, (aside, color, marker, words)) in zip(table.points, looks.items(), strict=True):
-        m, off = aside * table.m, table.off.sel(sums=sums)
-        right.plot(m, off.median("seed"), color=color, lw=1)
-        right.plot(m, off.where(table.products >= n), marker, ms=4, color=color)
-        right.plot(m, off.where(table.products < n), marker, ms=4, color=color, mfc="w")
-        right.plot([], [], marker, ms=4, color=color, label=f"{words}: {n} points")
-    right.plot([], [], "o", ms=4, color="0.4", mfc="w", label="fewer products than points")
-    right.set(ylabel="worst point off by", title="what the server makes of it", ylim=(1e-15, 1e9))
-    right.legend(fontsize=7, loc="upper right")
-    for ax in (left, right):
-        ax.set(xscale="log", yscale="log", xlabel="sines")
-        ax.set_xticks(table.m.values, table.m.values, fontsize=8)
-        ax.minorticks_off()
-    plain(left.yaxis)
-    right.set_yticks([1e-15, 1e-10, 1e-5, 1])
-    return fig
+def missed_points(table: xarray.Dataset) -> Figure:
+    """How far the point that the attack misses most is off, against the number of sines; see
+    ``attack.points_of_sums``."""
+    labels = {"one client": "one client's sums", "total": "the total of both", "total, random": "random points"}
+    sums = [f"{labels[name]}: {n} points" for name, n in zip(table.sums.values, table.points, strict=True)]
+    off = table.off.assign_coords(sums=sums, m=table.m.assign_attrs(long_name="sines"))
+    looks = zip((CLIENTS[0], SUMS, COLORS["other"]), "oDs", strict=True)
+    looks = {label: {"color": color, "marker": marker} for label, (color, marker) in zip(sums, looks, strict=True)}
+    off = off.rename(None).assign_attrs(long_name="worst point off by")
+    return curves({"what the server makes of sums": off}, "m", "sums", looks=looks.get, size=(6, 3))
 
 
 ATTACK = CLIENTS[0]
@@ -317,118 +156,52 @@ def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Fi
     return fig
 
 
-def hiding(crowd: xarray.Dataset, noise: xarray.Dataset, private: xarray.Dataset) -> Figure:
-    """What hides points: others, or noise, and what that costs; see ``privacy``. Dots are seeds, lines means (left),
-    means against medians (middle), medians (right)."""
-    fig, ((left, middle, right),) = panels(1, 3, size=(3.1, 2.9))
-    n, fit, null = crowd.points.values, *crowd.attack.values[::-1]
-    shares = 100 * crowd.found.mean("seed")
-    for m, dash in zip((4, 12, 60), ("-", "--", ":"), strict=True):
-        if m in crowd.m:
-            left.plot(n, shares.sel(m=m, attack=fit), dash, marker="o", ms=4, color=ATTACK, label=f"{m} sines")
-    most = crowd.m.values[-1]
-    look = {"color": COLORS["other"], "marker": "s", "ms": 4, "lw": 2.5}
-    left.plot(n, shares.sel(m=most, attack=null), label=f"{most} sines, {null}", **look)
-    left.set(
-        xscale="log",
-        xlabel="points in the sums",
-        ylabel="points found (%)",
-        title="no noise: equal parts, a point in each",
-    )
-    left.set_xticks(n, n)
-    left.minorticks_off()
-
-    looks = zip(noise.message.values, ("s", "o", "D"), (COLORS["federated"], ATTACK, SUMS), strict=False)
-    for message, marker, color in looks:
-        error = noise.error.sel(message=message).median("seed")
-        share = 100 * noise.found.sel(message=message).mean("seed")
-        middle.plot(error, share.sel(attack=fit), marker=marker, ms=4, color=color, label=message)
-        middle.plot(error, share.sel(attack=null), marker=marker, ms=3, color=color, mfc="w", lw=0.8, ls=":")
-    middle.plot([], [], "o:", color="0.4", mfc="w", lw=0.8, ms=3, label=null)
+def price_of_noise(noise: xarray.Dataset) -> Figure:
+    """Points that the fit finds under noise against what the noise costs, a line for each message; means over draws
+    against medians. See ``privacy.under_noise``."""
+    fig, ((ax,),) = panels(1, 1, size=(6, 3))
+    for message, marker, color in zip(noise.message.values, "soD", ("0.5", ATTACK, SUMS), strict=False):
+        one = noise.sel(message=message)
+        share = 100 * one.found.sel(attack="non-negative fit").mean("seed")
+        ax.plot(one.error.median("seed"), share, marker=marker, ms=5, color=color, label=message)
     nothing = float(noise.nothing.median())
-    middle.axvline(nothing, color="0.6", lw=1)
-    middle.text(1.1 * nothing, 97, "no data", fontsize=7, color="0.4", rotation=90, va="top")
-    middle.set(xscale="log", xlabel="error (%)", title="32 points: what noise hides, and costs", xlim=(1e-3, 90))
-    plain(middle.xaxis)
-    for ax in (left, middle):
-        ax.axhline(20, color="0.6", lw=1, ls="--")
-        ax.set_ylim(0, 105)
-    left.text(n[0], 21.5, "a guess", fontsize=7, color="0.4")
-
-    for epsilon, marker in zip(private.epsilon.values, "osD", strict=False):
-        label = f"ε = {epsilon}: {100 * told_in_or_out(gaussian_sigma(epsilon, DELTA)):.0f} %"
-        errors = private.error.sel(epsilon=epsilon).transpose("seed", "points").values
-        seeds_and_median(right, private.points.values, errors, label, color=COLORS["federated"], marker=marker)
-    right.axhline(float(private.nothing.median()), color="0.6", lw=1)
-    right.text(private.points.values[-1], 1.15 * nothing, "no data", fontsize=7, color="0.4", ha="right")
-    right.set(xscale="log", yscale="log", xlabel="points in the sums", ylabel="error (%)", ylim=(None, 100))
-    right.set_title("noise that hides each point")
-    plain(right.yaxis)
-    left.legend(fontsize=7, loc=(0.02, 0.26), handlelength=3.5)
-    middle.legend(fontsize=7, loc=(0.02, 0.42))
-    right.legend(fontsize=7, title="who knows all the others\ntells if one is in, right in", title_fontsize=7)
+    ax.axvline(nothing, color="0.6", lw=1)
+    ax.text(1.07 * nothing, 100, "no data", fontsize=8, color="0.4", rotation=90, va="top")
+    ax.axhline(20, color="0.6", lw=1, ls="--")
+    ax.text(1.2e-3, 22, "a blind guess", fontsize=8, color="0.4")
+    ax.set(xscale="log", xlabel="error of the solution (%)", ylabel="points found (%)", ylim=(0, 105), xlim=(1e-3, 90))
+    ax.legend(loc=(0.02, 0.4))
+    plain(ax.xaxis)
     return fig
 
 
-def torques(table: xarray.Dataset, readings: xarray.DataArray) -> Figure:
-    """How far torques are off that are read off sums, and off notebook 12's models, against the triplets of a client;
-    and one of them; see ``torques.torques_of_sums``."""
-    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
-    seeds_and_median(left, table.points.values, table.off.transpose("seed", "points").values, "sums", color=SUMS)
-    for name, dash in (("SGD", "-"), ("Adam", ":")):
-        off = readings.sel(optimizer=name, E=1).median("client").clip(min=0.006)  # one is read exactly
-        left.plot(off.points, off, dash, marker="o", ms=4, color=COLORS["federated"], label=f"FedAvg's model, {name}")
-    left.set(xscale="log", yscale="log", xlabel="triplets of the client", ylabel="middle torque off by (%)")
-    left.set_ylim(0.005, 200)
-    plain(left.xaxis)
-    plain(left.yaxis)
-    left.legend(fontsize=7, loc=(0.02, 0.22))
-    share, points = table.share.mean("seed").values, table.points.values
-    most = max(points[share > 0.5], default=points[0])
-    shown, t = table.sel(points=most), np.linspace(0, 1, table.sizes["t"])
-    right.plot(t, shown.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="a client's torque")
-    right.plot(t, shown.u, "--", color=SUMS, label=f"read off the sums of {most}")
-    right.set(xlabel="time (s)", ylabel="torque")
-    right.legend(fontsize=7)
-    return fig
+def hiding(crowd: xarray.Dataset, private: xarray.Dataset) -> Figure:
+    """Points that the fit finds in crowds, without noise; and the error where noise hides each point."""
+    shares = 100 * crowd.found.sel(attack="non-negative fit", m=[m for m in (4, 12, 60) if m in crowd.m])
+    shares = shares.assign_coords(m=[f"{m} sines" for m in shares.m.values]).rename(m="line")
+    right = [100 * told_in_or_out(gaussian_sigma(epsilon, DELTA)) for epsilon in private.epsilon.values]
+    words = [
+        f"ε = {epsilon}, right {share:.0f} of 100" for epsilon, share in zip(private.epsilon.values, right, strict=True)
+    ]
+    error = private.error.assign_coords(epsilon=words).rename(epsilon="line")
+    shares = shares.rename(None).assign_attrs(long_name="points found", units="%", scale="linear")
+    error = error.rename(None).assign_attrs(long_name="error", units="%")
+    for table in (shares, error):
+        table.points.attrs["long_name"] = "points in the sums"
+    colors = {m: color for m, color in zip(shares.line.values, ("0.75", "0.5", ATTACK), strict=False)}
+    colors |= dict(zip(words, ("0.6", COLORS["light"], COLORS["federated"]), strict=False))
+    panels = {"no noise": shares, "noise that hides each point": error}
+    return curves(panels, "points", "line", looks=lambda line: {"color": colors[line]}, size=(3.9, 2.9))
 
 
 def coefficient(table: xarray.Dataset, networks: xarray.Dataset) -> Figure:
-    """k(x): true, by one message at each choice of the equation's points, by notebook 06b's network; and errors."""
-    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.7))
-    left.plot(networks.x, networks.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
-    left.plot(networks.x, networks.k, "-.", color=COLORS["federated"], label="federated network, 8 pieces")
-    shown = table.isel(level=0)
+    """k(x): true, by one message at each choice of the equation's points, by notebook 06b's network."""
+    fig, ((ax,),) = panels(1, 1, size=(5.5, 2.8))
+    ax.plot(networks.x, networks.truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
+    ax.plot(networks.x, networks.k, "-.", color=COLORS["federated"], label="federated network, 8 pieces")
     for points, dash in zip(table.points.values, ("-", ":"), strict=False):
-        label = f"one message, {points} points"
-        left.plot(table.x, shown.k.sel(points=points).isel(seed=0), dash, color=SUMS, label=label)
-        errors = table.error_k.sel(points=points).transpose("seed", "level").values
-        seeds_and_median(right, table.level.values, errors, "", ls=dash, color=SUMS, marker="*")
-    for kind, marker in (("federated", "o"), ("centralised", "d")):
-        error = networks.error.sel(kind=kind).transpose("seed", "level")
-        color = COLORS["federated"] if kind == "federated" else "0.4"
-        seeds_and_median(right, error.level.values, error.values, f"{kind} network", color=color, marker=marker)
-    left.set(xlabel="x", ylabel="k(x)", ylim=(0, 1.9))
-    left.legend(fontsize=7, loc="upper left")
-    right.set(xscale="log", yscale="log", xlabel="pieces", ylabel="error of k (%)")
-    right.set_xticks(networks.level.values, networks.level.values)
-    right.minorticks_off()
-    plain(right.yaxis)
-    right.legend(fontsize=7)
-    return fig
-
-
-def pictures(table: xarray.Dataset) -> Figure:
-    """Share of a client's pictures that are read off its sums, against how many it has; and some of them."""
-    fig, ((left, right),) = panels(1, 2, size=(3.7, 2.3))
-    points = table.points.values
-    shares = 100 * table.share.transpose("seed", "points").values
-    seeds_and_median(left, points, shares, "", color=ATTACK, marker="o")
-    left.set(xscale="log", xlabel="pictures in the sums", ylabel="read to the last pixel (%)", ylim=(-3, 103))
-    plain(left.xaxis)
-    most = max(points[table.share.mean("seed") > 0.5], default=points[0])
-    tiles = table.shown.sel(points=most).values.reshape(2, -1, 28, 28)
-    right.imshow(np.vstack([np.hstack(row) for row in tiles]), cmap="gray_r")
-    right.set_title(f"read off the sums of {most}")
-    right.axis("off")
+        k = table.k.isel(level=0, seed=0).sel(points=points)
+        ax.plot(table.x, k, dash, color=SUMS, label=f"one message, {points} points")
+    ax.set(xlabel="x", ylabel="k(x)", ylim=(0, 1.9))
+    ax.legend(fontsize=8, loc="upper left")
     return fig

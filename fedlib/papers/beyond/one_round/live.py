@@ -4,7 +4,8 @@ from ipywidgets import GridBox
 
 from ....live import levels
 from ....live.widgets import explore, slider
-from .figures import SUMS, attack
+from ..figures import SUMS
+from .figures import attack
 from .pieces import curves_and_errors
 
 PIECES, SINES, POINTS = (2, 4, 6, 8, 10, 16, 32), (5, 10, 20, 60), (32, 64)

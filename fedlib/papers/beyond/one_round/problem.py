@@ -38,9 +38,6 @@ MADE = EQUATIONS | OTHERS
 DERIVATIVES = {"poisson": ("xx",), "helmholtz": ("xx+yy",), "wave": (), "schaffer": (), "beam": ("xxxx",)}
 
 
-FLOAT32 = 4.0  # bytes of a number that networks send
-
-
 def equation_in_halves(name: str) -> Experiment:
     """An equation whose every second test point is for choosing a rate."""
     return halved(EQUATIONS[name]())

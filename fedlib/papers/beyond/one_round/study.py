@@ -1,6 +1,5 @@
 """What notebook 13 trains and computes, and the labelled arrays that its figures and claims take."""
 
-import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -15,28 +14,23 @@ from ....federated.solved import answer
 from ....federated.sweep import errors, models_of
 from ....notebook import rules
 from ....trainings.calls import TIMED, Call, Computed, Tolerance
-from ....trainings.settings import FIGURES, committed, paper
+from ....trainings.settings import paper
 from ....trainings.store import Name, stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.reaction import problem as reaction_problem
 from ...fedsciml.reaction import study as reaction
-from ..drift import study as drift
-from ..leak import study as leak
+from .. import ways
+from ..drift.study import REPAIR
+from ..ways import Place, Way
 from .attack import points_of_sums
 from .coefficient import coefficient_by_sums
 from .curve import error_bars
-from .digits import digits_in_one_round, trained
-from .flow import flow_in_one_round
-from .letters import letters_in_one_round
-from .networks import after_fedavg, by_gauss_newton
-from .operators import maps_in_one_round, steps_in_one_round
-from .partitions import whoever_owns_what
+from .networks import by_gauss_newton
+from .operators import kernel_in_one_round, steps_in_one_round
 from .pendulum import pendulum_in_one_round
-from .pictures import pictures_of_sums
 from .privacy import in_a_crowd, private_in_a_crowd, under_noise
-from .problem import EQUATIONS, FLOAT32, OTHERS, bytes_of_all, equation_in_halves, in_one_round
-from .table import Place, by_sums, chosen, other_places
-from .torques import torques_of_sums
+from .problem import EQUATIONS, bytes_of_all, equation_in_halves, in_one_round
+from .table import SHOWN, places
 from .windows import allen_cahn_in_windows
 
 NOTEBOOK = "13_one_round"
@@ -48,27 +42,29 @@ AGAIN = "rules_poisson"
 RULES = {"problems": rules.one_of(*EQUATIONS), "levels": rules.whole(2), "rates": rules.positive()}
 """Parameter -> what it may be."""
 
-BEST = drift.REPAIR
+BEST = REPAIR
 """The rule with the smallest error in notebook 11, on 8 subdomains; on 4 x 4 blocks FedAvg comes as near."""
 
-SHOWN = {"poisson": 8, "helmholtz": 4}
-"""The level at which ways are compared first, that of notebook 11."""
+SEEDS = [0, 1, 2, 3, 4]  # of features, data and initial weights
+FALLING = {"poisson": [0.001, 0.003, 0.01, 0.03]}
+"""Rates that fall to 0 as a cosine."""
 
-TITLES = {"poisson": "Poisson", "helmholtz": "Helmholtz"}
-IN_WORDS = {"poisson": "{} pieces", "helmholtz": "{0} x {0} blocks"}
+AVERAGED = {"helmholtz": {"levels": [2], "rules": ["FedAvg"]}}
+"""Where FedAvg and the best rule are not trained at all levels: notebook 11 has the trainings at 4 x 4 blocks."""
 
-IN_THE_PICTURE = (
-    "Poisson, 8 pieces", "Helmholtz, 4 x 4 blocks", "wave, 20 pieces", "Schaffer, 4 slabs", "beam, 2 pieces",
-    "Allen-Cahn, 2 pieces", "pendulum's operator, 20 clients", "letters, 30 clients", "digits, one class each",
-    "antiderivative, n = 2", "antiderivative, n = 10", "diffusion-reaction, n = 2", "diffusion-reaction, n = 10",
-    "Burgers, 2 clients, n = 10",
-)  # fmt: skip
-"""Of operators two levels; the table has all."""
+OTHERS = {
+    "wave": {"levels": [20], "features": [100, 150, 200], "scales": [10.0, 15.0, 20.0, 30.0]},
+    "schaffer": {"levels": [4], "features": [150, 300, 600], "scales": [5.0, 8.0, 11.0, 15.0, 20.0]},
+    "beam": {"levels": [2], "features": [6, 12, 20, 30], "scales": [0.5, 1.0, 2.0, 4.0]},
+}
+"""Functions, and the beam, at the levels of notebook 14."""
 
-SINGLE = {"poisson": 3e-6, "helmholtz": 2.3e-5}
-"""Error (%) of the exact solution itself: the stored test values have single precision, and nothing below is seen."""
-
-PENDULUM_NETWORK = 10_251  # parameters of notebook 01's
+NEWTON = {
+    "poisson": {"levels": [2, 8, 32], "seeds": SEEDS, "rounds": 150},
+    "helmholtz": {"levels": [4], "seeds": [0], "rounds": 40},
+}
+MESSAGES = {"12 sines": [12, None], "60 sines": [60, None], "20 directions of 60 sines": [60, 20]}
+"""On which there is noise: (sines, directions kept of them)."""
 
 RIDGES = {**dict.fromkeys(("gcv", "error_of_all", "error"), Tolerance(relative=0.2)), "seconds": TIMED}
 """The least ridge is what rounding leaves of the largest singular value: where it is chosen, so are its errors."""
@@ -77,26 +73,11 @@ ROUNDED = RIDGES | dict.fromkeys(("error", "error_of_all"), Tolerance(relative=0
 ROUNDED |= dict.fromkeys(("gcv", "bytes"), Tolerance(absolute=np.inf))
 """The wave and the beam are solved to rounding by several features, so that rounding chooses among these."""
 
-NEWTON = {"error": Tolerance(relative=1e-2, first={"round": 8})}
+WALKED = {"error": Tolerance(relative=1e-2, first={"round": 8})}
 """A step of a network that falls or rises by rounding changes the damping, and all that comes after it."""
 
 WINDOWS = {"rounds": Tolerance(absolute=3), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
 """Ten windows, each of which ends where the fall is below a share."""
-
-WRONG = dict.fromkeys(("error", "edge"), Tolerance(relative=0.1, absolute=0.1)) | {"seconds": TIMED}
-"""A pixel whose score is that of the last white one may be black."""
-
-READ = {"error": Tolerance(absolute=0.05), "seconds": TIMED}
-"""A digit of which two classes score alike may be read as the other one."""
-
-TUNING = 100
-"""The seed of digits and start that rates are chosen by."""
-
-OPERATORS = {
-    "maps": (maps_in_one_round, RIDGES | {"gcv": Tolerance(absolute=1e-12), "error": Tolerance(relative=0.5)}),
-    "steps": (steps_in_one_round, RIDGES),
-}
-"""Parameter -> what operators are computed by; a linear map is exact to rounding, and so is its score."""
 
 LEAK = {
     **dict.fromkeys(("off", "middle"), Tolerance(absolute=np.inf)),
@@ -107,152 +88,103 @@ LEAK = {
 
 ANYWHERE = {"found": Tolerance(absolute=np.inf)}
 CROWD = ANYWHERE | {"apart": Tolerance(absolute=0.02), "products": Tolerance(absolute=3)}
-TORQUES = dict.fromkeys(("off", "share", "u"), Tolerance(absolute=np.inf))
 NOISE = ANYWHERE | {"error": RIDGES["error"]}
 
 COEFFICIENT = {"seconds": TIMED, **dict.fromkeys(("error_of_all", "error_u"), Tolerance(relative=0.02))}
 """u is right to 1e-6, of which rounding is seen; of scales that were not chosen the ridge may be at its end."""
 
-FLOW = {"seconds": TIMED, **dict.fromkeys(("gcv", "error", "error_of_all"), Tolerance(relative=0.2, absolute=0.05))}
-"""A step more where the score moves by a hundredth, or not."""
-
-GAPS = {"gap": Tolerance(relative=0, absolute=1e-9)}
-"""What is left of equal things by rounding alone."""
-
 
 def check(p: Mapping) -> None:
     """ValueError where a table lacks a problem, or an equation's points do not allow a level."""
-    rules.check_tables(p, p["problems"], [*EQUATIONS], "levels", "sines")
+    rules.check_tables(p, p["problems"], [*EQUATIONS], "levels", "rounds", "sines")
     for name in p["problems"]:
         for level in p["levels"][name]:
             data_of(EQUATIONS[name](), level)
-    if unknown := {*p["others"]} - {*OTHERS}:
-        raise ValueError(f"others has {', '.join(sorted(unknown))}: expected some of {', '.join(OTHERS)}")
 
 
 def trainings(p: Mapping) -> dict[Name, Call | Computed]:
     """What notebook 13 trains ("rules_...", FedAvg and the best rule at several rates; "falling_...", the same with
-    rates that fall to 0 as a cosine; "digits_trained") and computes (all the others).
+    rates that fall to 0 as a cosine) and computes (all the others).
 
     Of Helmholtz' equation notebooks 05 and 11 have the trainings.
     """
-    calls, seeds = {}, p["seeds"]
+    calls, seeds = {}, {"seeds": SEEDS}
     for name in p["problems"]:
-        levels = p["levels"][name]
-        for part, rates in (("rules", p["rates"].get(name)), ("falling", p["falling"].get(name))):
+        levels, rounds = p["levels"][name], p["rounds"][name]
+        changes = {"rounds": rounds, "evaluations": min(20, rounds)}
+        some = {"levels": levels, "rules": ["FedAvg", BEST]} | AVERAGED.get(name, {})
+        parts = {"rules": (p["rates"].get(name), changes)}
+        parts["falling"] = FALLING.get(name), changes | {"decay": Cosine(rounds)}
+        for part, (rates, changed) in parts.items():
             if rates:
-                rounds, two = p["rounds"][name], {rule: rule_changes(rule) for rule in ("FedAvg", BEST)}
-                changes = {"rounds": rounds, "evaluations": min(20, rounds)}
-                changes |= {"decay": Cosine(rounds)} if part == "falling" else {}
-                some = {"levels": levels, "rules": [*two]} | p["averaged"].get(name, {})
-                over = {"rule": {rule: two[rule] for rule in some["rules"]}, "lr": rates}
-                call = Call(equation_in_halves, {"name": name}, some["levels"], seeds, ("federated",), over, changes)
-                calls[f"{part}_{name}"] = call
-        arguments = {"name": name, "levels": levels, "seeds": seeds}
-        calls[f"one_round_{name}"] = Computed(in_one_round, arguments | p["sines"][name], tolerances=RIDGES)
-        calls[f"heads_{name}"] = Computed(after_fedavg, arguments)
-        if name in p["newton"]:
-            calls[f"newton_{name}"] = Computed(by_gauss_newton, {"name": name} | p["newton"][name], tolerances=NEWTON)
-    for name, arguments in p["others"].items():
-        arguments = {"name": name, "seeds": seeds} | arguments
-        calls[f"one_round_{name}"] = Computed(in_one_round, arguments, tolerances=ROUNDED)
-    calls["allen_cahn"] = Computed(allen_cahn_in_windows, p["allen_cahn"], numerics=2, tolerances=WINDOWS)
-    calls["pendulum"] = Computed(pendulum_in_one_round, {"seeds": seeds} | p["pendulum"], tolerances={"seconds": TIMED})
-    calls["letters"] = Computed(letters_in_one_round, {"seeds": seeds} | p["letters"], tolerances=WRONG)
-    data = p["digits"]["data"]
-    calls["digits"] = Computed(digits_in_one_round, {"seeds": seeds} | data | p["digits"]["sums"], tolerances=READ)
-    for kind in ("federated", "centralised"):
-        one = p["digits"][kind]
-        for rows, whose in (("rows", seeds), ("rates", [TUNING])):
-            if one[rows]:
-                calls["digits_trained", kind, rows] = trained(data, kind, one["batch"], one[rows], whose)
-    for kind, (make, tolerances) in OPERATORS.items():
-        for name, arguments in p[kind].items():
-            arguments = {"name": name, "seeds": seeds} | arguments
-            calls[f"{kind}_{name}"] = Computed(make, arguments, tolerances=tolerances)
-    arguments = {"seeds": seeds} | p["coefficient"]
-    calls["coefficient"] = Computed(coefficient_by_sums, arguments, tolerances=COEFFICIENT)
-    calls["flow"] = Computed(flow_in_one_round, {"seeds": seeds} | p["flow"], tolerances=FLOW)
-    calls["error_bars"] = Computed(error_bars, {"seeds": seeds} | p["curve"])
+                over = {"rule": {rule: rule_changes(rule) for rule in some["rules"]}, "lr": rates}
+                calls[f"{part}_{name}"] = Call(
+                    equation_in_halves, {"name": name}, some["levels"], SEEDS, ("federated",), over, changed
+                )
+        arguments = {"name": name, "levels": levels} | seeds | p["sines"][name]
+        calls[f"one_round_{name}"] = Computed(in_one_round, arguments, tolerances=RIDGES)
+        calls[f"newton_{name}"] = Computed(by_gauss_newton, {"name": name} | NEWTON[name], tolerances=WALKED)
+    for name, arguments in OTHERS.items():
+        calls[f"one_round_{name}"] = Computed(in_one_round, {"name": name} | seeds | arguments, tolerances=ROUNDED)
+    windows = {"lines": 80, "times": 100, "windows": 10, "waves": [40, 60, 76], "degrees": [4, 6]}  # the paper's 80
+    calls["allen_cahn"] = Computed(allen_cahn_in_windows, windows, numerics=2, tolerances=WINDOWS)
+    linear = {"triplets": 10_000, "inputs": [4, 8, 12], "degrees": [6, 10]}  # 10 000 in the paper
+    calls["pendulum"] = Computed(pendulum_in_one_round, seeds | linear, tolerances={"seconds": TIMED})
+    kernel = {"name": "antiderivative", "levels": [1, 2, 5, 10], "functions": 100, "tests": 1000}
+    calls["kernel"] = Computed(
+        kernel_in_one_round, seeds | kernel, tolerances=RIDGES | {"error": Tolerance(relative=0.5)}
+    )
+    step = {"name": "diffusion_reaction", "levels": [2, 5, 10], "functions": 250, "tests": 1000}
+    step |= {"reaches": [4, 8], "degrees": [1, 2]}
+    calls["steps_diffusion_reaction"] = Computed(steps_in_one_round, seeds | step, tolerances=RIDGES)
+    unknown = {"inside": [10, 38], "with_ends": [8], "levels": [2, 4, 6, 8, 12, 24], "sines": [60, 200]}
+    unknown |= {"scales": [6.0, 9.0, 12.0, 15.0], "scales_of_k": [4.0, 6.0, 8.0, 10.0]}
+    calls["coefficient"] = Computed(coefficient_by_sums, seeds | unknown, tolerances=COEFFICIENT)
+    calls["error_bars"] = Computed(error_bars, seeds | p["curve"])
     calls["leak"] = Computed(points_of_sums, p["leak"], tolerances=LEAK)
-    calls["crowd"] = Computed(in_a_crowd, {"seeds": seeds} | p["crowd"], tolerances=CROWD)
-    calls["noise"] = Computed(under_noise, {"seeds": seeds} | p["noise"], tolerances=NOISE)
-    calls["torques"] = Computed(torques_of_sums, {"seeds": seeds} | p["torques"], tolerances=TORQUES)
-    calls["pictures"] = Computed(pictures_of_sums, p["pictures"])
-    calls["private"] = Computed(private_in_a_crowd, {"seeds": seeds} | p["private"])
-    calls["partitions"] = Computed(whoever_owns_what, p["partitions"], tolerances=GAPS)
+    crowd = {"features": [4, 6, 8, 12, 20, 60], "points": [4, 8, 16, 32, 64]}
+    calls["crowd"] = Computed(in_a_crowd, seeds | crowd, tolerances=CROWD)
+    noise = {"messages": MESSAGES, "noise": [1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1]}
+    calls["noise"] = Computed(under_noise, seeds | noise, tolerances=NOISE)
+    calls["private"] = Computed(private_in_a_crowd, seeds | p["private"])
     return calls
 
 
 # what figures and claims take
 
 
-class Way(NamedTuple):
-    """A way to learn together. error (%) [round, level, seed], with the coordinate notebook [level]: the other one that
-    has trained it, "" for this one; bytes [round, level] that a client has sent by then, of one round also for the
-    features that cross-validation did not choose."""
-
-    error: xarray.DataArray
-    bytes: xarray.DataArray
-
-
 class Results(NamedTuple):
     """What was computed, beside what other notebooks have; of equations by name.
 
-    ways: label -> Way. places: errors of all problems. tried: problem -> gcv, error (%) of all features. once, newton,
-    heads: what ``in_one_round``, ``by_gauss_newton``, ``after_fedavg`` computed. error_bars, leak, partitions, crowd,
-    noise, private, torques: what their functions did; None where it is not there. readings: how far notebook 12's
-    readings of torques are off (%) [optimizer, E, points, client]. compared: what the function does. messages: way ->
-    what NVIDIA FLARE carried.
-    coefficient, pictures: what their functions did. networks_of_k: see its function.
+    ways: label -> ``Way`` at all levels, its bytes at the level of SHOWN, of one round also those of the features that
+    cross-validation did not choose. places: errors of all problems. once, newton: what ``in_one_round`` and
+    ``by_gauss_newton`` computed. error_bars, leak, crowd, noise, private, coefficient: what their functions did; None
+    where it is not there. networks_of_k: see its function.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
     places: list[Place]
-    tried: Mapping[str, xarray.Dataset]
     once: Mapping[str, xarray.Dataset]
     newton: Mapping[str, xarray.Dataset]
-    heads: Mapping[str, xarray.Dataset]
     error_bars: xarray.Dataset | None
     leak: xarray.Dataset | None
-    partitions: xarray.Dataset | None
     crowd: xarray.Dataset | None
     noise: xarray.Dataset | None
     private: xarray.Dataset | None
-    torques: xarray.Dataset | None
-    compared: Mapping[str, Mapping[str, np.ndarray]]
-    readings: xarray.DataArray
-    messages: Mapping[str, Mapping]
-    coefficient: xarray.Dataset | None = None
-    pictures: xarray.Dataset | None = None
-    networks_of_k: xarray.Dataset | None = None
+    coefficient: xarray.Dataset | None
+    networks_of_k: xarray.Dataset | None
 
 
 def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Results:
-    """Of what ``trainings(p)`` left; networks are those that notebooks 01, 05, 08 and 11 have stored."""
-    once, newton, heads = (
+    """Of what ``trainings(p)`` left; networks are those that notebooks 01, 05, 06b, 07, 11 and 14 have stored."""
+    once, newton = (
         {name: histories[f"{prefix}_{name}"] for name in p["problems"] if f"{prefix}_{name}" in histories}
-        for prefix in ("one_round", "newton", "heads")
+        for prefix in ("one_round", "newton")
     )
-    equations = {name: ways(name, histories) for name in once}
-    tried = {name: dataset[["gcv", "error_of_all"]].rename(error_of_all="error") for name, dataset in once.items()}
-    others = [name for name in ("allen_cahn", "pendulum", "letters", "digits") if name in histories]
-    tried |= {name: histories[name][["gcv", "error"]] for name in others}
-    messages = json.loads((FIGURES / NOTEBOOK / "machines.json").read_text(encoding="utf-8"))["flare"]
-    if "flow" in histories:
-        tried["flow"] = histories["flow"][["gcv", "error_of_all"]].rename(error_of_all="error")
-    for name, table in histories.items():
-        if str(name).startswith("steps_"):
-            levels = table.level.values.tolist()
-            tried |= {f"{name[6:]}, n = {n}": table[["gcv", "error"]].sel(level=n, drop=True) for n in levels}
-    both = compared(p, histories)
-    return Results(
-        equations, places(equations, histories) + other_places(histories, both), tried, once, newton, heads,
-        *(histories.get(name) for name in ("error_bars", "leak", "partitions", "crowd", "noise", "private", "torques")),
-        both,
-        stored(leak, "messages").off, messages,
-        histories.get("coefficient"), histories.get("pictures"), networks_of_k(),
-    )  # fmt: skip
+    equations = {name: ways_of(name, histories) for name in once}
+    others = ("error_bars", "leak", "crowd", "noise", "private", "coefficient")
+    computed = (histories.get(name) for name in others)
+    return Results(equations, places(equations, histories), once, newton, *computed, networks_of_k())
 
 
 def networks_of_k() -> xarray.Dataset:
@@ -266,49 +198,25 @@ def networks_of_k() -> xarray.Dataset:
     return xarray.Dataset({"error": error, "k": ("x", k), "truth": ("x", truth)}, {"x": test["x"][:, 0].numpy()})
 
 
-def compared(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> dict[str, dict[str, np.ndarray]]:
-    """Problem -> way -> errors (%) [seeds] in the end: what notebook 14 has stored of five problems, at its levels, and
-    one round of sums at the same one, or at the level of SHOWN."""
-    table = {}
-    for name, final in committed("14_sums_for_networks")["metrics"]["final"].items():
-        once = histories.get(f"one_round_{name}")
-        level = p["others"][name]["levels"][0] if name in p["others"] else SHOWN.get(name)
-        if once is not None and level in once.level:
-            kept = {way: np.array(errors) for way, errors in final.items() if "one place" not in way or "Adam" in way}
-            table[name] = kept | {"one round": once.error.sel(level=level).values}
-    return table
-
-
-def trained_by(notebook: str, error: xarray.DataArray) -> xarray.DataArray:
-    """An error [..., level, ...] with the notebook that has trained it."""
-    return error.assign_coords(notebook=("level", [notebook] * error.sizes["level"]))
-
-
-def ways(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[str, Way]:
+def ways_of(name: str, histories: Mapping[str, History | xarray.Dataset]) -> dict[str, Way]:
     """Label -> what there is of an equation: FedAvg as notebook 05 has it; FedAvg and notebook 11's best rule, each
     at every level's best rate; Gauss-Newton on the same network; one round."""
     printed = stored(forward, name)
     P = printed.distinct.shape[1]
-    error = errors(printed).sel(kind="federated").reset_coords(drop=True)
-    table = {"FedAvg, as printed": network_way(trained_by("05", error), P)}
+    table = {"FedAvg, as printed": ways.network(errors(printed).sel(kind="federated"), P)}
     for label, rule in (("FedAvg, best rate", "FedAvg"), ("best rule", BEST)):
         error = at_best_rates(name, rule, histories)
         if error is not None:
-            table[label] = network_way(error, P * AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent)
+            table[label] = ways.network(error, P * AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent)
     if f"newton_{name}" in histories:
         newton = histories[f"newton_{name}"]
-        table["Gauss-Newton"] = Way(trained_by("", newton.error), newton.bytes.isel(seed=0, drop=True))
+        table["Gauss-Newton"] = Way(
+            newton.error, newton.bytes.sel(level=SHOWN[name], drop=True).isel(seed=0, drop=True)
+        )
     once = histories[f"one_round_{name}"]
-    sent = [bytes_of_all(name, level, once) if level == SHOWN[name] else np.nan for level in once.level.values]
-    size = xarray.DataArray(sent, {"level": once.level})  # of others nobody asks, and points take seconds
-    first = (values.expand_dims("round").assign_coords(round=[1]) for values in (trained_by("", once.error), size))
-    return table | {"one round of sums": Way(*first)}
-
-
-def network_way(error: xarray.DataArray, sent: int) -> Way:
-    """Of a training in which a client sends so many numbers in a round."""
-    error = error.transpose("round", "level", "seed")
-    return Way(error, FLOAT32 * sent * error["round"] * xarray.ones_like(error.isel(round=0, seed=0, drop=True)))
+    sent = bytes_of_all(name, SHOWN[name], once)
+    first = once.error.expand_dims(round=[1])
+    return table | {"one round of sums": Way(first, xarray.DataArray([sent], {"round": [1]}))}
 
 
 def at_best_rates(
@@ -326,45 +234,9 @@ def at_best_rates(
         )
         score = score.isel(round=-1, drop=True).median("seed").fillna(np.inf)
         whole = np.isfinite(score).all("lr")
-        best = error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True)
-        parts.append(trained_by("", best))
+        parts.append(error.isel(lr=score.argmin("lr")).sel(level=whole).reset_coords(drop=True))
     if name == "helmholtz" and not (parts and 4 in parts[0].level):
-        tried = {schedule: stored(drift, ("helmholtz_4", parts_of[0]), earlier=True)
-                 for schedule, parts_of in drift.SCHEDULES.items()}  # fmt: skip
-        error, _ = drift.better({schedule: drift.best(history) for schedule, history in tried.items()})
+        error, _ = ways.of_drift("helmholtz_4")
         error = error.sel(rule=rule).reset_coords(drop=True)
-        parts.append(trained_by("11", error.expand_dims(round=[2000], level=[4]).drop_attrs()))
+        parts.append(error.expand_dims(round=[2000], level=[4]).drop_attrs())
     return xarray.concat(parts, "level", join="outer").sortby("level") if parts else None
-
-
-def places(
-    equations: Mapping[str, Mapping[str, Way]], histories: Mapping[str, History | xarray.Dataset]
-) -> list[Place]:  # fmt: skip
-    """Every problem by every way that is there: ours of this run, those of networks as stored by their notebooks."""
-    rows = []
-    for name, table in equations.items():
-        level = SHOWN[name]
-        for label, way in table.items():
-            if level in way.error.level:
-                last, sent = (values.sel(level=level).isel(round=-1) for values in way)
-                sums = label == "one round of sums"
-                seconds = float(histories[f"one_round_{name}"].seconds.sel(level=level).mean()) if sums else None
-                title, rounds = f"{TITLES[name]}, {IN_WORDS[name].format(level)}", int(way.error["round"][-1])
-                notebook = last.notebook.item()
-                rows.append(Place(title, label, last.values.ravel(), rounds, float(sent), seconds, notebook))
-    title, printed = "Allen-Cahn, 2 pieces", stored(forward, "allen_cahn_2")
-    last = errors(printed).isel(round=-1).sel(kind="federated", level=2)
-    rounds, size = int(last["round"]), FLOAT32 * printed.distinct.shape[1]
-    rows.append(Place(title, "FedAvg, as printed", last.values, rounds, rounds * size, notebook="05"))
-    if "allen_cahn" in histories:
-        best, sent = chosen(histories["allen_cahn"]), float(histories["allen_cahn"].bytes.sum())
-        error, rounds, seconds = best.error.values.ravel(), int(best.rounds), float(best.seconds)
-        rows.append(Place(title, "sums, in windows of time", error, rounds, sent, seconds))
-    title, size = "pendulum's operator, 20 clients", FLOAT32 * PENDULUM_NETWORK
-    network = committed("01_pendulum")["metrics"]["mean_error_percent"]
-    averaged, central = (np.array(network[key]) for key in ("alpha=1.0", "centralised, same passes"))
-    rows.append(Place(title, "FedAvg, best rate", averaged, 20, 20 * size, notebook="01"))
-    rows.append(Place(title, "all data in one place", central, 0, 0.0, notebook="01"))
-    if "pendulum" in histories:
-        rows.append(by_sums(title, "one round of sums", histories["pendulum"]))
-    return rows

@@ -1,33 +1,37 @@
-"""Every problem by every way: errors, rounds, bytes; of networks what other notebooks have stored."""
+"""Every problem by every way: what notebook 13 computes, beside networks that other notebooks have stored."""
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 import xarray
 
 from ....federated.history import History
 from ....federated.stack import parameter_count
+from ....federated.sweep import errors
 from ....trainings.settings import committed
 from ....trainings.store import stored
-from ...fedsciml.flow.problem import flow
-from ...fedsciml.operators.problem import TITLES, learn
-from ...fedstnn.letters.problem import drawing
-from ..projection import study as projection
-from .digits import one_class_digits, wrong
-from .problem import EQUATIONS, FLOAT32, bytes_of_all, made
+from ...fedsciml.forward import study as forward
+from ...fedsciml.operators.problem import learn
+from ..ways import FLOAT32, Place, Way
+from .problem import bytes_of_all
 
+SHOWN = {"poisson": 8, "helmholtz": 4}
+"""The level at which ways are compared first, that of notebook 11."""
 
-class Place(NamedTuple):
-    """An error (%) of a problem [seeds], by whom, and in how many rounds."""
+TITLES = {
+    "poisson": "Poisson, 8 pieces", "helmholtz": "Helmholtz, 4 x 4 blocks", "wave": "wave, 20 pieces",
+    "schaffer": "Schaffer, 4 slabs", "beam": "beam, 2 pieces", "allen_cahn": "Allen-Cahn, 2 pieces",
+    "pendulum": "pendulum's operator, 20 clients",
+}  # fmt: skip
+"""As notebook 14 calls them."""
 
-    problem: str
-    way: str
-    error: np.ndarray
-    rounds: int
-    bytes: float  # that a client sends up, in all; of sums also for the features that were not chosen
-    seconds: float | None = None
-    notebook: str = ""  # the other one that has trained it
+TRAINED_BY = {
+    ("poisson", "FedAvg, as printed"): "05", ("helmholtz", "FedAvg, as printed"): "05",
+    ("helmholtz", "FedAvg, best rate"): "11", ("helmholtz", "best rule"): "11",
+}  # fmt: skip
+"""The other notebook that has a way at the level of SHOWN."""
+
+PENDULUM_NETWORK = 10_251  # parameters of notebook 01's
 
 
 def chosen(tried: xarray.Dataset) -> xarray.Dataset:
@@ -36,125 +40,79 @@ def chosen(tried: xarray.Dataset) -> xarray.Dataset:
     return tried.isel(score.argmin(score.dims))
 
 
-def by_sums(title: str, way: str, tried: xarray.Dataset) -> Place:
+def by_sums(title: str, tried: xarray.Dataset) -> Place:
     """One round with the features of the least score; clients have sent those of all that were tried."""
     best, sent = chosen(tried), float(tried.bytes.mean("seed").sum())
-    return Place(title, way, best.error.values.ravel(), 1, sent, float(best.seconds.mean()))
+    return Place(title, "one round of sums", best.error.values.ravel(), 1, sent, float(best.seconds.mean()))
 
 
-AVERAGED = {"FedAvg, as printed": "FedAvg, as printed", "FedAvg, own rate": "FedAvg, best rate"}
-AVERAGED |= {"best rule": "best rule"}
-"""Ways of notebook 14 -> what they are called here."""
-
-COPIES = {"wave": 4, "schaffer": 2}
-"""How many numbers for each parameter notebook 11's best rule sends."""
-
-
-def networks(name: str, title: str, ways: Mapping[str, np.ndarray]) -> Iterator[Place]:
-    """What notebook 14 has stored of a problem's network."""
-    experiment = made(name)
-    rounds, size = experiment.rounds, FLOAT32 * parameter_count(experiment.net)
-    for label, way in AVERAGED.items():
-        if label in ways and name not in EQUATIONS:  # whose averages this notebook has
-            sent = rounds * size * (COPIES[name] if way == "best rule" else 1)
-            yield Place(title, way, ways[label], rounds, sent, notebook="14")
-    yield Place(title, "all data in one place", ways["Adam, one place"], 0, 0.0, notebook="14")
-    table = stored(projection, f"sums_{name}").sel(level=projection.SHOWN[name].level)
-    last = int(table.evaluation[-1])
-    sent = float(table.bytes.isel(evaluation=-1).mean())
-    yield Place(title, "sums for the network", ways["sums"], last, sent, notebook="14")
-
-
-def letters(tried: xarray.Dataset | None) -> Iterator[Place]:
-    """Wrong pixels (%); a client takes part in one round of six."""
-    title, result = "letters, 30 clients", committed("09_stochastic_image")
-    right, p = result["metrics"]["right"], result["parameters"]
-    wrong = {kind: 100 * (1 - np.array(right[kind])) for kind in ("federated", "centralised")}
-    sent = p["rounds"] * p["fraction"] * FLOAT32 * parameter_count(drawing().net)
-    yield Place(title, "FedAvg, best rate", wrong["federated"], p["rounds"], sent, notebook="09")
-    yield Place(title, "all data in one place", wrong["centralised"], 0, 0.0, notebook="09")
-    if tried is not None:
-        yield by_sums(title, "one round of sums", tried)
-
-
-def digits(histories: Mapping) -> Iterator[Place]:
-    """Wrong digits (%). "FedAvg, best rate" is that with the steps a round that read most validation digits right, of
-    all seeds together."""
-    title, trained = "digits, one class each", histories.get(("digits_trained", "federated", "rows"))
-    if trained is not None:
-        size = FLOAT32 * parameter_count(one_class_digits("small", 1, 1, 1).net)
-        score = {row: float(error[-1].mean()) for row, error in wrong(trained, "validation ").items()}
-        for (E, lr), error in wrong(trained).items():
-            rounds, best = int(error["round"][-1]), (E, lr) == min(score, key=score.get)
-            way = "FedAvg, best rate" if best else f"FedAvg, {E} steps a round"
-            yield Place(title, way, error[-1].values, rounds, rounds * size)
-    if (central := histories.get(("digits_trained", "centralised", "rows"))) is not None:
-        (error,) = wrong(central).values()
-        yield Place(title, "all data in one place", error[-1].values, 0, 0.0)
-    if "digits" in histories:
-        yield by_sums(title, "one round of sums", histories["digits"])
-
-
-def flow_places(tried: xarray.Dataset | None) -> Iterator[Place]:
-    """C1, C2, velocity and pressure, each beside what notebook 06 has at as many observations."""
-    result = committed("06_flow")
-    by_model, rounds = result["metrics"]["errors_percent_C1_C2_velocity_pressure"], result["parameters"]["rounds"]
-    sent = rounds * FLOAT32 * parameter_count(flow().net)
-    for i, quantity in enumerate(("C1", "C2", "velocity", "pressure")):
-        title = f"flow, 2 pieces: {quantity}"
-        averaged, central = (np.array(by_model[model])[:, i] for model in ("n = 2", "centralised, 700"))
-        yield Place(title, "FedAvg, as printed", averaged, rounds, sent, notebook="06")
-        yield Place(title, "all data in one place", central, 0, 0.0, notebook="06")
-        if tried is not None:
-            error, size = tried.error.sel(quantity=quantity).values, float(tried.bytes.sum())
-            yield Place(title, "one round of sums", error, 1, size, float(tried.seconds.mean()))
-
-
-def networks_of(name: str) -> tuple[xarray.DataArray, int]:
-    """Errors (%) [kind, level, seed] in the end of what notebook 07 has stored of an operator, of the local steps that
-    have most rows, and how many these are."""
-    metrics = committed("07_operator_learning")["metrics"]
-    table = metrics["error_percent"][name]
-    axes = {axis: table[axis] for axis in ("kind", "level", "seed")}
-    return xarray.DataArray(np.array(table["values"], float), axes, [*axes]), metrics["steps"][name]
-
-
-def operator_places(name: str, computed: Mapping[str, xarray.Dataset]) -> Iterator[Place]:
-    """An operator at all levels that are computed, beside notebook 07's networks there, as far as they are stored."""
-    last, T = networks_of(name)
-    size = FLOAT32 * parameter_count(learn(name).net())
-    for level in next(iter(computed.values())).level.values.tolist():
-        title = f"{TITLES[name]}, n = {level}"
-        for kind, way in (("federated", "FedAvg, as printed"), ("centralised", "all data in one place")):
-            error = last.sel(kind=kind, level=level).dropna("seed").values if level in last.level else ()
-            if len(error):
-                rounds = T // 5 if kind == "federated" else 0  # five steps a round
-                yield Place(title, way, error, rounds, float(rounds * size), notebook="07")
-        for kind, table in computed.items():
-            shown = table.sel(level=level)
-            if kind == "maps":
-                for way in shown.way.values.tolist():
-                    yield by_sums(title, way, shown.sel(way=[way]))
-            else:
-                yield by_sums(title, "learnt step", shown)
-
-
-def other_places(histories: Mapping[str, History | xarray.Dataset], compared: Mapping[str, Mapping]) -> list[Place]:
-    """Of functions and the beam, letters and operators; and what notebook 14 has of equations."""
+def places(
+    equations: Mapping[str, Mapping[str, Way]], histories: Mapping[str, History | xarray.Dataset]
+) -> list[Place]:  # fmt: skip
+    """Of equations, functions and the beam, Allen-Cahn, the pendulum and two operators."""
     rows = []
-    for name, ways in compared.items():
-        title = projection.SHOWN[name].title
-        rows += networks(name, title, ways)
-        if name not in EQUATIONS:
-            once = histories[f"one_round_{name}"]
+    for name, table in equations.items():
+        level, once = SHOWN[name], histories[f"one_round_{name}"]
+        for label, way in table.items():
+            if level in way.error.level:
+                last, sent = way.error.sel(level=level).isel(round=-1), way.bytes.isel(round=-1)
+                seconds = float(once.seconds.sel(level=level).mean()) if label == "one round of sums" else None
+                rounds, notebook = int(way.error["round"][-1]), TRAINED_BY.get((name, label), "")
+                rows.append(Place(TITLES[name], label, last.values, rounds, float(sent), seconds, notebook))
+    ours = {TITLES[name] for name in equations}  # whose averages are those above
+    for place in (Place(**row) for row in committed("14_sums_for_networks")["metrics"]["places"]):
+        if place.way == "Adam, one place":
+            rows.append(place._replace(way="all data in one place", rounds=0, notebook="14"))
+        elif place.way == "sums":
+            rows.append(place._replace(way="sums for the network", notebook="14"))
+        elif "one place" not in place.way and place.problem not in ours:
+            rows.append(place._replace(notebook="14"))
+    for name in ("wave", "schaffer", "beam"):
+        if (once := histories.get(f"one_round_{name}")) is not None:
             last = once.isel(level=0)
             sent, seconds = bytes_of_all(name, int(last.level), once), float(last.seconds.mean())
-            rows.append(Place(title, "one round of sums", last.error.values, 1, sent, seconds))
-    rows += letters(histories.get("letters"))
-    rows += digits(histories)
-    rows += flow_places(histories.get("flow"))
-    for name in TITLES:
-        kinds = {kind: histories[f"{kind}_{name}"] for kind in ("maps", "steps") if f"{kind}_{name}" in histories}
-        if kinds:
-            rows += operator_places(name, kinds)
+            rows.append(Place(TITLES[name], "one round of sums", last.error.values, 1, sent, seconds))
+    return rows + allen_cahn(histories) + pendulum(histories) + operators(histories)
+
+
+def allen_cahn(histories: Mapping[str, xarray.Dataset]) -> list[Place]:
+    title, printed = TITLES["allen_cahn"], stored(forward, "allen_cahn_2")
+    last = errors(printed).isel(round=-1).sel(kind="federated", level=2)
+    rounds, size = int(last["round"]), FLOAT32 * printed.distinct.shape[1]
+    rows = [Place(title, "FedAvg, as printed", last.values, rounds, rounds * size, notebook="05")]
+    if (tried := histories.get("allen_cahn")) is not None:
+        best, sent = chosen(tried), float(tried.bytes.sum())
+        error, rounds, seconds = best.error.values.ravel(), int(best.rounds), float(best.seconds)
+        rows.append(Place(title, "sums, in windows of time", error, rounds, sent, seconds))
+    return rows
+
+
+def pendulum(histories: Mapping[str, xarray.Dataset]) -> list[Place]:
+    title, network = TITLES["pendulum"], committed("01_pendulum")["metrics"]["mean_error_percent"]
+    averaged, central = network["alpha=1.0"], network["centralised, same passes"]
+    rows = [
+        Place(title, "FedAvg, best rate", averaged, 20, 20 * FLOAT32 * PENDULUM_NETWORK, notebook="01"),
+        Place(title, "all data in one place", central, 0, notebook="01"),
+    ]
+    return rows + ([by_sums(title, histories["pendulum"])] if "pendulum" in histories else [])
+
+
+def operators(histories: Mapping[str, xarray.Dataset]) -> list[Place]:
+    """At all levels that are computed, beside notebook 07's networks there, as far as they are stored."""
+    rows, metrics = [], committed("07_operator_learning")["metrics"]
+    for computed, name in (("kernel", "antiderivative"), ("steps_diffusion_reaction", "diffusion_reaction")):
+        if computed not in histories:
+            continue
+        table, T = metrics["error_percent"][name], metrics["steps"][name]
+        axes = {x: table[x] for x in ("kind", "level", "seed")}
+        last = xarray.DataArray(np.array(table["values"], float), axes, [*axes])
+        rounds, size = T // 5, FLOAT32 * parameter_count(learn(name).net())  # five steps a round
+        for level in histories[computed].level.values.tolist():
+            title = f"{name.replace('_', '-')}, n = {level}"
+            for kind, way in (("federated", "FedAvg, as printed"), ("centralised", "all data in one place")):
+                error = last.sel(kind=kind, level=level).dropna("seed").values if level in last.level else ()
+                if len(error):
+                    sent = rounds if kind == "federated" else 0
+                    rows.append(Place(title, way, error, sent, float(sent * size), notebook="07"))
+            rows.append(by_sums(title, histories[computed].sel(level=level)))
     return rows

@@ -167,58 +167,6 @@ def downhill(
     return sums.Iterates(torch.stack(models), [*losses], [*sent])
 
 
-def projected_levenberg(
-    experiment: Experiment, data: Data, theta: Tensor, rounds: int, ridge: float = 1e-12, damping: float = 1e-3,
-    root: bool = True,
-) -> sums.Iterates:  # fmt: skip
-    """Levenberg-Marquardt on L with Kaufman's Jacobian P J_w (1975): P takes away what the last layer can follow.
-
-    In the second exchange of a round clients send the sums of all rows [A, J_w, r] at (w, c), P^2 / 2 numbers or fewer.
-    Steps, damping and the end are those of ``sums.gauss_newton``; arguments and errors those of ``projected``.
-    """
-    check_counts(rounds=rounds)
-    check_ridge(ridge)
-    clients, w, last, ridge, _ = beginning(experiment, data, theta, ridge, root)
-    best, least, iterates, sent = None, np.inf, [], 0
-    for _ in range(rounds):
-        messages = [features(experiment, points, w, last, root) for points in clients]
-        theta = joined(w, sums.spectrum(sums.added(messages)).step(ridge), last)
-        messages += [sums.statistics(experiment, points, theta, root) for points in clients]
-        sent += sum(message.bytes for message in messages)
-        total = sums.added(messages[len(clients) :])
-        L = total.loss + ridge * float(theta[last].square().sum())
-        fall = least - L
-        if fall > 0:
-            best, least, damping = (theta, total.loss), L, damping / 10
-            factors = sums.spectrum(without_last(total, theta, last, ridge))
-        else:
-            damping *= 10
-        iterates.append((*best, sent))
-        if abs(fall) <= sums.ROUNDING * least:
-            break
-        w = hidden(best[0], last) + factors.step(damping * float(factors.s[0]) ** 2)
-    models, losses, sent = zip(*iterates, strict=True)
-    return sums.Iterates(torch.stack(models), [*losses], [*sent])
-
-
-def without_last(total: sums.Sums, theta: Tensor, last: slice, ridge: float) -> sums.Sums:
-    """The sums of P [J_w, r], from those of [A, J_w, r] at theta [P], whose last layer is the best one.
-
-    The ridge is m rows more, [sqrt(ridge) I, 0, sqrt(ridge) c]. P leaves what is at right angles to the m columns of A
-    and of these: below the first m rows of the root; of sums, what elimination leaves.
-    """
-    m, wide = last.stop - last.start, total.matrix.shape[1]
-    order = torch.arange(wide)
-    order = torch.cat([order[last], order[: last.start], order[last.stop :]])
-    more = theta.new_zeros(m, wide)
-    more[:, :m], more[:, -1] = ridge**0.5 * torch.eye(m, dtype=theta.dtype), ridge**0.5 * theta[last]
-    if total.root:
-        R = torch.linalg.qr(torch.cat([total.matrix[:, order], more]), mode="r").R
-        return sums.Sums(R[m:, m:], total.n, True)
-    G = total.matrix[order][:, order] + more.T @ more
-    return sums.Sums(G[m:, m:] - G[m:, :m] @ torch.linalg.solve(G[:m, :m], G[:m, m:]), total.n)
-
-
 def beginning(
     experiment: Experiment, data: Data, theta: Tensor, ridge: float, root: bool
 ) -> tuple[list[dict[str, Tensor]], Tensor, slice, float, float]:

@@ -6,8 +6,8 @@ from ....live.levels import Explorer, explore, explored
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.forward.problem import poisson
+from ..figures import SUMS
 from . import study
-from .figures import SUMS
 
 
 def explorer() -> Explorer:

@@ -22,7 +22,7 @@ from ....streams import torch_stream
 from ...fedsciml.forward import problem as forward
 from ...fedsciml.functions import problem as functions
 from ..one_round.problem import answers, error
-from .algorithm import projected, projected_levenberg
+from .algorithm import projected
 
 TOGETHER = 1
 """The level of all points in one place."""
@@ -168,21 +168,3 @@ def without_projection(name: str, seeds: Sequence[int], looks: Sequence[int]) ->
 
     table = tabulated(trained, seed=seeds).assign_coords(evaluation=[*looks])
     return table.transpose("evaluation", "seed")
-
-
-def by_kaufman(name: str, level: int, seeds: Sequence[int], rounds: int, ridge: float) -> xarray.Dataset:
-    """Kaufman's Levenberg-Marquardt by sums: error (%), loss, bytes that a client has sent, a mean [round, seed], the
-    CPU's seconds [seed]; what has ended stays, and nobody sends more."""
-    experiment, data = PROBLEMS[name].make(), data_at(name, level)
-
-    def trained(seed: int) -> dict:
-        began = time.process_time()
-        iterates = projected_levenberg(experiment, data, start(experiment, seed), rounds, ridge)
-        seconds, looks = time.process_time() - began, range(1, rounds + 1)
-        curves = {
-            "error": [error(experiment, theta, data.test) for theta in iterates.theta],
-            "loss": iterates.loss, "bytes": [sent / len(data.owners) for sent in iterates.bytes],
-        }  # fmt: skip
-        return {what: ("round", at_looks(values, looks)) for what, values in curves.items()} | {"seconds": seconds}
-
-    return tabulated(trained, seed=seeds).assign_coords(round=1 + np.arange(rounds)).transpose("round", "seed")

@@ -1,6 +1,6 @@
 """What notebook 14 computes, and the labelled arrays that its figures and claims take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +12,13 @@ from ....federated.sweep import errors
 from ....notebook import rules
 from ....trainings.calls import TIMED, Computed, Tolerance
 from ....trainings.settings import paper
-from ....trainings.store import folder_of, last_reading, stored
+from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
-from ...fedsciml.operators import study as antiderivative
-from ..drift import study as drift
-from ..one_round.problem import FLOAT32
-from . import limits, operators
-from .problem import PROBLEMS, TOGETHER, by_kaufman, by_sums, data_at, without_projection
+from .. import ways
+from ..drift.study import CENTRAL
+from ..ways import Place, Way
+from .limits import revealed, stiffness
+from .problem import PROBLEMS, TOGETHER, by_sums, data_at, without_projection
 
 NOTEBOOK = "14_sums_for_networks"
 PAPER = paper(NOTEBOOK)
@@ -26,11 +26,7 @@ PAPER = paper(NOTEBOOK)
 AGAIN = "begun"
 """A training of which some rounds are begun again in each run, see ``trainings.again``."""
 
-RULES = {
-    "problems": rules.one_of(*PROBLEMS),
-    **dict.fromkeys(("levels", "looks", "unprojected", "tuned"), rules.whole(1)),
-    "ridges": rules.positive(),
-}
+RULES = {"problems": rules.one_of(*PROBLEMS), **dict.fromkeys(("levels", "looks"), rules.whole(1))}
 """Parameter -> what it may be."""
 
 
@@ -53,11 +49,32 @@ SHOWN = {
 AVERAGED = ("poisson", "helmholtz", "beam")
 """What notebook 05 has trained as the paper prints it."""
 
-OPERATOR_WAYS = {
-    "FedAvg": (operators.NAME, "levels", 50_000),
-    "Adam, one place": (operators.NAME, "central", 50_000),
+SEEDS = [0, 1, 2, 3, 4]  # of the start
+LEAST_RIDGE = 1e-14  # in units of the mean square of a column, as all ridges
+RIDGES = [1e-14, 1e-12, 1e-10, 1e-8]
+
+
+def tuned(tuning: int, after: int, ridges: list[float] = RIDGES) -> dict:
+    """How a ridge is chosen: by so many seeds, none of those that are shown, after so many evaluations."""
+    return {"ridges": ridges, "tuning": [*range(1000, 1000 + tuning)], "tuned": after}
+
+
+TUNED = {
+    "poisson": tuned(3, 200, [1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8]),
+    "helmholtz": tuned(2, 150),
+    "wave": tuned(3, 200),
+    "schaffer": tuned(3, 200),
+    "beam": tuned(3, 100),
 }
-"""What notebook 07 calls the antiderivative's networks that it keeps."""
+
+UNPROJECTED = {
+    "poisson": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000],
+    "helmholtz": [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000],
+    "wave": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000],
+    "schaffer": [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000],
+    "beam": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+}
+"""Numbers of evaluations of L-BFGS on all weights."""
 
 CHAOTIC = Tolerance(relative=1e-2, first={"evaluation": 2})
 """A step amplifies the rounding of all before it."""
@@ -65,24 +82,14 @@ CHAOTIC = Tolerance(relative=1e-2, first={"evaluation": 2})
 ANYTHING = Tolerance(absolute=float("inf"))
 TOLERANCES = {**dict.fromkeys(("error", "loss"), CHAOTIC), "bytes": Tolerance(relative=0.1), "seconds": TIMED}
 TOLERANCES |= dict.fromkeys(("tried", "score", "evaluations", "u"), ANYTHING)
-KAUFMAN = TOLERANCES | {"error": ANYTHING, "loss": Tolerance(relative=1e-2, first={"round": 1})}
-OPERATORS = TOLERANCES | {"train": CHAOTIC, "bytes": Tolerance(relative=0.1, first={"evaluation": 2})}
 WALKED = {name: Tolerance(relative=0.5, first={"evaluation": 1}) for name in ("loss", "foot", "size", "each", "mean")}
 POINTS = {"off": ANYTHING, "products": Tolerance(absolute=3, first={"evaluation": 1})}
 """Points are found, or may be anywhere; the claims of the room say which must be found."""
 
-PARTED = dict.fromkeys(("error", "loss"), ANYTHING)
-"""Adam divides by a second moment that rounding decides, where the clients' gradients cancel to their eighth digit."""
-
 
 def check(p: Mapping) -> None:
-    """ValueError where a table lacks a problem, points do not allow a level, or a seed both chooses and is shown."""
-    rules.check_tables(p, p["problems"], [*PROBLEMS], "levels", "looks", "ridges", "tuning", "tuned", "unprojected")
-    chosen = {name: (p["seeds"], p["tuning"][name]) for name in p["problems"]}
-    chosen["the operator"] = p["operators"]["seeds"], p["operators"]["tuning"]
-    for name, (seeds, tuning) in chosen.items():
-        if both := {*seeds} & {*tuning}:
-            raise ValueError(f"seeds and tuning of {name} both have {min(both)}; expected other seeds for the ridge")
+    """ValueError where a table lacks a problem, or points do not allow a level."""
+    rules.check_tables(p, p["problems"], [*PROBLEMS], "levels", "looks")
     for name in p["problems"]:
         for level in p["levels"][name]:
             data_at(name, level)
@@ -90,147 +97,99 @@ def check(p: Mapping) -> None:
 
 def trainings(p: Mapping) -> dict[str, Computed]:
     """Variable projection by sums ("sums_..."; "begun": so little of it that each run computes it again), and the same
-    optimiser without it ("lbfgs_..."); the same sums with another optimiser ("kaufman_..."); more starts of Poisson
-    ("starts"), an operator ("operators"); and where it ends: "steps", "stiff", "waves", "told"."""
+    optimiser without it ("lbfgs_..."); more starts of Poisson ("starts"); and where it ends: "stiff", "told"."""
     calls = {}
     for name in p["problems"]:
-        shared = {"name": name, "seeds": p["seeds"]}
-        arguments = {argument: p[argument][name] for argument in ("levels", "looks", "ridges", "tuning", "tuned")}
+        shared = {"name": name, "seeds": SEEDS}
+        arguments = {argument: p[argument][name] for argument in ("levels", "looks")} | TUNED[name]
         calls[f"sums_{name}"] = Computed(by_sums, shared | arguments, tolerances=TOLERANCES)
-        single = {"looks": p["unprojected"][name]}
-        calls[f"lbfgs_{name}"] = Computed(without_projection, shared | single, tolerances=TOLERANCES)
-    for name, arguments in p["kaufman"].items():
-        shown = {"name": name, "level": SHOWN[name].level} | arguments
-        calls[f"kaufman_{name}"] = Computed(by_kaufman, shown, tolerances=KAUFMAN)
-    calls["starts"] = Computed(by_sums, {"name": "poisson", "levels": [8]} | p["starts"], tolerances=TOLERANCES)
-    little = {"levels": [8], "seeds": [0], "looks": [1, 10], "ridges": [1e-14], "tuning": [1000], "tuned": 1}
-    calls["begun"] = Computed(by_sums, {"name": "poisson"} | little, tolerances=TOLERANCES)
-    calls["operators"] = Computed(operators.operator_by_sums, p["operators"], tolerances=OPERATORS)
-    steps = {"name": "poisson", "level": 8} | p["local_steps"]
-    calls["steps"] = Computed(limits.by_local_steps, steps, tolerances=PARTED)
-    calls["stiff"] = Computed(limits.stiffness, {"name": "poisson", "level": 8} | p["stiffness"], tolerances=WALKED)
-    calls["waves"] = Computed(limits.faster_waves, p["faster_waves"], tolerances=TOLERANCES)
-    calls["told"] = Computed(limits.revealed, {"level": 8} | p["told"], tolerances=POINTS)
+        calls[f"lbfgs_{name}"] = Computed(
+            without_projection, shared | {"looks": UNPROJECTED[name]}, tolerances=TOLERANCES
+        )
+    poisson, fixed = {"name": "poisson", "levels": [8]}, tuned(1, 1, [LEAST_RIDGE])
+    starts, little = {"seeds": [*range(20)], "looks": [50, 100, 200]}, {"seeds": [0], "looks": [1, 10]}
+    calls["starts"] = Computed(by_sums, poisson | fixed | starts, tolerances=TOLERANCES)
+    calls["begun"] = Computed(by_sums, poisson | fixed | little, tolerances=TOLERANCES)
+    walked = {"name": "poisson", "level": 8, "seeds": SEEDS[:3], "ridge": LEAST_RIDGE} | p["stiffness"]
+    calls["stiff"] = Computed(stiffness, walked, tolerances=WALKED)
+    attacked = {"level": 8, "seeds": SEEDS[:3], "ridge": LEAST_RIDGE} | p["told"]
+    calls["told"] = Computed(revealed, attacked, tolerances=POINTS)
     return calls
 
 
 # what figures and claims take
 
 
-class Way(NamedTuple):
-    """A way to learn together, at the level of SHOWN. error (%) [round, seed]; bytes [round] that a client has sent; a
-    round of what is in one place is an evaluation, or five steps of Adam. Notebook 11 keeps a mean over seeds on the
-    way: one "seed"."""
-
-    error: xarray.DataArray
-    bytes: xarray.DataArray
-
-
 class Results(NamedTuple):
-    """ways: problem -> label -> ``Way``. final: problem -> label -> error (%) [seed] in the end, each at its own rate.
-    sums, kaufman: problem -> what ``by_sums`` and ``by_kaufman`` computed. The others: what their functions in
-    ``limits`` and ``operators`` did; None where it is not there. averaged: ``operators.averaged``.
+    """ways: problem -> label -> ``Way``, at the level of SHOWN; notebook 11 keeps a mean over seeds on the way: one
+    "seed". places: errors in the end, each way at its own rate. sums: problem -> what ``by_sums`` computed. starts,
+    stiff, attack: what their functions did; None where it is not there.
     """
 
     ways: Mapping[str, Mapping[str, Way]]
-    final: Mapping[str, Mapping[str, np.ndarray]]
+    places: list[Place]
     sums: Mapping[str, xarray.Dataset]
-    kaufman: Mapping[str, xarray.Dataset]
-    averaged: xarray.Dataset | None
-    operators: xarray.Dataset | None
     starts: xarray.Dataset | None
-    steps: xarray.Dataset | None
     stiff: xarray.Dataset | None
-    waves: xarray.Dataset | None
     attack: xarray.Dataset | None
 
 
 def results(p: Mapping, histories: Mapping[str, xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left; averaged networks are those that notebooks 05 and 11 have stored."""
-    computed = [name for name in p["problems"] if f"sums_{name}" in histories]
-    compared = rules_of_drift(computed)
-    both = {name: ways(name, histories, compared) for name in computed}
-    ends = {name: final(name, both[name], histories, compared) for name in computed}
-    sums = {name: histories[f"sums_{name}"] for name in computed}
-    kaufman = {name: histories[f"kaufman_{name}"] for name in computed if f"kaufman_{name}" in histories}
-    networks = None
-    if (table := histories.get("operators")) is not None:
-        kept = {way: stored(antiderivative, name) for way, name in OPERATOR_WAYS.items()}
-        networks = operators.averaged(kept, table)
-    others = ("operators", "starts", "steps", "stiff", "waves", "told")
-    return Results(both, ends, sums, kaufman, networks, *(histories.get(name) for name in others))
+    sums = {name: histories[f"sums_{name}"] for name in p["problems"] if f"sums_{name}" in histories}
+    compared = {name: ways.of_drift(SHOWN[name].drift) for name in sums if SHOWN[name].drift}
+    both = {name: ways_of(name, histories, compared) for name in sums}
+    starts, places = histories.get("starts"), []
+    for name, table in both.items():
+        ends = {label: way.error.isel(round=-1).values for label, way in table.items()}
+        if name in compared:  # of rules and of Adam at the rates that validation points chose; else as printed
+            ends = {label: values for label, values in ends.items() if label != "FedAvg, as printed"}
+            chosen, _ = compared[name]
+            ends |= {label: chosen.sel(rule=rule).values for label, rule in rules_of(chosen).items()}
+        same = lambda table: (table.chosen_ridge, table.evaluation[-1])  # noqa: E731
+        if name == "poisson" and starts is not None and same(starts) == same(sums[name]):
+            ends["sums"] = starts.error.isel(evaluation=-1).values.ravel()
+        places += [place(name, label, error, table.get(label), sums[name]) for label, error in ends.items()]
+    return Results(both, places, sums, starts, *(histories.get(name) for name in ("stiff", "told")))
 
 
-def rules_of_drift(problems: Sequence[str]) -> drift.Results:
-    """What notebook 11 has stored of its rules at all rates, on some problems."""
-    p, folder = drift.PAPER, folder_of(drift.NOTEBOOK)
-    calls = drift.trainings(p)
-    rates = [SHOWN[name].drift for name in problems if SHOWN[name].drift]
-    parts = [(name, part) for name in rates for both in drift.SCHEDULES.values() for part in both]
-    names = ["earlier", *(name for name in parts if name in calls)]
-    readings = {name: last_reading(calls, name, [folder], earlier=True)[0].result for name in names}
-    return drift.results(p, {name: result for name, result in readings.items() if result is not None})
+def rules_of(chosen: xarray.DataArray) -> dict[str, str]:
+    """What is shown of notebook 11's rules [rule, seed]; the best one is that with the least median error."""
+    best = chosen.drop_sel(rule=CENTRAL).median("seed").idxmin("rule").item()
+    return {"FedAvg, best rate": "FedAvg", "best rule": best, "Adam, one place": CENTRAL}
 
 
-def best_rule(errors: xarray.DataArray) -> str:
-    """Of all federated rules that were tried that with the least median error [rule, seed]."""
-    return errors.drop_sel(rule=drift.CENTRAL).median("seed").idxmin("rule").item()
-
-
-def ways(name: str, histories: Mapping[str, xarray.Dataset], compared: drift.Results) -> dict[str, Way]:
+def ways_of(
+    name: str, histories: Mapping[str, xarray.Dataset], compared: Mapping[str, tuple[xarray.DataArray, ...]]
+) -> dict[str, Way]:
     """Label -> what there is of a problem on the way."""
-    level, problem, _ = SHOWN[name]
+    level = SHOWN[name].level
     P, table = parameter_count(PROBLEMS[name].make().net), {}
     if name in AVERAGED:
         printed = errors(stored(forward, name)).sel(level=level)
-        table["FedAvg, as printed"] = network(printed.sel(kind="federated"), P)
-    if problem is None:
-        table["Adam, one place"] = network(printed.sel(kind="centralised"), 0)
+        table["FedAvg, as printed"] = ways.network(printed.sel(kind="federated"), P)
+    if name in compared:
+        chosen, paths = compared[name]
+        for label, rule in rules_of(chosen).items():
+            sent = 0 if rule == CENTRAL else AGAINST_DRIFT[rule].optimizer(AGAINST_DRIFT[rule].knobs[0]).sent
+            path = paths.sel(rule=rule).dropna("round").expand_dims(seed=[0])
+            table[label] = ways.network(path, P * sent)
     else:
-        paths = compared.paths[problem]
-        best = best_rule(compared.errors[problem])
-        rule = AGAINST_DRIFT[best]
-        for label, rule_name, sent in (
-            ("FedAvg, own rate", "FedAvg", 1),
-            ("best rule", best, rule.optimizer(rule.knobs[0]).sent),
-            ("Adam, one place", drift.CENTRAL, 0),
-        ):
-            table[label] = network(paths.sel(rule=rule_name).dropna("round").expand_dims("seed"), P * sent)
+        table["Adam, one place"] = ways.network(printed.sel(kind="centralised"), 0)
     if f"lbfgs_{name}" in histories:
-        table["L-BFGS, one place"] = network(histories[f"lbfgs_{name}"].error.rename(evaluation="round"), 0)
+        table["L-BFGS, one place"] = ways.network(histories[f"lbfgs_{name}"].error.rename(evaluation="round"), 0)
     sums = histories[f"sums_{name}"].rename(evaluation="round")
     if TOGETHER in sums.level:
-        table["projection, one place"] = network(sums.error.sel(level=TOGETHER, drop=True), 0)
+        table["projection, one place"] = ways.network(sums.error.sel(level=TOGETHER), 0)
     if level in sums.level:
-        shown = sums.sel(level=level)
-        table["sums"] = Way(shown.error, shown.bytes.isel(seed=0, drop=True))
+        shown = sums.sel(level=level, drop=True)
+        table["sums"] = Way(shown.error, shown.bytes.mean("seed"))
     return table
 
 
-def network(error: xarray.DataArray, sent: int) -> Way:
-    """Of a training [round, seed] in which a client sends so many numbers in a round."""
-    error = error.reset_coords(drop=True).transpose("round", "seed")
-    return Way(error, FLOAT32 * sent * error["round"])
-
-
-def final(
-    name: str, table: Mapping[str, Way], histories: Mapping[str, xarray.Dataset], compared: drift.Results
-) -> dict[str, np.ndarray]:
-    """Label -> error (%) [seed] in the end of each way of a table: of rules and of Adam at the rates that validation
-    points chose; where notebook 11 has no rates, as printed. Of sums on Poisson's equation all starts."""
-    ends = {label: way.error.isel(round=-1).values for label, way in table.items()}
-    if SHOWN[name].drift:
-        ends.pop("FedAvg, as printed", None)
-        errors = compared.errors[SHOWN[name].drift]
-        rule_names = {"FedAvg, own rate": "FedAvg", "best rule": best_rule(errors), "Adam, one place": drift.CENTRAL}
-        ends |= {label: errors.sel(rule=rule).values for label, rule in rule_names.items()}
-    starts, same = histories.get("starts"), lambda table: (table.chosen_ridge, table.evaluation[-1])
-    if name == "poisson" and starts is not None and same(starts) == same(histories["sums_poisson"]):
-        ends["sums"] = starts.error.isel(evaluation=-1).values.ravel()
-    return ends
-
-
-def at_own_rate(steps: xarray.Dataset) -> xarray.DataArray:
-    """Errors (%) [corrected, E, seed] at the rate of the least loss, a median over seeds."""
-    score = steps.loss.median("seed").fillna(np.inf)
-    return steps.error.isel(lr=score.argmin("lr")).reset_coords(drop=True)
+def place(name: str, label: str, error: np.ndarray, way: Way, sums: xarray.Dataset) -> Place:
+    """A way in the end; rounds of what is in one place: evaluations, or rounds of five steps of Adam."""
+    level = {"sums": SHOWN[name].level, "projection, one place": TOGETHER}.get(label)
+    seconds = float(sums.seconds.sel(level=level).median()) if level else None
+    notebook = "" if level or label.startswith("L-BFGS") else "11" if SHOWN[name].drift else "05"
+    return Place(SHOWN[name].title, label, error, int(way.error["round"][-1]), float(way.bytes[-1]), seconds, notebook)

@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray
 from matplotlib.figure import Figure
-from torch import Tensor, nn
 
-from ....federated.stack import predict
-from ....notebook.style import COLORS, around, log_axis, panels, set_ticks, shards
-from ....notebook.verdicts import interval, paper_numbers
-from ....numerics.metrics import in_percent, percent, plus_minus
-from ..physics import times
-from ..trainings import last
-from .study import CASES, TOLD, Results, of_torques
+from ....notebook.pictures import curves
+from ....notebook.style import COLORS, panels, shards
+from ....numerics.metrics import in_percent
+from ..trainings import joined, last
+from .problem import DEALT
+from .study import Results
 
 
 def blind(x: np.ndarray) -> np.ndarray:
@@ -55,32 +52,33 @@ def stiffness(dealt: Mapping[str, tuple[np.ndarray, Sequence[np.ndarray]]]) -> F
     return fig
 
 
+LOOKS = {
+    "federated, told": {"color": COLORS["federated"]},
+    "federated, hidden": {"color": COLORS["federated"], "mfc": "none", "ls": "--"},
+    "alone": {"color": COLORS["isolated"], "marker": "s"},
+    "one place": {"color": COLORS["centralised"], "marker": "d"},
+    "floor, k hidden": {"color": "k", "ls": ":", "marker": "_"},
+}
+
+
 def told_or_not(results: Results) -> Figure:
-    """Error (%) of every case, of client 1 alone and of one model with all triplets, a panel for each number of
-    seconds: all seeds, their median, and the floor of whoever is not told k."""
-    seconds = results.cases.level.values
-    fig, (axes,) = panels(1, len(seconds), size=(3.5, 2.9), sharey=True)
-    for ax, T in zip(axes, seconds, strict=True):
-        columns = {case: last(results.cases).sel(case=case, level=T) for case in results.cases.case.values}
-        if results.alone:
-            columns["one\nalone"] = last(results.alone).sel(level=T)
-        if results.centralised and T in results.centralised.level:
-            columns["one\nplace"] = last(results.centralised).sel(level=T, work="same passes")
-        for x, (label, error) in enumerate(columns.items()):
-            color = COLORS[{"one\nalone": "isolated", "one\nplace": "centralised"}.get(label, "federated")]
-            fill = "none" if "hidden" in label else color
-            ax.plot(np.full(error.size, x), error.values.ravel(), ".", ms=4, alpha=0.5, color=color, label="_seeds")
-            ax.plot(x, error.median(), "s" if "own" in label else "o", ms=7, mfc=fill, color=color, label="_median")
-        floor = results.floor.sel(level=T).item()
-        ax.axhline(floor, color="k", ls="--", lw=1)
-        ax.text(len(columns) - 0.6, 1.04 * floor, "floor, k hidden", fontsize=7, ha="right", va="bottom")
-        log_axis(ax.yaxis)
-        names = [label.replace(", ", "\n") for label in columns]
-        ax.set(title=f"pendulums swing for {T:g} s", xlim=(-0.5, len(columns) - 0.4))
-        set_ticks(ax.xaxis, range(len(columns)), names)
-        ax.tick_params(axis="x", labelsize=7)
-    axes[0].set_ylabel("error (%)")
-    return fig
+    """Error (%) where stiffnesses are mixed, and where each client has its own, a panel for each number of seconds: the
+    federation, told k or not, client 1 alone, one model with all triplets, the floor of whoever is not told k."""
+    seconds, cases = results.cases.level.values, last(results.cases)
+    mixed_or_own = {
+        f"federated, {what}": joined({dealt: cases.sel(case=f"{dealt}, {what}") for dealt in DEALT}, "dealt")
+        for what in ("told", "hidden")
+    }
+    if results.alone:
+        mixed_or_own["alone"] = last(results.alone).expand_dims(dealt=["own"])
+    if results.centralised:
+        mixed_or_own["one place"] = last(results.centralised).sel(work="same passes").expand_dims(dealt=["mixed"])
+    mixed_or_own["floor, k hidden"] = results.floor
+    errors = joined(mixed_or_own, "who").rename(None)
+    errors["dealt"].attrs["long_name"] = "stiffnesses: an example's, or a client's"
+    errors = errors.assign_attrs(long_name="error")
+    panels = {f"pendulums swing for {T:g} s": errors.sel(level=T, drop=True) for T in seconds}
+    return curves(panels, "dealt", "who", looks=LOOKS.get, size=(3.9, 2.9), share=True)
 
 
 TOLD_HEADER = ("seconds", "told", "hidden", "times worse", "floor (%)")
@@ -96,71 +94,3 @@ def told_rows(results: Results, dealt: str = "mixed") -> list[list[str]]:
         worse = f"{ratio.median().item():.2f} ({ratio.min().item():.2f} to {ratio.max().item():.2f})"
         rows.append([f"{T:g}", *cells, worse, f"{results.floor.sel(level=T).item():.2f}"])
     return rows
-
-
-FIG_8 = ("fig8.t", "fig8.sin", "fig8.tsin")
-FIG_8_HEADER = ("u", "printed", "ours, all k", "one more run with one more k", "draws below the printed one")
-
-
-def one_draw(data: xarray.Dataset) -> xarray.DataArray:
-    """Error (%) [torque, seed] with the first k that each seed has drawn: theirs is one draw, too."""
-    return of_torques(data).isel(draw=0)
-
-
-def fig_8_rows(data: xarray.Dataset) -> list[list[str]]:
-    """Rows of FIG_8_HEADER, errors (%). The interval is nested: its values are one seed with one draw each, so that it
-    has the scatter of both; data: of the paper's federation, all seeds."""
-    errors, rows = of_torques(data), []
-    for torque, id in zip(errors.torque.values, FIG_8, strict=True):
-        printed, every = paper_numbers()[f"fed-deeponet.{id}"].value, errors.sel(torque=torque)
-        values = one_draw(data).sel(torque=torque).values
-        words = "[{:.2f}, {:.2f}]".format(*interval(values)) if len(values) > 1 else "one seed"
-        below = 100 * float((every < printed).mean())
-        rows.append([str(torque), f"{printed:.2f}", f"{every.mean().item():.2f}", words, f"{below:.1f} %"])
-    return rows
-
-
-TRIED_HEADER = ("rate", "its factor from round to round", "validation error (%)")
-
-
-def tried_rows(tried: xarray.DataArray) -> list[list[str]]:
-    """Rows of TRIED_HEADER, the best first: mean and st.dev. over seeds."""
-    error = tried.squeeze("level", drop=True).stack(pair=("lr", "decay")).dropna("pair", how="all")
-    order = error.mean("seed").argsort().values
-    best_first = zip(error.pair.values[order], error.transpose("pair", "seed").values[order], strict=True)
-    return [[f"{lr:g}", f"{decay:g}", plus_minus(values, 2)] for (lr, decay), values in best_first]
-
-
-def angle_figure(t, u, truth, guesses: Mapping[str, np.ndarray], k: float) -> Figure:
-    """Left a torque u [m] over t [m], right the angle of the pendulum of stiffness k, and what networks say,
-    label -> [m]: "told", who are told k, and "hidden"."""
-    fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
-    left.plot(t, u, color=COLORS["other"], lw=2.5)
-    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="a torque", ylim=around(u))
-    right.plot(t, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
-    for label, x in guesses.items():
-        words = f"{label}: off by {in_percent(percent(x, truth))}"
-        right.plot(t, x, "-" if label == "told" else "--", color=COLORS["federated"], label=words)
-    right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title=f"the angle of the pendulum with k = {k:.2f}")
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return fig
-
-
-def mean_errors(results: Results) -> dict[str, xarray.DataArray]:
-    """Name -> error (%) [seed] of every model after the last round, at all seconds."""
-    arrays = {case: last(results.cases).sel(case=case) for case in CASES if case in results.cases.get("case", [])}
-    if results.alone:
-        arrays["one client alone"] = last(results.alone)
-    every = {f"{name}, {T:g} s": values.sel(level=T) for name, values in arrays.items() for T in values.level.values}
-    if results.centralised:
-        central = last(results.centralised).isel(level=0)
-        every |= {f"centralised, {work}": central.sel(work=work) for work in central.work.values}
-    if results.paper:
-        every[f"{TOLD}, all seeds"] = last(results.paper).isel(level=0)
-    return {name: values.dropna("seed").reset_coords(drop=True) for name, values in every.items()}
-
-
-def titles(net: nn.Module, theta: Tensor, u: Tensor, x1: Tensor, k: np.ndarray) -> list[str]:
-    """Of panels: the stiffness and how far the network with parameters theta [P] is off; u [n, ...], x1 [n, m]."""
-    guess = predict(net, theta, u[:, None].float(), times(x1.shape[1])).numpy()
-    return [f"k = {k:.2f}, e = {percent(x, truth):.2f} %" for x, truth, k in zip(guess, x1.numpy(), k, strict=True)]

@@ -6,21 +6,21 @@ import xarray
 from matplotlib.figure import Figure
 
 from ....federated.history import History
-from ....federated.solved import answer
 from ....live import levels
 from ....live.watched import Watched
-from ....live.widgets import choice, explore, slider, span
+from ....live.widgets import choice, slider, span
 from ....notebook.style import COLORS
 from ....numerics.spaces import grf
 from ....streams import stream
 from ....trainings.store import stored
 from .. import live
-from ..figures import INPUT_CONTROLS, idle_inputs, pendulum_input
+from ..experiment import says
+from ..figures import angle_figure, ask, pendulum_input
 from ..live import SCALE, Angles, N
-from ..physics import half_steps, pendulum_trajectories, times, with_stiffness
+from ..physics import half_steps, pendulum_trajectories, with_stiffness
 from ..trainings import last, measured
 from . import study
-from .figures import angle_figure, blind, blind_error, families
+from .figures import blind, blind_error, families
 from .problem import HIGH, LOW, family
 from .problem import library as learning
 
@@ -99,35 +99,29 @@ def explorer() -> levels.Explorer:
 # stored models
 
 
-def guesses(informed: History, uninformed: History, T: float, k: float, sensors: int = 100, **torque) -> tuple:
-    """(t, u, truth, "told" or "hidden" -> angle), each [m], of a torque as ``pendulum_input`` takes it; of a
-    formula t is the share of the time, t / T."""
-    scale = torque.pop("length_scale", SCALE) / T
-    u = pendulum_input(sensors, length_scale=scale, **torque)
-    exact = pendulum_trajectories(u, k, T)
-
-    def says(history: History, unknown: bool) -> np.ndarray:
-        points = {"GRF u": with_stiffness(exact["u"], k, unknown), "times": times(sensors)}
+def guesses(
+    informed: History, uninformed: History, T: float = 3.0, k: float = HIGH, sensors: int = 100, **torque
+) -> tuple:
+    """(t, u, truth, "told" or "hidden" -> angle), each [m], of a torque as ``pendulum_input`` takes it and a pendulum
+    of stiffness k; of a formula t is the share of the time, t / T."""
+    scale, experiment = torque.pop("length_scale", SCALE) / T, learning(sensors=sensors)
+    exact = pendulum_trajectories(pendulum_input(sensors, length_scale=scale, **torque), k, T)
+    angles = {}
+    for name, history in {"told": informed, "hidden": uninformed}.items():
         theta = history.model("federated", T, history.labels("seed")[0])
-        return answer(learning(sensors=sensors), theta, points)[0]
-
-    both = {"told": says(informed, False), "hidden": says(uninformed, True)}
-    return np.linspace(0, T, sensors), exact["u"][0].numpy(), exact["x1"][0].numpy(), both
-
-
-def asked_figure(informed: History, uninformed: History, T: float = 3.0, k: float = HIGH, **torque) -> Figure:
-    """A pendulum of stiffness k, and what the federations say who are told k and who are not."""
-    *curves, angles = guesses(informed, uninformed, T, k, **torque)
-    return angle_figure(*curves, angles, k)
+        angles |= says(experiment, {name: theta}, with_stiffness(exact["u"], k, name == "hidden")[0])
+    return np.linspace(0, T, sensors), exact["u"][0].numpy(), exact["x1"][0].numpy(), angles
 
 
 def asked() -> ipywidgets.GridBox:
     """A stiffness and a torque of one's own, the true angle, and what both federations say."""
     informed, uninformed = (stored(study, ("library", f"mixed, {what}")) for what in ("told", "hidden"))
     alt = "left a torque over time, right the pendulum's angle, and what networks say who are told k and who are not"
-    controls = {name: make() for name, make in INPUT_CONTROLS.items()}
     seconds, stiffness = informed.labels("level"), span(LOW, HIGH, 0.05)
-    return explore(
-        lambda **values: asked_figure(informed, uninformed, **values), alt, idle_inputs,
-        T=slider(seconds, max(seconds), "seconds"), k=slider(stiffness, stiffness[-1], "stiffness k"), **controls,
-    )  # fmt: skip
+
+    def draw(k: float, **values) -> Figure:
+        title = f"the angle of the pendulum with k = {k:.2f}"
+        return angle_figure(*guesses(informed, uninformed, k=k, **values), title)
+
+    controls = {"T": slider(seconds, max(seconds), "seconds"), "k": slider(stiffness, stiffness[-1], "stiffness k")}
+    return ask(draw, alt, **controls)

@@ -1,23 +1,18 @@
 """Figures and tables of notebook 01, functions of the arrays of ``study.Results``."""
 
-from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from torch import Tensor
 
 from ....federated.experiment import Data
-from ....notebook.pictures import against_level
-from ....notebook.style import CLIENTS, COLORS, around, band, log_axis, panels, paper_and_ours, set_ticks, shards
-from ....notebook.verdicts import interval, paper_numbers
-from ....numerics.metrics import in_percent, mean_sd, percent
-from ..figures import trajectories
+from ....notebook.pictures import curves
+from ....notebook.style import CLIENTS, COLORS, panels, shards
+from ....notebook.verdicts import paper_numbers
 from ..physics import OUT_OF_DISTRIBUTION
-from ..trainings import last
-from .problem import angles
+from ..trainings import joined, last
 from .study import PRINTED, VARIES, Results
 
 # the problem
@@ -37,29 +32,6 @@ def torques_and_angles(data: Data) -> Figure:
     shards(targets, right, "angle s at a random time (rad)", color="0.4")
     right.set(title=f"what {len(targets)} clients own", ylabel="client, one a row", yticks=())
     return fig
-
-
-def angle_figure(t, u, truth, guesses: Mapping[str, np.ndarray]) -> Figure:
-    """Left a torque u [m], right the angle that it causes and what models say, label -> [m], with their errors."""
-    fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
-    left.plot(t, u, color=COLORS["other"], lw=2.5)
-    left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="a torque", ylim=around(u))
-    right.plot(t, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
-    for label, x in guesses.items():
-        color = CLIENTS[0] if label.startswith("client") else COLORS[label]
-        dash = "--" if label.startswith("client") else "-"
-        right.plot(t, x, dash, color=color, label=f"{label}: off by {in_percent(percent(x, truth))}")
-    right.set(xlabel="t (s)", ylabel="angle $x_1$ (rad)", title="the angle that it causes")
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return fig
-
-
-def predicted(theta: Tensor, u: Tensor, x1: Tensor, kinds: Sequence[str]) -> Figure:
-    """Angles [n, m] of torques [n, m], true and as a federation with parameters theta [P] says them (Figs. 3, 4)."""
-    guess = np.array([angles({"federated": theta}, torque)["federated"] for torque in u])
-    off = [percent(x, truth) for x, truth in zip(guess, x1.numpy(), strict=True)]
-    titles = [f"{kind}: e = {e:.2f} %" for kind, e in zip(kinds, off, strict=True)]
-    return trajectories(np.linspace(0, 1, u.shape[1]), x1.numpy(), {"federated": guess}, titles)
 
 
 # schematics
@@ -122,153 +94,66 @@ def round_schematic() -> Figure:
 
 
 def error_against_clients(results: Results) -> Figure:
-    """Error (%) of all seeds and its median against C: client 1 alone, the federation, printed values; a line: one
-    model with all triplets and everybody's work. At C = 1 one client has all triplets."""
-    fig, ((ax,),) = panels(1, 1, size=(6.0, 3.0))
-    rows = {"alone": ("isolated", results.alone, "s"), "federated": ("federated", results.clients, "o")}
-    for label, (color, data, marker) in rows.items():
-        error = data.error.isel(round=-1).transpose("seed", "level")
-        ax.plot(error.level, error.values.T, ".", ms=3, alpha=0.4, color=COLORS[color], label="_seeds")
-        ax.plot(error.level, error.median("seed"), marker=marker, ms=5, color=COLORS[color], label=label)
-    printed = [C for C in results.clients.level.values if C in PRINTED]
-    values = [paper_numbers()[f"fed-deeponet.table1.C{C}"].value for C in printed]
-    ax.plot(printed, values, "s", mfc="none", ms=8, color=COLORS["paper"], label="printed")
-    error = last(results.centralised).sel(work="same passes").median()
-    ax.axhline(error, color=COLORS["centralised"], label="one place, everybody's work")
-    log_axis(ax.yaxis)
-    ax.set_ylabel("error (%)")
-    against_level(ax, results.clients.error.assign_attrs(level="clients C, who share the same 10 000 examples"))
-    fig.legend(loc="outside upper center", ncols=4)
-    return fig
-
-
-WORK = {"a client's steps": "same steps", "everybody's work": "same passes"}
-"""What is kept equal of one model that has all triplets."""
+    """Error (%) against C: client 1 alone, the federation, printed values, and one model with all triplets and
+    everybody's work. At C = 1 one client has all triplets."""
+    place = last(results.centralised).sel(work="same passes", drop=True).squeeze("level", drop=True)
+    errors = joined({"isolated": last(results.alone), "federated": last(results.clients), "centralised": place}, "kind")
+    errors = errors.rename(None).assign_attrs(level="clients C, who share the same 10 000 examples")
+    return curves({"": errors}, size=(6.0, 3.0), printed={"": {C: printed(f"table1.C{C}") for C in PRINTED}})
 
 
 def training(results: Results) -> Figure:
     """Left the training loss (rad^2), right the test error (%), both over the rounds (Fig. 2): Algorithm 1 at each of
     its rates, and Algorithm 2."""
-    plain = results.algorithm_1.squeeze("level")
-    curves = {f"Algorithm 1, SGD, rate {lr:g}": plain.sel(lr=lr) for lr in plain.lr.values}
-    curves |= {"Algorithm 2, Adam": results.clients.sel(level=results.algorithm_1.level.item())}
-    fig, ((left, right),) = panels(1, 2)
-    *others, ours = curves
-    colors = dict(zip(others, cycle(("other", "isolated", "light", "paper")))) | {ours: "federated"}
-    for label, data in curves.items():
-        loss, error = (values.transpose("seed", ...).values for values in (data.loss, data.error))
-        band(left, data.loss_round, loss, COLORS[colors[label]], label)
-        band(right, data["round"], error, COLORS[colors[label]], label)
-    left.set(xlabel="round", ylabel="training loss (rad$^2$)", yscale="log")
-    right.set(xlabel="round", ylabel="test error e (%)")
-    log_axis(right.yaxis)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
+    plain, C = results.algorithm_1, results.algorithm_1.level.item()
+    ways = {f"Algorithm 1, SGD, rate {lr:g}": plain.sel(lr=lr, drop=True) for lr in plain.lr.values}
+    both = joined(ways | {"Algorithm 2, Adam": results.clients.sel(level=[C])}, "way").squeeze("level", drop=True)
+    colors = dict(zip(both.way.values, ("other", "isolated", "federated"), strict=True))
+    values = {"": both.loss.rename(loss_round="round").rename(None), " ": both.error.rename(None)}
+    return curves(values, "round", "way", looks=lambda way: {"color": COLORS[colors[way]]}, size=(4.2, 2.7))
 
 
-def tables(results: Results, passes: int) -> Figure:
-    """Tables 1 and 2: printed values beside ours, mean and st.dev. over seeds; lines: one model with all triplets."""
-    fig, (axes,) = panels(1, 2, sharey=True)
-    steps = last(results.clients)
-    steps = steps.sel(level=[C for C in steps.level.values if C in PRINTED] or steps.level.values)
-    by_share = last(results.shares).drop_sel(share=VARIES).squeeze("level")
-    for ax, x, values, ids in (
-        (axes[0], steps.level.values, steps, [f"table1.C{C}" for C in steps.level.values]),
-        (
-            axes[1],
-            by_share.share.values.astype(float),
-            by_share,
-            [f"table2.a{100 * a:g}" for a in by_share.share.values],
-        ),
-    ):
-        paper_and_ours(ax, x, printed_of(ids), values.transpose("seed", ...).values, "ours, steps")
-    if results.passes:
-        error = last(results.passes)
-        label = f"ours, {passes} passes, one seed"
-        axes[0].errorbar(error.level, *mean_sd(error, "seed"), fmt="D--", ms=4, color=COLORS["other"], label=label)
-    for ax in axes:
-        for (label, work), dash in zip(WORK.items(), ("--", "-"), strict=True):
-            error = last(results.centralised).sel(work=work).mean()
-            ax.axhline(error, color=COLORS["centralised"], ls=dash, lw=1, label=f"one place, {label}")
-        ax.set_ylim(bottom=0)
-    axes[0].set(xlabel="clients C", ylabel="mean error e (%)", title=r"Table 1, $\alpha$ = 0.75")
-    axes[1].set(xlabel=r"participating share $\alpha$", title="Table 2, C = 20")
-    set_ticks(axes[0].xaxis, steps.level.values, [str(C) for C in steps.level.values])
-    set_ticks(axes[1].xaxis, by_share.share.values.astype(float), [f"{a:g}" for a in by_share.share.values])
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
+def tables(results: Results) -> Figure:
+    """Tables 1 and 2: printed values and ours, and one model with all triplets, which does as many steps as a client,
+    or as all who answer together."""
+    clients, shares = last(results.clients), last(results.shares).squeeze("level", drop=True).drop_sel(share=VARIES)
+    clients = clients.sel(level=[C for C in clients.level.values if C in PRINTED] or clients.level.values)
+    shares = shares.rename(share="level").assign_coords(level=shares.share.astype(float).values)
+    tables = {
+        r"Table 1, $\alpha$ = 0.75": (clients, "clients C", "table1.C{}"),
+        "Table 2, C = 20": (shares, r"participating share $\alpha$", "table2.a{}"),
+    }
+    central = last(results.centralised).squeeze("level", drop=True)
+    places = {f"one place, {work}": central.sel(work=work, drop=True) for work in central.work.values}
+    errors, values = {}, {}
+    for title, (ours, level, id) in tables.items():
+        errors[title] = joined({"federated": ours} | places, "kind").rename(None).assign_attrs(level=level)
+        numbers = {place: id.format(f"{place if place > 1 else 100 * place:g}") for place in ours.level.values.tolist()}
+        values[title] = {place: printed(number) for place, number in numbers.items()}
+    return curves(errors, looks=PLACES.get, share=True, printed=values, size=(4.2, 2.7))
 
 
-def printed_of(ids: Sequence[str]) -> list[float]:
-    """The paper's values; NaN where it has none."""
+PLACES = {
+    "federated": {"color": COLORS["federated"]},
+    "one place, same steps": {"color": COLORS["centralised"], "marker": "d", "ls": "--"},
+    "one place, same passes": {"color": COLORS["centralised"], "marker": "d"},
+}
+
+
+def printed(id: str) -> float:
+    """The paper's value (%); NaN where it has none."""
     numbers = paper_numbers()
-    return [numbers[f"fed-deeponet.{id}"].value if f"fed-deeponet.{id}" in numbers else np.nan for id in ids]
-
-
-EFFECTS = {
-    "C = 10": ("table1.C10", 10, None), "C = 20": ("table1.C20", 20, None), "C = 40": ("table1.C40", 40, None),
-    "C = 50": ("table1.C50", 50, None), "50 over 10 clients": ("table1.growth", 50, 10),
-}  # fmt: skip
-EFFECTS_HEADER = ("Table 1", "printed", "own 100 trajectories", "one more run", "common ones", "one more run")
-
-
-def effect_rows(results: Results) -> list[list[str]]:
-    """Rows of EFFECTS_HEADER: levels (%) and their ratio, seed by seed, with the interval of one more run."""
-    rows = []
-    for label, (id, C, base) in EFFECTS.items():
-        cells = []
-        for metric in ("error", "common"):
-            error = last(results.clients, metric)
-            if not {C, base} - {None} <= {*error.level.values.tolist()}:
-                break
-            values = (error.sel(level=C) / (1 if base is None else error.sel(level=base).drop_vars("level"))).values
-            cells += ["{:.2f} ± {:.2f}".format(*mean_sd(values)), "[{:.2f}, {:.2f}]".format(*interval(values))]
-        if cells and len(values) > 1:
-            rows.append([label, f"{printed_of([id])[0]:.2f}", *cells])
-    return rows
-
-
-CONVENTIONS_HEADER = ("times seen", "start", "u = t", "sin(pi t)", "t sin(2 pi t)")
-
-
-def convention_rows(results: Results) -> list[list[str]]:
-    """Rows of CONVENTIONS_HEADER: errors (%) of the unseen torques, and whether one more run reaches the print."""
-    rows = [["printed", "", *(f"{value:.2f}" for value in printed_of(FIG_4))]]
-    unseen = last(results.conventions, "unseen").squeeze("level", drop=True)
-    for time in unseen.time.values:
-        for start in unseen.init.values:
-            values = unseen.sel(time=time, init=start).transpose("i", "seed").values
-            rows.append([str(time), str(start), *map(with_verdict, values, printed_of(FIG_4))])
-    return rows
-
-
-FIG_4 = ("fig4.t", "fig4.sin", "fig4.tsin")
-
-
-def with_verdict(values: np.ndarray, printed: float) -> str:
-    """Median and interval of one more run; marked where the printed value is outside."""
-    if len(values) == 1:
-        return f"{values[0]:.2f}"
-    low, high = interval(values)
-    outside = "" if low <= printed <= high else ", out"
-    return f"{np.median(values):.2f} [{low:.2f}, {high:.2f}]{outside}"
+    return numbers[f"fed-deeponet.{id}"].value if f"fed-deeponet.{id}" in numbers else np.nan
 
 
 def conventions(results: Results) -> Figure:
-    """Error (%) of each unseen torque under each convention: all seeds, their median, the printed value as a line."""
-    fig, (axes,) = panels(1, 3, size=(2.6, 2.6))
-    unseen = last(results.conventions, "unseen").squeeze("level", drop=True)
-    columns = [(time, start) for time in unseen.time.values for start in unseen.init.values]
-    for i, (ax, torque, printed) in enumerate(zip(axes, OUT_OF_DISTRIBUTION, printed_of(FIG_4), strict=True)):
-        for x, (time, start) in enumerate(columns):
-            values = unseen.sel(time=time, init=start).isel(i=i).values
-            ax.plot(np.full(len(values), x), values, ".", ms=4, alpha=0.4, color=COLORS["federated"], label="_seeds")
-            ax.plot(x, np.median(values), "o", color=COLORS["federated"], label="_" if x else "ours, median")
-        ax.axhline(printed, color=COLORS["paper"], label="printed")
-        log_axis(ax.yaxis)
-        ax.set(title=f"u = {torque}", xlim=(-0.5, len(columns) - 0.5))
-        set_ticks(ax.xaxis, range(len(columns)), [f"{time}\n{start}" for time, start in columns])
-        ax.tick_params(axis="x", labelsize=6)
-    axes[0].set_ylabel("error (%)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    return fig
+    """Error (%) of each unseen torque under each convention, and the printed values."""
+    errors = last(results.conventions, "unseen").squeeze("level", drop=True).stack(convention=("time", "init"))
+    places = [f"{time} {start}" for time, start in errors.convention.values]
+    errors = errors.drop_vars(("convention", "time", "init")).assign_coords(convention=places)
+    errors.convention.attrs["long_name"] = "times seen, and start"
+    errors = errors.expand_dims(kind=["federated"]).rename(None)
+    panels = {f"u = {torque}": errors.isel(i=i) for i, torque in enumerate(OUT_OF_DISTRIBUTION)}
+    numbers = (printed(id) for id in ("fig4.t", "fig4.sin", "fig4.tsin"))
+    values = {title: dict.fromkeys(places, number) for title, number in zip(panels, numbers, strict=True)}
+    return curves(panels, "convention", looks=lambda kind: {"color": COLORS[kind], "ls": ""}, printed=values)

@@ -7,20 +7,19 @@ from matplotlib.figure import Figure
 
 from ....federated.history import History
 from ....federated.partitions import deal
-from ....federated.sweep import errors
 from ....live import levels
 from ....live.stage import MIXING
 from ....live.watched import Watched
-from ....live.widgets import choice, explore, slider
+from ....live.widgets import choice, slider
 from ....streams import stream
 from ....trainings.store import stored
 from .. import live
-from ..figures import INPUT_CONTROLS, idle_inputs, pendulum_input
+from ..experiment import says
+from ..figures import ALONE, angle_figure, ask, pendulum_input
 from ..live import Angles, N
 from ..physics import OUT_OF_DISTRIBUTION, pendulum_trajectories
-from . import study
-from .figures import angle_figure
-from .problem import angles
+from ..trainings import joined, last, measured
+from . import problem, study
 
 
 def dealt(
@@ -48,8 +47,6 @@ def show() -> None:
 HARD = "t sin(2 pi t)"
 """The hardest of the paper's torques: nobody was trained with anything like it."""
 
-ALONE = "client 1 alone"
-
 
 def guesses(together: History, alone: History, clients: int, sensors: int = 100, **torque) -> tuple:
     """(t, u, truth, label -> angle), each [m], of a torque as ``pendulum_input`` takes it: what client 1 says who has
@@ -58,7 +55,8 @@ def guesses(together: History, alone: History, clients: int, sensors: int = 100,
     seed = together.labels("seed")[0]
     models = {ALONE: alone.model("isolated", clients, seed), "federated": together.model("federated", clients, seed)}
     u, truth = exact["u"][0], exact["x1"][0]
-    return np.linspace(0, 1, len(u)), u.numpy(), truth.numpy(), angles(models, u)
+    angles = says(problem.dealt(sensors=sensors), models, u)
+    return np.linspace(0, 1, sensors), u.numpy(), truth.numpy(), angles
 
 
 def answer(together: History, alone: History, clients: int = study.TWENTY, **torque) -> Figure:
@@ -72,21 +70,16 @@ def explored(
     """(curves, errors) as ``levels.explore`` takes them: the angle that HARD causes, as the first seed's models say
     it at each number of clients, and its error (%) for all seeds; centralised has everybody's triplets and work."""
     clients, i = together.labels("level"), [*OUT_OF_DISTRIBUTION].index(HARD)
-    angle_rows = [guesses(together, alone, C, sensors, kind=HARD) for C in clients]
-    t, _, truth, labels = angle_rows[0]
+    angles = [guesses(together, alone, C, sensors, kind=HARD) for C in clients]
+    t, _, truth, labels = angles[0]
     coords = {"clients": clients, "model": [*labels], "x": t, "truth": ("x", truth)}
-    values = [[*each.values()] for *_, each in angle_rows]
     words = {"xlabel": "t (s)", "ylabel": "angle (rad)"}
-    curves = xarray.DataArray(values, coords, ("clients", "model", "x"), attrs=words)
-
-    def last(history: History) -> xarray.DataArray:
-        return errors(history, "unseen").isel(round=-1, kind=0, i=i, drop=True).reset_coords(drop=True)
-
-    central = last(centralised).sel(work="same passes", drop=True).isel(level=0, drop=True)
-    rows = {ALONE: last(alone), "federated": last(together), "centralised": central}
-    models = xarray.DataArray([*rows], dims="model", name="model")
-    every = xarray.concat(xarray.broadcast(*rows.values()), models).rename(level="clients")
-    return curves, every.transpose("clients", "model", "seed")
+    curves = xarray.DataArray([[*each.values()] for *_, each in angles], coords, ("clients", "model", "x"), attrs=words)
+    rows = {ALONE: alone, "federated": together, "centralised": centralised}
+    ends = {label: last(measured(history), "unseen").isel(i=i, drop=True) for label, history in rows.items()}
+    ends["centralised"] = ends["centralised"].sel(work="same passes", drop=True).squeeze("level", drop=True)
+    errors = joined(ends, "model").rename(level="clients").transpose("clients", "model", "seed")
+    return curves, errors.reset_coords(drop=True)
 
 
 def explorer() -> levels.Explorer:
@@ -99,5 +92,4 @@ def asked() -> ipywidgets.GridBox:
     """A torque of one's own, the true angle, and what the federation of twenty and one of its clients say."""
     together, alone = (stored(study, name) for name in ("clients", "alone"))
     alt = "left a torque over time, right the angle that it causes, and what a client alone and the federation say"
-    controls = {name: make() for name, make in INPUT_CONTROLS.items()}
-    return explore(lambda **torque: answer(together, alone, **torque), alt, idle_inputs, **controls)
+    return ask(lambda **torque: answer(together, alone, **torque), alt)

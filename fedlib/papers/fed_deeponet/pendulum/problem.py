@@ -1,17 +1,14 @@
 """Experiments 1 and 2: triplets dealt at random, so that all clients have seen the same kind of thing. A level is C."""
 
-from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
-from torch import Tensor
 
 from ....federated.experiment import Data, Experiment
 from ....federated.partitions import deal
-from ....federated.solved import answer
 from ....streams import stream
-from ..experiment import common_tests, learning
-from ..physics import both_tests, pendulum_triplets, random_tests, times, unseen_tests
+from ..experiment import common_tests, first_alone, learning
+from ..physics import both_tests, pendulum_triplets, random_tests, unseen_tests
 
 
 def owners(triplets: int, clients: int, seed: int) -> list[np.ndarray]:
@@ -42,13 +39,7 @@ def one_alone(
     triplets: int = 10_000, tests: int = 100, common: int = 3000, sensors: int = 100, length_scale: float = 0.2
 ) -> Experiment:
     """Client 1 of each federation of ``dealt`` and nobody else: all clients are alike, and one stands for them."""
-    federation = dealt(triplets, tests, common, sensors, length_scale)
-
-    def data(clients: int, seed: int) -> Data:
-        everybody = federation.data(clients, seed)
-        return everybody._replace(owners=everybody.owners[:1], partition=False)
-
-    return federation._replace(data=data)
+    return first_alone(dealt(triplets, tests, common, sensors, length_scale))
 
 
 def chosen_by(triplets: int = 10_000, tests: int = 100, sensors: int = 100, length_scale: float = 0.2) -> Experiment:
@@ -63,9 +54,3 @@ def chosen_by(triplets: int = 10_000, tests: int = 100, sensors: int = 100, leng
         return federation.data(clients, seed)._replace(validation=validation(seed))
 
     return federation._replace(data=data)
-
-
-def angles(models: Mapping[str, Tensor], u: Tensor) -> dict[str, np.ndarray]:
-    """What models, label -> parameters [P], say of a torque at the sensors u [m]: label -> angle (rad) [m]."""
-    experiment, points = dealt(sensors=len(u)), {"GRF u": u[None], "times": times(len(u))}
-    return {label: answer(experiment, theta, points)[0] for label, theta in models.items()}

@@ -1,17 +1,19 @@
 """Figures and tables of notebook 02, functions of the arrays of ``study.Results``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....notebook.pictures import against_level
-from ....notebook.style import CLIENTS, COLORS, band, log_axis, panels, set_ticks, shards
-from ....numerics.metrics import mean_sd
+from ....notebook.pictures import against_level, curves, seeds_and_median
+from ....notebook.style import COLORS, log_axis, panels, shards
+from ....numerics.metrics import plus_minus
+from ..figures import LOOKS
 from ..physics import OUT_OF_DISTRIBUTION
-from .study import ADAM, CURVES, SGD, Results
+from ..trainings import joined
+from .study import ADAM, CURVES, DELTA, SGD, Results
 
 FALLING, CONSTANT = CURVES[:2]
 
@@ -19,172 +21,102 @@ STYLES = {
     FALLING: {"color": COLORS["federated"]},
     CONSTANT: {"color": COLORS["light"], "ls": "--", "marker": "s"},
     SGD: {"color": COLORS["other"], "marker": "^"},
-    CURVES[3]: {"color": COLORS["centralised"], "ls": "--", "marker": ""},
-    CURVES[4]: {"color": COLORS["centralised"], "marker": ""},
+    CURVES[3]: {"color": COLORS["centralised"], "ls": "--", "marker": "d"},
+    CURVES[4]: {"color": COLORS["centralised"], "marker": "d"},
 }
 """Of each curve; the two of one model in one place are level in the shards."""
 
 
-def number_of(level: int, word: str = "shard") -> str:
+def number_of(level: int) -> str:
     """ "1 shard each", "2 shards each"."""
-    return f"{level} {word}{'s' if level > 1 else ''} each"
+    return f"{level} shard{'s' if level > 1 else ''} each"
 
 
-def owned(targets: Mapping[str, Sequence[np.ndarray]], height: float = 2.4, **style) -> Figure:
-    """Who owns which targets s (rad): title -> values of each client's points, a panel each."""
-    fig, (axes,) = panels(1, len(targets), size=(2.7, height), sharey=True)
-    for ax, (title, values) in zip(axes, targets.items(), strict=True):
-        strips(ax, values, title, **style)
-    axes[0].set_ylabel("client, one a row")
+def owned(targets: Mapping[int, Sequence[np.ndarray]]) -> Figure:
+    """Who owns which targets s (rad): shards of each client -> values of each client's points, a panel each."""
+    fig, (axes,) = panels(1, len(targets), size=(2.7, 2.4), sharey=True)
+    strips(axes, targets)
     return fig
 
 
-def strips(ax: Axes, values: Sequence[np.ndarray], title: str, **style) -> None:
+def strips(axes: Sequence[Axes], targets: Mapping[int, Sequence[np.ndarray]]) -> None:
     """A row for each client, all in one grey: there are more clients than colours that can be told apart."""
-    shards(values, ax, "angle of an example (rad)", **{"color": "0.35", "ms": 90 / (len(values) + 4)} | style)
-    ax.set(title=title, yticks=(), ylabel="")
+    for ax, (level, values) in zip(axes, targets.items(), strict=True):
+        shards(values, ax, "angle of an example (rad)", color="0.35", ms=90 / (len(values) + 4))
+        ax.set(title=number_of(level), yticks=(), ylabel="")
+    axes[0].set_ylabel("client, one a row")
 
 
 def answer(targets: Mapping[int, Sequence[np.ndarray]], errors: xarray.DataArray) -> Figure:
-    """Left who owns which targets (rad) at some numbers of shards; right the error (%) [model, shards, seed] of client
+    """Left who owns which targets (rad) at some numbers of shards; right the error (%) [shards, model, seed] of client
     1 alone and of the federation at all of them."""
-    fig, (axes,) = panels(1, len(targets) + 1, size=(2.8, 2.7))
-    for ax, (level, values) in zip(axes, targets.items(), strict=False):
-        strips(ax, values, number_of(level))
-    axes[0].set_ylabel("client, one a row")
+    fig, ((*left, right),) = panels(1, len(targets) + 1, size=(2.8, 2.7))
+    strips(left, targets)
     for model in errors.model.values:
-        color = COLORS["federated"] if model == "federated" else CLIENTS[0]
-        error = errors.sel(model=model).transpose("seed", "shards")
-        axes[-1].plot(error.shards, error.values.T, ".", ms=3, alpha=0.5, color=color, label="_seeds")
-        axes[-1].plot(error.shards, error.mean("seed"), "--" if model != "federated" else "-", color=color, label=model)
-    axes[-1].set_title("mean error (%)")
-    shards_axis(axes[-1], errors.shards.values)
-    log_axis(axes[-1].yaxis)
-    fig.legend(*axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        values = errors.sel(model=model).transpose("seed", "shards").values
+        seeds_and_median(right, errors.shards, values, model, **LOOKS[model])
+    right.set_title("mean error (%)")
+    errors.shards.attrs["long_name"] = "shards each"
+    against_level(right, errors, x="shards")
+    log_axis(right.yaxis)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
-
-
-def shards_axis(ax: Axes, levels: np.ndarray) -> None:
-    """Logarithmic, with a tick at every number of shards; the smallest, of which the paper's claim speaks, is named."""
-    values = xarray.DataArray(levels, {"level": levels}, "level", attrs={"level": "shards each"})
-    against_level(ax, values, mark=levels.min())
-
-
-def delta_axis(ax: Axes, levels: np.ndarray) -> None:
-    """Linear, for it begins at 0, with a tick at every difference of the fields."""
-    set_ticks(ax.xaxis, levels, [f"{level:g}" for level in levels])
-    ax.set_xlabel(r"difference $\Delta$ of the length scales (s)")
 
 
 UNSEEN = "unseen: " + ", ".join(OUT_OF_DISTRIBUTION)
-TITLES = {"GRF": "like the first field", "unseen": UNSEEN, "second": "like the second field", "mixture": "half of each"}
 
 
-def error_figure(
-    errors: xarray.DataArray, tests: Sequence[str], level_axis: Callable, size: tuple[float, float],
-    titles: Mapping = TITLES,
-) -> Figure:  # fmt: skip
-    """Error (%) [test, curve, level, seed] of each curve against the level, a panel for each test set."""
-    fig, (axes,) = panels(1, len(tests), size=size, sharey=True)
-    for ax, test in zip(axes, tests, strict=True):
-        for curve in [curve for curve in CURVES if curve in errors.curve]:
-            line = errors.sel(test=test, curve=curve).dropna("level", how="all").transpose("seed", "level")
-            line = line.dropna("seed", how="all")
-            band(ax, line.level, line.values, **{"label": curve, "ms": 4} | STYLES[curve])
-        ax.set_title(titles[test])
-        level_axis(ax, errors.level.values)
-        log_axis(ax.yaxis)
-    axes[0].set_ylabel("mean error (%)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
+def pair(errors: xarray.DataArray, like: str) -> Figure:
+    """Error (%) [test, curve, level, seed] of each curve against the level: torques of the tests like those of the
+    examples, and unseen ones."""
+    panels = {title: errors.sel(test=test) for title, test in ((like, "GRF"), (UNSEEN, "unseen"))}
+    return curves(panels, hue="curve", looks=STYLES.get, size=(4.2, 3.0), share=True)
 
 
 def fig5(results: Results) -> Figure:
     """Error (%) against the shards of each client: Adam at the paper's kind of rate and at ours, SGD, one place."""
-    titles = {"GRF": "torques like those of the examples", "unseen": UNSEEN}
-    return error_figure(results.shards, ("GRF", "unseen"), shards_axis, (4.2, 3.0), titles)
+    return pair(results.shards, "torques like those of the examples")
 
 
 def fig6(results: Results) -> Figure:
     """Error (%) against the difference of the two fields, the paper's pair."""
-    return error_figure(results.fields, ("GRF", "unseen"), delta_axis, (4.2, 3.0))
+    return pair(results.fields, "like the first field")
 
 
 def rates(results: Results) -> Figure:
     """Error (%) against the rate in the first round, a panel for each number of shards."""
-    errors = results.rates.sel(test="GRF")
-    fig, (axes,) = panels(1, errors.sizes["level"], size=(3.4, 2.8), sharey=True)
-    for ax, level in zip(axes, errors.level.values, strict=True):
-        for algorithm, decay in ((ADAM, "falls"), (ADAM, "stays"), (SGD, "stays")):
-            values = errors.sel(level=level, algorithm=algorithm)
-            values = values.sel(decay=values.decay < 1 if decay == "falls" else values.decay == 1)
-            if not values.sizes["decay"]:
-                continue
-            line = values.isel(decay=0).dropna("lr").sortby("lr").transpose("seed", "lr")
-            style = STYLES[{"falls": FALLING, "stays": CONSTANT}[decay] if algorithm == ADAM else SGD]
-            band(ax, line.lr, line.values, **{"label": f"{algorithm}, its rate {decay}", "ms": 4} | style)
-        ax.set(title=number_of(level), xlabel="rate in the first round", xscale="log")
-        log_axis(ax.yaxis)
-    axes[0].set_ylabel("mean error (%)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
+    errors = results.rates.sel(test="GRF", drop=True)
+    errors["lr"].attrs["long_name"] = "rate in the first round"
+    adam, plain = errors.sel(algorithm=ADAM, drop=True), errors.sel(algorithm=SGD, decay=1.0, drop=True)
+    decays = {f"{ADAM}, its rate {'falls' if decay < 1 else 'stays'}": decay for decay in adam.decay.values}
+    ways = {name: adam.sel(decay=decay, drop=True) for name, decay in decays.items()} | {SGD: plain}
+    looks = dict(zip(ways, (STYLES[CONSTANT], STYLES[FALLING], STYLES[SGD]), strict=True))
+    panels = {number_of(n): joined(ways, "way").sel(level=n, drop=True) for n in errors.level.values}
+    return curves(panels, "lr", "way", looks=looks.get, size=(4.2, 2.8), share=True)
 
 
 def apart(distances: xarray.Dataset) -> Figure:
     """Distance of two clients against the level; ``problem.distances``."""
-    fig, (axes,) = panels(1, 2)
-    axes_of = {"shards": ("by_shards", shards_axis), "Delta": ("by_delta", delta_axis)}
-    for ax, (level, (name, level_axis)) in zip(axes, axes_of.items(), strict=True):
-        for what, color in (("s", "federated"), ("(u, y, s)", "other")):
-            values = distances[name].sel(what=what).transpose("seed", level)
-            band(ax, values[level], values.values, COLORS[color], f"$W_1$ of {what}", ms=4, lw=2)
-        ax.axhline(0, color="0.8", lw=0.8, zorder=0)
-        ax.set_ylabel("distance of two clients")
-        level_axis(ax, distances[level].values)
-    exact = distances.torques.transpose("seed", "Delta")
-    band(axes[1], exact.Delta, exact.values, COLORS["truth"], "$W_2$ of u, exact", ls="--", marker="", lw=1.5)
-    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
+    words = {"s": "$W_1$ of s", "(u, y, s)": "$W_1$ of (u, y, s)", "exact": "$W_2$ of u, exact"}
+    colors = dict(zip(words.values(), ("federated", "other", "truth"), strict=True))
+    shards = distances.by_shards.rename(shards="level")
+    delta = xarray.concat([distances.by_delta, distances.torques.expand_dims(what=["exact"])], "what")
+    delta = delta.rename(Delta="level")
+    delta["level"].attrs.update(DELTA)
+    shards["level"].attrs["long_name"] = "shards each"
+    panels = {}
+    for title, values in (("sorted shards", shards), ("two fields", delta)):
+        named = values.assign_coords(what=[words[what] for what in values.what.values]).rename(None)
+        panels[title] = named.assign_attrs(long_name="distance of two clients", scale="linear")
+    return curves(panels, hue="what", looks=lambda what: {"color": COLORS[colors[what]]}, size=(4.2, 2.7))
 
 
 def cell(values: xarray.DataArray) -> str:
     """Mean ± st.dev. over seeds (%)."""
-    values = values.dropna("seed").values
-    if not len(values):
-        return "-"
-    return "{:.1f} ± {:.1f}".format(*mean_sd(values)) if len(values) > 1 else f"{values[0]:.1f}"
+    return plus_minus(values.dropna("seed").values, 1) if values.notnull().any() else "-"
 
 
 def error_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]:
     """Rows (level, *curves) of a figure's errors [test, curve, level, seed]."""
-    table = errors.sel(test=test)
-    return [[f"{level:g}", *map(cell, table.sel(level=level))] for level in table.level.values]
-
-
-def settings_of(errors: xarray.DataArray) -> list[str]:
-    """Columns of ``setting_rows``: the labels of the one axis beside test, level and seed."""
-    axis = [name for name in errors.dims if name not in ("test", "level", "seed")]
-    return [str(label) for name in axis for label in errors[name].values] or ["error (%)"]
-
-
-def setting_rows(errors: xarray.DataArray, test: str = "GRF") -> list[list[str]]:
-    """Rows (level, *settings) of errors [test, level, seed, setting], or without settings."""
-    table = errors.sel(test=test)
-    axis = [name for name in table.dims if name not in ("level", "seed")]
-    return [
-        [f"{level:g}", *map(cell, row.transpose(*axis, "seed") if axis else [row])]
-        for level, row in zip(table.level.values, table.transpose("level", ...), strict=True)
-    ]
-
-
-RATES_HEADER = ("shards each", "local steps by", "first rate x 1000", "its factor", "validation (%)", "test (%)")
-
-
-def rate_rows(rates: xarray.DataArray) -> list[list[str]]:
-    """Rows of RATES_HEADER, of each number of shards by rising validation error; those diverged for a seed are out."""
-    rows = rates.stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate")
-    rows = rows.sortby(rows.sel(test="validation").mean("seed")).sortby("level")
-    return [
-        [str(level), algorithm, f"{1000 * lr:g}", f"{decay:g}", *(cell(row.sel(test=t)) for t in ("validation", "GRF"))]
-        for (level, algorithm, lr, decay), row in zip(rows.rate.values, rows.transpose("rate", ...), strict=True)
-    ]
+    table = errors.sel(test=test).transpose("level", "curve", "seed")
+    return [[f"{level:g}", *map(cell, row)] for level, row in zip(table.level.values, table, strict=True)]

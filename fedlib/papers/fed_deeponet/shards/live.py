@@ -6,17 +6,19 @@ import xarray
 
 from ....federated.history import History
 from ....federated.partitions import pick_sources, sorted_shards
-from ....federated.sweep import errors
 from ....live import levels
 from ....live.watched import Watched
 from ....live.widgets import choice, slider
 from ....streams import stream
 from ....trainings.store import stored
 from .. import live
+from ..experiment import says
+from ..figures import ALONE
 from ..live import SCALE, Angles, N
 from ..physics import random_tests
+from ..trainings import joined, last, measured
 from . import study
-from .problem import angles
+from .problem import label_sorted
 
 
 def skewed(data: str = "sorted shards", shards_each: int = 1, delta: float = 0.0, clients: int = 5, K: int = 20,
@@ -52,15 +54,11 @@ def show() -> None:
 
 # stored models
 
-ALONE = "client 1 alone"
-
 
 def reached(together: History, alone: History) -> xarray.DataArray:
     """Errors (%) [shards, rate, model, seed] over the test trajectories, of client 1 alone and of the federation."""
-    rows = {ALONE: alone, "federated": together}
-    arrays = [errors(history).isel(round=-1, kind=0, drop=True).reset_coords(drop=True) for history in rows.values()]
-    every = xarray.concat(arrays, xarray.DataArray([*rows], dims="model", name="model"), join="inner")
-    return every.rename(level="shards").transpose("shards", "rate", "model", "seed")
+    every = joined({ALONE: last(measured(alone)), "federated": last(measured(together))}, "model")
+    return every.rename(level="shards").transpose("shards", "rate", "model", "seed").reset_coords(drop=True)
 
 
 def explored(
@@ -69,13 +67,14 @@ def explored(
     """(curves, errors) as ``levels.explore`` takes them: the angle of that torque of the first seed's test which swings
     furthest, as its models say it, and ``reached``."""
     reached_errors, seed = reached(together, alone), together.labels("seed")[0]
+    experiment = label_sorted(sensors=sensors)
     cases = random_tests(tests, sensors, length_scale, seed)
     (u,), (truth,) = live.widest(cases["u"], cases["x1"])
 
     def predicted(shards: int, rate: str) -> list[np.ndarray]:
         models = {ALONE: alone.model("isolated", shards, seed, rate)}
         models |= {"federated": together.model("federated", shards, seed, rate)}
-        return [*angles(models, u).values()]
+        return [*says(experiment, models, u).values()]
 
     names = ("shards", "rate", "model")
     coords = {name: reached_errors[name].values for name in names}

@@ -1,6 +1,6 @@
 """Experiment 3: clients whose data differ. A level: how many sorted shards each owns, or how far two fields differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -10,12 +10,11 @@ from torch import Tensor
 
 from ....federated.experiment import Data, Experiment
 from ....federated.partitions import pick_sources, sorted_shards
-from ....federated.solved import answer
 from ....numerics.heterogeneity import debiased_w1, mean_pairwise_w1
 from ....numerics.spaces import grf_basis
 from ....streams import stream
-from ..experiment import learning
-from ..physics import both_tests, pendulum_triplets, random_tests, times, unseen_tests
+from ..experiment import first_alone, learning
+from ..physics import both_tests, pendulum_triplets, random_tests, unseen_tests
 
 DELTAS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 """Differences of the paper's length scales (s)."""
@@ -46,13 +45,7 @@ def one_alone(
     triplets: int = 10_000, clients: int = 20, tests: int = 100, sensors: int = 100, length_scale: float = 0.2
 ) -> Experiment:
     """Client 1 of each federation of ``label_sorted``, and nobody else."""
-    federation = label_sorted(triplets, clients, tests, sensors, length_scale)
-
-    def data(shards: int, seed: int) -> Data:
-        everybody = federation.data(shards, seed)
-        return everybody._replace(owners=everybody.owners[:1], partition=False)
-
-    return federation._replace(data=data, distance=None)
+    return first_alone(label_sorted(triplets, clients, tests, sensors, length_scale))
 
 
 def two_fields(
@@ -90,12 +83,6 @@ def both_cases(tests: int, sensors: int, length_scale: float, seed: int, **more)
 def sources(triplets: int, clients: int, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
     """Who draws from which field, the same at every difference: indices of both fields' triplets, and 0 or 1 [C]."""
     return pick_sources(triplets, clients, stream(seed, "sources"))
-
-
-def angles(models: Mapping[str, Tensor], u: Tensor) -> dict[str, np.ndarray]:
-    """What models, label -> parameters [P], say of a torque at the sensors u [m]: label -> angle (rad) [m]."""
-    experiment, points = label_sorted(sensors=len(u)), {"GRF u": u[None], "times": times(len(u))}
-    return {label: answer(experiment, theta, points)[0] for label, theta in models.items()}
 
 
 # how far apart clients are

@@ -16,7 +16,7 @@ from ....notebook import rules
 from ....trainings.calls import Call, Computed, Task
 from ....trainings.settings import paper
 from ....trainings.store import Name
-from ..trainings import BATCH, one_place
+from ..trainings import BATCH, joined, one_place
 from .problem import distances, label_sorted, one_alone, two_fields
 
 NOTEBOOK = "02_heterogeneity"
@@ -30,7 +30,16 @@ IN_SHORT = True
 FALLING, CONSTANT = "falling", "constant"
 """Adam's rates: notebook 01's, and one that stays, as a paper that prints one rate would have it."""
 
-ADAM, SGD, KEPT = "Adam", "SGD", "Adam, moments kept"
+ADAM, SGD = "Adam", "SGD"
+LR_CONSTANT, LR_SGD = 0.001, 0.02
+"""Rates that stay; SGD diverges at 0.03 where each has two shards."""
+
+RATES_ADAM, DECAYS_ADAM = (3.0e-5, 0.0001, 0.0003, 0.001, 0.003, 0.006), (1.0, 0.85)
+RATES_SGD = (0.005, 0.01, 0.02, 0.025, 0.03, 0.1)
+"""Tried at one shard and at two."""
+
+FEW = 3
+"""Seeds of what is tried beside Figs. 5 and 6: rates, kept moments, weights of the average."""
 
 WEIGHTS = {"p = n/N": mixing.fedavg, "p = 1/C": mixing.equal}
 
@@ -40,24 +49,20 @@ RULES = {
     "sensors": rules.whole(2),
     "clients": rules.whole(2),
     "w1_points": rules.whole(2),
-    "passes": rules.whole(),
-    "length_scale": rules.number(0.02),
-    **dict.fromkeys(("deltas", "passes_deltas"), rules.number(0)),
-    **dict.fromkeys(("shards", "passes_shards", "rate_shards", "kept_shards"), rules.whole()),
-    **dict.fromkeys(("lr_adam", "lr_constant", "lr_sgd", "lrs_adam", "lrs_sgd"), rules.positive()),
-    **dict.fromkeys(("decay_adam", "decays_adam"), rules.share()),
+    "deltas": rules.number(0),
+    "shards": rules.whole(),
+    "lr_adam": rules.positive(),
+    "decay_adam": rules.share(),
 }
 """Parameter -> what it may be."""
 
 
 def check(p: Mapping) -> None:
     """ValueError where there are more shards than triplets, or the share of the clients is no interval."""
-    for name in ("shards", "passes_shards", "rate_shards", "kept_shards"):
-        if (most := max(p[name], default=1)) * p["clients"] > p["n_triplets"]:
-            raise ValueError(
-                f"{name} = {most} for each of {p['clients']} clients: expected at most n_triplets = {p['n_triplets']} "
-                "in all"
-            )
+    if (most := max(p["shards"])) * p["clients"] > p["n_triplets"]:
+        raise ValueError(
+            f"shards = {most} for each of {p['clients']} clients: expected at most n_triplets = {p['n_triplets']}"
+        )
     if (least := p["clients"] * (p["clients"] + 1) // 2) > p["n_triplets"]:
         raise ValueError(f"n_triplets = {p['n_triplets']}: expected at least {least}, for blocks of sizes 1 : 2 : ...")
     low, *_, high = p["fraction"]
@@ -72,20 +77,16 @@ def levels(values: Sequence) -> list:
 
 def trainings(p: Mapping) -> dict[Name, Task]:
     """Fig. 5 ("shards", "SGD") and who is alone in it, Fig. 6 ("fields"); one model with all triplets; what else was
-    tried: rates, kept moments, weights of the average, passes for steps; and how far apart the clients are."""
-    sizes = {"triplets": p["n_triplets"], "clients": p["clients"], "tests": p["n_test"], "sensors": p["sensors"]}
-    sizes |= {"length_scale": p["length_scale"]}
-    shards, deltas = levels(p["shards"]), levels(map(float, p["deltas"]))
-    every = levels([*deltas, *map(float, p["passes_deltas"])])
-    fields = sizes | {"deltas": every}
-    steps = Local(p["local_updates"], "steps", BATCH)
-    shared = {"rounds": p["rounds"], "local": steps, "fraction": tuple(p["fraction"])}
+    tried: rates, kept moments, weights of the average; and how far apart the clients are."""
+    points = {"triplets": p["n_triplets"], "clients": p["clients"], "sensors": p["sensors"]}
+    sizes, shards, deltas = points | {"tests": p["n_test"]}, levels(p["shards"]), levels(map(float, p["deltas"]))
+    fields = sizes | {"deltas": deltas}
+    shared = {"rounds": p["rounds"], "local": Local(p["local_updates"], "steps", BATCH)}
+    shared |= {"fraction": tuple(p["fraction"])}
     adam = shared | {"lr": p["lr_adam"], "decay": p["decay_adam"]}
-    plain = {"lr": p["lr_sgd"], "decay": 1.0, "optimizer": sgd()}
+    plain = {"lr": LR_SGD, "decay": 1.0, "optimizer": sgd()}
     seeds, together, first = p["seeds"], ["federated"], p["seeds"][:1]
-    rates = {"rate": {FALLING: {}, CONSTANT: {"lr": p["lr_constant"], "decay": 1.0}}}
-    departure = shared | {"decay": 1.0, "local": Local(p["passes"], "epochs", BATCH)}
-    both = {"algorithm": {ADAM: {"lr": 0.001}, SGD: plain | {"lr": 0.01}}}
+    rates = {"rate": {FALLING: {}, CONSTANT: {"lr": LR_CONSTANT, "decay": 1.0}}}
     work = one_place(p, p["clients"], sum(p["fraction"]) / 2)  # the mean share
     kept = shared | {"reset_moments": False}  # of one model, for nothing is synchronised
     central = {"kinds": ["centralised"], "over": {"work": work}, "changes": kept, "models": {}}
@@ -93,32 +94,31 @@ def trainings(p: Mapping) -> dict[Name, Task]:
     def call(make, arguments, values, over, changes, seeds=seeds) -> Call:
         return Call(make, arguments, values, seeds, together, over, changes, models={})
 
-    return {
+    def tried(values: Sequence[int], over: Mapping, changes: Mapping, **more) -> Call:
+        return call(label_sorted, sizes | more, [n for n in values if n in shards], over, changes, seeds[:FEW])
+
+    calls = {
         "shards": Call(label_sorted, sizes, shards, seeds, together, rates, adam, models={"federated": first}),
         "alone": Call(one_alone, sizes, shards, seeds, ["isolated"], rates, adam, models={"isolated": first}),
         "SGD": call(label_sorted, sizes, shards, {}, shared | plain),
         "fields": call(two_fields, fields, deltas, {"algorithm": {ADAM: {}, SGD: plain}}, adam),
         ("centralised", "shards"): Call(label_sorted, sizes, shards, seeds, **central),
         ("centralised", "fields"): Call(two_fields, fields, deltas, seeds, **central),
-        "rates": call(label_sorted, sizes, levels(p["rate_shards"]), rates_tried(p), shared),
-        "moments": call(label_sorted, sizes, levels(p["kept_shards"]), {}, adam | {"reset_moments": False}),
-        "weights": call(label_sorted, sizes | {"uneven": True}, [1], {"mixing": WEIGHTS}, adam),
-        ("passes", "shards"): call(label_sorted, sizes, levels(p["passes_shards"]), both, departure, first),
-        ("passes", "fields"): call(
-            two_fields, fields, levels(map(float, p["passes_deltas"])), both, departure, first
-        ),
+        "rates": tried([1, 2], rates_tried(), shared),
+        "moments": tried([1, 5], {}, adam | {"reset_moments": False}),
+        "weights": tried([1], {"mixing": WEIGHTS}, adam, uneven=True),
         "distances": Computed(
             distances,
-            {"shards": shards, "deltas": deltas, "seeds": seeds, "points": p["w1_points"]}
-            | {name: value for name, value in sizes.items() if name != "tests"},
+            points | {"shards": shards, "deltas": deltas, "seeds": seeds, "points": p["w1_points"]},
         ),
-    }  # fmt: skip
+    }
+    return {name: call for name, call in calls.items() if isinstance(call, Computed) or call.levels}
 
 
-def rates_tried(p: Mapping) -> dict:
+def rates_tried() -> dict:
     """(algorithm, rate, its factor from round to round) -> changes."""
-    adam = {(ADAM, lr, decay): {"lr": lr, "decay": decay} for lr in p["lrs_adam"] for decay in p["decays_adam"]}
-    plain = {(SGD, lr, 1.0): {"lr": lr, "decay": 1.0, "optimizer": sgd()} for lr in p["lrs_sgd"]}
+    adam = {(ADAM, lr, decay): {"lr": lr, "decay": decay} for lr in RATES_ADAM for decay in DECAYS_ADAM}
+    plain = {(SGD, lr, 1.0): {"lr": lr, "decay": 1.0, "optimizer": sgd()} for lr in RATES_SGD}
     return {("algorithm", "lr", "decay"): adam | plain}
 
 
@@ -127,7 +127,7 @@ class Results(NamedTuple):
 
     Errors [test, level, seed, ...]: means over "GRF" trajectories, over the "unseen" torques, over those by which rates
     are chosen ("validation"); in Fig. 6 over the "second" field, too, and over half of each ("mixture"). shards, fields
-    (Figs. 5, 6) have an axis curve, of CURVES; rates algorithm, lr and decay; weights mixing; passes_* algorithm.
+    (Figs. 5, 6) have an axis curve, of CURVES; rates algorithm, lr and decay; weights mixing.
     """
 
     shards: xarray.DataArray | None
@@ -135,8 +135,6 @@ class Results(NamedTuple):
     rates: xarray.DataArray | None
     moments: xarray.DataArray | None
     weights: xarray.DataArray | None
-    passes_shards: xarray.DataArray | None
-    passes_fields: xarray.DataArray | None
     distances: xarray.Dataset | None
 
 
@@ -150,12 +148,18 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
     errors = {name: tested(history) for name, history in histories.items() if name != "distances"}
     shards = curves(errors, "shards", "rate", {FALLING: CURVES[0], CONSTANT: CURVES[1]})
     if "SGD" in errors:
-        shards.append(errors["SGD"].expand_dims(curve=[SGD]))
-    shards += curves(errors, ("centralised", "shards"), "work", WORK)
+        shards[SGD] = errors["SGD"]
+    shards |= curves(errors, ("centralised", "shards"), "work", WORK)
     fields = curves(errors, "fields", "algorithm", {ADAM: CURVES[0], SGD: SGD})
-    fields += curves(errors, ("centralised", "fields"), "work", WORK)
-    others = ("rates", "moments", "weights", ("passes", "shards"), ("passes", "fields"))
-    return Results(joined(shards), joined(fields), *map(errors.get, others), histories.get("distances"))
+    fields |= curves(errors, ("centralised", "fields"), "work", WORK)
+    figures = [joined(rows, "curve") if rows else None for rows in (shards, fields)]
+    if figures[1] is not None:
+        figures[1]["level"].attrs.update(DELTA)
+    return Results(*figures, *map(errors.get, ("rates", "moments", "weights")), histories.get("distances"))
+
+
+DELTA = {"long_name": r"difference $\Delta$ of the length scales", "units": "s", "scale": "linear"}
+"""A level of Fig. 6; its axis begins at 0."""
 
 
 def tested(history: History) -> xarray.DataArray:
@@ -168,56 +172,12 @@ def tested(history: History) -> xarray.DataArray:
     sets["unseen"] = sets["unseen"].mean("i", skipna=False)
     if "second" in sets:
         sets["mixture"] = (sets["GRF"] + sets["second"]) / 2
-    return xarray.Dataset(sets).to_dataarray("test").drop_attrs()
+    values = joined({name: one.rename(None) for name, one in sets.items()}, "test").drop_attrs()
+    values["level"].attrs["long_name"] = "shards each"
+    return values.assign_attrs(long_name="mean error", units="%")
 
 
-def curves(errors: Mapping, name: Name, axis: str, names: Mapping[str, str]) -> list[xarray.DataArray]:
+def curves(errors: Mapping, name: Name, axis: str, names: Mapping[str, str]) -> dict[str, xarray.DataArray]:
     """The curves of one training, one for each label of an axis."""
-    if name not in errors:
-        return []
-    labels = [label for label in errors[name][axis].values.tolist() if label in names]
-    return [errors[name].sel({axis: label}, drop=True).expand_dims(curve=[names[label]]) for label in labels]
-
-
-def joined(parts: list[xarray.DataArray]) -> xarray.DataArray | None:
-    """Curves on one axis; what some have not is NaN."""
-    return xarray.concat(parts, "curve", join="outer") if parts else None
-
-
-def metrics(results: Results) -> dict:
-    """What result.json keeps, for notebook 11 and the lesson: errors (%) of the seeds by test, algorithm and case, as
-    "shards 2", "fields 0.5" or "rate 1 0.003 0.85"; and the distances."""
-    names = {CURVES[0]: "Algorithm 2", CURVES[1]: "Algorithm 2, constant rate", SGD: "Algorithm 1"}
-
-    def table(test: str) -> dict[str, dict]:
-        errors: dict[str, dict] = {}
-        for kind, values in (("shards", results.shards), ("fields", results.fields)):
-            if values is None or test not in values.test:
-                continue
-            for curve in values.curve.values.tolist():
-                row = values.sel(curve=curve, test=test).dropna("level", how="all")
-                levels = {
-                    f"{kind} {level}": row.sel(level=level).dropna("seed").values for level in row.level.values.tolist()
-                }
-                errors[names.get(curve, curve)] = errors.get(names.get(curve, curve), {}) | levels
-        return errors
-
-    error = table("GRF")
-    if results.rates is not None:
-        rates = results.rates.sel(test="GRF").stack(rate=("level", "algorithm", "lr", "decay")).dropna("rate")
-        for (level, algorithm, lr, decay), row in zip(rates.rate.values, rates.transpose("rate", ...), strict=True):
-            error[names[{ADAM: CURVES[0]}.get(algorithm, SGD)]][f"rate {level} {lr} {decay}"] = row.values
-    if results.moments is not None:
-        kept = results.moments.sel(test="GRF")
-        error["moments kept"] = {
-            f"shards {level}": kept.sel(level=level).values for level in kept.level.values.tolist()
-        }
-    others = {"on GRF(l1 + Delta)": "second", "on the mixture": "mixture", "unseen": "unseen"}
-    tables = {"error_percent": error, "other_tests_percent": {name: table(test) for name, test in others.items()}}
-    if results.distances is None:
-        return tables
-    kinds = {"shards": results.distances.by_shards, "fields": results.distances.by_delta}
-    w1 = {
-        f"{kind} {what}": values.sel(what=what).values for kind, values in kinds.items() for what in ("s", "(u, y, s)")
-    }
-    return tables | {"w1": w1, "torque_distance": results.distances.torques.values}
+    labels = errors[name][axis].values.tolist() if name in errors else []
+    return {names[label]: errors[name].sel({axis: label}, drop=True) for label in labels if label in names}

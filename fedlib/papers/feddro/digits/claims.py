@@ -19,11 +19,11 @@ def loss(way: str) -> Callable[[Results], xarray.DataArray]:
     return quantity
 
 
-def lead(of: str, along: str, end: int) -> Callable[[Results], xarray.DataArray | None]:
+def lead(name: str, along: str, end: int) -> Callable[[Results], xarray.DataArray | None]:
     """Gain (points) [seed] at the first (0) or the last (-1) size of the shift or round; a mean over the other axis."""
 
     def quantity(results: Results) -> xarray.DataArray | None:
-        change = gain(getattr(results, of)).sortby(along)
+        change = gain(getattr(results, name)).sortby(along)
         others = [axis for axis in change.dims if axis not in (along, "seed")]
         ends = change.mean(others, keep_attrs=True).isel({along: end}, drop=True)
         return ends if change.sizes[along] > 1 else None

@@ -245,8 +245,10 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
             files.setdefault(name[0], {})[name[1:]] = history
     long, others = files.get("rounds", {}), files.get("ways", {})
 
-    def of_ways(of: Mapping, metric: str = "accuracy", read: Callable = measured, **words) -> xarray.DataArray | None:
-        return joined({way: read(history, metric) for (way,), history in of.items()}, **words)
+    def of_ways(
+        trained: Mapping, metric: str = "accuracy", read: Callable = measured, **words
+    ) -> xarray.DataArray | None:
+        return joined({way: read(history, metric) for (way,), history in trained.items()}, **words)
 
     last = {way: measured(history).sel(round=p["rounds"], drop=True) for (way,), history in (long | others).items()}
     moved = {way + f" + {ascent}" * (ascent != "none"): h for (way, ascent), h in files.get("ascent", {}).items()}
@@ -261,7 +263,7 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
         of_ways(long | others, "loss", long_name="training loss", units=None),
         joined({way: last[way] for way in WAYS if way in last}),
         joined({way: joined({v: final(h, m) for v, m in VIEWS.items()}, "view") for way, h in moved.items()}),
-        joined({name: joined(of) for name, of in readings.items()}, "reading"),
+        joined({name: joined(ways) for name, ways in readings.items()}, "reading"),
         of_ways(files.get("lineage", {}), read=final),
         joined({view: of_ways(followed, metric) for view, metric in FOLLOWED.items()}, "view") if followed else None,
         xarray.Dataset({m: of_ways(rates, m) for m in ("accuracy", "validation")}) if rates else None,

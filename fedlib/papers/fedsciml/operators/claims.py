@@ -30,8 +30,8 @@ def error(name: str, kind: str | Sequence[str], below_ten: bool = False) -> Quan
 
     def quantity(results: Results) -> xarray.DataArray:
         last = results.last[name]
-        there = last.sel(kind="federated").notnull().any("seed") & (not below_ten or last.level < TERMS)
-        return last.sel(kind=kind).isel(level=there.values)
+        trained = last.sel(kind="federated").notnull().any("seed") & (not below_ten or last.level < TERMS)
+        return last.sel(kind=kind).isel(level=trained.values)
 
     return quantity
 

@@ -164,10 +164,10 @@ def example_figure(example: xarray.Dataset, title: str) -> Figure:
     else:
         shown = ["federated", *(model for model in gaps if model.endswith("alone"))]
         fig, ((left, middle, right), below) = panels(2, len(shown), size=(2.9, 2.6))
-        truth, said = (values.values.reshape(-1, 101, 101) for values in (example.truth, example.u.sel(model=shown)))
-        for ax, u, words in ((middle, truth[0], "u(x, t)"), (right, said[0], "as the federation says it")):
+        truth, answers = (values.values.reshape(-1, 101, 101) for values in (example.truth, example.u.sel(model=shown)))
+        for ax, u, words in ((middle, truth[0], "u(x, t)"), (right, answers[0], "as the federation says it")):
             field(ax, u, np.abs(truth).max(), words)
-        off = dict(zip(shown, np.abs(said - truth), strict=True))
+        off = dict(zip(shown, np.abs(answers - truth), strict=True))
         look = {"cmap": "magma", "vmin": 0, "vmax": max(map(np.max, off.values()))}
         for ax, model in zip(below, shown, strict=True):
             picture = ax.imshow(off[model].T, origin="lower", extent=(0, 1, 0, 1), aspect="auto", **look)

@@ -114,7 +114,7 @@ def trainings(p: Mapping) -> dict[Name, Call]:
             calls[name, "jump", T] = train([*JUMP], [*JUMP_SEEDS], [*models], changes=whole, models=models)
         T = min(T, study.E_steps)
         over = {e: steps(T, e) for e in study.E if e != E and e <= T}
-        tried, others = ([n for n in levels if (n in study.E_levels) == there] for there in (True, False))
+        tried, others = ([n for n in levels if (n in study.E_levels) == both] for both in (True, False))
         if over and tried:
             train = partial(train, kinds=["federated"], changes=changes | {"evaluations": 1}, models={})
             calls[name, "local steps", T] = train(tried, rows, over={"E": over})
@@ -244,7 +244,7 @@ def example(name: str, rows: Mapping[str, torch.Tensor], seed: int) -> xarray.Da
             "v": ("x", chebyshev_series(c, x)[0]),
             "truth": ("place", truth),
             "u": (("model", "place"), [*u.values()]),
-            "error": ("model", [percent(said, truth) for said in u.values()]),
+            "error": ("model", [percent(answer, truth) for answer in u.values()]),
         },
         {"model": [*u], "x": x},
     )

@@ -5,15 +5,24 @@ sigmoid: one number in (0, 1) for each neuron), the drift has ReLU, the lift and
 torch, and the gradient pairs blocks with the wrong costates, see PAIRINGS.
 """
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
-from torch.func import grad
+from torch.func import functional_call, grad
 from torch.nn.functional import linear
 
-from ..network import weights
+from ....federated.stack import as_dict, stack
+from ....models.networks import fan_in_uniform
+from ....numerics.metrics import relative_l2
+from ....streams import torch_stream
+from ..network import SNN, weights
 
 EPS, MOMENTUM = 1e-6, 0.99
 """Of the batch normalisation. A momentum of .99 makes the "running" statistics those of the last batch."""
+
+STATISTICS = ".mean", ".var"
+"""How names of running statistics end."""
 
 PAIRINGS = {
     "exact": lambda n, N: (n + 1, n),
@@ -25,16 +34,19 @@ every drift also gets one and the same Y (Y_2; of the last block's where there a
 
 
 class Norm(nn.Module):
-    """Batch normalisation of L neurons; its running statistics are parameters, so that they travel with a model."""
+    """Batch normalisation of L neurons by the statistics of the points at hand, also where the authors predict.
+
+    Its running statistics, which nothing uses, are parameters, for they travel with a model.
+    """
 
     def __init__(self, L: int):
         super().__init__()
         self.weight, self.bias = nn.Parameter(torch.ones(L)), nn.Parameter(torch.zeros(L))
         self.mean, self.var = nn.Parameter(torch.zeros(L)), nn.Parameter(torch.ones(L))
 
-    def forward(self, X: Tensor, weight: Tensor | None) -> Tensor:
-        """X [B, M, L]: each path by the statistics of its points, of weights [B]; None: by the running ones."""
-        mean, var = (self.mean, self.var) if weight is None else moments(X, weight)
+    def forward(self, X: Tensor, weight: Tensor) -> Tensor:
+        """X [B, M, L]: each path by the statistics of its points, of weights [B]."""
+        mean, var = moments(X, weight)
         return (X - mean) / (var + EPS).sqrt() * self.weight + self.bias
 
 
@@ -72,8 +84,8 @@ class Coded(nn.Module):
         """Drift of block n."""
         return relu_network(X, *weights(self.drift[n]))
 
-    def g(self, X: Tensor, n: int, weight: Tensor | None) -> Tensor:
-        """Diffusion of block n; weight [B]: of the points that the normalisation averages; None: as it ran before."""
+    def g(self, X: Tensor, n: int, weight: Tensor) -> Tensor:
+        """Diffusion of block n; weight [B]: of the points that the normalisation averages."""
         normal = self.norm[n](X, weight)
         return torch.sigmoid(relu_network(normal, *weights(self.spread[n])))
 
@@ -82,21 +94,16 @@ class Coded(nn.Module):
         a, b = self.domain
         return self.lift(a + (b - a) * (x + 1) / 2)[:, None]
 
-    def path(self, x: Tensor, w: Tensor, weight: Tensor | None) -> list[Tensor]:
+    def path(self, x: Tensor, w: Tensor, weight: Tensor) -> list[Tensor]:
         """The states X_0, ..., X_N of every path: x [B, d], w [B, N, M, L] -> N + 1 of [B, M, L]."""
         X = [self.lifted(x).expand(len(x), *w.shape[-2:])]
         for n in range(self.N):
             X.append(X[n] + self.h * self.f(X[n], n) + self.h**0.5 * self.g(X[n], n, weight) * w[:, n])
         return X
 
-    def forward(
-        self, x: Tensor, w: Tensor, y: Tensor | None = None, weight: Tensor | None = None, running: bool = False
-    ) -> Tensor:
-        """Points x [B, d], standard normal w [B, N, M, L] -> outputs [B, M]; with y [B], see ``error``.
-
-        running: normalise by the running statistics. The authors never do, also when they predict.
-        """
-        weight = torch.full_like(x[:, 0], 1 / len(x)) if weight is None and not running else weight
+    def forward(self, x: Tensor, w: Tensor, y: Tensor | None = None, weight: Tensor | None = None) -> Tensor:
+        """Points x [B, d], standard normal w [B, N, M, L] -> outputs [B, M]; with y [B], see ``error``."""
+        weight = torch.full_like(x[:, 0], 1 / len(x)) if weight is None else weight
         X = self.path(x, w, weight)
         return self.read(X[-1])[..., 0] if y is None else self.error(x, w, y, weight, X)
 
@@ -155,15 +162,50 @@ def relu_network(X, W1, b1, W2, b2):
 
 def is_statistic(net: nn.Module) -> Tensor:
     """Which of the P parameters are running statistics: bool [P]."""
-    named = [torch.full((p.numel(),), name in statistics(net)) for name, p in net.named_parameters()]
+    named = [torch.full((p.numel(),), name.endswith(STATISTICS)) for name, p in net.named_parameters()]
     return torch.cat(named)
-
-
-def statistics(net: nn.Module) -> list[str]:
-    """Names of the running statistics, for ``personal``."""
-    return [f"norm.{n}.{kind}" for n in range(net.N) for kind in ("mean", "var")]
 
 
 def coded_error(predict, batch) -> Tensor:
     """The loss of one client for the engine."""
     return predict(batch["x"], batch["noise"], batch["y"], batch["w"])
+
+
+# how far a gradient is from the exact one
+
+PARTS = {"lift": ("lift",), "drift": ("drift",), "diffusion": ("s", "spread", "norm")}
+"""Part of a network -> how names of its parameters begin."""
+
+
+def gradient_errors() -> dict[str, dict[str, float]]:
+    """Gradient -> part -> its relative L2 distance to autograd, of the networks of Section 5.1 at a start, in float64.
+
+    As coded, one for each of PAIRINGS; as printed (Eqs. 33 to 35) with g(u_n), and with a g of the state, for which the
+    printed costate is not complete.
+    """
+    nets = {f"pairing {name}": (partial(Coded, 1, 8, 16), name) for name in PAIRINGS}
+    for words, diffusion in (("(u_n)", "vector"), ("of the state", "net")):
+        nets[f"printed, g {words}"] = partial(SNN, 1, 8, 16, diffusion=diffusion), "smp_paper"
+    rows = {}
+    for row, (make, gradient) in nets.items():
+        both = [gradient_at_a_start(make(gradient=name)) for name in (gradient, "autograd")]
+        rows[row] = {part: float(relative_l2(*(of_part(g, names) for g in both))) for part, names in PARTS.items()}
+    return rows
+
+
+def gradient_at_a_start(net: SNN | Coded, B: int = 64) -> dict[str, Tensor]:
+    """Of the squared error of B random points, one path each: parameter -> tensor, in float64."""
+    params = as_dict(net, stack(net, [(0,)], fan_in_uniform)[0].double())
+    generator = torch_stream(0, "gradients")
+    shapes = (B, params["lift.weight"].shape[1]), (B,), (B, *net.noise(1))
+    x, y, w = (torch.randn(*shape, generator=generator).double() for shape in shapes)
+    net = net.double()
+    if isinstance(net, Coded):
+        return grad(lambda p: functional_call(net, p, (x, w, y)))(params)
+    return grad(lambda p: ((functional_call(net, p, (x, w))[:, 0] - y) ** 2).mean())(params)
+
+
+def of_part(gradient: dict[str, Tensor], names: tuple[str, ...]) -> Tensor:
+    """All of a part as one vector; running statistics have no gradient."""
+    chosen = [name for name in gradient if name.split(".")[0] in names and not name.endswith(STATISTICS)]
+    return torch.cat([gradient[name].flatten() for name in chosen])

@@ -1,29 +1,25 @@
-"""Pictures of three ways to train FedStNN: their bands, and whether these know the noise."""
+"""Pictures of three ways to train FedStNN: their bands, and what they know of the surface."""
 
-from collections.abc import Mapping
-
-import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
-from ....notebook.style import COLORS, band, log_axis, panels, set_ticks
+from ....notebook.style import COLORS, panels, set_ticks
 from ..experiment import rms
-from ..figures import uncertainty
+from ..figures import PI, TRUTH, uncertainty
 from ..plane import on_grid
 from ..sine import curve as sine
 from .problem import WAYS
-from .study import Results, alone, spreads
+from .study import SIGMA
 
 LOOKS = {
-    "as printed": ("paper", "s"),
-    "as coded": ("other", "^"),
-    "mended": ("federated", "o"),
-    "frozen paths": ("other", "^"),
-    "fresh paths": ("paper", "s"),
+    "as printed": {"color": COLORS["paper"], "marker": "s"},
+    "as coded": {"color": COLORS["other"], "marker": "^"},
+    "mended": {"color": COLORS["federated"], "marker": "o"},
+    "frozen paths": {"color": COLORS["other"], "marker": "^"},
+    "fresh paths": {"color": COLORS["paper"], "marker": "s"},
+    "truth": TRUTH,
 }
-"""Colour and marker of each way, and of one client's paths."""
-
-PI = ((0, np.pi, 2 * np.pi), ("0", r"$\pi$", r"$2\pi$"))
+"""Of each way, and of one client's paths, in ``pictures.curves``."""
 
 
 def bands(curve: xarray.Dataset, sigma: float) -> Figure:
@@ -32,7 +28,7 @@ def bands(curve: xarray.Dataset, sigma: float) -> Figure:
     for ax, way in zip(axes, curve.way.values.tolist(), strict=True):
         one = curve.sel(way=way, level=sigma).isel(seed=0)
         mean, std = one["mean"].values, one["std"].values
-        uncertainty(ax, one.x.values, sine(one.x.values), sigma, mean, std, color=LOOKS[way][0])
+        uncertainty(ax, one.x.values, sine(one.x.values), sigma, mean, std, color=LOOKS[way]["color"])
         ax.set(title=f"{way}: a spread of {rms(std):.2g}", xlabel="x")
         set_ticks(ax.xaxis, *PI)
     axes[0].set_ylabel("y")
@@ -41,43 +37,16 @@ def bands(curve: xarray.Dataset, sigma: float) -> Figure:
     return fig
 
 
-def against_noise(results: Results) -> Figure:
-    """The spread of each way over the noise of the data."""
-    return against(spreads(results), "a federation of a hundred clients")
-
-
-def frozen(results: Results) -> Figure:
-    """The same of one client alone, with frozen and with fresh paths."""
-    return against(alone(results), "one client alone, squared error, exact gradient")
-
-
-def against(stds: Mapping[str, Mapping[float, np.ndarray]], title: str) -> Figure:
-    """Learnt spreads over the data's sigma: name -> sigma -> [seed], with the diagonal that is right."""
-    fig, ((ax,),) = panels(1, 1, size=(4.6, 3.4))
-    for name, values in stds.items():
-        color, marker = LOOKS[name]
-        band(ax, list(values), np.stack(list(values.values()), 1), COLORS[color], name, marker=marker, ms=5, lw=2)
-    sigmas = list(next(iter(stds.values())))
-    ax.plot(sigmas, sigmas, "--", color=COLORS["truth"], lw=1, label="truth")
-    for axis in (ax.xaxis, ax.yaxis):
-        log_axis(axis)
-    set_ticks(ax.xaxis, sigmas, [f"{sigma:g}" for sigma in sigmas])
-    set_ticks(ax.yaxis, [0.01, 0.03, 0.1, 0.3], ["0.01", "0.03", "0.1", "0.3"])
-    ax.set(xlabel=r"$\sigma$ of the data", ylabel="learnt spread", title=title)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
-    return fig
-
-
-def surface(results: Results) -> Figure:
-    """Above the error of each way's mean on the surface, below its spread, in units of sigma, in the first seed."""
-    answers, sigma = results.surface, results.sigma
+def surface(answers: xarray.Dataset) -> Figure:
+    """Above the error of each way's mean on the surface, below its spread, in units of sigma, in the first seed;
+    answers: ``surface`` of ``Results``."""
     fig, axes = panels(2, len(WAYS), size=(2.4, 2.2), sharex=True, sharey=True)
     n = round(answers.sizes["x"] ** 0.5)
     for i, way in enumerate(answers.way.values.tolist()):
         one = answers.sel(way=way)
         rows = (one["mean"].values - on_grid(), "PuOr", -3), (one["std"].values, "viridis", 0)
         for ax, (values, colours, least) in zip(axes[:, i], rows, strict=True):
-            image = values.reshape(n, n).T / sigma
+            image = values.reshape(n, n).T / SIGMA
             ax.imshow(image, origin="lower", extent=(-1, 1, -1, 1), cmap=colours, vmin=least, vmax=3)
             ax.set(title=way, xlabel="x", ylabel="y", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
             ax.label_outer()

@@ -104,8 +104,6 @@ def as_authors(name: str, case: str, net: Coded, data: Callable, local: Local, t
     """What ``coded`` and ``one_client`` share."""
     settings = {"loss": coded_error, "noise": net.noise(1), "lr": 1e-4, "reset_moments": True}
     settings |= {"optimizer": decaying(*CASES[case].widths)} | judged(case, net, tests)
-    if settings["evaluate"] is evaluate:
-        settings["evaluate"] = with_running
     return Experiment(name, net, data=data, local=local, **settings)
 
 
@@ -151,19 +149,3 @@ def path_error(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tenso
     """Of ONE model: mean square of a path against f. With sigma^2, it is the squared error on new observations."""
     std, mean = torch.std_mean(predict(test["x_test"], test["w_test"]), -1)
     return {"a path against f": ((mean - test["f_test"][:, 0]) ** 2 + std**2).mean()}
-
-
-RUNNING = "RMSE, running statistics"
-"""A metric: where one normalises by them."""
-
-
-def with_running(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """``evaluate``, and the RMSE of the mean where one normalises by the running statistics."""
-    mean = predict(test["x_test"], test["w_test"], None, None, True).mean(-1)
-    rmse = (mean - test["f_test"][:, 0]).square().mean().sqrt()
-    return evaluate(predict, test) | {RUNNING: rmse}
-
-
-def running_only(predict: Callable, test: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What ``with_running`` adds, for a hundred clients with statistics of their own."""
-    return {name: value for name, value in with_running(predict, test).items() if value.dim() == 0}

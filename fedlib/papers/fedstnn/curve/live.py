@@ -19,10 +19,10 @@ from ....notebook.style import CLIENTS, COLORS, set_ticks
 from ....streams import stream, torch_stream
 from ....trainings.store import stored
 from .. import regression
-from ..experiment import SCORES
+from ..experiment import SCORES, beside
 from ..network import SNN, init_snn
 from ..scores import local_loss
-from ..sine import answered, curve, curve_grid
+from ..sine import answered, as_bands, curve, curve_grid
 
 # as stored
 
@@ -38,20 +38,8 @@ def explorer() -> Explorer:
 def explored() -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors): means with half the widths of their bands, and how far spreads are off the noise (%)."""
     answers = {score: answered(stored(regression, ("noise", score)), kind="centralised", client=0) for score in SCORES}
-    every = xarray.concat(answers.values(), xarray.Variable("loss", [*SCORES])).rename(level=NOISE)
-    every = every.expand_dims(model=[NETWORK]).transpose(NOISE, "loss", "model", "seed", "x")
-    mean, std, sigma = every["mean"].isel(seed=0), every["std"], every[NOISE]
-    true_half = 2 * sigma.expand_dims(loss=every.loss, x=every.x).transpose(NOISE, "loss", "x")
-    curves = mean.drop_vars("seed").assign_coords(
-        truth=("x", curve(every.x.values)),
-        half=(mean.dims, 2 * std.isel(seed=0).values),
-        truth_half=(true_half.dims, true_half.values),
-        color=("model", [COLORS["centralised"]]),
-    )
-    errors = 100 * abs((std**2).mean("x") ** 0.5 / sigma - 1)
-    return curves.assign_attrs(xlabel="x", ylabel="y", limits=(-2.0, 2.0)), errors.transpose(
-        NOISE, "loss", "model", "seed"
-    )
+    every = beside("loss", answers).rename(level=NOISE).expand_dims(model=[NETWORK])
+    return as_bands(every, NOISE, [COLORS["centralised"]])
 
 
 # while it trains

@@ -7,11 +7,10 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ....notebook.style import CLIENTS, COLORS, MARKERS, band, growth, log_axis, panels
-from ....streams import stream
-from .edges import BINS, NEAR, Edges, counts, edge_distance
+from ....notebook.style import CLIENTS, COLORS, MARKERS, growth, panels
+from ..figures import TRUTH
 from .picture import Picture
-from .study import Results, by_group
+from .study import Results
 
 BLACK, WHITE, UNKNOWN = "#101010", "#ffffff", "#999999"
 WRONG = {"white, should be black": COLORS["other"], "black, should be white": COLORS["light"]}
@@ -116,71 +115,20 @@ def owners(picture: Picture, shards: Mapping[str, np.ndarray]) -> Figure:
     return grid(shown, picture, {"white": WHITE, "black": BLACK, "not known": UNKNOWN})
 
 
-# numbers
+# looks of what ``pictures.curves`` draws
 
-
-def overlaps(results: Results) -> Figure:
-    """Left the federation's overlap with each letter over the rounds, right that of all clients alone and of the
-    federation at the end, a dot for each client and seed."""
-    every, picture = results.together.sel(kind="federated"), results.picture
-    together = picture.overlaps(every.transpose("seed", "round", "pixel").values)
-    fig, ((left, right),) = panels(1, 2, size=(3.8, 2.7), sharey=True)
-    for j, letter in enumerate(picture.names):
-        args = {"marker": MARKERS[j], "ms": 4, "lw": 2}
-        band(left, every["round"].values, together[..., j], CLIENTS[j], letter, **args)
-    left.set(xlabel="round", ylabel="overlap with a letter", ylim=(-0.04, 1.04), title="federated")
-    left.legend(loc="lower right", ncols=3)
-    alone = by_group(results)
-    groups = {
-        "alone:\nown letter": alone["own"],
-        "alone:\nothers' letters": alone["others"],
-        "federated:\nall letters": together[:, -1],
-    }
-    for column, values in enumerate(groups.values()):
-        x = column + stream(column, "jitter").uniform(-0.2, 0.2, values.size)
-        color = COLORS["isolated" if column < 2 else "federated"]
-        right.plot(x, values.ravel(), ".", ms=4 if column < 2 else 7, mew=0, alpha=0.7, color=color)
-    right.set(xticks=range(3), xticklabels=groups, xlim=(-0.4, 2.4), title="after the last round")
-    return fig
-
-
-ROLES = {
+DRAWINGS = {
     "federated": {"color": COLORS["federated"], "marker": "o"},
-    "one model with all pixels": {"color": COLORS["centralised"], "marker": "s"},
-    "authors' size, our steps": {"color": COLORS["paper"], "marker": "^", "ls": "--"},
-    "authors' size, their steps": {"color": COLORS["other"], "marker": "D", "lw": 2.5},
+    "in one place": {"color": COLORS["centralised"], "marker": "s"},
+    "large, our steps": {"color": COLORS["paper"], "marker": "^", "ls": "--"},
+    "large, their steps": {"color": COLORS["other"], "marker": "D", "lw": 2.5},
+    "truth": TRUTH,
 }
 
 
-def edges(measured: Mapping[str, Edges], truth: np.ndarray) -> Figure:
-    """What is drawn white across the letters' edge. measured: name of ``ROLES`` -> what was measured, [seed, ...].
-
-    truth: the picture, bool [rows, columns].
-    """
-    fig, ((ax,),) = panels(1, 1, size=(5.6, 3.0))
-    places = np.arange(BINS[1] - 0.5, BINS[-2] + 1)  # the middle of each bin
-    inside = counts(np.ones_like(truth), edge_distance(truth)) > 0
-    ax.step(places, (places < 0).astype(float), where="mid", color=COLORS["truth"], lw=1, ls=":", label="the picture")
-    for name, one in measured.items():
-        look = dict(ROLES[name])
-        band(ax, places[inside], np.atleast_2d(one.white)[:, inside], look.pop("color"), name, ms=4, **look)
-    ax.axvspan(-NEAR, NEAR, color="0.93", zorder=0)
-    ax.set(xlabel="distance from the edge (pixels of 40 rows); inside a letter it is negative", xticks=BINS[1:-1])
-    ax.set(ylabel="share of pixels drawn white", ylim=(-0.03, 1.03))
-    ax.legend(loc="upper right")
-    return fig
-
-
-def levels(results: Results) -> Figure:
-    """Overlap of the federation with each letter over the number of pixels that a client owns of its third."""
-    every = results.picture.overlaps(results.levels.transpose("seed", "level", "pixel").values)
-    fig, ((ax,),) = panels(1, 1, size=(4.6, 2.8))
-    L = results.levels.level.values
-    for j, letter in enumerate(results.picture.names):
-        band(ax, L, every[..., j], CLIENTS[j], letter, marker=MARKERS[j], ms=5)
-    log_axis(ax.xaxis)
-    ax.set(
-        xlabel="L, own pixels of a client", ylabel="overlap with a letter", xticks=L, xticklabels=L, ylim=(None, 1.01)
-    )
-    ax.legend(loc="lower right")
-    return fig
+def letter(name: str) -> dict:
+    """Of an overlap: that of the clients who know the letter; of "each letter" dots alone."""
+    if name == "each letter":
+        return {"color": COLORS["federated"], "marker": "o", "ls": ""}
+    k = ("F", "S", "U", "left", "middle", "right").index(name) % 3
+    return {"color": CLIENTS[k], "marker": MARKERS[k]}

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
 SHAPE = 40, 120  # pixels of our picture: rows, columns; a letter in each third
@@ -35,6 +37,16 @@ def letters(shape: tuple[int, int] = SHAPE) -> np.ndarray:
 
 
 THICK = 7.5  # of the strokes, on the area of 40 x 120
+
+
+def read_png(path: str | Path) -> np.ndarray:
+    """The white pixels of a PNG with nothing but black and white, bool [rows, columns]; ValueError for any other."""
+    with Image.open(path) as image:
+        grey = np.asarray(image.convert("L"))
+    white = grey == 255
+    if not (white | (grey == 0)).all() or white.all() or not white.any() or min(white.shape) < 3:
+        raise ValueError(f"picture = '{path}': expected a PNG of at least 3 x 3 pixels, each black or white, with both")
+    return white
 
 
 def thirds(shape: tuple[int, int] = SHAPE) -> list[np.ndarray]:

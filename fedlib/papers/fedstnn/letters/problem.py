@@ -12,14 +12,13 @@ from ....federated.partitions import focused
 from ....streams import stream, torch_stream
 from ..experiment import learning
 from ..network import SNN
-from .picture import SHAPE, Picture, letters, pixels
-from .png import read_png
+from .picture import SHAPE, Picture, letters, pixels, read_png
 
 RATIO = 0.03
 """F : L, printed."""
 
 
-def picture_of(path: str, shape: tuple[int, int]) -> Picture:
+def picture_of(path: str, shape: tuple[int, int] = SHAPE) -> Picture:
     """The letters F, S and U in a shape; or, where a path is given, the picture of that PNG."""
     return Picture(read_png(path), ("left", "middle", "right")) if path else Picture(letters(shape))
 

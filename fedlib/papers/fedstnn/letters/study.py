@@ -15,8 +15,9 @@ from ....federated.history import History
 from ....notebook import rules
 from ....trainings.calls import Call
 from ....trainings.settings import paper
-from .edges import Edges, measured, near_share
-from .picture import PAPER_SHAPE, Picture, letters
+from ..experiment import with_truth
+from .edges import measured
+from .picture import PAPER_SHAPE, SHAPE, Picture, letters
 from .problem import drawing, others_of, owners, picture_of
 
 NOTEBOOK, NAME = "09_stochastic_image", "letters"
@@ -27,6 +28,8 @@ AGAIN = "letters", "together"
 IN_SHORT = True
 """Its rounds have hundreds of steps, see ``trainings.store.calls_of``."""
 BATCH = 64  # the paper does not say
+LR, LR_END = 0.08, 0.001  # of Adam in the first round, and of the last one as a share of it, the best of TRIED
+LOOKS = 25  # rounds after which the pictures are looked at, about
 TRIED = [50, 100, 200], [0.02, 0.04, 0.08], [0.1, 0.01, 0.001]
 """Local steps in a round, first rate, and the last one as a share of it, that were tried, with as many steps in all."""
 TRIED_ON = [100, 101, 102]  # seeds that count nowhere else
@@ -34,13 +37,9 @@ AUTHORS = 2000  # L, pixels that a client owns of its third in the authors' code
 THEIRS = 25, 2000, 1e-4, 1.0  # rounds, a quarter of theirs; local steps and Adam's rate in their code, which stays
 
 RULES = {
-    "height": rules.whole(2),
-    "width": rules.whole(3),
     "clients": rules.whole(3),
-    "own_pixels": rules.whole(),
-    "levels": rules.whole(),
+    **dict.fromkeys(("own_pixels", "levels"), rules.whole()),
     "ratio": rules.number(0),
-    "lr_end": rules.share(),
 }
 """Parameter -> what it may be."""
 
@@ -49,7 +48,7 @@ def check(p: Mapping) -> None:
     """ValueError where the picture has not the pixels that clients are to own."""
     if p["clients"] % 3:
         raise ValueError(f"clients = {p['clients']}: expected a multiple of three, as many for each letter")
-    third = min(map(len, picture_of(p["picture"], shape_of(p)).thirds))
+    third = min(map(len, picture_of(p["picture"]).thirds))
     for L in {p["own_pixels"], *p["levels"]}:
         if third < L or others_of(L, p["ratio"]) > 2 * third:
             raise ValueError(
@@ -58,14 +57,9 @@ def check(p: Mapping) -> None:
             )
 
 
-def shape_of(p: Mapping) -> tuple[int, int]:
-    """Rows and columns of the letters."""
-    return p["height"], p["width"]
-
-
 def arguments_of(p: Mapping) -> dict:
     """Arguments of ``drawing``."""
-    return {name: p[name] for name in ("clients", "ratio", "picture")} | {"shape": list(shape_of(p))}
+    return {name: p[name] for name in ("clients", "ratio", "picture")} | {"shape": [*SHAPE]}
 
 
 def decay_of(lr_end: float, rounds: int) -> float:
@@ -80,7 +74,7 @@ def fading(rounds: int, steps: int, lr: float, lr_end: float, batch: int = BATCH
 
 def steps_of(p: Mapping) -> tuple[int, int, float, float]:
     """Arguments of ``fading``."""
-    return p["rounds"], p["local_updates"], p["lr"], p["lr_end"]
+    return p["rounds"], p["local_updates"], LR, LR_END
 
 
 def trainings(p: Mapping) -> dict[Hashable, Call]:
@@ -89,7 +83,7 @@ def trainings(p: Mapping) -> dict[Hashable, Call]:
     theirs."""
     seeds, L, federated, none = p["seeds"], [p["own_pixels"]], ["federated"], {"models": {}}
     arguments, changes = arguments_of(p), {"fraction": p["fraction"]} | fading(*steps_of(p))
-    watched = changes | {"evaluations": p["evaluations"]}
+    watched = changes | {"evaluations": LOOKS}
     calls: dict[Hashable, Call] = {
         (NAME, "together"): Call(drawing, arguments, L, seeds, ["federated", "centralised"], changes=watched, **none),
         (NAME, "alone"): Call(drawing, arguments, L, seeds, ["isolated"], changes=changes, **none),
@@ -146,9 +140,10 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
         together = together.transpose("kind", "seed", ...)
         main = together.sel(kind="federated", drop=True).isel(round=-1, drop=True).expand_dims(level=[L])
         swept = main if swept is None else xarray.concat([swept, main], "level").sortby("level")
+        swept["level"] = swept.level.assign_attrs(long_name="L, own pixels of a client")
     tried = histories.get("grid")
     return Results(
-        picture_of(p["picture"], shape_of(p)),
+        picture_of(p["picture"]),
         L,
         together,
         last((NAME, "alone"), kind="isolated", level=L),
@@ -164,23 +159,57 @@ def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
 
 def owned(p: Mapping, seed: int) -> list[np.ndarray]:
     """Pixels of each client of the main run."""
-    L, picture = p["own_pixels"], picture_of(p["picture"], shape_of(p))
+    L, picture = p["own_pixels"], picture_of(p["picture"])
     return owners(picture, p["clients"], L, others_of(L, p["ratio"]), seed)
 
 
 # what is measured
 
 
-def edges_of(results: Results) -> dict[str, Edges]:
-    """Name of a drawing -> what is measured at its edges [seed]."""
-    shape, truth = results.picture.shape, results.picture.white
-    kinds = {"federated": "federated", "one model with all pixels": "centralised"}
+def edges_of(results: Results) -> dict[str, xarray.Dataset]:
+    """Name of a drawing -> what is ``measured`` at its edges."""
+    shape, truth, white = results.picture.shape, results.picture.white, letters(PAPER_SHAPE)
+    kinds = {"federated": "federated", "in one place": "centralised"}
     made = {name: measured(results.last(kind).values.reshape(-1, *shape), truth) for name, kind in kinds.items()}
-    white = letters(PAPER_SHAPE)
     return made | {
-        f"authors' size, {steps}": measured(every.values.reshape(-1, *PAPER_SHAPE), white)
+        f"large, {steps}": measured(every.values.reshape(-1, *PAPER_SHAPE), white)
         for steps, every in results.authors.items()
     }
+
+
+def white_at_edges(edges: Mapping[str, xarray.Dataset]) -> xarray.DataArray:
+    """Share of pixels drawn white [drawing, seed, place] across an edge, and in the picture, for a picture."""
+    white = xarray.concat([one["white"] for one in edges.values()], xarray.Variable("drawing", [*edges]), join="outer")
+    white = white.assign_attrs(long_name="share of pixels drawn white", scale="linear").rename("across an edge")
+    words = {"long_name": "distance from the edge (pixels of 40 rows), negative inside a letter", "scale": "linear"}
+    white = white.assign_coords(place=white.place.assign_attrs(words))
+    return with_truth(white, "drawing", (white.place < 0) * 1.0)
+
+
+OVERLAP = {"long_name": "overlap with a letter", "scale": "linear"}
+
+
+def overlaps(results: Results, drawn: xarray.DataArray) -> xarray.DataArray:
+    """Overlap [..., letter] of drawings [..., pixel], for a picture."""
+    drawn = drawn.transpose(..., "pixel")
+    values = drawn.isel(pixel=slice(3)).rename(pixel="letter").astype(float)
+    values = values.copy(data=results.picture.overlaps(drawn.values)).drop_attrs(deep=False)
+    return values.assign_coords(letter=[*results.picture.names]).assign_attrs(OVERLAP)
+
+
+def together_and_alone(results: Results) -> dict[str, xarray.DataArray]:
+    """Panel -> overlap [letter, seed, place]: of the federation by round; of all clients and seeds at the end."""
+    federated = results.together.sel(kind="federated", drop=True)
+    on_the_way = overlaps(results, federated).rename(round="place")
+    each = by_group(results)
+    groups = {"alone,\nother letter": each["others"], "alone,\nown letter": each["own"]}
+    groups["federated"] = results.picture.overlaps(results.last().values)
+    dots = [xarray.DataArray(values.ravel(), dims="seed") for values in groups.values()]
+    dots = [one.assign_coords(seed=range(one.size)) for one in dots]
+    last = xarray.concat(dots, xarray.Variable("place", [*groups]), join="outer").assign_attrs(OVERLAP)
+    on_the_way = on_the_way.assign_coords(place=on_the_way.place.assign_attrs(long_name="round"))
+    last = last.expand_dims(letter=["each letter"]).assign_coords(place=last.place.assign_attrs(long_name="at the end"))
+    return {"together": on_the_way, "together and alone": last}
 
 
 def by_group(results: Results) -> dict[str, np.ndarray]:
@@ -207,19 +236,16 @@ def right(results: Results) -> dict[str, np.ndarray]:
 
 def metrics(results: Results) -> dict:
     """What result.json keeps: the numbers of all tables, over seeds."""
-    picture, edges = results.picture, edges_of(results)
+    picture = results.picture
     levels = (
         {}
         if results.levels is None
-        else {str(L): results.levels.sel(level=L).values for L in results.levels.level.values}
+        else {str(L.item()): results.levels.sel(level=L).values for L in results.levels.level}
     )
     return {
-        "white pixels": picture.xi,
         "right": right(results),
         "overlap": {kind: picture.overlaps(results.last(kind).values) for kind in ("federated", "centralised")},
         "overlap alone": by_group(results),
-        "near the edge": near_share(picture.white),
-        "edges": {name: one._asdict() for name, one in edges.items()},
         "levels": {L: picture.right(white) for L, white in levels.items()},
         "levels, overlap": {L: picture.overlaps(white) for L, white in levels.items()},
         "grid": [[*setting, wrong] for setting, wrong in settings_tried(results)],

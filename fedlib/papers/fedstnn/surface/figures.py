@@ -4,9 +4,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ....notebook.style import COLORS, panels
+from ....streams import stream
 from ..figures import OBSERVED
 from ..plane import SLICES, on_grid, on_slice, surface_grid
-from .readings import some
 from .study import DRAWN, Results
 
 
@@ -31,7 +31,8 @@ def maps(results: Results) -> Figure:
 def clouds(results: Results) -> Figure:
     """Figs. 8 and 9: all noisy observations of the surface, and fifty of them, each joined to a prediction."""
     z = results.observed.isel(seed=0).values
-    predicted, chosen = results.answers["path"].isel(seed=0).values, some(len(z))[0]
+    predicted = results.answers["path"].isel(seed=0).values
+    chosen = stream(0, "points of the paper's figure 9").choice(len(z), 50, replace=False)
     fig, ((left, right),) = panels(1, 2, size=(3.8, 3.4), subplot_kw=dict(projection="3d"))
     points = surface_grid()
     left.scatter(*points.T, z, s=1, c=z, cmap="viridis", lw=0, rasterized=True)

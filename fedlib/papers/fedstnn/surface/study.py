@@ -19,7 +19,8 @@ NAME, OUTSIDE = "surface", 10
 """Points of a client outside of its quadrant."""
 LR, DECAY = 0.02, 0.75
 """Adam's rate and its factor in each round, chosen on validation data."""
-FRACTION = 0.1  # C; the paper does not say, but recommends this value
+CLIENTS, FRACTION = 40, 0.1
+"""K, ten for each quadrant; C, which the paper recommends, but does not print here."""
 ANSWERS = "answers", NAME
 DRAWN = "federated", "client 1 alone"
 
@@ -46,7 +47,7 @@ def search(p: Mapping) -> Call:
 
 def sizes_of(p: Mapping) -> dict:
     """Arguments of federations."""
-    return {"clients": p["clients_2d"], "sigma": p["sigma"]}
+    return {"clients": CLIENTS, "sigma": p["sigma"]}
 
 
 def changes_of(p: Mapping, lr: float = LR, decay: float = DECAY, steps: int = 400) -> dict:
@@ -58,21 +59,20 @@ def changes_of(p: Mapping, lr: float = LR, decay: float = DECAY, steps: int = 40
 class Results(NamedTuple):
     """What figures and claims take; None: nothing of it is trained.
 
-    answers: see there. observed [seed, x]. tried: of ``scored`` [seed, lr, decay, steps]. sigma, clients: of the run.
+    answers: see there. observed [seed, x]. tried: of ``scored`` [seed, lr, decay, steps]. sigma: of the run.
     """
 
     answers: xarray.Dataset | None
     observed: xarray.DataArray | None
     tried: xarray.Dataset | None
     sigma: float
-    clients: int
 
 
 def results(p: Mapping, histories: Mapping[Hashable, History]) -> Results:
     """The labelled arrays."""
     models = histories[ANSWERS] if ANSWERS in histories else answers(p, histories)
     z = None if models is None else seen(models.seed.values.tolist(), p["sigma"])
-    return Results(models, z, tried(histories.get(("search", NAME))), p["sigma"], p["clients_2d"])
+    return Results(models, z, tried(histories.get(("search", NAME))), p["sigma"])
 
 
 def seen(seeds: Sequence[int], sigma: float) -> xarray.DataArray:
@@ -85,18 +85,16 @@ def answers(p: Mapping, histories: Mapping[Hashable, History]) -> xarray.Dataset
     together, alone = (histories.get((NAME, name)) for name in ("together", "alone"))
     models = {} if together is None else {kind: (together, kind, OUTSIDE) for kind in ("federated", "centralised")}
     if alone is not None:
-        models |= {
-            f"client {k + 1} alone": (alone, "isolated", OUTSIDE, i) for i, k in enumerate(first(p["clients_2d"]))
-        }
+        models |= {f"client {k + 1} alone": (alone, "isolated", OUTSIDE, i) for i, k in enumerate(first(CLIENTS))}
     if not models:
         return None
     net = SNN(2, 16, 32)
     constants = probes(net, p["sigma"])
     every = beside("model", {label: answered(net, constants, *row) for label, row in models.items()})
-    return chosen(every, seen(every.seed.values.tolist(), p["sigma"]), p["sigma"], p["clients_2d"])
+    return chosen(every, seen(every.seed.values.tolist(), p["sigma"]), p["sigma"])
 
 
-def chosen(every: xarray.Dataset, observed: xarray.DataArray, sigma: float, clients: int) -> xarray.Dataset:
+def chosen(every: xarray.Dataset, observed: xarray.DataArray, sigma: float) -> xarray.Dataset:
     """What is drawn and judged of ``Answers`` at all points of the grid [model, seed, x], which are too many to keep:
     mean and std of the first seed [model, x]; path of the federation [seed, x]; judged [row, quantity, seed].
 
@@ -106,7 +104,7 @@ def chosen(every: xarray.Dataset, observed: xarray.DataArray, sigma: float, clie
     everywhere, parts = np.arange(len(on_grid())), {"federated, whole grid": ("federated", slice(None))}
     parts |= {f"federated, slice {name}": ("federated", on_slice(name)) for name in SLICES}
     parts["all data in one place"] = "centralised", slice(None)
-    for k, quadrant in zip(first(clients), quadrants(surface_grid()), strict=True):
+    for k, quadrant in zip(first(CLIENTS), quadrants(surface_grid()), strict=True):
         name = f"client {k + 1} alone"
         parts[f"{name}, own quadrant"] = name, quadrant
         parts[f"{name}, elsewhere"] = name, np.setdiff1d(everywhere, quadrant)

@@ -7,7 +7,6 @@ from scipy.stats import norm
 from fedlib.federated import sums
 from fedlib.federated.sums import symmetric_noise
 from fedlib.papers.beyond.one_round import privacy, problem
-from fedlib.papers.beyond.one_round.torques import torques_of_sums
 from fedlib.papers.beyond.points import (
     inputs_behind,
     other_measure,
@@ -55,14 +54,6 @@ def test_inputs_are_read_off_sums_where_there_is_a_null_space():
     inputs, times = inputs_behind(rows.T @ rows, 6, polynomials, grid)
     np.testing.assert_allclose(times, y, atol=1e-6)
     np.testing.assert_allclose(inputs, x, atol=1e-4)
-
-
-def test_torques_of_a_few_triplets_are_read_and_of_many_are_not():
-    table = torques_of_sums([3, 60], [0], inputs=8, degree=4)
-    few, many = (table.isel(points=n, seed=0) for n in (0, 1))
-    assert few.share == 1 and many.share < 0.1, "36 numbers: of 60 triplets there is no null space"
-    angle = few.u @ few.truth / np.linalg.norm(few.u) / np.linalg.norm(few.truth)
-    assert angle > 0.99, "8 coordinates leave some of it"
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])

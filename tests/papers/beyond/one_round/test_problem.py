@@ -11,7 +11,7 @@ import xarray
 from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
 from fedlib.federated.sweep import sweep
-from fedlib.papers.beyond.one_round import curve, networks, partitions, pendulum, pieces, problem, study, windows
+from fedlib.papers.beyond.one_round import curve, pendulum, pieces, problem, study, table, windows
 from fedlib.papers.beyond.one_round.problem import equation_in_halves
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.streams import stream
@@ -60,17 +60,19 @@ def test_error_bars_cover_what_they_should():
     assert (of.inside > 0.7).all() and (of.spread.mean("x") < 0.02).all()
 
 
-def test_after_fedavg_only_the_last_layer_is_new():
-    of = networks.after_fedavg("poisson", [6], [0])
-    assert of.before.item() == pytest.approx(1.67, abs=0.01)  # notebook 05's
-    assert of.after.item() < 0.1
-
-
-def test_whoever_owns_what():
-    of = partitions.whoever_owns_what(4, {"poisson": [60, 6.0]}, 300)
-    assert of.gap.max() < 1e-8 and of.sizes == {"problem": 3, "partition": 4}
-    owners = partitions.random_owners(pendulum.linear_pendulum(2, 2, 40).data(2, 0), stream(0, "owners")).owners
-    assert np.array_equal(np.sort(np.concatenate(owners)), np.arange(40))
+@pytest.mark.parametrize("name", ["pendulum", "noisy curve"])
+def test_one_round_is_all_data_in_one_place_whoever_owns_what(name):
+    """For random owners, ragged, some without points; of equations ``tests/federated/test_sums.py`` does."""
+    experiment = pendulum.linear_pendulum(8, 10, 300) if name == "pendulum" else curve.noisy(20, 1.0, 100, 0)
+    data, zero, rng = experiment.data(20, 0), problem.start(experiment), stream(0, "partitions")
+    n = len(next(iter(data.pool.values())))
+    whole = sums.one_round(experiment, data._replace(owners=[np.arange(n)]), zero)
+    rows = sums.rows(experiment, data.pool, zero)[:, :-1]
+    for _ in range(5):
+        owner = rng.choice(8, n, p=rng.dirichlet(np.full(8, 0.3)))
+        owned = data._replace(owners=[np.flatnonzero(owner == k) for k in range(8)])
+        step = sums.one_round(experiment, owned, zero, whole.ridge).step
+        assert (rows @ (step - whole.step)).norm() < 1e-10 * (rows @ whole.step).norm()
 
 
 def test_each_level_takes_its_own_rate_and_one_without_all_rates_is_left_out():
@@ -102,9 +104,9 @@ def test_what_was_chosen_has_the_least_score():
     gcv = xarray.DataArray(
         [[[3, 9], [1, 2]], [[2, 3], [1, 4]]], {"m": [5, 6], "scale": [1.0, 2.0]}, ["m", "scale", "seed"]
     )
-    best = study.chosen(xarray.Dataset({"gcv": gcv}))
+    best = table.chosen(xarray.Dataset({"gcv": gcv}))
     assert (best.m.item(), best.scale.item()) == (5, 2.0)
-    best = study.chosen(xarray.Dataset({"gcv": gcv.isel(seed=0, drop=True).where(gcv.m == 6, np.inf)}))
+    best = table.chosen(xarray.Dataset({"gcv": gcv.isel(seed=0, drop=True).where(gcv.m == 6, np.inf)}))
     assert (best.m.item(), best.scale.item()) == (6, 2.0)
 
 

@@ -20,8 +20,6 @@ from fedlib.papers.beyond.projection.algorithm import (
     joined,
     last_layer,
     projected,
-    projected_levenberg,
-    without_last,
 )
 from fedlib.papers.fedsciml.forward import problem as forward
 from fedlib.streams import stream, torch_stream
@@ -201,41 +199,6 @@ def test_the_last_layer_is_found():
     operator = DeepONet((4, 5, 3), (1, 5, 3))
     assert last_layer(operator) == slice(1 + 43 + 10, 1 + 43 + 28), "the trunk's; the bias comes first"
     assert len(hidden(torch.zeros(72), last_layer(operator))) == 72 - 18
-
-
-# Kaufman's Jacobian
-
-
-@pytest.mark.parametrize("root", [True, False], ids=["roots", "sums"])
-def test_kaufmans_jacobian_has_l_s_gradient(problem, root):
-    """P r is r, so that (P J_w)^T r is half of L's gradient; and P J_w is what a pseudoinverse leaves of J_w."""
-    experiment, data = problem
-    theta, last = start(experiment), last_layer(experiment.net)
-    ridge = 1e-2 * float(sums.rows(experiment, data.pool, theta, last)[:, :-1].square().mean())
-    one = evaluate(experiment, sums.parts(data), hidden(theta, last), last, ridge)
-    messages = [sums.statistics(experiment, points, one.theta, root) for points in sums.parts(data)]
-    left = without_last(sums.added(messages), one.theta, last, ridge)
-    G = left.matrix.T @ left.matrix if root else left.matrix
-    top = float(one.gradient.abs().max())
-    np.testing.assert_allclose(2 * G[:-1, -1], one.gradient, rtol=1e-6, atol=1e-6 * top)
-    assert float(G[-1, -1]) == pytest.approx(one.reduced, rel=1e-6)
-    rows, m = sums.rows(experiment, data.pool, one.theta), last.stop - last.start
-    A = torch.cat([rows[:, last], ridge**0.5 * torch.eye(m, dtype=rows.dtype)])
-    J = torch.cat([rows[:, : last.start], rows[:, last.stop : -1]], 1)
-    J = torch.cat([J, J.new_zeros(m, J.shape[1])])
-    J = J - A @ torch.linalg.lstsq(A, J).solution
-    np.testing.assert_allclose(G[:-1, :-1], J.T @ J, rtol=1e-5, atol=1e-7 * float(G.diagonal().max()))
-
-
-def test_levenberg_goes_the_same_way_for_every_partition_and_down():
-    experiment, data = equation("poisson")
-    one, *others = (
-        projected_levenberg(experiment, of, start(experiment), 6, 1e-6)
-        for of in (together(data), dealt(data, stream(0, "partitions")), dealt(data, stream(1, "partitions")))
-    )
-    assert one.loss[-1] < 0.9 * one.loss[0] and sorted(one.loss, reverse=True) == one.loss
-    for other in others:
-        np.testing.assert_allclose(other.theta, one.theta, rtol=1e-5, atol=1e-5 * float(one.theta.abs().max()))
 
 
 # what cannot be meant

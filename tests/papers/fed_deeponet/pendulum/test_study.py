@@ -9,14 +9,14 @@ from fedlib.federated.solved import answer
 from fedlib.federated.sweep import best
 from fedlib.notebook.verdicts import paper_numbers
 from fedlib.papers.fed_deeponet import physics
-from fedlib.papers.fed_deeponet.pendulum import live, problem, study
-from fedlib.trainings.store import folder_of, last_reading, made
+from fedlib.papers.fed_deeponet.pendulum import claims, live, problem, study
+from fedlib.trainings.store import made, stored
 
 from ...small import quick
 
 SMALL = {
     "n_triplets": 60, "n_test": 3, "n_common": 4, "sensors": 6, "rounds": 2, "local_updates": 2, "clients": [2, 20],
-    "fractions": [0.25, 0.75, 1.0], "seeds": [0, 1], "passes": 1, "evaluations": 2,
+    "fractions": [0.25, 0.75, 1.0], "seeds": [0, 1],
 }  # fmt: skip
 
 
@@ -37,10 +37,10 @@ def test_every_training_is_in_the_results(trained):
     fixed = results.shares.isel(share=1).squeeze("level")
     np.testing.assert_array_equal(fixed.error, results.clients.error.sel(level=20))
     names = study.by_name(results)
-    comparable = study.comparable(p, results)
-    assert {*comparable} <= {*paper_numbers()} and all(values.dims == ("seed",) for values in comparable.values())
-    np.testing.assert_array_equal(comparable["fed-deeponet.table1.C20"], names["C=20"])
-    np.testing.assert_array_equal(comparable["fed-deeponet.fig3.1"], names["alpha=1.0"])
+    measured = {id: numbers["values"] for id, numbers in claims.measured(results).items()}
+    assert {*measured} <= {*paper_numbers()} and all(values.shape == (2,) for values in measured.values())
+    np.testing.assert_array_equal(measured["fed-deeponet.table1.C20"], names["C=20"])
+    np.testing.assert_array_equal(measured["fed-deeponet.fig3.1"], names["alpha=1.0"])
     ours = results.conventions.error.sel(time="[-1, 1]", init="Glorot").isel(round=-1).squeeze()
     np.testing.assert_allclose(ours, names["alpha=1.0"], rtol=1e-5, err_msg="our conventions are those of Table 2")
 
@@ -54,8 +54,7 @@ def test_who_is_alone_is_client_1_of_the_federation(trained):
 
 
 def test_what_is_chosen_by_is_neither_trained_on_nor_tested_on():
-    call = {("grid", "near"): study.trainings(study.PAPER)["grid", "near"]}
-    history = last_reading(call, ("grid", "near"), [folder_of(study.NOTEBOOK)], earlier=True)[0].result
+    history = stored(study, "grid")
     assert best(history, "validation error") == {name: study.PAPER[name] for name in ("lr", "decay")}
     data = data_of(problem.chosen_by(30, 4, 6), 2, 0)
     chosen = data.validation["GRF u"]

@@ -12,9 +12,7 @@ from ...small import quick
 
 SMALL = {
     "n_triplets": 60, "n_test": 3, "sensors": 6, "clients": 4, "rounds": 2, "local_updates": 2, "shards": [1, 3],
-    "deltas": [0.0, 1.0], "seeds": [0, 1], "passes": 1, "passes_shards": [3], "passes_deltas": [2.0],
-    "rate_shards": [1],
-    "lrs_adam": [0.001], "decays_adam": [1.0, 0.5], "lrs_sgd": [0.01, 0.1], "kept_shards": [1], "w1_points": 6,
+    "deltas": [0.0, 1.0], "seeds": [0, 1], "w1_points": 6,
 }  # fmt: skip
 
 

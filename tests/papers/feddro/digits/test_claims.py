@@ -30,10 +30,10 @@ ON_Q = over_rounds(table(FedAvg=HIGH, Q=LOW), table(FedAvg=LOW, Q=HIGH).where(Fa
     ("id", "results", "verdict"),
     [
         ("target.gain.grows", {"table": BETTER}, (True, "30.7 ± 1.2 points > 3 ± 0 points")),
-        ("target.gain.grows", {"table": WORSE}, (False, "-30.7 ± 1.2 points < -3 ± 0 points")),
+        ("target.gain.grows", {"table": WORSE}, (False, "-30.7 ± 1.2 points ≤ -3 ± 0 points")),
         ("target.gain.grows", {"table": BETTER.isel(level=[0])}, None),
         ("target.speed", {"accuracy": LATER}, (True, "-16.8 ± 0.58 points < 16.8 ± 0.58 points")),
-        ("target.speed", {"accuracy": over_rounds(WORSE, BETTER)}, (False, "16.8 ± 0.58 points > -16.8 ± 0.58 points")),
+        ("target.speed", {"accuracy": over_rounds(WORSE, BETTER)}, (False, "16.8 ± 0.58 points ≥ -16.8 ± 0.58 points")),
         ("target.speed", {"accuracy": LATER[:1]}, None),
         ("loss", {"loss": ON_Q}, (True, "81, 15 < 84, 45.7")),
         ("loss", {"loss": over_rounds(*[table(FedAvg=LOW, Q=HIGH)] * 2)}, (False, "84, 45.7 not all < 81, 15")),

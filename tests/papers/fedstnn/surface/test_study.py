@@ -1,4 +1,4 @@
-"""The noisy surface: the printed function, who owns what; answers and readings against sums known beforehand."""
+"""The noisy surface: the printed function, who owns what; answers against sums known beforehand."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy.stats import norm
 from fedlib.federated.experiment import data_of
 from fedlib.papers.fedstnn import plane
 from fedlib.papers.fedstnn.plane import on_grid, quadrants, surface_grid
-from fedlib.papers.fedstnn.surface import claims, problem, readings, study
+from fedlib.papers.fedstnn.surface import problem, study
 from fedlib.streams import stream
 
 POINTS, F = plane.surface_grid(), plane.on_grid()
@@ -52,7 +52,7 @@ def test_points_of_other_quadrants():
 
 
 POINTS, F, SIGMA, SEEDS = surface_grid(), on_grid(), 0.1, [0, 1]
-MODELS = ["federated", "centralised", *(f"client {k} alone" for k in (1, 3, 5, 7))]
+MODELS = ["federated", "centralised", *(f"client {k} alone" for k in (1, 11, 21, 31))]
 
 
 def normal(name, *shape):
@@ -83,42 +83,14 @@ def results(every):
 
 def of_answers(every):
     observed = xarray.DataArray(F + normal("z", 2), {"seed": SEEDS}, ("seed", "x"))
-    return study.Results(study.chosen(every, observed, SIGMA, 8), observed, None, SIGMA, 8)
+    return study.Results(study.chosen(every, observed, SIGMA), observed, None, SIGMA)
 
 
 def test_a_model_is_judged_where_it_knows_and_elsewhere(results):
     rows = study.report(results)
     assert len(rows) == 12
-    np.testing.assert_allclose(rows["client 3 alone, own quadrant"]["RMSE"], 0.02)
-    np.testing.assert_allclose(rows["client 3 alone, elsewhere"]["RMSE"], 0.52)
-    assert (rows["client 3 alone, elsewhere"]["in band"] < 0.05).all()
+    np.testing.assert_allclose(rows["client 11 alone, own quadrant"]["RMSE"], 0.02)
+    np.testing.assert_allclose(rows["client 11 alone, elsewhere"]["RMSE"], 0.52)
+    assert (rows["client 11 alone, elsewhere"]["in band"] < 0.05).all()
     np.testing.assert_allclose(rows["federated, whole grid"]["MSE"], 0.0204, rtol=0.05)
     np.testing.assert_allclose(rows["federated, whole grid"]["in band"], norm.cdf(1.8) - norm.cdf(-2.2), atol=0.01)
-
-
-def test_claims_hold_where_they_should_and_can_fail(every, results):
-    assert all(claim(results).holds for claim in claims.CLAIMS.values())
-    mean = every["mean"] + xarray.where(every.model == "federated", 1.5, 0.7)
-    wrong = of_answers(every.assign(mean=mean, std=0 * mean + 0.01, path=mean))
-    failed = {id for id, claim in claims.CLAIMS.items() if not claim(wrong).holds}
-    assert failed == {*claims.CLAIMS}
-    assert all(claim(results._replace(answers=None)) is None for claim in claims.CLAIMS.values())
-
-
-def test_all_pairs_are_the_mean_over_both_indices():
-    p, z = (stream(0, name).standard_normal((3, 40)) + 2 for name in "pz")
-    np.testing.assert_allclose(readings.all_pairs(p, z), ((p[:, :, None] - z[:, None]) ** 2).mean((1, 2)))
-    np.testing.assert_allclose(readings.aligned(p, z), [((a - b) ** 2).mean() for a, b in zip(p, z, strict=True)])
-
-
-def test_theory_of_pairs_of_few_points():
-    """Against all 3 subsets of 2 of 3 points, by hand; without noise."""
-    f, subsets = np.array([0.0, 1.0, 5.0]), ([0, 1], [0, 2], [1, 2])
-    by_hand = np.mean([readings.all_pairs(f[s], f[s]) for s in subsets])
-    assert readings.expected_of_pairs(2, f, 0) == pytest.approx(by_hand) == pytest.approx((1 + 25 + 16) / 6)
-
-
-def test_shapes_that_would_broadcast_are_refused():
-    for p, z in ((np.ones((50, 1)), np.ones(50)), (np.ones((1, 9)), np.ones((5, 9)))):
-        with pytest.raises(ValueError, match="would broadcast"):
-            readings.aligned(p, z)
