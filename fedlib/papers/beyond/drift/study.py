@@ -157,13 +157,11 @@ class Results(NamedTuple):
     """What figures and claims take, by problem.
 
     errors (%) [rule, seed], called as the problem is: at the rate and the schedule that validation points chose for
-    each rule, coordinates "lr", "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. paths:
-    error (%) [rule, round], mean over seeds, of the same. tried: name of a schedule -> ``Best``. local_steps: errors
-    [rule, E, seed] at the best constant rate of each E.
+    each rule, coordinates "lr", "knob" and "schedule" [rule]; "centralised" is a rule, too; NaN: it diverged. tried:
+    name of a schedule -> ``Best``. local_steps: errors [rule, E, seed] at the best constant rate of each E.
     """
 
     errors: dict[str, xarray.DataArray]
-    paths: dict[str, xarray.DataArray]
     tried: dict[str, dict[str, "Best"]]
     local_steps: dict[str, xarray.DataArray]
 
@@ -180,14 +178,13 @@ class Best(NamedTuple):
 def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left."""
     tried = {name: both for name in PROBLEMS if (both := tried_on(name, histories))}
-    chosen = {name: better(both) for name, both in tried.items()}
-    errors = {name: error.rename(PROBLEMS[name].title) for name, (error, _) in chosen.items()}
+    errors = {name: better(both)[0].rename(PROBLEMS[name].title) for name, both in tried.items()}
     steps = {
         name: in_steps(tried[name][CONSTANT].error.expand_dims(E=[p["local_updates"]]), histories["earlier"], name)
         for name in problem.CURVES
         if name in tried
     }
-    return Results(errors, {name: path for name, (_, path) in chosen.items()}, tried, steps)
+    return Results(errors, tried, steps)
 
 
 def tried_on(name: str, histories: Mapping[Name, History]) -> dict[str, Best]:

@@ -94,7 +94,7 @@ GOOD, POOR = by_rule(FedAvg=[10, 20], repair=[1, 2.1]), by_rule(FedAvg=[10, 20],
 def test_a_correction_is_stale_or_is_not(many, holds):
     """At twenty local steps, whatever it is at five."""
     both = [errors.expand_dims(E=[E]) for errors, E in ((GOOD if holds else POOR, 5), (many, 20))]
-    nothing, (claim,) = Results({}, {}, {}, {}), claims.CLAIMS.values()
+    nothing, (claim,) = Results({}, {}, {}), claims.CLAIMS.values()
     found = judged(claim, nothing._replace(local_steps={"line_20": xarray.concat(both, "E")}))
     assert judged(claim, nothing) is None and found.holds is holds
 
