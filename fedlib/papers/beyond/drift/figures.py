@@ -31,7 +31,7 @@ ORDER += [rule for rule in RULES if rule not in ORDER]
 
 def name_of(rule: str) -> str:
     """What a rule is called in pictures and tables."""
-    return {REPAIR: "repair", "federated": "FedAvg"}.get(rule, rule)
+    return "repair" if rule == REPAIR else rule
 
 
 def in_order(values: xarray.DataArray) -> list[str]:

@@ -257,11 +257,8 @@ def followed(history_of: Callable[[Name], History], name: str) -> xarray.Dataset
     table, experiment = xarray.concat(schedules, xarray.Variable("schedule", [*FOLLOWED])), problem.CURVES[name]()
     table.lr.attrs["long_name"] = "rate at the beginning"
     data = data_of(experiment, PROBLEMS[name].level)
-    x, truth = (data.test[part].double().numpy() for part in ("x", "u"))
-    every = max(1, len(x) // problem.PLACES)
-    x, truth = x[::every, 0], truth[::every]
-    whose = owners(x, clouds_of(data))
-    coords = {"x": x, "truth": ("x", truth), "owner": ("x", whose)}
+    x, truth = (problem.thinned(data.test[part]).double().numpy() for part in ("x", "u"))
+    coords = {"x": x[:, 0], "truth": ("x", truth), "owner": ("x", owners(x[:, 0], clouds_of(data)))}
     return table.assign_coords(coords).transpose("schedule", "rule", "lr", "round", "x", "seed")
 
 
