@@ -78,12 +78,6 @@ def by_problem(places: Sequence[Place]) -> dict[str, dict[str, np.ndarray]]:
 def of_drift(problem: str) -> tuple[xarray.DataArray, xarray.DataArray]:
     """What notebook 11 has stored of a problem: errors (%) [rule, seed] in the end, and on the way [rule, round], of
     every rule at the rate, constant or falling, that validation points chose."""
-    calls, tried = drift.trainings(drift.PAPER), {}
-    for schedule, parts in drift.SCHEDULES.items():
-        names = [(problem, part) for part in parts if (problem, part) in calls]
-        bests = [drift.best(stored(drift, name, earlier=True)) for name in names]
-        if bests:
-            tried[schedule] = drift.Best(
-                *(xarray.concat(part, "rule", join="outer") for part in zip(*bests, strict=True))
-            )
-    return drift.better(tried)
+    calls, parts = drift.trainings(drift.PAPER), [part for both in drift.SCHEDULES.values() for part in both]
+    names = [(problem, part) for part in parts if (problem, part) in calls]
+    return drift.better(drift.tried_on(problem, {name: stored(drift, name, earlier=True) for name in names}))

@@ -24,13 +24,14 @@ LOOKS = {
 }
 """Rules that have a colour and a mark, by ``name_of``."""
 
-ORDER = ["FedAvg", "SCAFFOLD", "fresh correction", REPAIR, "Mime", CENTRAL]
+COMPARED = ["SCAFFOLD", "averaged moments", "fresh correction", REPAIR, "Mime", CENTRAL]
+ORDER = ["FedAvg", *COMPARED]
 ORDER += [rule for rule in RULES if rule not in ORDER]
 
 
 def name_of(rule: str) -> str:
     """What a rule is called in pictures and tables."""
-    return {REPAIR: "repair", "federated": "FedAvg"}.get(rule, rule)
+    return "repair" if rule == REPAIR else rule
 
 
 def in_order(values: xarray.DataArray) -> list[str]:
@@ -81,7 +82,7 @@ def side_by_side(curves: xarray.Dataset, chosen: Mapping[str, Mapping[str, float
 def against_rate(followed: Mapping[str, xarray.Dataset], printed: float = 1e-3) -> Figure:
     """Error (%) in the end against the rate, a panel for each problem; dotted where the rate falls."""
     ends = {PROBLEMS[name].title: table.error.isel(round=-1, drop=True) for name, table in followed.items()}
-    fig = curves({title: lines_of(end) for title, end in ends.items()}, "lr", "rule", looks=look, size=(3.6, 2.9))
+    fig = curves({title: lines_of(end) for title, end in ends.items()}, "lr", "line", looks=look, size=(3.6, 2.9))
     for ax in fig.axes:
         ax.axvline(printed, color="0.6", lw=1, ls=":")
     return fig
@@ -89,12 +90,9 @@ def against_rate(followed: Mapping[str, xarray.Dataset], printed: float = 1e-3) 
 
 def lines_of(error: xarray.DataArray) -> xarray.DataArray:
     """Of errors [schedule, rule, ...] a line for each pair, "FedAvg, falling" for instance."""
-    lines = {
-        name_of(rule) + f", {schedule}" * (schedule != CONSTANT): error.sel(rule=rule, schedule=schedule, drop=True)
-        for rule in in_order(error)
-        for schedule in error.schedule.values
-    }
-    return xarray.concat(lines.values(), xarray.Variable("rule", [*lines])).rename(None)
+    pairs = error.stack(line=("rule", "schedule"))
+    names = [name_of(rule) + f", {schedule}" * (schedule != CONSTANT) for rule, schedule in pairs.line.values]
+    return pairs.drop_vars(("line", "rule", "schedule")).assign_coords(line=names).rename(None)
 
 
 def look(line: str) -> dict:
@@ -104,39 +102,32 @@ def look(line: str) -> dict:
 
 
 def local_steps(values: Mapping[str, xarray.DataArray], central: Mapping[str, xarray.DataArray]) -> Figure:
-    """Errors [rule, E, seed] against E, at as many local steps in all, of the rules with a colour that have several E.
+    """Errors [rule, E, seed] against E, at as many local steps in all, of the rules that have several E.
     central: [seed] of the model that sees all points."""
     shown = {}
     for name, errors in values.items():
         several = errors.notnull().any("seed").sum("E") > 1
-        rules = [
-            rule for rule in in_order(errors) if name_of(rule) in LOOKS and rule != CENTRAL and several.sel(rule=rule)
-        ]
         all_points = central[name].reset_coords(drop=True).expand_dims(rule=[CENTRAL], E=errors.E)
+        rules = [rule for rule in in_order(errors) if several.sel(rule=rule)]
         lines = xarray.concat([errors.sel(rule=rules), all_points], "rule", combine_attrs="override")
         shown[name] = lines.assign_coords(rule=[*map(name_of, rules), CENTRAL])
     return curves(shown, "E", "rule", looks=look, size=(3.6, 2.9))
 
 
-COMPARED = ("SCAFFOLD", "averaged moments", "fresh correction", REPAIR, "Mime", CENTRAL)
-
-
 def against_fedavg(errors: Mapping[str, xarray.DataArray]) -> Figure:
     """Error of each rule over that of FedAvg, both at rates of their own: a panel for each rule, a row for each problem
     with its interval."""
-    shown = [rule for rule in COMPARED if any(rule in values["rule"] for values in errors.values())]
-    fig, (axes,) = panels(1, len(shown), size=(9.2 / max(4, len(shown)), 0.8 + 0.24 * len(errors)), sharey=True)
-    for ax, rule in zip(axes, shown, strict=True):
+    fig, (axes,) = panels(1, len(COMPARED), size=(9.2 / len(COMPARED), 0.8 + 0.24 * len(errors)), sharey=True)
+    for ax, rule in zip(axes, COMPARED, strict=True):
         style = LOOKS.get(name_of(rule), {"color": "0.5", "marker": "."})
         for row, values in enumerate(errors.values()):
-            if {rule, "FedAvg"} <= {*values["rule"].values.tolist()} and np.isfinite((r := ratio(values, rule)).mean):
+            if rule in values["rule"]:
+                r = ratio(values, rule)
                 ax.plot([r.low, r.high], [row, row], color=style["color"], lw=1.5)
                 ax.plot(r.mean, row, style["marker"], color=style["color"], ms=5)
-            elif rule in values["rule"]:
-                ax.text(1, row, "diverged", ha="center", va="center", fontsize=7)
         ax.axvline(1, color="0.6", lw=1)
-        ax.set(xscale="log", xlim=(2e-3, 50), title=name_of(rule))
-        ax.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"], fontsize=7)
+        ax.set(xscale="log", xlim=(5e-3, 300), title=name_of(rule))
+        ax.set_xticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"], fontsize=7)
         ax.xaxis.set_minor_locator(NullLocator())
         ax.grid(axis="x", color="0.92")
     axes[0].set_yticks(range(len(errors)), [values.name for values in errors.values()])
@@ -146,15 +137,6 @@ def against_fedavg(errors: Mapping[str, xarray.DataArray]) -> Figure:
 
 
 # tables
-
-
-def error_rows(errors: Mapping[str, xarray.DataArray]) -> tuple[list[str], list[list[str]]]:
-    """(header, a row for each problem): mean ± st.dev. over seeds of each rule at its own rate."""
-    rules = [rule for rule in ORDER if any(rule in values["rule"] for values in errors.values())]
-    return ["error (%)", *map(name_of, rules)], [
-        [values.name, *(in_short(values.sel(rule=rule)) if rule in values["rule"] else "-" for rule in rules)]
-        for values in errors.values()
-    ]
 
 
 SCHEDULE_HEADER = ["problem", "rule", "constant (%)", "from", "falling (%)", "from", "falling over constant"]
@@ -188,15 +170,10 @@ def price_rows(everybody: xarray.DataArray, some: xarray.DataArray) -> list[list
     return [*rows, ["gradients of every step", "E P", "E", *["-"] * 3]]
 
 
-def in_short(errors: xarray.DataArray, lost: float = 1000) -> str:
-    """Errors (%) [seed] in few letters; a mean says nothing where some are lost."""
-    values = errors.values
-    if not np.isfinite(values).all():
-        return "diverged"
-    if beyond := int((values > lost).sum()):
-        return f"{beyond} of {len(values)} above {lost:g}"
-    digits = max(0, 1 - int(np.floor(np.log10(values.mean()))))
-    return plus_minus(values, min(digits, 4))
+def in_short(errors: xarray.DataArray) -> str:
+    """Errors (%) [seed], mean ± st.dev. with two digits of the mean; "-" where one diverged, or is not trained."""
+    mean = errors.values.mean()
+    return plus_minus(errors, min(4, max(0, 1 - int(np.floor(np.log10(mean)))))) if np.isfinite(mean) else "-"
 
 
 def as_table(values: xarray.DataArray) -> dict[str, list]:
@@ -205,13 +182,3 @@ def as_table(values: xarray.DataArray) -> dict[str, list]:
         rule: np.where(np.isfinite(part := values.sel(rule=rule).values), part, None).tolist()
         for rule in values["rule"].values.tolist()
     }
-
-
-def dissimilarity_rows(B: xarray.DataArray) -> list[list[str]]:
-    """A row for each problem: 1 / B of each seed, the share of the gradients that does not cancel: at the start, on the
-    way."""
-    share = 1 / B.transpose("problem", "when", "seed")
-    return [
-        [PROBLEMS[name].title, *(" ".join(f"{value:.2g}" for value in one) for one in share.sel(problem=name).values)]
-        for name in B.problem.values.tolist()
-    ]

@@ -78,7 +78,12 @@ def two_fields(triplets: int = 10_000, clients: int = 20, sensors: int = 100, de
 
 
 CURVES: dict[str, Callable[[], Experiment]] = {"line_20": functions.gramacy_lee, "poisson_8": forward.poisson}
-PLACES = 200  # at which a curve is kept, at most
+PLACES = 200  # at which a curve is kept, about
+
+
+def thinned(values: Tensor) -> Tensor:
+    """Of test points, or of values there, those that are kept."""
+    return values[:: max(1, len(values) // PLACES)]
 
 
 def followed(name: str) -> Experiment:
@@ -86,7 +91,6 @@ def followed(name: str) -> Experiment:
     experiment = CURVES[name]()
 
     def evaluate(predict, test) -> dict[str, Tensor]:
-        every = max(1, len(test["x"]) // PLACES)
-        return experiment.evaluate(predict, test) | {"u": experiment.answer(predict, test)[::every]}
+        return experiment.evaluate(predict, test) | {"u": thinned(experiment.answer(predict, test))}
 
     return experiment._replace(evaluate=evaluate)

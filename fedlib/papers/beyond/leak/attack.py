@@ -30,19 +30,10 @@ OPTIMIZERS = {"SGD": (sgd, 1e-2), "Adam": (adam, 1e-3)}
 
 
 class Message(NamedTuple):
-    """What a server has of one client after a round: the model [P] that it sent, the one that came back, the rate."""
+    """What a server has of one client after a round: the model [P] that it sent, and the one that came back."""
 
     sent: Tensor
     came: Tensor
-    lr: float
-
-
-class Point(NamedTuple):
-    """What it reads off it: torque u [m], time y (s), angle s (rad)."""
-
-    u: np.ndarray
-    y: float
-    s: float
 
 
 def one_round(
@@ -57,7 +48,7 @@ def one_round(
             init=fan_in_uniform, backend="eager", dtype=dtype, rounds=1,
         )
     )  # fmt: skip
-    return Message(done.began.models()[0], done.after[0], lr)
+    return Message(done.began.models()[0], done.after[0])
 
 
 def mixture(change: Mapping[str, Tensor], part: str) -> Tensor:
@@ -66,17 +57,9 @@ def mixture(change: Mapping[str, Tensor], part: str) -> Tensor:
     return b @ W / (b @ b)
 
 
-def read(net: nn.Module, message: Message) -> Point:
-    """Torque, time and angle by ratios, exact for one point and one step of gradient descent.
-
-    The angle: the output's bias moved by -2 lr (G(u)(y) - s).
-    """
-    change = as_dict(net, message.came - message.sent)
-    u, z = mixture(change, "branch"), mixture(change, "trunk")
-    low, high = net.domain  # the trunk sees times mapped to [-1, 1]
-    y = (z * (high - low) + low + high) / 2
-    s = predict(net, message.sent, u, y) + change["bias"][0] / (2 * message.lr)
-    return Point(u.numpy(), y.item(), s.item())
+def read(net: nn.Module, message: Message) -> np.ndarray:
+    """The torque [m] by ratios, exact for one point and gradient descent, whatever its steps."""
+    return mixture(as_dict(net, message.came - message.sent), "branch").numpy()
 
 
 def outside(net: nn.Module, message: Message, torques: np.ndarray, n: int) -> np.ndarray:
@@ -111,21 +94,17 @@ def learnt(net: nn.Module, messages: Sequence[Message], clients: Sequence[Mappin
     neighbour, which it never had. span, fit (%): in how many pairs, a point of the client and one of its neighbour, it
     says which is the client's. u, truth [client, t]: what it reads, and the nearest torque, each with r.m.s. 1.
     """
-    rows = []
-    for message, client, other in zip(messages, clients, [*clients[1:], *clients[:1]], strict=True):
-        u, torques, others = read(net, message).u, client["u"].numpy(), other["u"].numpy()
+
+    def of(client: int) -> dict:
+        message, mine, other = messages[client], clients[client], clients[(client + 1) % len(clients)]
+        u, torques, others = read(net, message), mine["u"].numpy(), other["u"].numpy()
         i, off = nearest(u, torques)
         spans = (outside(net, message, some, len(torques)) for some in (torques, others))
-        fits = (rise(net, message, table) for table in (client, other))
-        row = off, nearest(u, others)[1], told_apart(*spans), told_apart(*fits), scaled(u), scaled(torques[i])
-        rows.append(row)
-    names = "off", "off_other", "span", "fit", "u", "truth"
-    return xarray.Dataset(
-        {
-            name: (("client", "t")[: np.ndim(v)], np.array(v))
-            for name, v in zip(names, zip(*rows, strict=True), strict=True)
-        }
-    )
+        fits = (rise(net, message, table) for table in (mine, other))
+        found = {"off": off, "off_other": nearest(u, others)[1], "span": told_apart(*spans), "fit": told_apart(*fits)}
+        return found | {"u": ("t", scaled(u)), "truth": ("t", scaled(torques[i]))}
+
+    return tabulated(of, client=range(len(messages))).drop_vars("client")
 
 
 def of_messages(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.federated.stack import as_dict, predict
 from fedlib.models.networks import DeepONet
 from fedlib.papers.beyond.leak import attack
 from fedlib.papers.fed_deeponet.physics import pendulum_triplets
@@ -18,28 +19,32 @@ def points(n, seed=0):
 
 @pytest.mark.parametrize("E", [1, 4])
 def test_one_point_is_read_off_gradient_descent(E):
-    """However many steps: each moves W by a multiple of u, and b by the same multiple of 1."""
+    """However many steps: each moves W by a multiple of u, and b by the same multiple of 1. So is its time, and after
+    one step its angle: the output's bias moved by -2 lr (G(u)(y) - s)."""
     client = points(1)
-    read = attack.read(NET, attack.one_round(NET, client, E, dtype=torch.float64))
-    np.testing.assert_allclose(read.u, client["u"][0], atol=1e-8)
-    assert read.y == pytest.approx(client["y"].item(), abs=1e-8)
+    message = attack.one_round(NET, client, E, dtype=torch.float64)
+    np.testing.assert_allclose(attack.read(NET, message), client["u"][0], atol=1e-8)
+    change = as_dict(NET, message.came - message.sent)
+    y = (attack.mixture(change, "trunk") + 1) / 2  # the trunk sees times mapped from [0, 1] to [-1, 1]
+    assert y.item() == pytest.approx(client["y"].item(), abs=1e-8)
     if E == 1:
-        assert read.s == pytest.approx(client["s"].item(), abs=1e-8)
+        s = predict(NET, message.sent, client["u"], client["y"]) + change["bias"] / (2 * attack.OPTIMIZERS["SGD"][1])
+        assert s.item() == pytest.approx(client["s"].item(), abs=1e-8)
 
 
 def test_of_several_points_one_reads_a_mixture():
     """It is a sum of them, with the gradients of the layer's outputs as weights."""
     client = points(3)
     read = attack.read(NET, attack.one_round(NET, client, 1, dtype=torch.float64))
-    weights, *_ = np.linalg.lstsq(client["u"].numpy().T, read.u, rcond=None)
-    np.testing.assert_allclose(weights @ client["u"].numpy(), read.u, atol=1e-8)
-    assert np.abs(read.u - client["u"].numpy()).max(1).min() > 0.01
+    weights, *_ = np.linalg.lstsq(client["u"].numpy().T, read, rcond=None)
+    np.testing.assert_allclose(weights @ client["u"].numpy(), read, atol=1e-8)
+    assert np.abs(read - client["u"].numpy()).max(1).min() > 0.01
 
 
 def test_of_adam_one_reads_signs():
     client = points(1)
     read = attack.read(NET, attack.one_round(NET, client, 1, "Adam", dtype=torch.float64))
-    np.testing.assert_allclose(read.u, np.sign(client["u"][0]), atol=0.05)
+    np.testing.assert_allclose(read, np.sign(client["u"][0]), atol=0.05)
 
 
 def test_how_far_off_is_the_sine_of_an_angle():
