@@ -74,6 +74,17 @@ ANSWER = (
 PRIVATE = {"sums": {"color": COLORS["federated"], "marker": "o"}, "FedAvg": {"color": "0.35", "marker": "^"}}
 """Way -> how it is drawn where there is noise."""
 
+
+def by_place(errors: xarray.DataArray) -> dict[str, xarray.DataArray]:
+    """Errors of each layout, under its words."""
+    return {words: errors.sel(layout=name).rename(words) for name, words in PLACES.items() if name in errors.layout}
+
+
+def by_problem(private: xarray.Dataset) -> dict[str, xarray.DataArray]:
+    """Errors where a point is hidden, of each problem, under its name."""
+    return {name: private.error.sel(problem=name, unit="point").rename(name) for name in private.problem.values}
+
+
 WAYS_HEADER = ["error (%)", *PLACES.values()]
 
 
