@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....federated import suspects
+from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import plus_minus
 from .problem import LABORATORIES
@@ -20,6 +21,8 @@ LOOKS = {
     PERFECT: {"color": COLORS["centralised"], "marker": "d", "ls": ":"},
     "FedAvg, own parameters": {"color": "0.35", "marker": "^"},
     "FedAvg, a network, own parameters": {"color": "0.65", "marker": "v"},
+    "sums": {"color": COLORS["federated"], "marker": "o"},
+    "FedAvg": {"color": "0.35", "marker": "^"},
 }
 """Way -> how it is drawn."""
 
@@ -71,8 +74,10 @@ ANSWER = (
     "at home lies on the truth; right a bar for each laboratory, and that of the fourth stands out"
 )
 
-PRIVATE = {"sums": {"color": COLORS["federated"], "marker": "o"}, "FedAvg": {"color": "0.35", "marker": "^"}}
-"""Way -> how it is drawn where there is noise."""
+
+def errors_by(panels_of: dict[str, xarray.DataArray], x: str) -> Figure:
+    """Errors of all ways against x, panels compared."""
+    return curves(panels_of, x, "way", looks=LOOKS.get, share=True)
 
 
 def by_place(errors: xarray.DataArray) -> dict[str, xarray.DataArray]:

@@ -98,6 +98,12 @@ def measurements(layout: str, seed: int, offset: float = OFFSET, fault: Fault = 
     return Data(pool, owners, {name: torch.as_tensor(value) for name, value in test.items()})
 
 
+def tables(data: Data) -> list[dict[str, np.ndarray]]:
+    """x and y [n] of each laboratory."""
+    pool = {name: data.pool[name].numpy()[:, 0] for name in "xy"}
+    return [{name: values[shard] for name, values in pool.items()} for shard in data.owners]
+
+
 def residuals(predict, batch):
     """At a laboratory's points [n, 1]."""
     return predict(batch["x"]) - batch["y"]
