@@ -189,13 +189,13 @@ def results(p: Mapping, histories: Mapping[Name, History | xarray.Dataset]) -> R
 
 def tried_on(name: str, histories: Mapping[Name, History]) -> dict[str, Best]:
     """Schedule -> the best of each rule on a problem."""
-    found = {}
+    settings = {}
     for schedule, parts in SCHEDULES.items():
         if bests := [best(histories[name, part]) for part in parts if (name, part) in histories]:
-            found[schedule] = Best(
+            settings[schedule] = Best(
                 *(xarray.concat(arrays, "rule", join="outer") for arrays in zip(*bests, strict=True))
             )
-    return found
+    return settings
 
 
 def better(both: Mapping[str, Best]) -> tuple[xarray.DataArray, xarray.DataArray]:

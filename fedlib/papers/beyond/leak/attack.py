@@ -95,16 +95,16 @@ def learnt(net: nn.Module, messages: Sequence[Message], clients: Sequence[Mappin
     says which is the client's. u, truth [client, t]: what it reads, and the nearest torque, each with r.m.s. 1.
     """
 
-    def of(client: int) -> dict:
+    def attacked(client: int) -> dict:
         message, mine, other = messages[client], clients[client], clients[(client + 1) % len(clients)]
         u, torques, others = read(net, message), mine["u"].numpy(), other["u"].numpy()
         i, off = nearest(u, torques)
         spans = (outside(net, message, some, len(torques)) for some in (torques, others))
         fits = (rise(net, message, table) for table in (mine, other))
-        found = {"off": off, "off_other": nearest(u, others)[1], "span": told_apart(*spans), "fit": told_apart(*fits)}
-        return found | {"u": ("t", scaled(u)), "truth": ("t", scaled(torques[i]))}
+        shares = {"off": off, "off_other": nearest(u, others)[1], "span": told_apart(*spans), "fit": told_apart(*fits)}
+        return shares | {"u": ("t", scaled(u)), "truth": ("t", scaled(torques[i]))}
 
-    return tabulated(of, client=range(len(messages))).drop_vars("client")
+    return tabulated(attacked, client=range(len(messages))).drop_vars("client")
 
 
 def of_messages(

@@ -32,16 +32,16 @@ def off(messages: xarray.Dataset) -> Figure:
     """How far what is read is from the client's nearest torque, against its points: median over the clients; grey from
     the nearest torque of another client, with one step."""
     median, another = messages[["off", "off_other"]].median("client"), "to another client's torque"
-    own = median.off.assign_coords(E=[*map(steps, median.E.values.tolist())])
-    lines = xarray.concat([own, median.off_other.isel(E=[0]).assign_coords(E=[another])], "E")
+    offs = median.off.assign_coords(E=[*map(steps, median.E.values.tolist())])
+    lines = xarray.concat([offs, median.off_other.isel(E=[0]).assign_coords(E=[another])], "E")
     lines = named(lines, "off the nearest torque")
-    looks = dict(zip(own.E.values.tolist(), ordered(own.sizes["E"]), strict=True))
+    looks = dict(zip(offs.E.values.tolist(), ordered(offs.sizes["E"]), strict=True))
     looks[another] = {"color": "0.5", "lw": 1, "marker": "x"}
     by_optimizer = {MADE[name]: lines.sel(optimizer=name) for name in lines.optimizer.values.tolist()}
     return curves(by_optimizer, "points", "E", looks=looks.get, size=(3.9, 2.6), share=True)
 
 
-def told(messages: xarray.Dataset, attack: str) -> xarray.DataArray:
+def pairs_told(messages: xarray.Dataset, attack: str) -> xarray.DataArray:
     """Pairs told apart (%) by an attack [way, points], means over the clients; way: "Adam, 5 local steps"."""
     ways = messages[attack].mean("client").stack(way=("optimizer", "E"))
     names = [f"{MADE[optimizer]}, {steps(E)}" for optimizer, E in ways.way.values]
@@ -51,7 +51,7 @@ def told(messages: xarray.Dataset, attack: str) -> xarray.DataArray:
 def attacks(messages: xarray.Dataset) -> Figure:
     """Left by the span, right by the fit, after few and many steps."""
     shown = messages.isel(E=slice(1, None, 2))
-    shares = {words: told(shown, attack) for attack, words in ATTACKS.items()}
+    shares = {words: pairs_told(shown, attack) for attack, words in ATTACKS.items()}
     fig = curves(shares, "points", "way", size=(3.9, 2.6), share=True)
     for ax in fig.axes:
         ax.axhline(GUESSING, color="0.6", lw=1, ls="--")
@@ -64,11 +64,11 @@ def answer(messages: xarray.Dataset, torques: Mapping[int, np.ndarray]) -> Figur
     points -> [n, m]."""
     fig, (axes,) = panels(1, len(torques), size=(3.8, 2.8), sharey=True)
     E = int(messages.E.max())
-    for ax, (n, own) in zip(axes, torques.items(), strict=True):
+    for ax, (n, some) in zip(axes, torques.items(), strict=True):
         u = messages.u.sel(optimizer="SGD", E=E, points=n).values
         t, many = np.linspace(0, 1, len(u)), n > 1
         look = {"color": "0.6", "lw": 1} if many else {"color": COLORS["truth"], "lw": 3.5}
-        for i, torque in enumerate(scaled(own)[:20]):
+        for i, torque in enumerate(scaled(some)[:20]):
             ax.plot(t, torque, label="_" if i else f"the client's torque{'s' * many}", **look)
         ax.plot(t, u, color=COLORS["isolated"], lw=1.8, label="read by the server")
         ax.set(xlabel="t (s)", ylim=(-3.8, 3.8), xlim=(0, 1), title=f"{n} point{'s' * many}")
@@ -82,7 +82,7 @@ def answer(messages: xarray.Dataset, torques: Mapping[int, np.ndarray]) -> Figur
 
 def rows(messages: xarray.Dataset, attack: str) -> list[list[str]]:
     """Pairs told apart, a row for each optimiser and number of local steps."""
-    shares = told(messages, attack)
+    shares = pairs_told(messages, attack)
     return [[way, *(f"{x:.1f}" for x in shares.sel(way=way).values)] for way in shares.way.values.tolist()]
 
 
