@@ -40,6 +40,7 @@ FILLINGS = {
     "12_real_federation": "W.sign(), b.sign()",
     "13_one_round": "sum(solutions) / len(solutions)",
     "14_sums_for_networks": "w - 0.1 * gradient / gradient.norm()",
+    "15_instruments": "np.column_stack([np.ones_like(x), x, x**2])",
 }
 """A lesson -> what fills its blank."""
 
@@ -54,6 +55,7 @@ WRONG = {
     ),
     "13_one_round": ("federated.sums", "added", "lambda messages: next(iter(messages))"),
     "14_sums_for_networks": ("federated.sums", "added", "lambda messages: next(iter(messages))"),
+    "15_instruments": ("federated.sums", "added", "lambda messages: next(iter(messages))"),
 }
 """A lesson -> module, function and what stands for it: what one client has for what all have, for instance."""
 AVERAGE = ("federated.mixing", "fedavg", "lambda p, active: np.repeat(np.eye(len(p))[-1:], len(p), 0)")

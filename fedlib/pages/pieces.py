@@ -9,6 +9,7 @@ import anywidget
 
 from ..live.modules import module
 from ..papers.beyond.drift import live as drift
+from ..papers.beyond.instruments import live as instruments
 from ..papers.beyond.leak import live as leak
 from ..papers.beyond.one_round import live as one_round
 from ..papers.beyond.projection import live as projection
@@ -75,6 +76,7 @@ EXPLORERS = {
     "12_real_federation": leak,
     "13_one_round": one_round,
     "14_sums_for_networks": projection,
+    "15_instruments": instruments,
 }
 """Notebook -> the room that has what stands in its first section, the same on the notebook's page."""
 
