@@ -16,7 +16,7 @@ from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.notebook.run import Run
 from fedlib.pages.source import figures_of
-from fedlib.papers.beyond.one_round import privacy as one_round_privacy
+from fedlib.papers.beyond import points
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.feddro.digits import study as digits_study
 from fedlib.papers.feddro.transport import problem as transport_problem
@@ -243,7 +243,7 @@ def test_13_integers_of_22_bits(kept, low, high):
     assert "to 0.1 % instead of 3e-6, those of the 20 directions to 0.0008 % as without" in report
     for seed in range(5):
         equation = one_round.with_sines("poisson", 60, 6.0, seed)
-        data, (_, _, directions, _) = equation.data(8, 0), one_round_privacy.public(60, kept, seed, 6.0)
+        data, (_, _, directions, _) = equation.data(8, 0), points.public(60, kept, seed, 6.0)
         b = sums.rows(equation, data.pool, one_round.start(equation)) @ directions.W
         messages = [b[shard].T @ b[shard] for shard in data.owners]
         unit = max(G.abs().max() for G in messages) / 2**21

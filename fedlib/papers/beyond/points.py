@@ -12,11 +12,11 @@ weight 1, perhaps. Noise on G leaves a set of measures, which shrinks with it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import torch
-import xarray
 from numpy.polynomial import chebyshev
 from scipy.optimize import OptimizeResult, least_squares, linprog, minimize_scalar, nnls
 from scipy.sparse import csr_array
@@ -26,8 +26,9 @@ from torch import Tensor
 from ...federated import sums
 from ...federated.experiment import Experiment
 from ...federated.pinn import pinn
-from ...notebook.claims import Verdict
+from ...streams import stream
 from ..fedsciml.forward.problem import poisson_equation
+from .one_round.problem import start, with_sines
 
 Curve = Callable[[np.ndarray], np.ndarray]
 """Places x [T] -> features a(x) [T, m]."""
@@ -150,28 +151,6 @@ def inputs_behind(G: np.ndarray, n: int, curve: Curve, grid: np.ndarray) -> tupl
     return x / x[:, :1], y
 
 
-def pictures_behind(G: np.ndarray) -> np.ndarray:
-    """Pictures x [k, d] of whole numbers 0 ... 255 with sum_i x_i x_i^T = G [d, d], those that give themselves away.
-
-    Where a pixel p is dark in one picture only, column p of G is that picture, times its own pixel: the root of G_pp.
-    The server tries all columns. One that is no picture but a mixture gives itself away, for its pixels are then no
-    whole numbers, or what is left of G has negative entries. A picture that is read is taken out of G, so that more
-    pixels belong to a single one. All numbers are whole: there is no rounding.
-    """
-    G, pictures = G.copy(), []
-    while True:
-        before = len(pictures)
-        for p in np.flatnonzero(np.diag(G)):
-            root = round(float(G[p, p]) ** 0.5)
-            if root and root**2 == G[p, p] and not (G[p] % root).any() and (picture := G[p] // root).max() <= 255:
-                rest = G - np.outer(picture, picture)
-                if rest.min() >= 0:
-                    pictures.append(picture)
-                    G = rest
-        if len(pictures) == before:
-            return np.array(pictures, G.dtype).reshape(-1, len(G))
-
-
 ATTACKS = {"null space": null_space_points, "non-negative fit": points_behind}
 """What a server may try on sums, that knows how many points there are."""
 
@@ -241,8 +220,64 @@ def nearest(u: np.ndarray, torques: np.ndarray) -> tuple[int, float]:
     return i, 100 * float(np.sqrt(1 - np.clip(cosine[i], 0, 1) ** 2))
 
 
-def every_point(off: xarray.DataArray, within: float) -> Verdict | None:
-    """Whether an attack has found every point to so much; off [..., seed]: by how much the worst one is missed."""
-    if not off.size:
-        return None
-    return Verdict(float(off.max()) < within, f"off by at most {float(off.max()):.0e}, {off.sizes['seed']} seeds")
+# clouds of points, on Poisson's equation
+
+GRID = np.linspace(0, np.pi, 501)
+NEAR = 0.1
+"""A point is found if a guess of its own is as near, in units of pi / n, the share of the interval that each of n has.
+Who guesses the middle of every share finds one in five."""
+
+DELTA = 1e-5
+"""Probability with which a promise of privacy may fail."""
+
+CROWDED = 2.2
+"""Where one point stands apart, all others are between 0 and this."""
+
+
+def cloud(n: int, seed: int, apart: float = 0.0) -> np.ndarray:
+    """n points [n], rising: one at a random place in each of n equal parts of [0, pi]; or all but one in [0, CROWDED],
+    and the last one ``apart`` from these."""
+    if apart:
+        return np.append(cloud(n - 1, seed) * CROWDED / np.pi, CROWDED + apart)
+    return (np.arange(n) + stream(seed, "cloud", n).uniform(size=n)) * np.pi / n
+
+
+@lru_cache(maxsize=30)
+def public(m: int, kept: int | None, seed: int, scale: float) -> tuple[Experiment, Curve, sums.Directions, Spectrum]:
+    """What everybody knows before anything is sent: Poisson's equation with m sines, its rows [J, r]; if points lie
+    everywhere alike, the ``kept`` directions in which J is largest, or, where that is None, all sines as they are; and
+    the spectrum of what is sent by these."""
+    experiment = with_sines("poisson", m, scale, seed)
+    rows = poisson_rows(experiment, zero := start(experiment))
+    everywhere = torch.as_tensor(rows(GRID))
+    directions = sums.whitened(everywhere, kept) if kept else sums.rescaled(everywhere, torch.eye(len(zero)).double())
+    return experiment, rows, directions, spectrum_of(lambda x: rows(x) @ directions.W.numpy(), GRID)
+
+
+class Attacked(NamedTuple):
+    """One message, what attacks make of it, and what it is good for."""
+
+    experiment: Experiment  # Poisson's equation with sines
+    spectrum: Spectrum  # of what is sent
+    x: np.ndarray  # the points [n]
+    guesses: dict[str, np.ndarray]  # [n] of each of ATTACKS
+    share: dict[str, float]  # of the points that they find
+    c: Tensor  # [m]: the solution
+
+
+def attacked(
+    m: int, points: int, seed: int, noise: float = 0.0, kept: int | None = None, scale: float = 6.0, apart: float = 0.0
+) -> Attacked:  # fmt: skip
+    """Sums of ``cloud``, by m sines or the ``kept`` strongest directions of them.
+
+    noise: st.dev. of each number, in units of the most by which one point changes the sums.
+    """
+    experiment, _, directions, spectrum = public(m, kept, seed, scale)
+    x, sigma = cloud(points, seed, apart), noise * directions.longest
+    rows = spectrum.curve(x)
+    total = rows.T @ rows + sums.symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m)).numpy()
+    guesses = {name: attack(total, points, spectrum, sigma) for name, attack in ATTACKS.items()}
+    share = {name: share_found(guess, x, NEAR * np.pi / points) for name, guess in guesses.items()}
+    rounding = len(directions.back.T) * np.finfo(float).eps * np.linalg.norm(total[:-1, :-1], 2)
+    solution = sums.solve(sums.Sums(torch.as_tensor(total), points, noise=sigma), None if noise else rounding)
+    return Attacked(experiment, spectrum, x, guesses, share, directions.back @ solution.step)

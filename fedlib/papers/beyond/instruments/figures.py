@@ -12,6 +12,7 @@ from ....federated import suspects
 from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import plus_minus
+from .privacy import NOISY
 from .problem import LABORATORIES
 from .study import OWN, PERFECT, PLAIN
 
@@ -87,7 +88,10 @@ def by_place(errors: xarray.DataArray) -> dict[str, xarray.DataArray]:
 
 def by_problem(private: xarray.Dataset) -> dict[str, xarray.DataArray]:
     """Errors where a point is hidden, of each problem, under its name."""
-    return {name: private.error.sel(problem=name, unit="point").rename(name) for name in private.problem.values}
+    return {
+        name: private.error.sel(problem=name, unit="point", way=[*NOISY[:2]]).rename(name)
+        for name in private.problem.values
+    }
 
 
 WAYS_HEADER = ["error (%)", *PLACES.values()]
@@ -108,7 +112,7 @@ def outlier_rows(off: xarray.DataArray) -> list[list[str]]:
     return [[f"of {n}", *(f"{value:.1g}" for value in middle.sel(points=n).values)] for n in middle.points.values]
 
 
-PRIVATE_HEADER = ["hidden is", "ε", "problem", "sums (%)", "at", "FedAvg (%)", "at", "no data (%)"]
+PRIVATE_HEADER = ["hidden is", "ε", "problem", *(f"{way} (%)" for way in NOISY), "sums at", "FedAvg at", "no data (%)"]
 
 
 def private_rows(private: xarray.Dataset) -> list[list[str]]:
@@ -116,12 +120,9 @@ def private_rows(private: xarray.Dataset) -> list[list[str]]:
     rows = []
     for unit, epsilon, problem in product(*(private[name].values.tolist() for name in ("unit", "epsilon", "problem"))):
         one = private.sel(unit=unit, epsilon=epsilon, problem=problem)
-        ways = [
-            text
-            for way in one.way.values
-            for text in (plus_minus(one.error.sel(way=way).values, 2), one.settings.sel(way=way).item())
-        ]
-        rows.append([f"a {unit}", f"{epsilon:g}", problem, *ways, f"{one.nothing.item():.0f}"])
+        errors = [plus_minus(one.error.sel(way=way).values, 2) for way in NOISY]
+        settings = [one.settings.sel(way=way).item() for way in NOISY[:2]]
+        rows.append([f"a {unit}", f"{epsilon:g}", problem, *errors, *settings, f"{one.nothing.item():.0f}"])
     return rows
 
 

@@ -16,11 +16,14 @@ from .problem import Fault, instruments
 COLOR = {study.PLAIN: COLORS["isolated"], study.OWN: COLORS["federated"]}
 
 
+SHORT = {"anywhere": "anywhere", "windows": "in windows", "pieces": "in two pieces"}
+
+
 def explored(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors) as ``levels.explore`` takes them."""
     table = table.sel(offset=table.offset > 0)  # errors stand at a logarithmic axis
-    two = table.sel(way=[*COLOR]).assign_coords(layout=[PLACES[name] for name in table.layout.values])
-    two = two.rename(way="model", offset="offsets", layout="who measures").transpose("offsets", "who measures", ...)
+    two = table.sel(way=[*COLOR]).assign_coords(layout=[SHORT[name] for name in table.layout.values])
+    two = two.rename(way="model", offset="offsets", layout="measured").transpose("offsets", "measured", ...)
     curves = two.u.isel(seed=0, drop=True).transpose(..., "model", "x")
     truth = two.truth.isel(seed=0, model=0, drop=True).transpose(..., "x")
     curves = curves.assign_coords(truth=(truth.dims, truth.values), color=("model", [*COLOR.values()]))

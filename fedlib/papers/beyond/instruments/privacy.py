@@ -14,7 +14,7 @@ from ....federated.stack import parameter_count
 from ....numerics.tabulated import tabulated
 from ....streams import stream
 from ..one_round import problem as equations
-from ..one_round.privacy import DELTA, attacked, public
+from ..points import DELTA, attacked, public
 from .problem import LABORATORIES, NOISE, curve, evaluate, instruments
 
 LAB_POINTS = 1000
@@ -118,6 +118,9 @@ def noisy_sums(
     return steps
 
 
+NOISY = "sums", "FedAvg", "FedAvg, one round", "FedAvg, hardly clipped"
+
+
 def side_by_side(epsilons: Sequence[float], seeds: Sequence[int], tried: Sequence[int]) -> xarray.Dataset:
     """error (%) [problem, unit, epsilon, way, seed] of noisy sums and of noisy FedAvg, each at the settings with the
     least mean error on the data sets ``tried``; settings [problem, unit, epsilon, way]: which. nothing (%) [problem]:
@@ -138,11 +141,11 @@ def side_by_side(epsilons: Sequence[float], seeds: Sequence[int], tried: Sequenc
         }
 
     table = tabulated(one, problem=[*PROBLEMS], unit=["point", "laboratory"], epsilon=epsilons)
-    return table.assign_coords(way=["sums", "FedAvg"], seed=[*seeds])
+    return table.assign_coords(way=[*NOISY], seed=[*seeds])
 
 
 def errors_of(problem: str, unit: str, epsilon: float, seed: int) -> dict[str, dict[tuple, float]]:
-    """Way -> settings -> error (%): of sums (bound, ridge), of FedAvg (rounds, steps, rate, clip)."""
+    """Way of NOISY -> settings -> error (%): of sums (bound, ridge), of FedAvg (rounds, steps, rate, clip)."""
     made, rng = PROBLEMS[problem](seed), stream(seed, f"private, {problem}")
     labs = made.drawn(rng).tensor_split(LABORATORIES)
     ours = {key: made.error(step) for key, step in noisy_sums(labs, made.directions, epsilon, unit, rng).items()}
@@ -151,7 +154,9 @@ def errors_of(problem: str, unit: str, epsilon: float, seed: int) -> dict[str, d
         models = noisy_fedavg(whitened, made.directions.longest**0.5, epsilon, unit, rounds, steps, rng)
         for key, w in models.items():
             theirs[rounds, steps, *key] = made.error(made.directions.back @ torch.as_tensor(w))
-    return {"sums": ours, "FedAvg": theirs}
+    single = {key: error for key, error in theirs.items() if key[0] == 1}
+    hardly = {key: error for key, error in theirs.items() if key[-1] == max(CLIPS)}
+    return dict(zip(NOISY, (ours, theirs, single, hardly), strict=True))
 
 
 def outlier(

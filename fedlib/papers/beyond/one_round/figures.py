@@ -12,8 +12,9 @@ from ....notebook.pictures import curves, plain, shade
 from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
 from ....numerics.metrics import in_percent, percent
 from ..figures import LOOKS, SUMS, every_problem, race
+from ..points import DELTA, attacked
 from ..ways import Place, Way, by_problem, joined
-from .privacy import DELTA, attacked, told_in_or_out
+from .privacy import told_in_or_out
 from .problem import answers, made
 from .table import SHOWN, TITLES
 
@@ -133,7 +134,7 @@ ATTACK_COLORS = COLORS["other"], ATTACK
 
 def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Figure:
     """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
-    the same message gives. noise, apart: as ``privacy.attacked`` takes them."""
+    the same message gives. noise, apart: as ``points.attacked`` takes them."""
     message, test = attacked(sines, points, seed, noise, apart=apart), data_of(made("poisson"), 2).test
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
     left.vlines(message.x, 0, 3, color="0.8", lw=1)

@@ -1,81 +1,18 @@
 """What sums tell in crowds and under noise, and what it costs to hide their points: attacks and errors, on Poisson."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
 import xarray
 from scipy.special import ndtr
-from torch import Tensor
 
 from ....federated import sums
-from ....federated.experiment import Experiment, data_of
+from ....federated.experiment import data_of
 from ....numerics.tabulated import tabulated
 from ....streams import stream
-from ..points import ATTACKS, Curve, Spectrum, other_measure, poisson_rows, share_found, spectrum_of
-from .problem import EQUATIONS, error, start, with_sines
-
-GRID = np.linspace(0, np.pi, 501)
-NEAR = 0.1
-"""A point is found if a guess of its own is as near, in units of pi / n, the share of the interval that each of n has.
-Who guesses the middle of every share finds one in five."""
-
-DELTA = 1e-5
-"""Probability with which a promise of privacy may fail."""
-
-CROWDED = 2.2
-"""Where one point stands apart, all others are between 0 and this."""
-
-
-def cloud(n: int, seed: int, apart: float = 0.0) -> np.ndarray:
-    """n points [n], rising: one at a random place in each of n equal parts of [0, pi]; or all but one in [0, CROWDED],
-    and the last one ``apart`` from these."""
-    if apart:
-        return np.append(cloud(n - 1, seed) * CROWDED / np.pi, CROWDED + apart)
-    return (np.arange(n) + stream(seed, "cloud", n).uniform(size=n)) * np.pi / n
-
-
-@lru_cache(maxsize=30)
-def public(m: int, kept: int | None, seed: int, scale: float) -> tuple[Experiment, Curve, sums.Directions, Spectrum]:
-    """What everybody knows before anything is sent: Poisson's equation with m sines, its rows [J, r]; if points lie
-    everywhere alike, the ``kept`` directions in which J is largest, or, where that is None, all sines as they are; and
-    the spectrum of what is sent by these."""
-    experiment = with_sines("poisson", m, scale, seed)
-    rows = poisson_rows(experiment, zero := start(experiment))
-    everywhere = torch.as_tensor(rows(GRID))
-    directions = sums.whitened(everywhere, kept) if kept else sums.rescaled(everywhere, torch.eye(len(zero)).double())
-    return experiment, rows, directions, spectrum_of(lambda x: rows(x) @ directions.W.numpy(), GRID)
-
-
-class Attacked(NamedTuple):
-    """One message, what attacks make of it, and what it is good for."""
-
-    experiment: Experiment  # Poisson's equation with sines
-    spectrum: Spectrum  # of what is sent
-    x: np.ndarray  # the points [n]
-    guesses: dict[str, np.ndarray]  # [n] of each of ATTACKS
-    share: dict[str, float]  # of the points that they find
-    c: Tensor  # [m]: the solution
-
-
-def attacked(
-    m: int, points: int, seed: int, noise: float = 0.0, kept: int | None = None, scale: float = 6.0, apart: float = 0.0
-) -> Attacked:  # fmt: skip
-    """Sums of ``cloud``, by m sines or the ``kept`` strongest directions of them.
-
-    noise: st.dev. of each number, in units of the most by which one point changes the sums.
-    """
-    experiment, _, directions, spectrum = public(m, kept, seed, scale)
-    x, sigma = cloud(points, seed, apart), noise * directions.longest
-    rows = spectrum.curve(x)
-    total = rows.T @ rows + sums.symmetric_noise(sigma, rows.shape[1], stream(seed, "noise on sums", m)).numpy()
-    guesses = {name: attack(total, points, spectrum, sigma) for name, attack in ATTACKS.items()}
-    share = {name: share_found(guess, x, NEAR * np.pi / points) for name, guess in guesses.items()}
-    rounding = len(directions.back.T) * np.finfo(float).eps * np.linalg.norm(total[:-1, :-1], 2)
-    solution = sums.solve(sums.Sums(torch.as_tensor(total), points, noise=sigma), None if noise else rounding)
-    return Attacked(experiment, spectrum, x, guesses, share, directions.back @ solution.step)
+from ..points import ATTACKS, DELTA, GRID, attacked, other_measure, public
+from .problem import EQUATIONS, error
 
 
 def in_a_crowd(

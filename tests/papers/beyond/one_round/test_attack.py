@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 from fedlib.federated import sums
 from fedlib.federated.sums import symmetric_noise
+from fedlib.papers.beyond import points
 from fedlib.papers.beyond.one_round import privacy, problem
 from fedlib.papers.beyond.points import (
     inputs_behind,
@@ -74,9 +75,9 @@ def test_who_knows_all_others_is_right_as_often_as_is_said(sigma):
 
 
 def test_points_have_a_part_of_the_interval_each_and_the_middle_finds_a_fifth(n=2000):
-    x = privacy.cloud(n, 0)
+    x = points.cloud(n, 0)
     assert np.array_equal(np.floor(x * n / np.pi), np.arange(n))
-    assert share_found((np.arange(n) + 0.5) * np.pi / n, x, privacy.NEAR * np.pi / n) == pytest.approx(0.2, abs=0.03)
+    assert share_found((np.arange(n) + 0.5) * np.pi / n, x, points.NEAR * np.pi / n) == pytest.approx(0.2, abs=0.03)
 
 
 def test_little_noise_hides_no_point_and_much_spoils_the_solution():
@@ -108,7 +109,7 @@ def test_under_noise_the_fit_is_as_near_as_the_noise_allows():
     """Its points scatter as the Cramer-Rao bound says, over forty draws of noise."""
     _, rows = poisson(20, 0)
     spectrum = spectrum_of(rows, GRID)
-    x, h = privacy.cloud(4, 0), 1e-6
+    x, h = points.cloud(4, 0), 1e-6
     sigma = 1e-5 * np.square(rows(GRID)).sum(1).max()
     upper = np.triu_indices(rows(x).shape[1])
     outer = lambda places: np.einsum("ij,ik->ijk", rows(places), rows(places))[:, upper[0], upper[1]]  # noqa: E731

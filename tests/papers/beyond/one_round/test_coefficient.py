@@ -9,7 +9,6 @@ from fedlib.federated import sums
 from fedlib.federated.experiment import data_of
 from fedlib.papers.beyond.one_round import coefficient
 from fedlib.papers.beyond.one_round.problem import start
-from fedlib.papers.beyond.points import pictures_behind
 from fedlib.papers.fedsciml.reaction.problem import constants, equation_points
 from fedlib.streams import stream
 
@@ -52,12 +51,3 @@ def test_evidence_is_that_of_a_normal_distribution():
     rows = sums.Sums(torch.as_tensor(np.column_stack([J, -y])), 7.0, True)
     ours = coefficient.evidence(rows, 0.1) - coefficient.evidence(rows, 2.0)
     assert ours == pytest.approx(expected(0.1) - expected(2.0), rel=1e-9)
-
-
-def test_pictures_with_a_pixel_of_their_own_are_read_one_after_the_other():
-    """In the first the second has none until another is taken out. In the second the first pixel of both has a column
-    of whole numbers, (5, 3, 4), that is none of them. Pictures that share all their pixels are not read."""
-    for X in np.array([[3, 5, 0, 0], [0, 7, 2, 0], [0, 0, 9, 4]]), np.array([[3, 5, 0], [4, 0, 5]]):
-        assert sorted(map(tuple, pictures_behind(X.T @ X))) == sorted(map(tuple, X))
-    hidden = np.array([[3, 5], [4, 1]])
-    assert pictures_behind(hidden.T @ hidden).shape == (0, 2), "mixtures are no whole numbers"
