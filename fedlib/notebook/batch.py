@@ -251,9 +251,12 @@ def execute(job: Job) -> None:
                 request_save_on_cell_execute=False,  # else twice for each cell, which takes seconds
                 extra_arguments=["--log-level=ERROR"],  # else every kernel says that it is on TCP
             )  # fmt: skip
-        read_result(partial / "result.json")
-        os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
-        deliver(partial, job.target)
+        if job.parameters:
+            read_result(partial / "result.json")
+            os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
+            deliver(partial, job.target)
+        else:  # it makes nothing, but runs
+            shutil.rmtree(partial)
         (job.workshop / "cells").unlink()
 
 
