@@ -114,7 +114,7 @@ solutions: setup  ## the solutions of the exercises through nbval
 
 # JupyterLab does not start for root, whom one is in a container, unless it is told to.
 lab: setup  ## open JupyterLab on the notebooks (FLAGS="--no-browser --port 9000")
-	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/START.md $(if $(filter 0,$(shell id -u)),--allow-root) $(FLAGS)
+	.venv/bin/jupyter lab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab --LabApp.default_url=/lab/tree/notebooks/00_start.ipynb $(if $(filter 0,$(shell id -u)),--allow-root) $(FLAGS)
 
 site: .venv/site/ready  ## build the site that moves without a kernel in _site, offline; runs no notebook
 	.venv/site/bin/python -m fedlib.pages.build _site

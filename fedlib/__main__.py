@@ -108,7 +108,7 @@ def summary(outcomes: Sequence[batch.Outcome], figures: Path, notebooks: Path, s
         f"Figures: {pictures} in {where}",
         f"Those of the papers' settings, and printed numbers beside ours: {write_gallery(figures, notebooks)}",
         "Printed numbers beside ours, and claims: make report",
-        "Next: open that page in a browser; then make lab, and in it notebooks/05_pinn_forward.ipynb",
+        "Next: open that page in a browser; then make lab",
     ]
 
 

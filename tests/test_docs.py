@@ -19,6 +19,7 @@ from fedlib.notebook.report import facts
 from fedlib.papers.beyond.one_round.problem import start, with_sines
 from fedlib.papers.fedsciml.flow import study as flow
 from fedlib.papers.fedsciml.forward import study as forward
+from fedlib.papers.studies import STUDIES
 from fedlib.streams import stream
 from fedlib.trainings.settings import FIGURES, NOTEBOOKS, committed
 from fedlib.trainings.store import stored
@@ -94,7 +95,7 @@ def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
     assert max(A[:, 2].abs().max() for A in names["many"]) == 1 and "20 000 rows a laboratory" in page
 
 
-@pytest.mark.parametrize("page", [*PAGES, NOTEBOOKS / "START.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere_and_pictures_have_alt_texts(page):
     assert "![](" not in page.read_text()
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
@@ -102,7 +103,7 @@ def test_links_lead_somewhere_and_pictures_have_alt_texts(page):
 
 
 README = (ROOT / "README.md").read_text()
-START = (NOTEBOOKS / "START.md").read_text()
+START = "\n".join(cell.source for cell in nbformat.read(NOTEBOOKS / "00_start.ipynb", 4).cells)
 
 
 def test_the_readme_says_what_the_report_says():
@@ -150,8 +151,8 @@ def test_what_the_readme_trusts_least_is_so():
 
 
 def test_one_sentence_says_how_to_begin():
-    """In two places, and in four cells of the notebook it is so."""
-    assert README.count(words := "press Shift+Enter four times, and move the slider") == 2 and words in START
+    """And in four cells of the notebook it is so."""
+    assert "press Shift+Enter four times, and move the slider" in README and "press Shift+Enter once" in README
     first = nbformat.read(NOTEBOOKS / "05_pinn_forward.ipynb", 4).cells[:4]
     assert [cell.cell_type for cell in first] == ["markdown", "code", "markdown", "code"]
     assert "## 1 Try it" in first[2].source
@@ -159,8 +160,8 @@ def test_one_sentence_says_how_to_begin():
 
 def test_every_notebook_is_named():
     names = {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
-    for text in (README, START):
-        assert names <= {*re.findall(r"\((?:notebooks/)?(\w+)\.ipynb\)", text)}
+    for text, named in ((README, names), (START, {*STUDIES})):
+        assert named <= {*re.findall(r"\((?:notebooks/)?(\w+)\.ipynb\)", text)}
 
 
 PICTURE = re.compile(r'\n\n<img src="(\w+)/(\w+\.png)" alt="[^"]{20,}" width="\d+">\n\n(.+)\n')
@@ -195,7 +196,7 @@ def test_every_section_that_a_lesson_names_is_there(path):
     assert sections_named(path.read_text()) and sections_named(path.read_text()) <= sections_of(path.stem)
 
 
-@pytest.mark.parametrize("path", [*PAGES, NOTEBOOKS / "START.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
 def test_every_section_that_a_page_names_is_in_the_notebook_that_it_names_beside_it(path):
     for line in path.read_text().splitlines():
         if sections := sections_named(line):

@@ -47,13 +47,13 @@ def page(browser):
 
 
 def test_lab_opens_at_the_notebooks_finds_their_pictures_and_changes_nothing(tmp_path, page):
-    """And with a page that says where to begin, without a question whether one wants news; nothing is saved unasked."""
+    """And with the first of them, without a question whether one wants news; nothing is saved unasked."""
     path = min(NOTEBOOKS.glob("*.ipynb"))
     notebook = nbformat.read(path, 4)
     static = next(i for i, c in enumerate(notebook.cells) if c.cell_type == "markdown" and "../figures/" in c.source)
     with lab(tmp_path, ROOT, options()) as address:
         page.goto(f"{address}/?token=see")
-        page.locator(".jp-MarkdownViewer h1").get_by_text("Start here").wait_for(timeout=60_000)
+        page.locator(".jp-Notebook h1").get_by_text("Can two learn one curve").wait_for(timeout=60_000)
         page.wait_for_timeout(3000)
         assert page.get_by_text("Jupyter news").count() == 0
         assert page.evaluate("window.jupyterapp.commands.isToggled('docmanager:toggle-autosave')") is False
@@ -81,9 +81,10 @@ explore(draw, "a line", a=slider(range(6), 1))
 
 PIECES = """
 from IPython.display import display
+from fedlib.live.training import Training
 from fedlib.pages import pieces
 from fedlib.papers.fedsciml.operators import live
-display(pieces.Training(), live.explorer())
+display(Training(), live.explorer())
 """
 CANVAS = "[...document.querySelectorAll('.jp-OutputArea-output canvas')].map(canvas => canvas.toDataURL())"
 
@@ -112,6 +113,28 @@ def test_keys_change_the_pictures_of_the_kernel_and_of_the_pieces_without_one(tm
             page.get_by_role("button", name="Step one round").focus()
             page.keyboard.press(key)
             assert f"after {rounds} round" in page.locator("canvas[aria-label]").first.get_attribute("aria-label")
+
+
+def test_a_press_before_the_kernel_is_there_harms_nothing_and_a_federation_trains_in_sight(tmp_path, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    with lab(tmp_path, ROOT, options()) as address:
+        page.goto(f"{address}/?token=see")
+        cell = page.locator(".jp-Notebook .jp-CodeCell").first
+        cell.locator(".jp-Editor").click(timeout=90_000)
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_function(f"{PANEL}?.context?.sessionContext?.session?.kernel?.status == 'idle'", timeout=90_000)
+        page.wait_for_timeout(3000)
+        said = page.locator(".fed-said")
+        if not said.count():  # JupyterLab has dropped the press
+            cell.locator(".jp-Editor").click()
+            page.keyboard.press("Shift+Enter")
+        page.wait_for_function(
+            "document.querySelector('.fed-said')?.textContent.startsWith('after 400 rounds: ')", timeout=120_000
+        )
+        page.get_by_role("button", name="Play").wait_for()  # it has stopped
+        foot, notebook = said.bounding_box(), page.locator(".jp-NotebookPanel-notebook").bounding_box()
+        assert foot["y"] + foot["height"] < notebook["y"] + notebook["height"]
+        assert not page.locator("[data-mime-type='application/vnd.jupyter.error']").count()
 
 
 @pytest.mark.parametrize("key", ["Shift+Enter", "Escape"])

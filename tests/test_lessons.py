@@ -23,11 +23,12 @@ from fedlib.papers.feddro.transport import problem as transport_problem
 from fedlib.papers.feddro.transport import study as transport_study
 from fedlib.papers.fedsciml.forward.problem import poisson
 from fedlib.papers.fedsciml.functions.problem import gramacy_lee
+from fedlib.papers.studies import STUDIES
 from fedlib.trainings.settings import FIGURES, NOTEBOOKS, committed
 
 from . import going_on
 
-LESSONS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+LESSONS = [*STUDIES]
 OURS = re.compile(r"\b(profiles?|arms?|targets?|passes|committed|Q\d+)\b", re.IGNORECASE)
 BOLD_QUESTION = re.compile(r"(\*\*|__)[^*_]+\?\1")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)

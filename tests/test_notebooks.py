@@ -10,17 +10,18 @@ import pytest
 from papermill import inspect_notebook
 
 from fedlib.notebook.run import OPTIONS
-from fedlib.trainings.settings import NOTEBOOKS, paper, parameters_of
+from fedlib.trainings.settings import NOTEBOOKS, START, paper, parameters_of
 from tools.picture_widths import sized
 
 PATHS, SOLUTIONS = (sorted(NOTEBOOKS.glob(glob)) for glob in ("*.ipynb", "solutions/*.ipynb"))
+LESSONS = [path for path in PATHS if path.stem != START]
 
 
 def tags(cell):
     return cell.metadata.get("tags", [])
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
 def test_the_parameters_are_the_papers_settings_and_few(path):
     assert nbformat.read(path, 4).cells[0].source.startswith("# ")
     settings = OPTIONS | paper(path.stem)
@@ -31,7 +32,7 @@ def test_the_parameters_are_the_papers_settings_and_few(path):
     assert inspect_notebook(str(path)).keys() == parameters.keys()
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
 def test_a_lesson_has_no_name_of_a_setting(path):
     """Run.begin takes it for one, wherever it was set."""
     cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
@@ -76,7 +77,7 @@ def test_ruff_formats_the_notebooks():
     assert done.returncode == 0, f"make format: {done.stdout}"
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
 def test_every_exercise_has_a_solution(path):
     cells = [cell.source for cell in nbformat.read(path, 4).cells]
     lists = [cell.partition("xercises\n")[2] for cell in cells]  # a lesson has more of them at its end

@@ -1,4 +1,4 @@
-"""Draws docs/round_by_round.png, the README's first picture: two clients that own half of a curve each learn all of it.
+"""Draws figures/00_start/round_by_round.png, the first picture: two clients own a half each, and learn the whole curve.
 
 python tools/round_by_round.py
 """
@@ -70,7 +70,7 @@ def main():
     axes[0, 0].text(0.25, -1.5, "client 1 knows this", ha="center", fontsize=7)
     axes[0, 0].text(0.75, -1.5, "client 2 this", ha="center", fontsize=7)
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    with replacing(ROOT / "docs/round_by_round.png") as partial:
+    with replacing(ROOT / "figures/00_start/round_by_round.png") as partial:
         partial.write_bytes(pages.png(fig))
 
 

@@ -1,5 +1,12 @@
-"""What moves on the page: ``show`` puts a training with buttons there; see ``stage``."""
+"""What moves on the page: ``show`` puts a training with buttons there; see ``stage``, which is looked up when it is
+asked for, so that what trains in the page itself need not wait for torch."""
 
-from .stage import MIXING, OPTIMIZERS, SERVERS, live, show
+from importlib import import_module
 
 __all__ = ["MIXING", "OPTIMIZERS", "SERVERS", "live", "show"]
+
+
+def __getattr__(name: str):
+    if name not in __all__:
+        raise AttributeError(f"module 'fedlib.live' has no attribute {name!r}")
+    return getattr(import_module(".stage", __name__), name)

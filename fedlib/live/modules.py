@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from .widgets import CONTROLS
-
-CANVAS = (Path(__file__).parent / "canvas.js").read_text(encoding="utf-8")
+CONTROLS, CANVAS = ((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("controls.js", "canvas.js"))
 
 
 def module(path: Path) -> str:

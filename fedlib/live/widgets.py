@@ -6,19 +6,18 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from html import escape
-from pathlib import Path
 
 import anywidget
 import ipywidgets
 import traitlets
 from matplotlib.figure import Figure
 
+from .modules import CONTROLS
 from .redraw import painter
 
 PAUSE = 0.01  # s from a move to its picture
 TIDY = 1.0  # s from the last move until its garbage is collected
 WIDTH = "800px"  # of pictures, and of the two columns of controls above them
-CONTROLS = (Path(__file__).parent / "controls.js").read_text(encoding="utf-8")
 FIT = 36  # letters of words that stand side by side; more are a list
 
 

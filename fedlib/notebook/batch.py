@@ -26,6 +26,7 @@ from ..refusals import hint
 from ..trainings.settings import (
     FIGURES,
     NOTEBOOKS,
+    START,
     changed,
     check_parameters,
     folder_of,
@@ -91,6 +92,8 @@ def run(
     if limit is not None and not limit > 0:
         raise ValueError(f"limit = {limit}: expected seconds > 0, or none for as long as it takes")
     paths = {path.stem: path for path in sorted(notebooks.glob("*.ipynb"))}
+    if overrides and not names:
+        paths.pop(START, None)  # it has no parameters
     others = {} if names else {stem: why for stem, path in paths.items() if (why := foreign(path))}
     for why in others.values():
         print(f"fedlib: left out: {why}", file=sys.stderr)
@@ -251,9 +254,12 @@ def execute(job: Job) -> None:
                 request_save_on_cell_execute=False,  # else twice for each cell, which takes seconds
                 extra_arguments=["--log-level=ERROR"],  # else every kernel says that it is on TCP
             )  # fmt: skip
-        read_result(partial / "result.json")
-        os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
-        deliver(partial, job.target)
+        if job.parameters:
+            read_result(partial / "result.json")
+            os.utime(partial / "result.json", (began, began))  # a source that changed since then is newer
+            deliver(partial, job.target)
+        else:  # it makes nothing, but runs
+            shutil.rmtree(partial)
         (job.workshop / "cells").unlink()
 
 

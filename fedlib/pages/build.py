@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 
 from ..files import ROOT, from_git
+from ..live.training import Training
 from ..trainings.environment import git
 from ..trainings.settings import NOTEBOOKS
 from . import pieces, report_table, source, thumbnails
@@ -51,7 +52,7 @@ def written() -> dict[str, str]:
     """Names and HTML of what pages include."""
     return {f"explorer_{name}": pieces.explorer(name) for name in pieces.EXPLORERS} | {
         "gallery": thumbnails.gallery(),
-        "training": pieces.fragment("training", pieces.Training._esm),
+        "training": pieces.fragment("training", Training._esm),
         "report": report_table.html(),
     }
 

@@ -3,11 +3,7 @@
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from pathlib import Path
 
-import anywidget
-
-from ..live.modules import module
 from ..papers.beyond.drift import live as drift
 from ..papers.beyond.instruments import live as instruments
 from ..papers.beyond.leak import live as leak
@@ -26,15 +22,6 @@ from ..papers.fedsciml.reaction import live as reaction
 from ..papers.fedstnn.as_coded import live as ways
 from ..papers.fedstnn.curve import live as noise
 from ..papers.fedstnn.letters import live as letters
-
-HERE = Path(__file__).parent
-
-
-class Training(anywidget.AnyWidget):
-    """A federation that trains in the page itself: FedAvg with Adam on notebook 04's function, without a kernel."""
-
-    _esm = module(HERE / "training.js")
-
 
 FRAGMENT = """<div id="{id}"><noscript>This piece needs JavaScript.</noscript></div>
 <script type="module">

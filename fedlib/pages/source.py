@@ -12,13 +12,14 @@ from ..notebook import pages
 from ..trainings.settings import FIGURES
 from .pieces import EXPLORERS
 
-MOVES = re.compile(r"live\.(show|asked|rounds)\(|explorer\(|panel\.parameters\(")
+MOVES = re.compile(r"live\.(show|asked|rounds)\(|explorer\(|panel\.parameters\(|Training\(|Button\(")
 """What cells call that only a kernel can move."""
 
 HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
 KEPT = "*The address of this page keeps what you choose: send it, and others see the same.*"
 
 PIECES = [
+    ("00_start", r"Training\(", "training", "*Here it moves without a kernel: press Play.*"),
     ("04_function_approximation", r"live\.show\(", "training", HERE),
     *((name, r"live\.explorer\(", f"explorer_{name}", KEPT) for name in EXPLORERS),
 ]

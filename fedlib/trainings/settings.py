@@ -15,6 +15,7 @@ from ..files import ROOT
 from ..refusals import hint
 
 NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "figures"
+START = "00_start"  # the one notebook without a room: no parameters, and nothing is made or stored
 CHANGED = "changed"  # below a notebook's folder: what was run with other parameters than the paper's
 
 REQUIRED = {"notebook", "label", "parameters", "environment", "wall_s", "metrics", "measured"}
@@ -83,6 +84,8 @@ def foreign(notebook: Path) -> str:
 def parameters_of(notebook: Path) -> dict[str, tuple[str, object]]:
     """name -> (type hint, default) of the cell tagged ``parameters``; ValueError unless it holds literals only."""
     cells = [c for c in cells_of(notebook) if "parameters" in c["metadata"].get("tags", [])]
+    if not cells and notebook.stem == START:
+        return {}
     if len(cells) != 1:
         raise ValueError(f"{notebook.name} has {len(cells)} cells tagged 'parameters', expected exactly one")
     try:

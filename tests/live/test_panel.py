@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from PIL import Image
 
 from fedlib.live.panel import ParameterPanel, control_of, helps_of, parameters, parsed
+from fedlib.papers.studies import STUDIES
 from fedlib.trainings.settings import NOTEBOOKS, parameters_of
 
 PARAMETERS = """rounds: int = 5  # R
@@ -64,8 +65,9 @@ def test_helps_are_the_comments(tiny):
     assert list(helps_of(tiny.notebook).values()) == expected
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda p: p.stem)
-def test_every_parameter_of_every_notebook_goes_through_its_control(path):
+@pytest.mark.parametrize("notebook", STUDIES)
+def test_every_parameter_of_every_notebook_goes_through_its_control(notebook):
+    path = NOTEBOOKS / f"{notebook}.ipynb"
     assert helps_of(path).keys() == parameters_of(path).keys()
     for name, (hint, value) in parameters_of(path).items():
         assert parsed(control_of(name, hint, value).value, hint) == value

@@ -102,6 +102,18 @@ def test_one_broken_cell_does_not_stop_the_others(project, capsys):
     assert sorted(log.read_text().split()) == ["broken", "broken", "silent", "silent", "sound"]
 
 
+def test_a_notebook_without_a_room_runs_leaves_nothing_and_has_no_parameters(project, capsys):
+    write_light(project[0], "sound")
+    start = (settings.NOTEBOOKS / f"{settings.START}.ipynb").read_text()
+    (project[0] / f"{settings.START}.ipynb").write_text(start)
+    assert command(project, "-p", "seed=3") == 0 and settings.START not in capsys.readouterr().out
+    assert command(project, settings.START, "-p", "seed=3") == 2
+    assert command(project) == 0 and f"done     {settings.START}" in capsys.readouterr().out
+    assert not (project[1] / settings.START).exists() and not [*project[1].glob(".work/*/partial-*")]
+    (project[0] / f"{settings.START}.ipynb").write_text(start.replace("import numpy", "import nympy"))
+    assert command(project, "00") == 1 and "ModuleNotFoundError" in capsys.readouterr().out
+
+
 def test_trainings_of_before_and_of_meanwhile_stay(project):
     """Somebody trains beside it: a new stack is written while the notebook is at work."""
     kept = project[1] / "sound/trainings"
@@ -244,9 +256,9 @@ def test_a_run_ends_in_ten_lines_that_say_what_was_made_and_judge_nothing(projec
     assert str(project[1] / "index.html") in end and (project[1] / "index.html").exists()
 
 
-def test_every_notebook_has_a_study_whose_trainings_are_stored():
+def test_every_notebook_but_the_first_has_a_study_whose_trainings_are_stored():
     """So that all of them may run at the papers' settings without a name."""
-    assert [*STUDIES] == sorted(path.stem for path in settings.NOTEBOOKS.glob("*.ipynb"))
+    assert [settings.START, *STUDIES] == sorted(path.stem for path in settings.NOTEBOOKS.glob("*.ipynb"))
     assert all([*store.folder_of(name).glob("*.nc")] for name in STUDIES)
 
 

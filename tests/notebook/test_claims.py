@@ -15,6 +15,7 @@ from fedlib.notebook.report import facts, report
 from fedlib.notebook.run import Run
 from fedlib.notebook.verdicts import PAPERS, counted, paper_numbers
 from fedlib.papers.fed_deeponet.pendulum import study as pendulum
+from fedlib.papers.studies import STUDIES
 from fedlib.trainings.settings import FIGURES, NOTEBOOKS, paper, read_result
 
 COMMITTED = sorted(FIGURES.glob("[0-9]*/result.json"))
@@ -127,7 +128,7 @@ def test_the_report_has_a_line_per_paper_every_number_and_every_claim_once_what_
         assert sum(counts[3:]) == len([claim for claim, _ in judged if claim.paper == name])
         sorts = [row.sort for row in counted(row for _, row in rows) if row.number.paper == name]
         assert counts[:3] == [sorts.count(sort) for sort in ("consistent", "lower", "higher")]
-    for name in (p.stem for p in NOTEBOOKS.glob("*.ipynb")):
+    for name in STUDIES:
         assert re.search(rf"^  {name}: (\d+ s|stored trainings, [\d.]+ core-hours) on .*$", text, re.M)
     assert max(map(len, text.splitlines())) <= 120
     places = [text.index(head) for head in ("could not be one more", "do not hold", "are missed", "That could", "took")]

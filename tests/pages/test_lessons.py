@@ -10,9 +10,9 @@ from fedlib.federated import sums
 from fedlib.federated.solved import stored_solutions
 from fedlib.federated.sweep import errors
 from fedlib.files import ROOT
+from fedlib.live.training import Training
 from fedlib.notebook.run import Run
 from fedlib.numerics.metrics import percent
-from fedlib.pages import pieces
 from fedlib.papers.beyond.leak import study as leak
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
@@ -57,7 +57,7 @@ def test_lesson_04_says_what_the_page_shows(tmp_path):
         {"K": int(K), "pieces": int(p) // int(K), "E": int(E), "averaging": server == "averages", "rounds": int(r)}
         for K, p, E, server, r, *_ in table
     ]
-    seen = evaluate(pieces.Training._esm, RUN, controls, tmp_path)
+    seen = evaluate(Training._esm, RUN, controls, tmp_path)
     for row, run in zip(table, seen, strict=True):
         said = [float(number) for number in re.findall(r"\d+", " ".join(row[5:]))]
         values = [run["server"], *run["clients"], run["centralised"]]

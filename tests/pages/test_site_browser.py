@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedlib.live.training import Training
 from fedlib.pages import pieces
 from tools.latency.hands import MOVES
 
@@ -38,7 +39,7 @@ def assert_moves_fast(page, inputs, limit_ms=50):
 
 
 def test_a_training_plays_pauses_steps_and_starts_again(opened):
-    page = opened(pieces.fragment("t", pieces.Training._esm))
+    page = opened(pieces.fragment("t", Training._esm))
     said = page.locator(".fed-said")
     before, words = page.evaluate(PICTURE), said.inner_text()
     page.get_by_role("button", name="Play").click()
@@ -63,7 +64,7 @@ def test_a_training_plays_pauses_steps_and_starts_again(opened):
 
 
 def test_a_piece_that_is_taken_away_leaves_nothing_running(opened):
-    page = opened(pieces.fragment("t", pieces.Training._esm).replace("piece.render(", "window.end = piece.render("))
+    page = opened(pieces.fragment("t", Training._esm).replace("piece.render(", "window.end = piece.render("))
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("document.querySelector('.fed-said').textContent.startsWith('round 1')")
     page.evaluate("window.end()")
@@ -73,7 +74,7 @@ def test_a_piece_that_is_taken_away_leaves_nothing_running(opened):
 
 
 def test_sliders_of_the_training_answer_at_once(opened):
-    assert_moves_fast(opened(pieces.fragment("t", pieces.Training._esm)), ".fed-row:not(:first-child) input")
+    assert_moves_fast(opened(pieces.fragment("t", Training._esm)), ".fed-row:not(:first-child) input")
 
 
 def test_a_bar_is_dragged_and_a_slider_moved(opened):

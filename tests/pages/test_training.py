@@ -12,6 +12,7 @@ from fedlib.federated.experiment import train_arguments
 from fedlib.federated.mixing import fedavg, isolated
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
+from fedlib.live.training import Training
 from fedlib.models.networks import glorot_uniform, mlp
 from fedlib.numerics.metrics import in_percent, relative_l2
 from fedlib.pages import pieces
@@ -19,7 +20,7 @@ from fedlib.papers.fedsciml.functions import problem
 
 from .node import evaluate
 
-MODULE = pieces.Training._esm
+MODULE = Training._esm
 WIDTHS, N, K, E, ROUNDS, RATE = (1, 9, 7, 1), 26, 3, 4, 15, 0.01
 
 RUN = """
@@ -99,8 +100,8 @@ def test_the_clients_of_the_page_part_and_meet_again(tmp_path):
 
 
 def test_a_static_page_holds_the_module_itself():
-    html = pieces.fragment("one", pieces.Training._esm, {"text": "</script>"})
+    html = pieces.fragment("one", Training._esm, {"text": "</script>"})
     assert html.count("</script>") == 1
     assert "http" not in html.split("base64,")[0]
     assert "export default { render }" in b64decode(html.split("base64,")[1].split('"')[0]).decode()
-    assert pieces.Training()._esm == MODULE  # and JupyterLab gets the same
+    assert Training()._esm == MODULE  # and JupyterLab gets the same

@@ -12,6 +12,7 @@ import psutil
 
 from fedlib.files import ROOT
 from fedlib.live.levels import Explorer
+from fedlib.live.training import Training
 from fedlib.pages import pieces
 from fedlib.papers.fedsciml.functions import live as functions
 from fedlib.papers.fedsciml.operators import live as operators
@@ -67,7 +68,7 @@ def of_site(page, own: Path) -> list[list[str]]:
     """A row for each piece that needs no kernel."""
     rows = []
     kinds = {
-        "training": (pieces.Training, None, ".fed-row:not(:first-child) input"),
+        "training": (Training, None, ".fed-row:not(:first-child) input"),
         "operator": (operators.Terms, {"data": operators.explorer().data}, ".fed-many input"),
         "explorer": (Explorer, {"data": functions.explorer().data, "anchor": "t"}, ".fed-row input"),
     }

@@ -136,6 +136,7 @@ export function exchange(fed) {
 
 const WIDTHS = [1, 20, 20, 1], POINTS = 100, GRID = linspace(-1, 1, 201), TRUTH = GRID.map(gramacyLee);
 const PACES = ["slow, then fast", "each step", "each round", "fastest"], BEAT = 120, HOLD = 500;  // ms
+const STOP = 400;  // rounds after which Play is to be pressed again: nobody looks for ever
 
 const nameOf = (k, { averaging }) => `client ${k + 1}${averaging ? "" : " alone"}`;
 const serverOf = ({ averaging }) => (averaging ? "federated" : "their average");
@@ -230,7 +231,7 @@ export function oneRound(run) {
 const ALT = "Left the function, the points of every client as a strip below it, the clients' fits and the " +
     "federated one. Right the errors over the rounds, beside a centralised model's, which sees all points.";
 
-function render({ el }) {
+function render({ model, el }) {
     const canvas = document.createElement("canvas"), status = document.createElement("p");
     const K = slider("clients K", [2, 3], 2, String, "How many clients learn together.");
     const controls = {
@@ -277,9 +278,10 @@ function render({ el }) {
             do {
                 while (run.step < run.E) advance(run, false);
                 snap(run);
-            } while (performance.now() < end);
+            } while (run.fed.round % STOP && performance.now() < end);
         }
         show();
+        if (!run.step && run.fed.round % STOP === 0) pause();
     }
     function pause() {
         cancelAnimationFrame(frame);
@@ -311,6 +313,10 @@ function render({ el }) {
     reset();
     const watcher = new ResizeObserver(() => show());
     watcher.observe(canvas);
+    if (model.get("playing")) {
+        requestAnimationFrame(() => el.scrollIntoView({ block: "nearest" }));
+        if (!matchMedia("(prefers-reduced-motion: reduce)").matches) toggle();
+    }
     return () => (pause(), watcher.disconnect());
 }
 
