@@ -28,6 +28,7 @@ from fedlib.numerics import spaces
 from fedlib.papers.beyond.drift import live as drift_live
 from fedlib.papers.beyond.drift import problem as drift
 from fedlib.papers.beyond.drift import study as drift_study
+from fedlib.papers.beyond.instruments import problem as instruments
 from fedlib.papers.beyond.leak import attack as leak
 from fedlib.papers.beyond.leak import problem as leak_problem
 from fedlib.papers.fed_deeponet import live as shared_live
@@ -618,6 +619,17 @@ LABORATORIES = {
 }
 
 
+# 15: instruments
+
+
+def measuring(model: str) -> dict:
+    """Offsets and drifts that stay at home."""
+    return captured(lambda: sweep(instruments.instruments(model), ["windows"], [0], ["federated"], rounds=3))
+
+
+INSTRUMENTS = {f"15 {model}": partial(measuring, model) for model in ("waves", "network")}
+
+
 def with_smooth_torques(case):
     """The case, its random torques without their weakest features, 1e-6 to 1e-3 of the strongest one.
 
@@ -634,7 +646,7 @@ def with_smooth_torques(case):
     return args
 
 
-ALL = PENDULUM | FUNCTIONS | EQUATIONS | OPERATORS | STOCHASTIC | DIGITS | DRIFT | LABORATORIES
+ALL = PENDULUM | FUNCTIONS | EQUATIONS | OPERATORS | STOCHASTIC | DIGITS | DRIFT | LABORATORIES | INSTRUMENTS
 CASES = {name: partial(with_smooth_torques, case) for name, case in ALL.items()}
 
 # each kind of network, loss and optimiser about once, for a program takes half a second to five to compile
