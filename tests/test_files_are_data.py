@@ -29,6 +29,7 @@ from .new_problem import oscillator
 
 OWN_CODE = {
     ("fedlib/__init__.py", "import_module"): "names of WHERE, in this file",
+    ("fedlib/live/__init__.py", "import_module"): "names of __all__, in this file",
     ("fedlib/machines/plan.py", "importlib.import_module"): "what one's own experiment imports beside it",
     ("fedlib/machines/plan.py", "importlib.util.spec_from_file_location"): "one's own experiment, which is code",
     ("fedlib/federated/xla/recording.py", "exec"): "the graph that torch made of one's own loss",

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
-import anywidget
 import numpy as np
-import traitlets
 import xarray
 
 from ..federated import sweep
@@ -18,22 +16,19 @@ from ..federated.solved import owners, stored_solutions
 from ..notebook.pictures import in_legend
 from ..notebook.style import CLIENTS, COLORS
 from ..numerics.metrics import in_percent
-from .modules import module
+from .modules import Piece, module
 
 POINTS = 200  # of a curve, at most: what a screen shows, and some tens of kB
 LEAVE = 0.6  # of the truth's range: how far below and above it curves are drawn
 
 
-class Explorer(anywidget.AnyWidget):
+class Explorer(Piece):
     """Sliders, curves, errors and a sentence, drawn where they are seen; ``explore`` makes it.
 
-    data: as of ``packed``. anchor: the name before the state in the page's address, "#anchor?pieces=8"; "": a notebook,
-    whose address is not ours.
+    data: as of ``packed``.
     """
 
     _esm = module(Path(__file__).parent / "levels.js")
-    data = traitlets.Dict().tag(sync=True)
-    anchor = traitlets.Unicode().tag(sync=True)
 
 
 def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[str, float] | None = None) -> Explorer:

@@ -91,32 +91,10 @@ class Seeded:
         return self.claim(results)
 
 
-def on_seeds(seeds: Callable[[Any], int | None], claims: Mapping[str, Callable]) -> dict[str, Seeded]:
-    """Claims that rest on so many seeds."""
-    return {id: Seeded(claim, seeds) for id, claim in claims.items()}
-
-
 def fewest(*arrays: xarray.DataArray) -> int:
     """The fewest seeds that arrays [..., seed] have anywhere, of those places that have any."""
     counts = [values.notnull().sum("seed") for values in arrays]
     return min(int(count.where(count > 0).min()) for count in counts)
-
-
-def where(trained: Callable[[Any], bool], claim: Callable[[Any], Verdict | None]) -> Callable[[Any], Verdict | None]:
-    """A claim(results) that cannot be told where what it rests on is not trained."""
-    return lambda results: claim(results) if trained(results) else None
-
-
-def where_labelled(claim: Callable[[Any], Verdict | None]) -> Callable[[Any], Verdict | None]:
-    """A claim(results) that cannot be told where a label that it rests on is not among the results, or an array."""
-
-    def judged(results: Any) -> Verdict | None:
-        try:
-            return claim(results)
-        except (KeyError, AttributeError):
-            return None
-
-    return judged
 
 
 def rows(verdicts: Mapping[str, Mapping], full: Mapping[str, Mapping] | None = None) -> list[list[str]]:

@@ -116,6 +116,11 @@ def test_states_of_two_sliders_are_told_apart(made, tmp_path):
     ]  # fmt: skip
 
 
+def test_a_piece_that_was_saved_says_what_to_do(made):
+    """JupyterLab shows its repr where the kernel that had it is gone."""
+    assert "Shift+Enter" in repr(explore(*made))
+
+
 def test_every_sentence_has_the_numbers_of_the_shown_training(room):
     data, _, errors = room
     first = errors.isel(seed=0)

@@ -10,7 +10,7 @@ import xarray
 
 from fedlib.files import ROOT
 from fedlib.notebook import claims
-from fedlib.notebook.claims import Claim, Verdict, all_claims, fewest, find, known_claims, on_seeds, summary
+from fedlib.notebook.claims import Claim, Seeded, Verdict, all_claims, fewest, find, known_claims, summary
 from fedlib.notebook.report import facts, report
 from fedlib.notebook.run import Run
 from fedlib.notebook.verdicts import PAPERS, counted, paper_numbers
@@ -111,7 +111,7 @@ def test_targets_are_not_counted_as_claims():
 def test_a_run_keeps_on_how_many_seeds_a_claim_rests(run):
     """The fewest that it has anywhere, of those places that have any."""
     errors = xarray.DataArray([[1.0, 2, 3], [1, 2, float("nan")], [float("nan")] * 3], dims=["level", "seed"])
-    judges = on_seeds(lambda results: fewest(results), {"fedsciml.q17": lambda results: Verdict(True, "so")})
+    judges = {"fedsciml.q17": Seeded(lambda results: Verdict(True, "so"), lambda results: fewest(results))}
     run.judge(judges | {"fedsciml.q16": lambda results: Verdict(False)}, errors)
     assert run.claims["fedsciml.q17"] == {"holds": True, "why": "so", "seeds": 2}
     assert run.claims["fedsciml.q16"] == {"holds": False, "why": ""}

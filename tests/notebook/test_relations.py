@@ -9,7 +9,7 @@ import xarray
 from scipy.stats import spearmanr
 
 from fedlib.notebook import relations
-from fedlib.notebook.claims import Verdict, on_seeds
+from fedlib.notebook.claims import Seeded, Verdict
 from fedlib.notebook.relations import judged, seeds
 
 COORDS = {"level": [2, 4, 8, 16, 32], "distance": ("level", [0.9, 0.7, 0.4, 0.2, 0.1]), "seed": [0, 1, 2]}
@@ -123,7 +123,7 @@ def test_a_claim_rests_on_the_fewest_seeds_of_its_sides():
     assert seeds((lambda _: levels(1), "between", (lambda _: levels(1), lambda _: few)), None) == 2
     assert seeds((lambda _: 1.0, "<", 2), None) is None
     assert seeds(lambda _: Verdict(True), None) is None
-    assert seeds(on_seeds(lambda _: 4, {"a": lambda _: Verdict(True)})["a"], None) == 4
+    assert seeds(Seeded(lambda _: Verdict(True), lambda _: 4), None) == 4
 
 
 def test_few_orders_of_the_least_number_of_levels_reach_the_least_correlation_by_chance():

@@ -3,12 +3,10 @@
 from base64 import b64encode
 from pathlib import Path
 
-import anywidget
 import numpy as np
-import traitlets
 import xarray
 
-from ....live.modules import module
+from ....live.modules import Piece, module
 from ....trainings.store import stored
 from . import study
 
@@ -16,15 +14,13 @@ ALT = "Two clouds, the shared one between them and how far both go from it."
 LEAST = 1e-3  # %: what is below it stands at the foot of the picture
 
 
-class Clouds(anywidget.AnyWidget):
+class Clouds(Piece):
     """Two clouds, the shared one and how far both go from it, in a round that is chosen; ``explorer`` makes it.
 
-    data: of ``packed``. anchor: the name before the state in the page's address; "": a notebook.
+    data: of ``packed``.
     """
 
     _esm = module(Path(__file__).parent / "clouds.js")
-    data = traitlets.Dict().tag(sync=True)
-    anchor = traitlets.Unicode().tag(sync=True)
 
 
 def explorer() -> Clouds:

@@ -5,15 +5,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import anywidget
 import numpy as np
 import torch
-import traitlets
 from torch import Tensor
 
 from .... import live
 from ....federated.experiment import Experiment
-from ....live.modules import module
+from ....live.modules import Piece, module
 from ....live.views import draw_models
 from ....live.watched import Moment, Watched, watched_experiment
 from ....live.widgets import slider
@@ -32,16 +30,14 @@ SHOWN = (2, 5, 6, 10)
 """Levels n whose networks the piece has."""
 
 
-class Terms(anywidget.AnyWidget):
+class Terms(Piece):
     """Bars to drag, the function that they make, and its antiderivative; ``explorer`` makes it.
 
     data: "branch", "trunk", widths; "models", each with its level, label and parameters, see ``in_steps``; "start", a
-    level. anchor: the name before the state in the page's address; "": a notebook.
+    level.
     """
 
     _esm = module(Path(__file__).parent / "operator.js")
-    data = traitlets.Dict().tag(sync=True)
-    anchor = traitlets.Unicode().tag(sync=True)
 
 
 def explorer(start: int = 6) -> Terms:

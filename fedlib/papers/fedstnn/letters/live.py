@@ -4,17 +4,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import anywidget
 import numpy as np
 import torch
-import traitlets
 from matplotlib.colors import ListedColormap
 
 from .... import live
 from ....federated.batches import Local
 from ....federated.federation import Federation, centralised
 from ....live.levels import in_base64
-from ....live.modules import module
+from ....live.modules import Piece, module
 from ....live.watched import Moment, Watched
 from ....live.widgets import choice, slider
 from ....notebook.run import Run
@@ -30,15 +28,13 @@ from .problem import owners
 # as stored
 
 
-class Drawings(anywidget.AnyWidget):
+class Drawings(Piece):
     """Sliders for round and client, what they draw, and their overlaps; ``explorer`` makes it.
 
-    data: as of ``packed``. anchor: the name before the state in the page's address; "": a notebook.
+    data: as of ``packed``.
     """
 
     _esm = module(Path(__file__).parent / "drawings.js")
-    data = traitlets.Dict().tag(sync=True)
-    anchor = traitlets.Unicode().tag(sync=True)
 
 
 def explorer(round: int = 12, client: int = 1) -> Drawings:
