@@ -313,6 +313,12 @@ def test_a_lesson_says_what_the_committed_run_says(lesson):
         assert_rounded(numbers, [np.mean(values) for values in means[run] if values is not None], run)
 
 
+def test_the_site_lists_every_lesson():
+    """Else its build, which takes a stage of its own, ends with a warning."""
+    listed = re.findall(r"^lessons/(\w+)$", (ROOT / "docs/site/lessons.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == [path.stem for path in LESSONS]
+
+
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
 def test_numbers_in_the_text_stand_in_the_tables(path):
     text = path.read_text()

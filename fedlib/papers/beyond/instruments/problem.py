@@ -121,6 +121,7 @@ def instruments(
     model: str = "waves", personal: bool = True, waves: int = WAVES, offset: float = OFFSET, fault: Fault = SOUND
 ) -> Experiment:  # fmt: skip
     """The curve by ``model``, "waves" or "network" (as wide as 08's); personal: offsets and drifts stay at home."""
+    fault = Fault(*fault)  # a stored training has it as a list
     net = Measured(Waves(waves) if model == "waves" else mlp((1, 50, 50, 1), nn.Tanh))
     return Experiment(
         "instruments", net, residuals, data=lambda level, seed: measurements(level, seed, offset, fault),
