@@ -152,8 +152,11 @@ def others(personal: Tensor, columns: int) -> Tensor:
 def at_home(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, step: Tensor) -> Tensor:
     """A client's own model [P], theta [P] and all steps: the common one [P - q], as ``solve`` gives it from everybody's
     sums, and that of its personal parameters, with which it fits these points best."""
-    A, personal = rows(experiment, points, theta), home_columns(experiment.net, experiment.personal)
+    personal = home_columns(experiment.net, experiment.personal)
     common = others(personal, len(theta))
+    if not len(next(iter(points.values()))):  # what is its own stays as it began
+        return theta.index_add(0, common, step)
+    A = rows(experiment, points, theta)
     left = A[:, -1] + A[:, common] @ step
     mine = torch.linalg.lstsq(A[:, personal], -left[:, None], driver="gelsd").solution[:, 0]
     model = theta.clone()

@@ -22,11 +22,17 @@ from .sums import Sums, added
 LIMIT = 1e-3
 """Probability, over all clients, of naming one where there is no fault."""
 
+LOUD = 1e6
+"""Noncentrality of the largest fault that is asked about."""
+
 SEEN = 0.9
 """Probability with which the least fault is found."""
 
 LARGE = 0.5
 """Of whom a scale that is off by this share would not be seen, that one nobody can judge."""
+
+EXACT = 1e-20
+"""Share of |r|^2 below which what least squares leave is rounding, and no noise."""
 
 MANY = 3
 """Where more than one in so many clients is off, the model is."""
@@ -57,11 +63,12 @@ def squares(sums: Sums) -> Squares:
     R = sums.matrix.double().numpy()
     J, r = R[:, :-1], R[:, -1]
     step, _, rank, _ = np.linalg.lstsq(J, -r, rcond=1e-10)
-    return Squares(step, float(np.square(r + J @ step).sum()), int(rank), sums.n)
+    rest = max(float(np.square(r + J @ step).sum()), EXACT * float(r @ r), np.finfo(float).tiny)
+    return Squares(step, rest, int(rank), sums.n)
 
 
 def suspicions(messages: Sequence[Sums], limit: float = LIMIT) -> list[Suspicion]:
-    """Of each client, from the roots that all have sent (``sums.statistics``).
+    """Of each client, from the roots that all have sent (``sums.statistics``), of rows that weigh 1 each.
 
     Raises:
         ValueError: fewer than three clients, sums instead of roots, noise, or a client with too few rows for a test.
@@ -105,7 +112,9 @@ def least(
     reach = alone @ np.linalg.pinv(other.T @ other, rcond=1e-12, hermitian=True) @ alone.T
     strength = signal @ np.linalg.solve(np.eye(len(alone)) + reach, signal) / noise
     bound = stats.f.isf(limit, shared, free)
-    needed = brentq(lambda size: stats.ncf.sf(bound, shared, free, size) - SEEN, 1e-6, 1e6)
+    if stats.ncf.sf(bound, shared, free, LOUD) < SEEN:  # few degrees of freedom
+        return np.inf
+    needed = brentq(lambda size: stats.ncf.sf(bound, shared, free, size) - SEEN, 1e-6, LOUD)
     return float((needed / strength) ** 0.5) if strength > 0 else np.inf
 
 
@@ -135,6 +144,8 @@ def sentences(messages: Sequence[Sums], names: Sequence[str] | None = None, limi
         return [f"{len(named)} of {len(messages)} are off: the model does not fit, and nobody is named"]
     lines = [f"{names[k]} is off: p < {f'{limit:g}'.lstrip('0')}, after Holm's correction" for k in named]
     rest = [k for k in range(len(messages)) if k not in named]
+    if len(rest) < 3:
+        return [*lines, "of the two that are left nobody can say which is right"]
     sayings = suspicions([messages[k] for k in rest], limit)
     noisy = after_holm([one.p_noise for one in sayings], limit)
     for k, one, louder in zip(rest, sayings, noisy, strict=True):
@@ -149,11 +160,14 @@ def check(messages: Sequence[Sums]) -> None:
     """ValueError for what cannot be compared."""
     if len(messages) < 3:
         raise ValueError(f"{len(messages)} messages: of two that differ nobody can say which is off; give three")
+    if len({message.matrix.shape[1] for message in messages}) > 1:
+        widths = [message.matrix.shape[1] - 1 for message in messages]
+        raise ValueError(f"messages of {widths} parameters; expected those of one model")
     for k, message in enumerate(messages):
         if message.noise or not message.root:
             raise ValueError(f"message {k} is {'noisy' if message.noise else 'sums'}; expected roots, as of statistics")
         if message.n <= message.matrix.shape[1] - 1:
             raise ValueError(
                 f"client {k} has {message.n:g} rows for {message.matrix.shape[1] - 1} parameters: it fits itself, and "
-                "nothing tells its noise; take fewer functions, or join it with another client"
+                "nothing tells its noise; take fewer functions, or leave it out"
             )

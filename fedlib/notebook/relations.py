@@ -55,9 +55,11 @@ def seeds(claim: tuple | Callable, results: Any) -> int | None:
     """On how many seeds a claim that was judged rests at least; None: on no random number."""
     if callable(claim):
         return claim.seeds(results) if isinstance(claim, Seeded) else None
-    quantity, _, bound = claim
+    quantity, relation, bound = claim
     sides = [value(one, results) for one in (quantity, *(bound if isinstance(bound, tuple) else [bound]))]
     arrays = [side for side in sides if isinstance(side, xarray.DataArray) and "seed" in side.dims]
+    if relation.startswith("surely"):  # in pairs
+        arrays = xarray.align(*arrays, join="inner", exclude={dim for one in arrays for dim in one.dims} - {"seed"})
     return fewest(*arrays) if arrays else None
 
 
@@ -130,9 +132,13 @@ def surely(sign: str, one: xarray.DataArray, other: xarray.DataArray | float) ->
     a, b = xarray.broadcast(*xarray.align(one, xarray.DataArray(other), join="inner"))
     logs = paired and one.attrs.get("scale") != "linear" and bool((a > 0).any() and not (a <= 0).any())
     gaps = (np.log(a) - np.log(b) if logs else a - b).transpose(..., "seed").values.reshape(-1, a.sizes["seed"])
+    gaps = [gap[~np.isnan(gap)] for gap in gaps if not np.isnan(gap).all()]
+    infinite = [np.isinf(gap).any() for gap in gaps]  # one that diverged is no difference that one can be sure of
     intervals = [mean_and_interval(gap[np.isfinite(gap)]) for gap in gaps if np.isfinite(gap).any()]
     if not intervals:
         return None
+    if any(infinite):
+        return Verdict(False, f"{sum(map(np.sum, map(np.isinf, gaps)))} diverged")
     if any(np.isnan(low) for _, low, _ in intervals):
         return Verdict(None, "one seed has no interval")
     right = np.array([high < 0 if sign == "<" else low > 0 for _, low, high in intervals])
@@ -156,7 +162,7 @@ def moves(low: float, high: float, values: xarray.DataArray, along: str) -> Verd
     if means.sizes[dim] < LEVELS:
         return Verdict(None, f"{means.sizes[dim]} of at least {LEVELS} levels")
     rho = correlations(means, along)
-    holds = all(low <= r <= high for r in rho)
+    holds = all(low - ROUNDING <= r <= high + ROUNDING for r in rho)
     return Verdict(holds, f"rank correlation {', '.join(f'{r:.2f}' for r in rho)}")
 
 
@@ -218,7 +224,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Verdict | None]] = {
     **{f"surely {sign}": partial(surely, sign) for sign in "<>"},
     "grows with": partial(moves, RHO, 1.0),
     "goes with": partial(moves, POSITIVE, 1.0),
-    "has no trend with": partial(moves, -RHO, RHO),
+    "has no trend with": partial(moves, 1e-9 - RHO, RHO - 1e-9),
     "rises along": partial(steps, 1),
     "falls along": partial(steps, -1),
     "between": between,

@@ -125,11 +125,37 @@ def test_where_many_are_off_the_model_is():
     assert line.endswith("the model does not fit, and nobody is named")
 
 
+def test_of_three_one_is_named_and_of_the_other_two_nobody():
+    lines = suspects.sentences(sent(tables(0, clients=3, scale=2.0)))
+    assert lines[0].startswith("lab 1 is off") and lines[1:] == [
+        "of the two that are left nobody can say which is right"
+    ]
+
+
+def test_where_all_fit_exactly_nobody_is_off():
+    assert not any(suspects.off(sent(tables(seed, noise=(0.0,) * 6))) for seed in range(20))
+    nothing = tables(0)
+    nothing.pool["y"].zero_()
+    assert suspects.off(sent(nothing)) == []
+
+
+def test_few_rows_leave_a_fault_unseen_and_break_nothing():
+    found = [one.least for seed in range(20) for one in suspects.suspicions(sent(tables(seed, n=7)))]
+    assert max(found) == np.inf and min(found) > 0
+
+
+def test_a_client_without_points_keeps_what_it_began_with():
+    empty = {name: value[:0] for name, value in tables(0).pool.items()}
+    step = torch.ones(M).double()
+    assert sums.at_home(experiment(), empty, ZERO, step).tolist() == [0.0] * Q + [1.0] * M
+
+
 @pytest.mark.parametrize(("messages", "words"), [
     (lambda: sent(tables(0))[:2], "give three"),
     (lambda: sent(tables(0), root=False), "expected roots"),
     (lambda: [one._replace(noise=1.0) for one in sent(tables(0))], "noisy"),
     (lambda: sent(tables(0, n=4)), "it fits itself"),
+    (lambda: [*sent(tables(0)), sent(tables(0), experiment(personal=()))[0]], "of one model"),
     (lambda: sums.gauss_newton(experiment(), tables(0), ZERO, 2), "stay at home"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_refused(messages, words):

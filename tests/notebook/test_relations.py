@@ -53,6 +53,9 @@ CASES = [
     ("surely >", one(-3.0, 4.0, 5.0), 0, False, "difference 2 [-8.8, 13]"),
     ("surely >", one(1.0, 2.0, scale="linear"), one(0.0, 1.1), True, "difference 0.95 [0.31, 1.6]"),
     ("surely >", one(4.0), 0, None, "one seed"),
+    ("surely <", one(1.0, 1.1, 0.9, np.inf), one(2.0, 2.0, 2.0, 2.0), False, "1 diverged"),
+    ("grows with", levels(4, 5, 3, 1, 2), "distance", True, "0.80"),
+    ("has no trend with", levels(4, 5, 3, 1, 2), "distance", False, "0.80"),
     ("grows with", levels(*RISE), "distance", True, "rank correlation 1.00"),
     ("grows with", levels(*FALL), "distance", False, "rank correlation -1.00"),
     ("grows with", levels(5, 4, 3, 1, 2), "distance", True, "0.90"),
@@ -121,6 +124,8 @@ def test_a_claim_rests_on_the_fewest_seeds_of_its_sides():
     few = levels(1).isel(seed=[0, 1])
     assert seeds((lambda _: levels(1), "<", lambda _: few), None) == 2
     assert seeds((lambda _: levels(1), "between", (lambda _: levels(1), lambda _: few)), None) == 2
+    paired = lambda _: one(1.0, 2.0, 3.0), "surely <", lambda _: one(1.0, 2.0, 3.0).assign_coords(seed=[2, 3, 4])
+    assert seeds(paired, None) == 1
     assert seeds((lambda _: 1.0, "<", 2), None) is None
     assert seeds(lambda _: Verdict(True), None) is None
     assert seeds(Seeded(lambda _: Verdict(True), lambda _: 4), None) == 4

@@ -103,13 +103,19 @@ def way_rows(error: xarray.DataArray) -> list[list[str]]:
     return [[way, *(f"{middle.sel(way=way, layout=name).item():.2f}" for name in PLACES)] for way in middle.way.values]
 
 
-OUTLIER_HEADER = ["points, one of them apart", "no noise", "ε = 1000", "100", "10", "1"]
+OUTLIER_HEADER = ["one point apart from", "no noise", "ε = 1000", "100", "10", "1"]
+GUESSES = {"off": "nearest of all guesses of two general attacks", "aimed": "the one guess of an aimed attack"}
 
 
-def outlier_rows(off: xarray.DataArray) -> list[list[str]]:
-    """How far the nearer guess of two attacks is from the point that stands apart, medians [points, epsilon]."""
-    middle = off.median("seed").sel(epsilon=[0, *sorted(off.epsilon.values[off.epsilon.values > 0], reverse=True)])
-    return [[f"of {n}", *(f"{value:.1g}" for value in middle.sel(points=n).values)] for n in middle.points.values]
+def outlier_rows(outlier: xarray.Dataset) -> list[list[str]]:
+    """How far the guesses of attacks are from the point that stands apart, medians [points, epsilon]."""
+    falling = [0, *sorted(outlier.epsilon.values[outlier.epsilon.values > 0], reverse=True)]
+    middle = outlier.median("seed").sel(epsilon=falling)
+    return [
+        [f"{n - 1} others, {words}", *(f"{value:.1g}" for value in middle[name].sel(points=n).values)]
+        for name, words in GUESSES.items()
+        for n in middle.points.values
+    ]
 
 
 PRIVATE_HEADER = ["hidden is", "ε", "problem", *(f"{way} (%)" for way in NOISY), "sums at", "FedAvg at", "no data (%)"]

@@ -14,7 +14,7 @@ from ....federated.stack import parameter_count
 from ....numerics.tabulated import tabulated
 from ....streams import stream
 from ..one_round import problem as equations
-from ..points import DELTA, attacked, public
+from ..points import CROWDED, DELTA, attacked, public
 from .problem import LABORATORIES, NOISE, curve, evaluate, instruments
 
 LAB_POINTS = 1000
@@ -23,8 +23,9 @@ LAB_POINTS = 1000
 RATES, CLIPS, ROUNDS, STEPS = (0.1, 0.3, 1.0), (0.03, 0.1, 0.3, 1.0, 3.0), (1, 3, 10, 30), (1, 5)
 """Of noisy FedAvg, all tried: rates; bounds, in units of the public rows' longest; rounds; local steps."""
 
-BOUNDS, RIDGES = (1.0, 0.5, 0.25, 0.12), (0.001, 0.01, 0.1, 0.3, 1.0)
-"""Of noisy sums: bounds of |row|^2, in units of the public rows' largest; ridges, in units of the noise's norm."""
+UNITS, BOUNDS, RIDGES = (1.0, 0.5, 0.25), (1.0, 0.3, 0.1, 0.03), (0.0001, 0.001, 0.01, 0.1, 0.3, 1.0)
+"""Of noisy sums: r beside J; bounds of |row|^2, or of a laboratory's sums, in the public rows' largest;
+ridges, in units of the noise's norm."""
 
 
 def noisy_fedavg(
@@ -34,7 +35,8 @@ def noisy_fedavg(
 
     unit "point": each step clips each point's gradient, and adds noise to their sum (Abadi et al. 2016); "laboratory":
     what a laboratory's round changes is clipped, and noise added to it (McMahan et al. 2018). Each laboratory adds its
-    own. All points take part in all steps, so that the noise of n of them is that of one, times sqrt(n), exactly.
+    own, and how many points it has is public. All points take part in all steps, so that the noise of n of them is that
+    of one, times sqrt(n), exactly.
     """
     grid = [*product(RATES, CLIPS)]
     rates, clips = np.array(grid).T
@@ -106,15 +108,31 @@ PROBLEMS = {"the curve": Curve, "Poisson": Poisson}
 
 def noisy_sums(
     labs: Sequence[Tensor], directions: sums.Directions, epsilon: float, unit: str, rng: np.random.Generator
-) -> dict[tuple[float, float], Tensor]:
-    """(bound, ridge) -> step [P] of one message each, for all BOUNDS and RIDGES."""
-    steps = {}
-    for bound in BOUNDS:
-        by = directions._replace(longest=bound * directions.longest)
-        group = LAB_POINTS if unit == "laboratory" else 1
-        total = sums.added(sums.private(lab, by, epsilon, DELTA, group, rng) for lab in labs)
-        norm = 2 * total.noise * len(total.matrix) ** 0.5
-        steps |= {(bound, ridge): directions.back @ sums.solve(total, ridge * norm).step for ridge in RIDGES}
+) -> dict[tuple[float, float, float], Tensor]:
+    """(unit of r, bound, ridge) -> step [P] of one message each, for all UNITS, BOUNDS and RIDGES.
+
+    As ``sums.private``, which has none of these to choose, and better in two ways: noise beside the diagonal is smaller
+    by sqrt(2), for a matrix and its upper half, so weighted, are as long; and of a whole laboratory not each row but
+    their sum is shortened.
+    """
+    steps, k = {}, directions.W.shape[1] - 1
+    for r, bound in product(UNITS, BOUNDS):
+        W = directions.W.clone()
+        W[:, k] *= r
+        longest = bound * directions.longest * (LAB_POINTS if unit == "laboratory" else 1)
+        sigma, total = sums.gaussian_sigma(epsilon, DELTA) * longest, torch.zeros(k + 1, k + 1).double()
+        for lab in labs:
+            rows = lab @ W
+            if unit == "point":
+                rows = rows * (longest / rows.square().sum(1, keepdim=True)).clamp(max=1).sqrt()
+            G = rows.T @ rows
+            if unit == "laboratory":
+                G = G * min(1, longest / float(G.norm()))
+            noise = sums.symmetric_noise(sigma, k + 1, rng)
+            total += G + (noise + noise.diag().diag() * (2**0.5 - 1)) / 2**0.5
+        message = sums.Sums(total, np.nan, noise=sigma * len(labs) ** 0.5)
+        norm = 2 * message.noise * (k + 1) ** 0.5
+        steps |= {(r, bound, ridge): directions.back @ sums.solve(message, ridge * norm).step / r for ridge in RIDGES}
     return steps
 
 
@@ -145,7 +163,7 @@ def side_by_side(epsilons: Sequence[float], seeds: Sequence[int], tried: Sequenc
 
 
 def errors_of(problem: str, unit: str, epsilon: float, seed: int) -> dict[str, dict[tuple, float]]:
-    """Way of NOISY -> settings -> error (%): of sums (bound, ridge), of FedAvg (rounds, steps, rate, clip)."""
+    """Way of NOISY -> settings -> error (%): of sums (r, bound, ridge), of FedAvg (rounds, steps, rate, clip)."""
     made, rng = PROBLEMS[problem](seed), stream(seed, f"private, {problem}")
     labs = made.drawn(rng).tensor_split(LABORATORIES)
     ours = {key: made.error(step) for key, step in noisy_sums(labs, made.directions, epsilon, unit, rng).items()}
@@ -162,12 +180,35 @@ def errors_of(problem: str, unit: str, epsilon: float, seed: int) -> dict[str, d
 def outlier(
     points: Sequence[int], epsilons: Sequence[float], seeds: Sequence[int], apart: float = 0.3
 ) -> xarray.Dataset:
-    """One point stands ``apart`` from all others, in Poisson's sums by 60 sines: off [points, epsilon, seed], how far
-    the nearer of two attacks' guesses is from it. epsilon 0: no noise."""
+    """One point stands ``apart`` from all others, in Poisson's sums by 12 sines: how far from it are [points, epsilon,
+    seed] off, the nearest of all guesses of two general attacks, which know nothing of it, and aimed, the one guess of
+    an attack that knows that the others lie evenly in [0, CROWDED]: the likeliest place. epsilon 0: no noise."""
 
     def one(points: int, epsilon: float, seed: int) -> dict:
         noise = sums.gaussian_sigma(epsilon, DELTA) if epsilon else 0.0
         sent = attacked(12, points, seed, noise, apart=apart)
-        return {"off": min(np.abs(guess - sent.x[-1]).min() for guess in sent.guesses.values())}
+        off = min(np.abs(guess - sent.x[-1]).min() for guess in sent.guesses.values())
+        aimed = np.abs(likeliest(points, noise, seed, sent.x) - sent.x[-1]) if epsilon else off
+        return {"off": off, "aimed": aimed}
 
     return tabulated(one, points=points, epsilon=epsilons, seed=seeds)
+
+
+def likeliest(points: int, noise: float, seed: int, x: np.ndarray, draws: int = 300) -> float:
+    """Where in [CROWDED, pi] one point most probably is, from noisy sums of x [n]: the others' sums are normal, with
+    the mean and covariance of ``draws`` of them."""
+    _, _, directions, spectrum = public(12, None, seed, 6.0)
+    sigma, rng = noise * directions.longest, stream(seed, "likeliest", points)
+    upper = np.triu_indices(directions.W.shape[1])
+
+    def total(x: np.ndarray) -> np.ndarray:
+        rows = spectrum.curve(x)
+        return (rows.T @ rows)[upper]
+
+    evenly = [(np.arange(points - 1) + rng.uniform(size=points - 1)) * CROWDED / (points - 1) for _ in range(draws)]
+    others = np.array([total(places) for places in evenly])
+    inverse = np.linalg.pinv(np.cov(others.T) + sigma**2 * np.eye(others.shape[1]))
+    places = np.linspace(CROWDED, np.pi, 600)
+    sent = total(x) + sums.symmetric_noise(sigma, directions.W.shape[1], rng).numpy()[upper]
+    missing = sent - others.mean(0) - np.array([total(place[None]) for place in places])
+    return float(places[np.einsum("ti,ij,tj->t", missing, inverse, missing).argmin()])

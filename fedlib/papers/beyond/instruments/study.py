@@ -59,7 +59,7 @@ RULES = {
 """Parameter -> what it may be."""
 
 
-GUESSED = {"off": Tolerance(absolute=0.1)}
+GUESSED = {name: Tolerance(absolute=0.3) for name in ("off", "aimed")}
 """A guess under noise may be that of another point, by rounding."""
 
 
@@ -167,7 +167,7 @@ class Results(NamedTuple):
     offsets: xarray.DataArray | None
     accused: xarray.Dataset | None
     private: xarray.Dataset | None
-    outlier: xarray.DataArray | None
+    outlier: xarray.Dataset | None
 
 
 FEDAVG = {"waves": "FedAvg, own parameters", "network": "FedAvg, a network, own parameters"}
@@ -191,7 +191,7 @@ def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Re
     if private is not None:
         private.error.attrs = {"long_name": "error", "units": "%"}
         private.epsilon.attrs = {"long_name": "ε"}
-    return Results(both, federated, chosen, offsets, histories.get("accused"), private, apart and apart.off)
+    return Results(both, federated, chosen, offsets, histories.get("accused"), private, apart)
 
 
 def at_its_best(history: History, seeds: Sequence[int]) -> tuple[xarray.DataArray, dict[str, str]]:
