@@ -149,20 +149,19 @@ def others(personal: Tensor, columns: int) -> Tensor:
     return torch.as_tensor(np.setdiff1d(np.arange(columns), personal.numpy()))
 
 
+def in_common(experiment: Experiment, theta: Tensor, step: Tensor) -> Tensor:
+    """theta [P] and the step [P - q] of what is everybody's, as ``solve`` gives it; what is personal stays."""
+    return theta.index_add(0, others(home_columns(experiment.net, experiment.personal), len(theta)), step)
+
+
 def at_home(experiment: Experiment, points: Mapping[str, Tensor], theta: Tensor, step: Tensor) -> Tensor:
-    """A client's own model [P], theta [P] and all steps: the common one [P - q], as ``solve`` gives it from everybody's
-    sums, and that of its personal parameters, with which it fits these points best."""
-    personal = home_columns(experiment.net, experiment.personal)
-    common = others(personal, len(theta))
+    """A client's own model [P]: ``in_common``, and the step of its personal parameters that fits these points best."""
+    model = in_common(experiment, theta, step)
     if not len(next(iter(points.values()))):  # what is its own stays as it began
-        return theta.index_add(0, common, step)
-    A = rows(experiment, points, theta)
-    left = A[:, -1] + A[:, common] @ step
-    mine = torch.linalg.lstsq(A[:, personal], -left[:, None], driver="gelsd").solution[:, 0]
-    model = theta.clone()
-    model[common] += step
-    model[personal] += mine
-    return model
+        return model
+    A, personal = rows(experiment, points, model), home_columns(experiment.net, experiment.personal)
+    mine = torch.linalg.lstsq(A[:, personal], -A[:, -1:], driver="gelsd").solution[:, 0]
+    return model.index_add(0, personal, mine)
 
 
 def parts(data: Data) -> list[dict[str, Tensor]]:

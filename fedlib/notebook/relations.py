@@ -133,12 +133,11 @@ def surely(sign: str, one: xarray.DataArray, other: xarray.DataArray | float) ->
     logs = paired and one.attrs.get("scale") != "linear" and bool((a > 0).any() and not (a <= 0).any())
     gaps = (np.log(a) - np.log(b) if logs else a - b).transpose(..., "seed").values.reshape(-1, a.sizes["seed"])
     gaps = [gap[~np.isnan(gap)] for gap in gaps if not np.isnan(gap).all()]
-    infinite = [np.isinf(gap).any() for gap in gaps]  # one that diverged is no difference that one can be sure of
-    intervals = [mean_and_interval(gap[np.isfinite(gap)]) for gap in gaps if np.isfinite(gap).any()]
-    if not intervals:
+    if not gaps:
         return None
-    if any(infinite):
-        return Verdict(False, f"{sum(map(np.sum, map(np.isinf, gaps)))} diverged")
+    if diverged := sum(int(np.isinf(gap).sum()) for gap in gaps):  # of these nobody is sure
+        return Verdict(False, f"{diverged} diverged")
+    intervals = [mean_and_interval(gap) for gap in gaps]
     if any(np.isnan(low) for _, low, _ in intervals):
         return Verdict(None, "one seed has no interval")
     right = np.array([high < 0 if sign == "<" else low > 0 for _, low, high in intervals])
@@ -224,7 +223,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Verdict | None]] = {
     **{f"surely {sign}": partial(surely, sign) for sign in "<>"},
     "grows with": partial(moves, RHO, 1.0),
     "goes with": partial(moves, POSITIVE, 1.0),
-    "has no trend with": partial(moves, 1e-9 - RHO, RHO - 1e-9),
+    "has no trend with": partial(moves, 1e-9 - RHO, RHO - 1e-9),  # what has RHO grows
     "rises along": partial(steps, 1),
     "falls along": partial(steps, -1),
     "between": between,

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import xarray
 
 from ....notebook.maps import Panel
+from .problem import SOUND
 from .study import FEDAVG, OWN, PERFECT, PLAIN, Results
 
-BROKEN, FAULT = 3, "lab 4's scale, 1.3"
+FAULT = "lab 4's scale, 1.3"
 
 
 def error(way: str, layout: str, times: float = 1.0) -> Callable[[Results], xarray.DataArray]:
@@ -20,7 +21,7 @@ def named(fault: str, layout: str, anybody: bool = False) -> Callable[[Results],
 
     def quantity(results: Results) -> xarray.DataArray:
         off = results.accused.off.sel(fault=fault, layout=layout, drop=True)
-        return off.sum("laboratory") if anybody else 1.0 * off.sel(laboratory=BROKEN, drop=True)
+        return off.sum("laboratory") if anybody else 1.0 * off.sel(laboratory=SOUND.laboratory, drop=True)
 
     return quantity
 

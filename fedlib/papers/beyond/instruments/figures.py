@@ -13,7 +13,7 @@ from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS, COLORS, panels
 from ....numerics.metrics import plus_minus
 from .privacy import NOISY
-from .problem import LABORATORIES
+from .problem import SOUND
 from .study import OWN, PERFECT, PLAIN
 
 LOOKS = {
@@ -51,7 +51,7 @@ def measured(ax: Axes, data) -> None:
     ax.set(xlabel="x", ylabel="measured", title="ten laboratories, one curve")
 
 
-def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion], names: Sequence[str] | None = None) -> None:
+def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion]) -> None:
     """A bar for each laboratory: the odds against chance; dashed where one is named, hatched whom nobody can judge."""
     bound = suspects.LIMIT / len(sayings)
     for k, one in enumerate(sayings):
@@ -61,7 +61,7 @@ def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion], names: Sequence[
             hatch="" if judged else "///", edgecolor="w",
         )  # fmt: skip
     ax.axhline(-np.log10(bound), color="k", ls="--", lw=1)
-    ax.text(LABORATORIES + 0.5, -np.log10(bound), "named above this", ha="right", va="bottom", fontsize=8)
+    ax.text(len(sayings) + 0.5, -np.log10(bound), "named above this", ha="right", va="bottom", fontsize=8)
     ax.set(
         xlabel="laboratory",
         ylabel="by chance: one in 10 to the ...",
@@ -138,7 +138,7 @@ FAULT_HEADER = ["wrong is", "who measures", "data sets", "lab 4 named", "others 
 
 def fault_rows(accused: xarray.Dataset) -> list[list[str]]:
     """A row for each fault and layout: of how many laboratories what was said."""
-    rows, broken = [], 3
+    rows, broken = [], SOUND.laboratory
     for fault in accused.fault.values.tolist():
         for layout in accused.layout.values.tolist():
             one = accused.sel(fault=fault, layout=layout)

@@ -127,7 +127,7 @@ def noisy_sums(
                 rows = rows * (longest / rows.square().sum(1, keepdim=True)).clamp(max=1).sqrt()
             G = rows.T @ rows
             if unit == "laboratory":
-                G = G * min(1, longest / float(G.norm()))
+                G = G * (longest / G.norm()).clamp(max=1)
             noise = sums.symmetric_noise(sigma, k + 1, rng)
             total += G + (noise + noise.diag().diag() * (2**0.5 - 1)) / 2**0.5
         message = sums.Sums(total, np.nan, noise=sigma * len(labs) ** 0.5)

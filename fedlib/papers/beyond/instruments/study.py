@@ -11,7 +11,7 @@ from ....federated import sums, suspects
 from ....federated.experiment import Data, Experiment
 from ....federated.history import History
 from ....federated.schedules import Cosine
-from ....federated.stack import home_columns, parameter_count
+from ....federated.stack import parameter_count
 from ....federated.sweep import errors
 from ....notebook import rules
 from ....numerics.metrics import after_holm
@@ -75,10 +75,8 @@ def messages(experiment: Experiment, data: Data) -> list[sums.Sums]:
 
 def model(experiment: Experiment, sent: Sequence[sums.Sums]) -> torch.Tensor:
     """The common model [P] that messages give; what is a laboratory's own is 0 in it."""
-    P = parameter_count(experiment.net)
-    theta = torch.zeros(P).double()
-    theta[sums.others(home_columns(experiment.net, experiment.personal), P)] = sums.solve(sums.added(sent)).step
-    return theta
+    zero = torch.zeros(parameter_count(experiment.net)).double()
+    return sums.in_common(experiment, zero, sums.solve(sums.added(sent)).step)
 
 
 def error(experiment: Experiment, data: Data, theta: torch.Tensor) -> float:
@@ -158,11 +156,10 @@ def trainings(p: Mapping) -> dict[str, Task]:
 
 class Results(NamedTuple):
     """error (%) [way, layout, seed] at the largest offset: of sums, and of FedAvg at the rate and schedule that are
-    best on other data sets, ``chosen`` [way, layout]. rounds: the same over the rounds [round, way, layout, seed].
-    offsets [way, layout, offset, seed], accused: as of ``by_sums``, ``accused``, ``privacy``. None: not there."""
+    best on other data sets, ``chosen`` [way, layout]. offsets [way, layout, offset, seed], accused, private, outlier:
+    as of ``by_sums``, ``accused`` and ``privacy``. None: not there."""
 
     error: xarray.DataArray | None
-    rounds: xarray.DataArray | None
     chosen: dict[str, dict[str, str]]
     offsets: xarray.DataArray | None
     accused: xarray.Dataset | None
@@ -175,32 +172,30 @@ FEDAVG = {"waves": "FedAvg, own parameters", "network": "FedAvg, a network, own 
 
 def results(p: Mapping, histories: Mapping[str, History | xarray.Dataset]) -> Results:
     """Of what ``trainings(p)`` left."""
-    sent, rounds, chosen = histories.get("sums"), [], {}
-    for name in MODELS:
-        if name in histories:
-            one, chosen[FEDAVG[name]] = at_its_best(histories[name], some(name, p["seeds"]))
-            rounds.append(one.expand_dims(way=[FEDAVG[name]]))
-    federated = xarray.concat(rounds, "way", join="outer") if rounds else None
+    sent, parts, chosen = histories.get("sums"), [], {}
     offsets = None if sent is None else sent.error.assign_attrs(long_name="error", units="%")
     if offsets is not None:
         offsets.offset.attrs = {"long_name": "offsets and drifts", "units": "of the curve's st.dev."}
-    parts = [] if offsets is None else [offsets.sel(offset=max(p["offsets"]), drop=True)]
-    parts += [] if federated is None else [federated.isel(round=-1, drop=True)]
+        parts.append(offsets.sel(offset=max(p["offsets"]), drop=True))
+    for name in MODELS:
+        if name in histories:
+            one, chosen[FEDAVG[name]] = at_its_best(histories[name], some(name, p["seeds"]))
+            parts.append(one.expand_dims(way=[FEDAVG[name]]))
     both = xarray.concat(parts, "way", join="outer").assign_attrs(long_name="error", units="%") if parts else None
     private, apart = histories.get("private"), histories.get("outlier")
     if private is not None:
         private.error.attrs = {"long_name": "error", "units": "%"}
         private.epsilon.attrs = {"long_name": "ε"}
-    return Results(both, federated, chosen, offsets, histories.get("accused"), private, apart)
+    return Results(both, chosen, offsets, histories.get("accused"), private, apart)
 
 
 def at_its_best(history: History, seeds: Sequence[int]) -> tuple[xarray.DataArray, dict[str, str]]:
-    """Errors (%) [round, layout, seed] of these seeds, at the rate and schedule with the least geometric mean on
-    TRIED; which."""
-    values = errors(history).sel(kind="federated", drop=True).reset_coords(drop=True).rename(level="layout")
+    """Errors (%) after training [layout, seed] of these seeds, at the rate and schedule with the least geometric mean
+    on TRIED; which."""
+    values = errors(history).sel(kind="federated").isel(round=-1).reset_coords(drop=True).rename(level="layout")
     table = values.stack(setting=("schedule", "lr"))
-    last = np.log(table.isel(round=-1, drop=True).sel(seed=TRIED)).mean("seed", skipna=False).fillna(np.inf)
-    best = last.argmin("setting").reset_coords(drop=True)
+    logs = np.log(table.sel(seed=TRIED)).mean("seed", skipna=False).fillna(np.inf)
+    best = logs.argmin("setting").reset_coords(drop=True)
     settings = [table.setting.values[int(i)] for i in best]
     words = {
         layout: f"{name}, {lr:g}" for layout, (name, lr) in zip(best.layout.values.tolist(), settings, strict=True)
