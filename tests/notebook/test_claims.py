@@ -67,12 +67,17 @@ def test_an_unknown_claim_fails_in_its_own_cell(run, id, message):
     assert not run.claims
 
 
+ABSENT = {"fedsciml.q8.converge", "fedsciml.q8.error.C1", "fedsciml.q8.error.C2", "fedsciml.q15.diffusion_reaction"}
+"""Claims that rest on what is not trained yet."""
+
+
 def test_rooms_and_the_list_of_claims_agree():
-    """Every claim of a room is known, and every known one is a room's, whose notebook reports it."""
+    """Every claim of a room is known, and every known one is a room's, whose notebook reports it: one of which nothing
+    is said where all is trained has a wrong label."""
     files = [path.relative_to(ROOT).with_suffix("").parts for path in (ROOT / "fedlib/papers").glob("**/claims.py")]
-    rooms = [import_module(".".join(parts)) for parts in files]
-    judged = {id.partition("/")[0] for room in rooms for id in room.CLAIMS}
-    assert judged == {*known_claims()}
+    judged = {id for parts in files for id in import_module(".".join(parts)).CLAIMS}
+    assert {id.partition("/")[0] for id in judged} == {*known_claims()}
+    assert judged - {id for path in COMMITTED for id in read_result(path)["claims"]} == ABSENT
     cells = [c for path in NOTEBOOKS.glob("*.ipynb") for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
     assert not any("run.claim(" in cell.source or "run.judge(" in cell.source for cell in cells), "run.report does"
 
