@@ -129,7 +129,6 @@ def test_a_lesson_is_read_in_a_quarter_of_an_hour_and_speaks_plainly(name):
     wide = [line for line in code.splitlines() if len(line) > 90]
     assert not wide, f"wider than the page beside the table of contents: {wide}"
     assert "What we learnt" in said
-    assert "run.claim(" not in text_of(report, "code"), "run.judge takes all verdicts"
     for cell in [*cells, *report]:
         if ("import " in cell.source and cell.cell_type == "code") or "parameters" in cell.metadata.get("tags", []):
             assert cell.metadata.jupyter.source_hidden, f"not folded away: {cell.source[:60]}"
