@@ -5,9 +5,9 @@ import pytest
 import torch
 import xarray
 
-from fedlib.federated import sums
+from fedlib.federated import sums, suspects
 from fedlib.papers.beyond.instruments import privacy, study
-from fedlib.papers.beyond.instruments.problem import instruments
+from fedlib.papers.beyond.instruments.problem import Fault, instruments
 
 NO_NOISE = 1e12
 
@@ -104,6 +104,24 @@ def test_settings_are_chosen_on_other_data_sets(monkeypatch):
     monkeypatch.setattr(study, "errors", lambda history: table)
     best, words = study.at_its_best(None, [0, 1])
     assert words == {"anywhere": "a, 0.1"} and best.values.tolist() == [[7.0, 7.0]]
+
+
+PASSING = {
+    ("anywhere", 1.05): [], ("anywhere", 1.1): [4], ("anywhere", 1.5): [4],
+    ("windows", 1.3): [], ("windows", 1.5): [3, 4], ("pieces", 1.3): [], ("pieces", 1.5): [],
+}  # fmt: skip
+"""Who measures, scale of laboratory 4 -> whose bar passes the line, as section 5 says of its sliders."""
+
+
+@pytest.mark.parametrize(("layout", "scale"), PASSING)
+def test_the_bars_do_what_the_lesson_says(layout, scale):
+    experiment = instruments(fault=Fault(scale=scale))
+    sent = study.messages(experiment, experiment.data(layout, 0))
+    sayings = suspects.suspicions(sent)
+    bars = [k + 1 for k, one in enumerate(sayings) if one.p < suspects.LIMIT / len(sayings)]
+    assert bars == PASSING[layout, scale]
+    assert suspects.off(sent) == [3] * bool(bars), "the worst is left out before the others are looked at"
+    assert sum(one.least > suspects.LARGE for one in sayings) == 9 * (layout == "pieces")
 
 
 def test_what_all_share_is_one_function_of_the_step():
